@@ -53,6 +53,14 @@ type line struct {
 	Error *problem.Error `json:"error,omitempty"`
 }
 
+// StatusOf returns the HTTP status of a code.
+func StatusOf(code problem.Code) int {
+	if status, ok := statuses[code]; ok {
+		return status
+	}
+	return http.StatusInternalServerError
+}
+
 // statuses is the table of HTTP statuses.
 var statuses = map[problem.Code]int{
 	problem.Invalid:     http.StatusBadRequest,

@@ -88,7 +88,7 @@ socket in the store; otherwise it opens the store itself.
 			root.AddCommand(c)
 		}
 	}
-	group("drive", a.runCommand(), a.statusCommand(), a.pauseCommand(), a.resumeCommand(), a.stopCommand(),
+	group("drive", a.runCommand(), a.serveCommand(), a.statusCommand(), a.pauseCommand(), a.resumeCommand(), a.stopCommand(),
 		a.resolveCommand(), a.amendCommand())
 	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(), a.excludeCommand(),
 		a.allowCommand(), a.noteCommand(), a.importCommand())

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -151,7 +152,7 @@ func (a *app) readTold(cmd *cobra.Command, args []string, f told) (target, strin
 		id, args = args[0], args[1:]
 	}
 	if len(args) == 1 {
-		if _, err := readLabel(nil, nil, args[0]); err == nil {
+		if view.IsLabel(args[0]) {
 			return t, id, f, badInput("%s is not a question: tell its value", id)
 		}
 		f.value = args[0]

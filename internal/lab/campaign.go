@@ -1,0 +1,202 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// Campaign is a campaign of the lab. Its methods may be called by several goroutines.
+type Campaign struct {
+	store *store
+	name  string
+
+	// starting is held while a run begins or ends, and while a step is made by hand.
+	starting sync.Mutex
+
+	mu     sync.Mutex
+	core   *engine.Core // folded from the log
+	broken error        // why folding has ended
+	run    *run         // nil where this process does not run the campaign
+	// trouble is why the last run ended before the campaign did, or why it cannot begin.
+	trouble error
+	cache   cache
+}
+
+func newCampaign(s *store, name string) *Campaign {
+	return &Campaign{store: s, name: name, core: engine.NewCore(s.lab.options.Registry)}
+}
+
+// Name is the campaign's name.
+func (c *Campaign) Name() string { return c.name }
+
+// Store is the path of its store.
+func (c *Campaign) Store() string { return c.store.path }
+
+// key names the campaign among all of the lab.
+func (c *Campaign) key() string {
+	if path, err := filepath.Rel(c.store.lab.options.Folder, c.store.path); err == nil {
+		return filepath.ToSlash(path) + "#" + c.name
+	}
+	return c.store.path + "#" + c.name
+}
+
+// take folds an event.
+func (c *Campaign) take(e events.Event) {
+	c.mu.Lock()
+	if c.broken == nil && e.Sequence == c.core.State().Sequence+1 {
+		c.broken = c.core.Apply(e)
+	}
+	c.mu.Unlock()
+	c.store.lab.announce()
+}
+
+// Sequence is that of the last event that is folded.
+func (c *Campaign) Sequence() events.Sequence {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.core.State().Sequence
+}
+
+// Standing says where a campaign stands, in what a list shows of it.
+type Standing struct {
+	view.Progress
+	// ID finds the campaign with [Lab.Campaign].
+	ID string
+	// Store is the path of the store.
+	Store string
+	// Sequence is that of the last event.
+	Sequence events.Sequence
+	// Summary is the campaign in a few numbers.
+	Summary engine.Summary
+	// Run says what the run is doing, nil where nobody runs the campaign; PID is the
+	// process.
+	Run *control.Running
+	PID int
+	// Here is true where this process runs the campaign.
+	Here bool
+	// Trouble is why a run ended before the campaign did, or waits to begin; nil for none.
+	Trouble error
+	// Remedies are what a person can do about what is waited for.
+	Remedies []problem.Remedy
+}
+
+// Standing returns where the campaign stands, without working anything out.
+func (c *Campaign) Standing() Standing {
+	s := Standing{ID: c.name, Store: c.store.path}
+	run := c.running()
+	c.mu.Lock()
+	s.Progress = view.ProgressOf(c.core, "")
+	s.Summary = c.core.Standing()
+	s.Sequence = c.core.State().Sequence
+	s.Trouble = errors.Join(c.broken, c.trouble)
+	here := c.run
+	c.mu.Unlock()
+	if best := c.bestKnown(s.Sequence); best != nil {
+		s.Best, s.Summary.Best = best, best
+	}
+	if here != nil {
+		here.fill(&s)
+	}
+	if run != nil {
+		s.Run, s.PID = &run.Running, run.PID
+		s.WaitingFor, s.Remedies = run.WaitingFor, run.Remedies
+		s.Computing = engine.Computation{What: run.Computing, Since: run.ComputingSince}
+	}
+	return s
+}
+
+// Running is a process that runs a campaign, and what the campaign is doing.
+type Running struct {
+	PID int `json:"pid"`
+	control.Running
+	Build events.Build `json:"build"`
+	// Last is the position of the newest event in the store.
+	Last events.Position `json:"last"`
+}
+
+// running returns what runs the campaign, nil where nothing does.
+func (c *Campaign) running() *Running {
+	h, owner, err := c.store.holder()
+	if err != nil {
+		return nil
+	}
+	var status control.Status
+	if h != nil {
+		status = h.Status()
+	} else {
+		status = owner.Status()
+	}
+	for _, r := range status.Campaigns {
+		if r.Campaign == c.name {
+			return &Running{PID: status.PID, Running: r, Build: status.Build, Last: status.Last}
+		}
+	}
+	return nil
+}
+
+// Running returns what runs the campaign, nil where nothing does.
+func (c *Campaign) Running() *Running { return c.running() }
+
+// Log returns the log that holds the campaign, for reading.
+func (c *Campaign) Log() (events.Log, error) { return c.store.log() }
+
+// Load folds the campaign anew. The core is the caller's.
+func (c *Campaign) Load(ctx context.Context) (*engine.Core, error) { return c.store.load(ctx, c.name) }
+
+// Read calls f with the folded campaign, which f may neither change nor keep. It must be
+// quick: the campaign's events wait meanwhile.
+func (c *Campaign) Read(f func(*engine.Core)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(c.core)
+}
+
+// Submit has a person's request recorded, by whoever runs the campaign. When it returns,
+// the campaign as the lab shows it holds what was recorded.
+func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
+	stored, err := c.submit(ctx, r)
+	if err != nil || len(stored) == 0 {
+		return stored, err
+	}
+	last := stored[len(stored)-1].Sequence
+	if _, err := c.store.await(ctx, c.name, last); err != nil {
+		return stored, nil // it is recorded; the page shows it a moment later
+	}
+	if r.Amend != nil || r.Resume != nil {
+		c.goOn() // a campaign that had ended can go on
+	}
+	return stored, nil
+}
+
+func (c *Campaign) submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
+	for began := time.Now(); ; {
+		h, owner, err := c.store.holder()
+		var stored []events.Event
+		switch {
+		case err != nil:
+			return nil, err
+		case h != nil:
+			stored, err = h.Submit(ctx, c.name, r)
+		default:
+			stored, err = owner.Submit(ctx, c.name, r)
+		}
+		if err == nil || !host.IsEnded(err) || time.Since(began) > host.Patience {
+			return stored, err
+		}
+		select { // the run has just ended: nothing was recorded, and the store is free
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,338 @@
+// Package lab holds the stores of a folder and runs any number of campaigns in them: what
+// a server serves.
+//
+// A store belongs to one process at a time. The lab takes every store of its folder that is
+// free, and offers it to other commands on the store's socket; one that another process
+// holds, `campaignd run` for example, is read through that process, and taken once it is
+// free. What is shown of a campaign is folded from the store's log in either case.
+//
+// Nothing physical begins unasked: after a restart the lab goes on with the campaigns that
+// people have started in it, and with no others.
+package lab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/registry"
+)
+
+// StoreEnding is the ending of a store's name.
+const StoreEnding = ".campaign"
+
+// privateFolder holds what the lab itself remembers.
+const privateFolder = ".campaignd"
+
+// Options say what a lab holds and how it runs campaigns.
+type Options struct {
+	// Folder holds the stores, each a folder NAME.campaign, and campaign files' relative
+	// paths start there.
+	Folder string
+	// Stores, if any, are the only stores; new campaigns go into the first one. Without,
+	// a new campaign gets a store of its own in the folder.
+	Stores []string
+	// Registry holds what campaign files may name.
+	Registry registry.Registry
+	// Build is recorded with what the lab makes.
+	Build events.Build
+	// Account is the system's user that runs the campaigns.
+	Account string
+	// Log, if set, takes what whoever looks after the server should know. It may be
+	// called by several goroutines.
+	Log func(format string, args ...any)
+}
+
+// Lab holds stores and runs campaigns. Its methods may be called by several goroutines.
+type Lab struct {
+	options Options
+	ctx     context.Context
+	stop    context.CancelFunc
+	wg      sync.WaitGroup
+
+	// defining is held while a campaign is begun: names stay different.
+	defining sync.Mutex
+
+	mu      sync.Mutex
+	stores  map[string]*store // by absolute path
+	started map[string]bool   // the campaigns to go on with, by their keys
+	changed chan struct{}     // closed and made anew whenever a campaign has changed
+}
+
+// Open opens the stores of a folder and goes on with the campaigns that were started in it.
+func Open(ctx context.Context, o Options) (*Lab, error) {
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+	folder, err := filepath.Abs(o.Folder)
+	if err != nil {
+		return nil, err
+	}
+	o.Folder = folder
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return nil, problem.New(problem.Invalid, "there is no folder %s", o.Folder)
+	}
+	l := &Lab{options: o, stores: make(map[string]*store), changed: make(chan struct{})}
+	if l.started, err = readStarted(l.private(startedFile)); err != nil {
+		return nil, err
+	}
+	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
+	found, err := l.find()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range found {
+		l.add(path)
+	}
+	for _, s := range l.list() { // so that a list is whole from the first
+		if err := s.wait(ctx); err != nil {
+			l.Close()
+			return nil, err
+		}
+	}
+	if len(o.Stores) == 0 {
+		l.wg.Go(l.watch)
+	}
+	return l, nil
+}
+
+// Close ends all runs, so that they can go on later, and lets go of the stores.
+func (l *Lab) Close() {
+	l.stop()
+	l.wg.Wait()
+}
+
+// private is a path in the lab's own folder.
+func (l *Lab) private(name string) string {
+	return filepath.Join(l.options.Folder, privateFolder, name)
+}
+
+// Private returns the folder in which a server of this lab keeps what is its own.
+func (l *Lab) Private() string { return l.private("") }
+
+// Registry returns what campaign files may name.
+func (l *Lab) Registry() registry.Registry { return l.options.Registry }
+
+// Folder returns the folder of the stores.
+func (l *Lab) Folder() string { return l.options.Folder }
+
+// find returns the paths of the stores that there are.
+func (l *Lab) find() (paths []string, err error) {
+	if len(l.options.Stores) > 0 {
+		for _, path := range l.options.Stores {
+			if path, err = filepath.Abs(path); err != nil {
+				return nil, err
+			}
+			paths = append(paths, path)
+		}
+		return paths, nil
+	}
+	entries, err := os.ReadDir(l.options.Folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		path := filepath.Join(l.options.Folder, e.Name())
+		if e.IsDir() && strings.HasSuffix(e.Name(), StoreEnding) && !empty(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// empty reports whether a folder holds nothing: it is no store yet.
+func empty(path string) bool {
+	entries, err := os.ReadDir(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
+}
+
+// watchEvery is how often the lab looks for stores that other commands have made.
+const watchEvery = 2 * time.Second
+
+func (l *Lab) watch() {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		found, err := l.find()
+		if err != nil {
+			continue // the folder may be away for a moment
+		}
+		for _, path := range found {
+			l.add(path)
+		}
+	}
+}
+
+// add begins to hold a store, once.
+func (l *Lab) add(path string) *store {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.stores[path]; s != nil {
+		return s
+	}
+	s := newStore(l, path)
+	l.stores[path] = s
+	l.wg.Go(s.hold)
+	return s
+}
+
+// list returns the stores in the order of their paths.
+func (l *Lab) list() []*store {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var stores []*store
+	for _, s := range l.stores {
+		stores = append(stores, s)
+	}
+	slices.SortFunc(stores, func(a, b *store) int { return cmp.Compare(a.path, b.path) })
+	return stores
+}
+
+// Campaigns returns the campaigns of all stores in the order of their names.
+func (l *Lab) Campaigns() []*Campaign {
+	var all []*Campaign
+	for _, s := range l.list() {
+		all = append(all, s.list()...)
+	}
+	slices.SortStableFunc(all, func(a, b *Campaign) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+// Campaign returns the campaign of that name; of several stores that hold one, the campaign
+// of STORE with "NAME@STORE".
+func (l *Lab) Campaign(id string) (*Campaign, error) {
+	name, base, chosen := strings.Cut(id, "@")
+	var found []*Campaign
+	for _, s := range l.list() {
+		if c := s.campaign(name); c != nil && (!chosen || s.base() == base) {
+			found = append(found, c)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, problem.New(problem.NoCampaign, "there is no campaign %q here", id).About(id)
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, c := range found {
+		ids = append(ids, c.name+"@"+c.store.base())
+	}
+	return nil, problem.New(problem.Conflict, "several stores hold a campaign %q: say which, %s",
+		name, strings.Join(ids, " or ")).About(id)
+}
+
+// Troubles says, for each store that cannot be used, why not.
+func (l *Lab) Troubles() (troubles []string) {
+	for _, s := range l.list() {
+		if err := s.failure(); err != nil {
+			troubles = append(troubles, fmt.Sprintf("%s: %v", filepath.Base(s.path), err))
+		}
+	}
+	return troubles
+}
+
+// Changed returns a channel that is closed at the next change of any campaign.
+func (l *Lab) Changed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed
+}
+
+// announce says that a campaign has changed.
+func (l *Lab) announce() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// Parse reads a campaign file as the lab would; nothing is written. The error is a
+// *yamltree.Error where the file has faults.
+func (l *Lab) Parse(name string, source []byte) (*campaignfile.File, error) {
+	return campaignfile.Parse(l.options.Registry, name, source)
+}
+
+// Define begins a campaign, as actor wants, and runs it. Nothing is written where the
+// campaign could not be run: its instrument or an expert cannot be reached, or the name is
+// taken.
+func (l *Lab) Define(ctx context.Context, file *campaignfile.File, actor string) (*Campaign, error) {
+	l.defining.Lock()
+	defer l.defining.Unlock()
+	def := file.Definition
+	for _, s := range l.list() {
+		if s.campaign(def.Name) != nil {
+			return nil, problem.New(problem.Conflict, "there is a campaign %s already", def.Name).About(def.Name).
+				With(problem.Remedy{Text: "give the new one another name"})
+		}
+	}
+	path := filepath.Join(l.options.Folder, def.Name+StoreEnding)
+	if len(l.options.Stores) > 0 {
+		path, _ = filepath.Abs(l.options.Stores[0])
+	}
+	equipment, err := host.OpenEquipment(ctx, l.options.Registry, def, l.environment(path, def.Name))
+	if err != nil {
+		return nil, err
+	}
+	def, err = equipment.Prepare(ctx, def)
+	if err = errors.Join(err, equipment.Close()); err != nil {
+		return nil, err
+	}
+	s := l.add(path)
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.define(ctx, events.CampaignDefined{Definition: def, Source: file.Source}, actor); err != nil {
+		return nil, err
+	}
+	c, err := s.await(ctx, def.Name, 1)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Start(ctx)
+}
+
+// Definition returns what a file says about a campaign that exists: the compositions that its
+// instrument lists, and the seed that it has, where the file names none.
+func (l *Lab) Definition(ctx context.Context, c *Campaign, file *campaignfile.File) (definition.Campaign, error) {
+	def := file.Definition
+	driver, _ := l.options.Registry.Driver(def.Instrument.Driver.Name)
+	if driver.Listed {
+		instrument, err := host.OpenInstrument(ctx, l.options.Registry, def, l.environment(c.store.path, def.Name))
+		if err != nil {
+			return def, err
+		}
+		def, err = host.WithCandidates(ctx, def, instrument)
+		if err = errors.Join(err, host.CloseInstrument(instrument)); err != nil {
+			return def, err
+		}
+	}
+	core, err := c.Load(ctx)
+	if err != nil {
+		return def, err
+	}
+	state := core.State()
+	first, err := campaignfile.Parse(l.options.Registry, file.Definition.Name, []byte(state.Source))
+	if err == nil && first.Definition.Seed == def.Seed {
+		def.Seed = state.Definition.Seed
+	}
+	return def, nil
+}

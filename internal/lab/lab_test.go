@@ -1,0 +1,105 @@
+package lab_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lock"
+)
+
+const byHand = `
+name: bench
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: flow, goal: maximize}
+initial: {experiments: 2}
+budget: {experiments: 4}
+instrument: manual
+`
+
+func open(t *testing.T, folder string) *lab.Lab {
+	t.Helper()
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+func private(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+}
+
+func define(t *testing.T, l *lab.Lab, source string) *lab.Campaign {
+	t.Helper()
+	file, err := l.Parse("campaign.yaml", []byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Define(t.Context(), file, "person:ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Law: a campaign that is run by hand goes on from suggestion to result, over restarts of the
+// lab at any point, to its end; the same is suggested until it is told.
+func TestByHand(t *testing.T) {
+	private(t)
+	folder := t.TempDir()
+	l := open(t, folder)
+	c := define(t, l, byHand)
+	for i := range 4 {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		first, err := c.Suggest(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := c.Suggest(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first.Experiment == nil || again.Experiment == nil || first.Experiment.ID != again.Experiment.ID {
+			t.Fatalf("experiment %d: %+v, then %+v", i+1, first, again)
+		}
+		x, _ := first.Experiment.Parameters["x"].Float()
+		request := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: first.Experiment.ID, Value: x}}
+		if _, err := c.Submit(ctx, request); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if i == 1 {
+			l.Close()
+			l = open(t, folder)
+			if c, err = l.Campaign("bench"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	last, err := c.Suggest(ctx)
+	if err != nil || last.Stopped == "" || last.Experiment != nil {
+		t.Fatalf("after the budget: %+v, %v", last, err)
+	}
+	log, err := c.Log()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := engine.Audit(ctx, builtin.Registry(), log, "bench", events.Build{})
+	if err != nil || len(report.Mismatches) > 0 {
+		t.Errorf("audit: %v, %v", report.Mismatches, err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "bench.campaign")); err != nil {
+		t.Error(err)
+	}
+}

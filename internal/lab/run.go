@@ -1,0 +1,235 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/console"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// run is a campaign that this process runs, or is about to.
+type run struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu       sync.Mutex
+	progress *view.Progress // of the loop; nil before its first wait
+	idle     bool           // the loop waits, and not for a computation
+}
+
+// fill tells what the loop knows better than the log: the best that was worked out.
+func (r *run) fill(s *Standing) {
+	s.Here = true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.progress == nil {
+		return
+	}
+	if r.progress.Best != nil {
+		s.Best, s.Summary.Best = r.progress.Best, r.progress.Best
+	}
+	s.Helps = r.progress.Helps
+	s.WaitingFor = r.progress.WaitingFor
+}
+
+// Start has the lab run the campaign, now and after restarts, until it has ended. It
+// returns once the campaign is under way, or says why it cannot be. A device that somebody
+// else drives is waited for.
+func (c *Campaign) Start(ctx context.Context) error {
+	if err := c.store.lab.setStarted(c.key(), true); err != nil {
+		return err
+	}
+	ready := c.start()
+	select {
+	case err := <-ready:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// goOn goes on with a campaign that was started and has not ended.
+func (c *Campaign) goOn() {
+	if !c.store.lab.isStarted(c.key()) || c.over() {
+		return
+	}
+	c.start()
+}
+
+// over reports whether there is nothing left to be run.
+func (c *Campaign) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return true
+	}
+	step, err := c.core.Next(engine.World{Now: time.Now()})
+	return c.core.State().Status.Ended() && err == nil && step == engine.Step(engine.Done{})
+}
+
+// start begins to run the campaign, if nobody does; ready tells whether that went well.
+func (c *Campaign) start() (ready <-chan error) {
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	answer := make(chan error, 1)
+	h, owner, err := c.store.holder()
+	switch {
+	case err != nil:
+		answer <- err
+		return answer
+	case owner != nil:
+		answer <- problem.New(problem.Unavailable, "process %d holds the store and runs its campaigns", owner.Status().PID)
+		return answer
+	case c.over():
+		answer <- problem.New(problem.Gone, "the campaign has ended").About(c.name)
+		return answer
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run != nil {
+		answer <- nil
+		return answer
+	}
+	ctx, cancel := context.WithCancel(c.store.lab.ctx)
+	r := &run{cancel: cancel, done: make(chan struct{})}
+	c.run, c.trouble = r, nil
+	c.store.lab.wg.Go(func() {
+		defer close(r.done)
+		err := c.drive(ctx, h, r, answer)
+		cancel()
+		c.mu.Lock()
+		c.run = nil
+		if err != nil && c.store.lab.ctx.Err() == nil {
+			c.trouble = err
+		}
+		c.mu.Unlock()
+		c.store.lab.announce()
+	})
+	return answer
+}
+
+// Halt ends the run without a word in the log, so that the campaign can go on later; it
+// does not go on by itself after a restart.
+func (c *Campaign) Halt() error {
+	err := c.store.lab.setStarted(c.key(), false)
+	c.halt()
+	return err
+}
+
+func (c *Campaign) halt() {
+	c.mu.Lock()
+	r := c.run
+	c.mu.Unlock()
+	if r != nil {
+		r.cancel()
+		<-r.done
+	}
+}
+
+// Pauses between two attempts to take a device that somebody else drives.
+const (
+	firstPause   = 500 * time.Millisecond
+	longestPause = 15 * time.Second
+)
+
+// drive runs the campaign until it has ended or ctx is done. began is told once, as soon as
+// it is known whether the campaign can be run, or that it waits for its device.
+func (c *Campaign) drive(ctx context.Context, h *host.Host, r *run, began chan<- error) error {
+	told := false
+	tell := func(err error) {
+		if !told {
+			told = true
+			began <- err
+		}
+	}
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := c.once(ctx, h, r, func() { tell(nil) })
+		var held *lock.HeldError
+		if !errors.As(err, &held) {
+			tell(err)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err == nil {
+				err = c.store.lab.setStarted(c.key(), false)
+			}
+			return err
+		}
+		c.mu.Lock()
+		c.trouble = problem.New(problem.Unavailable, "it waits for its instrument: %w", err)
+		c.mu.Unlock()
+		c.store.lab.announce()
+		tell(nil)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// once opens what the campaign names and runs it to its end.
+func (c *Campaign) once(ctx context.Context, h *host.Host, r *run, began func()) (err error) {
+	core, err := h.Load(ctx, c.name)
+	if err != nil {
+		return err
+	}
+	environment := c.store.lab.environment(c.store.path, c.name)
+	equipment, err := host.OpenEquipment(ctx, c.store.lab.options.Registry, *core.State().Definition, environment)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, equipment.Close()) }()
+	running, err := h.Start(ctx, c.name, equipment, host.Hooks{
+		Observe: func(core *engine.Core, wait engine.Wait) {
+			progress := view.ProgressOf(core, wait.For)
+			r.mu.Lock()
+			r.progress, r.idle = &progress, true
+			r.mu.Unlock()
+			c.store.lab.announce()
+		},
+		Working: func(core *engine.Core, computation engine.Computation) {
+			r.mu.Lock()
+			r.idle = computation == engine.Computation{}
+			r.mu.Unlock()
+			c.store.lab.announce()
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer running.Close()
+	c.mu.Lock()
+	c.trouble = nil
+	c.mu.Unlock()
+	began()
+	return running.Run(ctx)
+}
+
+// environment is what instruments and experts of a campaign in a store find.
+func (l *Lab) environment(store, campaign string) instruments.Environment {
+	return instruments.Environment{
+		Folder:   l.options.Folder,
+		Store:    store,
+		Prompter: console.PromptFunc(elsewhere),
+		Logf: func(format string, args ...any) {
+			l.options.Log("%s: %s", campaign, fmt.Sprintf(format, args...))
+		},
+	}
+}
+
+// elsewhere is the prompter of a process without a terminal: what it asks is answered by
+// requests, and the form is open for as long as it is wanted.
+func elsewhere(ctx context.Context, _ console.Form) (string, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}

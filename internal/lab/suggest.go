@@ -1,0 +1,160 @@
+package lab
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Suggest says which experiment a person or a script is to run next, once that is known. In
+// a campaign that the lab runs it is what the campaign asks of whoever measures by hand; in
+// one that nobody runs it is worked out, and recorded, as `campaignd suggest` does.
+func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
+	h, owner, err := c.store.holder()
+	if err != nil {
+		return nil, err
+	}
+	if owner != nil {
+		return nil, problem.New(problem.NotNow,
+			"process %d runs the campaign, and its instrument performs the experiments", owner.Status().PID).About(c.name)
+	}
+	c.mu.Lock()
+	r := c.run
+	c.mu.Unlock()
+	if r == nil {
+		return c.suggestByHand(ctx, h)
+	}
+	core, err := c.settled(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	s := core.State()
+	if !s.Definition.Instrument.ByHand && s.Definition.Measures() && !s.Status.Ended() {
+		return nil, problem.New(problem.NotNow, "the campaign's instrument performs the experiments itself").About(c.name)
+	}
+	standing := c.Standing()
+	suggested := engine.Suggestion{Ended: s.Status.Ended(), WaitingFor: standing.WaitingFor, Remedies: standing.Remedies}
+	for _, x := range s.Experiments {
+		if x.Status.Open() && x.Status != campaign.Unresolved && s.Status != campaign.Paused {
+			suggested.Experiments = append(suggested.Experiments, x)
+		}
+	}
+	for _, q := range s.Questions {
+		if q.Status == campaign.Asked {
+			suggested.Questions = append(suggested.Questions, q)
+		}
+	}
+	if suggested.Experiments != nil {
+		suggested.WaitingFor, suggested.Remedies = "", nil
+	}
+	return view.Suggest(ctx, core, h.Log(), suggested)
+}
+
+// settled waits until the loop waits for somebody outside, and returns the campaign then.
+func (c *Campaign) settled(ctx context.Context, r *run) (*engine.Core, error) {
+	for {
+		changed := c.store.lab.Changed()
+		ended := false
+		select {
+		case <-r.done:
+			ended = true
+		default:
+		}
+		r.mu.Lock()
+		idle := r.idle && r.progress != nil && r.progress.WaitingFor != ""
+		r.mu.Unlock()
+		if idle || ended {
+			core, err := c.Load(ctx)
+			if err != nil || ended {
+				return core, err
+			}
+			if waits(core) {
+				return core, nil
+			}
+		}
+		select {
+		case <-changed:
+		case <-r.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// waits reports whether the campaign has nothing to do that it could do by itself: a person
+// has an experiment or a question, or nothing at all goes on.
+func waits(core *engine.Core) bool {
+	s := core.State()
+	world := engine.World{Now: time.Now(), InFlight: make(map[string]bool)}
+	for _, x := range s.Experiments {
+		if x.Status.Open() {
+			world.InFlight[x.ID] = true
+		}
+	}
+	for _, q := range s.Questions {
+		if q.Status == campaign.Asked {
+			world.InFlight[q.ID] = true
+		}
+	}
+	step, err := core.Next(world)
+	if err != nil {
+		return true
+	}
+	switch step.(type) {
+	case engine.Wait, engine.Done:
+		return true
+	}
+	return false
+}
+
+// suggestByHand drives a campaign that nobody runs up to the point where it needs a person.
+func (c *Campaign) suggestByHand(ctx context.Context, h *host.Host) (*view.Suggestion, error) {
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	core, err := h.Load(ctx, c.name)
+	if err != nil {
+		return nil, err
+	}
+	reviewers, err := c.simulated(ctx, *core.State().Definition)
+	if err != nil {
+		return nil, err
+	}
+	runner := &engine.Runner{
+		Registry:  c.store.lab.options.Registry,
+		Log:       h.Log(),
+		Campaign:  c.name,
+		Reviewers: reviewers,
+		Account:   c.store.lab.options.Account,
+		Build:     c.store.lab.options.Build,
+	}
+	suggestion, err := runner.Suggest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	core = runner.Core()
+	if _, err := c.store.await(ctx, c.name, events.Sequence(core.State().Sequence)); err != nil {
+		return nil, err
+	}
+	return view.Suggest(ctx, core, h.Log(), suggestion)
+}
+
+// simulated opens the simulated experts of a definition.
+func (c *Campaign) simulated(ctx context.Context, def definition.Campaign) (map[string]humans.Reviewer, error) {
+	only := def
+	only.Experts = nil
+	for _, e := range def.Experts {
+		if !e.Person {
+			only.Experts = append(only.Experts, e)
+		}
+	}
+	return host.OpenReviewers(ctx, c.store.lab.options.Registry, only, filepath.Dir(c.store.path), nil)
+}

@@ -1,0 +1,230 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Listed is a campaign in a list.
+type Listed struct {
+	engine.Summary
+	Status campaign.Status `json:"status"`
+	Budget int             `json:"budget" doc:"Of experiments; of comparisons where nothing is measured."`
+	// Open and Questions count what waits.
+	Open      int `json:"open" doc:"Experiments without an outcome."`
+	Questions int `json:"questions" doc:"Questions without an answer."`
+	// Unresolved are the experiments whose fate is unknown.
+	Unresolved []string `json:"unresolved" doc:"Experiments of which nobody knows what became of them."`
+	WaitingFor string   `json:"waiting_for,omitempty"`
+	Computing  string   `json:"computing,omitempty"`
+	// Trouble is why the campaign is not run.
+	Trouble string `json:"trouble,omitempty" doc:"Why it is not run, though it was started."`
+	PID     int    `json:"pid,omitempty" doc:"The process that runs it; absent where none does."`
+	Store   string `json:"store"`
+	Events  uint64 `json:"events"`
+}
+
+func listed(c *lab.Campaign) Listed {
+	s := c.Standing()
+	l := Listed{
+		Summary:    s.Summary,
+		Status:     s.Status,
+		Budget:     s.Budget,
+		Open:       s.Open,
+		Questions:  len(s.Questions),
+		Unresolved: append([]string{}, s.Unresolved...),
+		WaitingFor: s.WaitingFor,
+		Computing:  s.Computing.What,
+		PID:        s.PID,
+		Store:      s.Store,
+		Events:     uint64(s.Sequence),
+	}
+	if s.Trouble != nil {
+		l.Trouble = s.Trouble.Error()
+	}
+	return l
+}
+
+// Status is what `campaignd status --json` prints.
+type Status struct {
+	*view.Status
+	NeedsPerson []string     `json:"needs_person" doc:"What a person must do before the campaign goes on."`
+	Run         *lab.Running `json:"run" doc:"What runs the campaign; null where nothing does."`
+	Store       string       `json:"store"`
+}
+
+// statusOf is the status of a campaign.
+func statusOf(ctx context.Context, c *lab.Campaign) (*Status, error) {
+	st, err := c.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Status{Status: st, NeedsPerson: st.NeedsPerson(inWords), Run: c.Running(), Store: c.Store()}
+	if st.Status == campaign.Paused {
+		s.NeedsPerson = append(s.NeedsPerson, "the campaign is paused")
+	}
+	return s, nil
+}
+
+// inWords says what a remedy is, for those who have buttons and no commands.
+func inWords(r problem.Remedy) string {
+	words := []string{string(r.Action), r.Subject}
+	return strings.Join(slices.DeleteFunc(append(words, r.Ways...), func(w string) bool { return w == "" }), " ")
+}
+
+// page is how a part of a list is asked for.
+type page struct {
+	Cursor string `query:"cursor" maxLength:"300" doc:"Where the last page ended, from its next."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most."`
+}
+
+type campaignsOutput struct {
+	Body struct {
+		Campaigns []Listed `json:"campaigns"`
+		Next      string   `json:"next,omitempty" doc:"The cursor of the next page; absent on the last one."`
+		Troubles  []string `json:"troubles" doc:"Stores that cannot be used, and why."`
+	}
+}
+
+// Begun is the answer to a campaign file.
+type Begun struct {
+	Campaign string `json:"campaign"`
+	Store    string `json:"store"`
+	Seed     uint64 `json:"seed"`
+}
+
+type begunOutput struct {
+	Location string `header:"Location"`
+	Body     Begun
+}
+
+type statusOutput struct{ Body *Status }
+
+type suggestOutput struct {
+	Body struct {
+		*view.Suggestion
+		Store string `json:"store"`
+	}
+}
+
+// fileInput is a campaign file as the body of a request.
+type fileInput struct {
+	RawBody []byte `contentType:"application/yaml"`
+}
+
+// campaigns are the operations that begin and show campaigns.
+func (a *api) campaigns() {
+	huma.Register(a.huma, operation("list-campaigns", http.MethodGet, "/campaigns", "The campaigns of the lab",
+		"In the order of their names."), a.list)
+
+	begin := operation("begin-campaign", http.MethodPost, "/campaigns", "Begin a campaign",
+		"The body is a campaign file. It is refused whole where it has a fault; otherwise the campaign begins, and is run.")
+	begin.DefaultStatus = http.StatusCreated
+	huma.Register(a.huma, begin, a.begin)
+
+	huma.Register(a.huma, operation("validate-campaign", http.MethodPost, "/validate", "Check a campaign file",
+		"Says what is wrong with a campaign file, or what it means. Nothing is written."), a.validate)
+
+	huma.Register(a.huma, operation("get-campaign", http.MethodGet, "/campaigns/{campaign}", "How a campaign stands",
+		"What `campaignd status --json` prints."),
+		func(ctx context.Context, in *InCampaign) (*statusOutput, error) {
+			c, err := a.find(ctx, *in)
+			if err != nil {
+				return nil, err
+			}
+			status, err := statusOf(ctx, c)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &statusOutput{status}, nil
+		})
+
+	huma.Register(a.huma, operation("suggest", http.MethodPost, "/campaigns/{campaign}/suggest",
+		"Which experiment to run next, for those who run it themselves",
+		"Waits until that is known. The same is suggested until its result is told."),
+		func(ctx context.Context, in *InCampaign) (*suggestOutput, error) {
+			c, err := a.find(ctx, *in)
+			if err != nil {
+				return nil, err
+			}
+			ctx, cancel := context.WithTimeout(ctx, suggestWithin)
+			defer cancel()
+			s, err := c.Suggest(ctx)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			out := new(suggestOutput)
+			out.Body.Suggestion, out.Body.Store = s, c.Store()
+			return out, nil
+		})
+}
+
+func (a *api) list(_ context.Context, in *page) (*campaignsOutput, error) {
+	all := a.lab.Campaigns()
+	key := func(c *lab.Campaign) string { return c.Name() + "\x00" + c.Store() }
+	first, _ := slices.BinarySearchFunc(all, in.Cursor, func(c *lab.Campaign, cursor string) int {
+		if key(c) <= cursor {
+			return -1
+		}
+		return 1
+	})
+	out := new(campaignsOutput)
+	out.Body.Campaigns, out.Body.Troubles = []Listed{}, append([]string{}, a.lab.Troubles()...)
+	for _, c := range all[first:] {
+		if len(out.Body.Campaigns) == in.Limit {
+			break
+		}
+		out.Body.Campaigns = append(out.Body.Campaigns, listed(c))
+	}
+	if shown := len(out.Body.Campaigns); first+shown < len(all) && shown > 0 {
+		out.Body.Next = key(all[first+shown-1])
+	}
+	return out, nil
+}
+
+func (a *api) begin(ctx context.Context, in *fileInput) (*begunOutput, error) {
+	file, err := a.lab.Parse("the campaign file", in.RawBody)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	actor, _ := actorOf(ctx)
+	c, err := a.lab.Define(ctx, file, actor)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	return &begunOutput{
+		Location: base + "/campaigns/" + c.Name(),
+		Body:     Begun{Campaign: c.Name(), Store: c.Store(), Seed: file.Definition.Seed},
+	}, nil
+}
+
+// Validated says what a campaign file means.
+type Validated struct {
+	Campaign string   `json:"campaign"`
+	Meaning  string   `json:"meaning" doc:"What the file means, in words."`
+	Remarks  []string `json:"remarks" doc:"What it may contain, but probably does not mean."`
+}
+
+func (a *api) validate(_ context.Context, in *fileInput) (*struct{ Body Validated }, error) {
+	file, err := a.lab.Parse("the campaign file", in.RawBody)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	reg := a.lab.Registry()
+	return &struct{ Body Validated }{Validated{
+		Campaign: file.Definition.Name,
+		Meaning:  campaignfile.Explain(reg, file.Definition),
+		Remarks:  append([]string{}, campaignfile.Remarks(reg, file.Definition, a.lab.Folder())...),
+	}}, nil
+}

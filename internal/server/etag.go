@@ -1,0 +1,94 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// tagged gives every answer of a GET an entity tag of its bytes, and answers 304 where the
+// client has them already. Streams pass through as they are.
+func tagged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h := &holder{ResponseWriter: w}
+		next.ServeHTTP(h, r)
+		if h.streams {
+			return
+		}
+		if h.status == 0 {
+			h.status = http.StatusOK
+		}
+		if h.status == http.StatusOK {
+			sum := sha256.Sum256(h.body.Bytes())
+			tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
+			w.Header().Set("ETag", tag)
+			w.Header().Set("Cache-Control", "no-cache, private") // kept, and asked about each time
+			if has(r.Header.Get("If-None-Match"), tag) {
+				w.Header().Del("Content-Type")
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+		}
+		w.WriteHeader(h.status)
+		_, _ = w.Write(h.body.Bytes())
+	})
+}
+
+// has reports whether a header of entity tags names one.
+func has(header, tag string) bool {
+	tags := strings.Split(header, ",")
+	return slices.ContainsFunc(tags, func(t string) bool {
+		t = strings.TrimPrefix(strings.TrimSpace(t), "W/")
+		return t == tag || t == "*"
+	})
+}
+
+// holder holds an answer back until it is whole, unless it is a stream.
+type holder struct {
+	http.ResponseWriter
+	status  int
+	body    bytes.Buffer
+	streams bool
+}
+
+func (h *holder) WriteHeader(status int) {
+	if h.streams {
+		h.ResponseWriter.WriteHeader(status)
+		return
+	}
+	h.status = status
+}
+
+func (h *holder) Write(p []byte) (int, error) {
+	if h.streams {
+		return h.ResponseWriter.Write(p)
+	}
+	return h.body.Write(p)
+}
+
+// stream sends what is written from now on as it comes.
+func (h *holder) stream() {
+	h.streams = true
+	if h.status != 0 {
+		h.ResponseWriter.WriteHeader(h.status)
+	}
+	_, _ = h.ResponseWriter.Write(h.body.Bytes())
+}
+
+// Unwrap lets [http.ResponseController] find what is below.
+func (h *holder) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+// Flush implements http.Flusher: what flushes is a stream.
+func (h *holder) Flush() {
+	if !h.streams {
+		h.stream()
+	}
+	_ = http.NewResponseController(h.ResponseWriter).Flush()
+}

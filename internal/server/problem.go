@@ -1,0 +1,146 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/yamltree"
+)
+
+// Problem is what every request is answered with that cannot be fulfilled: a problem of
+// RFC 9457 with the code and the remedies of [problem.Error].
+type Problem struct {
+	Type   string `json:"type" doc:"A URN of the code."`
+	Title  string `json:"title" doc:"What the code means."`
+	Status int    `json:"status" doc:"The HTTP status."`
+	Detail string `json:"detail" doc:"What happened."`
+	// Code is for programs.
+	Code     problem.Code `json:"code" doc:"What kind of problem it is, for programs."`
+	Subject  string       `json:"subject,omitempty" doc:"What it is about, such as the experiment e7."`
+	Remedies []Remedy     `json:"remedies,omitempty" doc:"What can be done, the likeliest first."`
+	Faults   []Fault      `json:"faults,omitempty" doc:"What is wrong with what was sent, in its order."`
+}
+
+// Remedy is something that can be done about a problem.
+type Remedy struct {
+	Text    string   `json:"text,omitempty" doc:"What it is good for."`
+	Action  string   `json:"action,omitempty" doc:"What is to be done, for programs."`
+	Subject string   `json:"subject,omitempty" doc:"To what."`
+	Ways    []string `json:"ways,omitempty" doc:"In which ways, one of which is to be chosen."`
+}
+
+// Fault is one thing that is wrong with a campaign file or a body.
+type Fault struct {
+	Line    int    `json:"line,omitempty" doc:"The line, counting from 1."`
+	Column  int    `json:"column,omitempty" doc:"The column, counting from 1."`
+	Field   string `json:"field,omitempty" doc:"The field, as in parameters[1].min."`
+	Message string `json:"message" doc:"What is wrong."`
+	Remedy  string `json:"remedy,omitempty" doc:"What to do."`
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus implements huma.StatusError.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType implements huma.ContentTypeFilter.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// newProblem returns a problem of a code without more than its text.
+func newProblem(status int, code problem.Code, detail string) *Problem {
+	return &Problem{
+		Type:   "urn:campaignd:problem:" + string(code),
+		Title:  code.Error(),
+		Status: status,
+		Detail: detail,
+		Code:   code,
+	}
+}
+
+// problemOf returns an error as a problem.
+func problemOf(err error) *Problem {
+	var own *Problem
+	if errors.As(err, &own) {
+		return own
+	}
+	var faults *yamltree.Error
+	if errors.As(err, &faults) {
+		p := newProblem(http.StatusUnprocessableEntity, problem.Invalid, "The campaign file has faults; nothing was changed.")
+		for _, f := range faults.Faults {
+			p.Faults = append(p.Faults, Fault{
+				Line:    f.Line,
+				Column:  f.Column,
+				Field:   f.Path.String(),
+				Message: f.Message,
+				Remedy:  f.Remedy,
+			})
+		}
+		return p
+	}
+	var amend *campaignfile.AmendError
+	if errors.As(err, &amend) {
+		p := newProblem(http.StatusUnprocessableEntity, problem.NotPossible,
+			"A campaign under way does not allow these changes; nothing was changed.")
+		for _, r := range amend.Refused {
+			p.Faults = append(p.Faults, Fault{Field: r.Path, Message: r.Reason})
+		}
+		return p
+	}
+	known := problem.FromError(err)
+	p := newProblem(control.StatusOf(known.Code), known.Code, known.Message)
+	p.Subject = known.Subject
+	for _, r := range known.Remedies {
+		p.Remedies = append(p.Remedies, Remedy{
+			Text:    r.Text,
+			Action:  string(r.Action),
+			Subject: r.Subject,
+			Ways:    r.Ways,
+		})
+	}
+	return p
+}
+
+// codes are the codes of what goes wrong before a request reaches a campaign.
+var codes = map[int]problem.Code{
+	http.StatusBadRequest:            problem.Invalid,
+	http.StatusUnprocessableEntity:   problem.Invalid,
+	http.StatusRequestEntityTooLarge: problem.Invalid,
+	http.StatusUnsupportedMediaType:  problem.Invalid,
+	http.StatusNotAcceptable:         problem.Invalid,
+	http.StatusRequestTimeout:        problem.Interrupted,
+	http.StatusNotFound:              problem.NotFound,
+}
+
+// refused is how the API's library makes an answer of what it finds wrong with a request.
+func refused(status int, message string, errs ...error) huma.StatusError {
+	for _, err := range errs {
+		var p *Problem
+		if errors.As(err, &p) {
+			return p
+		}
+	}
+	code, ok := codes[status]
+	if !ok {
+		code = problem.Internal
+		if status < http.StatusInternalServerError {
+			code = problem.Invalid
+		}
+	}
+	p := newProblem(status, code, message)
+	for _, err := range errs {
+		fault := Fault{Message: err.Error()}
+		var detail huma.ErrorDetailer
+		if errors.As(err, &detail) {
+			d := detail.ErrorDetail()
+			fault.Field, fault.Message = d.Location, d.Message
+		}
+		p.Faults = append(p.Faults, fault)
+	}
+	return p
+}

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// OpenQuestion is a question that waits for an answer.
+type OpenQuestion struct {
+	Campaign string `json:"campaign"`
+	campaign.Question
+	// Asks says in words what is asked, Answers what may be answered.
+	Asks    []string `json:"asks" doc:"What is asked, in lines."`
+	Answers string   `json:"answers" doc:"What may be answered, in words."`
+}
+
+type questionsInput struct {
+	Campaign string `query:"campaign" maxLength:"200" doc:"Only those of this campaign."`
+	Expert   string `query:"expert" maxLength:"200" doc:"Only those to this expert."`
+}
+
+type questionsOutput struct {
+	Body struct {
+		Questions []OpenQuestion `json:"questions"`
+	}
+}
+
+// Answer is what somebody answers to a question: one of answer, order, point and estimates.
+type Answer struct {
+	Answer    string         `json:"answer,omitempty" doc:"In words, as after 'campaignd tell q7': accept, reject, unsure, exclude, B, ok."`
+	Order     []string       `json:"order,omitempty" doc:"The letters of what is compared, the best first."`
+	Point     map[string]any `json:"point,omitempty" doc:"A composition of one's own."`
+	Estimates []*float64     `json:"estimates,omitempty" doc:"A number for each composition, null for what one cannot tell."`
+	Comment   string         `json:"comment,omitempty" maxLength:"10000" doc:"What else there is to say."`
+}
+
+type answerInput struct {
+	InCampaign
+	Question string `path:"question" maxLength:"40" doc:"The question, such as q7."`
+	Body     Answer
+}
+
+// questions are the operations of those who are asked.
+func (a *api) questions() {
+	huma.Register(a.huma, operation("list-questions", http.MethodGet, "/questions", "What people are asked",
+		"The open questions of all campaigns."), a.openQuestions)
+	huma.Register(a.huma, operation("answer-question", http.MethodPost, "/questions/{campaign}/{question}",
+		"Answer a question", "First, or otherwise than before."), a.answer)
+}
+
+func (a *api) openQuestions(_ context.Context, in *questionsInput) (*questionsOutput, error) {
+	out := new(questionsOutput)
+	out.Body.Questions = []OpenQuestion{}
+	for _, c := range a.lab.Campaigns() {
+		if in.Campaign != "" && c.Name() != in.Campaign {
+			continue
+		}
+		c.Read(func(core *engine.Core) {
+			s := core.State()
+			for _, q := range s.Questions {
+				if q.Status != campaign.Asked || in.Expert != "" && q.Expert != in.Expert {
+					continue
+				}
+				out.Body.Questions = append(out.Body.Questions, openQuestion(c, s.Definition, q))
+			}
+		})
+	}
+	return out, nil
+}
+
+func openQuestion(c *lab.Campaign, def *definition.Campaign, q campaign.Question) OpenQuestion {
+	what, lines := view.Asks(def, &q)
+	return OpenQuestion{
+		Campaign: c.Name(),
+		Question: q,
+		Asks:     append([]string{strings.TrimPrefix(strings.TrimSpace(what), ": ")}, lines...),
+		Answers:  view.Answers(def, &q),
+	}
+}
+
+func (a *api) answer(ctx context.Context, in *answerInput) (*recordedOutput, error) {
+	c, err := a.find(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	var reply humans.Reply
+	c.Read(func(core *engine.Core) {
+		s := core.State()
+		q := s.Question(in.Question)
+		if q == nil {
+			err = problem.New(problem.NotFound, "%s has no question %q", c.Name(), in.Question).About(in.Question)
+			return
+		}
+		reply, err = in.Body.reply(s.Definition, q)
+	})
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	return a.submit(ctx, c, engine.Request{Answer: &engine.Answer{Question: in.Question, Reply: reply}})
+}
+
+// reply reads an answer to a question.
+func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.Reply, err error) {
+	given := 0
+	for _, is := range []bool{b.Answer != "", b.Order != nil, b.Point != nil, b.Estimates != nil} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return r, problem.New(problem.Invalid, "give one of answer, order, point and estimates; %s calls for %s",
+			q.ID, view.Answers(def, q)).About(q.ID)
+	}
+	switch {
+	case b.Order != nil:
+		r.Answer.Order, err = humans.ParseOrder(strings.Join(b.Order, " "), len(q.Options))
+	case b.Point != nil:
+		r.Answer.Point, err = pointOf("point", b.Point)
+	case b.Estimates != nil:
+		r.Answer.Estimates = estimatesOf(b.Estimates)
+	default:
+		r, err = view.ParseAnswer(def, q, b.Answer)
+	}
+	if err != nil {
+		return r, problem.New(problem.Invalid, "%w", err).About(q.ID)
+	}
+	r.Comment = b.Comment
+	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
+		return r, problem.New(problem.Invalid, "%w; %s calls for %s", err, q.ID, view.Answers(def, q)).About(q.ID)
+	}
+	return r, nil
+}
+
+// estimatesOf are the numbers that were given, by their rows.
+func estimatesOf(numbers []*float64) (estimates []events.Estimate) {
+	for i, x := range numbers {
+		if x != nil {
+			estimates = append(estimates, events.Estimate{Option: i, Value: *x})
+		}
+	}
+	return estimates
+}

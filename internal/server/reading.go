@@ -1,0 +1,260 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/report"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// alive is how often a stream that has nothing to say says that it is there.
+const alive = 15 * time.Second
+
+type definitionOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte `contentType:"application/yaml"`
+}
+
+type decisionInput struct {
+	InCampaign
+	Decision string `path:"decision" maxLength:"40" doc:"The decision d12, or an experiment or question whose decision it is."`
+}
+
+type decisionOutput struct{ Body *view.Decision }
+
+type reportOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte `contentType:"text/html"`
+}
+
+type predictInput struct {
+	InCampaign
+	Body struct {
+		Points []map[string]any `json:"points" minItems:"1" maxItems:"1000" doc:"Compositions."`
+	}
+}
+
+type predictOutput struct {
+	Body struct {
+		Predictions []view.Prediction `json:"predictions"`
+	}
+}
+
+// reading are the operations that show what is recorded.
+func (a *api) reading() {
+	on := func(id, path, summary, description string) huma.Operation {
+		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
+	}
+	huma.Register(a.huma, on("get-definition", "definition", "The campaign file", "As it was sent last."),
+		func(ctx context.Context, in *InCampaign) (*definitionOutput, error) {
+			c, err := a.find(ctx, *in)
+			if err != nil {
+				return nil, err
+			}
+			out := &definitionOutput{ContentType: "application/yaml"}
+			c.Read(func(core *engine.Core) { out.Body = []byte(core.State().Source) })
+			return out, nil
+		})
+	huma.Register(a.huma, on("get-decision", "decisions/{decision}", "What led to a decision, and what followed",
+		"What `campaignd explain --json` prints."), a.decision)
+	huma.Register(a.huma, on("get-report", "report", "The report", "One page that needs nothing else."),
+		func(ctx context.Context, in *InCampaign) (*reportOutput, error) {
+			c, err := a.find(ctx, *in)
+			if err != nil {
+				return nil, err
+			}
+			log, err := c.Log()
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			var b bytes.Buffer
+			err = report.Write(ctx, &b, report.Input{
+				Registry: a.lab.Registry(), Log: log, Campaign: c.Name(), Store: c.Store(),
+			})
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &reportOutput{ContentType: "text/html; charset=utf-8", Body: b.Bytes()}, nil
+		})
+	predict := operation("predict", http.MethodPost, "/campaigns/{campaign}/predict",
+		"What the model expects of compositions", "What `campaignd predict --json` prints.")
+	huma.Register(a.huma, predict, a.predict)
+	a.streams(on("get-events", "events", "The log of a campaign",
+		"CloudEvents, one a line. As text/event-stream further events follow, each with its sequence as id."))
+}
+
+func (a *api) decision(ctx context.Context, in *decisionInput) (*decisionOutput, error) {
+	c, err := a.find(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	core, err := c.Load(ctx)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	state := core.State()
+	id, why := view.DecisionBehind(state, in.Decision)
+	if id == "" {
+		return nil, problemOf(problem.New(problem.NotFound, "no decision is behind %s: %s", in.Decision, why).About(in.Decision))
+	}
+	if !state.HasDecision(id) {
+		return nil, problemOf(problem.New(problem.NotFound, "%s has no %s", c.Name(), in.Decision).About(in.Decision))
+	}
+	log, err := c.Log()
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	d, err := view.ReadDecision(ctx, log, core, id)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	return &decisionOutput{d}, nil
+}
+
+func (a *api) predict(ctx context.Context, in *predictInput) (*predictOutput, error) {
+	c, err := a.find(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	core, err := c.Load(ctx)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	predictor, err := view.NewPredictor(ctx, core)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	out := new(predictOutput)
+	for i, values := range in.Body.Points {
+		field := fmt.Sprintf("points[%d]", i)
+		point, err := pointOf(field, values)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		p, err := predictor.Predict(ctx, point)
+		if err != nil {
+			return nil, problemOf(problem.New(problem.Invalid, "%s: %w", field, err))
+		}
+		out.Body.Predictions = append(out.Body.Predictions, p)
+	}
+	return out, nil
+}
+
+type eventsInput struct {
+	InCampaign
+	After  uint64 `query:"after" maximum:"9007199254740991" doc:"Only events after this sequence of the campaign."`
+	Last   string `header:"Last-Event-ID" maxLength:"20" doc:"The same, as browsers say it when they come back."`
+	Accept string `header:"Accept" doc:"text/event-stream to go on with further events."`
+}
+
+// streams registers the operation that sends the log.
+func (a *api) streams(op huma.Operation) {
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: "The events.",
+		Content: map[string]*huma.MediaType{
+			"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}},
+			"text/event-stream":    {Schema: &huma.Schema{Type: huma.TypeString}},
+		},
+	}}
+	huma.Register(a.huma, op, func(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
+		c, err := a.find(ctx, in.InCampaign)
+		if err != nil {
+			return nil, err
+		}
+		log, err := c.Log()
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		after := in.After
+		if in.Last != "" {
+			if after, err = strconv.ParseUint(in.Last, 10, 64); err != nil {
+				return nil, problemOf(problem.New(problem.Invalid, "Last-Event-ID is not the sequence of an event: %q", in.Last))
+			}
+		}
+		follows := strings.Contains(in.Accept, "text/event-stream")
+		return &huma.StreamResponse{Body: func(hc huma.Context) {
+			r, w := humago.Unwrap(hc)
+			if follows {
+				a.follow(r.Context(), w, c, log, events.Sequence(after))
+				return
+			}
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			if h, ok := w.(*holder); ok {
+				h.stream()
+			}
+			for e, err := range events.ReadCampaign(r.Context(), log, c.Name(), events.Sequence(after)) {
+				if err != nil {
+					a.options.Log("the events of %s: %v", c.Name(), err)
+					panic(http.ErrAbortHandler) // the client sees that it was cut off
+				}
+				text, err := events.MarshalCloudEvent(e)
+				if err == nil {
+					_, err = w.Write(append(text, '\n'))
+				}
+				if err != nil {
+					return // the client has gone
+				}
+			}
+		}}, nil
+	})
+}
+
+// follow sends the events of a campaign as server-sent events, until the client goes or the
+// server ends.
+func (a *api) follow(ctx context.Context, w http.ResponseWriter, c *lab.Campaign, log events.Log, after events.Sequence) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	flusher := http.NewResponseController(w)
+	if h, ok := w.(*holder); ok {
+		h.stream()
+	}
+	if flusher.Flush() != nil {
+		return
+	}
+	beat := time.NewTicker(alive)
+	defer beat.Stop()
+	for {
+		changed := a.lab.Changed()
+		if c.Sequence() > after {
+			for e, err := range events.ReadCampaign(ctx, log, c.Name(), after) {
+				if err != nil {
+					return
+				}
+				text, err := events.MarshalCloudEvent(e)
+				if err == nil {
+					_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Sequence, e.Kind, text)
+				}
+				if err != nil {
+					return
+				}
+				after = e.Sequence
+			}
+			if flusher.Flush() != nil {
+				return
+			}
+		}
+		select {
+		case <-changed:
+		case <-beat.C:
+			if _, err := w.Write([]byte(": still here\n\n")); err != nil || flusher.Flush() != nil {
+				return
+			}
+		case <-a.closing:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,369 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Tell is the result of an experiment that a person or a script ran.
+type Tell struct {
+	Experiment string            `json:"experiment,omitempty" doc:"The suggested experiment; absent for one's own."`
+	Parameters map[string]any    `json:"parameters,omitempty" doc:"The composition of one's own experiment."`
+	Actual     map[string]any    `json:"actual,omitempty" doc:"What was really made, where it differs from what was asked for."`
+	Value      *float64          `json:"value,omitempty" doc:"Of the objective."`
+	Unit       string            `json:"unit,omitempty" doc:"The value's unit, to be checked against the campaign's."`
+	SD         *float64          `json:"sd,omitempty" doc:"The standard deviation of the value, where it is known."`
+	Failed     string            `json:"failed,omitempty" doc:"Why there is no value."`
+	Infeasible string            `json:"infeasible,omitempty" doc:"Why the composition cannot be made or measured."`
+	Again      string            `json:"again,omitempty" doc:"Why nothing took place: the same is asked for again."`
+	Further    []FurtherQuantity `json:"further,omitempty" doc:"Other quantities that were measured."`
+	Notes      []string          `json:"notes,omitempty" doc:"Remarks, kept with an imported row."`
+	Anyway     bool              `json:"anyway,omitempty" doc:"Take a composition that the campaign could not ask for."`
+}
+
+// FurtherQuantity is a quantity beside the objective.
+type FurtherQuantity struct {
+	Name  string   `json:"name"`
+	Value float64  `json:"value"`
+	Unit  string   `json:"unit,omitempty"`
+	SD    *float64 `json:"sd,omitempty"`
+}
+
+// request returns the engine's form of a result.
+func (t Tell) request() (*engine.Tell, error) {
+	parameters, err := pointOf("parameters", t.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	actual, err := pointOf("actual", t.Actual)
+	if err != nil {
+		return nil, err
+	}
+	r := &engine.Tell{
+		Experiment: t.Experiment,
+		Parameters: parameters,
+		Actual:     actual,
+		Unit:       t.Unit,
+		SD:         t.SD,
+		Failed:     t.Failed,
+		Infeasible: t.Infeasible,
+		Again:      t.Again,
+		Further:    furtherOf(t.Further),
+		Notes:      t.Notes,
+		Anyway:     t.Anyway,
+	}
+	reasons := 0
+	for _, reason := range []string{t.Failed, t.Infeasible, t.Again} {
+		if reason != "" {
+			reasons++
+		}
+	}
+	switch {
+	case t.Experiment != "" && t.Parameters != nil:
+		return nil, problem.New(problem.Invalid, "a suggested experiment has its parameters: give one of experiment and parameters")
+	case t.Experiment == "" && t.Parameters == nil:
+		return nil, problem.New(problem.Invalid, "say which experiment it is, or the parameters of one's own")
+	case reasons > 1:
+		return nil, problem.New(problem.Invalid, "give at most one of failed, infeasible and again")
+	case reasons == 1 && t.Value != nil:
+		return nil, problem.New(problem.Invalid, "an experiment that failed has no value: give one of the two")
+	case reasons == 0 && t.Value == nil:
+		return nil, problem.New(problem.Invalid, "give the value, or why there is none: failed, infeasible or again")
+	case t.Value != nil:
+		r.Value = *t.Value
+	}
+	return r, nil
+}
+
+// pointOf reads a composition: numbers and the names of categories.
+func pointOf(field string, values map[string]any) (definition.Point, error) {
+	if values == nil {
+		return nil, nil
+	}
+	point := make(definition.Point, len(values))
+	for name, v := range values {
+		switch v := v.(type) {
+		case float64:
+			point[name] = definition.Number(v)
+		case string:
+			point[name] = definition.Category(v)
+		default:
+			return nil, problem.New(problem.Invalid, "%s.%s is neither a number nor the name of a category", field, name)
+		}
+	}
+	return point, nil
+}
+
+func furtherOf(quantities []FurtherQuantity) (further []definition.Quantity) {
+	for _, q := range quantities {
+		further = append(further, definition.Quantity{Name: q.Name, Value: q.Value, Unit: q.Unit, SD: q.SD})
+	}
+	return further
+}
+
+// Because is why somebody wants something.
+type Because struct {
+	Reason string `json:"reason,omitempty" maxLength:"10000" doc:"Why, for the record."`
+}
+
+// body is a request on a campaign.
+type body[B any] struct {
+	InCampaign
+	Body B
+}
+
+// optional is a request whose body may be left out.
+type optional[B any] struct {
+	InCampaign
+	Body *B
+}
+
+// record registers a request that is recorded as it is.
+func record[B any](a *api, op huma.Operation, make func(B) (engine.Request, error)) {
+	huma.Register(a.huma, op, func(ctx context.Context, in *body[B]) (*recordedOutput, error) {
+		c, err := a.find(ctx, in.InCampaign)
+		if err != nil {
+			return nil, err
+		}
+		r, err := make(in.Body)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return a.submit(ctx, c, r)
+	})
+}
+
+// steer registers a request that needs no more than a reason.
+func (a *api) steer(verb, summary, description string, make func(reason string) engine.Request) {
+	op := operation(verb+"-campaign", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
+	huma.Register(a.huma, op, func(ctx context.Context, in *optional[Because]) (*recordedOutput, error) {
+		c, err := a.find(ctx, in.InCampaign)
+		if err != nil {
+			return nil, err
+		}
+		reason := ""
+		if in.Body != nil {
+			reason = in.Body.Reason
+		}
+		return a.submit(ctx, c, make(reason))
+	})
+}
+
+// Correction says that an experiment ended otherwise than the record has it.
+type Correction struct {
+	Experiment string            `json:"experiment"`
+	Outcome    string            `json:"outcome,omitempty" enum:"measured,failed,infeasible,not-performed" doc:"How it really ended."`
+	Value      *float64          `json:"value,omitempty"`
+	SD         *float64          `json:"sd,omitempty"`
+	Actual     map[string]any    `json:"actual,omitempty"`
+	Further    []FurtherQuantity `json:"further,omitempty"`
+	Exclude    bool              `json:"exclude,omitempty" doc:"Leave the outcome out of the models."`
+	Reason     string            `json:"reason" minLength:"1" doc:"Why, for the record."`
+	Anyway     bool              `json:"anyway,omitempty"`
+}
+
+// Resolution settles an experiment whose fate is unknown.
+type Resolution struct {
+	Experiment string         `json:"experiment"`
+	Resolution string         `json:"resolution" enum:"measured,failed,infeasible,not-performed" doc:"What became of it."`
+	Value      *float64       `json:"value,omitempty" doc:"The result, where it was measured."`
+	Actual     map[string]any `json:"actual,omitempty"`
+	Repeat     bool           `json:"repeat,omitempty" doc:"Ask for the same again."`
+	Reason     string         `json:"reason,omitempty"`
+	Anyway     bool           `json:"anyway,omitempty"`
+}
+
+// Exclusion is a person's "won't".
+type Exclusion struct {
+	Point  map[string]any  `json:"point,omitempty" doc:"A composition whose neighborhood is excluded."`
+	Region map[string]Side `json:"region,omitempty" doc:"A box that is excluded, by parameters."`
+	About  string          `json:"about,omitempty" doc:"An experiment or question whose neighborhood is excluded."`
+	Reason string          `json:"reason" minLength:"1"`
+}
+
+// Side is one side of a region: an interval, or a category.
+type Side struct {
+	Min *float64 `json:"min,omitempty"`
+	Max *float64 `json:"max,omitempty"`
+	Is  string   `json:"is,omitempty"`
+}
+
+// Note is a remark.
+type Note struct {
+	Text  string `json:"text" minLength:"1" maxLength:"10000"`
+	About string `json:"about,omitempty" doc:"An experiment, question or decision."`
+}
+
+// Permission takes an exclusion back.
+type Permission struct {
+	Exclusion string `json:"exclusion"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+// requests are the operations that people's requests are recorded by.
+func (a *api) requests() {
+	on := func(id, path, summary, description string) huma.Operation {
+		return operation(id, http.MethodPost, "/campaigns/{campaign}/"+path, summary, description)
+	}
+	record(a, on("tell", "tell", "Tell the result of an experiment",
+		"Of one that was suggested, or of one's own, which counts against the budget."),
+		func(t Tell) (engine.Request, error) {
+			tell, err := t.request()
+			return engine.Request{Tell: tell}, err
+		})
+	record(a, on("import", "import", "Take over earlier measurements", "All or none; they do not count against the budget."),
+		func(rows []Tell) (engine.Request, error) {
+			if len(rows) == 0 {
+				return engine.Request{}, problem.New(problem.Invalid, "there is nothing to take over")
+			}
+			r := engine.Request{}
+			for i, row := range rows {
+				tell, err := row.request()
+				if err != nil {
+					return r, problem.New(problem.CodeOf(err), "row %d: %w", i+1, err)
+				}
+				r.Import = append(r.Import, *tell)
+			}
+			return r, nil
+		})
+	record(a, on("correct", "correct", "Correct an outcome", "What the correction does not name stays."),
+		func(c Correction) (engine.Request, error) {
+			actual, err := pointOf("actual", c.Actual)
+			return engine.Request{Correct: &engine.Correct{
+				Experiment: c.Experiment,
+				Outcome:    events.Resolution(c.Outcome),
+				Value:      c.Value,
+				SD:         c.SD,
+				Actual:     actual,
+				Further:    furtherOf(c.Further),
+				Exclude:    c.Exclude,
+				Reason:     c.Reason,
+				Anyway:     c.Anyway,
+			}}, err
+		})
+	record(a, on("resolve", "resolve", "Settle what became of an experiment", "Of one whose fate nobody knows."),
+		func(r Resolution) (engine.Request, error) {
+			actual, err := pointOf("actual", r.Actual)
+			return engine.Request{Resolve: &engine.Resolve{
+				Experiment: r.Experiment,
+				Resolution: events.Resolution(r.Resolution),
+				Value:      r.Value,
+				Actual:     actual,
+				Repeat:     r.Repeat,
+				Reason:     r.Reason,
+				Anyway:     r.Anyway,
+			}}, err
+		})
+	record(a, on("exclude", "exclude", "Exclude compositions", "Nothing there is suggested any more."),
+		func(x Exclusion) (engine.Request, error) {
+			point, err := pointOf("point", x.Point)
+			var region map[string]definition.RegionSide
+			for name, side := range x.Region {
+				if region == nil {
+					region = make(map[string]definition.RegionSide)
+				}
+				region[name] = definition.RegionSide(side)
+			}
+			return engine.Request{Exclude: &engine.Exclude{
+				Point: point, Region: region, About: x.About, Reason: x.Reason,
+			}}, err
+		})
+	record(a, on("allow", "allow", "Take an exclusion back", ""),
+		func(p Permission) (engine.Request, error) {
+			return engine.Request{Allow: &engine.Allow{Exclusion: p.Exclusion, Reason: p.Reason}}, nil
+		})
+	record(a, on("note", "note", "Add a note", ""),
+		func(n Note) (engine.Request, error) {
+			return engine.Request{Note: &events.NoteAdded{Text: n.Text, About: n.About}}, nil
+		})
+
+	a.steer("pause", "Pause a campaign", "Nothing new begins until it is resumed.",
+		func(reason string) engine.Request {
+			return engine.Request{Pause: &events.CampaignPaused{Reason: reason}}
+		})
+	a.steer("resume", "Resume a campaign", "", func(reason string) engine.Request {
+		return engine.Request{Resume: &events.CampaignResumed{Reason: reason}}
+	})
+	a.steer("stop", "Stop a campaign for good", "It cannot be resumed.", func(reason string) engine.Request {
+		return engine.Request{Stop: &events.CampaignStopped{Reason: reason}}
+	})
+	a.runs()
+	huma.Register(a.huma, operation("amend-campaign", http.MethodPut, "/campaigns/{campaign}/definition",
+		"Amend a campaign", "The body is the campaign file with the changes. What a campaign under way does not allow is refused, with the reason."),
+		a.amend)
+}
+
+type amendInput struct {
+	InCampaign
+	Reason  string `query:"reason" maxLength:"10000" doc:"Why, for the record."`
+	RawBody []byte `contentType:"application/yaml"`
+}
+
+func (a *api) amend(ctx context.Context, in *amendInput) (*recordedOutput, error) {
+	c, err := a.find(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	file, err := a.lab.Parse("the campaign file", in.RawBody)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	def, err := a.lab.Definition(ctx, c, file)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	core, err := c.Load(ctx)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	changes, err := campaignfile.Amend(a.lab.Registry(), *core.State().Definition, def)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	if len(changes) == 0 {
+		return &recordedOutput{}, nil
+	}
+	return a.submit(ctx, c, engine.Request{Amend: &events.CampaignAmended{
+		Definition: def, Changes: changes, Reason: in.Reason, Source: file.Source,
+	}})
+}
+
+// RunState says whether the lab runs a campaign.
+type RunState struct {
+	Campaign string `json:"campaign"`
+	Running  bool   `json:"running"`
+}
+
+type runOutput struct{ Body RunState }
+
+// runs are the operations by which the lab begins and ends to run campaigns. They are no
+// events: what a campaign is does not depend on who runs it.
+func (a *api) runs() {
+	register := func(verb, summary, description string, running bool, do func(context.Context, *lab.Campaign) error) {
+		op := operation(verb+"-run", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
+		huma.Register(a.huma, op, func(ctx context.Context, in *InCampaign) (*runOutput, error) {
+			c, err := a.find(ctx, *in)
+			if err == nil {
+				err = do(ctx, c)
+			}
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &runOutput{RunState{Campaign: c.Name(), Running: running}}, nil
+		})
+	}
+	register("run", "Have the lab run a campaign", "Now, and after a restart of the server, until it has ended.", true,
+		func(ctx context.Context, c *lab.Campaign) error { return c.Start(ctx) })
+	register("halt", "Have the lab no longer run a campaign",
+		"What is under way at the instrument goes on; the campaign can be run again.", false,
+		func(_ context.Context, c *lab.Campaign) error { return c.Halt() })
+}

@@ -1,0 +1,143 @@
+// Package server serves a lab over HTTP: the API under /api/v1, and whether the server is
+// ready under /healthz.
+//
+// What a request asks for is done by internal/lab; here it is read, allowed or refused, and
+// answered. Every answer that is no success is a problem of RFC 9457 with the code and the
+// remedies of internal/problem.
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Limits of a request.
+const (
+	maxBody       = 8 << 20          // bytes
+	readHeaders   = 10 * time.Second // a client that is slower is cut off
+	readBody      = 30 * time.Second
+	idleFor       = 2 * time.Minute
+	suggestWithin = 5 * time.Minute // a fit of a large campaign takes a while
+)
+
+// Options say what is served, and to whom.
+type Options struct {
+	Lab *lab.Lab
+	// Version is the program's.
+	Version string
+	// Log, if set, takes what whoever looks after the server should know.
+	Log func(format string, args ...any)
+}
+
+// Server serves a lab.
+type Server struct {
+	options Options
+	lab     *lab.Lab
+	mux     *http.ServeMux
+	api     *api
+	closing chan struct{}
+}
+
+// New returns the server of a lab.
+func New(o Options) *Server {
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+	s := &Server{options: o, lab: o.Lab, mux: http.NewServeMux(), closing: make(chan struct{})}
+	s.mux.HandleFunc("GET /healthz", s.health)
+	s.api = s.newAPI()
+	return s
+}
+
+// Handler returns everything that is served.
+func (s *Server) Handler() http.Handler {
+	return s.recovered(secured(limited(s.mux)))
+}
+
+// Serve serves on a listener until the context is done. Requests under way finish.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	h := http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: readHeaders,
+		IdleTimeout:       idleFor,
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	close(s.closing) // the streams end
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := h.Shutdown(patience); err != nil {
+		_ = h.Close()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// health says that the server can take requests.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+// secured sets the headers that every answer has.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "+
+				"font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// limited bounds the body of a request, in size and in time.
+func limited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != nil && r.ContentLength != 0 {
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBody))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// recovered answers a programmer's mistake as a problem, and tells whoever looks after the
+// server where it was.
+func (s *Server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			fault := recover()
+			if fault == nil {
+				return
+			}
+			if fault == http.ErrAbortHandler { //nolint:errorlint // the value that net/http defines
+				panic(fault)
+			}
+			s.options.Log("internal error in %s %s: %v\n%s", r.Method, r.URL.Path, fault, debug.Stack())
+			writeProblem(w, newProblem(http.StatusInternalServerError, problem.Internal,
+				"Something went wrong here. What is recorded is safe. The server's log says where it was."))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}

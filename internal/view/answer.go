@@ -1,0 +1,96 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/console"
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// answerReaders read an answer to a question of a form, in words. Where the error is
+// [events.ErrAnswer], the words for what may be answered say all.
+var answerReaders = map[events.Form]func(
+	def *definition.Campaign, q *campaign.Question, text string,
+) (humans.Reply, error){
+	events.FormLabel:      readLabel,
+	events.FormComparison: readOrder,
+	events.FormPinpoint:   readPoint,
+	events.FormEstimate:   readNumbers,
+}
+
+// ParseAnswer reads a person's answer to a question in words, as they are typed after
+// `campaignd tell q7`. The error is a [problem.Error] that says which words the question
+// calls for.
+func ParseAnswer(def *definition.Campaign, q *campaign.Question, text string) (humans.Reply, error) {
+	text = strings.TrimSpace(text)
+	switch strings.ToLower(text) {
+	case "":
+		return humans.Reply{}, problem.New(problem.Invalid, "say what you answer to %s: %s", q.ID, Answers(def, q))
+	case "unsure", "?", "can't tell", "can’t tell", "cant tell":
+		return humans.Reply{}, nil
+	}
+	reply, err := answerReaders[q.Form](def, q, text)
+	switch {
+	case errors.Is(err, events.ErrAnswer):
+		return humans.Reply{}, problem.New(problem.Invalid, "%q is not an answer to %s: say %s",
+			text, q.ID, Answers(def, q))
+	case err != nil:
+		return humans.Reply{}, problem.New(problem.Invalid, "%q is not an answer to %s: %w", text, q.ID, err)
+	}
+	return reply, nil
+}
+
+// IsLabel reports whether a text is a label, so that it cannot be a value.
+func IsLabel(text string) bool {
+	_, err := readLabel(nil, nil, text)
+	return err == nil
+}
+
+func readLabel(_ *definition.Campaign, _ *campaign.Question, text string) (r humans.Reply, err error) {
+	switch strings.ToLower(text) {
+	case "accept":
+		r.Answer.Label = events.LabelAccept
+	case "reject":
+		r.Answer.Label = events.LabelReject
+	case "exclude", "won't", "won’t", "wont":
+		r.Answer.Label, r.Exclude = events.LabelReject, true
+	default:
+		err = events.ErrAnswer
+	}
+	return r, err
+}
+
+func readOrder(_ *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
+	r.Answer.Order, err = humans.ParseOrder(text, len(q.Options))
+	return r, err
+}
+
+func readPoint(def *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
+	if q.Suggestion != nil && strings.EqualFold(text, "ok") {
+		r.Answer.Point = q.Suggestion.Parameters
+		return r, nil
+	}
+	r.Answer.Point, err = console.ParseComposition(def.Parameters, text)
+	return r, err
+}
+
+// readNumbers reads the numbers of all rows in order, or of some by their rows; the others
+// stay what was said before.
+func readNumbers(def *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
+	sheet := humans.NewSheet(len(q.Options), *q.Scale, q.Answer.Estimates)
+	rows, err := sheet.Fill(text, 0)
+	if err == nil && len(rows) < len(q.Options) && !strings.Contains(text, "=") {
+		err = fmt.Errorf("it holds %d numbers for %d rows", len(rows), len(q.Options))
+	}
+	if err != nil {
+		return r, fmt.Errorf("%w; say %s", err, Answers(def, q))
+	}
+	r.Answer.Estimates = sheet.Estimates()
+	return r, nil
+}
