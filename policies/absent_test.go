@@ -31,6 +31,7 @@ const (
 	unsure                      // the expert cannot tell
 	answering                   // they are answered
 	tardy                       // they are answered once they have expired
+	slow                        // they are answered once the campaign has chosen two experiments meanwhile
 )
 
 // companies are the people of a campaign that has three experts; one that has
@@ -41,18 +42,21 @@ var companies = map[string][3]attendance{
 	"one answers":     {answering, absent, absent},
 	"another answers": {absent, absent, answering},
 	"all are late":    {tardy, tardy, tardy},
+	"all are slow":    {slow, slow, slow},
 }
 
 // colleague is an expert who is there: able to tell or not.
 type colleague struct {
 	name string
 	attendance
+	measures bool // the campaign does
 }
 
 func (c colleague) Describe() humans.Description { return humans.Description{Expert: c.name} }
 
 func (c colleague) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
-	if c.attendance != unsure && c.attendance != answering {
+	waits := c.attendance == slow && (q.Form == events.FormPinpoint || !c.measures) // nothing is chosen meanwhile
+	if c.attendance != unsure && c.attendance != answering && !waits {
 		<-ctx.Done()
 		return humans.Reply{}, ctx.Err()
 	}
@@ -111,10 +115,14 @@ func newHall(t *testing.T, name string, experts int, company [3]attendance) *hal
 		for i, name := range []string{"ada", "bob", "eve"}[:experts] {
 			h.people[name] = company[i]
 			within := definition.Duration(time.Millisecond)
-			if company[i] == unsure || company[i] == answering {
+			if company[i] == unsure || company[i] == answering || company[i] == slow {
 				within = patience
 			}
-			def.Experts = append(def.Experts, definition.Expert{Name: name, Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: within,
+			var meanwhile *int
+			if company[i] == slow {
+				meanwhile = ptr(2)
+			}
+			def.Experts = append(def.Experts, definition.Expert{Name: name, Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: within, Meanwhile: meanwhile,
 				Belief: &definition.StatedBelief{
 					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
 				}})
@@ -146,7 +154,7 @@ func (h *hall) runner(t *testing.T, log events.Log) *engine.Runner {
 	}
 	r.Now, r.Reviewers = h.now, make(map[string]humans.Reviewer)
 	for name, attends := range h.people {
-		r.Reviewers[name] = colleague{name, attends}
+		r.Reviewers[name] = colleague{name, attends, h.def.Measures()}
 	}
 	return r
 }
@@ -171,12 +179,23 @@ func (h *hall) between(t *testing.T, core *engine.Core) (answered int) {
 	}
 	for _, q := range slices.Clone(core.State().Questions) {
 		attends := h.people[q.Expert]
-		if q.Status == campaign.Expired && attends == tardy || q.Status == campaign.Asked && (attends == answering || attends == unsure) {
+		if q.Status == campaign.Asked && attends == slow && (chosen(core.State(), &q) == 2 || !h.def.Measures() || q.Form == events.FormPinpoint) ||
+			q.Status == campaign.Expired && attends == tardy || q.Status == campaign.Asked && (attends == answering || attends == unsure) {
 			h.answer(t, &q, submit)
 			answered++
 		}
 	}
 	return answered
+}
+
+// chosen counts the experiments that the campaign has chosen since a question was asked.
+func chosen(s *campaign.State, q *campaign.Question) (n int) {
+	for _, x := range s.Experiments[q.Experiments:] {
+		if x.Origin == events.OriginPolicy {
+			n++
+		}
+	}
+	return n
 }
 
 // replayed fails the test where the log does not fold to the state of the core that wrote it.
@@ -215,16 +234,7 @@ func (w *watched) Append(ctx context.Context, name string, after events.Sequence
 func (h *hall) runs(t *testing.T) *engine.Core {
 	var r *engine.Runner
 	var late sync.WaitGroup
-	r = h.runner(t, &watched{h.log, func(e events.Event) {
-		payload, _ := events.Decode(e)
-		expired, ok := payload.(*events.QuestionExpired)
-		if !ok {
-			return
-		}
-		q := *r.Core().State().Question(expired.Question) // the loop waits for this log
-		if h.people[q.Expert] != tardy {
-			return
-		}
+	answer := func(q campaign.Question) {
 		late.Go(func() {
 			h.answer(t, &q, func(request engine.Request) error {
 				_, err := r.Submit(t.Context(), request)
@@ -234,6 +244,23 @@ func (h *hall) runs(t *testing.T) *engine.Core {
 				return err
 			})
 		})
+	}
+	r = h.runner(t, &watched{h.log, func(e events.Event) {
+		payload, _ := events.Decode(e)
+		state := r.Core().State() // the loop waits for this log
+		switch p := payload.(type) {
+		case *events.QuestionExpired:
+			if q := *state.Question(p.Question); h.people[q.Expert] == tardy {
+				answer(q)
+			}
+		case *events.ExperimentRequested:
+			for _, q := range state.Questions {
+				if p.Origin == events.OriginPolicy && q.Status == campaign.Asked && h.people[q.Expert] == slow &&
+					chosen(state, &q) == 1 { // and this is the second
+					answer(q)
+				}
+			}
+		}
 	}})
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -296,6 +323,30 @@ func (h *hall) suggests(t *testing.T) *engine.Core {
 	return nil
 }
 
+// oneAtATime checks that nobody is asked while they have not answered before.
+func (h *hall) oneAtATime(t *testing.T) {
+	t.Helper()
+	open := make(map[string]string) // by experts
+	for e, err := range h.log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, _ := events.Decode(e)
+		if q, ok := payload.(*events.QuestionAsked); ok {
+			if open[q.Expert] != "" && q.Decision != "" { // what is asked at first may be of several forms
+				t.Errorf("%s is asked %s while %s is open", q.Expert, q.Question, open[q.Expert])
+			}
+			open[q.Expert] = q.Question
+			continue
+		}
+		for expert, question := range open {
+			if question == payload.Subject() {
+				open[expert] = ""
+			}
+		}
+	}
+}
+
 // ended checks what holds of every campaign that is over.
 func (h *hall) ended(t *testing.T, core *engine.Core) {
 	t.Helper()
@@ -315,6 +366,7 @@ func (h *hall) ended(t *testing.T, core *engine.Core) {
 		switch {
 		case q.Status == campaign.Answered && attends != absent:
 		case q.Status == campaign.Expired && attends == absent:
+		case q.Status == campaign.Withdrawn && attends == slow: // the campaign was over before
 		case q.Status == campaign.Expired && attends == tardy && q.Form == events.FormPinpoint: // named too late
 		default:
 			t.Errorf("%s of %s, who is %d, is %s", q.ID, q.Expert, attends, q.Status)
@@ -323,6 +375,7 @@ func (h *hall) ended(t *testing.T, core *engine.Core) {
 	if !h.def.Measures() && comparisons != h.def.Budget.Comparisons {
 		t.Errorf("%d comparisons were asked, of %d", comparisons, h.def.Budget.Comparisons)
 	}
+	h.oneAtATime(t)
 	if _, err := core.Summarize(t.Context()); err != nil {
 		t.Error(err)
 	}

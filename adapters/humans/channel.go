@@ -20,6 +20,9 @@ type Channel struct {
 	Open func(ctx context.Context, expert definition.Expert, def definition.Campaign, env Environment) (Reviewer, error)
 	// Person says that a person answers, not a simulation.
 	Person bool
+	// Unhurried says that the person answers when they come by: by default a question waits
+	// without limit, and the campaign chooses a few experiments by itself meanwhile.
+	Unhurried bool
 }
 
 // Environment is what the program provides to a channel that it opens.

@@ -64,11 +64,16 @@ type Expert struct {
 	Belief *StatedBelief `json:"belief,omitempty"`
 
 	// AnswerWithin is how long a question waits before the campaign goes on
-	// without it. Default "2m" for people, no limit where nothing is measured or
+	// without it. Default "2m" for people at a terminal, no limit where nothing is measured or
 	// where the experiments are run by hand, a suggestion at a time; of several
 	// compositions to be estimated at once the default is for each. Simulated
 	// experts answer at once.
 	AnswerWithin Duration `json:"answer_within,omitempty"`
+	// Meanwhile is how many experiments the campaign may choose by itself while a question
+	// to the expert is open: what it would measure if they were not there. The answer counts
+	// whenever it comes. Default: 3 for people who are not at a terminal, otherwise the
+	// campaign waits for the answer, or for the end of AnswerWithin.
+	Meanwhile *int `json:"meanwhile,omitempty" jsonschema:"minimum=0,maximum=100000"`
 	// Time is how much of the expert's time the campaign may ask for, for example "30m": once it is spent they are
 	// asked no more. It is not measured, since a question may wait while its expert sleeps on it, but counted: of
 	// each question they were asked and have answered, can't tell included, or are being asked, the compositions to
@@ -100,6 +105,10 @@ func (e *Expert) UnmarshalJSON(data []byte) error {
 
 // DefaultAnswerTakes is how long judging one composition takes, where it counts against an expert's time.
 const DefaultAnswerTakes = Duration(20 * time.Second)
+
+// DefaultMeanwhile is how many experiments a campaign chooses by itself while somebody is asked
+// who answers when they come by.
+const DefaultMeanwhile = 3
 
 // DefaultAnswerWithin is how long a person at a terminal is waited for who is
 // given no other time, in a campaign that goes on by itself.

@@ -5,6 +5,7 @@ package builtin
 import (
 	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
+	"github.com/campaignd/campaignd/adapters/humans/web"
 	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
@@ -34,6 +35,7 @@ func Registry() registry.Registry {
 		Experts: []humans.Channel{
 			humansimulated.Channel,
 			terminal.Channel,
+			web.Channel,
 		},
 		Methods: policies.Registry{
 			unaided.Family,

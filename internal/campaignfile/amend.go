@@ -140,13 +140,16 @@ func defaultInitial(reg registry.Registry, def definition.Campaign) definition.I
 	return Complete(reg, def).Initial
 }
 
+// timesOfExperts are the settings of an expert that can change under way.
+var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_takes"}
+
 // Amend returns the changes that lead from one completed definition of a
 // campaign to another, if all of them are allowed while it is under way:
 //
 //   - budget, stop, policy and model, with all their settings;
 //   - min and max of a parameter, inward;
 //   - further excluded regions;
-//   - answer_within, time and answer_takes of an expert, and the instrument's stall_after, give_up_after,
+//   - answer_within, meanwhile, time and answer_takes of an expert, and the instrument's stall_after, give_up_after,
 //     reply_within and the environment of its program;
 //   - descriptions.
 //
@@ -239,10 +242,10 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		return "measurements of one campaign come from one instrument with one setting; " +
 			"only stall_after, give_up_after, reply_within and the process's environment can change"
 	case "experts":
-		if len(steps) == 3 && (last == "answer_within" || last == "time" || last == "answer_takes") {
+		if len(steps) == 3 && slices.Contains(timesOfExperts, last) {
 			return ""
 		}
-		return "the labels so far are those of these experts; only answer_within, time and answer_takes can change"
+		return "the labels so far are those of these experts; only answer_within, meanwhile, time and answer_takes can change"
 	case "constraints":
 		return "what was suggested so far satisfies these constraints and no others; " +
 			"tighten bounds or exclude a region instead"

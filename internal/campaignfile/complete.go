@@ -91,7 +91,12 @@ func completeExperts(reg registry.Registry, def *definition.Campaign) {
 		e.Channel = completeChoice(e.Channel, channel.Settings(), def)
 		// Where nothing is measured, there is nothing to learn from before the experts
 		// answer.
-		if e.Person && def.Measures() {
+		switch {
+		case !e.Person || !def.Measures():
+		case channel.Unhurried && e.Meanwhile == nil:
+			meanwhile := definition.DefaultMeanwhile
+			e.Meanwhile = &meanwhile
+		case !channel.Unhurried:
 			definition.Default(&e.AnswerWithin, definition.DefaultAnswerWithin)
 		}
 	}

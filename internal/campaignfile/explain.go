@@ -300,6 +300,10 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 			text += ", and waits for it where experiments are only suggested"
 		}
 	}
+	if e.Person && e.Meanwhile != nil && *e.Meanwhile > 0 {
+		text += fmt.Sprintf("; while they are asked the campaign goes on by itself for %s",
+			format.Count(*e.Meanwhile, "experiment"))
+	}
 	if e.Time > 0 {
 		text += fmt.Sprintf("; asked for %s of their time at most, %s for each composition they judge", e.Time, e.AnswerTakes)
 	}

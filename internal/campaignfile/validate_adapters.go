@@ -130,7 +130,7 @@ func (v *validator) experts() {
 		v.time(here, e)
 		if e.Channel.IsZero() {
 			v.report(here, fmt.Sprintf("it does not say how %s is asked", e.Name),
-				"add terminal: {} for a person, or simulated: {}")
+				"add terminal: {} for a person, web: {} for one in a browser, or simulated: {}")
 			continue
 		}
 		channel, known := v.reg.Channel(e.Channel.Name)

@@ -9,7 +9,7 @@ import (
 )
 
 // nextDecision fits what has changed and decides, while there is room for
-// another experiment and nobody is being asked.
+// another experiment and nobody's answer is awaited.
 func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	if id := firstUnresolved(s); id != "" {
 		return Wait{
@@ -18,10 +18,8 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 			Until:    deadline(s, w),
 		}, nil
 	}
-	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			return Wait{For: fmt.Sprintf("%s to answer %s", q.Expert, q.ID), Until: deadline(s, w)}, nil
-		}
+	if q := c.awaited(s); q != nil {
+		return Wait{For: fmt.Sprintf("%s to answer %s", q.Expert, q.ID), Until: deadline(s, w)}, nil
 	}
 	if open := underWay(s); open > 0 &&
 		(open >= s.Definition.Parallel || s.Spent() >= s.Definition.Budget.Experiments || initialOpen(s)) {
@@ -40,6 +38,38 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	}
 	id := events.DecisionID(s.Decisions + 1)
 	return Decide{Decision: id, Seed: seedFor(s.Definition.Seed, "decision", id)}, nil
+}
+
+// awaited returns an open question without whose answer nothing is decided, nil where there
+// is none: the campaign may go on by itself for a while, where its definition says so.
+func (c *Core) awaited(s *campaign.State) *campaign.Question {
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Status == campaign.Asked && !c.goesOnBeside(s, q) {
+			return q
+		}
+	}
+	return nil
+}
+
+// goesOnBeside reports whether another experiment may be decided on while a question is open.
+// It may not where the answer is what is to be measured next, nor where there is nothing to
+// measure.
+func (c *Core) goesOnBeside(s *campaign.State, q *campaign.Question) bool {
+	if forms[q.Form].next || !s.Definition.Measures() {
+		return false
+	}
+	begun := 0
+	for _, x := range s.Experiments[min(q.Experiments, len(s.Experiments)):] {
+		if x.Origin == events.OriginPolicy {
+			begun++
+		}
+	}
+	for _, e := range s.Definition.Experts {
+		if e.Name == q.Expert {
+			return e.Meanwhile != nil && begun < *e.Meanwhile
+		}
+	}
+	return false
 }
 
 // lastUnderWay reports whether experiments are under way in a finite space in

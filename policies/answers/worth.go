@@ -88,7 +88,7 @@ func (p *policy) ask(
 	case p.worth == nil || len(p.def.Experts) == 0:
 		return d, "", nil
 	case s.QuestionsSpent():
-		return d, fmt.Sprintf(" Nobody is asked: %s is spent.", turn.Spent(s.View.Campaign, s.Def)), nil
+		return d, fmt.Sprintf(" Nobody is asked: %s.", turn.WhyNotAsked(s.View.Campaign, s.Def)), nil
 	case len(s.Turn) >= *p.worth.MaxPerExperiment:
 		return d, fmt.Sprintf(" Nobody is asked any more before this experiment: %s is the most.",
 			format.Count(*p.worth.MaxPerExperiment, "question")), nil

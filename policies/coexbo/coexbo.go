@@ -200,7 +200,7 @@ func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Dec
 	if turn.QuestionsSpent(v.Campaign, &p.def) {
 		return step.AtRandom(
 			v, d, policies.RuleLabelBudget,
-			fmt.Sprintf("Nobody is asked, since %s is spent: a composition at random is taken.", turn.Spent(v.Campaign, &p.def)),
+			fmt.Sprintf("Nobody is asked, since %s: a composition at random is taken.", turn.WhyNotAsked(v.Campaign, &p.def)),
 		)
 	}
 	points, err := v.Space.Sample(2, d.Seed)

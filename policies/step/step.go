@@ -153,7 +153,7 @@ func (s *Step) QuestionsSpent() bool { return turn.QuestionsSpent(s.View.Campaig
 func (s *Step) Spent(d policies.Decision) policies.Decision {
 	return d.Run(
 		policies.Unaided, policies.RuleLabelBudget,
-		fmt.Sprintf("Nobody is asked, since %s is spent: the campaign goes on unaided.", turn.Spent(s.View.Campaign, s.Def)),
+		fmt.Sprintf("Nobody is asked, since %s: the campaign goes on unaided.", turn.WhyNotAsked(s.View.Campaign, s.Def)),
 	)
 }
 

@@ -40,18 +40,39 @@ func Experiments(s *campaign.State) (n int) {
 	return n
 }
 
-// QuestionsSpent reports whether no question is left of the budget of questions, or none of the time of the expert of
-// this turn. What the campaign itself withdrew counts against no budget.
+// QuestionsSpent reports whether the expert of this turn is not to be asked: no question is left of the budget of
+// questions, or none of the expert's time, or they have not answered an earlier one yet. What the campaign itself
+// withdrew counts against no budget.
 func QuestionsSpent(s *campaign.State, def *definition.Campaign) bool {
-	return labelsSpent(s, def) || len(def.Experts) > 0 && TimeSpent(s, &def.Experts[Expert(s, def)])
+	if labelsSpent(s, def) || len(def.Experts) == 0 {
+		return labelsSpent(s, def)
+	}
+	e := &def.Experts[Expert(s, def)]
+	return TimeSpent(s, e) || Asked(s, e.Name) != nil
 }
 
-// Spent says what it is that is spent, where QuestionsSpent holds: "the budget of questions", "the time of ada".
-func Spent(s *campaign.State, def *definition.Campaign) string {
+// WhyNotAsked says why the expert of this turn is not asked, where QuestionsSpent holds: "the budget of questions is
+// spent", "ada is still to answer q7".
+func WhyNotAsked(s *campaign.State, def *definition.Campaign) string {
 	if labelsSpent(s, def) || len(def.Experts) == 0 {
-		return "the budget of questions"
+		return "the budget of questions is spent"
 	}
-	return "the time of " + def.Experts[Expert(s, def)].Name
+	e := &def.Experts[Expert(s, def)]
+	if q := Asked(s, e.Name); q != nil && !TimeSpent(s, e) {
+		return e.Name + " is still to answer " + q.ID
+	}
+	return "the time of " + e.Name + " is spent"
+}
+
+// Asked returns an expert's question that waits for an answer, nil where there is none. A decision is made while
+// there is one where the definition's [definition.Expert.Meanwhile] says so.
+func Asked(s *campaign.State, expert string) *campaign.Question {
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Expert == expert && q.Status == campaign.Asked {
+			return q
+		}
+	}
+	return nil
 }
 
 // TimeTaken returns how much of an expert's time a campaign has asked for, as [definition.Expert.Time] counts it. It

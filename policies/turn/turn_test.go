@@ -39,8 +39,8 @@ func TestTimeTaken(t *testing.T) {
 	def.Experts[0].Time = 1
 	for turns, spent := range []bool{true, false, true} {
 		s.Turns = turns
-		if turn.QuestionsSpent(s, def) != spent || spent && turn.Spent(s, def) != "the time of ada" {
-			t.Errorf("in turn %d: %v, %s", turns, !spent, turn.Spent(s, def))
+		if turn.QuestionsSpent(s, def) != spent || spent && turn.WhyNotAsked(s, def) != "the time of ada is spent" {
+			t.Errorf("in turn %d: %v, %s", turns, !spent, turn.WhyNotAsked(s, def))
 		}
 	}
 }
