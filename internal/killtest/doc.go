@@ -1,4 +1,4 @@
-// Package killtest kills the real program with SIGKILL in the middle of
+// Package killtest kills the real program, alone and as a server, with SIGKILL in the middle of
 // campaigns, starts it again each time, and checks that nothing was lost,
 // repeated or decided otherwise. It holds tests only.
 //

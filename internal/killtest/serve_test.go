@@ -1,0 +1,306 @@
+//go:build unix
+
+package killtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/testinstrument"
+)
+
+// served is a folder that `campaignd serve` serves, in one life after the other.
+type served struct {
+	t      *testing.T
+	binary string
+	dir    string
+
+	mu       sync.Mutex
+	url      string
+	recorded []events.Event // what requests were answered with
+}
+
+// folder is where the stores are.
+func (s *served) folder() string { return filepath.Join(s.dir, "lab") }
+
+// live starts the server and returns its process once it is ready.
+func (s *served) live() *exec.Cmd {
+	s.t.Helper()
+	cmd := exec.Command(s.binary, "serve", s.folder(), "--listen", "127.0.0.1:0")
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(s.dir, "tmp"), lock.Variable+"="+filepath.Join(s.dir, "locks"),
+		"XDG_STATE_HOME="+filepath.Join(s.dir, "state"))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if _, url, ok := strings.Cut(lines.Text(), " on "); ok {
+			s.mu.Lock()
+			s.url = strings.TrimSpace(url)
+			s.mu.Unlock()
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return cmd
+		}
+	}
+	s.t.Fatal("the server ended before it was ready")
+	return nil
+}
+
+// errAgain means that nobody answered, or not to the end: it is asked again later.
+var errAgain = errors.New("no answer")
+
+// ask sends a request, once. What was recorded by it is remembered: it was acknowledged.
+func (s *served) ask(ctx context.Context, method, path, contentType, body string, into any) error {
+	s.mu.Lock()
+	url := s.url
+	s.mu.Unlock()
+	r, err := http.NewRequestWithContext(ctx, method, url+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", contentType)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return errAgain
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return errAgain
+	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("%w: %d %s", errAgain, answer.StatusCode, text)
+	}
+	var recorded struct{ Recorded []json.RawMessage }
+	if json.Unmarshal(text, &recorded) == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, line := range recorded.Recorded {
+			e, err := events.UnmarshalCloudEvent(line)
+			if err != nil {
+				return fmt.Errorf("an answer holds %s: %w", line, err)
+			}
+			s.recorded = append(s.recorded, e)
+		}
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(bytes.NewReader(text)).Decode(into)
+}
+
+// persist repeats what was not answered, as people do.
+func (s *served) persist(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%w; at last: %w", context.Cause(ctx), err)
+		}
+	}
+}
+
+// begin begins a campaign from its file. Where an earlier attempt was not answered, it may be
+// there already.
+func (s *served) begin(ctx context.Context, name, file string) error {
+	return s.persist(ctx, func() error {
+		err := s.ask(ctx, "POST", "/api/v1/campaigns", "application/yaml", file, nil)
+		if err != nil && strings.Contains(err.Error(), "already") {
+			return s.ask(ctx, "POST", "/api/v1/campaigns/"+name+"/run", "application/json", "", nil)
+		}
+		return err
+	})
+}
+
+// person answers what a campaign asks and tells what it suggests, until it has ended. To tell
+// again what was not acknowledged, but recorded, is refused, and no harm.
+func (s *served) person(ctx context.Context, name string) error {
+	for {
+		var status struct {
+			Status    string
+			Open      []struct{ ID string }
+			Questions []struct{ ID string }
+		}
+		err := s.persist(ctx, func() error {
+			return s.ask(ctx, "GET", "/api/v1/campaigns/"+name, "", "", &status)
+		})
+		if err != nil || status.Status == "completed" {
+			return err
+		}
+		for _, q := range status.Questions {
+			_ = s.ask(ctx, "POST", "/api/v1/questions/"+name+"/"+q.ID, "application/json", `{"order": ["B", "A"]}`, nil)
+		}
+		for _, x := range status.Open {
+			_ = s.ask(ctx, "POST", "/api/v1/campaigns/"+name+"/tell", "application/json",
+				fmt.Sprintf(`{"experiment": %q, "value": %d}`, x.ID, len(x.ID)), nil)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// Law: whenever `campaignd serve` is killed, while it runs campaigns and people answer, and is
+// started again: nothing that was acknowledged is lost, no experiment is performed twice, and
+// every campaign goes on by itself to its end, with a log that an audit confirms.
+func TestServeKilled(t *testing.T) {
+	kills, seed := setting(t, "CAMPAIGND_KILLS", 10), setting(t, "CAMPAIGND_KILLS_SEED", 1)
+	rng := rand.New(rand.NewPCG(uint64(seed), 0x7365727665)) // "serve"
+	s := &served{t: t, binary: build(t), dir: t.TempDir()}
+	bench := filepath.Join(s.dir, "bench")
+	for _, d := range []string{s.folder(), filepath.Join(s.dir, "tmp"), filepath.Join(bench, livesName)} {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	device, err := campaignFile(scenario{bench: &testinstrument.Options{Resume: true}}, 1, bench)
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulated, err := campaignFile(scenario{}, 2, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{
+		"killed": string(device), // by a device, and nobody is asked
+		"model":  strings.Replace(string(simulated), "name: killed", "name: model", 1),
+		"byhand": `
+name: byhand
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: flow, goal: maximize}
+initial: {experiments: 2, comparisons: 2}
+budget: {experiments: 12}
+policy: coexbo
+experts: [{name: ada, web: {}, meanwhile: 1}]
+instrument: manual
+`,
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := s.live()
+	var people sync.WaitGroup
+	for name, file := range files {
+		people.Go(func() {
+			if err := s.begin(ctx, name, file); err != nil {
+				t.Errorf("begin %s: %v", name, err)
+				return
+			}
+			watch := s.person
+			if name != "byhand" {
+				watch = s.ended
+			}
+			if err := watch(ctx, name); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	over := make(chan struct{})
+	go func() { people.Wait(); close(over) }()
+	made := 0
+	for going := true; going && made < kills; {
+		select {
+		case <-time.After(time.Duration(rng.Int64N(int64(400 * time.Millisecond)))):
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			made++
+			cmd = s.live()
+		case <-over:
+			going = false
+		}
+	}
+	<-over
+	_ = cmd.Process.Signal(os.Interrupt) // and once as people end it
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("interrupted: %v", err)
+	}
+	t.Logf("%d kills", made)
+	for name := range files {
+		s.check(name)
+	}
+	acts, err := testinstrument.Acts(bench)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, n := range acts {
+		if n != 1 {
+			t.Errorf("%s was performed %d times", command, n)
+		}
+	}
+	if len(acts) != budget {
+		t.Errorf("%d experiments were performed, of %d", len(acts), budget)
+	}
+}
+
+// ended waits until a campaign has ended by itself.
+func (s *served) ended(ctx context.Context, name string) error {
+	for {
+		var status struct{ Status string }
+		err := s.persist(ctx, func() error { return s.ask(ctx, "GET", "/api/v1/campaigns/"+name, "", "", &status) })
+		if err != nil || status.Status == "completed" {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// check looks at what a campaign left behind.
+func (s *served) check(name string) {
+	log, err := pebblelog.Open(filepath.Join(s.folder(), name+".campaign"), pebblelog.Options{ReadOnly: true})
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	defer log.Close()
+	history := make(map[string]events.Event)
+	for e, err := range log.Read(s.t.Context(), 0) {
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		history[e.ID] = e
+	}
+	acknowledged := 0
+	for _, e := range s.recorded {
+		if e.Campaign != name {
+			continue
+		}
+		acknowledged++
+		held, ok := history[e.ID]
+		if !ok || held.Kind != e.Kind || !reflect.DeepEqual(payload(s.t, held), payload(s.t, e)) {
+			s.t.Errorf("%s: event %s (%s) was acknowledged, and the store holds %+v", name, e.ID, e.Kind, held)
+		}
+	}
+	report, err := engine.Audit(s.t.Context(), builtin.Registry(), log, name, events.Build{})
+	if err != nil || len(report.Mismatches) > 0 {
+		s.t.Errorf("%s: %v, %v", name, report.Mismatches, err)
+	}
+	s.t.Logf("%s: %d events, of which people were told of %d", name, report.Events, acknowledged)
+}
