@@ -27,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 )
@@ -293,6 +294,10 @@ func (l *Lab) Define(ctx context.Context, file *campaignfile.File, actor string)
 		return nil, err
 	}
 	def, err = equipment.Prepare(ctx, def)
+	var held *lock.HeldError
+	if errors.As(err, &held) {
+		err = nil // the campaign waits for its turn
+	}
 	if err = errors.Join(err, equipment.Close()); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,191 @@
+package lab_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// until waits for a condition, for as long as a slow machine may need.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for began := time.Now(); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("still not so: %s", what)
+		}
+	}
+}
+
+func note(text string) engine.Request {
+	return engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: text}}
+}
+
+// Law: a store that another process holds is shown and written through that process, and is
+// the lab's once that has let go of it. What was to be run and could not be is run then.
+func TestHeldByAnother(t *testing.T) {
+	private(t)
+	folder := t.TempDir()
+	options := host.Options{Registry: builtin.Registry()}
+	h, err := host.Open(t.Context(), filepath.Join(folder, "bench.campaign"), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := campaignfile.Parse(options.Registry, "bench.yaml", []byte(byHand))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, "person:bo"); err != nil {
+		t.Fatal(err)
+	}
+	other, err := h.Serve()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	l := open(t, folder)
+	c, err := l.Campaign("bench")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Submit(t.Context(), note("through the other")); err != nil {
+		t.Error(err)
+	}
+	if err := c.Start(t.Context()); problem.CodeOf(err) != problem.Unavailable {
+		t.Errorf("started beside the other process: %v", err)
+	}
+	other.Close()
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the lab writes to the store itself", func() bool {
+		_, err := c.Submit(t.Context(), note("our own"))
+		return err == nil
+	})
+	until(t, "the lab runs what was to be run", func() bool { return c.Standing().Run != nil })
+	var notes []string
+	c.Read(func(core *engine.Core) {
+		for _, n := range core.State().Notes {
+			notes = append(notes, n.Text)
+		}
+	})
+	if strings.Join(notes, ", ") != "through the other, our own" {
+		t.Errorf("the notes are %q", notes)
+	}
+}
+
+// Law: what other commands make in the folder appears, and is not run unasked, not even after
+// a restart.
+func TestNewStoreAppears(t *testing.T) {
+	private(t)
+	folder := t.TempDir()
+	l := open(t, folder)
+	h, err := host.Open(t.Context(), filepath.Join(folder, "later.campaign"), host.Options{Registry: builtin.Registry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := l.Parse("later.yaml", []byte(strings.Replace(byHand, "bench", "later", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, "person:bo"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the campaign is listed", func() bool { return len(l.Campaigns()) == 1 })
+	l.Close()
+	l = open(t, folder)
+	time.Sleep(100 * time.Millisecond) // what it would take to begin
+	c, err := l.Campaign("later")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Standing().Run != nil || c.Sequence() != 1 {
+		t.Errorf("it is run, and has %d events", c.Sequence())
+	}
+}
+
+// pump is a device that one campaign at a time may drive.
+type pump struct{}
+
+func (pump) Describe(context.Context) (instruments.Description, error) {
+	return instruments.Description{Name: "pump", Identity: "pump 7", Capacity: 1}, nil
+}
+func (pump) Start(context.Context, instruments.Command) error { return nil }
+func (pump) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	x, _ := cmd.Parameters["x"].Float()
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
+		Actual: cmd.Parameters, Objective: definition.Quantity{Name: "flow", Value: x},
+	}}, nil
+}
+func (pump) Cancel(context.Context, instruments.Command) error { return nil }
+
+type pumpSettings struct{}
+
+func (*pumpSettings) Complete(*definition.Campaign)                                  {}
+func (*pumpSettings) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
+func (*pumpSettings) Words(*definition.Campaign) string                              { return "a pump" }
+
+// Law: two campaigns with one device drive it one after the other: the second waits, says for
+// what, and begins when the first lets go of it.
+func TestInTurn(t *testing.T) {
+	private(t)
+	reg := registryWith(instruments.Driver{
+		Name:     "pump",
+		Settings: func() definition.Settings { return new(pumpSettings) },
+		Open: func(context.Context, definition.Campaign, instruments.Environment) (instruments.Instrument, error) {
+			return pump{}, nil
+		},
+	})
+	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: reg, Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	begin := func(name string, experiments int) *lab.Campaign {
+		return define(t, l, fmt.Sprintf(`
+name: %s
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: flow, goal: maximize}
+initial: {experiments: 1}
+budget: {experiments: %d}
+policy: sobol
+instrument: {pump: {}}
+`, name, experiments))
+	}
+	first := begin("first", 1000000)
+	if _, err := first.Submit(t.Context(), engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{}}); err != nil {
+		t.Fatal(err)
+	}
+	second := begin("second", 2)
+	until(t, "the second says that it waits", func() bool {
+		trouble := second.Standing().Trouble
+		return trouble != nil && strings.Contains(trouble.Error(), "pump 7")
+	})
+	if err := first.Halt(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the second has ended", func() bool { return second.Standing().Status == campaign.Completed })
+}
+
+func registryWith(driver instruments.Driver) registry.Registry {
+	reg := builtin.Registry()
+	reg.Instruments = append(reg.Instruments, driver)
+	return reg
+}
