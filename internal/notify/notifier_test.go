@@ -279,3 +279,52 @@ func TestServiceWithoutAnswer(t *testing.T) {
 	}
 	close(let)
 }
+
+// Law: an event that comes again changes nothing; of what ended before the memory began
+// nobody is told, of what still holds from then everybody is.
+func TestEventsOnceAndNotBefore(t *testing.T) {
+	w := newWorld(t, "people: {ada: {notify: [\"ntfy://h/ada\"]}}\nfinished: [ada]\n", monday)
+	w.now = monday.Add(-time.Hour)
+	w.happens("rye: complete")
+	w.happens("ask q1 ada")
+	w.now = monday
+	if got := w.run(monday.Add(time.Minute), false, "", false); strings.Count(got, " to ada:") != 1 || !strings.Contains(got, "q1") || strings.Contains(got, "rye") {
+		t.Errorf("at first ada is told\n%s", got)
+	}
+	w.happens("withdraw q1")
+	w.sequence["bread"] = 0
+	w.happens("ask q1 ada")
+	if got := w.run(monday.Add(time.Hour), false, "", false); got != "" {
+		t.Errorf("after an event that was known ada is told\n%s", got)
+	}
+}
+
+// careless is a sender that says all it knows.
+type careless struct {
+	state string
+	told  []bool // whether the memory knew of the message when it was sent
+}
+
+func (c *careless) Send(_ context.Context, to labfile.Secret, m Message) error {
+	data, err := os.ReadFile(c.state)
+	c.told = append(c.told, err == nil && strings.Contains(string(data), m.ID))
+	address, _ := to.Reveal()
+	return errors.New("cannot reach " + address)
+}
+
+// Law: that a message is about to be sent is on the disk before it is; and whatever a
+// sender says, no secret gets further.
+func TestCarelessSender(t *testing.T) {
+	c := new(careless)
+	b := newBench(t, `"ntfy://ada:s3cr3t@h/topic"`, c)
+	c.state = filepath.Join(b.dir, stateFile)
+	b.lose(1, "e1")
+	b.look(t)
+	if len(c.told) != 1 || !c.told[0] {
+		t.Errorf("what the memory knew of each message when it was sent: %v", c.told)
+	}
+	text := b.Status()[0].Targets[0].Error + strings.Join(b.log, "\n") + private(t, c.state, 0o600)
+	if !strings.Contains(text, "cannot reach ntfy://h") || strings.Contains(text, "s3cr3t") {
+		t.Error(text)
+	}
+}
