@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/policies"
 )
 
@@ -88,8 +89,10 @@ func generate(t *testing.T) map[string][]byte {
 	addRules(strict, campaign)
 	campaign.ID = "urn:campaignd:schema:campaign"
 	campaign.Title = "campaignd campaign file"
+	references(campaign)
 	shortForms(campaign)
 	write("campaign.json", campaign)
+	write("lab.json", lab(strict))
 
 	tolerant := reflector(t)
 	tolerant.AllowAdditionalProperties = true
@@ -111,6 +114,59 @@ func generate(t *testing.T) map[string][]byte {
 	envelope.Title = "campaignd event, CloudEvents 1.0"
 	write("event.json", envelope)
 	return out
+}
+
+// lab is the schema of the lab file.
+func lab(r *jsonschema.Reflector) *jsonschema.Schema {
+	lab := r.Reflect(labfile.Lab{})
+	one := uint64(1)
+	for _, driver := range builtin.Registry().Instruments {
+		addRow(r, lab, "Instrument", driver.Name, driver.Settings())
+	}
+	for _, channel := range builtin.Registry().Experts {
+		addRow(r, lab, "Expert", channel.Name, channel.Settings())
+	}
+	for _, holder := range []string{"Instrument", "Expert"} {
+		lab.Definitions[holder].MinProperties = &one // the choice
+	}
+	lab.ID = "urn:campaignd:schema:lab"
+	lab.Title = "campaignd lab file"
+	adapterShortForms(lab)
+	var drivers, channels []any
+	for _, name := range builtin.Registry().DriverNames() {
+		drivers = append(drivers, name)
+	}
+	for _, name := range builtin.Registry().ChannelNames() {
+		channels = append(channels, name)
+	}
+	orBare(lab, "Instrument", &jsonschema.Schema{Type: "string", Enum: drivers})
+	orBare(lab, "Expert", &jsonschema.Schema{Type: "string", Enum: channels})
+	return lab
+}
+
+// references adds what a campaign file can take from the lab file.
+func references(campaign *jsonschema.Schema) {
+	named := func(what string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "object"}, Description: what}
+	}
+	both := jsonschema.NewProperties()
+	both.Set("instruments", named("Instruments by name, as in lab.yaml."))
+	both.Set("experts", named("Experts by name, as in lab.yaml."))
+	campaign.Properties.Set("lab", &jsonschema.Schema{
+		Type: "object", Properties: both, AdditionalProperties: jsonschema.FalseSchema,
+		Description: "What the names stand for that lab: refers to. A campaign is recorded with it; elsewhere lab.yaml says so.",
+	})
+	campaign.Definitions["Instrument"].Properties.Set("lab", &jsonschema.Schema{
+		Type: "string", MinLength: length(1), Description: "The name of an instrument in lab.yaml. Further keys here hold in place of those there.",
+	})
+	campaign.Definitions["Expert"].Properties.Set("lab", &jsonschema.Schema{
+		AnyOf: []*jsonschema.Schema{
+			{Type: "object", AdditionalProperties: jsonschema.FalseSchema},
+			{Type: "null"},
+			{Type: "string", MinLength: length(1), Description: "The name there, where it is another."},
+		},
+		Description: "The expert is the one of this name in lab.yaml. Further keys here hold in place of those there.",
+	})
 }
 
 // envelope is the CloudEvents form of an event, as events.MarshalCloudEvent
@@ -206,7 +262,7 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 	t.Helper()
 	r := &jsonschema.Reflector{ExpandedStruct: true}
 	// From this folder, so that the path of a type is that of its import.
-	for _, folder := range []string{"../events", "../adapters", "../policies", "../projections"} {
+	for _, folder := range []string{"../events", "../adapters", "../policies", "../projections", "../internal/labfile"} {
 		if err := r.AddGoComments("github.com/campaignd/campaignd/schemas", filepath.FromSlash(folder), jsonschema.WithFullComment()); err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +275,7 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 		t.Fatal("the comments of package events were not found")
 	}
 	r.Namer = func(t reflect.Type) string {
-		if t.Name() == "" || t.PkgPath() == "" || t.PkgPath() == eventsPath || t.PkgPath() == definitionPath || t.PkgPath() == reflect.TypeOf(envelope{}).PkgPath() {
+		if t.Name() == "" || t.PkgPath() == "" || t.PkgPath() == eventsPath || t.PkgPath() == definitionPath || t.PkgPath() == reflect.TypeOf(envelope{}).PkgPath() || t.PkgPath() == reflect.TypeFor[labfile.Lab]().PkgPath() {
 			return t.Name()
 		}
 		// Types of equal names from different packages would silently become one.
@@ -230,6 +286,9 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 		case reflect.TypeFor[definition.Value]():
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "string", MinLength: length(1)}},
 				Description: "A number in the parameter's unit, or the name of a category."}
+		case reflect.TypeFor[labfile.Secret]():
+			return &jsonschema.Schema{Type: "string", MinLength: length(1),
+				Examples: []any{"ntfy://ntfy.sh/our-lab", "${ADA_SLACK}", "file:/etc/campaignd/ada"}}
 		case reflect.TypeFor[definition.Choice]():
 			one := uint64(1)
 			return &jsonschema.Schema{Type: "object", MinProperties: &one, MaxProperties: &one}
@@ -244,17 +303,20 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 
 func length(n uint64) *uint64 { return &n }
 
+// orBare lets a definition be written in a shorter way too.
+func orBare(schema *jsonschema.Schema, name string, short ...*jsonschema.Schema) {
+	long := schema.Definitions[name]
+	if long == nil {
+		panic("schemas: there is no definition " + name)
+	}
+	schema.Definitions[name] = &jsonschema.Schema{AnyOf: append([]*jsonschema.Schema{long}, short...), Description: long.Description}
+	long.Description = ""
+}
+
 // shortForms adds what only a campaign file allows: a bare name for a choice
 // with its default settings, a bare value for a choice with one main setting.
 func shortForms(schema *jsonschema.Schema) {
-	bare := func(name string, short ...*jsonschema.Schema) {
-		long := schema.Definitions[name]
-		if long == nil {
-			panic("schemas: there is no definition " + name)
-		}
-		schema.Definitions[name] = &jsonschema.Schema{AnyOf: append([]*jsonschema.Schema{long}, short...), Description: long.Description}
-		long.Description = ""
-	}
+	bare := func(name string, short ...*jsonschema.Schema) { orBare(schema, name, short...) }
 	choice := func(name string) {
 		long := schema.Definitions[name]
 		var names []any
@@ -278,6 +340,13 @@ func shortForms(schema *jsonschema.Schema) {
 	bare("Policy", &jsonschema.Schema{Type: "string", Enum: methods, Description: "A method by name."})
 	bare("CategoryDef", &jsonschema.Schema{Type: "string", MinLength: length(1)})
 	bare("Instrument", &jsonschema.Schema{Type: "string", Enum: []any{"manual"}})
+	bare("Expert", &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The name of an expert in lab.yaml."})
+	adapterShortForms(schema)
+}
+
+// adapterShortForms adds a bare value for the main setting of an instrument or a channel.
+func adapterShortForms(schema *jsonschema.Schema) {
+	bare := func(name string, short ...*jsonschema.Schema) { orBare(schema, name, short...) }
 	bare("SimulatedInstrument", &jsonschema.Schema{Type: "string", Description: "The task."})
 	bare("TableInstrument", &jsonschema.Schema{Type: "string", Description: "The file."})
 	bare("ProcessInstrument", &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: length(1), Description: "The command."})

@@ -2,6 +2,7 @@
 // writes as JSON, generated from the Go types of package events and embedded:
 //
 //   - campaign.json, the campaign file, short forms included;
+//   - lab.json, the lab file;
 //   - KIND.vN.json, the payload of each kind and version of event;
 //   - event.json, the CloudEvents envelope.
 //
@@ -11,7 +12,7 @@
 //	# yaml-language-server: $schema=../schemas/campaign.json
 //
 // Payload schemas allow members they do not know: a newer campaignd may add
-// optional ones without raising the version. The campaign file's does not.
+// optional ones without raising the version. Those of the campaign file and the lab file do not.
 //
 // After a change of package events, `go generate ./schemas` writes the files
 // anew; a test fails until that is done. The schema of an older version of a
@@ -33,6 +34,9 @@ var files embed.FS
 
 // Campaign returns the schema of the campaign file.
 func Campaign() []byte { return read("campaign.json") }
+
+// Lab returns the schema of the lab file.
+func Lab() []byte { return read("lab.json") }
 
 // Envelope returns the schema of the CloudEvents form of an event: what
 // [events.MarshalCloudEvent] writes.

@@ -2,8 +2,8 @@
 // campaign. It checks them against the published schema and for meaning, and
 // reports every fault at once, with its place and a remedy.
 //
-// Reading goes through four steps: YAML to a tree with places ([yamltree.Read]),
-// short forms to long ones (short.go), the JSON Schema of package schemas
+// Reading goes through five steps: YAML to a tree with places ([yamltree.Read]), what it
+// takes from the lab file (refer.go), short forms to long ones (short.go), the JSON Schema of package schemas
 // (schema.go), and into [definition.Campaign], which [Complete] fills with every
 // default and [Validate] checks. [Amend] decides which changes of a running
 // campaign are allowed, [Explain] says in words what a definition means.
@@ -17,6 +17,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
@@ -25,7 +26,8 @@ import (
 type File struct {
 	// Definition has every default written out.
 	Definition definition.Campaign
-	// Source is the file as it was read.
+	// Source is the file as it was read. Where it refers to a lab file, what that says about
+	// the names stands at its end, so that Source alone gives Definition.
 	Source string
 }
 
@@ -38,27 +40,42 @@ func Read(reg registry.Registry, path string) (*File, error) {
 		return nil, fmt.Errorf("the campaign file cannot be read: %w", err)
 	}
 	further := func(def definition.Campaign) []yamltree.Fault { return checkFiles(reg, def, filepath.Dir(path)) }
-	return parse(reg, path, data, further)
+	return parse(reg, path, data, beside(reg, filepath.Dir(path)), further)
 }
 
 // Parse reads a campaign file from memory; name is what messages call it. Unlike
-// [Read] it does not look for files that the campaign file names.
+// [Read] it does not look for files that the campaign file names, nor for a lab file.
 func Parse(reg registry.Registry, name string, data []byte) (*File, error) {
-	return parse(reg, name, data, noFurther)
+	return ParseIn(reg, nil, name, data)
+}
+
+// ParseIn is [Parse] in a lab, whose instruments and experts the campaign file can name;
+// nil for none.
+func ParseIn(reg registry.Registry, lab *labfile.File, name string, data []byte) (*File, error) {
+	return parse(reg, name, data, of(lab), noFurther)
 }
 
 func parse(
-	reg registry.Registry, name string, data []byte, check func(definition.Campaign) []yamltree.Fault,
+	reg registry.Registry, name string, data []byte, from source,
+	check func(definition.Campaign) []yamltree.Fault,
 ) (*File, error) {
 	root, faults := yamltree.Read(data, fileFormat)
 	if root == nil {
 		return nil, yamltree.NewError(name, data, consequence, faults)
 	}
-	def, faults := define(reg, root, faults, check)
+	refers, err := resolve(reg, root, from)
+	if err != nil {
+		return nil, err
+	}
+	def, faults := define(reg, refers, faults, check)
 	if len(faults) > 0 {
 		return nil, yamltree.NewError(name, data, consequence, faults)
 	}
-	return &File{Definition: def, Source: string(data)}, nil
+	source, err := selfContained(string(data), root, refers.used)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Definition: def, Source: source}, nil
 }
 
 // fileFormat is that of campaign files.
@@ -76,23 +93,35 @@ const consequence = "nothing was changed"
 // has the place and path of the nearest node that is in a file; where there is none, it has
 // no place, and its path is that within the tree.
 func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []yamltree.Fault) {
-	return define(reg, root, nil, noFurther)
+	refers, err := resolve(reg, root, noLab())
+	if err != nil {
+		return definition.Campaign{}, []yamltree.Fault{{Message: err.Error()}}
+	}
+	return define(reg, refers, nil, noFurther)
 }
 
 // noFurther checks nothing.
 func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 
-// define is Define with the faults that were found when the tree was read, and with a
-// further check of the complete definition. It returns all faults.
+// define is Define of a tree whose references are written out, with the faults that were
+// found when it was read, and with a further check of the complete definition. It returns
+// all faults.
 func define(
-	reg registry.Registry, root *yamltree.Node, faults []yamltree.Fault,
+	reg registry.Registry, refers resolved, faults []yamltree.Fault,
 	check func(definition.Campaign) []yamltree.Fault,
 ) (definition.Campaign, []yamltree.Fault) {
+	root := refers.root
 	tree := root.Plain().(map[string]any)
 	expand(reg, tree)
 	var syntax []path // where a fault of form is
 	for _, f := range faults {
 		syntax = append(syntax, f.Path)
+	}
+	for _, f := range refers.faults {
+		syntax = append(syntax, f.at)
+		if !f.implied {
+			faults = append(faults, f.Fault)
+		}
 	}
 	for _, f := range ambiguous(reg, tree) {
 		faults = append(faults, placed(root, f, f.Path, false))

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/yamltree"
 	"github.com/campaignd/campaignd/projections/space"
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,9 @@ func TestExamples(t *testing.T) {
 		t.Fatalf("%d examples: %v", len(files), err)
 	}
 	for _, file := range files {
+		if filepath.Base(file) == labfile.Name {
+			continue
+		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			f, err := Read(builtin.Registry(), file)
 			if err != nil {

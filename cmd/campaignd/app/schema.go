@@ -14,10 +14,11 @@ func (a *app) schemaCommand() *cobra.Command {
 	var version int
 	var list bool
 	cmd := &cobra.Command{
-		Use:   "schema [campaign | event | KIND]",
-		Short: "Print the JSON Schema of the campaign file or of an event",
-		Long: `Print the JSON Schema of the campaign file (campaign, the default), of the
-CloudEvents form of all events (event), or of the payload of a kind of event.`,
+		Use:   "schema [campaign | lab | event | KIND]",
+		Short: "Print the JSON Schema of the campaign file, of the lab file or of an event",
+		Long: `Print the JSON Schema of the campaign file (campaign, the default), of the lab
+file (lab), of the CloudEvents form of all events (event), or of the payload of a
+kind of event.`,
 		Example: `  campaignd schema > campaign.schema.json
   campaignd schema experiment.measured
   campaignd schema --list`,
@@ -40,6 +41,8 @@ CloudEvents form of all events (event), or of the payload of a kind of event.`,
 			switch name {
 			case "campaign":
 				schema, err = campaignfile.Schema(a.registry)
+			case "lab":
+				schema = schemas.Lab()
 			case "event":
 				schema = schemas.Envelope()
 			default:
@@ -71,7 +74,7 @@ CloudEvents form of all events (event), or of the payload of a kind of event.`,
 }
 
 func schemaNames() []string {
-	names := []string{"campaign", "event"}
+	names := []string{"campaign", "lab", "event"}
 	for _, info := range events.Kinds() {
 		names = append(names, string(info.Kind))
 	}

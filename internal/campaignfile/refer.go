@@ -1,0 +1,259 @@
+package campaignfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/yamltree"
+)
+
+// labKey is the key that refers to the lab file: instrument: {lab: pump}. At the top of a
+// campaign file it holds what the names stand for, so that the file says all by itself. A
+// campaign is recorded with such a file.
+const labKey = "lab"
+
+// source is where references lead to.
+type source struct {
+	// find returns what the lab names; it is called where the campaign file refers to
+	// something that it does not explain itself. The names of the error are a file's.
+	find func() (labfile.Named, error)
+	// where is the lab file in words: "lab.yaml".
+	where string
+	// absent says that there is none, and remedy what to do.
+	absent, remedy string
+}
+
+// noLab is the source of a file that is read without a lab.
+func noLab() source {
+	return source{
+		absent: "no lab file is known here",
+		remedy: "write out what it stands for, or read the campaign file beside its " + labfile.Name,
+	}
+}
+
+// beside is the lab file in a folder.
+func beside(reg registry.Registry, folder string) source {
+	path := filepath.Join(folder, labfile.Name)
+	return source{
+		where:  labfile.Name,
+		absent: fmt.Sprintf("there is no %s", path),
+		remedy: "name it there, under instruments: or experts:, or write out here what it stands for",
+		find: func() (labfile.Named, error) {
+			lab, err := labfile.ReadFolder(reg, folder)
+			if lab == nil {
+				return labfile.Named{}, err
+			}
+			return lab.Named, err
+		},
+	}
+}
+
+// of is a lab file that was read; nil for none.
+func of(lab *labfile.File) source {
+	if lab == nil {
+		return noLab()
+	}
+	return source{
+		where: labfile.Name,
+		find:  func() (labfile.Named, error) { return lab.Named, nil },
+	}
+}
+
+// resolved is a campaign file with its references written out.
+type resolved struct {
+	root *yamltree.Node
+	// used is what the lab file said about them, empty where the campaign file says it
+	// itself.
+	used   labfile.Named
+	faults []formFault
+}
+
+// resolve writes out what a campaign file takes from the lab:
+//
+//	instrument: {lab: pump, steps: …}       the keys of the lab's pump, with those given here in their place
+//	experts: [ada]                          {name: ada, …}, with the lab's keys of ada
+//	experts: [{name: ada, lab: {}, …}]      the same, with further keys in the place of the lab's
+//
+// The error is that of a lab file that cannot be read.
+func resolve(reg registry.Registry, root *yamltree.Node, from source) (resolved, error) {
+	r := resolver{from: from, out: resolved{root: root}}
+	own := root.Field(labKey)
+	if own != nil {
+		r.out.root = root.Without(labKey)
+		if !own.Faulty {
+			var faults []yamltree.Fault
+			r.own, faults = labfile.ReadNamed(reg, own)
+			for _, f := range faults {
+				r.out.faults = append(r.out.faults, formFault{Fault: f, at: f.Path})
+			}
+			r.ownFaulty = len(faults) > 0
+		}
+	}
+	if instrument := r.out.root.Field("instrument"); instrument.Field(labKey) != nil {
+		r.out.root = r.out.root.With("instrument", r.instrument(instrument))
+	}
+	if experts := r.out.root.Field("experts"); experts.IsList() {
+		items := slices.Clone(experts.Items)
+		for i, item := range items {
+			items[i] = r.expert(i, item)
+		}
+		r.out.root = r.out.root.With("experts", experts.WithItems(items))
+	}
+	r.out.used = r.found.Only(r.instruments, r.experts)
+	return r.out, r.err
+}
+
+type resolver struct {
+	from      source
+	own       labfile.Named // what the campaign file explains itself
+	ownFaulty bool
+	asked     bool
+	found     labfile.Named // what the lab file names
+	err       error
+	out       resolved
+	// names that were taken from the lab file
+	instruments, experts []string
+}
+
+// named returns what a name stands for, nil where that is unknown. here is the
+// reference, taken the list to which a name from the lab file is added.
+func (r *resolver) named(
+	here *yamltree.Node, at path, what, name string,
+	entries func(labfile.Named) map[string]*yamltree.Node, taken *[]string,
+) *yamltree.Node {
+	if node := entries(r.own)[name]; node != nil {
+		return node
+	}
+	report := func(message, remedy string) {
+		r.out.faults = append(r.out.faults, formFault{Fault: here.Fault(message, remedy), at: at})
+	}
+	if r.ownFaulty {
+		r.out.faults = append(r.out.faults, formFault{at: at, implied: true})
+		return nil
+	}
+	if !r.asked && r.from.find != nil {
+		r.asked = true
+		r.found, r.err = r.from.find()
+	}
+	switch node := entries(r.found)[name]; {
+	case r.err != nil: // it says all
+	case node != nil:
+		*taken = append(*taken, name)
+		return node
+	case r.from.find == nil || entries(r.found) == nil:
+		report(fmt.Sprintf("%s, and so no %s %q", r.from.absent, what, name), r.from.remedy)
+	default:
+		remedy := yamltree.Suggest(name, slices.Sorted(maps.Keys(entries(r.found))))
+		if remedy == "" {
+			remedy = fmt.Sprintf("add it under %ss:", what)
+		}
+		report(fmt.Sprintf("%s names no %s %q", r.from.where, what, name), remedy)
+	}
+	return nil
+}
+
+func (r *resolver) instrument(instrument *yamltree.Node) *yamltree.Node {
+	here := instrument.Field(labKey)
+	rest := instrument.Without(labKey)
+	if here.Faulty {
+		return rest
+	}
+	name, ok := here.Value.(string)
+	at := at("instrument", labKey)
+	if !ok {
+		message, remedy := yamltree.WrongType(here.Plain(), "string")
+		r.out.faults = append(r.out.faults, formFault{Fault: here.Fault(message, remedy), at: at})
+		return rest
+	}
+	entries := func(n labfile.Named) map[string]*yamltree.Node { return n.Instruments }
+	node := r.named(here, at, "instrument", name, entries, &r.instruments)
+	return merged(rest, node)
+}
+
+func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
+	entries := func(n labfile.Named) map[string]*yamltree.Node { return n.Experts }
+	if name, bare := expert.Value.(string); bare && !expert.Faulty {
+		// With the name, a fault of the rest is that of the whole entry.
+		node := r.named(expert, at("experts", i, labKey), "expert", name, entries, &r.experts)
+		return merged(expert.With("name", yamltree.Text(name)), node)
+	}
+	here := expert.Field(labKey)
+	if here == nil {
+		return expert
+	}
+	rest := expert.Without(labKey)
+	var name string
+	named := false
+	if n := expert.Field("name"); n != nil && !n.Faulty {
+		name, named = n.Value.(string)
+	}
+	if text, ok := here.Value.(string); ok {
+		name, named = text, true
+	} else if !here.IsNull() && (!here.IsMapping() || len(here.Keys()) > 0) {
+		r.out.faults = append(r.out.faults, formFault{
+			Fault: here.Fault("it says more than that the expert is the lab's",
+				"write lab: {}; other keys go beside it"), at: at("experts", i, labKey),
+		})
+		return rest
+	}
+	if !named || here.Faulty {
+		return rest // the missing name is a fault of its own
+	}
+	node := r.named(here, at("experts", i, labKey), "expert", name, entries, &r.experts)
+	return merged(rest, node)
+}
+
+// merged is what a campaign file says, with what the lab says besides.
+func merged(here, lab *yamltree.Node) *yamltree.Node {
+	for _, key := range lab.Keys() {
+		if here.Field(key) == nil {
+			here = here.With(key, lab.Field(key))
+		}
+	}
+	return here
+}
+
+// selfContained returns a campaign file that says by itself what its references stand for:
+// the file as it was read, with used at its end. root is its tree. Where that is not how
+// the file can be written, it is the same as JSON.
+func selfContained(text string, root *yamltree.Node, used labfile.Named) (string, error) {
+	if len(used.Instruments)+len(used.Experts) == 0 {
+		return text, nil
+	}
+	plain := root.Plain().(map[string]any)
+	section := used.Plain()
+	if own, ok := plain[labKey].(map[string]any); ok {
+		// It explains some names itself: they stay.
+		for _, key := range sortedKeys(own) {
+			both, _ := section[key].(map[string]any)
+			more, _ := own[key].(map[string]any)
+			if both == nil {
+				both = make(map[string]any)
+			}
+			maps.Copy(both, more)
+			section[key] = both
+		}
+	}
+	plain[labKey] = section
+	if root.Field(labKey) == nil {
+		lines, err := used.YAML("  ")
+		if err != nil {
+			return "", err
+		}
+		longer := strings.TrimRight(text, "\n") + "\n\n# What " + labfile.Name + " said when this was recorded:\n" +
+			labKey + ":\n" + lines
+		again, faults := yamltree.Read([]byte(longer), fileFormat)
+		if len(faults) == 0 && reflect.DeepEqual(again.Plain(), any(plain)) {
+			return longer, nil
+		}
+	}
+	data, err := json.MarshalIndent(plain, "", "  ")
+	return string(data) + "\n", err
+}

@@ -1,0 +1,288 @@
+// Package labfile reads lab.yaml, the one file for a lab: who is there and how they are
+// reached, the instruments and experts that campaign files name, and the settings of the
+// server. It is read as strictly as a campaign file, and all its faults are reported at
+// once.
+//
+// Decoding is that of package yamltree, with the settings of an instrument or a channel
+// decoded into their owner's struct. What only makes sense within a campaign is checked
+// where a campaign refers to it.
+package labfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/yamltree"
+)
+
+// Name is what the file is called, beside the stores that are served and the campaign
+// files that refer to it.
+const Name = "lab.yaml"
+
+// Lab is what the file says.
+type Lab struct {
+	// Title of the lab, as pages show it.
+	Title string `json:"title,omitempty" jsonschema:"maxLength=200"`
+	// URL is the address at which people reach the server, for links in messages:
+	// "https://lab.example.org". Without one, messages have no links.
+	URL string `json:"url,omitempty"`
+	// People by the name under which they log in and answer.
+	People map[string]Person `json:"people,omitempty"`
+	// Alarms lists who is told of what needs a person: unknown outcomes, doubts, silent
+	// instruments, campaigns that campaignd paused.
+	Alarms []string `json:"alarms,omitempty" jsonschema:"uniqueItems=true"`
+	// Finished lists who is told of campaigns that have ended.
+	Finished []string `json:"finished,omitempty" jsonschema:"uniqueItems=true"`
+	// Instruments are those that campaign files can name: instrument: {lab: NAME}.
+	Instruments map[string]Instrument `json:"instruments,omitempty"`
+	// Experts are those that campaign files can name: experts: [NAME].
+	Experts map[string]Expert `json:"experts,omitempty"`
+	// Accounts says what asks for a password again.
+	Accounts Accounts `json:"accounts,omitzero"`
+	// OIDC lets people log in through another service.
+	OIDC *OIDC `json:"oidc,omitempty"`
+	// Passkeys lets people log in by a passkey.
+	Passkeys *Passkeys `json:"passkeys,omitempty"`
+}
+
+// Instrument is an instrument of the lab. Its keys are those of instrument in a campaign
+// file, the driver among them, and its capacity.
+type Instrument struct {
+	// Driver is the kind of instrument with its settings.
+	Driver definition.Choice `json:"-"`
+	// Capacity is how many campaigns use it at a time. Default 1.
+	Capacity int `json:"capacity,omitempty" jsonschema:"minimum=1,maximum=1000"`
+	// Steps is the resolution the instrument can dose in, by parameter, in the
+	// parameter's unit.
+	Steps map[string]float64 `json:"steps,omitempty"`
+	// StallAfter is how long the instrument may be silent before the campaign says so.
+	StallAfter definition.Duration `json:"stall_after,omitempty"`
+	// GiveUpAfter is how long a silent experiment is waited for before its fate counts
+	// as unknown.
+	GiveUpAfter definition.Duration `json:"give_up_after,omitempty"`
+}
+
+// Expert is an expert whom campaign files can name. Their keys are those of an expert in a
+// campaign file that hold for every campaign, the channel among them.
+type Expert struct {
+	// Channel is how the expert is asked.
+	Channel definition.Choice `json:"-"`
+	// AnswerWithin is how long a question waits before the campaign goes on without it.
+	AnswerWithin definition.Duration `json:"answer_within,omitempty"`
+	// Meanwhile is how many experiments a campaign may choose by itself while the expert is
+	// asked.
+	Meanwhile *int `json:"meanwhile,omitempty" jsonschema:"minimum=0,maximum=100000"`
+	// Time is how much of the expert's time each campaign may ask for.
+	Time definition.Duration `json:"time,omitempty"`
+	// AnswerTakes is how long judging one composition takes.
+	AnswerTakes definition.Duration `json:"answer_takes,omitempty"`
+}
+
+// Accounts says what accounts are asked for.
+type Accounts struct {
+	// Reauthenticate lists the requests for which people prove again who they are.
+	Reauthenticate []string `json:"reauthenticate,omitempty" jsonschema:"enum=stop,enum=resolve,enum=override,uniqueItems=true"`
+}
+
+// OIDC is a service of OpenID Connect at which people log in.
+type OIDC struct {
+	// Issuer is the address of the service.
+	Issuer string `json:"issuer" jsonschema:"required"`
+	// ClientID is what the service calls this server.
+	ClientID string `json:"client_id" jsonschema:"required,minLength=1"`
+	// ClientSecretFile names the file that holds the client's secret; relative paths start
+	// from the folder of lab.yaml.
+	ClientSecretFile string `json:"client_secret_file,omitempty"`
+	// ClientSecretEnv names the environment variable that holds it.
+	ClientSecretEnv string `json:"client_secret_env,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_]*$"`
+	// Claim is the claim whose values Roles names. Default "groups".
+	Claim string `json:"claim,omitempty"`
+	// Roles is the role that each value of the claim gives.
+	Roles map[string]string `json:"roles,omitempty" jsonschema:"enum=viewer,enum=expert,enum=scientist,enum=integrator,enum=auditor,enum=admin"`
+}
+
+// Passkeys says for which site passkeys are made.
+type Passkeys struct {
+	// Domain is the domain that passkeys are bound to. Default: that of url.
+	Domain string `json:"domain,omitempty"`
+	// Name is what devices show. Default: the title.
+	Name string `json:"name,omitempty" jsonschema:"maxLength=200"`
+	// Origins are the addresses from which passkeys are used. Default: url.
+	Origins []string `json:"origins,omitempty" jsonschema:"uniqueItems=true"`
+}
+
+// Roles of accounts.
+var Roles = []string{"viewer", "expert", "scientist", "integrator", "auditor", "admin"}
+
+// File is a lab file that was read without a fault. The zero File, and nil, say nothing.
+type File struct {
+	Lab
+	// Path is where it was read from.
+	Path string
+	// Named is what campaign files can refer to.
+	Named Named
+}
+
+var format = yamltree.Format{
+	Name:    "a lab file",
+	Subject: "lab",
+	Begin:   "begin with title:, url:, people: or instruments:; examples/lab.yaml shows how",
+}
+
+// consequence ends the message of a file with faults.
+const consequence = "nothing was changed"
+
+// Read reads a lab file. A file that cannot be read gives the error of the operating
+// system; one with faults gives an *[yamltree.Error]. What URLs take from the environment
+// and from files is not looked at; see [Lab.CheckSecrets].
+func Read(reg registry.Registry, path string) (*File, error) {
+	data, err := input.Read(path, yamltree.MaxSize)
+	if err != nil {
+		return nil, fmt.Errorf("the lab file cannot be read: %w", err)
+	}
+	return Parse(reg, path, data)
+}
+
+// ReadFolder reads the lab file of a folder, nil where there is none.
+func ReadFolder(reg registry.Registry, folder string) (*File, error) {
+	f, err := Read(reg, filepath.Join(folder, Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return f, err
+}
+
+// Parse reads a lab file from memory. path is what messages call it; relative paths in it
+// start from that path's folder.
+func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
+	root, faults := yamltree.Read(data, format)
+	if root == nil {
+		return nil, yamltree.NewError(path, masked(data, nil), consequence, faults)
+	}
+	f := &File{Path: path}
+	c := checker{reg: reg, faults: faults}
+	rest := root
+	for _, key := range []string{"people", "instruments", "experts", "oidc", "passkeys"} {
+		rest = rest.Without(key) // read apart, so that one fault hides no other
+	}
+	c.faults = append(c.faults, rest.Decode(&f.Lab)...)
+	f.People = people(&c, root.Field("people"))
+	f.OIDC = section[OIDC](&c, root.Field("oidc"))
+	f.Passkeys = section[Passkeys](&c, root.Field("passkeys"))
+	f.Instruments = instruments(&c, root.Field("instruments"))
+	f.Experts = experts(&c, root.Field("experts"))
+	f.Named = namedIn(root)
+	for _, p := range f.People {
+		for i := range p.Notify {
+			p.Notify[i].startFrom(filepath.Dir(path))
+		}
+	}
+	c.check(root, &f.Lab)
+	if len(c.faults) > 0 {
+		return nil, yamltree.NewError(path, masked(data, root), consequence, c.faults)
+	}
+	f.complete()
+	return f, nil
+}
+
+// complete writes out the defaults.
+func (f *File) complete() {
+	f.URL = strings.TrimRight(f.URL, "/")
+	for name, p := range f.People {
+		if p.PerHour == 0 {
+			p.PerHour = DefaultPerHour
+		}
+		if p.Name == "" {
+			p.Name = name
+		}
+		f.People[name] = p
+	}
+	for name, in := range f.Instruments {
+		in.Capacity = max(in.Capacity, 1)
+		f.Instruments[name] = in
+	}
+	if f.OIDC != nil {
+		definition.Default(&f.OIDC.Claim, "groups")
+		if file := f.OIDC.ClientSecretFile; file != "" && !filepath.IsAbs(file) {
+			f.OIDC.ClientSecretFile = filepath.Join(filepath.Dir(f.Path), file)
+		}
+	}
+	if p := f.Passkeys; p != nil {
+		definition.Default(&p.Domain, hostOf(f.URL))
+		definition.Default(&p.Name, f.Title)
+		if p.Origins == nil && f.URL != "" {
+			p.Origins = []string{f.URL}
+		}
+	}
+}
+
+// Using returns the instrument of the lab that a completed campaign uses, by what its
+// definition records of the driver.
+func (f *File) Using(reg registry.Registry, def *definition.Campaign) (name string, in Instrument, ok bool) {
+	if f == nil || def.Instrument.Driver.IsZero() {
+		return "", Instrument{}, false
+	}
+	for _, name := range sortedKeys(f.Instruments) {
+		in := f.Instruments[name]
+		driver, known := reg.Driver(in.Driver.Name)
+		if !known || in.Driver.Name != def.Instrument.Driver.Name {
+			continue
+		}
+		settings := driver.Settings()
+		if in.Driver.Decode(settings) != nil {
+			continue
+		}
+		completed := *def
+		settings.Complete(&completed)
+		if definition.NewChoice(in.Driver.Name, settings).Equal(def.Instrument.Driver) {
+			return name, in, true
+		}
+	}
+	return "", Instrument{}, false
+}
+
+// address is an address in a line of a file, up to where it ends.
+var address = regexp.MustCompile(`://(\$\{[^}]*\}|[^\s"',\]}])+`)
+
+// open are the lines whose addresses are no secret.
+var open = regexp.MustCompile(`^\s*(url|issuer|origins)\s*:`)
+
+// masked is a file as its faults show it: addresses of people hold tokens, and are covered
+// character by character, so that columns stay. root is its tree, nil where there is none.
+func masked(data []byte, root *yamltree.Node) []byte {
+	lines := strings.SplitAfter(string(data), "\n")
+	for _, name := range root.Field("people").Keys() {
+		notify := root.Field("people").Field(name).Field("notify")
+		if notify == nil {
+			continue
+		}
+		for _, item := range append([]*yamltree.Node{notify}, notify.Items...) {
+			text, ok := item.Value.(string)
+			if line := item.Place.Line - 1; ok && text != "" && line >= 0 && line < len(lines) {
+				lines[line] = strings.Replace(lines[line], text, covered(text), 1)
+			}
+		}
+	}
+	for i, line := range lines {
+		if !open.MatchString(line) {
+			lines[i] = address.ReplaceAllStringFunc(line, covered)
+		}
+	}
+	return []byte(strings.Join(lines, ""))
+}
+
+// covered is an address of which the service shows.
+func covered(text string) string {
+	service, rest, found := strings.Cut(text, "://")
+	if !found {
+		return strings.Repeat("•", len([]rune(text)))
+	}
+	return service + "://" + strings.Repeat("•", len([]rune(rest)))
+}

@@ -1,0 +1,339 @@
+package notify
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Seen returns the sequence of the last event of a campaign that was applied; 0 where there
+// is none, or where the campaign of that name is another by now. instance is that of the
+// campaign's definition; empty asks for whichever there is.
+func (p *Planner) Seen(campaign, instance string) events.Sequence {
+	s := p.state.Streams[campaign]
+	if s == nil || instance != "" && s.Instance != instance {
+		return 0
+	}
+	return s.Sequence
+}
+
+// Apply takes an event in. The events of a campaign come in their order; what was applied
+// already is passed over. def is the campaign's definition when the event was recorded.
+func (p *Planner) Apply(def *definition.Campaign, e events.Event, payload events.Payload) {
+	s := p.state.Streams[e.Campaign]
+	if d, defined := payload.(*events.CampaignDefined); defined && (s == nil || s.Instance != d.Instance) {
+		// Another campaign of the same name: what is said of the old one would be taken to be
+		// about it.
+		p.state.Matters = slices.DeleteFunc(p.state.Matters, func(m *matter) bool { return m.Campaign == e.Campaign })
+		s = &stream{Instance: d.Instance}
+		p.state.Streams[e.Campaign] = s
+	}
+	if s == nil {
+		s = &stream{}
+		p.state.Streams[e.Campaign] = s
+	}
+	if e.Sequence <= s.Sequence {
+		return
+	}
+	s.Sequence = e.Sequence
+	s.ready()
+	if def == nil {
+		def = &definition.Campaign{Name: e.Campaign}
+	}
+	switch payload := payload.(type) {
+	case *events.QuestionAsked:
+		p.asked(def, e, payload)
+	case *events.QuestionAnswered:
+		p.close(e, question, payload.Question, "answered by "+events.ActorName(e.Actor))
+	case *events.QuestionExpired:
+		p.close(e, question, payload.Question, "nobody answered in time")
+	case *events.QuestionWithdrawn:
+		p.close(e, question, payload.Question, orElse(payload.Reason, "withdrawn"))
+	case *events.CampaignPaused:
+		if !strings.HasPrefix(e.Actor, "person:") {
+			p.begin(e, &matter{Kind: paused, Heading: e.Campaign + " is paused: " + payload.Reason})
+		}
+	case *events.CampaignResumed:
+		p.close(e, paused, "", "resumed")
+	case *events.CampaignStopped:
+		p.ended(def, e, fmt.Sprintf("%s was stopped by %s", e.Campaign, events.ActorName(e.Actor)), payload.Reason)
+	case *events.CampaignCompleted:
+		p.ended(def, e, e.Campaign+" is complete", orElse(payload.Detail, payload.Reason))
+	default:
+		p.experiment(def, s, e, payload)
+	}
+	if ends(payload) { // nobody asks for more of it
+		s.Points, s.Open, s.Results, s.Suspects = nil, nil, nil, nil
+	}
+	p.doubts(s, e)
+}
+
+// ready has a stream take something in: what was read of an empty one is nil.
+func (s *stream) ready() {
+	if s.Points == nil {
+		s.Points = make(map[string]string)
+	}
+	if s.Open == nil {
+		s.Open = make(map[string]bool)
+	}
+	if s.Results == nil {
+		s.Results = make(map[string]result)
+	}
+	if s.Suspects == nil {
+		s.Suspects = make(map[string]string)
+	}
+}
+
+// ends says whether an event ends its campaign.
+func ends(payload events.Payload) bool {
+	switch payload.(type) {
+	case *events.CampaignStopped, *events.CampaignCompleted:
+		return true
+	}
+	return false
+}
+
+// experiment takes in what became of experiments.
+func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event, payload events.Payload) {
+	measured := func(experiment string, m *events.Measurement) {
+		s.Results[experiment] = result{Value: m.Objective.Value, Line: format.CompositionsOf(def).Line(m.Actual)}
+	}
+	over := func(experiment string) {
+		delete(s.Open, experiment)
+		p.close(e, unresolved, experiment, "settled")
+		p.close(e, stalled, experiment, "it is heard of again")
+	}
+	switch payload := payload.(type) {
+	case *events.ExperimentRequested:
+		s.Points[payload.Experiment] = pointKey(payload.Parameters)
+		s.Open[payload.Experiment] = true
+	case *events.ExperimentStarted:
+		p.close(e, stalled, payload.Experiment, "it is heard of again")
+	case *events.ExperimentMeasured:
+		over(payload.Experiment)
+		measured(payload.Experiment, &payload.Measurement)
+	case *events.ExperimentFailed:
+		over(payload.Experiment)
+	case *events.ExperimentInfeasible:
+		over(payload.Experiment)
+	case *events.ExperimentDeferred:
+		over(payload.Experiment)
+	case *events.ExperimentCancelled:
+		over(payload.Experiment)
+	case *events.ExperimentResolved:
+		over(payload.Experiment)
+		if payload.Measurement != nil {
+			measured(payload.Experiment, payload.Measurement)
+		}
+	case *events.ExperimentUnresolved:
+		p.close(e, stalled, payload.Experiment, "nobody knows what became of it")
+		p.begin(e, &matter{
+			Kind: unresolved, Subject: payload.Experiment,
+			Heading: fmt.Sprintf("Nobody knows what became of %s of %s: %s", payload.Experiment, e.Campaign, payload.Cause),
+			Lines:   []string{"Look at " + payload.Instrument + ", then settle it. It is not repeated before."},
+		})
+	case *events.InstrumentStalled:
+		waited := time.Duration(payload.Waited * float64(time.Second))
+		p.begin(e, &matter{
+			Kind: stalled, Subject: payload.Experiment,
+			Heading: fmt.Sprintf("%s has been silent about %s of %s for %s",
+				payload.Instrument, payload.Experiment, e.Campaign, format.Duration(waited)),
+		})
+	case *events.MeasurementFlagged:
+		delete(s.Suspects, payload.Experiment)
+		switch payload.Verdict {
+		case events.VerdictSuspect:
+			s.Suspects[payload.Experiment] = payload.Reason
+		case events.VerdictOverturned:
+			r := s.Results[payload.Experiment]
+			r.Excluded = true
+			s.Results[payload.Experiment] = r
+		}
+	case *events.MeasurementCorrected:
+		delete(s.Suspects, payload.Experiment)
+		r := s.Results[payload.Experiment]
+		r.Excluded = payload.Excluded
+		if payload.New != nil {
+			r.Value = payload.New.Value
+		}
+		if payload.Actual != nil {
+			r.Line = format.CompositionsOf(def).Line(payload.Actual)
+		}
+		s.Results[payload.Experiment] = r
+	case *events.ExperimentCorrected:
+		delete(s.Suspects, payload.Experiment)
+		delete(s.Results, payload.Experiment)
+		if payload.Measurement != nil && !payload.Excluded {
+			measured(payload.Experiment, payload.Measurement)
+		}
+	}
+}
+
+// doubts has the measurements in doubt wait for a person where nobody is measuring the
+// same composition again.
+func (p *Planner) doubts(s *stream, e events.Event) {
+	repeated := make(map[string]bool)
+	for experiment := range s.Open {
+		repeated[s.Points[experiment]] = true
+	}
+	for _, m := range p.state.Matters {
+		if m.Kind != suspect || m.Campaign != e.Campaign || !m.open() {
+			continue
+		}
+		if _, doubted := s.Suspects[m.Subject]; !doubted || repeated[s.Points[m.Subject]] {
+			p.end(e, m, "settled")
+		}
+	}
+	for _, experiment := range sortedKeys(s.Suspects) {
+		if repeated[s.Points[experiment]] || p.find(e.Campaign, suspect, experiment) != nil {
+			continue
+		}
+		p.begin(e, &matter{
+			Kind: suspect, Subject: experiment,
+			Heading: fmt.Sprintf("%s of %s is in doubt: %s", experiment, e.Campaign, s.Suspects[experiment]),
+		})
+	}
+}
+
+// asked begins a question.
+func (p *Planner) asked(def *definition.Campaign, e events.Event, payload *events.QuestionAsked) {
+	words, lines := asks(def, e, payload)
+	m := &matter{
+		Kind: question, Subject: payload.Question, Expert: payload.Expert, Expires: payload.Expires,
+		Heading: fmt.Sprintf("%s of %s%s", payload.Question, e.Campaign, words),
+		Lines:   lines,
+	}
+	if payload.Explanation != "" {
+		m.Lines = append(m.Lines, payload.Explanation)
+	}
+	p.begin(e, m)
+}
+
+// asks is what a question asks, in words. A log from elsewhere may hold a question that is
+// none; what can be said of it is its number.
+func asks(def *definition.Campaign, e events.Event, payload *events.QuestionAsked) (words string, lines []string) {
+	switch {
+	case len(def.Parameters) == 0:
+		return "", nil
+	case payload.Form == events.FormLabel && len(payload.Options) == 1:
+	case payload.Form == events.FormComparison && len(payload.Options) > 1:
+	case payload.Form == events.FormPinpoint:
+	case payload.Form == events.FormEstimate && payload.Scale != nil:
+	default:
+		return "", nil
+	}
+	words, lines = view.Asks(def, &campaign.Question{
+		ID: payload.Question, Status: campaign.Asked, Form: payload.Form, Expert: payload.Expert,
+		Options: payload.Options, Scale: payload.Scale, Suggestion: payload.Suggestion,
+		Explanation: payload.Explanation, AskedAt: e.Time, Expires: payload.Expires,
+	})
+	if payload.Form == events.FormLabel {
+		words += ": worth an experiment?"
+	}
+	return words, lines
+}
+
+// ended closes what a campaign waited for, and says that it has ended.
+func (p *Planner) ended(def *definition.Campaign, e events.Event, text, reason string) {
+	for _, m := range p.state.Matters {
+		if m.open() && m.Campaign == e.Campaign {
+			p.end(e, m, "the campaign has ended")
+		}
+	}
+	if e.Time.Before(p.state.Began) {
+		return
+	}
+	if reason != "" {
+		text += ": " + reason
+	}
+	m := &matter{Kind: finished, Heading: text}
+	if best := p.state.Streams[e.Campaign].best(def); best != "" {
+		m.Lines = []string{best}
+	}
+	p.begin(e, m)
+}
+
+// best is the best measured composition in a line, "" where nothing was measured.
+func (s *stream) best(def *definition.Campaign) string {
+	at := ""
+	for _, experiment := range sortedKeys(s.Results) {
+		if s.Results[experiment].Excluded {
+			continue
+		}
+		x := s.Results[experiment].Value
+		better := at == ""
+		if !better && def.Objective.Goal == definition.Minimize {
+			better = x < s.Results[at].Value
+		} else if !better {
+			better = x > s.Results[at].Value
+		}
+		if better {
+			at = experiment
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	best := s.Results[at]
+	return fmt.Sprintf("Best measured: %s (%s: %s)", format.Quantity(best.Value, def.Objective.Unit), at, best.Line)
+}
+
+// begin adds a matter that holds from an event on, unless it holds already.
+func (p *Planner) begin(e events.Event, m *matter) {
+	if p.find(e.Campaign, m.Kind, m.Subject) != nil {
+		return
+	}
+	m.Key = fmt.Sprintf("%s/%d/%s/%s", e.Campaign, e.Sequence, m.Kind, m.Subject)
+	m.Campaign = e.Campaign
+	m.Since = e.Time
+	m.Heading = harmless(m.Heading)
+	for i := range m.Lines {
+		m.Lines[i] = harmless(m.Lines[i])
+	}
+	p.state.Matters = append(p.state.Matters, m)
+}
+
+// find returns the matter that holds, nil where there is none.
+func (p *Planner) find(campaign string, k kind, subject string) *matter {
+	for _, m := range p.state.Matters {
+		if m.open() && m.Campaign == campaign && m.Kind == k && m.Subject == subject {
+			return m
+		}
+	}
+	return nil
+}
+
+func (p *Planner) close(e events.Event, k kind, subject, ending string) {
+	if m := p.find(e.Campaign, k, subject); m != nil {
+		p.end(e, m, ending)
+	}
+}
+
+func (p *Planner) end(e events.Event, m *matter, ending string) {
+	m.Closed, m.Ending, m.By = e.Time, harmless(ending), events.ActorName(e.Actor)
+	m.Seen = time.Time{}
+}
+
+// pointKey is a composition as text that is equal for equal ones.
+func pointKey(point definition.Point) string {
+	text, err := json.Marshal(point) // keys in alphabetical order
+	if err != nil {
+		return fmt.Sprint(point)
+	}
+	return string(text)
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}

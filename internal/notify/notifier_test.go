@@ -1,0 +1,330 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/labfile"
+)
+
+// Whatever a test does, no service is reached that is not on this machine.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
+		if err := os.Setenv(name, "http://127.0.0.1:1"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// bench is a notifier with a clock of its own.
+type bench struct {
+	*Notifier
+	dir string
+	now time.Time
+	log []string
+	lab *labfile.File
+}
+
+func newBench(t *testing.T, notify string, send Sender) *bench {
+	lab, err := labfile.Parse(builtin.Registry(), "lab.yaml",
+		[]byte("url: https://lab.example.org\npeople: {ada: {notify: ["+notify+"]}}\nalarms: [ada]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{dir: filepath.Join(t.TempDir(), "private", "notify"), now: monday, lab: lab}
+	b.open(t, send)
+	return b
+}
+
+func (b *bench) open(t *testing.T, send Sender) {
+	var err error
+	b.Notifier, err = New(Options{
+		Lab: b.lab, Dir: b.dir, Send: send,
+		Now: func() time.Time { return b.now },
+		Log: func(line string) { b.log = append(b.log, line) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lose has experiments of a campaign get lost, the first with that sequence.
+func (b *bench) lose(sequence events.Sequence, ids ...string) {
+	for i, id := range ids {
+		payload := &events.ExperimentUnresolved{Experiment: id, Instrument: "oven", Cause: "the power failed"}
+		b.Observe("bread", &definition.Campaign{Name: "bread"}, events.Event{
+			Sequence: sequence + events.Sequence(i), Kind: events.KindOf(payload), Time: b.now, Actor: "engine",
+		}, payload)
+	}
+}
+
+// look makes two steps, so far apart that what is new is sent.
+func (b *bench) look(t *testing.T) {
+	b.Step(t.Context())
+	b.now = b.now.Add(10 * time.Second)
+	b.Step(t.Context())
+}
+
+// Law: a message reaches a webhook with its title, its words, its link and its identifier; a
+// notifier that comes after sends nothing again, goes on where the last one was, and what
+// it keeps is its user's alone and holds no address.
+func TestWebhook(t *testing.T) {
+	var mu sync.Mutex
+	var got []map[string]string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		message := map[string]string{}
+		mu.Lock()
+		defer mu.Unlock()
+		if err := json.Unmarshal(body, &message); err != nil {
+			t.Errorf("%q: %v", body, err)
+		}
+		message["path"] = r.URL.Path
+		got = append(got, message)
+	}))
+	defer server.Close()
+	t.Setenv("HOOK", "sesame-17")
+	b := newBench(t, `"generic+`+server.URL+`/hook/${HOOK}?template=json"`, nil)
+	b.lose(1, "e1")
+	b.look(t)
+	if len(got) != 1 {
+		t.Fatalf("%d messages, %v", len(got), b.Status())
+	}
+	m := got[0]
+	if m["path"] != "/hook/sesame-17" || m["title"] != "Nobody knows what became of e1 of bread: the power failed" ||
+		!strings.Contains(m["message"], "https://lab.example.org/campaigns/bread") || !strings.Contains(m["message"], "[message ") {
+		t.Errorf("%v", m)
+	}
+	b.open(t, nil)
+	b.look(t)
+	if seen := b.Seen("bread", ""); len(got) != 1 || seen != 1 {
+		t.Errorf("after a restart %d messages are sent and %d events are known", len(got)-1, seen)
+	}
+	b.lose(1, "e1", "e2")
+	b.look(t)
+	if len(got) != 2 || !strings.Contains(got[1]["title"], "e2") {
+		t.Errorf("%v", got)
+	}
+	if s := b.Status(); len(s) != 1 || s[0].Targets[0].Error != "" || !s[0].Targets[0].Delivered.Equal(b.now) {
+		t.Errorf("%+v", s)
+	}
+	private(t, b.dir, 0o700)
+	state := private(t, filepath.Join(b.dir, stateFile), 0o600)
+	if strings.Contains(state, "sesame") || strings.Contains(state, "generic") {
+		t.Errorf("an address is kept: %s", state)
+	}
+}
+
+// private returns what a file of that mode holds, "" for a folder.
+func private(t *testing.T, path string, mode os.FileMode) string {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != mode {
+		t.Errorf("%s: %v, %v", path, info.Mode(), err)
+	}
+	if info.IsDir() {
+		return ""
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(data)
+}
+
+// Law: a service that refuses, cannot be reached, does not exist or is not named rightly
+// shows in the status and the log, without any part of the address that could be secret.
+func TestFailuresHoldNoSecrets(t *testing.T) {
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "no: "+r.URL.String(), http.StatusForbidden)
+	}))
+	defer refuses.Close()
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	host := func(s *httptest.Server) string { return strings.TrimPrefix(s.URL, "http://") }
+	t.Setenv("TOKEN", "s3cr3t-token")
+	t.Setenv("WHOLE", "generic://"+host(closed)+"/s3cr3t-token?disabletls=yes&@x=s3cr3t%2Ftoo")
+	file := filepath.Join(t.TempDir(), "address")
+	if err := os.WriteFile(file, []byte("ntfy://ada:s3cr3t@"+host(closed)+"/s3cr3t-topic?scheme=http\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, address := range map[string]string{
+		"refused":        "generic+" + refuses.URL + "/${TOKEN}?key=s3cr3t-key",
+		"not there":      "${WHOLE}",
+		"from a file":    "file:" + file,
+		"gotify":         "gotify://" + host(closed) + "/s3cr3t-A.token?disabletls=yes",
+		"telegram":       "telegram://110201543:s3cr3t@telegram?chats=@s3cr3t",
+		"slack":          "slack://hook:s3cr3t-s3cr3t-s3cr3t@webhook",
+		"pushbullet":     "pushbullet://s3cr3t0123456789012345678901234567",
+		"a wrong key":    "ntfy://" + host(closed) + "/s3cr3t?nonsense=s3cr3t",
+		"no service":     "smoke://s3cr3t:s3cr3t@s3cr3t/s3cr3t",
+		"no variable":    "ntfy://s3cr3t:${CAMPAIGND_TEST_ABSENT}@" + host(closed),
+		"a bad password": "smtp://ada:s3cr3t%20x@" + host(closed) + "/?from=a@b.c&to=d@e.f",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, `"`+address+`"`, nil)
+			b.lose(1, "e1")
+			b.look(t)
+			status, err := json.Marshal(b.Status())
+			if err != nil {
+				t.Fatal(err)
+			}
+			target := b.Status()[0].Targets[0]
+			if target.Error == "" || target.Again.IsZero() || target.Waiting != 1 || len(b.log) == 0 {
+				t.Errorf("the failure does not show: %s, log %q", status, b.log)
+			}
+			kept := private(t, filepath.Join(b.dir, stateFile), 0o600)
+			for what, text := range map[string]string{
+				"status": string(status), "log": strings.Join(b.log, "\n"), "file": kept,
+			} {
+				if strings.Contains(text, "s3cr3t") {
+					t.Errorf("the %s holds the secret: %s", what, text)
+				}
+			}
+			t.Log(target.Error)
+		})
+	}
+}
+
+// slow is a sender that waits until it is let go.
+type slow struct {
+	begun chan string
+	let   chan struct{}
+}
+
+func (s *slow) Send(ctx context.Context, _ labfile.Secret, m Message) error {
+	s.begun <- m.Title
+	select {
+	case <-s.let:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Law: while a service takes its time, events are taken in and the status is given; and
+// what was being sent when the notifier was ended is sent by the next, the same.
+func TestSlowServices(t *testing.T) {
+	s := &slow{make(chan string, 1), make(chan struct{})}
+	b := newBench(t, `"ntfy://h/ada"`, s)
+	b.lose(1, "e1")
+	b.Step(t.Context())
+	b.now = b.now.Add(time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- b.Run(ctx) }()
+	first := <-s.begun
+	b.lose(2, "e2")
+	if waiting := b.Status()[0].Targets[0].Waiting; waiting != 2 {
+		t.Errorf("%d wait", waiting)
+	}
+	cancel()
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	close(s.let)
+	b.open(t, s)
+	b.Step(t.Context())
+	if again := <-s.begun; again != first || b.Seen("bread", "") != 2 {
+		t.Errorf("%q, then %q; %d events are known", first, again, b.Seen("bread", ""))
+	}
+}
+
+// Law: a memory that is damaged is not taken for an empty one, and what to do is said.
+func TestDamagedMemory(t *testing.T) {
+	dir := t.TempDir()
+	for _, text := range []string{"", "{", "{}", `{"version": 99}`, `[]`} {
+		if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "remove it") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// Law: a service that never answers is not sent more until it has.
+func TestServiceWithoutAnswer(t *testing.T) {
+	let, asked := make(chan struct{}), make(chan struct{}, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-let
+	}))
+	defer server.Close()
+	to := labfile.NewSecret("generic+"+server.URL+"/x", "")
+	var s Shoutrrr
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() { first <- s.Send(ctx, to, Message{Title: "1"}) }()
+	<-asked
+	if err := s.Send(t.Context(), to, Message{Title: "2"}); err == nil || !strings.Contains(err.Error(), "before") {
+		t.Errorf("the second message: %v", err)
+	}
+	cancel()
+	if err := <-first; err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("the first message: %v", err)
+	}
+	close(let)
+}
+
+// Law: an event that comes again changes nothing; of what ended before the memory began
+// nobody is told, of what still holds from then everybody is.
+func TestEventsOnceAndNotBefore(t *testing.T) {
+	w := newWorld(t, "people: {ada: {notify: [\"ntfy://h/ada\"]}}\nfinished: [ada]\n", monday)
+	w.now = monday.Add(-time.Hour)
+	w.happens("rye: complete")
+	w.happens("ask q1 ada")
+	w.now = monday
+	if got := w.run(monday.Add(time.Minute), false, "", false); strings.Count(got, " to ada:") != 1 || !strings.Contains(got, "q1") || strings.Contains(got, "rye") {
+		t.Errorf("at first ada is told\n%s", got)
+	}
+	w.happens("withdraw q1")
+	w.sequence["bread"] = 0
+	w.happens("ask q1 ada")
+	if got := w.run(monday.Add(time.Hour), false, "", false); got != "" {
+		t.Errorf("after an event that was known ada is told\n%s", got)
+	}
+}
+
+// careless is a sender that says all it knows.
+type careless struct {
+	state string
+	told  []bool // whether the memory knew of the message when it was sent
+}
+
+func (c *careless) Send(_ context.Context, to labfile.Secret, m Message) error {
+	data, err := os.ReadFile(c.state)
+	c.told = append(c.told, err == nil && strings.Contains(string(data), m.ID))
+	address, _ := to.Reveal()
+	return errors.New("cannot reach " + address)
+}
+
+// Law: that a message is about to be sent is on the disk before it is; and whatever a
+// sender says, no secret gets further.
+func TestCarelessSender(t *testing.T) {
+	c := new(careless)
+	b := newBench(t, `"ntfy://ada:s3cr3t@h/topic"`, c)
+	c.state = filepath.Join(b.dir, stateFile)
+	b.lose(1, "e1")
+	b.look(t)
+	if len(c.told) != 1 || !c.told[0] {
+		t.Errorf("what the memory knew of each message when it was sent: %v", c.told)
+	}
+	text := b.Status()[0].Targets[0].Error + strings.Join(b.log, "\n") + private(t, c.state, 0o600)
+	if !strings.Contains(text, "cannot reach ntfy://h") || strings.Contains(text, "s3cr3t") {
+		t.Error(text)
+	}
+}

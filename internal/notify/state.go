@@ -1,0 +1,119 @@
+package notify
+
+import (
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// kind is what somebody is told of.
+type kind string
+
+const (
+	question   kind = "question"
+	unresolved kind = "unresolved" // nobody knows what became of an experiment
+	stalled    kind = "stalled"    // an instrument is silent
+	paused     kind = "paused"     // campaignd paused the campaign
+	suspect    kind = "suspect"    // a measurement is in doubt, and nobody repeats it
+	finished   kind = "finished"
+)
+
+// matter is something that people are told of, for as long as it holds.
+type matter struct {
+	// Key identifies it: the campaign, and the sequence of the event that began it.
+	Key      string `json:"key"`
+	Campaign string `json:"campaign"`
+	Kind     kind   `json:"kind"`
+	// Subject is the question or experiment.
+	Subject string `json:"subject,omitempty"`
+	// Expert is who is asked.
+	Expert  string    `json:"expert,omitempty"`
+	Since   time.Time `json:"since"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Heading says it in a line, Lines say more.
+	Heading string   `json:"heading"`
+	Lines   []string `json:"lines,omitempty"`
+	// Closed is when it ceased to hold, and Ending why: "answered by bo". By is who did it.
+	Closed time.Time `json:"closed,omitzero"`
+	Ending string    `json:"ending,omitempty"`
+	By     string    `json:"by,omitempty"`
+	// Seen is when a plan was first made with it as it is now, open or closed.
+	Seen time.Time `json:"seen,omitzero"`
+	// Told is who was told of it, by channel.
+	Told map[string]telling `json:"told,omitempty"`
+}
+
+func (m *matter) open() bool { return m.Closed.IsZero() }
+
+// telling is what somebody was told of a matter.
+type telling struct {
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	Times int       `json:"times"`
+	// Over is set where they were told that it holds no longer.
+	Over bool `json:"over,omitempty"`
+}
+
+// notice is one thing that a message tells.
+type notice struct {
+	Matter string `json:"matter"`
+	// Time counts how often the matter was told before; −1 says that it is over.
+	Time int `json:"time"`
+}
+
+const over = -1
+
+// attempt is a message that is being sent. Where the process died it is unknown whether
+// that happened.
+type attempt struct {
+	ID      string    `json:"id"`
+	At      time.Time `json:"at"`
+	Notices []notice  `json:"notices"`
+}
+
+// channel is how a person is reached in one place.
+type channel struct {
+	Attempt *attempt `json:"attempt,omitempty"`
+	// Sent are the times of the messages of the last hour.
+	Sent []time.Time `json:"sent,omitempty"`
+	// Failures counts the attempts that failed since the last success.
+	Failures  int       `json:"failures,omitempty"`
+	Again     time.Time `json:"again,omitzero"`
+	Delivered time.Time `json:"delivered,omitzero"`
+	Error     string    `json:"error,omitempty"`
+	Failed    time.Time `json:"failed,omitzero"`
+}
+
+// stream is what is remembered of a campaign's events.
+type stream struct {
+	Instance string          `json:"instance,omitempty"`
+	Sequence events.Sequence `json:"sequence"`
+	// Points is the composition of each experiment, as text that is equal for equal ones.
+	Points map[string]string `json:"points,omitempty"`
+	// Open are the experiments without an outcome.
+	Open map[string]bool `json:"open,omitempty"`
+	// Results are the measurements that count, Suspects those in doubt, with the reason.
+	Results  map[string]result `json:"results,omitempty"`
+	Suspects map[string]string `json:"suspects,omitempty"`
+}
+
+// result is a measurement.
+type result struct {
+	Value float64 `json:"value"`
+	// Line is its composition in words.
+	Line string `json:"line"`
+	// Excluded is set where it does not count.
+	Excluded bool `json:"excluded,omitempty"`
+}
+
+// state is all that a planner remembers.
+type state struct {
+	Version int `json:"version"`
+	// Began is when this memory begins: campaigns that ended before are old news.
+	Began    time.Time           `json:"began"`
+	Streams  map[string]*stream  `json:"streams"`
+	Matters  []*matter           `json:"matters"` // in the order in which they began to hold here
+	Channels map[string]*channel `json:"channels"`
+}
+
+const stateVersion = 1
