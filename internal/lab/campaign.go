@@ -53,10 +53,17 @@ func (c *Campaign) key() string {
 // take folds an event.
 func (c *Campaign) take(e events.Event) {
 	c.mu.Lock()
-	if c.broken == nil && e.Sequence == c.core.State().Sequence+1 {
+	taken := c.broken == nil && e.Sequence == c.core.State().Sequence+1
+	if taken {
 		c.broken = c.core.Apply(e)
 	}
+	def := c.core.State().Definition
 	c.mu.Unlock()
+	if heard := c.store.lab.options.Heard; taken && heard != nil {
+		if payload, err := events.Decode(e); err == nil {
+			heard(c.name, def, e, payload)
+		}
+	}
 	c.store.lab.announce()
 }
 

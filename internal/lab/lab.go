@@ -27,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -35,8 +36,8 @@ import (
 // StoreEnding is the ending of a store's name.
 const StoreEnding = ".campaign"
 
-// privateFolder holds what the lab itself remembers.
-const privateFolder = ".campaignd"
+// Private is the folder within the lab's that holds what the lab and its server remember.
+const Private = ".campaignd"
 
 // Options say what a lab holds and how it runs campaigns.
 type Options struct {
@@ -52,6 +53,9 @@ type Options struct {
 	Build events.Build
 	// Account is the system's user that runs the campaigns.
 	Account string
+	// Heard, if set, is told of every event of every campaign, those of one campaign in their
+	// order, with the definition at that event. It must be quick.
+	Heard func(campaign string, def *definition.Campaign, e events.Event, payload events.Payload)
 	// Log, if set, takes what whoever looks after the server should know. It may be
 	// called by several goroutines.
 	Log func(format string, args ...any)
@@ -118,7 +122,7 @@ func (l *Lab) Close() {
 
 // private is a path in the lab's own folder.
 func (l *Lab) private(name string) string {
-	return filepath.Join(l.options.Folder, privateFolder, name)
+	return filepath.Join(l.options.Folder, Private, name)
 }
 
 // Private returns the folder in which a server of this lab keeps what is its own.
@@ -266,10 +270,15 @@ func (l *Lab) announce() {
 	l.changed = make(chan struct{})
 }
 
-// Parse reads a campaign file as the lab would; nothing is written. The error is a
-// *yamltree.Error where the file has faults.
+// Parse reads a campaign file as the lab would, with the instruments and experts of its
+// lab.yaml as that is now; nothing is written. The error is a *yamltree.Error where one of
+// the two files has faults.
 func (l *Lab) Parse(name string, source []byte) (*campaignfile.File, error) {
-	return campaignfile.Parse(l.options.Registry, name, source)
+	named, err := labfile.ReadFolder(l.options.Registry, l.options.Folder)
+	if err != nil {
+		return nil, err
+	}
+	return campaignfile.ParseIn(l.options.Registry, named, name, source)
 }
 
 // Define begins a campaign, as actor wants, and runs it. Nothing is written where the

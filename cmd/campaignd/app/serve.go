@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/notify"
 	"github.com/campaignd/campaignd/internal/server"
 	"github.com/campaignd/campaignd/internal/telemetry"
 )
@@ -71,6 +74,18 @@ func (a *app) serve(ctx context.Context, folder, address string) error {
 	remark := func(format string, args ...any) {
 		a.remark("%s %s", time.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
 	}
+	named, err := labfile.ReadFolder(a.registry, folder)
+	if err != nil {
+		return inputError{err}
+	}
+	notifier, err := notify.New(notify.Options{
+		Lab: named,
+		Dir: filepath.Join(folder, lab.Private, "notify"),
+		Log: func(line string) { remark("%s", line) },
+	})
+	if err != nil {
+		return err
+	}
 	var stores []string
 	if a.store != "" {
 		stores = []string{a.store}
@@ -81,12 +96,22 @@ func (a *app) serve(ctx context.Context, folder, address string) error {
 		Registry: a.registry,
 		Build:    thisBuild().Build,
 		Account:  control.OwnAccount(),
+		Heard:    notifier.Observe,
 		Log:      remark,
 	})
 	if err != nil {
 		return err
 	}
 	defer l.Close()
+	telling := make(chan struct{})
+	ctx, stop := context.WithCancel(ctx)
+	defer func() { stop(); <-telling }() // before the lab: what it heard of last is remembered
+	go func() {
+		defer close(telling)
+		if err := notifier.Run(ctx); err != nil {
+			remark("who was told what is not saved: %v", err)
+		}
+	}()
 	s := server.New(server.Options{Lab: l, Version: version(), Log: remark})
 	a.printf("Serving %s on http://%s\n", l.Folder(), listener.Addr())
 	a.printf("There are no accounts: everybody on this machine may do everything here.\n")
