@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -430,8 +432,11 @@ func TestHashingIsBounded(t *testing.T) {
 	for len(b.passwords.waiting) < cap(b.passwords.waiting) {
 		time.Sleep(time.Millisecond)
 	}
-	if _, _, err := b.Login(t.Context(), "bob", bobsPassword, "192.0.2.1"); problem.CodeOf(orNil(err)) != problem.TooMany {
-		t.Errorf("one more is heard: %v", err)
+	// Whoever it is: a name that nobody has takes as long as one that somebody has.
+	for _, try := range [][2]string{{"bob", bobsPassword}, {"nobody", bobsPassword}, {"bob", ""}, {"bob", strings.Repeat("x", 5000)}} {
+		if _, _, err := b.Login(t.Context(), try[0], try[1], "192.0.2.1"); problem.CodeOf(orNil(err)) != problem.TooMany {
+			t.Errorf("%.20q is told at once: %v", try, err)
+		}
 	}
 	close(release)
 	wg.Wait()
@@ -791,6 +796,14 @@ func TestSessionsEnd(t *testing.T) {
 	if n, err := b.EndSessions(t.Context(), bob, "bob"); n != 1 || err != nil || here(fourth) {
 		t.Errorf("%d were ended: %v", n, err)
 	}
+	fourth, bob = b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
+	fifth, _ := b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
+	if err := b.EndSession(t.Context(), bob, "ada", bob.Credential); problem.CodeOf(orNil(err)) != problem.Forbidden {
+		t.Errorf("bob ends a session of ada's: %v", err)
+	}
+	if err := b.EndSession(t.Context(), bob, "bob", bob.Credential); err != nil || here(fourth) || !here(fifth) {
+		t.Errorf("one of two is ended: %v", err)
+	}
 	for range mostSessions + 5 {
 		c.pass(time.Second)
 		fourth, _ = b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
@@ -852,6 +865,11 @@ func TestTokens(t *testing.T) {
 	must(b.Enable(t.Context(), ada, "bob"))(t)
 	if _, err := b.AuthenticateToken(t.Context(), secret); err == nil {
 		t.Error("bob was disabled meanwhile")
+	}
+	c.pass(listedFor + 400*24*time.Hour)
+	_, token, err = b.CreateToken(t.Context(), system, "bob", NewToken{Name: "z", Scopes: []Permission{See}})
+	if all := b.Tokens("bob"); err != nil || len(all) != 1 || all[0].ID != token.ID {
+		t.Errorf("years later there are %v: %v", all, err)
 	}
 	if _, err := b.RevokeToken(t.Context(), bob, "nothing"); problem.CodeOf(orNil(err)) != problem.Forbidden {
 		t.Errorf("bob learns which tokens there are: %v", err)
@@ -931,6 +949,78 @@ func directly(ctx context.Context, b *Book, who Identity, r Request) (err error)
 		_, err = b.VerifyTrail(who)
 	}
 	return err
+}
+
+// failing is a file system whose disk is full from a moment on.
+type failing struct {
+	unsynced
+	full *atomic.Bool
+}
+
+func (f failing) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if f.full.Load() {
+		return nil, syscall.ENOSPC
+	}
+	file, err := f.unsynced.Create(name, c)
+	return failingFile{file, f.full}, err
+}
+
+func (f failing) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.unsynced.OpenReadWrite(name, c, o...)
+	return failingFile{file, f.full}, err
+}
+
+type failingFile struct {
+	vfs.File
+	full *atomic.Bool
+}
+
+func (f failingFile) Write(p []byte) (int, error) {
+	if f.full.Load() {
+		return 0, syscall.ENOSPC
+	}
+	return f.File.Write(p)
+}
+
+func (f failingFile) WriteAt(p []byte, at int64) (int, error) {
+	if f.full.Load() {
+		return 0, syscall.ENOSPC
+	}
+	return f.File.WriteAt(p, at)
+}
+
+// Law: a full disk ends nothing but changes: whoever asked for one is told that it may not be
+// recorded, nobody sees it, sessions go on, and what was acknowledged before is there afterwards.
+func TestFullDisk(t *testing.T) {
+	b, c := lab(t, Options{})
+	token, _ := b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
+	done(t, b.Close())
+	full := new(atomic.Bool)
+	b, err := Open(b.dir, Options{Now: c.now, params: quick, files: failing{unsynced{vfs.Default}, full}})
+	done(t, err)
+	full.Store(true)
+	if _, err := b.Grant(t.Context(), system, "bob", Grant{Role: Auditor}); problem.CodeOf(orNil(err)) != problem.Uncertain || !strings.Contains(err.Error(), "no space left") || problem.RemediesOf(err) == nil {
+		t.Errorf("the disk is full: %v", err)
+	}
+	if _, err := b.Grant(t.Context(), system, "bob", Grant{Role: Viewer}); problem.CodeOf(orNil(err)) != problem.Unavailable {
+		t.Errorf("the disk was full: %v", err)
+	}
+	if _, _, err := b.Login(t.Context(), "ada", adasPassword, "192.0.2.1"); err == nil {
+		t.Error("there is a login that is recorded nowhere")
+	}
+	if i, err := b.Authenticate(t.Context(), token); err != nil || i.Account != "ada" {
+		t.Errorf("ada is thrown out: %v", err)
+	}
+	if own := must(b.Account("bob"))(t); len(own.Grants) != 1 {
+		t.Errorf("bob is %v", own.Grants)
+	}
+	_ = b.Close()
+	full.Store(false)
+	b = open(t, b.dir, c, Options{})
+	if _, err := b.Authenticate(t.Context(), token); err != nil {
+		t.Errorf("ada's session is lost: %v", err)
+	}
+	must(b.VerifyTrail(system))(t)
 }
 
 // Law: a book is used by many at once.

@@ -396,6 +396,31 @@ func (b *Book) EndSessions(ctx context.Context, by Identity, name string) (int, 
 	return n, b.commit(c)
 }
 
+// EndSession ends one session of an account, by its ID: one's own, or that of anybody for those who
+// may [Administer].
+func (b *Book) EndSession(ctx context.Context, by Identity, name, id string) error {
+	name = canonicalName(name)
+	if err := b.ownOrAdmin(by, name); err != nil {
+		return err
+	}
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	b.mu.RLock()
+	var ended key
+	for at, s := range b.sessions {
+		if s.Account == name && s.ID == id {
+			ended = at
+		}
+	}
+	b.mu.RUnlock()
+	if ended == "" {
+		return problem.New(problem.NotFound, "%s has no session %q", shown(name), shown(id)).About(shown(name))
+	}
+	e := by.entry(ctx, KindSessionEnded, name)
+	e.Credential = id
+	return b.commit(change{sessions: map[key]*Session{ended: nil}, entries: []Entry{e}})
+}
+
 // ownOrAdmin returns nil where an identity may change what belongs to an account: its person's,
 // though not by a token, or an administrator's.
 func (b *Book) ownOrAdmin(by Identity, name string) error {

@@ -21,6 +21,8 @@ const (
 	longestTokenName = 100
 	mostTokens       = 200 // that are valid, of an account
 	usedEvery        = time.Minute
+	// listedFor is how long a token is listed that is not valid any more.
+	listedFor = 90 * 24 * time.Hour
 )
 
 // Token is an API token of an account, for a program. It does not hold the secret itself,
@@ -87,10 +89,29 @@ func (b *Book) CreateToken(ctx context.Context, by Identity, name string, n NewT
 	if len(t.Campaigns) > 0 {
 		e.Reason += " in " + strings.Join(t.Campaigns, ", ")
 	}
-	if err := b.commit(change{tokens: map[key]*Token{keyOf(secret): t}, entries: []Entry{e}}); err != nil {
+	c := change{tokens: b.bygone(name), entries: []Entry{e}}
+	c.tokens[keyOf(secret)] = t
+	if err := b.commit(c); err != nil {
 		return "", Token{}, err
 	}
 	return secret, *t, nil
+}
+
+// bygone are the tokens of an account that are not listed any more. The audit trail knows them.
+func (b *Book) bygone(name string) map[key]*Token {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	gone, now := make(map[key]*Token), b.now()
+	for at, t := range b.tokens {
+		last := t.Expires
+		if !t.Revoked.IsZero() && t.Revoked.Before(last) {
+			last = t.Revoked
+		}
+		if t.Account == name && now.Sub(last) > listedFor {
+			gone[at] = nil
+		}
+	}
+	return gone
 }
 
 // newToken checks what is wanted of a token.
@@ -227,8 +248,8 @@ func (b *Book) used(at key, now time.Time, from string) {
 	_ = b.commit(change{tokens: map[key]*Token{at: &seen}, lazily: true})
 }
 
-// Tokens returns the tokens of an account, also those that are not valid any more, the newest
-// first.
+// Tokens returns the tokens of an account, the newest first, also those that are not valid any
+// more, for some months.
 func (b *Book) Tokens(name string) []Token {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

@@ -22,6 +22,7 @@ const (
 	KindConfirmed      Kind = "confirmed"       // somebody who was logged in has shown it again
 	KindLogout         Kind = "logout"          // a session was ended by its owner
 	KindSessionsEnded  Kind = "sessions_ended"  // all sessions of Account were ended
+	KindSessionEnded   Kind = "session_ended"   // Credential of Account was ended by somebody
 	KindRefused        Kind = "refused"         // Permission in Campaign was denied, Times times
 	KindAdded          Kind = "account_added"   // Account is new
 	KindChanged        Kind = "account_changed" // Reason says what of Account
@@ -101,6 +102,9 @@ var stories = map[Kind]func(e Entry, who string) string{
 	KindConfirmed:     func(e Entry, who string) string { return who + " showed again who they are, with " + means[e.Method] },
 	KindLogout:        func(_ Entry, who string) string { return who + " logged out" },
 	KindSessionsEnded: func(e Entry, who string) string { return who + " ended all sessions of " + e.Account },
+	KindSessionEnded: func(e Entry, who string) string {
+		return who + " ended the session " + e.Credential + " of " + e.Account
+	},
 	KindRefused: func(e Entry, who string) string {
 		if e.Permission == "" {
 			return "a request with an API token" + of(" of ", e.Account) + " was refused" + of(": ", e.Reason)
