@@ -273,6 +273,8 @@ func TestAnswersAs(t *testing.T) {
 		{expert, "bob", "nmc", false, false},
 		{scientist, "eve", "lfp", true, false},
 		{scientist, "bob", "lfp", true, true},
+		{Identity{Account: "eve", Grants: []Grant{{Role: Scientist, Campaign: "lfp"}}}, "bob", "lfp", true, true},
+		{Identity{Account: "eve", Grants: []Grant{{Role: Scientist, Campaign: "lfp"}, {Role: Expert}}}, "bob", "nmc", false, true},
 		{viewer, "bob", "lfp", false, false},
 		{OpenIdentity("root"), "bob", "lfp", true, false},
 		{Identity{}, "bob", "lfp", false, true},
@@ -363,6 +365,10 @@ func TestLogin(t *testing.T) {
 	}
 	if _, _, err := b.Login(t.Context(), "bob", bobsPassword, "192.0.2.1"); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("bob is disabled and logs in: %v", err)
+	}
+	must(b.Enable(t.Context(), system, "bob"))(t)
+	if _, err := b.Authenticate(t.Context(), token); err == nil {
+		t.Error("bob's session is back")
 	}
 	count := make(map[Kind]int)
 	for _, k := range kinds(t, b) {
@@ -547,6 +553,11 @@ func TestTrailTampering(t *testing.T) {
 	b, c := lab(t, Options{})
 	b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
 	must(b.Grant(t.Context(), system, "bob", Grant{Role: Viewer, Campaign: "lfp"}))(t)
+	for _, g := range []Grant{{Role: Admin, Campaign: "lfp"}, {Role: "king"}, {}, {Role: Viewer, Campaign: "a\nb"}} {
+		if _, err := b.Grant(t.Context(), system, "bob", g); problem.CodeOf(orNil(err)) != problem.Invalid {
+			t.Errorf("%+v is granted: %v", g, err)
+		}
+	}
 	proof := must(b.VerifyTrail(system))(t)
 	if proof.Entries != 8 {
 		t.Fatalf("there are %d entries", proof.Entries)
@@ -781,6 +792,9 @@ func TestSessionsEnd(t *testing.T) {
 		t.Errorf("shown again: %v, %v", i, err)
 	}
 	other, _ := b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
+	if _, _, err := b.ChangePassword(t.Context(), second, "not bob's password", "a crow that likes pepper", "192.0.2.1"); problem.CodeOf(orNil(err)) != problem.Unauthenticated || !here(second) {
+		t.Errorf("a session that was found open gets a new password: %v", err)
+	}
 	third, _, err := b.ChangePassword(t.Context(), second, bobsPassword, "a crow that likes pepper", "192.0.2.1")
 	if err != nil || here(second) || here(other) || !here(third) {
 		t.Errorf("a new password: %v", err)
@@ -837,6 +851,18 @@ func TestTokens(t *testing.T) {
 		who.May(Answer, "lfp") == nil || who.May(Administer, "") == nil || who.Recent(c.now(), time.Hour) == nil || !who.MaySomewhere(Run) || who.MaySomewhere(Answer) {
 		t.Errorf("%+v, %v", who, err)
 	}
+	bounded := Identity{Account: "ada", Grants: []Grant{{Role: Admin}}, Scopes: Permissions(), Campaigns: []string{"lfp"}}
+	for _, p := range Permissions() {
+		if err := bounded.May(p, "lfp"); (err == nil) == p.ForLab() {
+			t.Errorf("a token for one campaign: %s: %v", p, err)
+		}
+	}
+	if _, _, err := b.CreateToken(t.Context(), ada, "ada", NewToken{Name: "x", Scopes: []Permission{Define}, Campaigns: []string{"lfp"}}); err == nil {
+		t.Error("a token for one campaign defines others")
+	}
+	if code := problem.CodeOf(orNil(who.Recent(c.now(), time.Hour))); code != problem.Forbidden {
+		t.Errorf("a token is asked to show again who it is: %v", code)
+	}
 	if used := b.Tokens("ada")[0]; used.From != "192.0.2.7" || !used.Used.Equal(c.now()) {
 		t.Errorf("it was used: %+v", used)
 	}
@@ -863,6 +889,15 @@ func TestTokens(t *testing.T) {
 	done(t, err)
 	must(b.Disable(t.Context(), ada, "bob"))(t)
 	must(b.Enable(t.Context(), ada, "bob"))(t)
+	revoked := 0
+	for _, k := range kinds(t, b) {
+		if k == KindTokenRevoked {
+			revoked++
+		}
+	}
+	if revoked != 2 {
+		t.Errorf("two tokens were revoked %d times", revoked)
+	}
 	if _, err := b.AuthenticateToken(t.Context(), secret); err == nil {
 		t.Error("bob was disabled meanwhile")
 	}

@@ -223,7 +223,7 @@ func TestOIDCRoles(t *testing.T) {
 	if err != nil || who.Account != "eve" || who.May(Run, "lfp") != nil || who.May(Administer, "") == nil || who.DisplayName != "Eve E." {
 		t.Fatalf("eve is %+v: %v", who, err)
 	}
-	must(b.Grant(t.Context(), system, "eve", Grant{Role: Auditor}))(t)
+	must(b.Grant(t.Context(), system, "eve", Grant{Role: Auditor, Issuer: p.URL}))(t)
 	if _, who, err = p.come(b, false, says("boss")); err != nil || who.May(Administer, "") != nil ||
 		slices.ContainsFunc(who.Grants, func(g Grant) bool { return g.Role == Scientist }) || !slices.Contains(who.Grants, Grant{Role: Auditor}) {
 		t.Errorf("eve is %+v: %v", who, err)

@@ -114,6 +114,9 @@ func (h holder) WebAuthnCredentials() []webauthn.Credential {
 	return all
 }
 
+// HasPasskeys reports whether people can log in with passkeys here.
+func (b *Book) HasPasskeys() bool { return b.relying != nil }
+
 func (b *Book) noPasskeys() error {
 	if b.relying != nil {
 		return nil

@@ -348,6 +348,9 @@ func (b *Book) ChangePassword(ctx context.Context, sessionToken, present, passwo
 	return b.begin(after, s.Method, shown(from), b.now(), c)
 }
 
+// Recent is [Identity.Recent] by the book's clock.
+func (b *Book) Recent(i Identity, within time.Duration) error { return i.Recent(b.now(), within) }
+
 // Logout ends a session. One that has ended already is no error.
 func (b *Book) Logout(ctx context.Context, sessionToken string) error {
 	b.writing.Lock()
