@@ -526,6 +526,12 @@ func TestOneHolder(t *testing.T) {
 	if _, err := b.Grant(t.Context(), system, "bob", Grant{Role: Viewer}); problem.CodeOf(orNil(err)) != problem.Unavailable {
 		t.Errorf("it is closed: %v", err)
 	}
+	if _, err := b.Trail(system, Page{}); problem.CodeOf(orNil(err)) != problem.Unavailable {
+		t.Errorf("it is closed: %v", err)
+	}
+	if _, err := b.VerifyTrail(system); problem.CodeOf(orNil(err)) != problem.Unavailable {
+		t.Errorf("it is closed: %v", err)
+	}
 	open(t, b.dir, c, Options{})
 }
 

@@ -61,7 +61,10 @@ type Book struct {
 	sessions map[key]*Session
 	tokens   map[key]*Token
 	trail    head
-	closed   bool
+
+	// reading is held by whoever reads the database, and by Close.
+	reading sync.RWMutex
+	closed  bool
 
 	passwords  *passwords
 	limits     *limits
@@ -146,12 +149,17 @@ func (b *Book) load() (err error) {
 func (b *Book) Close() error {
 	b.writing.Lock()
 	defer b.writing.Unlock()
+	b.reading.Lock()
+	defer b.reading.Unlock()
 	if b.closed {
 		return nil
 	}
 	b.closed = true
 	return b.store.close()
 }
+
+// errClosed is the answer to whoever comes after Close.
+func errClosed() error { return unavailable(errors.New("they have been closed")) }
 
 // String names the book, and nothing that is in it.
 func (b *Book) String() string { return "the accounts in " + b.dir }
@@ -183,7 +191,7 @@ type change struct {
 // commit makes a change durable, and then visible. The caller holds writing.
 func (b *Book) commit(c change) error {
 	if b.closed {
-		return unavailable(errors.New("they have been closed"))
+		return errClosed()
 	}
 	batch := b.store.db.NewBatch()
 	var faults []error

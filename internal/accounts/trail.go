@@ -206,6 +206,11 @@ func (b *Book) Trail(by Identity, p Page) ([]Entry, error) {
 	if err := b.mayOrRefuse(by, Audit, ""); err != nil {
 		return nil, err
 	}
+	b.reading.RLock()
+	defer b.reading.RUnlock()
+	if b.closed {
+		return nil, errClosed()
+	}
 	limit := p.Limit
 	if limit <= 0 {
 		limit = 100
@@ -258,6 +263,11 @@ type Proof struct {
 func (b *Book) VerifyTrail(by Identity) (Proof, error) {
 	if err := b.mayOrRefuse(by, Audit, ""); err != nil {
 		return Proof{}, err
+	}
+	b.reading.RLock()
+	defer b.reading.RUnlock()
+	if b.closed {
+		return Proof{}, errClosed()
 	}
 	at, err := verifyTrail(b.store.db)
 	return Proof{Entries: at.number, Head: hex.EncodeToString(at.hash[:])}, err
