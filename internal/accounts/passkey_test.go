@@ -195,6 +195,13 @@ func TestCeremoniesAreBounded(t *testing.T) {
 	if c.finish(now, bobs, toLogIn) == nil {
 		t.Error("bob's is forgotten")
 	}
+	if c.finish(now, bobs, toLogIn) != nil {
+		t.Error("bob's is finished twice")
+	}
+	bobs = c.begin(now, &ceremony{what: toLogIn, from: "192.0.2.1"})
+	if c.finish(now, bobs, toRegister) != nil {
+		t.Error("a login has become something else")
+	}
 	c.begin(now.Add(ceremonyTime+time.Second), &ceremony{what: toLogIn, from: "192.0.2.1"})
 	if len(c.begun) != 1 {
 		t.Errorf("%d are remembered after their time", len(c.begun))
