@@ -601,6 +601,25 @@ func TestTrailTampering(t *testing.T) {
 		}
 		done(t, found.Close())
 	}
+	// And what a look at the end would have found before.
+	for name, edit := range map[string]func(db *pebble.DB){
+		"moved": func(db *pebble.DB) { set(db, 9, value(db, 8)); remove(db, 8) },
+		"short": func(db *pebble.DB) { remove(db, 8) },
+		"numbered anew": func(db *pebble.DB) {
+			e := must(decodeEntry(value(db, 8)))(t)
+			text := strings.Replace(string(value(db, 8)), `"number":8`, `"number":80`, 1)
+			h := head{number: e.Number, hash: sum([]byte(text))}
+			set(db, 8, []byte(text))
+			done(t, db.Set([]byte(headKey), h.bytes(), pebble.Sync))
+		},
+	} {
+		edited(t, b, func(db *pebble.DB) {
+			edit(db)
+			if _, err := verifyTrail(db); problem.CodeOf(orNil(err)) != problem.Damaged {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
 	for name, edit := range map[string]func(db *pebble.DB){
 		"last changed": func(db *pebble.DB) { set(db, 8, []byte(strings.Replace(string(value(db, 8)), "lfp", "nmc", 1))) },
 		"cut": func(db *pebble.DB) {
@@ -645,6 +664,37 @@ func TestTrailTampering(t *testing.T) {
 	}
 	if _, err := Open(old, Options{Now: c.now, params: quick, files: unsynced{vfs.Default}}); problem.CodeOf(orNil(err)) != problem.Damaged {
 		t.Errorf("taken back: %v", err)
+	}
+}
+
+// Law: what tears one slot of HEAD leaves the other, which holds the entry before; without either the
+// book is not opened.
+func TestTornHead(t *testing.T) {
+	b, c := lab(t, Options{})
+	for range 3 {
+		b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
+		newest := b.trail
+		path := filepath.Join(b.dir, headName)
+		whole := must(os.ReadFile(path))(t)
+		_, other, err := readHead(path)
+		done(t, err)
+		torn := slices.Clone(whole)
+		torn[(1-other)*slotSpacing+30] ^= 1
+		beside := filepath.Join(t.TempDir(), headName)
+		done(t, os.WriteFile(beside, torn, 0o600))
+		if h, _, err := readHead(beside); err != nil || h.number != newest.number-1 {
+			t.Errorf("one slot is torn: %d after %d: %v", h.number, newest.number, err)
+		}
+		torn[other*slotSpacing+30] ^= 1
+		done(t, os.WriteFile(beside, torn, 0o600))
+		if _, _, err := readHead(beside); problem.CodeOf(orNil(err)) != problem.Damaged {
+			t.Errorf("both are torn: %v", err)
+		}
+	}
+	done(t, b.Close())
+	done(t, os.Remove(filepath.Join(b.dir, headName)))
+	if _, err := Open(b.dir, Options{Now: c.now, params: quick}); problem.CodeOf(orNil(err)) != problem.Damaged {
+		t.Errorf("there is no HEAD: %v", err)
 	}
 }
 

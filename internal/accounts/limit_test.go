@@ -132,6 +132,11 @@ func TestLimitsHold(t *testing.T) {
 	if heard != limitOf[ofBoth].free+1 {
 		t.Errorf("%d attempts at once were heard", heard)
 	}
+	if a, _, _ := l.begin(now.Add(2*forgetAfter), "bob", "192.0.2.1", false); a == nil || len(l.counts) != 3 {
+		t.Error("an hour later it is not forgotten")
+	} else if both := l.count(a.at[0].at, now.Add(2*forgetAfter)); both.failures != 1 {
+		t.Errorf("an hour later %d failures count", both.failures)
+	}
 	for n := range 10_000 {
 		l.begin(now, strings.Repeat("x", n), fmt.Sprint("address ", n), false)
 	}

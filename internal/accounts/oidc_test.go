@@ -108,6 +108,7 @@ func TestOIDC(t *testing.T) {
 	for _, n := range []NewAccount{
 		{Name: "ada", Grants: []Grant{{Role: Admin}}, Email: "ada@lab.example.org"},
 		{Name: "bob", Grants: []Grant{{Role: Expert}}, Email: "bob@elsewhere.example"},
+		{Name: "carol", Grants: []Grant{{Role: Expert}}, Email: "carol@lab.example.org"},
 	} {
 		must(b.Add(t.Context(), system, n))(t)
 	}
@@ -135,6 +136,8 @@ func TestOIDC(t *testing.T) {
 	for name, says := range map[string]map[string]any{
 		"another subject with her address": with(ada, "sub", "4712"),
 		"an address that is not verified":  with(with(ada, "sub", "4713"), "email_verified", false),
+		"carol's, which is not verified":   {"sub": "2", "email": "carol@lab.example.org"},
+		"herself, from elsewhere":          with(ada, "email", "ada@elsewhere.example"),
 		"another domain":                   {"sub": "1", "email": "bob@elsewhere.example", "email_verified": true},
 		"no address":                       {"sub": "1"},
 		"a domain that ends like it":       {"sub": "1", "email": "x@evil-lab.example.org", "email_verified": true},
@@ -148,6 +151,10 @@ func TestOIDC(t *testing.T) {
 		if code := problem.CodeOf(orNil(err)); token != "" || who.Known() || (code != problem.Unauthenticated && code != problem.Forbidden) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
+	}
+
+	if _, who, err := p.come(b, false, map[string]any{"sub": "2", "email": "carol@lab.example.org", "email_verified": "true"}); err != nil || who.Account != "carol" {
+		t.Errorf("carol is %+v: %v", who, err)
 	}
 
 	// The answer must be to what this browser has begun.
@@ -173,6 +180,10 @@ func TestOIDC(t *testing.T) {
 		}
 	}
 	ceremony, state := begin()
+	if _, _, err := b.FinishOIDC(t.Context(), ceremony, OIDCAnswer{State: state + "x", Code: "code-1"}, ""); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+		t.Errorf("another state: %v", err)
+	}
+	ceremony, state = begin()
 	if _, _, err := b.FinishOIDC(t.Context(), ceremony, OIDCAnswer{State: state, Error: "access_denied", Description: "You said\nno"}, ""); err == nil || !strings.Contains(err.Error(), "You said") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("the issuer's words: %v", err)
 	}
@@ -231,6 +242,14 @@ func TestOIDCRoles(t *testing.T) {
 	must(b.Revoke(t.Context(), system, "ada", Grant{Role: Admin}))(t)
 	if _, who, err = p.come(b, false, says("chem")); err != nil || who.May(Administer, "") != nil {
 		t.Errorf("nobody is an admin any more: %+v, %v", who, err)
+	}
+	// Without a domain for which the issuer is asked, its word on an address ties nobody to an account.
+	must(b.Add(t.Context(), system, NewAccount{Name: "carol", Email: "carol@lab.example.org"}))(t)
+	if _, who, err = p.come(b, false, map[string]any{
+		"sub": "9", "preferred_username": "dora", "email": "carol@lab.example.org", "email_verified": true,
+		"realm_access": map[string]any{"roles": "chem"},
+	}); err != nil || who.Account != "dora" {
+		t.Errorf("dora is %+v: %v", who, err)
 	}
 	if _, _, err := p.come(b, false, map[string]any{"sub": "2", "preferred_username": "ada", "realm_access": map[string]any{"roles": []string{"chem"}}}); problem.CodeOf(orNil(err)) != problem.Conflict {
 		t.Errorf("somebody else is ada now: %v", err)

@@ -74,6 +74,13 @@ func TestPasskeys(t *testing.T) {
 		t.Errorf("the known ones are not excluded: %s, %s, %v", ceremony, options, err)
 	}
 
+	adas, _ := b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
+	begun, asked, err := b.BeginPasskey(t.Context(), session)
+	done(t, err)
+	if _, err := b.FinishPasskey(t.Context(), adas, begun, "", newDevice(t).make(asked)); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+		t.Errorf("ada has bob's passkey: %v", err)
+	}
+
 	done(t, b.Close())
 	b = open(t, b.dir, c, Options{Passkeys: site})
 	for _, d := range []*device{phone, laptop, phone} {
@@ -194,6 +201,13 @@ func TestCeremoniesAreBounded(t *testing.T) {
 	}
 	if c.finish(now, bobs, toLogIn) == nil {
 		t.Error("bob's is forgotten")
+	}
+	if c.finish(now, bobs, toLogIn) != nil {
+		t.Error("bob's is finished twice")
+	}
+	bobs = c.begin(now, &ceremony{what: toLogIn, from: "192.0.2.1"})
+	if c.finish(now, bobs, toRegister) != nil {
+		t.Error("a login has become something else")
 	}
 	c.begin(now.Add(ceremonyTime+time.Second), &ceremony{what: toLogIn, from: "192.0.2.1"})
 	if len(c.begun) != 1 {
