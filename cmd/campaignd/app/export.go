@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/sheet"
+	tables "github.com/campaignd/campaignd/internal/sheet"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -67,21 +67,21 @@ func (a *app) exportEvents(ctx context.Context, s *session) error {
 }
 
 // exportTable writes a campaign as a table.
-func (a *app) exportTable(state *campaign.State) error { return sheet.Write(a.stdout, state) }
+func (a *app) exportTable(state *campaign.State) error { return tables.Write(a.stdout, state) }
 
 // The columns of the table beside the parameters and the objective, which `import`
 // reads again.
 const (
-	columnStatus      = sheet.ColumnStatus
-	columnUnit        = sheet.ColumnUnit
-	columnSD          = sheet.ColumnSD
-	columnExcluded    = sheet.ColumnExcluded
-	columnSimulated   = sheet.ColumnSimulated
-	furtherPrefix     = sheet.FurtherPrefix
-	furtherUnitPrefix = sheet.FurtherUnitPrefix
-	furtherSDPrefix   = sheet.FurtherSDPrefix
-	actualEnding      = sheet.ActualEnding
+	columnStatus      = tables.ColumnStatus
+	columnUnit        = tables.ColumnUnit
+	columnSD          = tables.ColumnSD
+	columnExcluded    = tables.ColumnExcluded
+	columnSimulated   = tables.ColumnSimulated
+	furtherPrefix     = tables.FurtherPrefix
+	furtherUnitPrefix = tables.FurtherUnitPrefix
+	furtherSDPrefix   = tables.FurtherSDPrefix
+	actualEnding      = tables.ActualEnding
 )
 
 // recordColumns are those that tell of a row, and are no part of the measurement.
-var recordColumns = sheet.RecordColumns
+var recordColumns = tables.RecordColumns

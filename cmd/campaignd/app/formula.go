@@ -1,6 +1,6 @@
 package app
 
-import "github.com/campaignd/campaignd/internal/sheet"
+import tables "github.com/campaignd/campaignd/internal/sheet"
 
 // asText writes a cell of a table, fromText reads it.
-var asText, fromText = sheet.AsText, sheet.FromText
+var asText, fromText = tables.AsText, tables.FromText
