@@ -137,6 +137,17 @@ func TestLimitsHold(t *testing.T) {
 	} else if both := l.count(a.at[0].at, now.Add(2*forgetAfter)); both.failures != 1 {
 		t.Errorf("an hour later %d failures count", both.failures)
 	}
+	// A success takes back what failed with that account, and not what failed with others.
+	l = newLimits(100)
+	for n := range 15 {
+		l.begin(now, fmt.Sprint("name", n), "192.0.2.1", false)
+	}
+	l.begin(now, "bob", "192.0.2.1", false)
+	if a, _, _ := l.begin(now, "bob", "192.0.2.1", false); a == nil {
+		t.Error("bob is not heard")
+	} else if a.succeeded(); l.count(at(ofAddress, "192.0.2.1").at, now).failures != 15 || l.count(at(ofAccount, "bob").at, now) != nil {
+		t.Errorf("after a success %d failures count", l.count(at(ofAddress, "192.0.2.1").at, now).failures)
+	}
 	for n := range 10_000 {
 		l.begin(now, strings.Repeat("x", n), fmt.Sprint("address ", n), false)
 	}
