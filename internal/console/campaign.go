@@ -331,6 +331,8 @@ func latest(times ...time.Time) (t time.Time) {
 // action is what a form of a campaign asks for.
 type action struct {
 	path, permission, said string
+	// act is what a lab may want the visitor to confirm: see [Visitor.Confirmed].
+	act string
 	// request makes the request; do acts without one.
 	request func(r *http.Request, of *lab.Campaign) (engine.Request, error)
 	do      func(ctx context.Context, of *lab.Campaign) error
@@ -356,7 +358,7 @@ func (c *Console) actions() []action {
 		{path: "resume", permission: Run, said: "resumed", show: c.showCampaign, request: simple(func(r *http.Request) engine.Request {
 			return engine.Request{Resume: &events.CampaignResumed{Reason: reason(r)}}
 		})},
-		{path: "stop", permission: Run, said: "stopped", show: c.showCampaign, request: func(r *http.Request, of *lab.Campaign) (engine.Request, error) {
+		{path: "stop", permission: Run, said: "stopped", act: "stop", show: c.showCampaign, request: func(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 			if text(r, "name") != of.Name() {
 				return engine.Request{}, problem.New(problem.Invalid,
 					"a stopped campaign cannot be resumed: to be sure, type its name, %s", of.Name())
@@ -379,11 +381,11 @@ func (c *Console) actions() []action {
 		{path: "allow", permission: Run, said: "allowed", show: c.showCampaign, request: simple(func(r *http.Request) engine.Request {
 			return engine.Request{Allow: &engine.Allow{Exclusion: text(r, "exclusion"), Reason: reason(r)}}
 		})},
-		{path: "resolve", permission: Resolve, said: "resolved", show: c.showExperiment, request: resolution, back: experiment},
-		{path: "correct", permission: Resolve, said: "corrected", show: c.showExperiment, request: correction, back: experiment},
+		{path: "resolve", permission: Resolve, said: "resolved", act: "resolve", show: c.showExperiment, request: resolution, back: experiment},
+		{path: "correct", permission: Run, said: "corrected", act: "override", show: c.showExperiment, request: correction, back: experiment},
 		{path: "tell", permission: Run, said: "told", show: c.showResults, request: result,
 			back: func(_ *http.Request, of *lab.Campaign) string { return address(of) + "/results" }},
-		{path: "definition", permission: Define, said: "amended", show: c.showDefinition, request: c.amendment},
+		{path: "definition", permission: Run, said: "amended", act: "override", show: c.showDefinition, request: c.amendment},
 	}
 }
 
@@ -430,6 +432,9 @@ func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
 		return err
 	}
 	v := visitorOf(r.Context())
+	if err := v.confirmed(a.act); err != nil {
+		return err
+	}
 	request.Actor, request.Account = v.Actor(), v.Account
 	_, err = of.Submit(r.Context(), request)
 	return err

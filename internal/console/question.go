@@ -54,7 +54,7 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 			s := core.State()
 			for i := range s.Questions {
 				q := &s.Questions[i]
-				if q.Status != campaign.Asked {
+				if q.Status != campaign.Asked || v.answersAs(q.Expert, each.Name()) != nil {
 					continue
 				}
 				list = append(list, queued{
@@ -279,7 +279,7 @@ func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, of *lab.C
 	}
 	standing := of.Standing()
 	p.Trust = view.TrustIn(standing.Helps, standing.Trust)
-	if err := s.Visitor.may(AnswerIt, of.Name()); err != nil && p.Closed == "" {
+	if err := s.Visitor.answersAs(p.Expert, of.Name()); err != nil && p.Closed == "" {
 		p.Closed = sentence(err.Error())
 	}
 	for _, other := range c.answers.to(of.Name(), id) {
@@ -718,6 +718,9 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 		q := s.Question(id)
 		if q == nil {
 			err = problem.New(problem.NotFound, "%s has no question %q", of.Name(), id)
+			return
+		}
+		if err = v.answersAs(q.Expert, of.Name()); err != nil {
 			return
 		}
 		var reply humans.Reply

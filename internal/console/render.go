@@ -225,6 +225,14 @@ func wayOf(r problem.Remedy, campaign string) way {
 		w.Text = strings.TrimSpace(strings.ReplaceAll(string(r.Action), "_", " ") + " " + r.Subject)
 	}
 	subject := url.PathEscape(r.Subject)
+	switch r.Action {
+	case problem.LogIn:
+		w.Link = "/login"
+		return w
+	case problem.Confirm:
+		w.Link = "/confirm?next=" + url.QueryEscape(base)
+		return w
+	}
 	if campaign == "" && r.Action != problem.Start {
 		return w
 	}

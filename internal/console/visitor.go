@@ -9,14 +9,14 @@ import (
 // What a visitor may be allowed to do in a campaign; "" as the campaign asks for all of
 // them.
 const (
-	See         = "see"         // look at the campaign
-	AnswerIt    = "answer"      // answer questions
-	Run         = "run"         // run, pause, resume, stop; enter results; notes and exclusions
-	Resolve     = "resolve"     // settle unknown outcomes, correct results
-	Define      = "define"      // begin and amend campaigns, import
-	Instruments = "instruments" // of the lab
-	Audit       = "audit"       // the whole record
-	Accounts    = "accounts"    // who is who
+	See         = "see"      // look at the campaign
+	AnswerIt    = "answer"   // answer questions
+	Run         = "run"      // run, pause, resume, stop; enter results; notes and exclusions
+	Resolve     = "resolve"  // settle unknown outcomes, correct results
+	Define      = "define"   // begin and amend campaigns, import
+	Instruments = "equip"    // change the lab's instruments and people
+	Audit       = "audit"    // the whole record
+	Accounts    = "accounts" // who is who
 )
 
 // Visitor is who asks for a page, as far as the pages need to know. Whoever mounts the
@@ -30,6 +30,12 @@ type Visitor struct {
 	// May says why the visitor may not do something in a campaign, nil where they may.
 	// The error is a [problem.Error]. A nil May allows everything.
 	May func(permission, campaign string) error
+	// AnswersAs says why the visitor may not answer for an expert of a campaign, nil where
+	// they may. A nil AnswersAs allows all.
+	AnswersAs func(expert, campaign string) error
+	// Confirmed says that the visitor must show again who they are before an act, "stop",
+	// "resolve" or "override"; nil where they need not. A nil Confirmed asks for nothing.
+	Confirmed func(act string) error
 	// Notice is shown on top of every page; empty for none.
 	Notice string
 	// Links are further pages for this visitor, such as that of their account.
@@ -49,6 +55,22 @@ func (v Visitor) may(permission, campaign string) error {
 		return nil
 	}
 	return v.May(permission, campaign)
+}
+
+// answersAs says why the visitor may not answer for an expert.
+func (v Visitor) answersAs(expert, campaign string) error {
+	if err := v.may(AnswerIt, campaign); err != nil || v.AnswersAs == nil {
+		return err
+	}
+	return v.AnswersAs(expert, campaign)
+}
+
+// confirmed says that the visitor must show again who they are.
+func (v Visitor) confirmed(act string) error {
+	if act == "" || v.Confirmed == nil {
+		return nil
+	}
+	return v.Confirmed(act)
 }
 
 type visitorKey struct{}
