@@ -62,6 +62,23 @@ type QuestionAnswered struct {
 	// initial example.
 	Volunteered bool   `json:"volunteered,omitempty"`
 	Comment     string `json:"comment,omitempty"`
+	// Took is how long the expert had the question before them, in seconds, where the
+	// channel knows: from when it was shown to when it was answered.
+	Took float64 `json:"took,omitempty"`
+	// Shown is what the channel showed beside the question, where it says so.
+	Shown *Shown `json:"shown,omitempty"`
+}
+
+// Shown is what an expert saw beside a question: with the question itself and the log up
+// to that event, what was before their eyes.
+type Shown struct {
+	// At is the sequence of the campaign's last event that what was shown is made from.
+	At Sequence `json:"at"`
+	// Best is the experiment shown as the best so far.
+	Best string `json:"best,omitempty"`
+	// Nearest are the measured experiments shown beside the options, in the order of the
+	// options.
+	Nearest []string `json:"nearest,omitempty"`
 }
 
 // QuestionSuperseded replaces an earlier answer to an expert's question: a pinpoint

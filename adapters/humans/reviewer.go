@@ -111,6 +111,10 @@ type Reply struct {
 	Exclude bool `json:"exclude,omitempty"`
 	// Comment is what else they said.
 	Comment string `json:"comment,omitempty"`
+	// Took is how long they had the question before them, in seconds, and Shown what they
+	// saw beside it, where the channel knows.
+	Took  float64       `json:"took,omitempty"`
+	Shown *events.Shown `json:"shown,omitempty"`
 }
 
 // Equal reports whether two replies say the same.
@@ -124,6 +128,9 @@ func (r Reply) Equal(other Reply) bool {
 func (r Reply) Check(form events.Form, options int, scale *events.Scale) error {
 	if r.Exclude && r.Answer.Label != events.LabelReject {
 		return fmt.Errorf("%w: only a composition that is rejected can be excluded", events.ErrAnswer)
+	}
+	if r.Took < 0 {
+		return fmt.Errorf("%w: nobody answers %v seconds after a question was shown", events.ErrAnswer, r.Took)
 	}
 	return r.Answer.Check(form, options, scale)
 }

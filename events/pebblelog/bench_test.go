@@ -16,6 +16,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/guardfs"
 )
 
 // benchEvent has a record of about 500 bytes.
@@ -90,7 +91,7 @@ func benchmarkAppend(b *testing.B, disk func(*testing.B) (vfs.FS, string)) {
 		})
 		b.Run(fmt.Sprintf("pebble/writers=%d", writers), func(b *testing.B) {
 			fsys, dir := disk(b)
-			po := pebbleOptions(fsys, Options{}, false, newGuard())
+			po := pebbleOptions(fsys, Options{}, false, guardfs.New())
 			po.FS, po.ErrorIfNotExists = fsys, false
 			db, err := pebble.Open(dir, po)
 			if err != nil {

@@ -142,7 +142,7 @@ func (l *Log) Append(ctx context.Context, campaign string, expected events.Seque
 			return nil, fmt.Errorf("pebblelog: append: %w", context.Cause(ctx))
 		}
 		return nil, fmt.Errorf("pebblelog: append: %w: %w", events.ErrUncertain, context.Cause(ctx))
-	case <-l.guard.failed:
+	case <-l.guard.Failed():
 	}
 	// The disk failed. The committer may be stuck in the database, so the
 	// answer does not wait for it.
@@ -220,7 +220,7 @@ func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, erro
 		// whole; a failure here would be a mistake of this program.
 		// The record stands behind the byte that a leaf is hashed with.
 		if scratch, err = events.AppendRecord(append(scratch[:0], leafPrefix), *e); err != nil {
-			l.guard.fail(err)
+			l.guard.Fail(err)
 			return scratch, err
 		}
 		scratch = l.edge.add(scratch, sha256.Sum256(scratch))
@@ -272,17 +272,17 @@ func (l *Log) apply(g *group) {
 	// that are known.
 	defer func() {
 		if r := recover(); r != nil {
-			l.guard.fail(fmt.Errorf("pebble: %v", r))
+			l.guard.Fail(fmt.Errorf("pebble: %v", r))
 			g.batch = nil
 		}
 	}()
-	if g.batch.Empty() || l.guard.failure() != nil {
+	if g.batch.Empty() || l.guard.Err() != nil {
 		_ = g.batch.Close() // never applied: nothing to fail
 		g.batch = nil
 		return
 	}
 	if err := l.db.ApplyNoSyncWait(g.batch, pebble.Sync); err != nil {
-		l.guard.fail(err)
+		l.guard.Fail(err)
 		g.batch = nil
 	}
 }
@@ -298,13 +298,13 @@ func (l *Log) sync() {
 	for g := range l.groups {
 		if g.batch != nil {
 			if err := g.batch.SyncWait(); err != nil {
-				l.guard.fail(err)
+				l.guard.Fail(err)
 			} else {
 				_ = g.batch.Close() // only returns the batch's memory
 			}
-			if l.guard.failure() == nil {
+			if l.guard.Err() == nil {
 				if err := l.head.write(g.head); err != nil {
-					l.guard.fail(err)
+					l.guard.Fail(err)
 				}
 				if written++; written%headSyncInterval == 0 {
 					_ = l.head.file.Sync() // the guard knows of a failure

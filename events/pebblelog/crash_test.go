@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/guardfs"
 )
 
 // small makes Pebble rotate its write-ahead log and write tables often.
@@ -320,20 +321,20 @@ func TestGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 		var down atomic.Bool
-		g := newGuard()
-		fsys := guardFS{FS: errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		g := guardfs.New()
+		fsys := guardfs.FS{FS: errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if down.Load() && isWrite(op) {
 				return syscall.EROFS
 			}
 			return nil
-		})), guard: g}
-		if err := fsys.Rename("store/x", "store/y"); !errors.Is(err, fs.ErrNotExist) || g.failure() != nil {
-			t.Errorf("what is not there cannot be renamed: %v; failure: %v", err, g.failure())
+		})), Guard: g}
+		if err := fsys.Rename("store/x", "store/y"); !errors.Is(err, fs.ErrNotExist) || g.Err() != nil {
+			t.Errorf("what is not there cannot be renamed: %v; failure: %v", err, g.Err())
 		}
 		before := readFiles(t, disk)
 		down.Store(true)
-		if err := failing(fsys); err != nil || !errors.Is(g.failure(), syscall.EROFS) {
-			t.Errorf("%s: %v; failure: %v, want EROFS", first, err, g.failure())
+		if err := failing(fsys); err != nil || !errors.Is(g.Err(), syscall.EROFS) {
+			t.Errorf("%s: %v; failure: %v, want EROFS", first, err, g.Err())
 		}
 		down.Store(false) // once is enough
 		for name, change := range changes {

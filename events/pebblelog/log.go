@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/guardfs"
 )
 
 // Options says how to open a store. The zero value opens it for reading and
@@ -48,7 +49,7 @@ var ErrStopped = errors.New("the log stopped after the disk failed")
 type Log struct {
 	db       *pebble.DB
 	lock     io.Closer // a reader's is its snapshot
-	guard    *guard
+	guard    *guardfs.Guard
 	head     *headFile // the syncer's; nil when read-only
 	readOnly bool
 	notes    []string // what Open found worth mentioning
@@ -117,7 +118,7 @@ func (l *Log) use(f func(*pebble.DB) error) error {
 
 // stopped returns the error of a log that has failed, nil for one that has not.
 func (l *Log) stopped() error {
-	if err := l.guard.failure(); err != nil {
+	if err := l.guard.Err(); err != nil {
 		return fmt.Errorf("%w: %w; nothing acknowledged is lost: make sure that the disk works and has room, then open the store again",
 			ErrStopped, err)
 	}
@@ -152,7 +153,7 @@ func (l *Log) release() error {
 	defer l.readers.Unlock()
 	var errs []error
 	if !l.readOnly {
-		if l.guard.failure() == nil {
+		if l.guard.Err() == nil {
 			// Tables are checked more strictly than the write-ahead log, and
 			// opening need not replay them.
 			errs = append(errs, l.db.Flush())

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/guardfs"
 )
 
 const (
@@ -239,9 +240,9 @@ func makeDir(fsys vfs.FS, dir string) error {
 
 // openPebble opens the database, and returns a Log with nothing else in it.
 func openPebble(fsys vfs.FS, dir string, o Options, readOnly bool) (*Log, error) {
-	l := &Log{guard: newGuard()}
+	l := &Log{guard: guardfs.New()}
 	db, err := pebble.Open(fsys.PathJoin(dir, pebbleName), pebbleOptions(fsys, o, readOnly, l.guard))
-	if failure := l.guard.failure(); failure != nil {
+	if failure := l.guard.Err(); failure != nil {
 		if err == nil {
 			err = db.Close()
 		}
@@ -254,15 +255,15 @@ func openPebble(fsys vfs.FS, dir string, o Options, readOnly bool) (*Log, error)
 	return l, nil
 }
 
-func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guard) *pebble.Options {
+func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guardfs.Guard) *pebble.Options {
 	var large atomic.Bool // whether a memtable worth the name was flushed
 	size := cmp.Or(o.memTableSize, 16<<20)
 	po := &pebble.Options{
-		FS:                          guardFS{FS: fsys, guard: g},
+		FS:                          guardfs.FS{FS: fsys, Guard: g},
 		FormatMajorVersion:          pebbleFormat,
 		ErrorIfNotExists:            true,
 		ReadOnly:                    readOnly,
-		Logger:                      quiet{g},
+		Logger:                      g.Logger(),
 		MemTableSize:                size,
 		MemTableStopWritesThreshold: 4,
 		EventListener: &pebble.EventListener{
@@ -288,16 +289,6 @@ func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guard) *pebble.Opti
 		return pebble.SpanPolicy{}, []byte{start[0] + 1}, nil
 	}
 	return po
-}
-
-// quiet is Pebble's logger. What Pebble would end the process for stops the
-// log instead.
-type quiet struct{ guard *guard }
-
-func (quiet) Infof(string, ...any)  {}
-func (quiet) Errorf(string, ...any) {}
-func (q quiet) Fatalf(format string, args ...any) {
-	q.guard.fail(fmt.Errorf(format, args...))
 }
 
 // openingFailed tells damage from a disk that does not answer.
@@ -369,7 +360,7 @@ func (l *Log) resume(fsys vfs.FS, dir string, other int64) error {
 	if last != events.Position(l.edge.size) {
 		return fmt.Errorf("%w: its database ends at position %d after it ended at %d", events.ErrDamaged, last, l.edge.size)
 	}
-	guarded := guardFS{FS: fsys, guard: l.guard}
+	guarded := guardfs.FS{FS: fsys, Guard: l.guard}
 	l.head, err = openHead(guarded, fsys.PathJoin(dir, headName), other)
 	if err != nil {
 		return err
@@ -430,7 +421,7 @@ func create(fsys vfs.FS, dir string, o Options) error {
 	if err := errors.Join(syncDir(fsys, dir), fsys.RemoveAll(path(pebbleName))); err != nil {
 		return err
 	}
-	g := newGuard()
+	g := guardfs.New()
 	po := pebbleOptions(fsys, o, false, g)
 	po.ErrorIfNotExists, po.ErrorIfExists = false, true
 	// Pebble's first write-ahead log is older than its newest format: the
@@ -439,7 +430,7 @@ func create(fsys vfs.FS, dir string, o Options) error {
 	if err == nil {
 		err = db.Close()
 	}
-	if err := errors.Join(g.failure(), err); err != nil {
+	if err := errors.Join(g.Err(), err); err != nil {
 		return err
 	}
 	if err := createHead(fsys, path(headName)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/user"
 	"strconv"
@@ -29,6 +30,10 @@ func peerOf(ctx context.Context) string {
 	account, _ := ctx.Value(peerKey{}).(string)
 	return account
 }
+
+// Peer is the system's user at the other end of the socket that a request came over, as
+// [OwnAccount] writes it; "" where the system does not say.
+func Peer(r *http.Request) string { return peerOf(r.Context()) }
 
 // OwnAccount is the system's user that this process belongs to, as it is recorded
 // in [events.Event].

@@ -54,18 +54,11 @@ const dialTimeout = 5 * time.Second
 // Dial connects to the process that serves the store. The error wraps
 // [ErrNobody] where there is none.
 func Dial(ctx context.Context, store string) (*Client, error) {
-	socket, err := address(store)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNobody
-	}
+	client, err := Connect(store)
 	if err != nil {
-		return nil, fmt.Errorf("control: %w", err)
+		return nil, err
 	}
-	c := &Client{http: http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", socket)
-		},
-	}}}
+	c := &Client{http: *client}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	err = c.call(ctx, http.MethodGet, "/v1/status", nil, &c.status)
@@ -83,6 +76,23 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 			store, dialTimeout, err)
 	}
 	return nil, fmt.Errorf("control: %w", err)
+}
+
+// Connect returns a client whose requests go to the socket of a folder, wherever they are
+// addressed to. The error wraps [ErrNobody] where there is no socket.
+func Connect(folder string) (*http.Client, error) {
+	socket, err := address(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNobody
+	}
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	return &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+	}}, nil
 }
 
 // Status returns what the owner said when it was dialled.

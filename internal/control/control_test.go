@@ -209,6 +209,7 @@ func TestStatuses(t *testing.T) {
 	want := map[problem.Code]int{
 		problem.Invalid: 400, problem.NotPossible: 422, problem.NotFound: 404, problem.NoCampaign: 404,
 		problem.Conflict: 409, problem.NotNow: 409, problem.Gone: 410,
+		problem.Unauthenticated: 401, problem.Forbidden: 403, problem.TooMany: 429,
 		problem.Unavailable: 503, problem.Interrupted: 503, problem.Unsupported: 501,
 		problem.Uncertain: 500, problem.Damaged: 500, problem.Internal: 500,
 	}

@@ -60,14 +60,25 @@ func Handler(service Service) http.Handler {
 // Serve listens on the socket of a store that the caller holds, until Close, which
 // takes the place of the service's Closing.
 func Serve(store string, service Service) (*Server, error) {
-	listener, remove, err := listen(store)
-	if err != nil {
-		return nil, fmt.Errorf("control: the socket of %s: %w", store, err)
-	}
 	closing := make(chan struct{})
 	service.Closing = closing
+	return serve(store, Handler(service), closing)
+}
+
+// ServeHandler listens on the socket of a folder that the caller holds, until Close, with a
+// protocol of its own. Only the user whose process this is can connect, and root; [Peer] tells
+// the handler who it is.
+func ServeHandler(folder string, h http.Handler) (*Server, error) {
+	return serve(folder, h, make(chan struct{}))
+}
+
+func serve(folder string, h http.Handler, closing chan struct{}) (*Server, error) {
+	listener, remove, err := listen(folder)
+	if err != nil {
+		return nil, fmt.Errorf("control: the socket of %s: %w", folder, err)
+	}
 	s := &Server{closing: closing, remove: remove, done: make(chan struct{})}
-	s.http.Handler = Handler(service)
+	s.http.Handler = h
 	s.http.ConnContext = withPeer
 	s.http.ReadHeaderTimeout = 10 * time.Second
 	go func() {

@@ -103,7 +103,7 @@ func (c *Core) answered(q *campaign.Question, r humans.Reply) ([]events.Payload,
 	}
 	payloads := []events.Payload{&events.QuestionAnswered{
 		Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Scale: q.Scale,
-		Answer: r.Answer, Comment: r.Comment,
+		Answer: r.Answer, Comment: r.Comment, Took: r.Took, Shown: r.Shown,
 	}}
 	return c.withExclusion(payloads, q, r)
 }
@@ -113,10 +113,33 @@ func (c *Core) admit(q *campaign.Question, r humans.Reply) error {
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return err
 	}
+	if err := c.wasThere(r.Shown); err != nil {
+		return err
+	}
 	if r.Answer.Point == nil {
 		return nil
 	}
 	return c.space.Contains(r.Answer.Point)
+}
+
+// wasThere says what cannot have been shown beside a question.
+func (c *Core) wasThere(shown *events.Shown) error {
+	if shown == nil {
+		return nil
+	}
+	s := c.State()
+	if shown.At > s.Sequence {
+		return notPossible("event %d cannot have been shown: the last one is %d", shown.At, s.Sequence)
+	}
+	if len(shown.Nearest) > events.MostEstimates {
+		return notPossible("nobody looks at %d experiments beside a question", len(shown.Nearest))
+	}
+	for _, id := range append([]string{shown.Best}, shown.Nearest...) {
+		if id != "" && s.Experiment(id) == nil {
+			return notPossible("%q cannot have been shown: there is no such experiment", id)
+		}
+	}
+	return nil
 }
 
 // withExclusion adds the exclusion that a reply asks for.

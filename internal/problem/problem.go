@@ -50,6 +50,13 @@ const (
 	Unsupported Code = "unsupported"
 	// Interrupted is work that was stopped on request before it was done.
 	Interrupted Code = "interrupted"
+	// Unauthenticated is a request of somebody of whom it is not known who they are, or not
+	// surely enough.
+	Unauthenticated Code = "unauthenticated"
+	// Forbidden is a request of somebody who may not make it.
+	Forbidden Code = "forbidden"
+	// TooMany is a request that comes too soon after others.
+	TooMany Code = "too_many"
 	// Internal is everything else.
 	Internal Code = "internal"
 )
@@ -68,6 +75,9 @@ var kinds = []struct {
 	{Conflict, "it contradicts what is recorded", []error{ErrInvalidRequest}},
 	{NotNow, "the campaign does not allow it now", []error{ErrInvalidRequest}},
 	{Gone, "the campaign is over", []error{ErrInvalidRequest}},
+	{Unauthenticated, "it is not known who asks", []error{ErrInvalidRequest}},
+	{Forbidden, "whoever asks may not do that", []error{ErrInvalidRequest}},
+	{TooMany, "it is too soon", []error{ErrInvalidRequest}},
 	{NoCampaign, "the store holds no such campaign", nil},
 	{Interrupted, "interrupted", []error{context.Canceled}},
 	{Damaged, "the store is damaged", []error{events.ErrDamaged}},

@@ -62,6 +62,23 @@ const (
 	Review   Action = "review"
 	Explain  Action = "explain"
 	Diagnose Action = "diagnose"
+	// Trail shows the audit trail of accounts.
+	Trail Action = "trail"
+	// LogIn says who one is; Confirm says it again, for what is not left to a session that
+	// somebody may have found open.
+	LogIn   Action = "log_in"
+	Confirm Action = "confirm"
+	// AddAccount makes an account; ChangeAccount says something else of it, such as who they
+	// answer as; Grant gives it a role, one of the ways; SetPassword gives it a new password;
+	// Unlock forgets the failed attempts to log in; Enable lets it log in again; Disable ends that.
+	// These are done by who administers accounts.
+	AddAccount    Action = "add_account"
+	ChangeAccount Action = "change_account"
+	Grant         Action = "grant"
+	SetPassword   Action = "set_password"
+	Unlock        Action = "unlock"
+	Enable        Action = "enable"
+	Disable       Action = "disable"
 	// Complete repeats the request with one of the ways (the Way constants) added.
 	Complete Action = "complete"
 )
@@ -70,7 +87,8 @@ const (
 func Actions() []Action {
 	return []Action{
 		Start, Run, Resume, Resolve, Correct, Answer, CorrectAnswer, Tell, Note, Amend, Allow,
-		Export, TakeOver, Review, Explain, Diagnose, Complete,
+		Export, TakeOver, Review, Explain, Diagnose, Trail, LogIn, Confirm, AddAccount,
+		ChangeAccount, Grant, SetPassword, Unlock, Enable, Disable, Complete,
 	}
 }
 

@@ -55,6 +55,7 @@ func (s *Server) newAPI() *api {
 	}
 	mux := http.NewServeMux()
 	a.huma = humago.New(mux, config)
+	a.huma.UseMiddleware(a.admit)
 	a.campaigns()
 	a.requests()
 	a.questions()

@@ -170,8 +170,8 @@ func (a *api) campaigns() {
 		})
 }
 
-func (a *api) list(_ context.Context, in *page) (*campaignsOutput, error) {
-	all := a.lab.Campaigns()
+func (a *api) list(ctx context.Context, in *page) (*campaignsOutput, error) {
+	all := slices.DeleteFunc(a.lab.Campaigns(), func(c *lab.Campaign) bool { return !sees(ctx, c.Name()) })
 	key := func(c *lab.Campaign) string { return c.Name() + "\x00" + c.Store() }
 	first, _ := slices.BinarySearchFunc(all, in.Cursor, func(c *lab.Campaign, cursor string) int {
 		if key(c) <= cursor {

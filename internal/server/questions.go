@@ -60,11 +60,11 @@ func (a *api) questions() {
 		"Answer a question", "First, or otherwise than before."), a.answer)
 }
 
-func (a *api) openQuestions(_ context.Context, in *questionsInput) (*questionsOutput, error) {
+func (a *api) openQuestions(ctx context.Context, in *questionsInput) (*questionsOutput, error) {
 	out := new(questionsOutput)
 	out.Body.Questions = []OpenQuestion{}
 	for _, c := range a.lab.Campaigns() {
-		if in.Campaign != "" && c.Name() != in.Campaign {
+		if !sees(ctx, c.Name()) || in.Campaign != "" && c.Name() != in.Campaign {
 			continue
 		}
 		c.Read(func(core *engine.Core) {
@@ -103,7 +103,9 @@ func (a *api) answer(ctx context.Context, in *answerInput) (*recordedOutput, err
 			err = problem.New(problem.NotFound, "%s has no question %q", c.Name(), in.Question).About(in.Question)
 			return
 		}
-		reply, err = in.Body.reply(s.Definition, q)
+		if err = identityOf(ctx).AnswersAs(q.Expert, c.Name()); err == nil {
+			reply, err = in.Body.reply(s.Definition, q)
+		}
 	})
 	if err != nil {
 		return nil, problemOf(err)

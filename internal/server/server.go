@@ -1,5 +1,5 @@
-// Package server serves a lab over HTTP: the API under /api/v1, and whether the server is
-// ready under /healthz.
+// Package server serves a lab over HTTP: the pages of internal/console, the API under
+// /api/v1, and whether the server is ready under /healthz.
 //
 // What a request asks for is done by internal/lab; here it is read, allowed or refused, and
 // answered. Every answer that is no success is a problem of RFC 9457 with the code and the
@@ -14,6 +14,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -30,6 +32,19 @@ const (
 // Options say what is served, and to whom.
 type Options struct {
 	Lab *lab.Lab
+	// Accounts say who may do what. Nil, or without an account, the server is open to
+	// everybody on this machine, and to nobody else.
+	Accounts *accounts.Book
+	// User is the name under which requests to an open server are recorded. Default: the
+	// system's user.
+	User string
+	// Confirm holds the acts, of [ActStop], [ActResolve] and [ActOverride], that people must
+	// have confirmed lately with their password.
+	Confirm map[string]bool
+	// Secure is set where browsers reach the server over TLS, its own or a proxy's.
+	Secure bool
+	// Proxy, if set, is where a proxy that says from which address a request comes may be.
+	Proxy *net.IPNet
 	// Version is the program's.
 	Version string
 	// Log, if set, takes what whoever looks after the server should know.
@@ -42,6 +57,7 @@ type Server struct {
 	lab     *lab.Lab
 	mux     *http.ServeMux
 	api     *api
+	console *console.Console
 	closing chan struct{}
 }
 
@@ -50,19 +66,24 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
+	if o.User == "" {
+		o.User = systemUser()
+	}
 	s := &Server{options: o, lab: o.Lab, mux: http.NewServeMux(), closing: make(chan struct{})}
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.api = s.newAPI()
+	s.mountConsole()
 	return s
 }
 
 // Handler returns everything that is served.
 func (s *Server) Handler() http.Handler {
-	return s.recovered(secured(limited(s.mux)))
+	return s.recovered(s.secured(limited(s.gate(s.mux))))
 }
 
 // Serve serves on a listener until the context is done. Requests under way finish.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	defer s.console.Close()
 	h := http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: readHeaders,
@@ -95,7 +116,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 }
 
 // secured sets the headers that every answer has.
-func secured(next http.Handler) http.Handler {
+func (s *Server) secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy",
@@ -107,6 +128,9 @@ func secured(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 		h.Set("Cache-Control", "no-store")
+		if s.options.Secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		next.ServeHTTP(w, r)
 	})
 }

@@ -211,11 +211,15 @@ func TestProblems(t *testing.T) {
 // sequence counts the events of the campaign bench, once nothing new comes.
 func (c *client) sequence() int {
 	c.t.Helper()
-	var s suggestion
-	c.post("/api/v1/campaigns/bench/suggest", "", http.StatusOK, &s)
-	var status struct{ Events int }
-	c.get("/api/v1/campaigns/bench", &status)
-	return status.Events
+	c.post("/api/v1/campaigns/bench/suggest", "", http.StatusOK, nil)
+	for last := -1; ; time.Sleep(50 * time.Millisecond) {
+		var status struct{ Events int }
+		c.get("/api/v1/campaigns/bench", &status)
+		if status.Events == last {
+			return last
+		}
+		last = status.Events
+	}
 }
 
 // Law: a list in pages is the whole list, each campaign once, in order.

@@ -44,19 +44,22 @@ var (
 
 // exits is the table of exit codes.
 var exits = map[problem.Code]int{
-	problem.Invalid:     exitInput,
-	problem.NotPossible: exitFailed,
-	problem.NotFound:    exitFailed,
-	problem.Conflict:    exitFailed,
-	problem.NotNow:      exitFailed,
-	problem.Gone:        exitFailed,
-	problem.Internal:    exitFailed,
-	problem.NoCampaign:  exitStore,
-	problem.Unavailable: exitStore,
-	problem.Uncertain:   exitStore,
-	problem.Damaged:     exitStore,
-	problem.Unsupported: exitStore,
-	problem.Interrupted: exitInterrupted,
+	problem.Invalid:         exitInput,
+	problem.NotPossible:     exitFailed,
+	problem.NotFound:        exitFailed,
+	problem.Conflict:        exitFailed,
+	problem.NotNow:          exitFailed,
+	problem.Gone:            exitFailed,
+	problem.Internal:        exitFailed,
+	problem.Unauthenticated: exitFailed,
+	problem.Forbidden:       exitFailed,
+	problem.TooMany:         exitFailed,
+	problem.NoCampaign:      exitStore,
+	problem.Unavailable:     exitStore,
+	problem.Uncertain:       exitStore,
+	problem.Damaged:         exitStore,
+	problem.Unsupported:     exitStore,
+	problem.Interrupted:     exitInterrupted,
 }
 
 // inputError is a mistake in what a person typed or in a file they gave.

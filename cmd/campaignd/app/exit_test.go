@@ -22,6 +22,7 @@ import (
 func TestExitCodeOfEveryCode(t *testing.T) {
 	want := map[problem.Code]int{
 		problem.NotPossible: 1, problem.NotFound: 1, problem.Conflict: 1, problem.NotNow: 1, problem.Gone: 1, problem.Internal: 1,
+		problem.Unauthenticated: 1, problem.Forbidden: 1, problem.TooMany: 1,
 		problem.Invalid:    2,
 		problem.NoCampaign: 3, problem.Unavailable: 3, problem.Uncertain: 3, problem.Damaged: 3, problem.Unsupported: 3,
 		problem.Interrupted: 4,

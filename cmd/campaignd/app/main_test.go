@@ -22,6 +22,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/lock"
 )
 
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 		"spoiler":    spoiler,
 		"rememberer": rememberer,
 		"asked":      asked,
+		"keeper":     keeper,
 	})
 }
 
@@ -283,6 +285,29 @@ func holder() {
 	if err == nil {
 		defer log.Close()
 		err = os.WriteFile("held.txt", []byte("held\n"), 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	time.Sleep(time.Minute)
+}
+
+// keeper holds the accounts of a folder, with "serve" such that others can ask it, until it is
+// killed.
+//
+//	keeper lab serve
+func keeper() {
+	dir := accounts.Dir(os.Args[1])
+	book, err := accounts.Open(dir, accounts.Options{})
+	if err == nil && len(os.Args) > 2 {
+		var stop func()
+		if stop, err = serveAccounts(dir, book); err == nil {
+			defer stop()
+		}
+	}
+	if err == nil {
+		err = os.WriteFile("kept.txt", []byte("kept\n"), 0o600)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -44,6 +44,23 @@ var verbs = map[problem.Action]struct {
 	problem.Diagnose:      {name: "diagnose"},
 }
 
+// accountVerbs are the commands of actions on accounts: about says that they take the name of one,
+// after is what follows.
+var accountVerbs = map[problem.Action]struct {
+	name  string
+	about bool
+	after string
+}{
+	problem.Trail:         {name: "trail"},
+	problem.AddAccount:    {name: "add", about: true, after: "--role ROLE"},
+	problem.ChangeAccount: {name: "change", about: true, after: "--answers-as EXPERT"},
+	problem.Grant:         {name: "grant", about: true},
+	problem.SetPassword:   {name: "password", about: true},
+	problem.Unlock:        {name: "unlock"},
+	problem.Enable:        {name: "enable", about: true},
+	problem.Disable:       {name: "disable", about: true},
+}
+
 // parts are the parts of a request as they are typed.
 var parts = map[string]string{
 	problem.WayReason:  "--reason WHY",
@@ -74,6 +91,18 @@ func (c commands) how(r problem.Remedy) string {
 		return " with " + c.command("status") + " or " + c.command("events")
 	case problem.Complete:
 		return " with " + alternatives(r.Ways)
+	case problem.LogIn, problem.Confirm:
+		return "" // in the browser
+	}
+	if words, ok := accountVerbs[r.Action]; ok {
+		line := []string{"campaignd", "account", words.name}
+		if words.about {
+			line = append(line, shellArg(subjectOr(r.Subject, "NAME")))
+		}
+		if r.Action == problem.Grant {
+			line = append(line, subjectOr(strings.Join(r.Ways, "|"), "ROLE"))
+		}
+		return " with " + code(append(line, words.after)...)
 	}
 	return " with " + code(c.words(r)...)
 }

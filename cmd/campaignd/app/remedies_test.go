@@ -56,8 +56,20 @@ func TestRemediesAreCommands(t *testing.T) {
 			problem.Remedy{},
 			" with `campaignd status 'my lab.campaign'` or `campaignd events 'my lab.campaign'`",
 		},
-		problem.Explain:  {problem.Remedy{Subject: "d3"}, " with `campaignd explain 'my lab.campaign' d3`"},
-		problem.Diagnose: {problem.Remedy{}, " with `campaignd diagnose 'my lab.campaign'`"},
+		problem.Explain:       {problem.Remedy{Subject: "d3"}, " with `campaignd explain 'my lab.campaign' d3`"},
+		problem.Diagnose:      {problem.Remedy{}, " with `campaignd diagnose 'my lab.campaign'`"},
+		problem.LogIn:         {problem.Remedy{}, ""},
+		problem.Confirm:       {problem.Remedy{}, ""},
+		problem.Trail:         {problem.Remedy{}, " with `campaignd account trail`"},
+		problem.AddAccount:    {problem.Remedy{}, " with `campaignd account add NAME --role ROLE`"},
+		problem.ChangeAccount: {problem.Remedy{Subject: "bob"}, " with `campaignd account change bob --answers-as EXPERT`"},
+		problem.Grant: {
+			problem.Remedy{Subject: "bob", Ways: []string{"scientist", "admin"}}, " with `campaignd account grant bob scientist|admin`",
+		},
+		problem.SetPassword: {problem.Remedy{}, " with `campaignd account password NAME`"},
+		problem.Unlock:      {problem.Remedy{}, " with `campaignd account unlock`"},
+		problem.Enable:      {problem.Remedy{Subject: "bob"}, " with `campaignd account enable bob`"},
+		problem.Disable:     {problem.Remedy{Subject: "bob"}, " with `campaignd account disable bob`"},
 		problem.Complete: {
 			problem.Remedy{Ways: []string{problem.WayValue, problem.WayActual, problem.WayExclude}},
 			" with `--value VALUE`, `--actual COMPOSITION` or `--exclude`",
@@ -76,8 +88,8 @@ func TestRemediesAreCommands(t *testing.T) {
 				continue
 			}
 			words := strings.Fields(typed)
-			command, _, err := root.Find(words[1:2])
-			if err != nil || command == root {
+			command, rest, err := root.Find(words[1:])
+			if err != nil || command == root || (words[1] == "account" && len(rest) == len(words)-2) {
 				t.Errorf("there is no command %q", typed)
 				continue
 			}

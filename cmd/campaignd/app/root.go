@@ -95,7 +95,7 @@ socket in the store; otherwise it opens the store itself.
 	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(), a.explainCommand(),
 		a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
 	group("prepare", a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(),
-		a.instrumentCommand(), a.versionCommand())
+		a.instrumentCommand(), a.accountCommand(), a.versionCommand())
 	root.SetHelpCommandGroupID("prepare")
 	root.SetCompletionCommandGroupID("prepare")
 	return root

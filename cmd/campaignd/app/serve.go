@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/labfile"
@@ -21,42 +23,90 @@ import (
 // defaultAddress is where the server listens: on this machine alone.
 const defaultAddress = "127.0.0.1:7070"
 
+// serving is what the flags of serve say.
+type serving struct {
+	folder, address string
+	cert, key       string
+	domains         []string
+	proxy           string
+}
+
 func (a *app) serveCommand() *cobra.Command {
-	var address string
+	s := serving{folder: "."}
 	cmd := &cobra.Command{
 		Use:   "serve [FOLDER]",
 		Short: "Serve the campaigns of a folder to browsers and programs",
 		Long: `Serve the stores of FOLDER (default: this folder), or those of --store, and run any
-number of their campaigns at once.
+number of their campaigns at once: in the browser, and under /api/v1 for programs.
 
 Campaigns that were started here go on, now and after every restart, until they
 have ended; others are shown, and run once somebody starts them. A store that
 ` + "`campaignd run`" + ` holds is shown too. Ctrl-C ends the server: what is under way at
-an instrument goes on, and is asked about at the next start.
+an instrument goes on, and is asked about at the next start. FOLDER/lab.yaml names
+the lab's instruments, and people and how they are reached.
 
-Without accounts the server listens on this machine alone, and everybody who
-reaches it may do everything.`,
+Without accounts the server listens on this machine alone, and everybody on it may
+do everything. On another address it wants accounts (` + "`campaignd account add`" + `) and
+TLS: --tls-cert with --tls-key, or --acme with the domain that leads here, or
+--behind-proxy where a proxy of your own speaks TLS to the world.`,
 		Example: `  campaignd serve
-  campaignd serve lab --listen 127.0.0.1:8080
+  campaignd account add ada --role admin
+  campaignd serve lab --listen :443 --acme lab.example.org
+  campaignd serve lab --listen :8443 --tls-cert lab.pem --tls-key lab.key
+  campaignd serve lab --listen 10.0.0.5:7070 --behind-proxy 10.0.0.1/32
   curl http://127.0.0.1:7070/api/v1/campaigns`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			folder := "."
 			if len(args) > 0 {
-				folder = args[0]
+				s.folder = args[0]
 			}
-			return a.serve(cmd.Context(), folder, address)
+			return a.serve(cmd.Context(), s)
 		},
 	}
-	cmd.Flags().StringVar(&address, "listen", defaultAddress, "the `address` to listen on")
+	flags := cmd.Flags()
+	flags.StringVar(&s.address, "listen", defaultAddress, "the `address` to listen on")
+	flags.StringVar(&s.cert, "tls-cert", "", "the certificate, with its chain, as a PEM `file`")
+	flags.StringVar(&s.key, "tls-key", "", "its private key, as a PEM `file`")
+	flags.StringSliceVar(&s.domains, "acme", nil,
+		"get certificates of Let's Encrypt for these `domains`, whose terms you accept by that; port 443 must lead here")
+	flags.StringVar(&s.proxy, "behind-proxy", "",
+		"the `network` of a proxy that speaks TLS, and says in X-Forwarded-For who asks: 10.0.0.1/32")
+	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
+	cmd.MarkFlagsMutuallyExclusive("tls-cert", "acme", "behind-proxy")
 	return cmd
 }
 
 // serve serves a folder until it is interrupted.
-func (a *app) serve(ctx context.Context, folder, address string) error {
-	if err := onLoopback(address); err != nil {
+func (a *app) serve(ctx context.Context, s serving) error {
+	host, _, err := net.SplitHostPort(s.address)
+	if err != nil {
+		return badInput("--listen %s is not an address such as %s: %w", s.address, defaultAddress, err)
+	}
+	proxy, err := s.trusted()
+	if err != nil {
 		return err
 	}
+	named, err := labfile.ReadFolder(a.registry, s.folder)
+	if err != nil {
+		return inputError{err}
+	}
+	if named == nil {
+		named = new(labfile.File)
+	}
+	book, err := accounts.Open(accounts.Dir(s.folder), s.accountOptions(named))
+	if err != nil {
+		return err
+	}
+	defer book.Close()
+	if err := s.safe(host, book.Empty()); err != nil {
+		return err
+	}
+	reachable, err := serveAccounts(accounts.Dir(s.folder), book)
+	if err != nil {
+		return err
+	}
+	defer reachable()
+
 	flush, err := telemetry.Setup(ctx, version())
 	if err != nil {
 		return badInput("%w", err)
@@ -66,7 +116,7 @@ func (a *app) serve(ctx context.Context, folder, address string) error {
 			a.remark("%v", err)
 		}
 	}()
-	listener, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", s.address)
 	if err != nil {
 		return badInput("nobody can be served: %w; choose another address with --listen", err)
 	}
@@ -74,48 +124,72 @@ func (a *app) serve(ctx context.Context, folder, address string) error {
 	remark := func(format string, args ...any) {
 		a.remark("%s %s", time.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
 	}
-	named, err := labfile.ReadFolder(a.registry, folder)
-	if err != nil {
-		return inputError{err}
-	}
 	notifier, err := notify.New(notify.Options{
 		Lab: named,
-		Dir: filepath.Join(folder, lab.Private, "notify"),
+		Dir: filepath.Join(s.folder, lab.Private, "notify"),
 		Log: func(line string) { remark("%s", line) },
 	})
 	if err != nil {
 		return err
 	}
-	var stores []string
-	if a.store != "" {
-		stores = []string{a.store}
-	}
-	l, err := lab.Open(ctx, lab.Options{
-		Folder:   folder,
-		Stores:   stores,
+	options := lab.Options{
+		Folder:   s.folder,
 		Registry: a.registry,
 		Build:    thisBuild().Build,
 		Account:  control.OwnAccount(),
 		Heard:    notifier.Observe,
 		Log:      remark,
-	})
+	}
+	if a.store != "" {
+		options.Stores = []string{a.store}
+	}
+	l, err := lab.Open(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
+
+	// It ends before the lab does, and remembers what it has heard of.
 	telling := make(chan struct{})
-	ctx, stop := context.WithCancel(ctx)
-	defer func() { stop(); <-telling }() // before the lab: what it heard of last is remembered
+	notifying, stop := context.WithCancel(ctx)
+	defer func() { stop(); <-telling }()
 	go func() {
 		defer close(telling)
-		if err := notifier.Run(ctx); err != nil {
+		if err := notifier.Run(notifying); err != nil {
 			remark("who was told what is not saved: %v", err)
 		}
 	}()
-	s := server.New(server.Options{Lab: l, Version: version(), Log: remark})
-	a.printf("Serving %s on http://%s\n", l.Folder(), listener.Addr())
-	a.printf("There are no accounts: everybody on this machine may do everything here.\n")
-	err = s.Serve(ctx, listener)
+
+	confirm := make(map[string]bool)
+	for _, act := range named.Accounts.Reauthenticate {
+		confirm[act] = true
+	}
+	secure := s.cert != "" || len(s.domains) > 0
+	web := server.New(server.Options{
+		Lab:      l,
+		Accounts: book,
+		User:     a.as,
+		Confirm:  confirm,
+		Secure:   secure || proxy != nil,
+		Proxy:    proxy,
+		Version:  version(),
+		Log:      remark,
+	})
+	scheme := "http"
+	if secure {
+		scheme = "https"
+		config, err := s.tls()
+		if err != nil {
+			return err
+		}
+		listener = tls.NewListener(listener, config)
+	}
+	a.printf("Serving %s on %s://%s\n", l.Folder(), scheme, listener.Addr())
+	if book.Empty() {
+		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
+			"To change that: campaignd account add NAME --role admin\n")
+	}
+	err = web.Serve(ctx, listener)
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		a.remark("Interrupted. Everything so far is in the stores; the same command goes on.")
 		return nil
@@ -123,15 +197,33 @@ func (a *app) serve(ctx context.Context, folder, address string) error {
 	return err
 }
 
-// onLoopback refuses to listen where others than this machine's users could do everything.
-func onLoopback(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return badInput("--listen %s is not an address such as %s: %w", address, defaultAddress, err)
+// trusted is the network of the proxy that is trusted, nil for none.
+func (s serving) trusted() (*net.IPNet, error) {
+	if s.proxy == "" {
+		return nil, nil
 	}
+	_, network, err := net.ParseCIDR(s.proxy)
+	if err != nil {
+		return nil, badInput("--behind-proxy %s is not a network such as 10.0.0.1/32", s.proxy)
+	}
+	return network, nil
+}
+
+// safe refuses to listen where people who are not known, or words that can be read on the
+// way, would reach campaigns.
+func (s serving) safe(host string, nobody bool) error {
 	ip := net.ParseIP(host)
 	if host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return badInput("--listen %s: without accounts the server listens on this machine alone; use %s", address, defaultAddress)
+	if nobody {
+		return badInput("--listen %s: there are no accounts, so that everybody could do everything; "+
+			"make one with `campaignd account add NAME --role admin --folder %s`, or listen on this machine alone, --listen %s",
+			s.address, shellArg(s.folder), defaultAddress)
+	}
+	if s.cert == "" && len(s.domains) == 0 && s.proxy == "" {
+		return badInput("--listen %s: passwords would cross the network in the clear; give --tls-cert and --tls-key, "+
+			"--acme, or --behind-proxy, or listen on this machine alone, --listen %s", s.address, defaultAddress)
+	}
+	return nil
 }

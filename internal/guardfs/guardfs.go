@@ -1,18 +1,23 @@
-package pebblelog
+// Package guardfs keeps a Pebble database from ending the process, or from going on, after
+// a write that failed.
+package guardfs
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guard remembers the first failure to write, and from then on keeps
+// Guard remembers the first failure to write, and from then on keeps
 // everything off the disk. What is there is then what a crash at that moment
 // would have left, which opening is proved to handle; a database that goes on
 // after a failed write is not.
-type guard struct {
+type Guard struct {
 	once   sync.Once
 	err    error
 	failed chan struct{} // closed once err is set
@@ -20,17 +25,22 @@ type guard struct {
 	after *vfs.MemFS
 }
 
-func newGuard() *guard { return &guard{failed: make(chan struct{}), after: vfs.NewMem()} }
+// New returns a guard that has seen no failure.
+func New() *Guard { return &Guard{failed: make(chan struct{}), after: vfs.NewMem()} }
 
-func (g *guard) fail(err error) {
+// Failed is closed after the first failure.
+func (g *Guard) Failed() <-chan struct{} { return g.failed }
+
+// Fail notes a failure; only the first one counts.
+func (g *Guard) Fail(err error) {
 	g.once.Do(func() {
 		g.err = err
 		close(g.failed)
 	})
 }
 
-// failure returns the first failure, nil if there was none.
-func (g *guard) failure() error {
+// Err returns the first failure, nil if there was none.
+func (g *Guard) Err() error {
 	select {
 	case <-g.failed:
 		return g.err
@@ -39,58 +49,58 @@ func (g *guard) failure() error {
 	}
 }
 
-// guardFS is the file system Pebble and HEAD are written through.
+// FS is the file system that a database, and what is kept beside it, is written through.
 //
 // Pebble is not told of most failures. It answers one of the write-ahead log
 // with a panic, in places while it does not hold a lock that it then unlocks,
 // which ends the process; it tries one of a table again, without a pause and
 // without end, and does not open or close until that succeeds. So what it
-// creates after a failure is kept in memory, and forgotten. The log asks the
-// guard before it acknowledges anything.
-type guardFS struct {
+// creates after a failure is kept in memory, and forgotten. Who writes asks the
+// guard before acknowledging anything.
+type FS struct {
 	vfs.FS
-	guard *guard
+	Guard *Guard
 }
 
 // do runs a change of the file system, unless there was a failure before.
-func (f guardFS) do(change func() error) error {
-	if f.guard.failure() != nil {
+func (f FS) do(change func() error) error {
+	if f.Guard.Err() != nil {
 		return nil
 	}
 	err := change()
 	if err != nil && !os.IsNotExist(err) {
-		f.guard.fail(err)
+		f.Guard.Fail(err)
 		return nil
 	}
 	return err
 }
 
 // create is do for a change that creates a file.
-func (f guardFS) create(name string, change func() (vfs.File, error)) (vfs.File, error) {
-	if f.guard.failure() == nil {
+func (f FS) create(name string, change func() (vfs.File, error)) (vfs.File, error) {
+	if f.Guard.Err() == nil {
 		file, err := change()
 		if err == nil {
 			// Of these, what was written is not read again while the
 			// database is open. A table is written again if that failed.
 			hide := strings.HasSuffix(name, ".log") || strings.HasPrefix(f.PathBase(name), "MANIFEST-")
-			return &guardFile{File: file, guard: f.guard, hide: hide}, nil
+			return &guardFile{File: file, guard: f.Guard, hide: hide}, nil
 		}
-		f.guard.fail(err)
+		f.Guard.Fail(err)
 	}
-	if err := f.guard.after.MkdirAll(f.PathDir(name), 0o755); err != nil {
+	if err := f.Guard.after.MkdirAll(f.PathDir(name), 0o755); err != nil {
 		return nil, err
 	}
-	return f.guard.after.Create(name, vfs.WriteCategoryUnspecified)
+	return f.Guard.after.Create(name, vfs.WriteCategoryUnspecified)
 }
 
 // Create makes sure that what a marker names is there before the marker:
 // Pebble only syncs the directory after creating both, so that a crash can
 // leave a marker of a manifest that is gone, and a database that cannot be
 // opened.
-func (f guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (f FS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	return f.create(name, func() (vfs.File, error) {
 		if strings.HasPrefix(f.PathBase(name), "marker.") {
-			if err := syncDir(f.FS, f.PathDir(name)); err != nil {
+			if err := syncFolder(f.FS, f.PathDir(name)); err != nil {
 				return nil, err
 			}
 		}
@@ -98,80 +108,80 @@ func (f guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 	})
 }
 
-func (f guardFS) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (f FS) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	return f.create(name, func() (vfs.File, error) { return f.FS.ReuseForWrite(old, name, category) })
 }
 
-// OpenReadWrite opens HEAD.
-func (f guardFS) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+// OpenReadWrite opens a file that is written in place, such as HEAD.
+func (f FS) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
 	file, err := f.FS.OpenReadWrite(name, category, opts...)
 	if err != nil {
 		return nil, err
 	}
-	return &guardFile{File: file, guard: f.guard}, nil
+	return &guardFile{File: file, guard: f.Guard}, nil
 }
 
 // OpenDir returns a directory whose Sync is guarded: a new write-ahead log
 // depends on it.
-func (f guardFS) OpenDir(name string) (vfs.File, error) {
+func (f FS) OpenDir(name string) (vfs.File, error) {
 	dir, err := f.FS.OpenDir(name)
 	if err != nil {
 		return nil, err
 	}
-	return &guardFile{File: dir, guard: f.guard, hide: true}, nil
+	return &guardFile{File: dir, guard: f.Guard, hide: true}, nil
 }
 
-func (f guardFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+func (f FS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	if f.inMemory(name) {
-		return f.guard.after.Open(name)
+		return f.Guard.after.Open(name)
 	}
 	return f.FS.Open(name, opts...)
 }
 
-func (f guardFS) Stat(name string) (vfs.FileInfo, error) {
+func (f FS) Stat(name string) (vfs.FileInfo, error) {
 	if f.inMemory(name) {
-		return f.guard.after.Stat(name)
+		return f.Guard.after.Stat(name)
 	}
 	return f.FS.Stat(name)
 }
 
 // inMemory reports whether a file was created after a failure.
-func (f guardFS) inMemory(name string) bool {
-	if f.guard.failure() == nil {
+func (f FS) inMemory(name string) bool {
+	if f.Guard.Err() == nil {
 		return false
 	}
-	_, err := f.guard.after.Stat(name)
+	_, err := f.Guard.after.Stat(name)
 	return err == nil
 }
 
-func (f guardFS) Rename(old, name string) error {
+func (f FS) Rename(old, name string) error {
 	if f.inMemory(old) {
-		return f.guard.after.Rename(old, name)
+		return f.Guard.after.Rename(old, name)
 	}
 	return f.do(func() error { return f.FS.Rename(old, name) })
 }
 
-func (f guardFS) Link(old, name string) error {
+func (f FS) Link(old, name string) error {
 	return f.do(func() error { return f.FS.Link(old, name) })
 }
 
-func (f guardFS) MkdirAll(dir string, perm os.FileMode) error {
+func (f FS) MkdirAll(dir string, perm os.FileMode) error {
 	return f.do(func() error { return f.FS.MkdirAll(dir, perm) })
 }
 
 // Remove only ever removes what is no longer needed, so that it may fail.
-func (f guardFS) Remove(name string) error {
+func (f FS) Remove(name string) error {
 	if f.inMemory(name) {
-		return f.guard.after.Remove(name)
+		return f.Guard.after.Remove(name)
 	}
-	if f.guard.failure() != nil {
+	if f.Guard.Err() != nil {
 		return nil
 	}
 	return f.FS.Remove(name)
 }
 
-func (f guardFS) RemoveAll(name string) error {
-	if f.guard.failure() != nil {
+func (f FS) RemoveAll(name string) error {
+	if f.Guard.Err() != nil {
 		return nil
 	}
 	return f.FS.RemoveAll(name)
@@ -179,20 +189,20 @@ func (f guardFS) RemoveAll(name string) error {
 
 // Unwrap implements vfs.FS. It returns nil, so that nothing writes past the
 // guard.
-func (f guardFS) Unwrap() vfs.FS { return nil }
+func (f FS) Unwrap() vfs.FS { return nil }
 
-// guardFile is an open file of a guardFS.
+// guardFile is an open file of a FS.
 type guardFile struct {
 	vfs.File
-	guard *guard
+	guard *Guard
 	hide  bool // errors are for the guard alone
 }
 
 func (f *guardFile) do(change func() error) error {
-	err := f.guard.failure()
+	err := f.guard.Err()
 	if err == nil {
 		if err = change(); err != nil {
-			f.guard.fail(err)
+			f.guard.Fail(err)
 		}
 	}
 	if f.hide {
@@ -227,7 +237,7 @@ func (f *guardFile) SyncTo(length int64) (full bool, err error) {
 
 // Preallocate is an optimization, and Pebble ignores its errors.
 func (f *guardFile) Preallocate(offset, length int64) error {
-	if err := f.guard.failure(); err != nil {
+	if err := f.guard.Err(); err != nil {
 		return err
 	}
 	return f.File.Preallocate(offset, length)
@@ -236,10 +246,28 @@ func (f *guardFile) Preallocate(offset, length int64) error {
 func (f *guardFile) Close() error {
 	err := f.File.Close()
 	if err != nil {
-		f.guard.fail(err)
+		f.guard.Fail(err)
 	}
 	if f.hide {
 		return nil
 	}
 	return err
+}
+
+// Logger is a logger for Pebble, which says nothing. What Pebble would end the process for is
+// a failure.
+func (g *Guard) Logger() pebble.Logger { return quiet{g} }
+
+type quiet struct{ guard *Guard }
+
+func (quiet) Infof(string, ...any)                {}
+func (quiet) Errorf(string, ...any)               {}
+func (q quiet) Fatalf(format string, args ...any) { q.guard.Fail(fmt.Errorf(format, args...)) }
+
+func syncFolder(fsys vfs.FS, dir string) error {
+	d, err := fsys.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

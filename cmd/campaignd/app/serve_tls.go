@@ -1,0 +1,111 @@
+package app
+
+import (
+	"crypto/tls"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/acme/autocert"
+
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/labfile"
+)
+
+// tls is how the server proves to browsers which it is.
+func (s serving) tls() (*tls.Config, error) {
+	if len(s.domains) > 0 {
+		manager := &autocert.Manager{
+			Prompt:     autocert.AcceptTOS,
+			HostPolicy: autocert.HostWhitelist(s.domains...),
+			Cache:      autocert.DirCache(filepath.Join(s.folder, lab.Private, "acme")),
+		}
+		config := manager.TLSConfig()
+		config.MinVersion = tls.VersionTLS12
+		return config, nil
+	}
+	pair := &keyPair{cert: s.cert, key: s.key}
+	if _, err := pair.get(nil); err != nil {
+		return nil, badInput("the certificate cannot be used: %w", err)
+	}
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: pair.get,
+		NextProtos:     []string{"h2", "http/1.1"},
+	}, nil
+}
+
+// keyPair is a certificate in files, which are read again when they change: certificates are
+// renewed while the server runs.
+type keyPair struct {
+	cert, key string
+
+	mu   sync.Mutex
+	read time.Time
+	pair *tls.Certificate
+}
+
+func (p *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	info, err := os.Stat(p.cert)
+	if err == nil && p.pair != nil && info.ModTime().Equal(p.read) {
+		return p.pair, nil
+	}
+	if err == nil {
+		var pair tls.Certificate
+		if pair, err = tls.LoadX509KeyPair(p.cert, p.key); err == nil {
+			p.pair, p.read = &pair, info.ModTime()
+		}
+	}
+	if p.pair != nil {
+		return p.pair, nil // the one that is being replaced serves until the new one is whole
+	}
+	return nil, err
+}
+
+// accountOptions are the settings of accounts, as the lab's file has them.
+func (s serving) accountOptions(named *labfile.File) accounts.Options {
+	var o accounts.Options
+	site, err := url.Parse(named.URL)
+	if err != nil || named.URL == "" {
+		// Browsers make passkeys for this machine too, under its name.
+		_, port, _ := net.SplitHostPort(s.address)
+		site = &url.URL{Scheme: "http", Host: net.JoinHostPort("localhost", port)}
+	}
+	o.Passkeys = &accounts.Passkeys{ID: site.Hostname(), Name: named.Title, Origins: []string{site.Scheme + "://" + site.Host}}
+	if p := named.Passkeys; p != nil {
+		if p.Domain != "" {
+			o.Passkeys.ID = p.Domain
+		}
+		if p.Name != "" {
+			o.Passkeys.Name = p.Name
+		}
+		if len(p.Origins) > 0 {
+			o.Passkeys.Origins = p.Origins
+		}
+	}
+	if p := named.OIDC; p != nil {
+		o.OIDC = &accounts.OIDC{
+			Issuer:           p.Issuer,
+			ClientID:         p.ClientID,
+			ClientSecretFile: p.ClientSecretFile,
+			ClientSecretEnv:  p.ClientSecretEnv,
+			RedirectURL:      site.JoinPath("/oidc/callback").String(),
+			RoleClaim:        p.Claim,
+			Roles:            make(map[string]accounts.Role),
+			NewAccounts:      true,
+		}
+		if p.ClientSecretFile != "" && !filepath.IsAbs(p.ClientSecretFile) {
+			o.OIDC.ClientSecretFile = filepath.Join(s.folder, p.ClientSecretFile)
+		}
+		for value, role := range p.Roles {
+			o.OIDC.Roles[value] = accounts.Role(role)
+		}
+	}
+	return o
+}

@@ -1,0 +1,94 @@
+package accounts
+
+import (
+	"sync"
+	"time"
+
+	"github.com/go-webauthn/webauthn/webauthn"
+)
+
+// ceremony is what is remembered between the two steps of a passkey or of OpenID Connect.
+type ceremony struct {
+	what    purpose
+	account string // whose it is, where that is known
+	from    string // the network that began it
+	until   time.Time
+
+	passkey webauthn.SessionData
+
+	state, nonce, verifier string
+	fresh                  bool
+}
+
+// purpose is what a ceremony is for; one for something else is not accepted.
+type purpose byte
+
+const (
+	toRegister purpose = iota + 1
+	toLogIn
+	toConfirm
+	toReturn // from an OpenID Connect issuer
+)
+
+const (
+	// ceremonyTime is how long the second step may take.
+	ceremonyTime = 10 * time.Minute
+	// mostCeremonies bounds their memory, mostOfOne what a single address has of it: past
+	// either, the oldest ones are forgotten, and whoever began them begins again.
+	mostCeremonies = 4096
+	mostOfOne      = 32
+)
+
+// ceremonies are those that have begun, by a random name that only whoever began one knows.
+type ceremonies struct {
+	mu    sync.Mutex
+	begun map[key]*ceremony
+	order []key // the oldest first; some may be over already
+}
+
+func newCeremonies() *ceremonies { return &ceremonies{begun: make(map[key]*ceremony)} }
+
+// begin remembers a ceremony and returns its name.
+func (c *ceremonies) begin(now time.Time, x *ceremony) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x.until = now.Add(ceremonyTime)
+	live, own := c.order[:0], 0
+	for _, k := range c.order {
+		if b := c.begun[k]; b == nil || now.After(b.until) {
+			delete(c.begun, k)
+			continue
+		} else if b.from == x.from {
+			own++
+		}
+		live = append(live, k)
+	}
+	c.order = live
+	for i := 0; i < len(c.order) && (own >= mostOfOne || len(c.begun) >= mostCeremonies); i++ {
+		if b := c.begun[c.order[i]]; b.from == x.from || len(c.begun) >= mostCeremonies {
+			if b.from == x.from {
+				own--
+			}
+			delete(c.begun, c.order[i])
+			c.order = append(c.order[:i], c.order[i+1:]...)
+			i--
+		}
+	}
+	name := random()
+	c.begun[keyOf(name)] = x
+	c.order = append(c.order, keyOf(name))
+	return name
+}
+
+// finish returns a ceremony, once; nil where it is over, or is for something else.
+func (c *ceremonies) finish(now time.Time, name string, what purpose) *ceremony {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := keyOf(name)
+	x := c.begun[at]
+	delete(c.begun, at)
+	if x == nil || x.what != what || now.After(x.until) {
+		return nil
+	}
+	return x
+}

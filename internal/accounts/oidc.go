@@ -1,0 +1,471 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// OIDC is the OpenID Connect issuer of a lab: whom it knows, campaignd lets in, within bounds.
+// At least Domains or Roles must be given, since many an issuer knows everybody.
+type OIDC struct {
+	// Name is what people are told it is called, such as "University login"; the issuer's host by
+	// default.
+	Name string `yaml:"name" json:"name,omitempty"`
+	// Issuer is its address, as its discovery document says it.
+	Issuer   string `yaml:"issuer" json:"issuer"`
+	ClientID string `yaml:"client_id" json:"client_id"`
+	// The client's secret is in a file, or in an environment variable; one of the two is given,
+	// or none for a client that has no secret.
+	ClientSecretFile string `yaml:"client_secret_file" json:"client_secret_file,omitempty"`
+	ClientSecretEnv  string `yaml:"client_secret_env" json:"client_secret_env,omitempty"`
+	// RedirectURL is where the issuer sends people back to, as it is registered there.
+	RedirectURL string `yaml:"redirect_url" json:"redirect_url"`
+	// Scopes are asked for besides openid; profile and email by default.
+	Scopes []string `yaml:"scopes" json:"scopes,omitempty"`
+	// Domains are those of the e-mail addresses that are let in; empty: all. The issuer must say
+	// that it has verified the address. An account that has such an address is then theirs.
+	Domains []string `yaml:"domains" json:"domains,omitempty"`
+	// RoleClaim is the claim that holds groups or roles, such as "groups" or
+	// "realm_access.roles"; Roles says which of its values gives which role.
+	RoleClaim string          `yaml:"role_claim" json:"role_claim,omitempty"`
+	Roles     map[string]Role `yaml:"roles" json:"roles,omitempty"`
+	// NewAccounts makes an account for whoever is let in and has none, with the DefaultRole
+	// where the claim gives none.
+	NewAccounts bool `yaml:"new_accounts" json:"new_accounts,omitempty"`
+	DefaultRole Role `yaml:"default_role" json:"default_role,omitempty"`
+}
+
+// Validate returns what is wrong with it, all of it at once.
+func (o *OIDC) Validate() error {
+	var faults []string
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	for _, x := range []struct{ name, value string }{{"issuer", o.Issuer}, {"redirect_url", o.RedirectURL}} {
+		u, err := url.Parse(x.value)
+		switch {
+		case err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
+			fault("%s: %q is no address", x.name, x.value)
+		case u.Scheme == "http" && !isLoopback(u.Hostname()):
+			fault("%s: %q is not https", x.name, x.value)
+		}
+	}
+	if o.ClientID == "" {
+		fault("client_id is missing")
+	}
+	if o.ClientSecretFile != "" && o.ClientSecretEnv != "" {
+		fault("there are both a client_secret_file and a client_secret_env")
+	}
+	if len(o.Domains) == 0 && len(o.Roles) == 0 {
+		fault("there are neither domains nor roles: everybody whom the issuer knows would be let in")
+	}
+	if len(o.Roles) > 0 && o.RoleClaim == "" {
+		fault("there are roles, and no role_claim to read them from")
+	}
+	for value, role := range o.Roles {
+		if role.Permissions() == nil {
+			fault("roles: %s: there is no role %q; the roles are %s", value, role, joined(Roles()))
+		}
+	}
+	if o.DefaultRole != "" && o.DefaultRole.Permissions() == nil {
+		fault("default_role: there is no role %q; the roles are %s", o.DefaultRole, joined(Roles()))
+	}
+	if o.DefaultRole == Admin {
+		fault("default_role: not everybody can be an admin")
+	}
+	for _, d := range o.Domains {
+		if d == "" || strings.ContainsAny(d, "@* ") {
+			fault("domains: %q is no domain", d)
+		}
+	}
+	if len(faults) > 0 {
+		slices.Sort(faults)
+		return problem.New(problem.Invalid, "OpenID Connect: %s", strings.Join(faults, "; "))
+	}
+	return nil
+}
+
+func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
+
+// issuer is an issuer that people can be sent to. It is asked what it can do when the first one
+// is: that it cannot be reached keeps nobody from starting the server.
+type issuer struct {
+	config OIDC
+	secret string
+	now    func() time.Time
+	client *http.Client
+
+	mu       sync.Mutex
+	provider *oidc.Provider
+}
+
+// newIssuer returns nil where there is none.
+func newIssuer(o *OIDC, now func() time.Time) (*issuer, error) {
+	if o == nil {
+		return nil, nil
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	i := &issuer{config: *o, now: now, client: &http.Client{Timeout: 15 * time.Second}}
+	switch {
+	case o.ClientSecretFile != "":
+		text, err := os.ReadFile(o.ClientSecretFile)
+		if err != nil {
+			return nil, problem.New(problem.Invalid, "OpenID Connect: the client's secret cannot be read: %w", err)
+		}
+		i.secret = strings.TrimSpace(string(text))
+	case o.ClientSecretEnv != "":
+		i.secret = os.Getenv(o.ClientSecretEnv)
+	default:
+		return i, nil
+	}
+	if i.secret == "" {
+		return nil, problem.New(problem.Invalid, "OpenID Connect: the client's secret is empty")
+	}
+	return i, nil
+}
+
+// String shows no secret.
+func (i *issuer) String() string { return "the issuer " + i.config.Issuer }
+
+// GoString is String.
+func (i *issuer) GoString() string { return i.String() }
+
+// discover asks the issuer what it can do, once it has answered.
+func (i *issuer) discover(ctx context.Context) (*oidc.Provider, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.provider != nil {
+		return i.provider, nil
+	}
+	// The provider fetches keys with this context for as long as it lives.
+	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), i.client), i.config.Issuer)
+	if err != nil {
+		return nil, i.unreachable(err)
+	}
+	i.provider = found
+	return found, nil
+}
+
+func (i *issuer) unreachable(err error) error {
+	return problem.New(problem.Unavailable, "%s does not answer as it should: %w", i.name(), err).
+		With(problem.Remedy{Text: "try again, or log in with a password", Action: problem.LogIn})
+}
+
+func (i *issuer) name() string {
+	if i.config.Name != "" {
+		return i.config.Name
+	}
+	if u, err := url.Parse(i.config.Issuer); err == nil {
+		return u.Host
+	}
+	return i.config.Issuer
+}
+
+func (i *issuer) oauth(p *oidc.Provider) *oauth2.Config {
+	scopes := i.config.Scopes
+	if scopes == nil {
+		scopes = []string{"profile", "email"}
+	}
+	return &oauth2.Config{
+		ClientID: i.config.ClientID, ClientSecret: i.secret, Endpoint: p.Endpoint(), RedirectURL: i.config.RedirectURL,
+		Scopes: append([]string{oidc.ScopeOpenID}, slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == oidc.ScopeOpenID })...),
+	}
+}
+
+// OIDCName is what the issuer is called, "" where there is none.
+func (b *Book) OIDCName() string {
+	if b.issuer == nil {
+		return ""
+	}
+	return b.issuer.name()
+}
+
+// BeginOIDC begins a login with OpenID Connect: the browser is sent to the address, and keeps
+// the ceremony in a cookie until it comes back, within ten minutes. fresh asks the issuer to
+// have the person show who they are, whoever is logged in there.
+func (b *Book) BeginOIDC(ctx context.Context, fresh bool) (address, ceremonyName string, err error) {
+	if b.issuer == nil {
+		return "", "", problem.New(problem.NotPossible, "there is no OpenID Connect here").
+			With(problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
+	}
+	p, err := b.issuer.discover(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	c := &ceremony{
+		what: toReturn, from: networkOf(addressOf(ctx)), fresh: fresh,
+		state: random(), nonce: random(), verifier: oauth2.GenerateVerifier(),
+	}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(c.nonce), oauth2.S256ChallengeOption(c.verifier)}
+	if fresh {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	}
+	return b.issuer.oauth(p).AuthCodeURL(c.state, options...), b.ceremonies.begin(b.now(), c), nil
+}
+
+// OIDCAnswer is what the browser brings back from the issuer, in the query of the address.
+type OIDCAnswer struct {
+	State, Code        string
+	Error, Description string // instead of a code
+}
+
+// claims are those of an ID token that are read.
+type claims struct {
+	Email         string  `json:"email"`
+	EmailVerified anyBool `json:"email_verified"`
+	Name          string  `json:"name"`
+	Preferred     string  `json:"preferred_username"`
+	AuthTime      int64   `json:"auth_time"`
+	all           map[string]any
+}
+
+// anyBool is a truth that some issuers write as a word.
+type anyBool bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *anyBool) UnmarshalJSON(text []byte) error {
+	*b = string(text) == "true" || string(text) == `"true"`
+	return nil
+}
+
+// FinishOIDC begins a session of the account that belongs to whom the issuer says this is, as
+// [Book.Login] does. Who comes for the first time is tied to the account that has their verified
+// e-mail address in one of the Domains, or gets a new one where NewAccounts says so.
+func (b *Book) FinishOIDC(ctx context.Context, ceremonyName string, answer OIDCAnswer, from string) (token string, _ Identity, err error) {
+	from = shown(from)
+	fail := func(name string, err error) (string, Identity, error) {
+		b.record(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(err.Error())})
+		return "", Identity{}, err
+	}
+	begun := b.ceremonies.finish(b.now(), ceremonyName, toReturn)
+	if b.issuer == nil || begun == nil || subtle.ConstantTimeCompare([]byte(begun.state), []byte(answer.State)) != 1 {
+		return fail("", tooLate())
+	}
+	if answer.Error != "" {
+		return fail("", problem.New(problem.Unauthenticated, "%s says: %s", b.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
+			With(problem.Remedy{Text: "try again", Action: problem.LogIn}))
+	}
+	subject, said, err := b.issuer.redeem(ctx, begun, answer.Code)
+	if err != nil {
+		return fail("", err)
+	}
+	given, err := b.issuer.admits(said)
+	if err != nil {
+		return fail("", err)
+	}
+	confirmed := time.Time{} // the issuer may have known them for days
+	if said.AuthTime > 0 {
+		confirmed = time.Unix(said.AuthTime, 0).UTC()
+	}
+	if now := b.now(); confirmed.After(now) {
+		confirmed = now
+	}
+	if begun.fresh && b.now().Sub(confirmed) > ceremonyTime {
+		return fail("", problem.New(problem.Unauthenticated, "%s did not ask again who this is", b.issuer.name()).
+			With(problem.Remedy{Text: "give the password", Action: problem.Confirm}))
+	}
+	b.writing.Lock()
+	a, entries, name, err := b.linked(ctx, subject, said, given)
+	if err == nil {
+		defer b.writing.Unlock()
+		return b.begin(a, ByOIDC, from, confirmed, change{entries: entries})
+	}
+	b.writing.Unlock()
+	return fail(name, err)
+}
+
+// redeem exchanges a code for what the issuer says of somebody.
+func (i *issuer) redeem(ctx context.Context, begun *ceremony, code string) (subject string, _ claims, err error) {
+	p, err := i.discover(ctx)
+	if err != nil {
+		return "", claims{}, err
+	}
+	refused := func(why string) (string, claims, error) {
+		return "", claims{}, problem.New(problem.Unauthenticated, "%s has not shown who this is: %s", i.name(), why).
+			With(problem.Remedy{Text: "try again", Action: problem.LogIn})
+	}
+	ctx = oidc.ClientContext(ctx, i.client)
+	token, err := i.oauth(p).Exchange(ctx, code, oauth2.VerifierOption(begun.verifier))
+	var answered *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &answered):
+		return refused(shown(cmp.Or(answered.ErrorDescription, answered.ErrorCode, "it did not take the code")))
+	case err != nil:
+		return "", claims{}, i.unreachable(err)
+	}
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return refused("there is no ID token in its answer")
+	}
+	id, err := p.VerifierContext(ctx, &oidc.Config{ClientID: i.config.ClientID, Now: i.now}).Verify(ctx, raw)
+	if err != nil {
+		return refused(shown(strings.ReplaceAll(err.Error(), raw, "…")))
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(begun.nonce)) != 1 {
+		return refused("its ID token is not an answer to this login")
+	}
+	var said claims
+	if err := errors.Join(id.Claims(&said), id.Claims(&said.all)); err != nil {
+		return refused("its claims cannot be read")
+	}
+	return id.Subject, said, nil
+}
+
+// admits returns the roles that the issuer gives somebody who is let in.
+func (i *issuer) admits(said claims) ([]Grant, error) {
+	refused := func(format string, args ...any) error {
+		return problem.New(problem.Forbidden, "%s knows this person, and this lab lets them in no further: %s", i.name(), fmt.Sprintf(format, args...)).
+			With(problem.Remedy{Text: "ask an admin for an account", Action: problem.AddAccount})
+	}
+	if len(i.config.Domains) > 0 && !i.vouches(said) {
+		return nil, refused("their e-mail address is not a verified one of %s", strings.Join(i.config.Domains, ", "))
+	}
+	var given []Grant
+	for _, value := range claimed(said.all, i.config.RoleClaim) {
+		if role, ok := i.config.Roles[value]; ok {
+			given = append(given, Grant{Role: role, Issuer: i.config.Issuer})
+		}
+	}
+	if given == nil && i.config.DefaultRole != "" {
+		given = append(given, Grant{Role: i.config.DefaultRole, Issuer: i.config.Issuer})
+	}
+	if given == nil && len(i.config.Domains) == 0 {
+		return nil, refused("nothing in the claim %s stands for a role", i.config.RoleClaim)
+	}
+	slices.SortFunc(given, func(x, y Grant) int { return strings.Compare(string(x.Role), string(y.Role)) })
+	return slices.Compact(given), nil
+}
+
+// vouches reports whether the issuer says that somebody has an e-mail address in a domain for
+// which it is asked.
+func (i *issuer) vouches(said claims) bool {
+	at := strings.LastIndexByte(said.Email, '@')
+	return at > 0 && bool(said.EmailVerified) && slices.ContainsFunc(i.config.Domains, func(d string) bool {
+		return strings.EqualFold(d, said.Email[at+1:])
+	})
+}
+
+// claimed returns the words of a claim, which may be a word or a list of them, in an object where
+// the name has points in it.
+func claimed(all map[string]any, name string) []string {
+	value, ok := all[name]
+	if !ok {
+		value = any(all)
+		for part := range strings.SplitSeq(name, ".") {
+			inside, _ := value.(map[string]any)
+			value = inside[part]
+		}
+	}
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case []any:
+		var words []string
+		for _, v := range value {
+			if word, ok := v.(string); ok {
+				words = append(words, word)
+			}
+		}
+		return words
+	}
+	return nil
+}
+
+// linked returns the account of somebody at the issuer as it is to be, with what changes. name is
+// that of the account where the answer is no. The caller holds writing.
+func (b *Book) linked(ctx context.Context, subject string, said claims, given []Grant) (_ *account, entries []Entry, name string, err error) {
+	config := b.issuer.config
+	by := Identity{Method: ByOIDC}
+	is := func(l Link) bool { return l.Issuer == config.Issuer && l.Subject == subject }
+	var own, same []*account
+	b.mu.RLock()
+	for _, a := range b.accounts {
+		if slices.ContainsFunc(a.Links, is) {
+			own = append(own, a)
+		} else if a.Email != "" && strings.EqualFold(a.Email, said.Email) && b.issuer.vouches(said) &&
+			!slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == config.Issuer }) {
+			same = append(same, a)
+		}
+	}
+	empty := len(b.accounts) == 0
+	b.mu.RUnlock()
+
+	var a *account
+	switch {
+	case len(own) > 0:
+		a = own[0].copy()
+	case len(same) > 1:
+		return nil, nil, "", problem.New(problem.Conflict, "several accounts have the e-mail address %s", said.Email).
+			With(problem.Remedy{Text: "have an admin give each its own", Action: problem.ChangeAccount})
+	case len(same) == 1:
+		a = same[0].copy()
+	case !config.NewAccounts || empty:
+		return nil, nil, "", problem.New(problem.Forbidden, "there is no account for this person yet").
+			With(problem.Remedy{Text: "ask an admin for one with this e-mail address", Action: problem.AddAccount})
+	default:
+		wanted, _, _ := strings.Cut(cmp.Or(said.Preferred, said.Email), "@")
+		n := NewAccount{Name: wanted, DisplayName: shown(said.Name)}
+		if said.EmailVerified {
+			n.Email = said.Email
+		}
+		if a, entries, err = b.newAccount(ctx, by, n); err != nil {
+			return nil, nil, "", err
+		}
+	}
+	if a.Disabled {
+		return nil, nil, a.Name, disabled(a.Name)
+	}
+	if len(own) == 0 {
+		a.Links = append(slices.Clone(a.Links), Link{Issuer: config.Issuer, Subject: subject, Since: b.now()})
+		e := by.entry(ctx, KindLinked, a.Name)
+		e.Reason = shown(subject) + " at " + config.Issuer
+		entries = append(entries, e)
+	}
+	return a, append(entries, b.sync(ctx, by, a, given)...), "", nil
+}
+
+// sync makes the roles that the issuer gives an account those that it gives now. The last admin
+// stays one.
+func (b *Book) sync(ctx context.Context, by Identity, a *account, given []Grant) (entries []Entry) {
+	var kept []Grant
+	wasAdmin := a.isAdmin()
+	for _, g := range a.Grants {
+		if g.Issuer != b.issuer.config.Issuer || slices.Contains(given, g) {
+			kept = append(kept, g)
+			continue
+		}
+		e := granted(by.entry(ctx, KindRevoked, a.Name), g)
+		after := &account{Grants: slices.DeleteFunc(slices.Clone(a.Grants), func(x Grant) bool { return x == g })}
+		if wasAdmin && g.Role == Admin && !after.isAdmin() && !b.otherAdmin(a.Name) {
+			kept = append(kept, g)
+			continue
+		}
+		entries = append(entries, e)
+	}
+	for _, g := range given {
+		if !slices.Contains(kept, g) {
+			kept = append(kept, g)
+			entries = append(entries, granted(by.entry(ctx, KindGranted, a.Name), g))
+		}
+	}
+	a.Grants = kept
+	return entries
+}
+
+var _ json.Unmarshaler = (*anyBool)(nil)

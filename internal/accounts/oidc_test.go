@@ -1,0 +1,285 @@
+package accounts
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// provider is a small OpenID Connect issuer, which says of whoever comes what it is told to, and
+// checks what a careful one checks.
+type provider struct {
+	*httptest.Server
+	t     *testing.T
+	c     *clock
+	key   *ecdsa.PrivateKey
+	asked url.Values // of the login that goes on
+	says  map[string]any
+}
+
+func newProvider(t *testing.T, c *clock) *provider {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	done(t, err)
+	p := &provider{t: t, c: c, key: key}
+	discovery := &oidctest.Server{
+		PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "1", Algorithm: oidc.ES256}},
+		Algorithms: []string{oidc.ES256},
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", discovery)
+	mux.HandleFunc("POST /token", p.token)
+	p.Server = httptest.NewServer(mux)
+	t.Cleanup(p.Close)
+	discovery.SetIssuer(p.URL)
+	return p
+}
+
+// token exchanges the code for an ID token, where the client proves that it has begun the login.
+func (p *provider) token(w http.ResponseWriter, r *http.Request) {
+	id, secret, _ := r.BasicAuth()
+	secret, _ = url.QueryUnescape(secret) // RFC 6749, section 2.3.1
+	verifier := sha256.Sum256([]byte(r.FormValue("code_verifier")))
+	if id != "campaignd" || secret != "the client's secret" || r.FormValue("code") != "code-1" ||
+		base64.RawURLEncoding.EncodeToString(verifier[:]) != p.asked.Get("code_challenge") {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"error":"invalid_grant"}`))
+		return
+	}
+	says := map[string]any{
+		"iss": p.URL, "aud": "campaignd", "nonce": p.asked.Get("nonce"),
+		"iat": p.c.now().Unix(), "exp": p.c.now().Add(time.Hour).Unix(),
+	}
+	maps.Copy(says, p.says)
+	text, err := json.Marshal(says)
+	if err != nil {
+		p.t.Error(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"access_token": "x", "token_type": "Bearer",
+		"id_token": oidctest.SignIDToken(p.key, "1", oidc.ES256, string(text)),
+	})
+}
+
+// come goes to the issuer and comes back with a code.
+func (p *provider) come(b *Book, fresh bool, says map[string]any) (string, Identity, error) {
+	p.t.Helper()
+	address, ceremony, err := b.BeginOIDC(p.t.Context(), fresh)
+	done(p.t, err)
+	where, err := url.Parse(address)
+	done(p.t, err)
+	p.asked, p.says = where.Query(), says
+	return b.FinishOIDC(p.t.Context(), ceremony, OIDCAnswer{State: p.asked.Get("state"), Code: "code-1"}, "192.0.2.1")
+}
+
+func (p *provider) options(t *testing.T, o OIDC) Options {
+	secret := filepath.Join(t.TempDir(), "secret")
+	done(t, os.WriteFile(secret, []byte("the client's secret\n"), 0o600))
+	o.Issuer, o.ClientID, o.ClientSecretFile, o.RedirectURL = p.URL, "campaignd", secret, "https://lab.example.org/login/openid"
+	return Options{OIDC: &o}
+}
+
+// Law: whoever the issuer vouches for is let in, into the account that is theirs; an account that
+// is somebody else's, or might be, is nobody's by that.
+func TestOIDC(t *testing.T) {
+	c := newClock()
+	p := newProvider(t, c)
+	o := p.options(t, OIDC{Domains: []string{"lab.example.org"}})
+	b := open(t, filepath.Join(t.TempDir(), "accounts"), c, o)
+	for _, n := range []NewAccount{
+		{Name: "ada", Grants: []Grant{{Role: Admin}}, Email: "ada@lab.example.org"},
+		{Name: "bob", Grants: []Grant{{Role: Expert}}, Email: "bob@elsewhere.example"},
+		{Name: "carol", Grants: []Grant{{Role: Expert}}, Email: "carol@lab.example.org"},
+	} {
+		must(b.Add(t.Context(), system, n))(t)
+	}
+	ada := map[string]any{"sub": "4711", "email": "Ada@Lab.example.org", "email_verified": true, "auth_time": c.now().Add(-time.Hour).Unix()}
+	_, who, err := p.come(b, false, ada)
+	if err != nil || who.Account != "ada" || who.Method != ByOIDC || who.May(Administer, "") != nil {
+		t.Fatalf("ada is %+v: %v", who, err)
+	}
+	if who.Recent(c.now(), time.Minute) == nil || who.Recent(c.now(), 2*time.Hour) != nil {
+		t.Errorf("she was asked an hour ago: %s", who.Confirmed)
+	}
+	if p.asked.Get("state") == "" || p.asked.Get("nonce") == "" || p.asked.Get("code_challenge_method") != "S256" {
+		t.Errorf("the issuer was asked with %v", p.asked)
+	}
+	// From now on she is known by her subject, whatever her address is.
+	if _, who, err = p.come(b, false, map[string]any{"sub": "4711", "email": "a.lovelace@lab.example.org", "email_verified": true}); err != nil || who.Account != "ada" {
+		t.Errorf("with another address ada is %+v: %v", who, err)
+	}
+
+	with := func(base map[string]any, name string, value any) map[string]any {
+		changed := maps.Clone(base)
+		changed[name] = value
+		return changed
+	}
+	for name, says := range map[string]map[string]any{
+		"another subject with her address": with(ada, "sub", "4712"),
+		"an address that is not verified":  with(with(ada, "sub", "4713"), "email_verified", false),
+		"carol's, which is not verified":   {"sub": "2", "email": "carol@lab.example.org"},
+		"herself, from elsewhere":          with(ada, "email", "ada@elsewhere.example"),
+		"another domain":                   {"sub": "1", "email": "bob@elsewhere.example", "email_verified": true},
+		"no address":                       {"sub": "1"},
+		"a domain that ends like it":       {"sub": "1", "email": "x@evil-lab.example.org", "email_verified": true},
+		"for another client":               with(ada, "aud", "somebody"),
+		"of another issuer":                with(ada, "iss", "https://issuer.example"),
+		"to another login":                 with(ada, "nonce", "x"),
+		"expired":                          with(ada, "exp", c.now().Add(-time.Hour).Unix()),
+		"nobody's account":                 {"sub": "1", "email": "eve@lab.example.org", "email_verified": true},
+	} {
+		token, who, err := p.come(b, false, says)
+		if code := problem.CodeOf(orNil(err)); token != "" || who.Known() || (code != problem.Unauthenticated && code != problem.Forbidden) {
+			t.Errorf("%s: %+v, %v", name, who, err)
+		}
+	}
+
+	if _, who, err := p.come(b, false, map[string]any{"sub": "2", "email": "carol@lab.example.org", "email_verified": "true"}); err != nil || who.Account != "carol" {
+		t.Errorf("carol is %+v: %v", who, err)
+	}
+
+	// The answer must be to what this browser has begun.
+	begin := func() (string, string) {
+		address, ceremony, err := b.BeginOIDC(t.Context(), false)
+		done(t, err)
+		where, err := url.Parse(address)
+		done(t, err)
+		p.asked, p.says = where.Query(), ada
+		return ceremony, p.asked.Get("state")
+	}
+	mine, _ := begin()
+	_, others := begin()
+	for name, x := range map[string]struct {
+		ceremony string
+		answer   OIDCAnswer
+	}{
+		"another browser's": {mine, OIDCAnswer{State: others, Code: "code-1"}},
+		"nobody's":          {"", OIDCAnswer{State: others, Code: "code-1"}},
+	} {
+		if _, _, err := b.FinishOIDC(t.Context(), x.ceremony, x.answer, ""); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	ceremony, state := begin()
+	if _, _, err := b.FinishOIDC(t.Context(), ceremony, OIDCAnswer{State: state + "x", Code: "code-1"}, ""); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+		t.Errorf("another state: %v", err)
+	}
+	ceremony, state = begin()
+	if _, _, err := b.FinishOIDC(t.Context(), ceremony, OIDCAnswer{State: state, Error: "access_denied", Description: "You said\nno"}, ""); err == nil || !strings.Contains(err.Error(), "You said") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("the issuer's words: %v", err)
+	}
+	ceremony, state = begin()
+	if _, _, err := b.FinishOIDC(t.Context(), ceremony, OIDCAnswer{State: state, Code: "code-2"}, ""); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+		t.Errorf("a wrong code: %v", err)
+	}
+
+	// Asked anew, the issuer must say that it did.
+	if _, _, err := p.come(b, true, ada); err == nil || p.asked.Get("max_age") != "0" {
+		t.Errorf("an hour ago is not anew: %v", err)
+	}
+	if _, who, err := p.come(b, true, with(ada, "auth_time", c.now().Unix())); err != nil || who.Recent(c.now(), time.Minute) != nil {
+		t.Errorf("anew: %+v, %v", who, err)
+	}
+	must(b.Grant(t.Context(), system, "bob", Grant{Role: Admin}))(t)
+	must(b.Disable(t.Context(), system, "ada"))(t)
+	if _, _, err := p.come(b, false, ada); err == nil || !strings.Contains(err.Error(), "disabled") {
+		t.Errorf("ada is disabled: %v", err)
+	}
+	must(b.VerifyTrail(system))(t)
+	p.Close()
+	b = open(t, filepath.Join(t.TempDir(), "accounts"), c, o)
+	if _, _, err := b.BeginOIDC(t.Context(), false); problem.CodeOf(orNil(err)) != problem.Unavailable {
+		t.Errorf("the issuer is gone: %v", err)
+	}
+}
+
+// Law: roles that come from a claim are those that it gives at the last login, beside what an
+// admin has granted; and the last admin stays one.
+func TestOIDCRoles(t *testing.T) {
+	c := newClock()
+	p := newProvider(t, c)
+	b := open(t, filepath.Join(t.TempDir(), "accounts"), c, p.options(t, OIDC{
+		RoleClaim: "realm_access.roles", Roles: map[string]Role{"chem": Scientist, "boss": Admin}, NewAccounts: true,
+	}))
+	says := func(roles ...string) map[string]any {
+		return map[string]any{"sub": "1", "preferred_username": "Eve", "name": "Eve E.", "realm_access": map[string]any{"roles": roles}}
+	}
+	if _, _, err := p.come(b, false, says("boss")); err == nil || !b.Empty() {
+		t.Errorf("the first account is made by whoever comes first: %v", err)
+	}
+	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+	if _, _, err := p.come(b, false, says("cook")); problem.CodeOf(orNil(err)) != problem.Forbidden {
+		t.Errorf("cooks are let in: %v", err)
+	}
+	_, who, err := p.come(b, false, says("chem", "cook"))
+	if err != nil || who.Account != "eve" || who.May(Run, "lfp") != nil || who.May(Administer, "") == nil || who.DisplayName != "Eve E." {
+		t.Fatalf("eve is %+v: %v", who, err)
+	}
+	must(b.Grant(t.Context(), system, "eve", Grant{Role: Auditor, Issuer: p.URL}))(t)
+	if _, who, err = p.come(b, false, says("boss")); err != nil || who.May(Administer, "") != nil ||
+		slices.ContainsFunc(who.Grants, func(g Grant) bool { return g.Role == Scientist }) || !slices.Contains(who.Grants, Grant{Role: Auditor}) {
+		t.Errorf("eve is %+v: %v", who, err)
+	}
+	must(b.Revoke(t.Context(), system, "ada", Grant{Role: Admin}))(t)
+	if _, who, err = p.come(b, false, says("chem")); err != nil || who.May(Administer, "") != nil {
+		t.Errorf("nobody is an admin any more: %+v, %v", who, err)
+	}
+	// Without a domain for which the issuer is asked, its word on an address ties nobody to an account.
+	must(b.Add(t.Context(), system, NewAccount{Name: "carol", Email: "carol@lab.example.org"}))(t)
+	if _, who, err = p.come(b, false, map[string]any{
+		"sub": "9", "preferred_username": "dora", "email": "carol@lab.example.org", "email_verified": true,
+		"realm_access": map[string]any{"roles": "chem"},
+	}); err != nil || who.Account != "dora" {
+		t.Errorf("dora is %+v: %v", who, err)
+	}
+	if _, _, err := p.come(b, false, map[string]any{"sub": "2", "preferred_username": "ada", "realm_access": map[string]any{"roles": []string{"chem"}}}); problem.CodeOf(orNil(err)) != problem.Conflict {
+		t.Errorf("somebody else is ada now: %v", err)
+	}
+}
+
+// Law: a configuration that would let in more than it says is refused, with all that is wrong.
+func TestOIDCConfiguration(t *testing.T) {
+	whole := OIDC{Issuer: "https://id.example.org", ClientID: "x", RedirectURL: "https://lab.example.org/x", Domains: []string{"example.org"}}
+	done(t, whole.Validate())
+	for name, change := range map[string]func(o *OIDC){
+		"issuer":        func(o *OIDC) { o.Issuer = "http://id.example.org" },
+		"redirect_url":  func(o *OIDC) { o.RedirectURL = "lab" },
+		"client_id":     func(o *OIDC) { o.ClientID = "" },
+		"client_secret": func(o *OIDC) { o.ClientSecretEnv, o.ClientSecretFile = "A", "b" },
+		"everybody":     func(o *OIDC) { o.Domains = nil },
+		"role_claim":    func(o *OIDC) { o.Roles = map[string]Role{"a": Viewer} },
+		"no role":       func(o *OIDC) { o.RoleClaim, o.Roles = "x", map[string]Role{"a": "king"} },
+		"default_role":  func(o *OIDC) { o.DefaultRole = Admin },
+		"domains":       func(o *OIDC) { o.Domains = []string{"*.org"} },
+	} {
+		o := whole
+		change(&o)
+		if err := o.Validate(); problem.CodeOf(orNil(err)) != problem.Invalid || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Setenv("NO_SECRET", "")
+	whole.ClientSecretEnv = "NO_SECRET"
+	if _, err := Open(filepath.Join(t.TempDir(), "accounts"), Options{OIDC: &whole}); problem.CodeOf(orNil(err)) != problem.Invalid {
+		t.Errorf("the secret is empty: %v", err)
+	}
+}

@@ -1,0 +1,160 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alexedwards/argon2id"
+	"golang.org/x/text/secure/precis"
+
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// hash is an argon2id hash of a password. It does not show itself when it is printed.
+type hash string
+
+// Format implements fmt.Formatter.
+func (hash) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[hash]")) }
+
+// Secret is a password or a token on its way. It shows itself neither when it is printed nor as
+// JSON. It is no string: package fmt prints what a string holds where a verb does not fit,
+// whatever methods it has.
+type Secret struct{ text *string }
+
+// NewSecret hides a text.
+func NewSecret(text string) Secret { return Secret{&text} }
+
+// Reveal returns the text, which is empty for the zero Secret.
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// Format implements fmt.Formatter.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[secret]")) }
+
+// owasp are the parameters of argon2id that OWASP recommends (Password Storage Cheat Sheet,
+// 2024): 19 MiB, two passes, one lane.
+var owasp = argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+const (
+	// longestPassword is far more than anybody types, in bytes.
+	longestPassword = 1024
+	// mostWaiting is how many logins may wait for others to be hashed.
+	mostWaiting = 64
+)
+
+// passwords hashes passwords, a few at a time: each takes memory and tens of milliseconds.
+type passwords struct {
+	params  argon2id.Params
+	least   int
+	hashing chan struct{} // holds one for each that is being hashed
+	waiting chan struct{} // holds one for each that waits or is being hashed
+	// nobodys is the hash of a password that nobody has. Who logs in with a name that there is
+	// not waits for it as everybody else does for theirs.
+	nobodys Secret
+}
+
+func newPasswords(o Options) (*passwords, error) {
+	p := &passwords{
+		params: owasp, least: o.MinPassword,
+		hashing: make(chan struct{}, o.Hashing), waiting: make(chan struct{}, o.Hashing+mostWaiting),
+	}
+	if o.params != nil {
+		p.params = *o.params
+	}
+	text, err := argon2id.CreateHash(random(), &p.params)
+	p.nobodys = NewSecret(text)
+	return p, err
+}
+
+// in runs work in its turn.
+func (p *passwords) in(ctx context.Context, work func() error) error {
+	select {
+	case p.waiting <- struct{}{}:
+	default:
+		return problem.New(problem.TooMany, "very many people are logging in: try again in a few seconds").
+			With(problem.Remedy{Text: "try again", Action: problem.LogIn})
+	}
+	defer func() { <-p.waiting }()
+	select {
+	case p.hashing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-p.hashing }()
+	return work()
+}
+
+// prepared is a password as it is hashed: the same, however a keyboard composes its letters
+// (OpaqueString of RFC 8265).
+func prepared(password string) (string, error) {
+	if len(password) > longestPassword {
+		return "", problem.New(problem.Invalid, "the password has more than %d bytes", longestPassword)
+	}
+	text, err := precis.OpaqueString.String(password)
+	if err != nil { // the library's words quote it
+		return "", problem.New(problem.Invalid, "the password is empty, or holds something that is no character")
+	}
+	return text, nil
+}
+
+// newPassword refuses a password that is too easily guessed, and hashes it.
+func (b *Book) newPassword(ctx context.Context, name, password string) (hash, error) {
+	text, err := prepared(password)
+	if err != nil {
+		return "", err
+	}
+	distinct := make(map[rune]bool)
+	for _, r := range text {
+		distinct[r] = true
+	}
+	switch n := utf8.RuneCountInString(text); {
+	case n < b.passwords.least:
+		err = problem.New(problem.Invalid, "the password has %d characters, and needs at least %d: a few words that belong together for you alone are good", n, b.passwords.least)
+	case len(distinct) < 5:
+		err = problem.New(problem.Invalid, "the password consists of %d different characters, and needs at least 5", len(distinct))
+	case len(name) >= 4 && strings.Contains(strings.ToLower(text), name):
+		err = problem.New(problem.Invalid, "the password contains the name of the account")
+	}
+	if err != nil {
+		return "", err
+	}
+	var hashed string
+	err = b.passwords.in(ctx, func() (err error) {
+		hashed, err = argon2id.CreateHash(text, &b.passwords.params)
+		return err
+	})
+	return hash(hashed), err
+}
+
+// matches reports whether a password is the one of an account; a nil account, and one without
+// a password, takes as long and has none. again is a new hash, where the stored one was made
+// with other parameters than those of today.
+func (p *passwords) matches(ctx context.Context, a *account, password string) (ok bool, again hash, err error) {
+	text, unfit := prepared(password)
+	against := p.nobodys.Reveal()
+	if a != nil && a.Password != "" {
+		against = string(a.Password)
+	}
+	err = p.in(ctx, func() error {
+		match, params, err := argon2id.CheckHash(text, against)
+		if err != nil {
+			return err
+		}
+		ok = match && a != nil && a.Password != "" && unfit == nil
+		if ok && *params != p.params {
+			text, err := argon2id.CreateHash(text, &p.params)
+			if err != nil {
+				return err
+			}
+			again = hash(text)
+		}
+		return nil
+	})
+	return ok, again, err
+}

@@ -1,0 +1,223 @@
+package accounts
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"syscall"
+
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Request is a request of whoever works in the folder itself, as data, so that it can be made of
+// a process that holds the book as well. One field is set.
+type Request struct {
+	Accounts      bool             `json:"accounts,omitempty"` // list all
+	Add           *NewAccount      `json:"add,omitempty"`
+	Change        *ChangeRequest   `json:"change,omitempty"`
+	Grant         *GrantRequest    `json:"grant,omitempty"`
+	Revoke        *GrantRequest    `json:"revoke,omitempty"`
+	Disable       string           `json:"disable,omitempty"` // the account
+	Enable        string           `json:"enable,omitempty"`  // the account
+	Unlock        *string          `json:"unlock,omitempty"`  // the account; empty: all
+	SetPassword   *PasswordRequest `json:"set_password,omitempty"`
+	CreateToken   *TokenRequest    `json:"create_token,omitempty"`
+	RevokeToken   string           `json:"revoke_token,omitempty"` // its ID
+	Tokens        string           `json:"tokens,omitempty"`       // the account
+	Sessions      string           `json:"sessions,omitempty"`     // the account
+	EndSessions   string           `json:"end_sessions,omitempty"` // the account
+	RemovePasskey *PasskeyRequest  `json:"remove_passkey,omitempty"`
+	Trail         *Page            `json:"trail,omitempty"`
+	VerifyTrail   bool             `json:"verify_trail,omitempty"`
+}
+
+// ChangeRequest, GrantRequest, PasswordRequest, TokenRequest and PasskeyRequest say which account
+// and what about it.
+type (
+	ChangeRequest struct {
+		Name    string  `json:"name"`
+		Changes Changes `json:"changes"`
+	}
+	GrantRequest struct {
+		Name  string `json:"name"`
+		Grant Grant  `json:"grant"`
+	}
+	PasswordRequest struct {
+		Name     string `json:"name"`
+		Password Secret `json:"-"`
+	}
+	TokenRequest struct {
+		Name  string   `json:"name"`
+		Token NewToken `json:"token"`
+	}
+	PasskeyRequest struct {
+		Name string `json:"name"`
+		ID   string `json:"id"`
+	}
+)
+
+// Reply is what came of a [Request].
+type Reply struct {
+	Account  *Account  `json:"account,omitempty"`
+	Accounts []Account `json:"accounts,omitempty"`
+	Token    *Token    `json:"token,omitempty"`
+	// Secret is the token itself, which is kept nowhere.
+	Secret   Secret    `json:"-"`
+	Tokens   []Token   `json:"tokens,omitempty"`
+	Sessions []Session `json:"sessions,omitempty"`
+	// Ended is how many sessions were ended.
+	Ended   int     `json:"ended,omitempty"`
+	Entries []Entry `json:"entries,omitempty"`
+	Proof   *Proof  `json:"proof,omitempty"`
+}
+
+// Fulfill fulfills a request of an identity that may [Administer].
+func (b *Book) Fulfill(ctx context.Context, by Identity, r Request) (a Reply, err error) {
+	if err := b.mayOrRefuse(by, Administer, ""); err != nil {
+		return Reply{}, err
+	}
+	account := func(x Account, err error) (Reply, error) { return Reply{Account: &x}, err }
+	switch {
+	case r.Accounts:
+		a.Accounts = b.Accounts()
+	case r.Add != nil:
+		return account(b.Add(ctx, by, *r.Add))
+	case r.Change != nil:
+		return account(b.Change(ctx, by, r.Change.Name, r.Change.Changes))
+	case r.Grant != nil:
+		return account(b.Grant(ctx, by, r.Grant.Name, r.Grant.Grant))
+	case r.Revoke != nil:
+		return account(b.Revoke(ctx, by, r.Revoke.Name, r.Revoke.Grant))
+	case r.Disable != "":
+		return account(b.Disable(ctx, by, r.Disable))
+	case r.Enable != "":
+		return account(b.Enable(ctx, by, r.Enable))
+	case r.Unlock != nil:
+		return Reply{}, b.Unlock(ctx, by, *r.Unlock)
+	case r.SetPassword != nil:
+		return account(b.SetPassword(ctx, by, r.SetPassword.Name, r.SetPassword.Password.Reveal()))
+	case r.CreateToken != nil:
+		secret, t, err := b.CreateToken(ctx, by, r.CreateToken.Name, r.CreateToken.Token)
+		return Reply{Token: &t, Secret: NewSecret(secret)}, err
+	case r.RevokeToken != "":
+		t, err := b.RevokeToken(ctx, by, r.RevokeToken)
+		return Reply{Token: &t}, err
+	case r.Tokens != "":
+		if _, err := b.Account(r.Tokens); err != nil {
+			return Reply{}, err
+		}
+		a.Tokens = b.Tokens(r.Tokens)
+	case r.Sessions != "":
+		if _, err := b.Account(r.Sessions); err != nil {
+			return Reply{}, err
+		}
+		a.Sessions = b.Sessions(r.Sessions)
+	case r.EndSessions != "":
+		a.Ended, err = b.EndSessions(ctx, by, r.EndSessions)
+	case r.RemovePasskey != nil:
+		return account(b.RemovePasskey(ctx, by, r.RemovePasskey.Name, r.RemovePasskey.ID))
+	case r.Trail != nil:
+		a.Entries, err = b.Trail(by, *r.Trail)
+	case r.VerifyTrail:
+		proof, failed := b.VerifyTrail(by)
+		a.Proof, err = &proof, failed
+	default:
+		err = problem.New(problem.Invalid, "the request asks for nothing that is known here")
+	}
+	return a, err
+}
+
+// wire is a request or an answer on its way between two processes of a user: what is not part of
+// its JSON elsewhere goes beside it.
+type wire struct {
+	Request *Request       `json:"request,omitempty"`
+	Answer  *Reply         `json:"answer,omitempty"`
+	Error   *problem.Error `json:"error,omitempty"`
+	Secret  string         `json:"secret,omitempty"`
+}
+
+// secret is where a request has one, nil where it has none.
+func (r *Request) secret() *Secret {
+	switch {
+	case r.Add != nil:
+		return &r.Add.Password
+	case r.SetPassword != nil:
+		return &r.SetPassword.Password
+	}
+	return nil
+}
+
+// mostRequest bounds the body of a request, in bytes; trails are answers.
+const mostRequest = 1 << 20
+
+// Handler fulfills requests of other processes over a connection that only those can open who may
+// write the folder, such as a socket of package control. who says which user of the system that
+// is.
+func (b *Book) Handler(who func(*http.Request) string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in, out wire
+		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostRequest))
+		decoder.DisallowUnknownFields() // what a newer client asks for must not be taken for something else
+		err := decoder.Decode(&in)
+		switch {
+		case err != nil:
+			err = problem.New(problem.Invalid, "the process that holds the accounts does not understand the request: %w", err)
+		case r.Method != http.MethodPost || in.Request == nil:
+			err = problem.New(problem.Invalid, "that is no request")
+		default:
+			if s := in.Request.secret(); s != nil {
+				*s = NewSecret(in.Secret)
+			}
+			var a Reply
+			if a, err = b.Fulfill(r.Context(), SystemIdentity(who(r)), *in.Request); err == nil {
+				out.Answer, out.Secret = &a, a.Secret.Reveal()
+			}
+		}
+		if err != nil {
+			out.Error = problem.FromError(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(out) // the client may have gone
+	})
+}
+
+// Ask makes a request of the process that answers with [Book.Handler].
+func Ask(ctx context.Context, client *http.Client, r Request) (Reply, error) {
+	out := wire{Request: &r}
+	if s := r.secret(); s != nil {
+		out.Secret = s.Reveal()
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return Reply{}, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://accounts/", bytes.NewReader(body))
+	if err != nil {
+		return Reply{}, err
+	}
+	response, err := client.Do(request)
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return Reply{}, problem.New(problem.Uncertain, "the process that holds the accounts ended before it answered").
+			With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Trail})
+	}
+	if err != nil {
+		return Reply{}, problem.New(problem.Unavailable, "the process that holds the accounts does not answer: %w", err)
+	}
+	defer response.Body.Close()
+	var in wire
+	if err := json.NewDecoder(response.Body).Decode(&in); err != nil {
+		return Reply{}, problem.New(problem.Uncertain, "the answer of the process that holds the accounts cannot be read: %w", err)
+	}
+	if in.Error != nil {
+		return Reply{}, in.Error
+	}
+	if in.Answer == nil {
+		return Reply{}, fmt.Errorf("the process that holds the accounts has answered nothing")
+	}
+	in.Answer.Secret = NewSecret(in.Secret)
+	return *in.Answer, nil
+}

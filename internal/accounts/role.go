@@ -1,0 +1,186 @@
+package accounts
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Permission is something that roles allow.
+type Permission string
+
+const (
+	// See shows campaigns: their logs, models, questions, reports, exports.
+	See Permission = "see"
+	// Answer answers questions as an expert; as which ones, [Identity.AnswersAs] says.
+	Answer Permission = "answer"
+	// ActForOthers answers in the place of any expert. The person is recorded as the one who
+	// did, and the expert as the one they did it for.
+	ActForOthers Permission = "act_for_others"
+	// Run drives a campaign: start, pause, resume, stop, amend, tell, correct, exclude, import.
+	Run Permission = "run"
+	// Resolve says what became of an experiment whose fate is unknown.
+	Resolve Permission = "resolve"
+	// Define makes new campaigns.
+	Define Permission = "define"
+	// Equip changes the lab's instruments and people (lab.yaml).
+	Equip Permission = "equip"
+	// Audit reads the audit trail, and verifies it and the logs of campaigns.
+	Audit Permission = "audit"
+	// Administer changes accounts: who there is, what they may, how they log in.
+	Administer Permission = "accounts"
+)
+
+// permissions is the table of permissions, with what each is called in "may not …", and
+// whether it belongs to the lab as a whole: such a one is not given by a grant for one
+// campaign.
+var permissions = []struct {
+	permission Permission
+	words      string
+	lab        bool
+}{
+	{See, "see this", false},
+	{Answer, "answer questions", false},
+	{ActForOthers, "answer for others", false},
+	{Run, "run campaigns", false},
+	{Resolve, "say what became of an experiment whose fate is unknown", false},
+	{Define, "define campaigns", true},
+	{Equip, "change instruments and the lab file", true},
+	{Audit, "read the audit trail or verify logs", false},
+	{Administer, "change accounts", true},
+}
+
+// Role is what a person is in a lab, or in one of its campaigns.
+type Role string
+
+const (
+	// Viewer looks on.
+	Viewer Role = "viewer"
+	// Expert answers the questions that are put to them, under their own name.
+	Expert Role = "expert"
+	// Scientist is responsible for campaigns: defines and runs them, enters what others told them.
+	Scientist Role = "scientist"
+	// Integrator is responsible for the devices.
+	Integrator Role = "integrator"
+	// Auditor reads everything, changes nothing, and sees the audit trail.
+	Auditor Role = "auditor"
+	// Admin may do everything. An admin can give themselves any role, so that keeping
+	// something from them would only make it look safer; what they do is in the audit trail.
+	Admin Role = "admin"
+)
+
+// roles is the table: what each role may. A scientist may resolve because it is they who know
+// whether an experiment took place; an integrator, because it is they who know what the device
+// did. An integrator runs no campaign: what is measured is not theirs to decide.
+var roles = []struct {
+	role Role
+	may  []Permission
+}{
+	{Viewer, []Permission{See}},
+	{Expert, []Permission{See, Answer}},
+	{Scientist, []Permission{See, Answer, ActForOthers, Run, Resolve, Define}},
+	{Integrator, []Permission{See, Resolve, Equip}},
+	{Auditor, []Permission{See, Audit}},
+	{Admin, []Permission{See, Answer, ActForOthers, Run, Resolve, Define, Equip, Audit, Administer}},
+}
+
+// Roles returns every role, from the one that may least.
+func Roles() []Role {
+	all := make([]Role, len(roles))
+	for i, r := range roles {
+		all[i] = r.role
+	}
+	return all
+}
+
+// Permissions returns every permission.
+func Permissions() []Permission {
+	all := make([]Permission, len(permissions))
+	for i, p := range permissions {
+		all[i] = p.permission
+	}
+	return all
+}
+
+// Permissions returns what a role may, nil for one that there is not.
+func (r Role) Permissions() []Permission {
+	for _, row := range roles {
+		if row.role == r {
+			return slices.Clone(row.may)
+		}
+	}
+	return nil
+}
+
+// ForLab reports whether a permission is one of the lab as a whole, which no grant for a
+// single campaign gives.
+func (p Permission) ForLab() bool {
+	for _, row := range permissions {
+		if row.permission == p {
+			return row.lab
+		}
+	}
+	return true // one that there is not is given by nothing
+}
+
+// words completes "may not".
+func (p Permission) words() string {
+	for _, row := range permissions {
+		if row.permission == p {
+			return row.words
+		}
+	}
+	return string(p)
+}
+
+// Grant is a role in all campaigns, or in one.
+type Grant struct {
+	Role Role `json:"role"`
+	// Campaign is the campaign it is for; empty: all of them, and the lab.
+	Campaign string `json:"campaign,omitempty"`
+	// Issuer is the OpenID Connect issuer that says so, and may take it back at the next
+	// login; empty for a grant of an administrator.
+	Issuer string `json:"issuer,omitempty"`
+}
+
+// gives reports whether a grant gives a permission for a campaign; for the empty one, for
+// all of them.
+func (g Grant) gives(p Permission, campaign string) bool {
+	if g.Campaign != "" && (p.ForLab() || g.Campaign != campaign) {
+		return false
+	}
+	return slices.Contains(g.Role.Permissions(), p)
+}
+
+// String is "scientist" or "scientist in lfp".
+func (g Grant) String() string {
+	if g.Campaign == "" {
+		return string(g.Role)
+	}
+	return string(g.Role) + " in " + g.Campaign
+}
+
+// longestCampaign is the longest name of a campaign that a grant takes, in bytes.
+const longestCampaign = 200
+
+// check refuses a grant that means nothing.
+func (g Grant) check() error {
+	if g.Role.Permissions() == nil {
+		return problem.New(problem.Invalid, "there is no role %q; the roles are %s", g.Role, joined(Roles())).
+			About(string(g.Role))
+	}
+	if g.Campaign != "" && g.Role == Admin {
+		return problem.New(problem.Invalid, "an admin is one for the whole lab, not for one campaign")
+	}
+	return fits("the campaign's name", g.Campaign, longestCampaign)
+}
+
+// joined writes names as a list.
+func joined[T ~string](names []T) string {
+	words := make([]string, len(names))
+	for i, n := range names {
+		words[i] = string(n)
+	}
+	return strings.Join(words, ", ")
+}
