@@ -107,6 +107,8 @@ func (h hostile) fill(v reflect.Value) {
 		v.SetBool(rapid.Bool().Draw(h.rt, "yes"))
 	case reflect.Int:
 		v.SetInt(rapid.Int64Range(-2, 5).Draw(h.rt, "n"))
+	case reflect.Uint64:
+		v.SetUint(rapid.Uint64Range(0, 5).Draw(h.rt, "n"))
 	default:
 		panic(fmt.Sprintf("nothing hostile is known of a %s", v.Type()))
 	}

@@ -131,6 +131,9 @@ func (c *Core) wasThere(shown *events.Shown) error {
 	if shown.At > s.Sequence {
 		return notPossible("event %d cannot have been shown: the last one is %d", shown.At, s.Sequence)
 	}
+	if len(shown.Nearest) > events.MostEstimates {
+		return notPossible("nobody looks at %d experiments beside a question", len(shown.Nearest))
+	}
 	for _, id := range append([]string{shown.Best}, shown.Nearest...) {
 		if id != "" && s.Experiment(id) == nil {
 			return notPossible("%q cannot have been shown: there is no such experiment", id)

@@ -1,5 +1,5 @@
-// Package server serves a lab over HTTP: the API under /api/v1, and whether the server is
-// ready under /healthz.
+// Package server serves a lab over HTTP: the pages of internal/console, the API under
+// /api/v1, and whether the server is ready under /healthz.
 //
 // What a request asks for is done by internal/lab; here it is read, allowed or refused, and
 // answered. Every answer that is no success is a problem of RFC 9457 with the code and the
@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -42,6 +43,7 @@ type Server struct {
 	lab     *lab.Lab
 	mux     *http.ServeMux
 	api     *api
+	console *console.Console
 	closing chan struct{}
 }
 
@@ -53,6 +55,7 @@ func New(o Options) *Server {
 	s := &Server{options: o, lab: o.Lab, mux: http.NewServeMux(), closing: make(chan struct{})}
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.api = s.newAPI()
+	s.mountConsole()
 	return s
 }
 
@@ -63,6 +66,7 @@ func (s *Server) Handler() http.Handler {
 
 // Serve serves on a listener until the context is done. Requests under way finish.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	defer s.console.Close()
 	h := http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: readHeaders,

@@ -48,8 +48,19 @@ func (d *Decision) Write(w io.Writer, how How) error {
 // decisionNames is how wide the names of the rows of a decision are.
 const decisionNames = 10
 
-// facts are what is needed to repeat the decision, and what it did.
+// facts are what is needed to repeat the decision, what it did, and the answer it took up.
 func (d *Decision) facts(how How) []Row {
+	rows := d.Facts()
+	if q := d.Answered; q != nil {
+		earlier := how(problem.Remedy{Action: problem.Explain, Subject: q.Decision})
+		answer := Answer(d.Definition, q)
+		rows = append(rows, rowf("answer", "%s; what was weighed then: %s", answer, earlier))
+	}
+	return rows
+}
+
+// Facts are what is needed to repeat the decision, and what it did.
+func (d *Decision) Facts() []Row {
 	made := d.Decision
 	rows := []Row{
 		rowf("made", "%s, at position %d, from the campaign's events 1 to %d",
@@ -64,11 +75,6 @@ func (d *Decision) facts(how How) []Row {
 	}
 	for i, line := range TrustIn(HelpsOf(made), nil) {
 		rows = append(rows, Row{"answers", fmt.Sprintf("%s (%s)", line, format.Count(made.Answers[i].Answers, "answer"))})
-	}
-	if q := d.Answered; q != nil {
-		earlier := how(problem.Remedy{Action: problem.Explain, Subject: q.Decision})
-		answer := Answer(d.Definition, q)
-		rows = append(rows, rowf("answer", "%s; what was weighed then: %s", answer, earlier))
 	}
 	return rows
 }

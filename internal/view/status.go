@@ -83,7 +83,7 @@ func StatusOf(ctx context.Context, core *engine.Core, d diagnose.Diagnosis) (*St
 		Experts:   d.Experts,
 		Failure:   state.Failure,
 		Events:    state.Sequence,
-		Doubtful:  doubtful(state),
+		Doubtful:  Doubtful(state),
 		state:     state,
 		diagnosis: d,
 	}
@@ -114,8 +114,8 @@ func Exclusions(state *campaign.State) []campaign.Exclusion {
 	return held
 }
 
-// doubtful returns the measurements in doubt that nobody is measuring again.
-func doubtful(state *campaign.State) (in []campaign.Experiment) {
+// Doubtful returns the measurements in doubt that nobody is measuring again.
+func Doubtful(state *campaign.State) (in []campaign.Experiment) {
 	for i := range state.Experiments {
 		x := &state.Experiments[i]
 		if x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect && !beingRepeated(state, x) {

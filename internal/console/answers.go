@@ -1,0 +1,330 @@
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/wholefile"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// answersFolder holds, in the lab's own folder, what was answered and is not recorded in its
+// campaign yet: a file for each.
+const answersFolder = "answers"
+
+// What has become of an answer that is not recorded.
+const (
+	waiting = ""        // it will be sent
+	undone  = "undone"  // taken back: what was typed is offered again
+	refused = "refused" // the campaign did not take it
+)
+
+// pending is an answer that is on the server's disk, and in its campaign a moment later.
+type pending struct {
+	Campaign string `json:"campaign"`
+	// Instance tells this campaign from another one of its name.
+	Instance string `json:"instance"`
+	Question string `json:"question"`
+	// Source is the event in which the answer stood that the person saw; empty where there
+	// was none. Whatever has come since, this answer does not replace it.
+	Source  string       `json:"source,omitempty"`
+	Name    string       `json:"name"`
+	Account string       `json:"account,omitempty"`
+	Reply   humans.Reply `json:"reply"`
+	// Words say what was answered.
+	Words string    `json:"words"`
+	Given time.Time `json:"given"`
+	Due   time.Time `json:"due"`
+	State string    `json:"state,omitempty"`
+	Why   string    `json:"why,omitempty"` // of a refusal
+
+	file    string
+	sending bool
+	timer   *time.Timer
+	tries   int
+}
+
+// answers keeps them. Its methods may be called by several goroutines.
+type answers struct {
+	ctx    context.Context
+	lab    *lab.Lab
+	undo   time.Duration
+	log    func(format string, args ...any)
+	folder string
+	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	all    map[string]*pending // by their files' names
+	closed bool
+}
+
+// openAnswers reads what was answered before, and sends what is due. A file that cannot be
+// read stays where it is, and whoever looks after the server is told.
+func openAnswers(ctx context.Context, o Options) *answers {
+	a := &answers{
+		ctx: ctx, lab: o.Lab, undo: o.Undo, log: o.Log,
+		folder: filepath.Join(o.Lab.Private(), answersFolder),
+		all:    make(map[string]*pending),
+	}
+	entries, err := os.ReadDir(a.folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.Log("the answers that are not recorded yet cannot be read: %v", err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(a.folder, e.Name()))
+		p := &pending{file: e.Name()}
+		if err == nil {
+			err = json.Unmarshal(text, p)
+		}
+		if err != nil {
+			o.Log("an answer that is not recorded yet cannot be read, and is not sent: %s: %v", filepath.Join(a.folder, e.Name()), err)
+			continue
+		}
+		a.all[p.file] = p
+		if p.State == waiting {
+			a.schedule(p, time.Until(p.Due))
+		}
+	}
+	return a
+}
+
+// wait waits for what is being sent; nothing is sent afterwards.
+func (a *answers) wait() {
+	a.mu.Lock()
+	a.closed = true
+	for _, p := range a.all {
+		if p.timer != nil && p.timer.Stop() {
+			a.wg.Done()
+		}
+	}
+	a.mu.Unlock()
+	a.wg.Wait()
+}
+
+// fileOf names the file of a person's answer to a question: there is one at a time.
+func fileOf(campaign, question, name string) string {
+	sum := sha256.Sum256([]byte(campaign + "\x00" + question + "\x00" + name))
+	return hex.EncodeToString(sum[:12]) + ".json"
+}
+
+// give keeps an answer, on the disk when it returns, to be sent once it can no longer be
+// taken back. An earlier one that was not sent yet is replaced.
+func (a *answers) give(p pending) error {
+	p.file = fileOf(p.Campaign, p.Question, p.Name)
+	p.Given = time.Now().UTC()
+	p.Due = p.Given.Add(a.undo)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := a.all[p.file]
+	if before != nil && before.sending {
+		return problem.New(problem.NotNow, "your answer before is just being recorded").About(p.Question).
+			With(problem.Remedy{Text: "look at the question again in a moment, and change the answer", Action: problem.CorrectAnswer, Subject: p.Question})
+	}
+	if err := a.store(&p); err != nil {
+		return err
+	}
+	if before != nil {
+		a.unschedule(before)
+	}
+	a.all[p.file] = &p
+	a.schedule(&p, a.undo)
+	return nil
+}
+
+// store writes an answer to the disk.
+func (a *answers) store(p *pending) error {
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(a.folder, 0o700); err != nil {
+		return err
+	}
+	return wholefile.Replace(filepath.Join(a.folder, p.file), append(text, '\n'), 0o600)
+}
+
+// schedule has an answer sent. a.mu is held.
+func (a *answers) schedule(p *pending, in time.Duration) {
+	if a.closed {
+		return
+	}
+	a.wg.Add(1)
+	p.timer = time.AfterFunc(max(in, 0), func() {
+		defer a.wg.Done()
+		a.send(p)
+	})
+}
+
+func (a *answers) unschedule(p *pending) {
+	if p.timer != nil && p.timer.Stop() {
+		a.wg.Done()
+	}
+	p.timer = nil
+}
+
+// take takes an answer back. It says why where that cannot be done any more.
+func (a *answers) take(campaign, question, name string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.all[fileOf(campaign, question, name)]
+	switch {
+	case p == nil || p.sending:
+		return problem.New(problem.NotNow, "it is too late to take the answer back: it is recorded").About(question).
+			With(problem.Remedy{Text: "change the answer instead", Action: problem.CorrectAnswer, Subject: question})
+	case p.State != waiting:
+		return nil
+	}
+	changed := *p
+	changed.State = undone
+	if err := a.store(&changed); err != nil {
+		return err
+	}
+	a.unschedule(p)
+	changed.timer = nil
+	a.all[p.file] = &changed
+	return nil
+}
+
+// forget puts away an answer that will not be sent.
+func (a *answers) forget(campaign, question, name string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.all[fileOf(campaign, question, name)]
+	if p == nil || p.State == waiting {
+		return nil
+	}
+	return a.drop(p)
+}
+
+// drop removes an answer from the disk. a.mu is held.
+func (a *answers) drop(p *pending) error {
+	err := os.Remove(filepath.Join(a.folder, p.file))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if a.all[p.file] == p {
+		delete(a.all, p.file)
+	}
+	return nil
+}
+
+// of returns the answers of a person that are not recorded yet, the last one first.
+func (a *answers) of(name string) (list []pending) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.all {
+		if p.Name == name {
+			list = append(list, *p)
+		}
+	}
+	slices.SortFunc(list, func(p, q pending) int { return q.Given.Compare(p.Given) })
+	return list
+}
+
+// to returns the answers to a question that will be sent.
+func (a *answers) to(campaign, question string) (list []pending) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.all {
+		if p.Campaign == campaign && p.Question == question && p.State == waiting {
+			list = append(list, *p)
+		}
+	}
+	return list
+}
+
+// Pauses between two attempts to send, and how long one may take.
+const (
+	firstPause    = 2 * time.Second
+	longestPause  = time.Minute
+	sendingWithin = time.Minute
+)
+
+// send records an answer in its campaign. Where that cannot be done now it is tried again;
+// where the campaign does not take it, the person is told.
+func (a *answers) send(p *pending) {
+	a.mu.Lock()
+	if a.closed || a.all[p.file] != p || p.State != waiting {
+		a.mu.Unlock()
+		return
+	}
+	p.sending = true
+	a.mu.Unlock()
+
+	err := a.submit(p)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p.sending = false
+	if err == nil {
+		if err := a.drop(p); err != nil { // once it is sent again, the campaign holds it already
+			a.log("an answer that is recorded cannot be removed: %v", err)
+		}
+		return
+	}
+	switch problem.CodeOf(err) {
+	case problem.Invalid, problem.NotPossible, problem.NotFound, problem.Conflict, problem.Gone:
+		p.State, p.Why = refused, sentence(err.Error())
+		if err := a.store(p); err != nil {
+			a.log("an answer that was refused: %v", err)
+		}
+		return
+	}
+	if p.tries == 0 && a.ctx.Err() == nil {
+		a.log("the answer to %s of %s is sent later: %v", p.Question, p.Campaign, err)
+	}
+	p.tries++
+	a.schedule(p, min(firstPause<<min(p.tries-1, 10), longestPause))
+}
+
+// submit has an answer recorded. It is recorded once: where the question's answer is another
+// than the person saw, it is either this one, recorded just before the server ended, or one
+// that they did not know.
+func (a *answers) submit(p *pending) error {
+	c, err := a.lab.Campaign(p.Campaign)
+	if err != nil {
+		return problem.New(problem.Unavailable, "%w", err)
+	}
+	recorded := false
+	c.Read(func(core *engine.Core) {
+		s := core.State()
+		q := s.Question(p.Question)
+		switch {
+		case s.Instance != p.Instance || q == nil:
+			err = problem.New(problem.NotFound, "there is another campaign of that name now")
+		case q.Source == p.Source:
+		case q.Status == campaign.Answered && q.Answer.Equal(p.Reply.Answer):
+			recorded = true
+		case q.Status == campaign.Answered:
+			err = problem.New(problem.Conflict, "somebody else's answer came first and counts: %s", q.Answer)
+		}
+	})
+	if recorded || err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, sendingWithin)
+	defer cancel()
+	_, err = c.Submit(ctx, engine.Request{
+		Actor: "person:" + p.Name, Account: p.Account,
+		Answer: &engine.Answer{Question: p.Question, Reply: p.Reply},
+	})
+	return err
+}

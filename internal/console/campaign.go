@@ -1,0 +1,538 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// campaignPage is a campaign, now or as it was.
+type campaignPage struct {
+	*shell
+	Path, Description string
+	State             state
+	World             string
+	Reason            string
+	Row               listed
+	Facts             []view.Row
+	Needs             []need
+	Under             []underWay
+	Computing         string
+	Since             time.Time
+	WaitingFor        string
+	BestRows          []cardRow
+	BestID            string
+	Preferred         []view.Row
+	Trust             []string
+	Curve             template.HTML
+	Scatter           template.HTML
+	Parallel          template.HTML
+	Axes              []string // the parameters, for the choice of the scatter's axes
+	X, Y              int
+	Last              []line
+	Columns           []string
+	Experiments       []experimentRow
+	More              int
+	Objective         string
+	Duels             []duelRow
+	Notes             []noteRow
+	Exclusions        []exclusionRow
+	Measures          bool
+	// Past is set where the page shows the campaign as it was.
+	Past      bool
+	PastText  string
+	PastTime  time.Time
+	At, Count int
+	// What can be done.
+	CanPause, CanResume, CanStop, CanRun, CanHalt bool
+	ByHand                                        bool
+}
+
+// underWay is an experiment that has no outcome yet.
+type underWay struct {
+	ID, Line, Instrument, Status string
+	Since                        time.Time
+	Stalled                      bool
+}
+
+// experimentRow is an experiment in the table.
+type experimentRow struct {
+	ID, Status, Class, Predicted, Measured, Why, Decision, Origin string
+	Cells                                                         []string
+	Flagged                                                       bool
+	Ended                                                         time.Time
+}
+
+type duelRow struct {
+	ID, Expert, Status, Answer, Decision string
+	At                                   time.Time
+}
+
+type noteRow struct {
+	Text, About, Who string
+	At               time.Time
+}
+
+type exclusionRow struct {
+	ID, Region, Reason, Who string
+	At                      time.Time
+	Lifted                  bool
+}
+
+func (c *Console) campaign(w http.ResponseWriter, r *http.Request) {
+	if of := c.find(w, r, See); of != nil {
+		c.showCampaign(w, r, of, http.StatusOK, nil, "")
+	}
+}
+
+// showCampaign shows a campaign, and why a request on its page was refused.
+func (c *Console) showCampaign(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string) {
+	p := &campaignPage{shell: c.shellOf(r, of.Name()), Path: address(of)}
+	p.Campaign, p.Watch = of.Name(), of.Name()
+	if refusal != nil {
+		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
+	}
+	log, err := c.stories.of(r.Context(), of)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	query := r.URL.Query()
+	p.X, _ = strconv.Atoi(query.Get("x"))
+	p.Y = 1
+	if y, err := strconv.Atoi(query.Get("y")); err == nil {
+		p.Y = y
+	}
+	all := query.Has("all")
+	p.Count = len(log.Before)
+	if at, err := strconv.Atoi(query.Get("at")); err == nil && at >= 1 && at < len(log.Before) {
+		until := log.Before[at] // the last event before the next experiment was requested
+		core, err := c.foldUntil(r.Context(), of, until)
+		if err != nil {
+			c.fail(w, r, err)
+			return
+		}
+		p.Past, p.At, p.Watch = true, at, ""
+		p.PastText = fmt.Sprintf("As it was at experiment %d, after event %d of %d", at, until, len(log.Entries))
+		p.PastTime = log.Times[until-1]
+		log.Entries = log.Entries[:until]
+		standing := lab.Standing{Progress: view.ProgressOf(core, "")}
+		p.fill(core, standing, log, all)
+		p.State = state{"as it was", "paused"}
+		c.write(w, status, "campaign", p)
+		return
+	}
+	p.At = p.Count
+	standing := of.Standing()
+	p.Needs = needsOf(of, standing)
+	of.Read(func(core *engine.Core) { p.fill(core, standing, log, all) })
+	p.State = stateOf(standing)
+	may := p.May(Run)
+	ended := standing.Status.Ended()
+	running := standing.Here || standing.PID != 0
+	p.CanPause = may && standing.Status == campaign.Running
+	p.CanResume = may && standing.Status == campaign.Paused
+	p.CanStop = may && !ended
+	p.CanRun = may && !ended && !running
+	p.CanHalt = may && standing.Here
+	c.write(w, status, "campaign", p)
+}
+
+// foldUntil folds a campaign's log up to an event.
+func (c *Console) foldUntil(ctx context.Context, of *lab.Campaign, until events.Sequence) (*engine.Core, error) {
+	log, err := of.Log()
+	if err != nil {
+		return nil, err
+	}
+	core := engine.NewCore(c.lab.Registry())
+	for e, err := range events.ReadCampaign(ctx, log, of.Name(), 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Sequence > until {
+			break
+		}
+		if err := core.Apply(e); err != nil {
+			return nil, err
+		}
+	}
+	return core, nil
+}
+
+// mostRows is how many experiments are listed unless all are asked for.
+const mostRows = 60
+
+// fill takes what is shown from the campaign, whose events wait meanwhile.
+func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all bool) {
+	state := core.State()
+	def := state.Definition
+	p.Description, p.Measures, p.ByHand = def.Description, def.Measures(), def.Instrument.ByHand
+	p.Objective = format.Heading(def.Objective.Name, def.Objective.Unit)
+	p.Row = listed{Done: s.Done, Budget: s.Budget, What: "experiments"}
+	if !p.Measures {
+		p.Row.What = "comparisons"
+	}
+	if s.Budget > 0 {
+		p.Row.Share = min(100*s.Done/s.Budget, 100)
+	}
+	if state.Reason != "" && (state.Status.Ended() || state.Status == campaign.Paused) {
+		p.Reason = state.Reason
+	}
+	p.World = worldOf(state)
+	for i := range state.Experiments {
+		x := &state.Experiments[i]
+		if x.Status.Open() {
+			p.Under = append(p.Under, underWay{x.ID, format.CompositionsOf(def).LineWithUnits(x.Parameters),
+				instrumentName(state, x), string(x.Status), latest(x.RequestedAt, x.DispatchedAt), x.Stalled})
+		}
+	}
+	p.Computing, p.Since, p.WaitingFor = s.Computing.What, s.Computing.Since, s.WaitingFor
+	p.Trust = view.TrustIn(s.Helps, s.Trust)
+	best := s.Best
+	write := format.CompositionsOf(def)
+	if best != nil {
+		p.Row.Best, p.BestID = format.Quantity(best.Value, best.Unit), best.Experiment
+		at := positions(def, best.Parameters)
+		for k, par := range def.Parameters {
+			text, _ := write.Value(k, best.Parameters)
+			p.BestRows = append(p.BestRows, cardRow{Name: par.Name, Unit: par.Unit, Value: text, Description: par.Description,
+				Bar: bar(par.Name+" "+text, at[k], nan)})
+		}
+	}
+	for _, preferred := range s.Preferred {
+		p.Preferred = append(p.Preferred, view.Row{Name: preferred.Expert, Text: write.LineWithUnits(preferred.Parameters)})
+	}
+	p.Curve = convergence(state)
+	for _, par := range def.Parameters {
+		p.Axes = append(p.Axes, par.Name)
+	}
+	p.X, p.Y = min(max(p.X, 0), len(p.Axes)-1), min(max(p.Y, 0), len(p.Axes)-1)
+	if len(def.Parameters) > 1 {
+		p.Scatter = scatter(state, p.X, p.Y, best)
+	}
+	p.Parallel = parallel(state, best)
+	p.Last = log.last(10)
+	p.rows(state, log, best, all)
+	for _, n := range slices.Backward(state.Notes) {
+		p.Notes = append(p.Notes, noteRow{n.Text, n.About, events.ActorName(n.Actor), n.Time})
+	}
+	for _, x := range state.Exclusions {
+		p.Exclusions = append(p.Exclusions, exclusionRow{x.ID, write.Region(x.Region), x.Reason, events.ActorName(x.Actor), x.Time, x.Lifted})
+	}
+}
+
+// rows lists the experiments, the newest first, or the comparisons where nothing is measured.
+func (p *campaignPage) rows(s *campaign.State, log told, best *engine.Best, all bool) {
+	def := s.Definition
+	for _, par := range def.Parameters {
+		p.Columns = append(p.Columns, format.Heading(par.Name, par.Unit))
+	}
+	if !p.Measures {
+		for i := len(s.Questions) - 1; i >= 0; i-- {
+			q := &s.Questions[i]
+			if len(p.Duels) == mostRows && !all {
+				p.More = i + 1
+				break
+			}
+			p.Duels = append(p.Duels, duelRow{q.ID, q.Expert, string(q.Status), sentence(view.Answer(def, q)), q.Decision, latest(q.AskedAt, q.AnsweredAt)})
+		}
+		return
+	}
+	write := format.CompositionsOf(def)
+	for i := len(s.Experiments) - 1; i >= 0; i-- {
+		x := &s.Experiments[i]
+		if len(p.Experiments) == mostRows && !all {
+			p.More = i + 1
+			break
+		}
+		row := experimentRow{ID: x.ID, Status: string(x.Status), Class: classOf(x, best), Decision: x.Decision,
+			Origin: string(x.Origin), Ended: x.EndedAt, Flagged: x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect}
+		for k := range def.Parameters {
+			text, _ := write.Value(k, x.Parameters)
+			row.Cells = append(row.Cells, text)
+		}
+		if x.Measurement != nil {
+			row.Measured = format.Short(x.Measurement.Objective.Value)
+		}
+		if made, ok := log.Made[x.Decision]; ok {
+			row.Why = made.Reason
+			if made.Prediction != nil {
+				row.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, "")
+			}
+		} else {
+			_, row.Why = view.DecisionBehind(s, x.ID)
+			row.Why = sentence(row.Why)
+		}
+		if x.Cause != "" {
+			row.Why = strings.TrimSpace(sentence(x.Cause) + " " + row.Why)
+		}
+		p.Experiments = append(p.Experiments, row)
+	}
+}
+
+// worldOf says whether what was measured is real.
+func worldOf(s *campaign.State) string {
+	simulated, real := 0, 0
+	for i := range s.Experiments {
+		switch x := &s.Experiments[i]; {
+		case x.Measurement == nil:
+		case x.Simulated:
+			simulated++
+		default:
+			real++
+		}
+	}
+	switch {
+	case simulated > 0 && real > 0:
+		return "simulated in part"
+	case simulated > 0:
+		return "simulated"
+	}
+	return ""
+}
+
+// instrumentName names what measures an experiment.
+func instrumentName(s *campaign.State, x *campaign.Experiment) string {
+	switch {
+	case s.Definition.Instrument.ByHand:
+		return "by hand"
+	case x.Identity != "" && x.Identity != x.Instrument:
+		return x.Instrument + " (" + x.Identity + ")"
+	case x.Instrument != "":
+		return x.Instrument
+	}
+	return s.Definition.Instrument.Driver.Name
+}
+
+func latest(times ...time.Time) (t time.Time) {
+	for _, other := range times {
+		if other.After(t) {
+			t = other
+		}
+	}
+	return t
+}
+
+// action is what a form of a campaign asks for.
+type action struct {
+	path, permission, said string
+	// request makes the request; do acts without one.
+	request func(r *http.Request, of *lab.Campaign) (engine.Request, error)
+	do      func(ctx context.Context, of *lab.Campaign) error
+	// show shows the form's page again, with what was wrong.
+	show func(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string)
+	// back is where the visitor is sent then; nil: to the campaign.
+	back func(r *http.Request, of *lab.Campaign) string
+}
+
+// actions are all that can be done in a campaign by a form.
+func (c *Console) actions() []action {
+	reason := func(r *http.Request) string { return text(r, "reason") }
+	simple := func(make func(r *http.Request) engine.Request) func(*http.Request, *lab.Campaign) (engine.Request, error) {
+		return func(r *http.Request, _ *lab.Campaign) (engine.Request, error) { return make(r), nil }
+	}
+	experiment := func(r *http.Request, of *lab.Campaign) string {
+		return address(of) + "/experiments/" + url.PathEscape(text(r, "experiment"))
+	}
+	return []action{
+		{path: "pause", permission: Run, said: "paused", show: c.showCampaign, request: simple(func(r *http.Request) engine.Request {
+			return engine.Request{Pause: &events.CampaignPaused{Reason: reason(r)}}
+		})},
+		{path: "resume", permission: Run, said: "resumed", show: c.showCampaign, request: simple(func(r *http.Request) engine.Request {
+			return engine.Request{Resume: &events.CampaignResumed{Reason: reason(r)}}
+		})},
+		{path: "stop", permission: Run, said: "stopped", show: c.showCampaign, request: func(r *http.Request, of *lab.Campaign) (engine.Request, error) {
+			if text(r, "name") != of.Name() {
+				return engine.Request{}, problem.New(problem.Invalid,
+					"a stopped campaign cannot be resumed: to be sure, type its name, %s", of.Name())
+			}
+			return engine.Request{Stop: &events.CampaignStopped{Reason: reason(r)}}, nil
+		}},
+		{path: "run", permission: Run, said: "running", show: c.showCampaign,
+			do: func(ctx context.Context, of *lab.Campaign) error { return of.Start(ctx) }},
+		{path: "halt", permission: Run, said: "halted", show: c.showCampaign,
+			do: func(_ context.Context, of *lab.Campaign) error { return of.Halt() }},
+		{path: "note", permission: Run, said: "noted", show: c.showCampaign, request: simple(func(r *http.Request) engine.Request {
+			return engine.Request{Note: &events.NoteAdded{Text: text(r, "text"), About: text(r, "about")}}
+		})},
+		{path: "exclude", permission: Run, said: "excluded", show: c.showCampaign, request: func(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
+			if reason(r) == "" {
+				return engine.Request{}, problem.New(problem.Invalid, "say why it is excluded: others will want to know")
+			}
+			return engine.Request{Exclude: &engine.Exclude{About: text(r, "about"), Reason: reason(r)}}, nil
+		}},
+		{path: "allow", permission: Run, said: "allowed", show: c.showCampaign, request: simple(func(r *http.Request) engine.Request {
+			return engine.Request{Allow: &engine.Allow{Exclusion: text(r, "exclusion"), Reason: reason(r)}}
+		})},
+		{path: "resolve", permission: Resolve, said: "resolved", show: c.showExperiment, request: resolution, back: experiment},
+		{path: "correct", permission: Resolve, said: "corrected", show: c.showExperiment, request: correction, back: experiment},
+		{path: "tell", permission: Run, said: "told", show: c.showResults, request: result,
+			back: func(_ *http.Request, of *lab.Campaign) string { return address(of) + "/results" }},
+		{path: "definition", permission: Define, said: "amended", show: c.showDefinition, request: c.amendment},
+	}
+}
+
+// errNothing is returned by a form that asks for nothing new.
+var errNothing = errors.New("nothing is changed")
+
+// act does what a form asks for.
+func (c *Console) act(a action) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		of := c.find(w, r, a.permission)
+		if of == nil {
+			return
+		}
+		if err := r.ParseForm(); err != nil {
+			c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
+			return
+		}
+		said := a.said
+		err := c.perform(r, of, a)
+		if errors.Is(err, errNothing) {
+			err, said = nil, "same"
+		}
+		if err != nil {
+			a.show(w, r, of, statusOf(err), err, a.path)
+			return
+		}
+		back := address(of)
+		if a.back != nil {
+			back = a.back(r, of)
+		}
+		if from := r.PostForm.Get("from"); from == "list" {
+			back = "/campaigns"
+		}
+		redirect(w, r, back, said)
+	}
+}
+
+func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
+	if a.do != nil {
+		return a.do(r.Context(), of)
+	}
+	request, err := a.request(r, of)
+	if err != nil {
+		return err
+	}
+	v := visitorOf(r.Context())
+	request.Actor, request.Account = v.Actor(), v.Account
+	_, err = of.Submit(r.Context(), request)
+	return err
+}
+
+// text is what was typed into a field.
+func text(r *http.Request, name string) string {
+	return strings.TrimSpace(strings.ReplaceAll(r.PostForm.Get(name), "\r\n", "\n"))
+}
+
+// logPage is the log in words.
+type logPage struct {
+	*shell
+	Path, Query    string
+	Routine        bool
+	Lines          []line
+	Total          int
+	Previous, Next string
+}
+
+// linesPerPage is how many events a page of the log shows.
+const linesPerPage = 200
+
+func (c *Console) log(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, See)
+	if of == nil {
+		return
+	}
+	all, err := c.stories.of(r.Context(), of)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	query := r.URL.Query()
+	p := logPage{shell: c.shellOf(r, "The log of "+of.Name()), Path: address(of),
+		Query: strings.TrimSpace(query.Get("q")), Routine: query.Has("routine")}
+	p.Campaign, p.Watch = of.Name(), of.Name()
+	words := strings.Fields(strings.ToLower(p.Query))
+	var found []line
+	for _, l := range slices.Backward(all.Entries) {
+		hay := strings.ToLower(strings.Join([]string{l.Text, string(l.Kind), l.Subject}, " "))
+		if l.Routine && !p.Routine && len(words) == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(hay, w) }) {
+			found = append(found, l)
+		}
+	}
+	p.Total = len(found)
+	number, _ := strconv.Atoi(query.Get("page"))
+	last := max(1, (len(found)+linesPerPage-1)/linesPerPage)
+	number = min(max(number, 1), last)
+	from := (number - 1) * linesPerPage
+	p.Lines = found[from:min(from+linesPerPage, len(found))]
+	link := func(page int) string {
+		q := url.Values{"page": {strconv.Itoa(page)}}
+		if p.Query != "" {
+			q.Set("q", p.Query)
+		}
+		if p.Routine {
+			q.Set("routine", "on")
+		}
+		return p.Path + "/log?" + q.Encode()
+	}
+	if number > 1 {
+		p.Previous = link(number - 1)
+	}
+	if number < last {
+		p.Next = link(number + 1)
+	}
+	c.write(w, http.StatusOK, "log", p)
+}
+
+// SubjectPath is where the page of what an event is about is; empty where it has none.
+func (p logPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
+
+// SubjectPath is that of the last events.
+func (p *campaignPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
+
+func subjectPath(campaign, id string) string {
+	base := "/campaigns/" + url.PathEscape(campaign)
+	switch {
+	case events.ExperimentNumber(id) > 0:
+		return base + "/experiments/" + id
+	case events.QuestionNumber(id) > 0:
+		return questionPath(campaign, id)
+	case events.DecisionNumber(id) > 0:
+		return base + "/decisions/" + id
+	}
+	return ""
+}
+
+// eventList is a list of events on a page.
+type eventList struct {
+	Page  interface{ SubjectPath(id string) string }
+	Lines []line
+}
+
+// Told are the last events.
+func (p *campaignPage) Told() eventList { return eventList{p, p.Last} }
+
+// Told are the events about the experiment.
+func (p *experimentPage) Told() eventList { return eventList{p, p.Lines} }
+
+// Followed are the events that followed from the decision.
+func (p *decisionPage) Followed() eventList { return eventList{p, p.Story} }

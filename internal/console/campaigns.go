@@ -1,0 +1,285 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// perPage is how many campaigns a page lists.
+const perPage = 50
+
+// listed is a campaign in the list.
+type listed struct {
+	Name, Path, Description string
+	State                   state
+	Best, Composition       string
+	Spark                   template.HTML
+	Done, Budget            int
+	What                    string // what Done and Budget count
+	Share                   int    // of the budget, in percent
+	Waits                   string
+	Needs                   []need
+	CanRun, CanPause        bool
+	CanResume               bool
+}
+
+// state is how a campaign stands, in words and as a class.
+type state struct{ Text, Class string }
+
+// need is something that waits for a person, with what settles it.
+type need struct {
+	Text   string
+	Link   string // a page
+	Post   string // or a form without fields
+	Button string
+	Alarm  bool // something is wrong; else somebody is simply awaited
+}
+
+func stateOf(s lab.Standing) state {
+	switch {
+	case s.Status == campaign.Completed:
+		return state{"completed", "done"}
+	case s.Status == campaign.Stopped:
+		return state{"stopped", "done"}
+	case s.Trouble != nil:
+		return state{"not running", "trouble"}
+	case s.Status == campaign.Paused:
+		return state{"paused", "paused"}
+	case s.Here:
+		return state{"running", "running"}
+	case s.PID != 0:
+		return state{fmt.Sprintf("running in process %d", s.PID), "running"}
+	}
+	return state{"not running", "idle"}
+}
+
+// campaignsPage is the list of campaigns.
+type campaignsPage struct {
+	*shell
+	Rows             []listed
+	Query, Show      string
+	Total            int
+	From, To         int
+	Previous, Next   string
+	Counts           map[string]int
+	Filters          []filter
+	Troubles         []string
+	CanDefine        bool
+	Nothing, NoMatch bool
+}
+
+type filter struct {
+	Text, Link string
+	Count      int
+	On         bool
+}
+
+// shows are the parts of the list, by the word in the address.
+var shows = []struct{ word, text string }{
+	{"", "All"}, {"needs", "Waiting for somebody"}, {"running", "Running"}, {"ended", "Ended"},
+}
+
+func (c *Console) campaigns(w http.ResponseWriter, r *http.Request) {
+	c.showCampaigns(w, r)
+}
+
+func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
+	p := campaignsPage{shell: c.shellOf(r, "Campaigns"), Counts: make(map[string]int)}
+	p.Watch = "*"
+	p.Query, p.Show = strings.TrimSpace(r.URL.Query().Get("q")), r.URL.Query().Get("show")
+	p.Troubles = c.lab.Troubles()
+	p.CanDefine = p.Visitor.may(Define, "") == nil
+	var rows []*lab.Campaign
+	standings := make(map[*lab.Campaign]lab.Standing)
+	needs := make(map[*lab.Campaign][]need)
+	any := false
+	for _, each := range c.lab.Campaigns() {
+		if p.Visitor.may(See, each.Name()) != nil {
+			continue
+		}
+		any = true
+		s := each.Standing()
+		if s.Definition == nil || !matches(p.Query, s) {
+			continue
+		}
+		n := needsOf(each, s)
+		kinds := []string{""}
+		if len(n) > 0 {
+			kinds = append(kinds, "needs")
+		}
+		if s.Status.Ended() {
+			kinds = append(kinds, "ended")
+		} else if s.Here || s.PID != 0 {
+			kinds = append(kinds, "running")
+		}
+		for _, k := range kinds {
+			p.Counts[k]++
+		}
+		if slices.Contains(kinds, p.Show) {
+			rows = append(rows, each)
+			standings[each], needs[each] = s, n
+		}
+	}
+	p.Total = len(rows)
+	p.Nothing, p.NoMatch = !any, any && len(rows) == 0
+	number, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	last := max(1, (len(rows)+perPage-1)/perPage)
+	number = min(max(number, 1), last)
+	from := (number - 1) * perPage
+	to := min(from+perPage, len(rows))
+	p.From, p.To = min(from+1, to), to
+	link := func(show string, page int) string {
+		q := url.Values{}
+		if p.Query != "" {
+			q.Set("q", p.Query)
+		}
+		if show != "" {
+			q.Set("show", show)
+		}
+		if page > 1 {
+			q.Set("page", strconv.Itoa(page))
+		}
+		if len(q) == 0 {
+			return "/campaigns"
+		}
+		return "/campaigns?" + q.Encode()
+	}
+	for _, s := range shows {
+		p.Filters = append(p.Filters, filter{s.text, link(s.word, 1), p.Counts[s.word], s.word == p.Show})
+	}
+	if number > 1 {
+		p.Previous = link(p.Show, number-1)
+	}
+	if number < last {
+		p.Next = link(p.Show, number+1)
+	}
+	for _, each := range rows[from:to] {
+		row := listedOf(each, standings[each], needs[each])
+		may := p.Visitor.may(Run, each.Name()) == nil
+		row.CanRun, row.CanPause, row.CanResume = row.CanRun && may, row.CanPause && may, row.CanResume && may
+		p.Rows = append(p.Rows, row)
+	}
+	c.write(w, http.StatusOK, "campaigns", p)
+}
+
+// matches reports whether a campaign is searched for: every word stands in its name, its
+// description, its objective or its instrument.
+func matches(query string, s lab.Standing) bool {
+	text := strings.ToLower(strings.Join([]string{s.Campaign, s.Definition.Description, s.Definition.Objective.Name,
+		s.Definition.Instrument.Driver.Name, string(s.Status)}, " "))
+	for word := range strings.FieldsSeq(strings.ToLower(query)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
+	def := s.Definition
+	row := listed{
+		Name: c.Name(), Path: address(c), Description: def.Description, State: stateOf(s),
+		Done: s.Done, Budget: s.Budget, What: "experiments", Needs: needs,
+		Spark:     sparkline(s.Values, def.Objective.Goal),
+		CanPause:  s.Status == campaign.Running && (s.Here || s.PID != 0),
+		CanResume: s.Status == campaign.Paused,
+		CanRun:    !s.Status.Ended() && !s.Here && s.PID == 0,
+	}
+	if !def.Measures() {
+		row.What = "comparisons"
+	}
+	if s.Budget > 0 {
+		row.Share = min(100*s.Done/s.Budget, 100)
+	}
+	write := format.CompositionsOf(def)
+	switch {
+	case s.Best != nil:
+		row.Best = format.Quantity(s.Best.Value, s.Best.Unit)
+		row.Composition = write.LineWithUnits(s.Best.Parameters)
+	case len(s.Preferred) > 0:
+		row.Best = "preferred by " + s.Preferred[0].Expert
+		row.Composition = write.LineWithUnits(s.Preferred[0].Parameters)
+	}
+	switch {
+	case s.Status.Ended():
+	case s.Computing.What != "":
+		row.Waits = "computing: " + s.Computing.What
+	case s.WaitingFor != "":
+		row.Waits = "waiting for " + s.WaitingFor
+	}
+	return row
+}
+
+// needsOf are what waits for a person in a campaign, what is wrong first.
+func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
+	base := address(c)
+	if s.Trouble != nil && !s.Status.Ended() {
+		n := need{Text: "It is not running: " + sentence(s.Trouble.Error()), Alarm: true}
+		if !s.Here {
+			n.Post, n.Button = base+"/run", "Run it"
+		}
+		needs = append(needs, n)
+	}
+	c.Read(func(core *engine.Core) { needs = append(needs, openNeeds(core.State(), base)...) })
+	if s.Failure != "" {
+		needs = append(needs, need{Text: "The model could not be fitted: " + sentence(s.Failure), Link: base + "/log", Button: "See the log", Alarm: true})
+	}
+	switch {
+	case s.Status == campaign.Paused:
+		needs = append(needs, need{Text: "It is paused.", Post: base + "/resume", Button: "Resume it"})
+	case !s.Status.Ended() && !s.Here && s.PID == 0 && s.Trouble == nil:
+		needs = append(needs, need{Text: "Nobody runs it.", Post: base + "/run", Button: "Run it"})
+	}
+	return needs
+}
+
+// openNeeds are what a campaign's state leaves to people.
+func openNeeds(s *campaign.State, base string) (needs []need) {
+	def := s.Definition
+	at := func(id string) string { return base + "/experiments/" + id }
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		switch {
+		case x.Status == campaign.Unresolved:
+			needs = append(needs, need{fmt.Sprintf("Nobody knows what became of %s: %s", x.ID, sentence(x.Cause)), at(x.ID), "", "Settle it", true})
+		case x.Status.Open() && x.Stalled:
+			needs = append(needs, need{fmt.Sprintf("%s has been silent for long over %s.", x.Instrument, x.ID), at(x.ID), "", "Look at it", true})
+		}
+	}
+	for _, x := range view.Doubtful(s) {
+		needs = append(needs, need{fmt.Sprintf("%s is in doubt: %s", x.ID, sentence(x.Flag.Reason)), at(x.ID), "", "Judge it", true})
+	}
+	if s.Status.Ended() {
+		return needs
+	}
+	people := make(map[string]bool)
+	for _, e := range def.Experts {
+		people[e.Name] = e.Person
+	}
+	for i := range s.Questions {
+		q := &s.Questions[i]
+		if q.Status == campaign.Asked && people[q.Expert] {
+			needs = append(needs, need{fmt.Sprintf("%s asks %s: %s", q.ID, q.Expert, headingOf(def, q)),
+				"/questions/" + url.PathEscape(s.Name) + "/" + q.ID, "", "Answer", false})
+		}
+	}
+	if def.Instrument.ByHand && s.Status != campaign.Paused {
+		for i := range s.Experiments {
+			if x := &s.Experiments[i]; x.Status.Open() && x.Status != campaign.Unresolved {
+				needs = append(needs, need{x.ID + " is to be measured by hand.", base + "/results?experiment=" + x.ID, "", "Enter the result", false})
+			}
+		}
+	}
+	return needs
+}

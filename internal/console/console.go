@@ -1,0 +1,112 @@
+// Package console is the lab in a browser: HTML pages made on the server, with one
+// stylesheet and a little script, all embedded. Everything works without the script, but
+// for what changes by itself, sliders and dragging.
+//
+// What is shown is made from internal/lab and internal/view; what a form asks for is a
+// request of internal/engine, recorded in the visitor's name. No page holds inline
+// script or style: a strict Content-Security-Policy may be set on all of them.
+//
+// The files: console.go lists the routes, render.go writes pages and failures, visitor.go
+// is what the pages need to know of who asks. question.go, reply.go and answers.go are the
+// review page, campaigns.go, campaign.go, experiment.go, decision.go, results.go,
+// define.go and sheet.go the others, chronicle.go is the log in words, figure.go and
+// charts.go draw.
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/lab"
+)
+
+// Options say what is shown.
+type Options struct {
+	Lab *lab.Lab
+	// Version is the program's.
+	Version string
+	// Log, if set, takes what whoever looks after the server should know.
+	Log func(format string, args ...any)
+	// Closing is closed when streams are to end; nil for never.
+	Closing <-chan struct{}
+	// Undo is how long an answer can be taken back before it is recorded in the campaign.
+	// Default 6 s.
+	Undo time.Duration
+}
+
+// undoFor is how long an answer can be taken back.
+const undoFor = 6 * time.Second
+
+// Console serves the pages. Its methods may be called by several goroutines.
+type Console struct {
+	options Options
+	lab     *lab.Lab
+	answers *answers
+	hub     *hub
+	stories *stories
+	figures *figureCache
+	cancel  context.CancelFunc
+	ctx     context.Context
+}
+
+// New returns the pages of a lab. Answers that were given before and have not been
+// recorded yet are recorded now.
+func New(o Options) *Console {
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+	if o.Undo == 0 {
+		o.Undo = undoFor
+	}
+	c := &Console{options: o, lab: o.Lab, stories: newStories(), figures: newFigureCache()}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.hub = newHub(c.ctx, o.Lab)
+	c.answers = openAnswers(c.ctx, o)
+	return c
+}
+
+// Close ends what goes on beside requests. Answers that are not recorded yet are kept for
+// the next time.
+func (c *Console) Close() {
+	c.cancel()
+	c.answers.wait()
+	c.hub.wait()
+}
+
+// Handler returns the pages, to be mounted at /.
+func (c *Console) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /static/", staticFiles())
+	mux.HandleFunc("GET /live", c.live)
+	mux.HandleFunc("GET /{$}", c.campaigns)
+	mux.HandleFunc("GET /campaigns", c.campaigns)
+	mux.HandleFunc("GET /new", c.newCampaign)
+	mux.HandleFunc("POST /new", c.begin)
+	mux.HandleFunc("POST /validate", c.validate)
+
+	mux.HandleFunc("GET /questions", c.queue)
+	mux.HandleFunc("GET /questions/{campaign}/{question}", c.question)
+	mux.HandleFunc("POST /questions/{campaign}/{question}", c.answer)
+	mux.HandleFunc("POST /questions/{campaign}/{question}/undo", c.undo)
+	mux.HandleFunc("POST /questions/{campaign}/{question}/dismiss", c.dismiss)
+	mux.HandleFunc("GET /questions/{campaign}/{question}/feasible", c.feasible)
+
+	for path, show := range map[string]http.HandlerFunc{
+		"":                          c.campaign,
+		"/log":                      c.log,
+		"/charts":                   c.charts,
+		"/results":                  c.results,
+		"/definition":               c.definition,
+		"/decisions/{decision}":     c.decision,
+		"/experiments/{experiment}": c.experiment,
+	} {
+		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)
+	}
+	for _, a := range c.actions() {
+		mux.HandleFunc("POST /campaigns/{campaign}/"+a.path, c.act(a))
+	}
+	mux.HandleFunc("/", c.notFound)
+	// A form of another site does not reach a campaign through the visitor's browser.
+	return http.NewCrossOriginProtection().Handler(mux)
+}

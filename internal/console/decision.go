@@ -1,0 +1,215 @@
+package console
+
+import (
+	"html/template"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// decisionPage is all that is recorded about a decision.
+type decisionPage struct {
+	*shell
+	Path, ID, What, Reason string
+	Facts                  []view.Row
+	Names                  []string
+	Rows                   []view.CandidateRow
+	Tests                  []testRow
+	Models                 []view.Row
+	Shares                 []shareTable
+	AddUp                  bool
+	Plane                  template.HTML
+	PlaneText              string
+	Asked                  string
+	AskedID                string
+	Answered               string
+	AnsweredID             string
+	Review                 string
+	LookedBack             string
+	Story                  []line
+	Time                   time.Time
+	Position               events.Position
+	Previous, Next         string
+}
+
+type testRow struct {
+	Name, Compared string
+	Holds          bool
+}
+
+func (p *decisionPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
+
+func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, See)
+	if of == nil {
+		return
+	}
+	id := r.PathValue("decision")
+	core, err := of.Load(r.Context())
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	state := core.State()
+	behind, why := view.DecisionBehind(state, id)
+	if behind == "" || !state.HasDecision(behind) {
+		if why == "" {
+			why = of.Name() + " has no " + id
+		}
+		c.fail(w, r, problem.New(problem.NotFound, "there is no decision behind %s: %s", id, why))
+		return
+	}
+	log, err := of.Log()
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	d, err := view.ReadDecision(r.Context(), log, core, behind)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	p := &decisionPage{shell: c.shellOf(r, behind+" of "+of.Name()), Path: address(of), ID: behind}
+	p.Campaign = of.Name()
+	p.fill(d)
+	n := events.DecisionNumber(behind)
+	if n > 1 {
+		p.Previous = p.Path + "/decisions/" + events.DecisionID(n-1)
+	}
+	if n < state.Decisions {
+		p.Next = p.Path + "/decisions/" + events.DecisionID(n+1)
+	}
+	c.write(w, http.StatusOK, "decision", p)
+}
+
+func (p *decisionPage) fill(d *view.Decision) {
+	made, def := d.Decision, d.Definition
+	p.What, p.Reason, p.Time, p.Position = sentence(view.ActionText(made)), made.Reason, d.Time, d.Position
+	p.Facts = d.Facts()
+	letters := d.Letters()
+	winner := ""
+	if d.Asked != nil {
+		p.AskedID = d.Asked.ID
+		p.Asked = sentence(view.Answer(def, d.Asked))
+		if d.Asked.Winner() != nil {
+			winner = d.Asked.Winner().Candidate
+		}
+	}
+	if d.Answered != nil {
+		p.AnsweredID, p.Answered = d.Answered.ID, sentence(view.Answer(def, d.Answered))
+	}
+	for _, x := range made.Candidates {
+		name := strings.TrimSpace(letters[x.Name] + " " + x.Name)
+		switch {
+		case x.Name == made.Chosen:
+			name += " (chosen)"
+		case x.Name == winner && winner != "":
+			name += " (preferred)"
+		}
+		p.Names = append(p.Names, name)
+	}
+	p.Rows = view.CandidateTable(def, made)
+	for _, t := range made.Tests {
+		p.Tests = append(p.Tests, testRow{t.Name, format.Short(t.Left) + " " + t.Relation + " " + format.Short(t.Right), t.Holds})
+	}
+	p.Models = view.Models(def, made)
+	shares := view.Shares(def, made)
+	p.AddUp = view.AddUp(shares)
+	for _, quantity := range []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB} {
+		t := shareTable{Caption: map[string]string{
+			events.QuantityMean: "expected " + def.Objective.Name,
+			events.QuantitySD:   "standard deviation",
+			events.QuantityUCB:  "optimistic bound",
+		}[quantity]}
+		t.Caption = format.Heading(t.Caption, def.Objective.Unit)
+		var of []view.Share
+		most := 0.0
+		for _, s := range shares {
+			if s.Quantity == quantity {
+				of = append(of, s)
+				t.Names = append(t.Names, strings.TrimSpace(letters[s.Candidate]+" "+s.Candidate))
+				for _, v := range s.Values {
+					most = max(most, math.Abs(v))
+				}
+			}
+		}
+		if of == nil {
+			continue
+		}
+		for i, name := range of[0].Parameters {
+			row := shareRow{Name: name}
+			for k, s := range of {
+				text := format.Short(s.Values[i])
+				if s.Values[i] > 0 {
+					text = "+" + text
+				}
+				row.Cells = append(row.Cells, shareCell{typeset(text), shareBar(name+" in "+t.Names[k]+": "+text, s.Values[i], most)})
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		base, total := shareRow{Name: "on average"}, shareRow{Name: "in all"}
+		for _, s := range of {
+			base.Cells = append(base.Cells, shareCell{Text: typeset(format.Short(s.Base))})
+			total.Cells = append(total.Cells, shareCell{Text: typeset(format.Short(s.Total))})
+		}
+		t.Rows = append(append([]shareRow{base}, t.Rows...), total)
+		p.Shares = append(p.Shares, t)
+	}
+	if made.Attributions != nil && made.Attributions.Plane != nil {
+		p.Plane, p.PlaneText = plane(made.Attributions.Plane, format.Heading(def.Objective.Name, def.Objective.Unit), def.Objective.Goal)
+	}
+	if made.Review != nil {
+		p.Review = reviewText(made.Review)
+	}
+	if d.Review != nil {
+		p.LookedBack = reviewText(d.Review)
+	}
+	for _, t := range d.Story {
+		p.Story = append(p.Story, line{Time: t.Time, Kind: t.Kind, Subject: t.Subject, Text: entryText(t.Entry)})
+	}
+}
+
+func reviewText(r *events.ChoiceReview) string {
+	return "Measured in " + r.Experiment + ", the choice of " + r.Expert + " in " + r.Question +
+		" was right with a probability of " + format.Percent(r.Probability) + "."
+}
+
+// plane draws the objective over two parameters, darker where it is better.
+func plane(at *events.Plane, heading, goal string) (template.HTML, string) {
+	rows := len(at.Ys)
+	if rows == 0 || len(at.Xs) == 0 {
+		return "", ""
+	}
+	var all []float64
+	for _, row := range at.Mean {
+		all = append(all, row...)
+	}
+	s := spanOf(0, all...)
+	const w, h, left, right, top, bottom = 360.0, 300.0, 52.0, 12.0, 26.0, 34.0
+	d := newDrawing(w, h, "chart", heading+" over "+at.X+" and "+at.Y)
+	cw, ch := (w-left-right)/float64(len(at.Xs)), (h-top-bottom)/float64(rows)
+	for i, row := range at.Mean {
+		for j, v := range row {
+			share := s.to(v, 0, 1)
+			if goal == "minimize" {
+				share = 1 - share
+			}
+			level := min(max(int(share*10), 0), 9)
+			d.rect("heat heat"+string(rune('0'+level)), left+float64(j)*cw, h-bottom-float64(i+1)*ch, cw+0.3, ch+0.3)
+		}
+	}
+	d.text("axis", "start", 0, 14, at.Y)
+	d.text("axis", "end", w-right, h-3, at.X)
+	d.text("tick", "start", left, h-bottom+15, typeset(format.Rounded(at.Xs[0], 3)))
+	d.text("tick", "end", w-right, h-bottom+15, typeset(format.Rounded(at.Xs[len(at.Xs)-1], 3)))
+	d.text("tick", "end", left-5, h-bottom, typeset(format.Rounded(at.Ys[0], 3)))
+	d.text("tick", "end", left-5, top+8, typeset(format.Rounded(at.Ys[rows-1], 3)))
+	return d.svg(), "What the model expects, from " + format.Short(s.low) + " to " + format.Short(s.high) +
+		", darker where it is better; the other parameters as in the " + at.Candidate + " candidate."
+}

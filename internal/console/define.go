@@ -1,0 +1,181 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+)
+
+// fileTemplate is what a new campaign's file starts from.
+const fileTemplate = `name: my-campaign
+description: What is sought, and why.
+
+# What may be varied: a number with min and max, values: [1, 2, 5], or
+# categories: [A, B].
+parameters:
+  - {name: salt, unit: mol/kg, description: molality of the salt, min: 0.2, max: 2.0}
+  - {name: temperature, unit: °C, min: 20, max: 60}
+
+# What is measured, and which way is better: maximize or minimize.
+objective: {name: conductivity, unit: mS/cm, goal: maximize}
+
+# Experiments spread over the space before the first decision, and in all.
+initial: {experiments: 4}
+budget: {experiments: 20}
+
+# Who measures: manual asks a person and waits for the result.
+instrument: manual
+`
+
+// fileName is what faults call the text that was typed.
+const fileName = "the campaign file"
+
+// filePage is a page with a campaign file to be edited.
+type filePage struct {
+	*shell
+	Path, Source, Meaning, Reason string
+	Remarks                       []string
+	Checked                       bool
+	CanDefine                     bool
+}
+
+// number writes line ends as faults count them.
+func (p *filePage) number() {
+	p.Source = strings.ReplaceAll(p.Source, "\r\n", "\n")
+}
+
+func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
+	p := &filePage{shell: c.shellOf(r, "New campaign"), Source: fileTemplate}
+	p.CanDefine = p.Visitor.may(Define, "") == nil
+	if from := r.URL.Query().Get("from"); from != "" { // a copy of another one's file
+		of, err := c.lab.Campaign(from)
+		if err == nil && p.Visitor.may(See, of.Name()) == nil {
+			of.Read(func(core *engine.Core) { p.Source = core.State().Source })
+		}
+	}
+	p.number()
+	c.write(w, http.StatusOK, "new", p)
+}
+
+// begin begins a campaign, or only checks its file.
+func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
+	if err := visitorOf(r.Context()).may(Define, ""); err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	if err := r.ParseForm(); err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	source := strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n")
+	p := &filePage{shell: c.shellOf(r, "New campaign"), Source: source, CanDefine: true}
+	file, err := c.lab.Parse(fileName, []byte(source))
+	if err == nil && text(r, "check") != "" {
+		p.Checked = true
+		p.Meaning = campaignfile.Explain(c.lab.Registry(), file.Definition)
+		p.Remarks = campaignfile.Remarks(c.lab.Registry(), file.Definition, c.lab.Folder())
+		p.number()
+		c.write(w, http.StatusOK, "new", p)
+		return
+	}
+	var begun *lab.Campaign
+	if err == nil {
+		begun, err = c.lab.Define(r.Context(), file, p.Visitor.Actor())
+	}
+	if err != nil && begun == nil {
+		p.Failure, p.Failed, p.form = failureOf(err, ""), "new", r.PostForm
+		p.number()
+		c.write(w, statusOf(err), "new", p)
+		return
+	}
+	redirect(w, r, address(begun), "begun") // where it does not run, its page says why
+}
+
+// validate checks a file as it is typed.
+func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
+	var answer struct {
+		Faults  []fault  `json:"faults"`
+		Text    string   `json:"text"`
+		Meaning string   `json:"meaning"`
+		Remarks []string `json:"remarks"`
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := r.ParseForm(); err != nil {
+		answer.Text = "The text cannot be read."
+	} else if file, err := c.lab.Parse(fileName, []byte(strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n"))); err != nil {
+		f := failureOf(err, "")
+		answer.Faults, answer.Text = f.Faults, f.Title
+	} else {
+		answer.Meaning = campaignfile.Explain(c.lab.Registry(), file.Definition)
+		answer.Remarks = campaignfile.Remarks(c.lab.Registry(), file.Definition, c.lab.Folder())
+	}
+	_ = json.NewEncoder(w).Encode(answer) // the visitor may have gone
+}
+
+func (c *Console) definition(w http.ResponseWriter, r *http.Request) {
+	if of := c.find(w, r, See); of != nil {
+		c.showDefinition(w, r, of, http.StatusOK, nil, "")
+	}
+}
+
+// showDefinition shows a campaign's file to be read and amended.
+func (c *Console) showDefinition(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string) {
+	p := &filePage{shell: c.shellOf(r, "The file of "+of.Name()), Path: address(of)}
+	p.Campaign = of.Name()
+	of.Read(func(core *engine.Core) {
+		s := core.State()
+		p.Source = s.Source
+		p.Meaning = campaignfile.Explain(c.lab.Registry(), *s.Definition)
+	})
+	if refusal != nil {
+		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
+		p.Source, p.Reason = r.PostForm.Get("source"), r.PostForm.Get("reason")
+	}
+	p.CanDefine = p.May(Define)
+	p.number()
+	c.write(w, status, "definition", p)
+}
+
+// amendment reads the form of a changed file.
+func (c *Console) amendment(r *http.Request, of *lab.Campaign) (engine.Request, error) {
+	file, err := c.lab.Parse(fileName, []byte(strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n")))
+	if err != nil {
+		return engine.Request{}, err
+	}
+	def, err := c.lab.Definition(r.Context(), of, file)
+	if err != nil {
+		return engine.Request{}, err
+	}
+	core, err := of.Load(r.Context())
+	if err != nil {
+		return engine.Request{}, err
+	}
+	changes, err := campaignfile.Amend(c.lab.Registry(), *core.State().Definition, def)
+	if err != nil {
+		return engine.Request{}, err
+	}
+	if len(changes) == 0 {
+		return engine.Request{}, errNothing
+	}
+	return engine.Request{Amend: &events.CampaignAmended{
+		Definition: def, Changes: changes, Reason: text(r, "reason"), Source: file.Source,
+	}}, nil
+}
+
+// Place says where a fault is: "line 12".
+func (f fault) Place() string {
+	if f.Line == 0 {
+		return f.Field
+	}
+	place := "line " + strconv.Itoa(f.Line)
+	if f.Field != "" {
+		place += ", " + f.Field
+	}
+	return place
+}

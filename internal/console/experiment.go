@@ -1,0 +1,278 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// experimentPage is an experiment with all that is known of it, and what can be done about it:
+// the page of those whose fate is unknown and of those in doubt.
+type experimentPage struct {
+	*shell
+	Path, ID, Status, Class string
+	Rows                    []cardRow
+	Made                    bool // what was made is not what was asked for
+	Facts                   []view.Row
+	Value, Unit, Objective  string
+	Cause, Instrument       string
+	Flag, FlagSince         string
+	Doubtful, Unresolved    bool
+	Excluded, Open, Ended   bool
+	Decision, Why           string
+	Predicted               string
+	Scale                   [1]card
+	Lines                   []line
+	Dispatched              time.Time
+	ByHand, CanResolve      bool
+	CanRepeat               bool
+	Fields                  []pointField // of what was really made
+}
+
+func (c *Console) experiment(w http.ResponseWriter, r *http.Request) {
+	if of := c.find(w, r, See); of != nil {
+		c.showExperiment(w, r, of, http.StatusOK, nil, "")
+	}
+}
+
+// showExperiment shows an experiment, and why a request about it was refused.
+func (c *Console) showExperiment(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string) {
+	id := r.PathValue("experiment")
+	if refusal != nil {
+		id = text(r, "experiment")
+	}
+	p := &experimentPage{shell: c.shellOf(r, id+" of "+of.Name()), Path: address(of), ID: id}
+	p.Campaign, p.Watch = of.Name(), of.Name()
+	if refusal != nil {
+		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
+	}
+	log, err := c.stories.of(r.Context(), of)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	found := false
+	of.Read(func(core *engine.Core) {
+		if x := core.State().Experiment(id); x != nil {
+			found = true
+			p.fill(core, x, log)
+		}
+	})
+	if !found {
+		if refusal == nil {
+			refusal = problem.New(problem.NotFound, "%s has no experiment %q", of.Name(), id)
+		}
+		c.fail(w, r, refusal)
+		return
+	}
+	p.CanResolve = p.May(Resolve)
+	for _, l := range log.Entries {
+		if l.Subject == id {
+			p.Lines = append(p.Lines, l)
+		}
+	}
+	slices.Reverse(p.Lines)
+	c.write(w, status, "experiment", p)
+}
+
+func (p *experimentPage) fill(core *engine.Core, x *campaign.Experiment, log told) {
+	s := core.State()
+	def := s.Definition
+	p.Status, p.Class = string(x.Status), classOf(x, core.Standing().Best)
+	p.Objective, p.Unit = def.Objective.Name, def.Objective.Unit
+	p.Open, p.Unresolved = x.Status.Open(), x.Status == campaign.Unresolved
+	p.Ended, p.Excluded = !x.Status.Open(), x.Excluded
+	p.Instrument, p.Cause, p.Decision = instrumentName(s, x), sentence(x.Cause), x.Decision
+	p.Dispatched, p.ByHand = x.DispatchedAt, def.Instrument.ByHand
+	p.CanRepeat = !s.Status.Ended()
+	write := format.CompositionsToMake(def)
+	at := positions(def, x.Parameters)
+	var actual definition.Point
+	if x.Measurement != nil {
+		p.Value = format.Short(x.Measurement.Objective.Value)
+		actual = x.Measurement.Actual
+	}
+	for k, par := range def.Parameters {
+		value, _ := write.Value(k, x.Parameters)
+		row := cardRow{Name: par.Name, Unit: par.Unit, Value: value, Description: par.Description, Bar: bar(par.Name+" "+value, at[k], nan)}
+		if actual != nil && actual[par.Name] != x.Parameters[par.Name] {
+			row.Incumbent, _ = write.Value(k, actual)
+			row.Differs, p.Made = true, true
+		}
+		p.Rows = append(p.Rows, row)
+		f := pointField{Name: par.Name, Unit: par.Unit, Suggested: value}
+		for _, c := range par.Categories {
+			f.Choices = append(f.Choices, c.Name)
+		}
+		p.Fields = append(p.Fields, f)
+	}
+	if x.Flag != nil {
+		p.Flag, p.Doubtful = sentence(x.Flag.Reason), x.Flag.Verdict == events.VerdictSuspect
+	}
+	add := func(name, text string) {
+		if text != "" {
+			p.Facts = append(p.Facts, view.Row{Name: name, Text: text})
+		}
+	}
+	add("instrument", p.Instrument)
+	if x.Replicate > 1 {
+		add("replicate", format.Count(x.Replicate, "run")+" of this composition")
+	}
+	if x.Measurement != nil {
+		if sd := x.Measurement.Objective.SD; sd != nil {
+			add("its standard deviation", format.Quantity(*sd, p.Unit))
+		}
+		for _, q := range x.Measurement.Further {
+			add(q.Name, format.Quantity(q.Value, q.Unit))
+		}
+	}
+	if x.Simulated {
+		add("world", "simulated")
+	}
+	if x.Excluded {
+		add("models", "left out of them")
+	}
+	if made, ok := log.Made[x.Decision]; ok {
+		p.Why = made.Reason
+		if made.Prediction != nil {
+			p.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
+			b := newBeside(core)
+			p.Scale[0].Scale = scale(b.values, valueOrNil(x), b.span([]events.Option{{Prediction: made.Prediction}}), made.Prediction)
+		}
+	} else {
+		_, why := view.DecisionBehind(s, x.ID)
+		p.Why = sentence(why)
+	}
+}
+
+func valueOrNil(x *campaign.Experiment) *float64 {
+	if x.Measurement == nil {
+		return nil
+	}
+	return &x.Measurement.Objective.Value
+}
+
+// SubjectPath is where the page of what an event is about is.
+func (p *experimentPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
+
+// optionalNumber reads a number that may be left out.
+func optionalNumber(r *http.Request, name string) (*float64, error) {
+	typed := text(r, name)
+	if typed == "" {
+		return nil, nil
+	}
+	x, err := numberOf(typed)
+	if err != nil {
+		return nil, problem.New(problem.Invalid, "%s: %w", name, err)
+	}
+	return &x, nil
+}
+
+// madeOf reads what was really made: nil where nothing else than was asked for is typed.
+func madeOf(r *http.Request, def *definition.Campaign, requested definition.Point) (definition.Point, error) {
+	const prefix = "actual."
+	any := false
+	for _, par := range def.Parameters {
+		any = any || text(r, prefix+par.Name) != ""
+	}
+	if !any {
+		return nil, nil
+	}
+	form := cloneMap(r.PostForm)
+	for _, par := range def.Parameters {
+		if strings.TrimSpace(r.PostForm.Get(prefix+par.Name)) == "" {
+			form[prefix+par.Name] = []string{requested[par.Name].String()}
+		}
+	}
+	point, err := pointOf(def, form, prefix)
+	if err != nil {
+		return nil, problem.New(problem.Invalid, "what was made: %w", err)
+	}
+	for _, par := range def.Parameters { // left as it was: exactly what was asked for
+		if strings.TrimSpace(r.PostForm.Get(prefix+par.Name)) == "" {
+			point[par.Name] = requested[par.Name]
+		}
+	}
+	return point, nil
+}
+
+// compositionOf finds what was asked for in an experiment.
+func compositionOf(of *lab.Campaign, id string) (def *definition.Campaign, point definition.Point, err error) {
+	of.Read(func(core *engine.Core) {
+		s := core.State()
+		def = s.Definition
+		if x := s.Experiment(id); x != nil {
+			point = x.Parameters
+		} else {
+			err = problem.New(problem.NotFound, "%s has no experiment %q", of.Name(), id)
+		}
+	})
+	return def, point, err
+}
+
+// resolution reads the form that settles what became of an experiment.
+func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
+	id := text(r, "experiment")
+	def, point, err := compositionOf(of, id)
+	if err != nil {
+		return engine.Request{}, err
+	}
+	how := text(r, "resolution")
+	if how == "" {
+		return engine.Request{}, problem.New(problem.Invalid, "choose what became of %s", id).About(id)
+	}
+	value, err := optionalNumber(r, "value")
+	if err != nil {
+		return engine.Request{}, err
+	}
+	if how != string(events.ResolvedMeasured) {
+		value = nil
+	}
+	actual, err := madeOf(r, def, point)
+	if err != nil {
+		return engine.Request{}, err
+	}
+	return engine.Request{Resolve: &engine.Resolve{
+		Experiment: id, Resolution: events.Resolution(how), Value: value, Actual: actual,
+		Repeat: text(r, "repeat") != "", Reason: text(r, "reason"), Anyway: text(r, "anyway") != "",
+	}}, nil
+}
+
+// correction reads the form that corrects an outcome.
+func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
+	id := text(r, "experiment")
+	def, point, err := compositionOf(of, id)
+	if err != nil {
+		return engine.Request{}, err
+	}
+	c := &engine.Correct{Experiment: id, Reason: text(r, "reason"), Anyway: text(r, "anyway") != ""}
+	if c.Reason == "" {
+		return engine.Request{}, problem.New(problem.Invalid, "say why, for the record").About(id)
+	}
+	switch how := text(r, "how"); how {
+	case "include":
+	case "exclude":
+		c.Exclude = true
+	case "":
+		return engine.Request{}, problem.New(problem.Invalid, "choose what is to be corrected about %s", id).About(id)
+	default:
+		c.Outcome = events.Resolution(how)
+	}
+	if c.Value, err = optionalNumber(r, "value"); err != nil {
+		return engine.Request{}, err
+	}
+	if c.Actual, err = madeOf(r, def, point); err != nil {
+		return engine.Request{}, err
+	}
+	return engine.Request{Correct: c}, nil
+}

@@ -1,0 +1,363 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/yamltree"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+//go:embed static
+var staticFolder embed.FS
+
+// edition tells the embedded files of one build from those of another, in their addresses:
+// browsers may keep them for ever.
+var edition = func() string {
+	h := sha256.New()
+	entries, err := staticFolder.ReadDir("static")
+	if err != nil {
+		panic(err) // embedded
+	}
+	for _, e := range entries {
+		text, err := staticFolder.ReadFile("static/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		h.Write(text)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}()
+
+// templates holds a template for each page, each with the layout.
+var templates = func() map[string]*template.Template {
+	functions := template.FuncMap{
+		"edition": func() string { return edition },
+		"when":    when,
+		"path":    url.PathEscape,
+		"count":   format.Count,
+		"list":    func(items ...any) []any { return items },
+		"field":   func(s *shell, action, name string) typed { return typed{s, action, name} },
+	}
+	base := template.Must(template.New("layout").Funcs(functions).ParseFS(templateFiles,
+		"templates/layout.html", "templates/parts.html"))
+	pages, err := fs.Glob(templateFiles, "templates/page-*.html")
+	if err != nil {
+		panic(err)
+	}
+	all := make(map[string]*template.Template)
+	for _, path := range pages {
+		name := strings.TrimSuffix(strings.TrimPrefix(path, "templates/page-"), ".html")
+		all[name] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, path))
+	}
+	return all
+}()
+
+// typed finds what was typed into a field before.
+type typed struct {
+	s            *shell
+	Action, Name string
+}
+
+// when writes a time as an element that a browser shows in the visitor's own zone.
+func when(t time.Time) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`,
+		t.UTC().Format(time.RFC3339), t.Local().Format("2006-01-02 15:04:05")))
+}
+
+// shell is what every page has. Pages embed it.
+type shell struct {
+	Title   string
+	Visitor Visitor
+	// Campaign is the campaign that the page is about; empty for none.
+	Campaign string
+	// Watch says of which campaign a change concerns the page: its name, "*" for every one,
+	// "" for none.
+	Watch string
+	// Said is what the last request did.
+	Said string
+	// Failure is why a request was refused, Failed which one.
+	Failure *failure
+	Failed  string
+	// Open counts the questions that wait for somebody.
+	Open    int
+	Pending []pendingView
+	Version string
+
+	form url.Values
+}
+
+// May reports whether the visitor may do something in the page's campaign.
+func (s *shell) May(permission string) bool { return s.Visitor.may(permission, s.Campaign) == nil }
+
+// Typed is what was typed into a field of a request that was refused.
+func (s *shell) Typed(action, name string) string {
+	if s.Failed != action || s.form == nil {
+		return ""
+	}
+	return s.form.Get(name)
+}
+
+// WasTyped reports whether a request of that kind was refused, so that its form is shown open.
+func (s *shell) WasTyped(action string) bool { return s.Failed == action && action != "" }
+
+// shellOf begins a page.
+func (c *Console) shellOf(r *http.Request, title string) *shell {
+	s := &shell{Title: title, Visitor: visitorOf(r.Context()), Version: c.options.Version}
+	s.Said = saids[r.URL.Query().Get("said")]
+	s.Pending = c.pendingOf(s.Visitor)
+	s.Open = c.openCount(s.Visitor)
+	return s
+}
+
+// saids are what pages say after a request, by the word in their address. Nothing else in an
+// address is shown as if the server said it.
+var saids = map[string]string{
+	"begun":     "The campaign has begun.",
+	"paused":    "Paused: nothing new begins until it is resumed.",
+	"resumed":   "Resumed.",
+	"stopped":   "Stopped for good.",
+	"running":   "It is run here now, and after a restart of the server.",
+	"halted":    "It is no longer run here. What is under way at the instrument goes on.",
+	"noted":     "The note is recorded.",
+	"excluded":  "Excluded: nothing there is suggested any more.",
+	"allowed":   "The exclusion is taken back.",
+	"resolved":  "Settled.",
+	"corrected": "The correction is recorded.",
+	"told":      "The result is recorded.",
+	"amended":   "The campaign goes on with the changed file.",
+	"same":      "The file says what the campaign does already: nothing was changed.",
+	"imported":  "The measurements are taken over.",
+	"answered":  "Your answer is kept, and is sent in a few seconds.",
+	"undone":    "Taken back. Nothing was sent.",
+	"dismissed": "Put away.",
+}
+
+// failure is a problem as a page shows it.
+type failure struct {
+	Title, Text string
+	Ways        []way
+	Faults      []fault
+}
+
+// way is something that can be done about it: a link, a button, or only words.
+type way struct {
+	Text string
+	Link string // an address to go to
+	Post string // or to send a form to
+}
+
+// fault is one thing that is wrong with a text that was sent.
+type fault struct {
+	Line, Column           int
+	Field, Message, Remedy string
+}
+
+// failureOf returns an error as a page shows it. campaign is the one it happened in.
+func failureOf(err error, campaign string) *failure {
+	var faults *yamltree.Error
+	if errors.As(err, &faults) {
+		f := &failure{Title: "The campaign file has faults", Text: "Nothing was changed."}
+		for _, x := range faults.Faults {
+			f.Faults = append(f.Faults, fault{x.Line, x.Column, x.Path.String(), x.Message, x.Remedy})
+		}
+		return f
+	}
+	var amend *campaignfile.AmendError
+	if errors.As(err, &amend) {
+		f := &failure{Title: "A campaign under way does not allow these changes", Text: "Nothing was changed."}
+		for _, x := range amend.Refused {
+			f.Faults = append(f.Faults, fault{Field: x.Path, Message: x.Reason})
+		}
+		return f
+	}
+	known := problem.FromError(err)
+	f := &failure{Title: "That did not work: " + known.Code.Error(), Text: sentence(known.Message)}
+	for _, r := range known.Remedies {
+		f.Ways = append(f.Ways, wayOf(r, campaign))
+	}
+	return f
+}
+
+// sentence begins a message with a capital letter and ends it with a full stop.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	if !strings.ContainsAny(text[len(text)-1:], ".!?") {
+		text += "."
+	}
+	if strings.HasPrefix(text, "e") && len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
+		return text // e7 is a name
+	}
+	if strings.HasPrefix(text, "q") && len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// wayOf turns a remedy into a link or a button.
+func wayOf(r problem.Remedy, campaign string) way {
+	base := "/campaigns/" + url.PathEscape(campaign)
+	w := way{Text: r.Text}
+	if w.Text == "" {
+		w.Text = strings.TrimSpace(strings.ReplaceAll(string(r.Action), "_", " ") + " " + r.Subject)
+	}
+	subject := url.PathEscape(r.Subject)
+	if campaign == "" && r.Action != problem.Start {
+		return w
+	}
+	switch r.Action {
+	case problem.Start:
+		w.Link = "/new"
+	case problem.Run:
+		w.Post = base + "/run"
+	case problem.Resume:
+		w.Post = base + "/resume"
+	case problem.Resolve, problem.Correct:
+		if r.Subject != "" {
+			w.Link = base + "/experiments/" + subject
+		}
+	case problem.Answer, problem.CorrectAnswer:
+		w.Link = "/questions"
+		if r.Subject != "" {
+			w.Link += "/" + url.PathEscape(campaign) + "/" + subject
+		}
+	case problem.Tell:
+		w.Link = base + "/results"
+	case problem.Note:
+		w.Link = base + "#note"
+	case problem.Allow:
+		w.Link = base + "#exclusions"
+	case problem.Amend:
+		w.Link = base + "/definition"
+	case problem.Export:
+		w.Link = base + "/export.csv"
+	case problem.TakeOver:
+		w.Link = base + "/import"
+	case problem.Review:
+		w.Link = base + "/log"
+	case problem.Explain:
+		if r.Subject != "" {
+			w.Link = base + "/decisions/" + subject
+		}
+	case problem.Diagnose:
+		w.Link = base + "/charts"
+	}
+	return w
+}
+
+// write writes a page, whole or not at all.
+func (c *Console) write(w http.ResponseWriter, status int, name string, data any) {
+	var page bytes.Buffer
+	if err := templates[name].ExecuteTemplate(&page, "layout", data); err != nil {
+		c.options.Log("the page %s: %v", name, err)
+		http.Error(w, "Something went wrong here. What is recorded is safe. The server's log says where it was.",
+			http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = plaintext.NewWriter(w, true).Write(page.Bytes()) // the visitor may have gone
+}
+
+// statusOf is the HTTP status of an error.
+func statusOf(err error) int {
+	var faults *yamltree.Error
+	var amend *campaignfile.AmendError
+	if errors.As(err, &faults) || errors.As(err, &amend) {
+		return http.StatusUnprocessableEntity
+	}
+	return control.StatusOf(problem.CodeOf(err))
+}
+
+// fail shows an error as a page of its own.
+func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
+	s := c.shellOf(r, "That did not work")
+	s.Failure = failureOf(err, r.PathValue("campaign"))
+	c.write(w, statusOf(err), "failure", s)
+}
+
+func (c *Console) notFound(w http.ResponseWriter, r *http.Request) {
+	c.fail(w, r, problem.New(problem.NotFound, "there is no page %s", r.URL.Path))
+}
+
+// find returns the campaign of a request, if the visitor may do something in it. Otherwise it
+// has answered.
+func (c *Console) find(w http.ResponseWriter, r *http.Request, permission string) *lab.Campaign {
+	id := r.PathValue("campaign")
+	campaign, err := c.lab.Campaign(id)
+	if err == nil {
+		if err = visitorOf(r.Context()).may(permission, campaign.Name()); err != nil {
+			if permission != See && visitorOf(r.Context()).may(See, campaign.Name()) != nil {
+				permission = See
+			}
+			if permission == See { // whoever may not see it is not told that it is there
+				err = problem.New(problem.NoCampaign, "there is no campaign %q here", id)
+			}
+		}
+	}
+	if err != nil {
+		c.fail(w, r, err)
+		return nil
+	}
+	return campaign
+}
+
+// redirect answers a form: the page is asked for anew, so that nothing is sent twice.
+func redirect(w http.ResponseWriter, r *http.Request, path, said string) {
+	if said != "" {
+		path, fragment, _ := strings.Cut(path, "#")
+		separator := "?"
+		if strings.Contains(path, "?") {
+			separator = "&"
+		}
+		path += separator + "said=" + said
+		if fragment != "" {
+			path += "#" + fragment
+		}
+		http.Redirect(w, r, path, http.StatusSeeOther)
+		return
+	}
+	http.Redirect(w, r, path, http.StatusSeeOther)
+}
+
+// staticFiles serves what is embedded.
+func staticFiles() http.Handler {
+	files := http.FileServerFS(staticFolder)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/static/" {
+			http.NotFound(w, r)
+			return
+		}
+		if r.URL.Query().Get("v") == edition {
+			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		}
+		files.ServeHTTP(w, r)
+	})
+}
+
+// address is the path of a campaign's page.
+func address(c *lab.Campaign) string { return "/campaigns/" + url.PathEscape(c.Name()) }

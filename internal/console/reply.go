@@ -1,0 +1,171 @@
+package console
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Names of the fields of the review page. Those of parameters and rows follow a prefix.
+const (
+	fieldAnswer   = "answer"
+	fieldComment  = "comment"
+	fieldSource   = "source"
+	fieldOpened   = "opened" // when the page was made, in milliseconds since 1970
+	fieldAt       = "at"     // the sequence it was made from
+	fieldBest     = "best"
+	fieldNearest  = "nearest"
+	prefixPoint   = "p."
+	prefixPlace   = "place."
+	prefixNumber  = "v."
+	answerOwn     = "own" // what the fields say, not a button
+	answerUnsure  = "unsure"
+	answerTakeIts = "ok"
+)
+
+// longest is how long somebody can have had a page before them for it to be recorded: a page
+// that was open over night says nothing of how long the answer took.
+const longest = 4 * time.Hour
+
+// replyOf reads the form of the review page.
+func replyOf(def *definition.Campaign, q *campaign.Question, form url.Values, now time.Time) (r humans.Reply, err error) {
+	invalid := func(err error) (humans.Reply, error) {
+		return r, problem.New(problem.Invalid, "%w", err).About(q.ID)
+	}
+	word := form.Get(fieldAnswer)
+	switch {
+	case word == answerUnsure:
+	case q.Form == events.FormPinpoint && word != answerTakeIts:
+		if r.Answer.Point, err = pointOf(def, form, prefixPoint); err != nil {
+			return invalid(err)
+		}
+	case q.Form == events.FormEstimate:
+		if r.Answer.Estimates, err = estimatesOf(q, form); err != nil {
+			return invalid(err)
+		}
+	case q.Form == events.FormComparison && word == answerOwn:
+		if r.Answer.Order, err = orderOf(len(q.Options), form); err != nil {
+			return invalid(err)
+		}
+	default:
+		if r, err = view.ParseAnswer(def, q, word); err != nil {
+			return r, err
+		}
+	}
+	r.Comment = strings.TrimSpace(strings.ReplaceAll(form.Get(fieldComment), "\r\n", "\n"))
+	if opened, err := strconv.ParseInt(form.Get(fieldOpened), 10, 64); err == nil {
+		if took := now.Sub(time.UnixMilli(opened)); took > 0 && took < longest {
+			r.Took = math.Round(took.Seconds()*10) / 10
+		}
+	}
+	if at, err := strconv.ParseUint(form.Get(fieldAt), 10, 64); err == nil && at > 0 {
+		r.Shown = &events.Shown{At: events.Sequence(at), Best: form.Get(fieldBest), Nearest: strings.Fields(form.Get(fieldNearest))}
+	}
+	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
+		return r, problem.New(problem.Invalid, "%w; it calls for %s", err, view.Answers(def, q)).About(q.ID)
+	}
+	return r, nil
+}
+
+// pointOf reads a composition from a field for each parameter.
+func pointOf(def *definition.Campaign, form url.Values, prefix string) (definition.Point, error) {
+	point := make(definition.Point, len(def.Parameters))
+	var faults []string
+	for _, par := range def.Parameters {
+		text := strings.TrimSpace(form.Get(prefix + par.Name))
+		switch {
+		case text == "":
+			faults = append(faults, par.Name+" is missing")
+		case par.Categories != nil:
+			if !slices.ContainsFunc(par.Categories, func(c definition.CategoryDef) bool { return c.Name == text }) {
+				faults = append(faults, fmt.Sprintf("%s has no %q", par.Name, text))
+			}
+			point[par.Name] = definition.Category(text)
+		default:
+			x, err := numberOf(text)
+			if err != nil {
+				faults = append(faults, par.Name+": "+err.Error())
+			}
+			point[par.Name] = definition.Number(x)
+		}
+	}
+	if faults != nil {
+		return nil, fmt.Errorf("%s", strings.Join(faults, "; "))
+	}
+	return point, nil
+}
+
+// numberOf reads a number as people type it.
+func numberOf(text string) (float64, error) {
+	plain := strings.ReplaceAll(strings.TrimSpace(text), "\u2212", "-")
+	x, err := strconv.ParseFloat(plain, 64)
+	switch {
+	case err != nil && strings.Contains(text, ","):
+		return 0, fmt.Errorf("%q is not a number; write it with a decimal point", text)
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a number", text)
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return 0, fmt.Errorf("%q is not a finite number", text)
+	}
+	return x, nil
+}
+
+// estimatesOf reads a number for each row; an empty one says that the expert cannot tell.
+func estimatesOf(q *campaign.Question, form url.Values) (list []events.Estimate, err error) {
+	for i := range q.Options {
+		text := strings.TrimSpace(form.Get(prefixNumber + strconv.Itoa(i)))
+		if text == "" {
+			continue
+		}
+		x, err := numberOf(text)
+		if err == nil {
+			err = q.Scale.Takes(x)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i+1, err)
+		}
+		list = append(list, events.Estimate{Option: i, Value: x})
+	}
+	return list, nil
+}
+
+// orderOf reads the place of each option, 1 for the best; those without one come after the
+// others in no order.
+func orderOf(options int, form url.Values) (order []int, err error) {
+	place := make(map[int]int)
+	for i := range options {
+		text := form.Get(prefixPlace + strconv.Itoa(i))
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > options {
+			return nil, fmt.Errorf("%q is no place from 1 to %d", text, options)
+		}
+		if other, taken := place[n]; taken {
+			return nil, fmt.Errorf("%s and %s both have place %d: give each its own, or none",
+				humans.OptionName(other), humans.OptionName(i), n)
+		}
+		place[n] = i
+	}
+	for n := 1; n <= options; n++ {
+		if i, ok := place[n]; ok {
+			order = append(order, i)
+		}
+	}
+	if len(order) == 0 {
+		return nil, fmt.Errorf("say at least which is the best, or that you cannot tell")
+	}
+	return order, nil
+}

@@ -1,0 +1,228 @@
+package console
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// resultsPage is where results are entered by hand.
+type resultsPage struct {
+	*shell
+	Path, Objective, Unit string
+	// To are the experiments to be measured, the first one shown.
+	To      []toMeasure
+	Shown   *toMeasure
+	Waits   string // why there is none
+	Ways    []way
+	Batch   string
+	CanTell bool
+	Ended   bool
+	Own     []pointField // of an experiment of one's own
+}
+
+// toMeasure is an experiment that a person is to make and measure.
+type toMeasure struct {
+	ID, Why   string
+	Predicted string
+	Rows      []amount
+	// Shares is set where the parameters' amounts follow from the size of the batch; Rest is
+	// what their sum leaves, where it is less than the whole.
+	Shares    bool
+	Sum       string
+	Replicate int
+	Fields    []pointField
+}
+
+// amount is what to take of something.
+type amount struct{ Name, Unit, Value, Description, Amount string }
+
+// shareUnits are the units of shares of mass, with how much one unit is of the whole.
+var shareUnits = map[string]float64{
+	"kg/kg": 1, "g/g": 1, "%": 0.01, "wt%": 0.01, "wt.%": 0.01, "w%": 0.01, "mass %": 0.01, "% (m/m)": 0.01, "g/kg": 0.001,
+}
+
+// sharesOfWhole returns which parameters are shares of one whole: all parameters of a
+// constraint by which amounts, each counted once, sum up to 1 or 100 %. Nothing is a share that
+// does not say so: a mass fraction of the solvent is none of the batch.
+func sharesOfWhole(def *definition.Campaign) map[string]float64 {
+	for _, k := range def.Constraints {
+		if k.Equals == nil || len(k.Terms) < 2 {
+			continue
+		}
+		unit := 0.0
+		switch *k.Equals {
+		case 1:
+			unit = 1
+		case 100:
+			unit = 0.01
+		default:
+			continue
+		}
+		shares := make(map[string]float64)
+		for _, par := range def.Parameters {
+			if coefficient, in := k.Terms[par.Name]; in && coefficient == 1 {
+				if of, known := shareUnits[par.Unit]; par.Unit != "" && (!known || math.Abs(of-unit) > 1e-12) {
+					break
+				}
+				shares[par.Name] = unit
+			}
+		}
+		if len(shares) == len(k.Terms) {
+			return shares
+		}
+	}
+	return nil
+}
+
+func (c *Console) results(w http.ResponseWriter, r *http.Request) {
+	if of := c.find(w, r, See); of != nil {
+		c.showResults(w, r, of, http.StatusOK, nil, "")
+	}
+}
+
+// showResults shows what is to be measured by hand, and why a result was refused.
+func (c *Console) showResults(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string) {
+	p := &resultsPage{shell: c.shellOf(r, "Results of "+of.Name()), Path: address(of)}
+	p.Campaign, p.Watch = of.Name(), of.Name()
+	wanted := r.URL.Query().Get("experiment")
+	p.Batch = r.URL.Query().Get("batch")
+	if refusal != nil {
+		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
+		wanted, p.Batch = text(r, "experiment"), text(r, "batch")
+	}
+	log, err := c.stories.of(r.Context(), of)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	batch, err := numberOf(p.Batch)
+	if err != nil || batch <= 0 {
+		batch = 0
+	}
+	p.CanTell = p.May(Run)
+	standing := of.Standing()
+	of.Read(func(core *engine.Core) {
+		s := core.State()
+		def := s.Definition
+		p.Objective, p.Unit, p.Ended = def.Objective.Name, def.Objective.Unit, s.Status.Ended()
+		for i := range s.Experiments {
+			x := &s.Experiments[i]
+			byHand := def.Instrument.ByHand || x.Status == campaign.Requested
+			if x.Status.Open() && x.Status != campaign.Unresolved && byHand {
+				p.To = append(p.To, measureOf(def, x, log, batch))
+			}
+		}
+		if !p.Ended && def.Measures() {
+			for _, par := range def.Parameters {
+				f := pointField{Name: par.Name, Unit: par.Unit, Description: par.Description, Typed: p.Typed("tell", "own."+par.Name)}
+				for _, category := range par.Categories {
+					f.Choices = append(f.Choices, category.Name)
+				}
+				p.Own = append(p.Own, f)
+			}
+		}
+	})
+	for i := range p.To {
+		if p.To[i].ID == wanted || p.Shown == nil {
+			p.Shown = &p.To[i]
+		}
+	}
+	if p.Shown == nil {
+		p.Waits = standing.WaitingFor
+		for _, remedy := range standing.Remedies {
+			p.Ways = append(p.Ways, wayOf(remedy, of.Name()))
+		}
+	}
+	c.write(w, status, "results", p)
+}
+
+func measureOf(def *definition.Campaign, x *campaign.Experiment, log told, batch float64) toMeasure {
+	t := toMeasure{ID: x.ID, Replicate: x.Replicate}
+	shares := sharesOfWhole(def)
+	t.Shares = shares != nil
+	write := format.CompositionsToMake(def)
+	for k, par := range def.Parameters {
+		value, _ := write.Value(k, x.Parameters)
+		row := amount{Name: par.Name, Unit: par.Unit, Value: value, Description: par.Description}
+		if of, ok := shares[par.Name]; ok && batch > 0 {
+			if v, ok := x.Parameters[par.Name].Float(); ok {
+				row.Amount = format.Fixed(v*of*batch, format.DecimalsOver(batch)+1)
+			}
+		}
+		t.Rows = append(t.Rows, row)
+		f := pointField{Name: par.Name, Unit: par.Unit, Suggested: value}
+		for _, c := range par.Categories {
+			f.Choices = append(f.Choices, c.Name)
+		}
+		t.Fields = append(t.Fields, f)
+	}
+	if made, ok := log.Made[x.Decision]; ok {
+		t.Why = made.Reason
+		if made.Prediction != nil {
+			t.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
+		}
+	}
+	return t
+}
+
+// result reads the form of a result.
+func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
+	tell := &engine.Tell{Experiment: text(r, "experiment"), Anyway: text(r, "anyway") != ""}
+	var def *definition.Campaign
+	var point definition.Point
+	var err error
+	if tell.Experiment != "" {
+		def, point, err = compositionOf(of, tell.Experiment)
+	} else {
+		of.Read(func(core *engine.Core) { def = core.State().Definition })
+		tell.Parameters, err = pointOf(def, r.PostForm, "own.")
+		if err != nil {
+			err = problem.New(problem.Invalid, "the composition: %w", err)
+		}
+	}
+	if err != nil {
+		return engine.Request{}, err
+	}
+	why := text(r, "why")
+	switch outcome := text(r, "outcome"); outcome {
+	case "", "measured":
+		value, err := optionalNumber(r, "value")
+		if err != nil {
+			return engine.Request{}, err
+		}
+		if value == nil {
+			return engine.Request{}, problem.New(problem.Invalid, "type the value of %s, or say why there is none", def.Objective.Name).About(tell.Experiment)
+		}
+		tell.Value = *value
+		if tell.SD, err = optionalNumber(r, "sd"); err != nil {
+			return engine.Request{}, err
+		}
+	case "failed", "infeasible", "again":
+		if why == "" {
+			return engine.Request{}, problem.New(problem.Invalid, "say in a word or two why there is no result").About(tell.Experiment)
+		}
+		switch outcome {
+		case "failed":
+			tell.Failed = why
+		case "infeasible":
+			tell.Infeasible = why
+		default:
+			tell.Again = why
+		}
+	default:
+		return engine.Request{}, problem.New(problem.Invalid, "%q is not how an experiment ends", outcome)
+	}
+	if point != nil {
+		if tell.Actual, err = madeOf(r, def, point); err != nil {
+			return engine.Request{}, err
+		}
+	}
+	return engine.Request{Tell: tell}, nil
+}

@@ -1,0 +1,324 @@
+// What the pages do beyond links and forms: changes by themselves, keys, sliders, dragging,
+// kept input. Everything else works without.
+"use strict";
+(() => {
+  const $ = (selector, root = document) => root.querySelector(selector);
+  const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const storage = {
+    get(key) { try { return localStorage.getItem(key); } catch { return null; } },
+    set(key, value) { try { value === null ? localStorage.removeItem(key) : localStorage.setItem(key, value); } catch { /* none */ } },
+  };
+
+  // The theme: light, dark, or as the system has it.
+  const theme = $("#theme");
+  if (theme) {
+    theme.hidden = false;
+    const dark = () => (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+    const name = () => { theme.textContent = dark() ? "Light" : "Dark"; theme.setAttribute("aria-label", "Switch to the " + theme.textContent.toLowerCase() + " theme"); };
+    theme.addEventListener("click", () => {
+      const next = dark() ? "light" : "dark";
+      document.documentElement.dataset.theme = next;
+      storage.set("theme", next);
+      name();
+    });
+    name();
+  }
+
+  // Times in the visitor's own zone.
+  const pad = (n) => String(n).padStart(2, "0");
+  const localTimes = (root) => $$("time[datetime]", root).forEach((t) => {
+    const d = new Date(t.dateTime);
+    if (isNaN(d)) return;
+    const day = `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())}`;
+    const clock = `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`;
+    const now = new Date();
+    t.textContent = d.toDateString() === now.toDateString() ? clock : `${day} ${clock}`;
+    t.title = `${day} ${clock}`;
+  });
+  localTimes(document);
+
+  // Live: the server says which campaign has changed; the parts of the page that show it are
+  // fetched and swapped in, but not under somebody's hands.
+  const watch = document.body.dataset.watch;
+  const regions = () => $$("[data-live]");
+  let pendingFetch = 0, lastFetch = 0;
+  const busy = (region) => {
+    const active = document.activeElement;
+    return (active && region.contains(active) && active.matches("input, textarea, select")) ||
+      $$("input, textarea, select", region).some((field) => field.type !== "hidden" && field.value !== field.defaultValue && field.matches("input, textarea"));
+  };
+  const swap = (old, fresh) => {
+    const before = $$("details", old).map((d) => d.open);
+    const active = document.activeElement;
+    let mark = null;
+    if (active && old.contains(active)) {
+      const like = $$(active.tagName, old);
+      mark = { tag: active.tagName, at: like.indexOf(active), href: active.getAttribute("href"), text: active.textContent };
+    }
+    const scrolls = $$(".scroll", old).map((s) => s.scrollLeft);
+    const own = old.scrollLeft;
+    old.replaceChildren(...fresh.childNodes);
+    $$("details", old).forEach((d, i) => { if (before[i]) d.open = true; });
+    $$(".scroll", old).forEach((s, i) => { s.scrollLeft = scrolls[i] || 0; });
+    old.scrollLeft = own;
+    if (mark) {
+      const like = $$(mark.tag, old);
+      const same = like.find((e) => e.getAttribute("href") === mark.href && e.textContent === mark.text) || like[mark.at];
+      if (same) same.focus({ preventScroll: true });
+    }
+    localTimes(old);
+  };
+  const seen = new Map(regions().map((r) => [r.id, r.innerHTML]));
+  const refresh = async () => {
+    pendingFetch = 0;
+    lastFetch = Date.now();
+    let text;
+    try {
+      const answer = await fetch(location.href, { headers: { "Campaignd-Fragment": "live" } });
+      if (!answer.ok) return;
+      text = await answer.text();
+    } catch { return; }
+    const page = new DOMParser().parseFromString(text, "text/html");
+    for (const old of regions()) {
+      const fresh = page.getElementById(old.id);
+      if (!fresh || busy(old)) continue;
+      const html = fresh.innerHTML;
+      if (seen.get(old.id) === html) continue;
+      seen.set(old.id, html);
+      swap(old, document.importNode(fresh, true));
+    }
+  };
+  const soon = () => {
+    if (pendingFetch) return;
+    pendingFetch = setTimeout(refresh, Math.max(0, 300 - (Date.now() - lastFetch)));
+  };
+  if (window.EventSource) {
+    const stream = new EventSource("/live");
+    let lost = false;
+    stream.addEventListener("changed", (e) => { if (watch === "*" || watch === e.data || $("#open-count")) soon(); });
+    stream.addEventListener("open", () => { if (lost) { lost = false; $("#live-note").textContent = "Connected again."; soon(); } });
+    stream.addEventListener("error", () => { if (!lost) { lost = true; $("#live-note").textContent = "The connection is lost; the page tries again by itself."; } });
+  }
+
+  // An answer that is about to be sent counts down.
+  setInterval(() => $$("[data-seconds]").forEach((s) => {
+    const left = Number(s.dataset.seconds) - 1;
+    s.dataset.seconds = left;
+    if (left > 0) s.textContent = left + " s";
+    else { s.textContent = "a moment"; if (left >= -3) soon(); }
+  }), 1000);
+
+  // Keys: one for each button that shows it, where nobody is typing.
+  document.addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
+    const typing = e.target.matches("input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select, summary, [contenteditable]");
+    if (typing || (e.key === "Enter" && e.target.closest("a, button"))) return;
+    const rank = $("[data-rank]");
+    if (rank && /^[1-9]$/.test(e.key)) {
+      const side = $$(".side", rank).find((s) => s.id === "" && s.dataset.key === e.key);
+      if (side) { pick(side); e.preventDefault(); }
+      return;
+    }
+    const button = $$("button[data-key]").find((b) => b.dataset.key === e.key && !b.disabled);
+    if (button) { e.preventDefault(); button.click(); }
+  });
+
+  // A form is sent once. The button that was pressed must still be among what is sent.
+  document.addEventListener("submit", (e) => {
+    if (e.defaultPrevented) return;
+    const form = e.target;
+    if (form.method !== "post") return;
+    if (form.dataset.sent) { e.preventDefault(); return; }
+    form.dataset.sent = "yes";
+    setTimeout(() => { delete form.dataset.sent; }, 5000);
+  });
+  window.addEventListener("pageshow", () => $$("form[data-sent]").forEach((f) => delete f.dataset.sent));
+
+  // A sitting is kept as it is typed.
+  const sitting = $("form[data-keep]");
+  if (sitting) {
+    const key = "sitting " + sitting.dataset.question;
+    const fields = $$("input[name^='v.']", sitting);
+    const count = () => { const s = $("[data-filled]", sitting); if (s) s.textContent = `(${fields.filter((f) => f.value.trim()).length} of ${fields.length})`; };
+    try {
+      const kept = JSON.parse(storage.get(key) || "{}");
+      fields.forEach((f) => { if (f.value === "" && kept[f.name]) f.value = kept[f.name]; });
+    } catch { /* what was kept cannot be read */ }
+    count();
+    sitting.addEventListener("input", () => {
+      storage.set(key, JSON.stringify(Object.fromEntries(fields.filter((f) => f.value.trim()).map((f) => [f.name, f.value]))));
+      count();
+    });
+    sitting.addEventListener("keydown", (e) => {
+      const at = fields.indexOf(e.target);
+      if (at < 0) return;
+      const next = { Enter: at + 1, ArrowDown: at + 1, ArrowUp: at - 1 }[e.key];
+      if (next === undefined) return;
+      e.preventDefault();
+      if (fields[next]) { fields[next].focus(); fields[next].select(); }
+    });
+    if ($(".box.good strong")) storage.set(key, null); // it is answered
+  }
+
+  // A ranking: drag, buttons, or the numbers in the order of preference. The selects hold it.
+  let pick = () => {};
+  const rank = $("[data-rank]");
+  if (rank) {
+    const sides = () => $$(".side", rank);
+    const select = (side) => $("[data-place]", side);
+    const all = sides();
+    all.forEach((side, i) => { side.dataset.key = String(i + 1); });
+    const show = () => all.forEach((side) => {
+      const place = select(side).value;
+      let mark = $(".rank", side);
+      if (!mark) { mark = document.createElement("span"); mark.className = "rank"; $("h2", side).append(" ", mark); }
+      mark.textContent = place ? (place === "1" ? "1st, the best" : "place " + place) : "";
+    });
+    const order = () => { sides().forEach((side, i) => { select(side).value = String(i + 1); }); show(); };
+    pick = (side) => {
+      if (select(side).value) { // taken back, with those after it
+        const from = Number(select(side).value);
+        all.forEach((s) => { if (Number(select(s).value) >= from) select(s).value = ""; });
+      } else {
+        select(side).value = String(1 + Math.max(0, ...all.map((s) => Number(select(s).value))));
+      }
+      show();
+    };
+    let dragged = null;
+    all.forEach((side) => {
+      side.draggable = true;
+      const moves = document.createElement("div");
+      moves.className = "moves";
+      for (const [text, step] of [["Better", -1], ["Worse", 1]]) {
+        const b = document.createElement("button");
+        b.type = "button";
+        b.textContent = text;
+        b.setAttribute("aria-label", `${side.dataset.option} is ${text.toLowerCase()} than its neighbor`);
+        b.addEventListener("click", () => {
+          const now = sides(), at = now.indexOf(side), to = at + step;
+          if (to < 0 || to >= now.length) return;
+          step < 0 ? now[to].before(side) : now[to].after(side);
+          order();
+          b.focus();
+        });
+        moves.append(b);
+      }
+      side.append(moves);
+      side.addEventListener("dragstart", (e) => { dragged = side; side.classList.add("dragging"); e.dataTransfer.effectAllowed = "move"; });
+      side.addEventListener("dragend", () => { side.classList.remove("dragging"); dragged = null; order(); });
+      side.addEventListener("dragover", (e) => {
+        if (!dragged || dragged === side) return;
+        e.preventDefault();
+        const now = sides();
+        now.indexOf(dragged) < now.indexOf(side) ? side.after(dragged) : side.before(dragged);
+      });
+      select(side).addEventListener("change", show);
+    });
+    show();
+  }
+
+  // A composition of one's own: a slider beside each number, and whether it can be measured.
+  const points = $("form[data-feasible]");
+  if (points) {
+    const fit = $("#fit");
+    let asked = 0, timer = 0;
+    const check = async () => {
+      const mine = ++asked;
+      const query = new URLSearchParams(new FormData(points));
+      for (const key of [...query.keys()]) if (!key.startsWith("p.")) query.delete(key);
+      try {
+        const answer = await (await fetch(points.dataset.feasible + "?" + query)).json();
+        if (mine !== asked) return;
+        fit.textContent = (answer.ok ? "✓ " : "✗ ") + answer.text;
+        fit.className = "fit " + (answer.ok ? "yes" : "no");
+      } catch { /* the server says so when it is sent */ }
+    };
+    const later = () => { clearTimeout(timer); timer = setTimeout(check, 200); };
+    $$("input[data-min][data-max]", points).forEach((input) => {
+      const slider = document.createElement("input");
+      slider.type = "range";
+      slider.min = input.dataset.min;
+      slider.max = input.dataset.max;
+      const span = Number(slider.max) - Number(slider.min);
+      slider.step = input.dataset.step === "any" ? String(10 ** Math.floor(Math.log10(span / 400))) : input.dataset.step;
+      slider.value = input.value || String((Number(slider.min) + Number(slider.max)) / 2);
+      slider.setAttribute("aria-label", input.name.slice(2) + ", slider");
+      input.after(slider);
+      slider.addEventListener("input", () => { input.value = String(Number(Number(slider.value).toPrecision(6))); later(); });
+      input.addEventListener("input", () => { slider.value = input.value; later(); });
+    });
+    points.addEventListener("input", later);
+    check();
+  }
+
+  // History: a slider beside the number.
+  const history = $("form[data-slider]");
+  if (history) {
+    const input = $("input[type=number]", history);
+    const slider = document.createElement("input");
+    slider.type = "range";
+    slider.min = input.min; slider.max = input.max; slider.value = input.value;
+    slider.setAttribute("aria-label", "as it was at experiment, slider");
+    input.before(slider);
+    slider.addEventListener("input", () => { input.value = slider.value; });
+    slider.addEventListener("change", () => history.submit());
+  }
+  $$("form[data-auto]").forEach((form) => form.addEventListener("change", () => form.submit()));
+
+  // What belongs to one experiment is highlighted together.
+  const light = (id, on) => $$("[data-linked] [data-x]").forEach((e) => e.classList.toggle("lit", on && e.dataset.x === id));
+  for (const [type, on] of [["mouseover", true], ["mouseout", false], ["focusin", true], ["focusout", false]]) {
+    document.addEventListener(type, (e) => {
+      const of = e.target.closest && e.target.closest("[data-linked] [data-x]");
+      if (of) light(of.dataset.x, on);
+    });
+  }
+
+  // A campaign file is checked as it is typed.
+  const file = $("form[data-validate]");
+  if (file) {
+    const area = $("textarea", file), verdict = $("#verdict");
+    let timer = 0, asked = 0;
+    const write = (answer) => {
+      const box = document.createElement("div");
+      const add = (tag, text, to = box) => { const e = document.createElement(tag); e.textContent = text; to.append(e); return e; };
+      if (answer.faults && answer.faults.length || answer.text) {
+        box.className = "box bad";
+        add("p", answer.text);
+        const list = add("ul", "");
+        list.className = "faults";
+        for (const f of answer.faults || []) {
+          const li = add("li", "", list);
+          if (f.Line) {
+            const to = add("button", "line " + f.Line, li);
+            to.type = "button";
+            to.addEventListener("click", () => {
+              const lines = area.value.split("\n");
+              const start = lines.slice(0, f.Line - 1).join("\n").length + (f.Line > 1 ? 1 : 0);
+              area.focus();
+              area.setSelectionRange(start, start + (lines[f.Line - 1] || "").length);
+              area.scrollTop = Math.max(0, (f.Line - 4) * area.scrollHeight / lines.length);
+            });
+          }
+          li.append(" " + [f.Field, f.Message].filter(Boolean).join(": ") + (f.Remedy ? " " + f.Remedy : ""));
+        }
+      } else {
+        box.className = "box good";
+        add("p", "The file has no fault.");
+        for (const remark of answer.remarks || []) add("p", remark);
+        add("pre", answer.meaning);
+      }
+      verdict.replaceChildren(box);
+    };
+    area.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(async () => {
+        const mine = ++asked;
+        try {
+          const answer = await (await fetch(file.dataset.validate, { method: "POST", body: new URLSearchParams({ source: area.value }) })).json();
+          if (mine === asked) write(answer);
+        } catch { /* it is checked when it is sent */ }
+      }, 400);
+    });
+  }
+})();

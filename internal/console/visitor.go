@@ -1,0 +1,69 @@
+package console
+
+import (
+	"context"
+
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// What a visitor may be allowed to do in a campaign; "" as the campaign asks for all of
+// them.
+const (
+	See         = "see"         // look at the campaign
+	AnswerIt    = "answer"      // answer questions
+	Run         = "run"         // run, pause, resume, stop; enter results; notes and exclusions
+	Resolve     = "resolve"     // settle unknown outcomes, correct results
+	Define      = "define"      // begin and amend campaigns, import
+	Instruments = "instruments" // of the lab
+	Audit       = "audit"       // the whole record
+	Accounts    = "accounts"    // who is who
+)
+
+// Visitor is who asks for a page, as far as the pages need to know. Whoever mounts the
+// pages puts it into each request's context with [WithVisitor].
+type Visitor struct {
+	// Name is the person's: what they do is recorded as person:NAME.
+	Name string
+	// Account is the system's user or account behind the name, recorded beside it where
+	// it differs; empty for none.
+	Account string
+	// May says why the visitor may not do something in a campaign, nil where they may.
+	// The error is a [problem.Error]. A nil May allows everything.
+	May func(permission, campaign string) error
+	// Notice is shown on top of every page; empty for none.
+	Notice string
+	// Links are further pages for this visitor, such as that of their account.
+	Links []Link
+	// Logout is where a POST ends the session; empty where there is none.
+	Logout string
+}
+
+// Link is a link of the pages' head.
+type Link struct{ Text, Path string }
+
+// Actor is as whom the visitor's doings are recorded.
+func (v Visitor) Actor() string { return "person:" + v.Name }
+
+func (v Visitor) may(permission, campaign string) error {
+	if v.May == nil {
+		return nil
+	}
+	return v.May(permission, campaign)
+}
+
+type visitorKey struct{}
+
+// WithVisitor returns a context that says who asks.
+func WithVisitor(ctx context.Context, v Visitor) context.Context {
+	return context.WithValue(ctx, visitorKey{}, v)
+}
+
+// visitorOf returns who asks. Nobody may do anything where that was not said.
+func visitorOf(ctx context.Context) Visitor {
+	if v, ok := ctx.Value(visitorKey{}).(Visitor); ok {
+		return v
+	}
+	return Visitor{Name: "nobody", May: func(string, string) error {
+		return problem.New(problem.NotPossible, "nobody has said who you are")
+	}}
+}
