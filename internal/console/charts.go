@@ -92,7 +92,7 @@ var themeClasses = map[string]string{
 }
 
 var (
-	styleAttribute = regexp.MustCompile(` style="([^"]*)"`)
+	styleAttribute = regexp.MustCompile(`\s+style="([^"]*)"`)
 	spotLink       = regexp.MustCompile(`<a href="#([a-z]\d+)">`)
 )
 
@@ -100,7 +100,7 @@ var (
 // says becomes attributes, colors become classes. Spots lead to the experiments' pages.
 func themed(svg template.HTML, base string) template.HTML {
 	text := styleAttribute.ReplaceAllStringFunc(string(svg), func(attribute string) string {
-		style := attribute[len(` style="`) : len(attribute)-1]
+		_, style, _ := strings.Cut(strings.TrimSuffix(attribute, `"`), `"`)
 		var out, classes []string
 		for declaration := range strings.SplitSeq(style, ";") {
 			name, value, ok := strings.Cut(declaration, ":")

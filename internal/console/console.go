@@ -98,6 +98,8 @@ func (c *Console) Handler() http.Handler {
 		"/charts":                   c.charts,
 		"/results":                  c.results,
 		"/definition":               c.definition,
+		"/export.csv":               c.exportTable,
+		"/export.jsonl":             c.exportLog,
 		"/decisions/{decision}":     c.decision,
 		"/experiments/{experiment}": c.experiment,
 	} {

@@ -148,7 +148,6 @@ var saids = map[string]string{
 	"told":      "The result is recorded.",
 	"amended":   "The campaign goes on with the changed file.",
 	"same":      "The file says what the campaign does already: nothing was changed.",
-	"imported":  "The measurements are taken over.",
 	"answered":  "Your answer is kept, and is sent in a few seconds.",
 	"undone":    "Taken back. Nothing was sent.",
 	"dismissed": "Put away.",
@@ -256,7 +255,7 @@ func wayOf(r problem.Remedy, campaign string) way {
 	case problem.Export:
 		w.Link = base + "/export.csv"
 	case problem.TakeOver:
-		w.Link = base + "/import"
+		w.Link = base + "/export.csv"
 	case problem.Review:
 		w.Link = base + "/log"
 	case problem.Explain:

@@ -1,1 +1,61 @@
 package console
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/sheet"
+)
+
+// exportTable sends a campaign as a CSV table.
+func (c *Console) exportTable(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, See)
+	if of == nil {
+		return
+	}
+	var table bytes.Buffer
+	var err error
+	of.Read(func(core *engine.Core) { err = sheet.Write(&table, core.State()) })
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	download(w, "text/csv; charset=utf-8", of.Name()+".csv")
+	_, _ = w.Write(table.Bytes()) // the visitor may have gone
+}
+
+// exportLog sends all events of a campaign as CloudEvents, one a line.
+func (c *Console) exportLog(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, See)
+	if of == nil {
+		return
+	}
+	log, err := of.Log()
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	download(w, "application/x-ndjson", of.Name()+".jsonl")
+	for e, err := range events.ReadCampaign(r.Context(), log, of.Name(), 0) {
+		var text []byte
+		if err == nil {
+			text, err = events.MarshalCloudEvent(e)
+		}
+		if err == nil {
+			_, err = w.Write(append(text, '\n'))
+		}
+		if err != nil { // what was sent is not the whole: the connection ends without its end
+			c.options.Log("the events of %s: %v", of.Name(), err)
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// download has a browser keep what follows as a file. A campaign's name holds nothing that
+// would need quoting.
+func download(w http.ResponseWriter, contentType, name string) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+}

@@ -1,43 +1,6 @@
 package app
 
-import (
-	"strconv"
-	"strings"
-)
+import tables "github.com/campaignd/campaignd/internal/sheet"
 
-// formulaSigns are the characters with which a cell begins that a spreadsheet takes
-// for a formula.
-const formulaSigns = "=+-@\t\r\n"
-
-// formulaLike reports whether a cell would be a formula, but for apostrophes before
-// it.
-func formulaLike(cell string) bool {
-	rest := strings.TrimLeft(cell, "'")
-	return rest != "" && strings.Contains(formulaSigns, rest[:1])
-}
-
-// asText writes a cell so that a spreadsheet takes it for text: with an apostrophe
-// before what would be a formula. Numbers stay as they are. [fromText] reads it.
-func asText(cell string) string {
-	if _, err := strconv.ParseFloat(cell, 64); err == nil || !formulaLike(cell) {
-		return cell
-	}
-	return "'" + cell
-}
-
-// fromText takes back what asText did.
-func fromText(cell string) string {
-	if strings.HasPrefix(cell, "'") && formulaLike(cell) {
-		return cell[1:]
-	}
-	return cell
-}
-
-// asTexts is asText for a row.
-func asTexts(cells []string) []string {
-	texts := make([]string, len(cells))
-	for i, cell := range cells {
-		texts[i] = asText(cell)
-	}
-	return texts
-}
+// asText writes a cell of a table, fromText reads it.
+var asText, fromText = tables.AsText, tables.FromText

@@ -224,6 +224,12 @@
     let asked = 0, timer = 0;
     const check = async () => {
       const mine = ++asked;
+      const missing = $$("input[name^='p.']", points).filter((f) => !f.value.trim());
+      if (missing.length) {
+        fit.textContent = "Still to be chosen: " + missing.map((f) => f.name.slice(2)).join(", ") + ".";
+        fit.className = "fit";
+        return;
+      }
       const query = new URLSearchParams(new FormData(points));
       for (const key of [...query.keys()]) if (!key.startsWith("p.")) query.delete(key);
       try {

@@ -1,0 +1,43 @@
+package sheet
+
+import (
+	"strconv"
+	"strings"
+)
+
+// formulaSigns are the characters with which a cell begins that a spreadsheet takes
+// for a formula.
+const formulaSigns = "=+-@\t\r\n"
+
+// formulaLike reports whether a cell would be a formula, but for apostrophes before
+// it.
+func formulaLike(cell string) bool {
+	rest := strings.TrimLeft(cell, "'")
+	return rest != "" && strings.Contains(formulaSigns, rest[:1])
+}
+
+// AsText writes a cell so that a spreadsheet takes it for text: with an apostrophe
+// before what would be a formula. Numbers stay as they are. [FromText] reads it.
+func AsText(cell string) string {
+	if _, err := strconv.ParseFloat(cell, 64); err == nil || !formulaLike(cell) {
+		return cell
+	}
+	return "'" + cell
+}
+
+// FromText takes back what AsText did.
+func FromText(cell string) string {
+	if strings.HasPrefix(cell, "'") && formulaLike(cell) {
+		return cell[1:]
+	}
+	return cell
+}
+
+// asTexts is AsText for a row.
+func asTexts(cells []string) []string {
+	texts := make([]string, len(cells))
+	for i, cell := range cells {
+		texts[i] = AsText(cell)
+	}
+	return texts
+}
