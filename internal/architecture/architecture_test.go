@@ -57,6 +57,8 @@ var may = []struct {
 	{"internal/report", []string{"events", "internal/format", "projections", "policies", "internal/engine", "internal/diagnose", "internal/view", "internal/plaintext", "internal/problem", "internal/registry", "projections/space", "internal/num", "adapters/instruments.", "adapters/humans."}},
 	{"internal/attest", []string{"events", "internal/campaignfile", "internal/control", "internal/engine", "internal/host", "internal/problem", "internal/registry", "internal/view", "internal/yamltree"}},
 	{"internal/lab", []string{"events", "projections/campaign.", "adapters/console.", "adapters/humans.", "adapters/instruments.", "internal/campaignfile", "internal/control", "internal/diagnose", "internal/engine", "internal/host", "internal/lock", "internal/problem", "internal/registry", "internal/view", "internal/wholefile"}},
+	{"internal/sheet", []string{"events", "projections/campaign.", "adapters/humans."}},
+	{"internal/console", []string{"events", "projections/campaign.", "projections/space.", "adapters/humans.", "internal/campaignfile", "internal/control", "internal/engine", "internal/format", "internal/lab", "internal/plaintext", "internal/problem", "internal/report", "internal/sheet", "internal/view", "internal/wholefile", "internal/yamltree"}},
 	{"internal/server", []string{"events", "projections/campaign.", "adapters/humans.", "internal/accounts", "internal/campaignfile", "internal/console", "internal/control", "internal/engine", "internal/format", "internal/input", "internal/lab", "internal/problem", "internal/report", "internal/view", "internal/yamltree"}},
 	{"internal/study", []string{""}},
 	{"internal/testinstrument", []string{"events", "adapters"}},

@@ -249,7 +249,7 @@ func (p *campaignPage) rows(s *campaign.State, log told, best *engine.Best, all 
 				p.More = i + 1
 				break
 			}
-			p.Duels = append(p.Duels, duelRow{q.ID, q.Expert, string(q.Status), sentence(view.Answer(def, q)), q.Decision, latest(q.AskedAt, q.AnsweredAt)})
+			p.Duels = append(p.Duels, duelRow{q.ID, q.Expert, string(q.Status), stop(view.Answer(def, q)), q.Decision, latest(q.AskedAt, q.AnsweredAt)})
 		}
 		return
 	}
