@@ -134,5 +134,8 @@ func themed(svg template.HTML, campaign string) template.HTML {
 			return link
 		})
 	}
+	if strings.Contains(text, "<a ") { // an image holds no links
+		text = strings.Replace(text, ` role="img"`, ` role="group"`, 1)
+	}
 	return template.HTML(text)
 }

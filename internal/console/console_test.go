@@ -572,6 +572,9 @@ func (s *site) crawl(check func(path, page string, root *html.Node)) int {
 		base, _ := url.Parse(path)
 		ids := map[string]bool{}
 		for n := range root.Descendants() {
+			if attribute(n, "style") != "" || n.Data == "style" {
+				s.t.Errorf("%s: inline style at <%s>, which the Content-Security-Policy forbids", path, n.Data)
+			}
 			if id := attribute(n, "id"); id != "" {
 				if ids[id] {
 					s.t.Errorf("%s: two elements are called %q", path, id)
@@ -797,6 +800,84 @@ func TestLive(t *testing.T) {
 		got.Write(buffer[:n])
 		if err != nil {
 			t.Fatalf("%v after %q", err, got.String())
+		}
+	}
+}
+
+// BenchmarkList is the list of 500 campaigns of one store, with six experiments each.
+func BenchmarkList(b *testing.B) {
+	b.Setenv("XDG_STATE_HOME", b.TempDir())
+	b.Setenv(lock.Variable, b.TempDir())
+	folder := b.TempDir()
+	l, err := lab.Open(b.Context(), lab.Options{Folder: folder, Registry: builtin.Registry()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	file, err := l.Parse("file", []byte(electrolyte))
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := l.Define(b.Context(), file, "person:ada")
+	for err == nil && !c.Standing().Status.Ended() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	log, err := c.Log()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var all []events.Event
+	for e, err := range events.ReadCampaign(b.Context(), log, "done", 0) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	l.Close()
+	store, err := pebblelog.Open(filepath.Join(folder, "many"+lab.StoreEnding), pebblelog.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n := range 500 {
+		name := fmt.Sprintf("campaign-%03d", n)
+		var batch []events.Event
+		for _, e := range all {
+			payload, err := events.Decode(e)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if defined, ok := payload.(*events.CampaignDefined); ok {
+				defined.Definition.Name = name
+			}
+			renamed, err := events.New(name, payload)
+			if err != nil {
+				b.Fatal(err)
+			}
+			renamed.Time, renamed.Actor, renamed.Simulated = e.Time, e.Actor, e.Simulated
+			batch = append(batch, renamed)
+		}
+		if _, err := store.Append(b.Context(), name, 0, batch...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		b.Fatal(err)
+	}
+	if l, err = lab.Open(b.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: b.Logf}); err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	pages := console.New(console.Options{Lab: l})
+	defer pages.Close()
+	handler := pages.Handler()
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/campaigns", nil)
+		handler.ServeHTTP(w, r.WithContext(console.WithVisitor(r.Context(), console.Visitor{Name: "ada"})))
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "campaign-001") {
+			b.Fatal(w.Code, w.Body)
 		}
 	}
 }
