@@ -72,6 +72,7 @@ func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 			for k := range groups[i].Figures {
 				f := &groups[i].Figures[k]
 				f.SVG = themed(f.SVG, of.Name())
+				f.Caption = strings.ReplaceAll(f.Caption, "Black:", "The stepped line:") // it is white in the dark
 				for n := range f.Legend {
 					f.Legend[n].Symbol = themed(f.Legend[n].Symbol, "")
 				}
