@@ -78,10 +78,7 @@ type experimentRow struct {
 	Ended                                                         time.Time
 }
 
-type duelRow struct {
-	ID, Expert, Status, Answer, Decision string
-	At                                   time.Time
-}
+type duelRow struct{ ID, Expert, Answer, Decision string }
 
 type noteRow struct {
 	Text, About, Who string
@@ -249,7 +246,11 @@ func (p *campaignPage) rows(s *campaign.State, log told, best *engine.Best, all 
 				p.More = i + 1
 				break
 			}
-			p.Duels = append(p.Duels, duelRow{q.ID, q.Expert, string(q.Status), sentence(view.Answer(def, q)), q.Decision, latest(q.AskedAt, q.AnsweredAt)})
+			row := duelRow{q.ID, q.Expert, stop(view.Answer(def, q)), q.Decision}
+			if q.Status == campaign.Asked {
+				row.Answer = "It waits for an answer."
+			}
+			p.Duels = append(p.Duels, row)
 		}
 		return
 	}

@@ -71,7 +71,8 @@ func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 		for i := range groups {
 			for k := range groups[i].Figures {
 				f := &groups[i].Figures[k]
-				f.SVG = themed(f.SVG, address(of))
+				f.SVG = themed(f.SVG, of.Name())
+				f.Caption = strings.ReplaceAll(f.Caption, "Black:", "The stepped line:") // it is white in the dark
 				for n := range f.Legend {
 					f.Legend[n].Symbol = themed(f.Legend[n].Symbol, "")
 				}
@@ -97,8 +98,9 @@ var (
 )
 
 // themed rewrites a chart of the report for a page without inline style: what a style attribute
-// says becomes attributes, colors become classes. Spots lead to the experiments' pages.
-func themed(svg template.HTML, base string) template.HTML {
+// says becomes attributes, colors become classes. Spots lead to the pages of what they
+// show.
+func themed(svg template.HTML, campaign string) template.HTML {
 	text := styleAttribute.ReplaceAllStringFunc(string(svg), func(attribute string) string {
 		_, style, _ := strings.Cut(strings.TrimSuffix(attribute, `"`), `"`)
 		var out, classes []string
@@ -124,8 +126,17 @@ func themed(svg template.HTML, base string) template.HTML {
 		}
 		return " " + strings.Join(out, " ")
 	})
-	if base != "" {
-		text = spotLink.ReplaceAllString(text, `<a href="`+base+`/experiments/$1">`)
+	if campaign != "" {
+		text = spotLink.ReplaceAllStringFunc(text, func(link string) string {
+			id := spotLink.FindStringSubmatch(link)[1]
+			if path := subjectPath(campaign, id); path != "" {
+				return `<a href="` + path + `">`
+			}
+			return link
+		})
+	}
+	if strings.Contains(text, "<a ") { // an image holds no links
+		text = strings.Replace(text, ` role="img"`, ` role="group"`, 1)
 	}
 	return template.HTML(text)
 }

@@ -96,13 +96,13 @@ func (p *decisionPage) fill(d *view.Decision) {
 	winner := ""
 	if d.Asked != nil {
 		p.AskedID = d.Asked.ID
-		p.Asked = sentence(view.Answer(def, d.Asked))
+		p.Asked = stop(view.Answer(def, d.Asked))
 		if d.Asked.Winner() != nil {
 			winner = d.Asked.Winner().Candidate
 		}
 	}
 	if d.Answered != nil {
-		p.AnsweredID, p.Answered = d.Answered.ID, sentence(view.Answer(def, d.Answered))
+		p.AnsweredID, p.Answered = d.Answered.ID, stop(view.Answer(def, d.Answered))
 	}
 	for _, x := range made.Candidates {
 		name := strings.TrimSpace(letters[x.Name] + " " + x.Name)

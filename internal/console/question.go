@@ -319,7 +319,7 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	p.Asked, p.Expires, p.At, p.Source, p.Step = q.AskedAt, q.Expires, s.Sequence, q.Source, q.Decision
 	p.Aim = aimOf(def)
 	if q.Status == campaign.Answered {
-		p.Answer, p.Comment = sentence(view.Answer(def, q)), q.Comment
+		p.Answer, p.Comment = stop(view.Answer(def, q)), q.Comment
 	} else if err := core.Answerable(q); err != nil {
 		p.Closed = sentence(err.Error())
 	}
@@ -900,7 +900,7 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 		}
 		a.of.Read(func(core *engine.Core) {
 			s := core.State()
-			list = append(list, answered{a.of.Name(), a.q.ID, sentence(view.Answer(s.Definition, &a.q)),
+			list = append(list, answered{a.of.Name(), a.q.ID, stop(view.Answer(s.Definition, &a.q)),
 				outcomeOf(s, &a.q, t.Reviews[a.q.ID]), a.q.AnsweredAt})
 		})
 	}

@@ -199,14 +199,20 @@ func failureOf(err error, campaign string) *failure {
 	return f
 }
 
+// stop ends a sentence that begins with a name.
+func stop(text string) string {
+	text = strings.TrimSpace(text)
+	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?") {
+		text += "."
+	}
+	return text
+}
+
 // sentence begins a message with a capital letter and ends it with a full stop.
 func sentence(text string) string {
-	text = strings.TrimSpace(text)
+	text = stop(text)
 	if text == "" {
 		return ""
-	}
-	if !strings.ContainsAny(text[len(text)-1:], ".!?") {
-		text += "."
 	}
 	if strings.HasPrefix(text, "e") && len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
 		return text // e7 is a name
