@@ -11,8 +11,11 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"path/filepath"
 	"runtime/debug"
 	"time"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -34,6 +37,10 @@ type Options struct {
 	Version string
 	// Log, if set, takes what whoever looks after the server should know.
 	Log func(format string, args ...any)
+	// Signer, if set, returns the key that signs checkpoints; nil for none.
+	Signer func() (note.Signer, error)
+	// Confined refuses campaign files that name a program, a file or an address.
+	Confined bool
 }
 
 // Server serves a lab.
@@ -42,6 +49,8 @@ type Server struct {
 	lab     *lab.Lab
 	mux     *http.ServeMux
 	api     *api
+	audits  audits
+	keys    *keys
 	closing chan struct{}
 }
 
@@ -51,6 +60,7 @@ func New(o Options) *Server {
 		o.Log = func(string, ...any) {}
 	}
 	s := &Server{options: o, lab: o.Lab, mux: http.NewServeMux(), closing: make(chan struct{})}
+	s.keys = openKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.api = s.newAPI()
 	return s

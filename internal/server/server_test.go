@@ -208,11 +208,17 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// sequence counts the events of the campaign bench, once nothing new comes.
+// sequence counts the events of the campaign bench, once nothing new comes: its first
+// experiment is with whoever measures.
 func (c *client) sequence() int {
 	c.t.Helper()
 	var s suggestion
 	c.post("/api/v1/campaigns/bench/suggest", "", http.StatusOK, &s)
+	for started := false; !started; {
+		var list struct{ Experiments []struct{ Status string } }
+		c.get("/api/v1/campaigns/bench/experiments", &list)
+		started = len(list.Experiments) > 0 && list.Experiments[0].Status == "started"
+	}
 	var status struct{ Events int }
 	c.get("/api/v1/campaigns/bench", &status)
 	return status.Events
