@@ -68,6 +68,7 @@ func (s *Server) newAPI() *api {
 	}
 	mux := http.NewServeMux()
 	a.huma = humago.New(mux, config)
+	a.huma.UseMiddleware(onceEach(a.huma))
 	a.campaigns()
 	a.requests()
 	a.questions()
@@ -75,6 +76,7 @@ func (s *Server) newAPI() *api {
 	a.records()
 	a.attesting()
 	admitNull(schemas)
+	admitNullFrom(a.huma.OpenAPI())
 	text, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")
 	if err != nil {
 		panic(err) // of types that are known when the program is written
@@ -137,6 +139,19 @@ func operation(id, method, path, summary, description string) huma.Operation {
 		Errors:       failures,
 		MaxBodyBytes: maxBody,
 	}
+}
+
+// answering documents that an operation answers with bytes of a type, and not with JSON.
+func answering(op huma.Operation, contentType, description string) huma.Operation {
+	schema := &huma.Schema{}
+	if strings.HasPrefix(contentType, "text/") {
+		schema.Type = huma.TypeString // else a document of its own
+	}
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: description,
+		Content:     map[string]*huma.MediaType{contentType: {Schema: schema}},
+	}}
+	return op
 }
 
 // InCampaign is the path parameter of operations on a campaign.

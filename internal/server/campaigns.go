@@ -83,8 +83,8 @@ func inWords(r problem.Remedy) string {
 	return strings.Join(slices.DeleteFunc(append(words, r.Ways...), func(w string) bool { return w == "" }), " ")
 }
 
-// page is how a part of a list is asked for.
-type page struct {
+// Page is how a part of a list is asked for.
+type Page struct {
 	Cursor string `query:"cursor" maxLength:"300" doc:"Where the last page ended, from its next."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most."`
 }
@@ -170,7 +170,7 @@ func (a *api) campaigns() {
 		})
 }
 
-func (a *api) list(_ context.Context, in *page) (*campaignsOutput, error) {
+func (a *api) list(_ context.Context, in *Page) (*campaignsOutput, error) {
 	all := a.lab.Campaigns()
 	key := func(c *lab.Campaign) string { return c.Name() + "\x00" + c.Store() }
 	first, _ := slices.BinarySearchFunc(all, in.Cursor, func(c *lab.Campaign, cursor string) int {

@@ -23,8 +23,8 @@ import (
 
 type experimentsInput struct {
 	InCampaign
-	page
-	Status string `query:"status" enum:"requested,started,unresolved,measured,failed,infeasible,cancelled" doc:"Only those."`
+	Page
+	Status string `query:"status" enum:"requested,dispatched,started,measured,failed,infeasible,deferred,cancelled,unresolved" doc:"Only those."`
 }
 
 type experimentsOutput struct {
@@ -36,7 +36,7 @@ type experimentsOutput struct {
 
 type askedInput struct {
 	InCampaign
-	page
+	Page
 	Status string `query:"status" enum:"asked,answered,expired,withdrawn" doc:"Only those."`
 	Expert string `query:"expert" maxLength:"200" doc:"Only those to this expert."`
 }
@@ -58,12 +58,12 @@ type rowsOutput struct {
 
 type rowsInput struct {
 	InCampaign
-	page
+	Page
 }
 
 type exportOutput struct {
 	ContentType string `header:"Content-Type"`
-	Body        []byte `contentType:"text/csv"`
+	Body        []byte
 }
 
 type diagnosisOutput struct{ Body diagnose.Diagnosis }
@@ -108,8 +108,8 @@ func (a *api) records() {
 		"All of them, with their answers, in the order in which they were asked."), a.asked)
 	huma.Register(a.huma, on("list-rows", "rows", "The experiments as a table",
 		"Flat rows, as data frames want them; the columns are those of the export. Comparisons where nothing is measured."), a.rows)
-	huma.Register(a.huma, on("export-campaign", "export", "The experiments as CSV",
-		"What `campaignd export` writes, and what import/csv reads."), a.export)
+	huma.Register(a.huma, answering(on("export-campaign", "export", "The experiments as CSV",
+		"What `campaignd export` writes, and what import/csv reads."), "text/csv", "The table."), a.export)
 	huma.Register(a.huma, on("diagnose-campaign", "diagnosis", "How far the model and the experts can be trusted",
 		"What `campaignd diagnose --json` prints."),
 		func(ctx context.Context, in *InCampaign) (*diagnosisOutput, error) {
@@ -296,7 +296,7 @@ type schemaInput struct {
 
 type schemaOutput struct {
 	ContentType string `header:"Content-Type"`
-	Body        []byte `contentType:"application/schema+json"`
+	Body        []byte
 }
 
 type versionOutput struct {
@@ -324,7 +324,8 @@ func (a *api) program() {
 			}
 			return nil, problemOf(problem.New(problem.NotFound, "there is no method %q", in.Method).About(in.Method))
 		})
-	huma.Register(a.huma, operation("get-schema", http.MethodGet, "/schemas/{schema}", "The JSON Schema of the campaign file or of an event", ""),
+	huma.Register(a.huma, answering(operation("get-schema", http.MethodGet, "/schemas/{schema}",
+		"The JSON Schema of the campaign file or of an event", ""), "application/schema+json", "The schema."),
 		func(_ context.Context, in *schemaInput) (*schemaOutput, error) {
 			text, ok := schemas.File(in.Schema + ".json")
 			if !ok {

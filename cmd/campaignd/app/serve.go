@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -20,6 +21,7 @@ const defaultAddress = "127.0.0.1:7070"
 
 func (a *app) serveCommand() *cobra.Command {
 	var address string
+	var confined bool
 	cmd := &cobra.Command{
 		Use:   "serve [FOLDER]",
 		Short: "Serve the campaigns of a folder to browsers and programs",
@@ -32,7 +34,9 @@ have ended; others are shown, and run once somebody starts them. A store that
 an instrument goes on, and is asked about at the next start.
 
 Without accounts the server listens on this machine alone, and everybody who
-reaches it may do everything.`,
+reaches it may do everything, and a campaign file that they send may name programs
+that are run here. With --confined it takes only campaign files that name no
+program, no file and no address.`,
 		Example: `  campaignd serve
   campaignd serve lab --listen 127.0.0.1:8080
   curl http://127.0.0.1:7070/api/v1/campaigns`,
@@ -42,15 +46,17 @@ reaches it may do everything.`,
 			if len(args) > 0 {
 				folder = args[0]
 			}
-			return a.serve(cmd.Context(), folder, address)
+			return a.serve(cmd.Context(), folder, address, confined)
 		},
 	}
+	cmd.Flags().BoolVar(&confined, "confined", false,
+		"refuse campaign files that name a program, a file or an address")
 	cmd.Flags().StringVar(&address, "listen", defaultAddress, "the `address` to listen on")
 	return cmd
 }
 
 // serve serves a folder until it is interrupted.
-func (a *app) serve(ctx context.Context, folder, address string) error {
+func (a *app) serve(ctx context.Context, folder, address string, confined bool) error {
 	if err := onLoopback(address); err != nil {
 		return err
 	}
@@ -87,7 +93,13 @@ func (a *app) serve(ctx context.Context, folder, address string) error {
 		return err
 	}
 	defer l.Close()
-	s := server.New(server.Options{Lab: l, Version: version(), Log: remark})
+	s := server.New(server.Options{
+		Lab:      l,
+		Version:  version(),
+		Log:      remark,
+		Confined: confined,
+		Signer:   func() (note.Signer, error) { return signer("") },
+	})
 	a.printf("Serving %s on http://%s\n", l.Folder(), listener.Addr())
 	a.printf("There are no accounts: everybody on this machine may do everything here.\n")
 	err = s.Serve(ctx, listener)
