@@ -72,7 +72,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *exchang
 		defer in.Close()
 		return im.Read(name, in)
 	}
-	if exists, err := t.hasStore(); err != nil {
+	if exists, err := a.hasCampaign(ctx, t); err != nil {
 		return err
 	} else if !exists {
 		s, err := a.openOrDefine(ctx, t, read)
