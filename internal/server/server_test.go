@@ -208,8 +208,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// sequence counts the events of the campaign bench, once nothing new comes: its first
-// experiment is with whoever measures.
+// sequence counts the events of the campaign bench, once nothing new comes: an experiment is
+// with whoever measures.
 func (c *client) sequence() int {
 	c.t.Helper()
 	var s suggestion
@@ -217,7 +217,9 @@ func (c *client) sequence() int {
 	for started := false; !started; {
 		var list struct{ Experiments []struct{ Status string } }
 		c.get("/api/v1/campaigns/bench/experiments", &list)
-		started = len(list.Experiments) > 0 && list.Experiments[0].Status == "started"
+		for _, x := range list.Experiments {
+			started = started || x.Status == "started"
+		}
 	}
 	var status struct{ Events int }
 	c.get("/api/v1/campaigns/bench", &status)
