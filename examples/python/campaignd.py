@@ -28,7 +28,7 @@ from typing import IO, Any, Union
 
 __all__ = ["Campaign", "Client", "Experiment", "Fault", "Problem", "Remedy"]
 
-Value = Union[float, str]
+Value = Union[float, str]  # noqa: UP007 (evaluated, and Python 3.9 has no other way)
 """The value of a parameter: a number, or the name of a category."""
 
 JSON = dict[str, Any]

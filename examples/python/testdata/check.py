@@ -6,7 +6,7 @@ import sys
 import threading
 
 sys.path.insert(0, sys.argv[2])
-from campaignd import Client, Problem  # noqa: E402
+from campaignd import Client, Problem
 
 client = Client(sys.argv[1], patience=30)
 
