@@ -176,6 +176,14 @@ type Settings interface {
 	Words(def *Campaign) string
 }
 
+// Confined is implemented by settings that say whether they name nothing outside the
+// campaign: no program that is run, no file that is read, no address that is called. What
+// does not say so counts as naming some: who may write it can have this machine do it.
+type Confined interface {
+	Settings
+	Confined() bool
+}
+
 // Shortened is implemented by settings of which one can stand for all: in a campaign
 // file its bare value, in place of an object.
 type Shortened interface {

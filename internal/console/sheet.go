@@ -6,7 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/sheet"
+	"github.com/campaignd/campaignd/internal/exchange"
 )
 
 // exportTable sends a campaign as a CSV table.
@@ -17,7 +17,7 @@ func (c *Console) exportTable(w http.ResponseWriter, r *http.Request) {
 	}
 	var table bytes.Buffer
 	var err error
-	of.Read(func(core *engine.Core) { err = sheet.Write(&table, core.State()) })
+	of.Read(func(core *engine.Core) { err = exchange.TableOf(core.State()).WriteCSV(&table) })
 	if err != nil {
 		c.fail(w, r, err)
 		return

@@ -40,6 +40,9 @@ var ErrReadOnly = errors.New("the store belongs to another process: submit a req
 // and [events.CampaignReader].
 type Client struct {
 	http   http.Client
+	base   string // what the paths of the protocol follow
+	token  string // empty for none
+	who    string // whom messages are about
 	status Status
 }
 
@@ -58,7 +61,7 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{http: *client}
+	c := &Client{base: "http://store", who: "the process that holds the store", http: *client}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	err = c.call(ctx, http.MethodGet, "/v1/status", nil, &c.status)
@@ -93,6 +96,23 @@ func Connect(folder string) (*http.Client, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		},
 	}}, nil
+}
+
+// DialURL connects to a server that offers a campaign by this protocol under an address, as
+// somebody whom a token says; an empty one says nobody.
+func DialURL(ctx context.Context, base, token string) (*Client, error) {
+	c := &Client{base: base, token: token, who: "the server"}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	err := c.call(ctx, http.MethodGet, "/v1/status", nil, &c.status)
+	var unreached *url.Error
+	if errors.As(err, &unreached) || errors.Is(err, context.DeadlineExceeded) {
+		return nil, problem.New(problem.Unavailable, "no server answers at %s: %w", base, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Status returns what the owner said when it was dialled.
@@ -197,28 +217,49 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 		}
 		content = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://store"+path, content)
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
 	if err != nil {
 		return nil, err
+	}
+	if content != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	response, err := c.http.Do(r)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("the process that holds the store: %w", err)
+		return nil, fmt.Errorf("%s: %w", c.who, err)
 	}
 	if response.StatusCode == http.StatusOK {
 		return response, nil
 	}
 	defer response.Body.Close()
-	var l line
-	if err := json.NewDecoder(response.Body).Decode(&l); err != nil || l.Error == nil {
-		return nil, fmt.Errorf("the process that holds the store answered %q: it may be another version of campaignd",
-			response.Status)
-	}
-	return nil, l.Error
+	return nil, c.refusal(response)
 }
+
+// refusal is the problem in an answer that is no success: that of the protocol, or that of
+// the server before it.
+func (c *Client) refusal(response *http.Response) error {
+	var answer struct {
+		line
+		problem.Error
+	}
+	err := json.NewDecoder(io.LimitReader(response.Body, maxRefusal)).Decode(&answer)
+	switch {
+	case err == nil && answer.line.Error != nil:
+		return answer.line.Error
+	case err == nil && answer.Code != "":
+		return &answer.Error
+	}
+	return fmt.Errorf("%s answered %q: it may be another version of campaignd", c.who, response.Status)
+}
+
+// maxRefusal is how long an answer is read that is no success, in bytes.
+const maxRefusal = 1 << 20
 
 func (c *Client) call(ctx context.Context, method, path string, body, result any) error {
 	response, err := c.request(ctx, method, path, body)
@@ -266,6 +307,6 @@ func (c *Client) stream(ctx context.Context, query url.Values) iter.Seq2[events.
 		if err == nil {
 			err = io.ErrUnexpectedEOF
 		}
-		fail(fmt.Errorf("%w: the process that holds the store has ended: %w", events.ErrClosed, err))
+		fail(fmt.Errorf("%w: %s has ended: %w", events.ErrClosed, c.who, err))
 	}
 }

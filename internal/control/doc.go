@@ -24,7 +24,8 @@
 // Whoever can open the socket can do what the owner of the store can do, under any
 // name they give. The socket's mode is 0600 from its first moment: that is the user
 // who runs the campaign, and root. Nothing listens on a network. [Handler] is the
-// protocol without the socket, for servers that authenticate in another way.
+// protocol without the socket, for servers that authenticate in another way: internal/server
+// offers it for one campaign at a time, and [DialURL] speaks to it.
 //
 // # Where the socket is
 //

@@ -131,6 +131,9 @@ func (l *Lab) Private() string { return l.private("") }
 // Registry returns what campaign files may name.
 func (l *Lab) Registry() registry.Registry { return l.options.Registry }
 
+// Build returns the program that runs the campaigns, as it is recorded.
+func (l *Lab) Build() events.Build { return l.options.Build }
+
 // Folder returns the folder of the stores.
 func (l *Lab) Folder() string { return l.options.Folder }
 
@@ -281,10 +284,18 @@ func (l *Lab) Parse(name string, source []byte) (*campaignfile.File, error) {
 	return campaignfile.ParseIn(l.options.Registry, named, name, source)
 }
 
-// Define begins a campaign, as actor wants, and runs it. Nothing is written where the
-// campaign could not be run: its instrument or an expert cannot be reached, or the name is
-// taken.
+// Define is [Lab.Begin] of a campaign that is run at once.
 func (l *Lab) Define(ctx context.Context, file *campaignfile.File, actor string) (*Campaign, error) {
+	c, err := l.Begin(ctx, file, actor)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Start(ctx)
+}
+
+// Begin begins a campaign, as actor wants. Nothing is written where the campaign could not
+// be run: its instrument or an expert cannot be reached, or the name is taken.
+func (l *Lab) Begin(ctx context.Context, file *campaignfile.File, actor string) (*Campaign, error) {
 	l.defining.Lock()
 	defer l.defining.Unlock()
 	def := file.Definition
@@ -317,11 +328,7 @@ func (l *Lab) Define(ctx context.Context, file *campaignfile.File, actor string)
 	if err := s.define(ctx, events.CampaignDefined{Definition: def, Source: file.Source}, actor); err != nil {
 		return nil, err
 	}
-	c, err := s.await(ctx, def.Name, 1)
-	if err != nil {
-		return nil, err
-	}
-	return c, c.Start(ctx)
+	return s.await(ctx, def.Name, 1)
 }
 
 // Definition returns what a file says about a campaign that exists: the compositions that its

@@ -101,6 +101,29 @@ func (r Registry) ExpertSettings(e definition.Expert) (definition.Settings, erro
 	return decoded(e.Channel, channel.Settings())
 }
 
+// Reaches says what in a definition reaches beyond the campaign, as in "instrument.process":
+// an instrument or a channel that names a program, a file or an address. It is empty where
+// nothing does.
+func (r Registry) Reaches(def *definition.Campaign) string {
+	settings, err := r.InstrumentSettings(def)
+	if err != nil || !confined(settings) {
+		if def.Instrument.Driver.Name != "" {
+			return "instrument." + def.Instrument.Driver.Name
+		}
+	}
+	for i, e := range def.Experts {
+		if settings, err := r.ExpertSettings(e); err != nil || !confined(settings) {
+			return fmt.Sprintf("experts[%d].%s", i, e.Channel.Name)
+		}
+	}
+	return ""
+}
+
+func confined(s definition.Settings) bool {
+	c, ok := s.(definition.Confined)
+	return ok && c.Confined()
+}
+
 func decoded(c definition.Choice, into definition.Settings) (definition.Settings, error) {
 	err := c.Decode(into)
 	return into, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,10 +19,22 @@ import (
 // base is where the API is.
 const base = "/api/v1"
 
+// description is what the API's document says first.
+const description = `Campaigns of a lab: what they found, what they ask, and what people answer.
+
+Whatever is refused is a problem of RFC 9457 with a code for programs and remedies as data. Lists come in pages:
+send the next of a page as the cursor of the following request. A GET answers with an entity tag, and with 304 where
+If-None-Match has it. Requests that record something take an Idempotency-Key.
+
+A campaign file that names a program, a file or an address has the server run, read or call it with its own rights:
+whoever may send such a file can do on the server's machine what the server's user can.`
+
 // api holds the operations.
 type api struct {
 	*Server
 	huma huma.API
+	// keyed has the patterns of the operations that record something.
+	keyed *http.ServeMux
 }
 
 // refusals tells the library how requests are refused: it asks variables, once for all APIs
@@ -36,15 +49,15 @@ var refusals = sync.OnceFunc(func() {
 // newAPI mounts the API on the server's mux.
 func (s *Server) newAPI() *api {
 	refusals()
-	a := &api{Server: s}
+	a := &api{Server: s, keyed: http.NewServeMux()}
 	schemas := newSchemas()
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title:       "campaignd",
-				Version:     s.options.Version,
-				Description: "Campaigns of a lab: what they found, what they ask, and what people answer.",
+				Version:     "1",
+				Description: description,
 			},
 			Components: &huma.Components{Schemas: schemas},
 			Servers:    []*huma.Server{{URL: base}},
@@ -56,11 +69,15 @@ func (s *Server) newAPI() *api {
 	mux := http.NewServeMux()
 	a.huma = humago.New(mux, config)
 	a.huma.UseMiddleware(a.admit)
+	a.huma.UseMiddleware(onceEach(a.huma))
 	a.campaigns()
 	a.requests()
 	a.questions()
 	a.reading()
+	a.records()
+	a.attesting()
 	admitNull(schemas)
+	admitNullFrom(a.huma.OpenAPI())
 	text, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")
 	if err != nil {
 		panic(err) // of types that are known when the program is written
@@ -69,11 +86,30 @@ func (s *Server) newAPI() *api {
 		w.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
 		_, _ = w.Write(append(bytes.Clone(text), '\n'))
 	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, refused(http.StatusNotFound, "There is no "+r.URL.Path+" here; see "+base+"/openapi.json.").(*Problem))
-	})
-	s.mux.Handle(base+"/", http.StripPrefix(base, tagged(mux)))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.nowhere(mux, w, r) })
+	outer := http.NewServeMux()
+	outer.HandleFunc(controlPath, a.control)
+	outer.Handle("/", a.once(tagged(mux)))
+	s.mux.Handle(base+"/", http.StripPrefix(base, outer))
 	return a
+}
+
+// nowhere answers a request for which there is no operation.
+func (a *api) nowhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := mux.Handler(other); pattern != "/" && pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if allowed == nil {
+		writeProblem(w, refused(http.StatusNotFound, "There is no "+r.URL.Path+" here; see "+base+"/openapi.json.").(*Problem))
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	writeProblem(w, refused(http.StatusMethodNotAllowed, r.Method+" is not possible here.").(*Problem))
 }
 
 // jsonFormat is JSON as encoding/json writes it.
@@ -104,6 +140,19 @@ func operation(id, method, path, summary, description string) huma.Operation {
 		Errors:       failures,
 		MaxBodyBytes: maxBody,
 	}
+}
+
+// answering documents that an operation answers with bytes of a type, and not with JSON.
+func answering(op huma.Operation, contentType, description string) huma.Operation {
+	schema := &huma.Schema{}
+	if strings.HasPrefix(contentType, "text/") {
+		schema.Type = huma.TypeString // else a document of its own
+	}
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: description,
+		Content:     map[string]*huma.MediaType{contentType: {Schema: schema}},
+	}}
+	return op
 }
 
 // InCampaign is the path parameter of operations on a campaign.

@@ -83,8 +83,8 @@ func inWords(r problem.Remedy) string {
 	return strings.Join(slices.DeleteFunc(append(words, r.Ways...), func(w string) bool { return w == "" }), " ")
 }
 
-// page is how a part of a list is asked for.
-type page struct {
+// Page is how a part of a list is asked for.
+type Page struct {
 	Cursor string `query:"cursor" maxLength:"300" doc:"Where the last page ended, from its next."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most."`
 }
@@ -131,7 +131,7 @@ func (a *api) campaigns() {
 	begin := operation("begin-campaign", http.MethodPost, "/campaigns", "Begin a campaign",
 		"The body is a campaign file. It is refused whole where it has a fault; otherwise the campaign begins, and is run.")
 	begin.DefaultStatus = http.StatusCreated
-	huma.Register(a.huma, begin, a.begin)
+	huma.Register(a.huma, a.recording(begin), a.begin)
 
 	huma.Register(a.huma, operation("validate-campaign", http.MethodPost, "/validate", "Check a campaign file",
 		"Says what is wrong with a campaign file, or what it means. Nothing is written."), a.validate)
@@ -170,7 +170,7 @@ func (a *api) campaigns() {
 		})
 }
 
-func (a *api) list(ctx context.Context, in *page) (*campaignsOutput, error) {
+func (a *api) list(ctx context.Context, in *Page) (*campaignsOutput, error) {
 	all := slices.DeleteFunc(a.lab.Campaigns(), func(c *lab.Campaign) bool { return !sees(ctx, c.Name()) })
 	key := func(c *lab.Campaign) string { return c.Name() + "\x00" + c.Store() }
 	first, _ := slices.BinarySearchFunc(all, in.Cursor, func(c *lab.Campaign, cursor string) int {
@@ -193,13 +193,34 @@ func (a *api) list(ctx context.Context, in *page) (*campaignsOutput, error) {
 	return out, nil
 }
 
-func (a *api) begin(ctx context.Context, in *fileInput) (*begunOutput, error) {
+// beginInput is a campaign file, and what to do with it.
+type beginInput struct {
+	Run     bool   `query:"run" default:"true" doc:"Run it at once; otherwise it waits for run, or for suggest."`
+	Seed    uint64 `query:"seed" minimum:"1" maximum:"9007199254740991" doc:"Its seed, instead of the file's."`
+	As      string `query:"as" maxLength:"200" doc:"Who begins it, where the server lets one act for others."`
+	RawBody []byte `contentType:"application/yaml"`
+}
+
+func (a *api) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
 	file, err := a.lab.Parse("the campaign file", in.RawBody)
+	if err == nil {
+		err = a.mayDefine(ctx, &file.Definition)
+	}
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	actor, _ := actorOf(ctx)
-	c, err := a.lab.Define(ctx, file, actor)
+	if in.Seed > 0 {
+		file.Definition.Seed = in.Seed
+	}
+	actor, _ := a.actingAs(ctx, in.As)
+	if err := engine.CheckActor(actor); err != nil {
+		return nil, problemOf(problem.New(problem.Invalid, "as: %w", err))
+	}
+	begin := a.lab.Define
+	if !in.Run {
+		begin = a.lab.Begin
+	}
+	c, err := begin(ctx, file, actor)
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -216,15 +237,19 @@ type Validated struct {
 	Remarks  []string `json:"remarks" doc:"What it may contain, but probably does not mean."`
 }
 
-func (a *api) validate(_ context.Context, in *fileInput) (*struct{ Body Validated }, error) {
+func (a *api) validate(ctx context.Context, in *fileInput) (*struct{ Body Validated }, error) {
 	file, err := a.lab.Parse("the campaign file", in.RawBody)
 	if err != nil {
 		return nil, problemOf(err)
 	}
 	reg := a.lab.Registry()
+	var remarks []string
+	if a.mayDefine(ctx, &file.Definition) == nil { // they look at the files that it names
+		remarks = campaignfile.Remarks(reg, file.Definition, a.lab.Folder())
+	}
 	return &struct{ Body Validated }{Validated{
 		Campaign: file.Definition.Name,
 		Meaning:  campaignfile.Explain(reg, file.Definition),
-		Remarks:  append([]string{}, campaignfile.Remarks(reg, file.Definition, a.lab.Folder())...),
+		Remarks:  append([]string{}, remarks...),
 	}}, nil
 }

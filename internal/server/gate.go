@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -202,10 +203,32 @@ var needed = map[string]struct {
 	"get-events":     {permission: accounts.See, campaign: true},
 	"predict":        {permission: accounts.See, campaign: true},
 
+	"list-experiments":  {permission: accounts.See, campaign: true},
+	"list-asked":        {permission: accounts.See, campaign: true},
+	"list-rows":         {permission: accounts.See, campaign: true},
+	"diagnose-campaign": {permission: accounts.See, campaign: true},
+	"export-campaign":   {permission: accounts.See, campaign: true},
+	"replay-campaign":   {permission: accounts.See, campaign: true},
+
+	// What the program is; nothing of any campaign.
+	"list-methods": {},
+	"get-method":   {},
+	"get-schema":   {},
+	"get-version":  {},
+	"verify":       {}, // a proof that the caller brings along
+
+	"begin-audit":    {permission: accounts.Audit, campaign: true},
+	"get-audit":      {permission: accounts.Audit, campaign: true},
+	"get-checkpoint": {permission: accounts.Audit, campaign: true},
+	"prove-event":    {permission: accounts.Audit, campaign: true},
+	"prove-growth":   {permission: accounts.Audit, campaign: true},
+
 	"answer-question": {permission: accounts.Answer, campaign: true},
 
 	"suggest":         {permission: accounts.Run, campaign: true},
 	"tell":            {permission: accounts.Run, campaign: true},
+	"anchor":          {permission: accounts.Run, campaign: true},
+	"import-csv":      {permission: accounts.Run, campaign: true},
 	"import":          {permission: accounts.Run, campaign: true},
 	"correct":         {permission: accounts.Run, campaign: true, act: ActOverride},
 	"exclude":         {permission: accounts.Run, campaign: true},
@@ -218,6 +241,21 @@ var needed = map[string]struct {
 	"halt-run":        {permission: accounts.Run, campaign: true},
 	"amend-campaign":  {permission: accounts.Run, campaign: true, act: ActOverride},
 	"resolve":         {permission: accounts.Resolve, campaign: true, act: ActResolve},
+}
+
+// neededFor is what a request needs that came by the protocol of a store.
+func neededFor(r *engine.Request) (p accounts.Permission, act string) {
+	switch {
+	case r.Answer != nil:
+		return accounts.Answer, "" // as whom, is asked where the question is known
+	case r.Resolve != nil:
+		return accounts.Resolve, ActResolve
+	case r.Stop != nil:
+		return accounts.Run, ActStop
+	case r.Correct != nil, r.Amend != nil:
+		return accounts.Run, ActOverride
+	}
+	return accounts.Run, ""
 }
 
 // Acts that a lab may want people to confirm: see [Options.Confirm].
@@ -280,13 +318,6 @@ func campaignIn(id string) string {
 // sees reports whether whoever asks may see a campaign.
 func sees(ctx context.Context, campaign string) bool {
 	return identityOf(ctx).May(accounts.See, campaign) == nil
-}
-
-// actorOf returns under which name what a request asks for is recorded, and whose account
-// asks.
-func actorOf(ctx context.Context) (actor, account string) {
-	who := identityOf(ctx)
-	return who.Actor(), who.Account
 }
 
 // systemUser is the name of the system's user that runs the server.

@@ -133,6 +133,28 @@ var mayDo = map[string]string{
 	"get-events":     "viewer expert scientist integrator auditor admin here",
 	"predict":        "viewer expert scientist integrator auditor admin here",
 
+	"list-experiments":  "viewer expert scientist integrator auditor admin here",
+	"list-asked":        "viewer expert scientist integrator auditor admin here",
+	"list-rows":         "viewer expert scientist integrator auditor admin here",
+	"diagnose-campaign": "viewer expert scientist integrator auditor admin here",
+	"export-campaign":   "viewer expert scientist integrator auditor admin here",
+	"replay-campaign":   "viewer expert scientist integrator auditor admin here",
+
+	"list-methods": "viewer expert scientist integrator auditor admin here nothing",
+	"get-method":   "viewer expert scientist integrator auditor admin here nothing",
+	"get-schema":   "viewer expert scientist integrator auditor admin here nothing",
+	"get-version":  "viewer expert scientist integrator auditor admin here nothing",
+	"verify":       "viewer expert scientist integrator auditor admin here nothing",
+
+	"begin-audit":    "auditor admin",
+	"get-audit":      "auditor admin",
+	"get-checkpoint": "auditor admin",
+	"prove-event":    "auditor admin",
+	"prove-growth":   "auditor admin",
+
+	"anchor":     "scientist admin here",
+	"import-csv": "scientist admin here",
+
 	"begin-campaign":    "scientist admin",
 	"validate-campaign": "scientist admin",
 

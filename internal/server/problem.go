@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
@@ -80,6 +81,18 @@ func problemOf(err error) *Problem {
 				Message: f.Message,
 				Remedy:  f.Remedy,
 			})
+		}
+		return p
+	}
+	var rows exchange.Faults
+	var row exchange.Fault
+	if !errors.As(err, &rows) && errors.As(err, &row) {
+		rows = exchange.Faults{row}
+	}
+	if rows != nil {
+		p := newProblem(http.StatusUnprocessableEntity, problem.Invalid, "The table has faults; nothing was changed.")
+		for _, f := range rows {
+			p.Faults = append(p.Faults, Fault{Line: f.Line, Column: f.Column, Message: f.Message()})
 		}
 		return p
 	}

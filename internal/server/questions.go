@@ -56,8 +56,8 @@ type answerInput struct {
 func (a *api) questions() {
 	huma.Register(a.huma, operation("list-questions", http.MethodGet, "/questions", "What people are asked",
 		"The open questions of all campaigns."), a.openQuestions)
-	huma.Register(a.huma, operation("answer-question", http.MethodPost, "/questions/{campaign}/{question}",
-		"Answer a question", "First, or otherwise than before."), a.answer)
+	huma.Register(a.huma, a.recording(operation("answer-question", http.MethodPost, "/questions/{campaign}/{question}",
+		"Answer a question", "First, or otherwise than before: the answer that counts is the latest.")), a.answer)
 }
 
 func (a *api) openQuestions(ctx context.Context, in *questionsInput) (*questionsOutput, error) {

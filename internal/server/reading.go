@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -25,7 +26,7 @@ const alive = 15 * time.Second
 
 type definitionOutput struct {
 	ContentType string `header:"Content-Type"`
-	Body        []byte `contentType:"application/yaml"`
+	Body        []byte
 }
 
 type decisionInput struct {
@@ -37,7 +38,7 @@ type decisionOutput struct{ Body *view.Decision }
 
 type reportOutput struct {
 	ContentType string `header:"Content-Type"`
-	Body        []byte `contentType:"text/html"`
+	Body        []byte
 }
 
 type predictInput struct {
@@ -58,7 +59,7 @@ func (a *api) reading() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
 	}
-	huma.Register(a.huma, on("get-definition", "definition", "The campaign file", "As it was sent last."),
+	huma.Register(a.huma, answering(on("get-definition", "definition", "The campaign file", "As it was sent last."), "application/yaml", "The file."),
 		func(ctx context.Context, in *InCampaign) (*definitionOutput, error) {
 			c, err := a.find(ctx, *in)
 			if err != nil {
@@ -70,7 +71,7 @@ func (a *api) reading() {
 		})
 	huma.Register(a.huma, on("get-decision", "decisions/{decision}", "What led to a decision, and what followed",
 		"What `campaignd explain --json` prints."), a.decision)
-	huma.Register(a.huma, on("get-report", "report", "The report", "One page that needs nothing else."),
+	huma.Register(a.huma, answering(on("get-report", "report", "The report", "One page that needs nothing else."), "text/html", "The page."),
 		func(ctx context.Context, in *InCampaign) (*reportOutput, error) {
 			c, err := a.find(ctx, *in)
 			if err != nil {
@@ -134,6 +135,9 @@ func (a *api) predict(ctx context.Context, in *predictInput) (*predictOutput, er
 		return nil, problemOf(err)
 	}
 	predictor, err := view.NewPredictor(ctx, core)
+	if errors.Is(err, view.ErrNoModel) {
+		err = problem.New(problem.NotNow, "%w", err)
+	}
 	if err != nil {
 		return nil, problemOf(err)
 	}

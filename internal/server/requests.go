@@ -1,7 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -10,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -129,7 +133,7 @@ type optional[B any] struct {
 
 // record registers a request that is recorded as it is.
 func record[B any](a *api, op huma.Operation, make func(B) (engine.Request, error)) {
-	huma.Register(a.huma, op, func(ctx context.Context, in *body[B]) (*recordedOutput, error) {
+	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *body[B]) (*recordedOutput, error) {
 		c, err := a.find(ctx, in.InCampaign)
 		if err != nil {
 			return nil, err
@@ -145,7 +149,7 @@ func record[B any](a *api, op huma.Operation, make func(B) (engine.Request, erro
 // steer registers a request that needs no more than a reason.
 func (a *api) steer(verb, summary, description string, make func(reason string) engine.Request) {
 	op := operation(verb+"-campaign", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
-	huma.Register(a.huma, op, func(ctx context.Context, in *optional[Because]) (*recordedOutput, error) {
+	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *optional[Because]) (*recordedOutput, error) {
 		c, err := a.find(ctx, in.InCampaign)
 		if err != nil {
 			return nil, err
@@ -195,6 +199,14 @@ type Side struct {
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
 	Is  string   `json:"is,omitempty"`
+}
+
+// Anchors are compositions at which an expert trusts their own judgment.
+type Anchors struct {
+	Expert  string           `json:"expert" minLength:"1" doc:"Whose judgment it is."`
+	Points  []map[string]any `json:"points,omitempty" maxItems:"1000" doc:"Compositions."`
+	Instead bool             `json:"instead,omitempty" doc:"Instead of those that were named so before; without points they are only taken back."`
+	Reason  string           `json:"reason,omitempty" doc:"Why, for the record."`
 }
 
 // Note is a remark.
@@ -277,6 +289,23 @@ func (a *api) requests() {
 				Point: point, Region: region, About: x.About, Reason: x.Reason,
 			}}, err
 		})
+	record(a, on("anchor", "anchors", "Name compositions at which an expert trusts their own judgment",
+		"Comparisons near them count for more."),
+		func(d Anchors) (engine.Request, error) {
+			r := &events.AnchorsDeclared{Expert: d.Expert, Points: []definition.Point{}, Instead: d.Instead, Reason: d.Reason}
+			if len(d.Points) == 0 && !d.Instead {
+				return engine.Request{}, problem.New(problem.Invalid, "say which compositions, or instead of which")
+			}
+			for i, p := range d.Points {
+				point, err := pointOf(fmt.Sprintf("points[%d]", i), p)
+				if err != nil {
+					return engine.Request{}, err
+				}
+				r.Points = append(r.Points, point)
+			}
+			return engine.Request{Anchors: r}, nil
+		})
+	a.importing()
 	record(a, on("allow", "allow", "Take an exclusion back", ""),
 		func(p Permission) (engine.Request, error) {
 			return engine.Request{Allow: &engine.Allow{Exclusion: p.Exclusion, Reason: p.Reason}}, nil
@@ -297,8 +326,8 @@ func (a *api) requests() {
 		return engine.Request{Stop: &events.CampaignStopped{Reason: reason}}
 	})
 	a.runs()
-	huma.Register(a.huma, operation("amend-campaign", http.MethodPut, "/campaigns/{campaign}/definition",
-		"Amend a campaign", "The body is the campaign file with the changes. What a campaign under way does not allow is refused, with the reason."),
+	huma.Register(a.huma, a.recording(operation("amend-campaign", http.MethodPut, "/campaigns/{campaign}/definition",
+		"Amend a campaign", "The body is the campaign file with the changes. What a campaign under way does not allow is refused, with the reason.")),
 		a.amend)
 }
 
@@ -314,6 +343,9 @@ func (a *api) amend(ctx context.Context, in *amendInput) (*recordedOutput, error
 		return nil, err
 	}
 	file, err := a.lab.Parse("the campaign file", in.RawBody)
+	if err == nil {
+		err = a.mayDefine(ctx, &file.Definition)
+	}
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -350,7 +382,7 @@ type runOutput struct{ Body RunState }
 func (a *api) runs() {
 	register := func(verb, summary, description string, running bool, do func(context.Context, *lab.Campaign) error) {
 		op := operation(verb+"-run", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
-		huma.Register(a.huma, op, func(ctx context.Context, in *InCampaign) (*runOutput, error) {
+		huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *InCampaign) (*runOutput, error) {
 			c, err := a.find(ctx, *in)
 			if err == nil {
 				err = do(ctx, c)
@@ -366,4 +398,57 @@ func (a *api) runs() {
 	register("halt", "Have the lab no longer run a campaign",
 		"What is under way at the instrument goes on; the campaign can be run again.", false,
 		func(_ context.Context, c *lab.Campaign) error { return c.Halt() })
+}
+
+type importInput struct {
+	InCampaign
+	Again   bool     `query:"again" doc:"Take rows over though the campaign has the same."`
+	Anyway  bool     `query:"anyway" doc:"Take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated."`
+	Note    []string `query:"note" maxItems:"100" doc:"Columns whose cells are kept as notes."`
+	Ignore  []string `query:"ignore" maxItems:"100" doc:"Columns that are left out."`
+	Preview bool     `query:"preview" doc:"Only say what would be taken over."`
+	RawBody []byte   `contentType:"text/csv"`
+}
+
+type importOutput struct {
+	Body struct {
+		Recorded []json.RawMessage `json:"recorded" doc:"The events, as CloudEvents; none in a preview."`
+		Rows     []engine.Tell     `json:"rows" doc:"The measurements that were read."`
+		LeftOut  map[string]int    `json:"left_out" doc:"How many rows are no measurements to be taken over, by the reason."`
+	}
+}
+
+// importing registers the operation that takes a CSV file over.
+func (a *api) importing() {
+	op := operation("import-csv", http.MethodPost, "/campaigns/{campaign}/import/csv", "Take over measurements from a CSV file",
+		"The header names the parameters and the objective; what the export writes is understood. All rows are taken or none; they do not count against the budget.")
+	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *importInput) (*importOutput, error) {
+		core, c, err := a.folded(ctx, in.InCampaign)
+		if err != nil {
+			return nil, err
+		}
+		actor, _ := actorOf(ctx)
+		im := exchange.Import{
+			Registry: a.lab.Registry(), Core: core, Actor: actor,
+			Again: in.Again, Anyway: in.Anyway, Notes: in.Note, Ignore: in.Ignore,
+			Words: exchange.Words{
+				Again: "take it all the same (again)", Anyway: "take it all the same (anyway)",
+				Note: "where note names it", Ignore: "where ignore names it", Clause: error.Error,
+			},
+		}
+		if err := im.Read("the table", bytes.NewReader(in.RawBody)); err != nil {
+			return nil, problemOf(err)
+		}
+		out := new(importOutput)
+		out.Body.Recorded, out.Body.Rows, out.Body.LeftOut = []json.RawMessage{}, im.Rows, im.Skipped
+		if in.Preview {
+			return out, nil
+		}
+		recorded, err := a.submit(ctx, c, engine.Request{Import: im.Rows})
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Recorded = recorded.Body.Recorded
+		return out, nil
+	})
 }

@@ -2,7 +2,9 @@ package server
 
 import (
 	"encoding/json"
+	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -38,7 +40,8 @@ func newSchemas() huma.Registry {
 }
 
 // admitNull lets what is sent be null where Go sends null: a pointer or a map that is nil and
-// is not left out. The library does so for lists alone.
+// is not left out. The library does so for lists alone. Numbers that are sent as texts are
+// texts.
 func admitNull(schemas huma.Registry) {
 	for name, schema := range schemas.Map() {
 		t := schemas.TypeFromRef("#/components/schemas/" + name)
@@ -54,11 +57,15 @@ func admitNull(schemas huma.Registry) {
 		for _, f := range reflect.VisibleFields(t) {
 			tag := f.Tag.Get("json")
 			property, options, _ := strings.Cut(tag, ",")
-			if !f.IsExported() || property == "" || property == "-" || strings.Contains(options, "omit") {
+			s := schema.Properties[property]
+			if !f.IsExported() || s == nil {
 				continue
 			}
-			s := schema.Properties[property]
-			if s == nil {
+			if slices.Contains(strings.Split(options, ","), "string") { // a number that JavaScript would round
+				schema.Properties[property] = &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]+$", Description: s.Description}
+				continue
+			}
+			if strings.Contains(options, "omit") {
 				continue
 			}
 			switch {
@@ -71,5 +78,80 @@ func admitNull(schemas huma.Registry) {
 				s.Nullable = true
 			}
 		}
+	}
+}
+
+// admitNullFrom lets what is received be null where it may be left out: so it is read.
+func admitNullFrom(api *huma.OpenAPI) {
+	seen := make(map[*huma.Schema]bool)
+	var visit func(s *huma.Schema)
+	visit = func(s *huma.Schema) {
+		if s == nil {
+			return
+		}
+		if s.Ref != "" {
+			s = api.Components.Schemas.SchemaFromRef(s.Ref)
+		}
+		if seen[s] {
+			return
+		}
+		seen[s] = true
+		for name, property := range s.Properties {
+			visit(property)
+			switch {
+			case slices.Contains(s.Required, name), property.Nullable, property.Type == "" && property.Ref == "":
+			case property.Ref != "":
+				s.Properties[name] = &huma.Schema{
+					AnyOf:       []*huma.Schema{{Ref: property.Ref}, {Type: "null"}},
+					Description: property.Description,
+				}
+			default:
+				property.Nullable = true
+				if property.Enum != nil {
+					property.Enum = append(property.Enum, nil)
+				}
+			}
+		}
+		visit(s.Items)
+		if more, ok := s.AdditionalProperties.(*huma.Schema); ok {
+			visit(more)
+		}
+	}
+	for _, path := range api.Paths {
+		for _, op := range []*huma.Operation{path.Post, path.Put} {
+			if op == nil || op.RequestBody == nil {
+				continue
+			}
+			if content := op.RequestBody.Content["application/json"]; content != nil {
+				visit(content.Schema)
+			}
+		}
+	}
+}
+
+// onceEach refuses a parameter that is there twice where only one of them would be read, and
+// one that is empty where that is no value: it would be taken for absent.
+func onceEach(api huma.API) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		u := ctx.URL()
+		query := u.Query()
+		for _, p := range ctx.Operation().Parameters {
+			given, fault := query[p.Name], ""
+			if p.In != "query" || len(given) == 0 || p.Schema.Type == huma.TypeArray {
+				continue
+			}
+			switch free := p.Schema.Type == huma.TypeString && p.Schema.Enum == nil; {
+			case len(given) > 1:
+				fault = "it is there twice"
+			case given[0] == "" && !free:
+				fault = "it has no value"
+			}
+			if fault != "" {
+				_ = huma.WriteErr(api, ctx, http.StatusUnprocessableEntity, "validation failed",
+					&huma.ErrorDetail{Location: "query." + p.Name, Message: fault})
+				return
+			}
+		}
+		next(ctx)
 	}
 }

@@ -11,8 +11,11 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"path/filepath"
 	"runtime/debug"
 	"time"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/console"
@@ -49,6 +52,10 @@ type Options struct {
 	Version string
 	// Log, if set, takes what whoever looks after the server should know.
 	Log func(format string, args ...any)
+	// Signer, if set, returns the key that signs checkpoints; nil for none.
+	Signer func() (note.Signer, error)
+	// Confined refuses campaign files that name a program, a file or an address.
+	Confined bool
 }
 
 // Server serves a lab.
@@ -58,6 +65,8 @@ type Server struct {
 	mux     *http.ServeMux
 	api     *api
 	console *console.Console
+	audits  audits
+	keys    *keys
 	closing chan struct{}
 }
 
@@ -70,6 +79,7 @@ func New(o Options) *Server {
 		o.User = systemUser()
 	}
 	s := &Server{options: o, lab: o.Lab, mux: http.NewServeMux(), closing: make(chan struct{})}
+	s.keys = openKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.api = s.newAPI()
 	s.mountConsole()

@@ -208,18 +208,22 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// sequence counts the events of the campaign bench, once nothing new comes.
+// sequence counts the events of the campaign bench, once nothing new comes: an experiment is
+// with whoever measures.
 func (c *client) sequence() int {
 	c.t.Helper()
-	c.post("/api/v1/campaigns/bench/suggest", "", http.StatusOK, nil)
-	for last := -1; ; time.Sleep(50 * time.Millisecond) {
-		var status struct{ Events int }
-		c.get("/api/v1/campaigns/bench", &status)
-		if status.Events == last {
-			return last
+	var s suggestion
+	c.post("/api/v1/campaigns/bench/suggest", "", http.StatusOK, &s)
+	for started := false; !started; {
+		var list struct{ Experiments []struct{ Status string } }
+		c.get("/api/v1/campaigns/bench/experiments", &list)
+		for _, x := range list.Experiments {
+			started = started || x.Status == "started"
 		}
-		last = status.Events
 	}
+	var status struct{ Events int }
+	c.get("/api/v1/campaigns/bench", &status)
+	return status.Events
 }
 
 // Law: a list in pages is the whole list, each campaign once, in order.

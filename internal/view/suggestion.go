@@ -77,6 +77,12 @@ func Suggest(
 	return s, nil
 }
 
+// Of returns a suggestion that was read, of a campaign of that definition.
+func (s *Suggestion) Of(def *definition.Campaign) *Suggestion {
+	s.definition = def
+	return s
+}
+
 // suggestedExperiment returns an experiment with the reason of its decision, if it has
 // one.
 func suggestedExperiment(

@@ -92,6 +92,9 @@ func SettingsOf(e definition.Expert) (Settings, error) {
 // Choose returns the choice of this channel with its settings.
 func Choose(s Settings) definition.Choice { return definition.NewChoice(Name, s) }
 
+// Confined implements definition.Confined.
+func (s *Settings) Confined() bool { return s.Table == "" }
+
 // Complete implements definition.Settings.
 func (s *Settings) Complete(def *definition.Campaign) {
 	if s.Accuracy == nil {

@@ -28,6 +28,9 @@ type Settings struct{}
 // Choose returns the choice of this channel with its settings.
 func Choose(s Settings) definition.Choice { return definition.NewChoice(Name, s) }
 
+// Confined implements definition.Confined.
+func (*Settings) Confined() bool { return true }
+
 // Complete implements definition.Settings.
 func (*Settings) Complete(*definition.Campaign) {}
 

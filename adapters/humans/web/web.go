@@ -39,6 +39,9 @@ func (*Settings) Check(*definition.Campaign, definition.Path) []definition.Fault
 // Words implements definition.Settings.
 func (*Settings) Words(*definition.Campaign) string { return "asked in the browser" }
 
+// Confined implements definition.Confined: a person is asked, and nothing else is reached.
+func (*Settings) Confined() bool { return true }
+
 // ErrNotAsked is returned by [Desk.Answer] for a question that nobody is being asked.
 var ErrNotAsked = errors.New("the question is not open")
 

@@ -59,6 +59,9 @@ func (*Settings) Short() string { return "task" }
 // Choose returns the choice of this driver with its settings.
 func Choose(s Settings) definition.Choice { return definition.NewChoice(Name, s) }
 
+// Confined implements definition.Confined.
+func (*Settings) Confined() bool { return true }
+
 // Complete implements definition.Settings.
 func (*Settings) Complete(*definition.Campaign) {}
 

@@ -21,9 +21,9 @@ func commandsOn(t target) view.How {
 	return func(r problem.Remedy) string {
 		switch r.Action {
 		case problem.Run, problem.Diagnose:
-			return commands{store: named}.line(r)
+			return commands{server: t.server, store: named}.line(r)
 		case problem.Answer, problem.Tell:
-			return commands{store: t.store}.line(r)
+			return commands{server: t.server, store: t.store}.line(r)
 		}
 		return commandFor(r)
 	}

@@ -30,7 +30,7 @@ func (a *app) define(ctx context.Context, h *host.Host, t target, def definition
 // what it lists. Nothing is started for it.
 func (a *app) listCandidates(ctx context.Context, t target, def definition.Campaign) (definition.Campaign, error) {
 	driver, _ := a.registry.Driver(def.Instrument.Driver.Name)
-	if !driver.Listed {
+	if !driver.Listed || t.remote { // the list is where the instrument is
 		return def, nil
 	}
 	env := instruments.Environment{Folder: t.base, Logf: func(string, ...any) {}}
@@ -46,7 +46,7 @@ func (a *app) listCandidates(ctx context.Context, t target, def definition.Campa
 // target is a file whose store does not exist yet, it is made. check, if set,
 // is called with the campaign before that, so that bad input makes no store.
 func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Core) error) (*session, error) {
-	exists, err := t.hasStore()
+	exists, err := a.hasCampaign(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +80,12 @@ func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Cor
 			return nil, err
 		}
 	}
+	if t.remote {
+		if err := a.beginRemote(ctx, t, false, nil); err != nil {
+			return nil, err
+		}
+		return a.open(ctx, t, writing)
+	}
 	h, err := a.openHost(ctx, t.store, host.Options{})
 	if err != nil {
 		return nil, err
@@ -101,7 +107,7 @@ func (a *app) compare(ctx context.Context, t target, s *campaign.State) error {
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s differs from the campaign in %s (store → file):\n", t.path, t.store)
+	fmt.Fprintf(&b, "%s differs from the campaign in %s (store → file):\n", t.path, a.where(t))
 	for _, c := range changes {
 		fmt.Fprintf(&b, "  %s\n", plaintext.Line(view.Change(s.Definition, c)))
 	}
@@ -115,6 +121,10 @@ func (a *app) wantedDefinition(ctx context.Context, t target, s *campaign.State)
 	def, err := a.listCandidates(ctx, t, t.file.Definition)
 	if err != nil {
 		return def, err
+	}
+	driver, _ := a.registry.Driver(def.Instrument.Driver.Name)
+	if t.remote && driver.Listed && def.Candidates == nil {
+		def.Candidates = s.Definition.Candidates
 	}
 	// A seed that --seed gave is not in the file, and need not be given again.
 	first, err := campaignfile.Parse(a.registry, t.path, []byte(s.Source))

@@ -157,6 +157,14 @@ func (a *app) follow(ctx context.Context, t target, after events.Position, print
 		if err != nil {
 			return err
 		}
+		if s.remote {
+			t.store, t.campaign = s.store, s.name
+			err := errors.Join(a.followRemote(ctx, s, &last, over, take), s.close())
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
 		if s.owner != nil {
 			// A run goes on a little after the campaign has ended, so it is
 			// followed to its own end.
@@ -174,6 +182,32 @@ func (a *app) follow(ctx context.Context, t target, after events.Position, print
 			return nil
 		}
 		waitForRun(ctx, t.store)
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// followRemote follows a campaign of a server, which never releases its store, until the
+// campaign has ended and nothing more is recorded.
+func (a *app) followRemote(
+	ctx context.Context, s *session, last *events.Position, over func() bool,
+	take func(iter.Seq2[events.Event, error]) error,
+) error {
+	untilOver := func(yield func(events.Event, error) bool) {
+		for e, err := range s.log.Follow(ctx, *last) {
+			if !yield(e, err) || over() {
+				return
+			}
+		}
+	}
+	for {
+		if err := take(s.log.Read(ctx, *last)); err != nil || over() {
+			return err
+		}
+		if err := take(untilOver); err != nil {
+			return err
+		}
 		if ctx.Err() != nil {
 			return nil
 		}

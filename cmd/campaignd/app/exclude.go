@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -134,7 +135,7 @@ func parseRegion(def *definition.Campaign, text string) (map[string]definition.R
 			if strings.TrimSpace(end.text) == "" {
 				continue
 			}
-			v, err := parameterFrom(def, name, end.text)
+			v, err := exchange.Value(def, name, end.text)
 			if err != nil {
 				return nil, badInput("--where: %w", err)
 			}

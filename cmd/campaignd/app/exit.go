@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -171,9 +172,10 @@ func ofLines(err error) bool {
 		file     *yamltree.Error
 		amended  *campaignfile.AmendError
 		mismatch *instruments.MismatchError
+		rows     exchange.Faults
 		lines    linesError
 	)
-	return errors.As(err, &file) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &lines)
+	return errors.As(err, &file) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &rows) || errors.As(err, &lines)
 }
 
 // explainError says what happened, and what to do in the words of the command line.

@@ -6,8 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
-	tables "github.com/campaignd/campaignd/internal/sheet"
-	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/internal/exchange"
 )
 
 func (a *app) exportCommand() *cobra.Command {
@@ -43,7 +42,7 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 			if err != nil {
 				return err
 			}
-			return a.exportTable(core.State())
+			return exchange.TableOf(core.State()).WriteCSV(a.stdout)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "csv", "csv or jsonl")
@@ -65,23 +64,3 @@ func (a *app) exportEvents(ctx context.Context, s *session) error {
 	}
 	return nil
 }
-
-// exportTable writes a campaign as a table.
-func (a *app) exportTable(state *campaign.State) error { return tables.Write(a.stdout, state) }
-
-// The columns of the table beside the parameters and the objective, which `import`
-// reads again.
-const (
-	columnStatus      = tables.ColumnStatus
-	columnUnit        = tables.ColumnUnit
-	columnSD          = tables.ColumnSD
-	columnExcluded    = tables.ColumnExcluded
-	columnSimulated   = tables.ColumnSimulated
-	furtherPrefix     = tables.FurtherPrefix
-	furtherUnitPrefix = tables.FurtherUnitPrefix
-	furtherSDPrefix   = tables.FurtherSDPrefix
-	actualEnding      = tables.ActualEnding
-)
-
-// recordColumns are those that tell of a row, and are no part of the measurement.
-var recordColumns = tables.RecordColumns

@@ -2,15 +2,22 @@ package app
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 func (a *app) importCommand() *cobra.Command {
-	im := importer{registry: a.registry}
+	im := exchange.Import{Registry: a.registry, Words: exchange.Words{
+		Again: "import it --again", Anyway: "take it --anyway", Note: "with --note NAME", Ignore: "with --ignore NAME",
+		Clause: func(err error) string { return a.about.clause(err.Error(), problem.RemediesOf(err)) },
+	}}
 	cmd := &cobra.Command{
 		Use:   "import [TARGET] FILE.csv",
 		Short: "Take over measurements that someone already has: warm start",
@@ -42,23 +49,30 @@ campaign file that has no store yet, the store is made.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&im.again, "again", false, "take rows over though the campaign has the same")
-	flags.BoolVar(&im.anyway, "anyway", false,
+	flags.BoolVar(&im.Again, "again", false, "take rows over though the campaign has the same")
+	flags.BoolVar(&im.Anyway, "anyway", false,
 		"take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
-	flags.StringSliceVar(&im.notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
-	flags.StringSliceVar(&im.ignore, "ignore", nil, "`columns` that are left out: plate,operator")
+	flags.StringSliceVar(&im.Notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
+	flags.StringSliceVar(&im.Ignore, "ignore", nil, "`columns` that are left out: plate,operator")
 	return cmd
 }
 
-func (a *app) importRows(ctx context.Context, t target, path string, im *importer) error {
-	if _, err := a.actor(); err != nil {
+func (a *app) importRows(ctx context.Context, t target, path string, im *exchange.Import) error {
+	actor, err := a.actor()
+	if err != nil {
 		return err
 	}
+	im.Actor = actor
 	read := func(core *engine.Core) error {
-		im.core, im.def = core, core.State().Definition
-		return im.read(a, path)
+		im.Core = core
+		name, in, err := a.openTable(path)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		return im.Read(name, in)
 	}
-	if exists, err := t.hasStore(); err != nil {
+	if exists, err := a.hasCampaign(ctx, t); err != nil {
 		return err
 	} else if !exists {
 		s, err := a.openOrDefine(ctx, t, read)
@@ -70,7 +84,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *importe
 		}
 	}
 	s, stored, err := a.submit(ctx, t, func(s *session) (engine.Request, error) {
-		if im.rows == nil { // not read for a new store
+		if im.Rows == nil { // not read for a new store
 			core, err := s.core(ctx)
 			if err == nil && t.file != nil {
 				err = a.compare(ctx, t, core.State())
@@ -82,7 +96,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *importe
 				return engine.Request{}, err
 			}
 		}
-		return engine.Request{Import: im.rows}, nil
+		return engine.Request{Import: im.Rows}, nil
 	})
 	if err != nil {
 		return err
@@ -91,9 +105,35 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *importe
 	if a.json {
 		return a.printRecorded(ctx, s, stored)
 	}
-	a.printf("Imported %s from %s.\n", format.Count(len(im.rows), "measurement"), im.sheet.name)
-	if len(im.skipped) > 0 {
-		a.printf("Left out: %s.\n", im.left())
+	a.printf("Imported %s from %s.\n", format.Count(len(im.Rows), "measurement"), tableName(path))
+	if len(im.Skipped) > 0 {
+		a.printf("Left out: %s.\n", im.Left())
 	}
 	return nil
+}
+
+// maxSheet is how large a CSV file may be, in bytes.
+const maxSheet = 256 << 20
+
+// standardInput is the path that stands for it.
+const standardInput = "-"
+
+// tableName is what messages call a file of that path.
+func tableName(path string) string {
+	if path == standardInput {
+		return "standard input"
+	}
+	return path
+}
+
+// openTable opens a CSV file.
+func (a *app) openTable(path string) (name string, in io.ReadCloser, err error) {
+	if path == standardInput {
+		return tableName(path), io.NopCloser(a.stdin), nil
+	}
+	in, err = input.Open(path, maxSheet)
+	if err != nil {
+		return path, nil, inputError{err}
+	}
+	return path, in, nil
 }

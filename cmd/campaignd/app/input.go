@@ -3,13 +3,13 @@ package app
 import (
 	"context"
 	"errors"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -41,17 +41,11 @@ func (a *app) requestWith(
 
 // number reads a finite number. what names it in messages.
 func number(what, text string) (float64, error) {
-	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	switch {
-	case err != nil && strings.Contains(text, ","):
-		return 0, badInput("%s: %q is not a number; write it with a decimal point", what, text)
-	case err != nil:
-		return 0, badInput("%s: %q is not a number", what, text)
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return 0, badInput("%s: %q is not a finite number; where there is no result, say --failed \"why\"",
-			what, text)
+	x, err := exchange.Number(what, text)
+	if errors.Is(err, exchange.ErrNotFinite) {
+		return 0, badInput("%w; where there is no result, say --failed \"why\"", err)
 	}
-	return x, nil
+	return x, err
 }
 
 // optionalNumber is number, nil for an empty text.
@@ -83,7 +77,7 @@ func parsePoint(def *definition.Campaign, what, text string, all bool) (definiti
 		if _, twice := point[name]; twice {
 			return nil, badInput("%s: %s is there twice", what, name)
 		}
-		v, err := parameterFrom(def, name, value)
+		v, err := exchange.Value(def, name, value)
 		if err != nil {
 			return nil, badInput("%s: %w", what, err)
 		}
@@ -93,43 +87,11 @@ func parsePoint(def *definition.Campaign, what, text string, all bool) (definiti
 		for _, par := range def.Parameters {
 			if _, ok := point[par.Name]; !ok {
 				return nil, badInput("%s: %s is missing; the parameters are %s",
-					what, par.Name, parameterNames(def))
+					what, par.Name, exchange.ParameterNames(def))
 			}
 		}
 	}
 	return point, nil
-}
-
-// parameterFrom reads a parameter's value.
-func parameterFrom(def *definition.Campaign, name, text string) (definition.Value, error) {
-	text = strings.TrimSpace(text)
-	for _, par := range def.Parameters {
-		if par.Name != name {
-			continue
-		}
-		if par.Categories == nil {
-			x, err := number(name, text)
-			return definition.Number(x), err
-		}
-		names := make([]string, len(par.Categories))
-		for i, c := range par.Categories {
-			if c.Name == text {
-				return definition.Category(text), nil
-			}
-			names[i] = c.Name
-		}
-		return definition.Value{}, badInput("%s: %q is none of %s", name, text, strings.Join(names, ", "))
-	}
-	return definition.Value{}, badInput("there is no parameter %q; the parameters are %s",
-		name, parameterNames(def))
-}
-
-func parameterNames(def *definition.Campaign) string {
-	names := make([]string, len(def.Parameters))
-	for i, par := range def.Parameters {
-		names[i] = par.Name
-	}
-	return strings.Join(names, ", ")
 }
 
 // What flags of several commands say of themselves.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,6 +62,7 @@ func TestScript(t *testing.T) {
 			"count": scriptCount,
 			"field": scriptField,
 			"flip":  scriptFlip,
+			"port":  scriptPort,
 		},
 	})
 }
@@ -132,6 +134,17 @@ func scriptFlip(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	greatest[len(greatest)/2] ^= 0xff
 	ts.Check(os.WriteFile(path, greatest, 0o600))
+}
+
+// scriptPort sets a variable to a port that nobody listens on:
+//
+//	port PORT
+func scriptPort(ts *testscript.TestScript, neg bool, args []string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	ts.Check(errors.Join(err, listener.Close()))
+	ts.Setenv(args[0], port)
 }
 
 // scriptField checks a value of the JSON document in the last output, or in a

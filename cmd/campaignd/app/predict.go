@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -41,7 +42,12 @@ a random one, or, where nothing is measured, its utility.`,
 				return err
 			}
 			def := core.State().Definition
-			points, err := a.readSheet(def, at, sheetForm{})
+			name, in, err := a.openTable(at)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			points, err := exchange.ReadSheet(def, name, in, exchange.Form{})
 			if err != nil {
 				return err
 			}
@@ -60,7 +66,7 @@ a random one, or, where nothing is measured, its utility.`,
 }
 
 // predict asks the models at each row.
-func predict(ctx context.Context, core *engine.Core, points *sheet) ([]view.Prediction, error) {
+func predict(ctx context.Context, core *engine.Core, points *exchange.Sheet) ([]view.Prediction, error) {
 	predictor, err := view.NewPredictor(ctx, core)
 	switch {
 	case errors.Is(err, view.ErrNoModel):
@@ -68,23 +74,23 @@ func predict(ctx context.Context, core *engine.Core, points *sheet) ([]view.Pred
 	case err != nil:
 		return nil, err
 	}
-	compositions, err := points.points(core.State().Definition)
+	compositions, err := points.Points(core.State().Definition)
 	if err != nil {
 		return nil, err
 	}
-	predictions := make([]view.Prediction, len(points.rows))
-	var faults []error
-	for i, row := range points.rows {
+	predictions := make([]view.Prediction, len(points.Rows))
+	var faults exchange.Faults
+	for i, row := range points.Rows {
 		predictions[i], err = predictor.Predict(ctx, compositions[i])
 		switch {
 		case errors.Is(err, space.ErrOutside):
-			faults = append(faults, points.fault(row, row.cells[0], err))
+			faults = append(faults, points.Fault(row, err))
 		case err != nil:
 			return nil, err
 		}
 	}
 	if faults != nil {
-		return nil, rowFaults(faults)
+		return nil, faults
 	}
 	return predictions, nil
 }

@@ -14,6 +14,8 @@ import (
 
 // commands writes command lines about a campaign.
 type commands struct {
+	// server is as in target.
+	server string
 	// store is the store as the person named it, file the campaign file, campaign
 	// the one that they chose of several; each may be empty.
 	store, file, campaign string
@@ -21,7 +23,11 @@ type commands struct {
 
 // commandsFor returns the writer of commands about a target.
 func (a *app) commandsFor(t target) commands {
-	return commands{store: t.store, file: t.path, campaign: a.campaign}
+	c := commands{store: t.store, file: t.path, campaign: a.campaign}
+	if t.remote {
+		c.server, c.campaign = t.server, ""
+	}
+	return c
 }
 
 // verbs are the commands of actions, with what a person puts in where the remedy leaves it
@@ -152,6 +158,9 @@ func (c commands) onStore(name string, words ...string) []string {
 		line = append(line, shellArg(c.store))
 	}
 	line = append(line, words...)
+	if c.server != "" {
+		line = append(line, "--server", shellArg(c.server))
+	}
 	if c.campaign != "" {
 		line = append(line, "--campaign", shellArg(c.campaign))
 	}

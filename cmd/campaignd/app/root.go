@@ -30,6 +30,9 @@ type app struct {
 	json     bool
 	store    string
 	campaign string
+	server   string // the address of a server; empty for stores of this machine
+	// serverGiven is set where the command line names it, and not the environment.
+	serverGiven bool
 
 	// about writes commands about what the command line names.
 	about commands
@@ -46,15 +49,20 @@ A campaign is described in one file and kept in one store, by default
 NAME.campaign beside the file. Where a command takes a TARGET, give the file or
 the store; leave it out where the current folder holds a single *.campaign.
 While ` + "`campaignd run`" + ` holds the store, every other command speaks to it through a
-socket in the store; otherwise it opens the store itself.
+socket in the store; otherwise it opens the store itself. With --server a TARGET is
+a campaign of a server, by its name or its file.
 
 ` + exitHelp,
 		Example: `  campaignd run examples/electrolyte.yaml       start a campaign, or continue it
   campaignd status examples/electrolyte.yaml    how it stands
   campaignd explain d12                         why decision d12 was made
   campaignd audit                               make every decision again and compare`,
-		Args:                       cobra.ArbitraryArgs,
-		RunE:                       unknownCommand,
+		Args: cobra.ArbitraryArgs,
+		RunE: unknownCommand,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			a.serverGiven = cmd.Flags().Changed("server")
+			return a.checkServer(cmd)
+		},
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
 		SilenceUsage:               true,
@@ -70,6 +78,9 @@ socket in the store; otherwise it opens the store itself.
 	flags.StringVar(&a.as, "as", systemUser(), "who acts: the `name` that is recorded")
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	flags.StringVar(&a.store, "store", "", "the store's `directory` (default NAME.campaign beside the file)")
+	flags.StringVar(&a.server, "server", os.Getenv(serverVariable),
+		"the `address` of a campaignd serve whose campaigns are meant (default: "+serverVariable+" of the environment; "+
+			tokenVariable+" says who you are there)")
 	flags.StringVar(&a.campaign, "campaign", "", "the campaign's `name`, where a store holds several")
 
 	root.AddGroup(

@@ -62,6 +62,13 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 				}
 				wanted = &seed
 			}
+			if t.remote {
+				if keep != (keeping{command: os.Getenv(checkpointCommandVariable)}) {
+					return badInput("--checkpoint and --checkpoint-command are for stores of this machine: " +
+						"GET /api/v1/campaigns/NAME/checkpoint of the server has one")
+				}
+				return a.runRemote(cmd.Context(), t, wanted)
+			}
 			return a.run(cmd.Context(), t, wanted, keep)
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/control"
@@ -29,6 +30,7 @@ type serving struct {
 	cert, key       string
 	domains         []string
 	proxy           string
+	confined        bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -48,7 +50,11 @@ the lab's instruments, and people and how they are reached.
 Without accounts the server listens on this machine alone, and everybody on it may
 do everything. On another address it wants accounts (` + "`campaignd account add`" + `) and
 TLS: --tls-cert with --tls-key, or --acme with the domain that leads here, or
---behind-proxy where a proxy of your own speaks TLS to the world.`,
+--behind-proxy where a proxy of your own speaks TLS to the world.
+
+A campaign file may name a program, which the server then runs with its own
+rights, or a file or an address: with accounts it takes such files only of those
+who may equip the lab, with --confined of nobody.`,
 		Example: `  campaignd serve
   campaignd account add ada --role admin
   campaignd serve lab --listen :443 --acme lab.example.org
@@ -71,6 +77,7 @@ TLS: --tls-cert with --tls-key, or --acme with the domain that leads here, or
 		"get certificates of Let's Encrypt for these `domains`, whose terms you accept by that; port 443 must lead here")
 	flags.StringVar(&s.proxy, "behind-proxy", "",
 		"the `network` of a proxy that speaks TLS, and says in X-Forwarded-For who asks: 10.0.0.1/32")
+	flags.BoolVar(&s.confined, "confined", false, "refuse campaign files that name a program, a file or an address")
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	cmd.MarkFlagsMutuallyExclusive("tls-cert", "acme", "behind-proxy")
 	return cmd
@@ -174,6 +181,8 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		Proxy:    proxy,
 		Version:  version(),
 		Log:      remark,
+		Confined: s.confined,
+		Signer:   func() (note.Signer, error) { return signer("") },
 	})
 	scheme := "http"
 	if secure {

@@ -30,6 +30,8 @@ type session struct {
 	store string
 	// name is the campaign the command is about.
 	name string
+	// remote is set where the owner is a server: the store is not on this machine.
+	remote bool
 }
 
 // access says what a command does with a store.
@@ -57,6 +59,9 @@ func (a *app) open(ctx context.Context, t target, mode access) (*session, error)
 	if err != nil {
 		return nil, err
 	}
+	if s.remote {
+		return s, nil // a server is asked for a campaign
+	}
 	if err := s.choose(ctx, t.campaign); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -75,6 +80,9 @@ func (s *session) choose(ctx context.Context, name string) (err error) {
 // For reading, it is opened as it is now where nobody can be spoken to: a copy on a
 // read-only disk, a store of another user, one that is held by another command.
 func (a *app) openStore(ctx context.Context, t target, mode access) (s *session, err error) {
+	if t.remote {
+		return a.dial(ctx, t)
+	}
 	err = host.Patiently(ctx, func() error {
 		owner, err := control.Dial(ctx, t.store)
 		if err == nil {
@@ -148,7 +156,7 @@ func (s *session) close() error {
 // disk, where everything is that was ever acknowledged: to send a long campaign takes
 // ten times as long, of that process's time too. What cannot be read there is asked for.
 func (s *session) core(ctx context.Context) (*engine.Core, error) {
-	if s.owner != nil {
+	if s.owner != nil && !s.remote {
 		if direct, err := s.app.openDirectly(s.store); err == nil {
 			core, err := engine.Load(ctx, s.app.registry, direct.log, s.name)
 			if err = errors.Join(err, direct.close()); err == nil {

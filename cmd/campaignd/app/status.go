@@ -87,10 +87,10 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	how := commandsOn(t)
 	needs := append(st.NeedsPerson(how), pauseInStatus(core.State(), a.about)...)
 	if a.json {
-		return a.printJSON(status{st, needs, run, t.store})
+		return a.printJSON(status{st, needs, run, a.where(t)})
 	}
 	now := time.Now()
-	around := view.Around{Running: runningText(run, now, a.about), NeedsPerson: needs, Store: t.store, Now: now}
+	around := view.Around{Running: runningText(run, now, a.about), NeedsPerson: needs, Store: a.where(t), Now: now}
 	return st.Write(a.stdout, around, how)
 }
 

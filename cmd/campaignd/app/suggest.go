@@ -46,6 +46,9 @@ unless the file sets answer_within.`,
 }
 
 func (a *app) suggest(ctx context.Context, t target) error {
+	if t.remote {
+		return a.suggestRemote(ctx, t)
+	}
 	s, err := a.openOrDefine(ctx, t, nil)
 	if err != nil {
 		return err
@@ -83,12 +86,17 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	case suggestion.Ended:
 		return a.summarize(ctx, core, t, "", nil)
 	}
-	return answer.Write(a.stdout, view.Showing{
+	return answer.Write(a.stdout, a.showing(t))
+}
+
+// showing is how a suggestion is written about a target.
+func (a *app) showing(t target) view.Showing {
+	return view.Showing{
 		Question: terminal.Show,
 		Clause:   a.about.clause,
 		How:      commandsOn(t),
 		Now:      time.Now(),
-	})
+	}
 }
 
 // openSimulated returns the simulated experts of a definition.

@@ -22,7 +22,7 @@ func (a *app) summarize(ctx context.Context, core *engine.Core, t target, report
 		return err
 	}
 	if a.json {
-		return a.printJSON(result{Summary: summary, Store: t.store})
+		return a.printJSON(result{Summary: summary, Store: a.where(t)})
 	}
 	s := core.State()
 	row := func(what, how string) {
@@ -42,7 +42,7 @@ func (a *app) summarize(ctx context.Context, core *engine.Core, t target, report
 	for _, r := range view.Result(s, summary, undecided) {
 		row(r.Name, r.Text)
 	}
-	row("store", t.store)
+	row("store", a.where(t))
 	if report != "" {
 		row("report", report)
 	}

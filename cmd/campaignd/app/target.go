@@ -15,8 +15,11 @@ const storeEnding = ".campaign"
 
 // target is what a command is about.
 type target struct {
-	// store is the store's directory.
-	store string
+	// store is the store's directory; the campaign's name where it is remote: on a server.
+	store  string
+	remote bool
+	// server is that of the command line, empty where there is none or the environment names it.
+	server string
 	// campaign is the campaign's name; empty: the only one in the store.
 	campaign string
 	// path and file are the campaign file, where one was given.
@@ -37,6 +40,9 @@ func (a *app) target(arg string) (target, error) {
 }
 
 func (a *app) findTarget(arg string) (target, error) {
+	if a.server != "" {
+		return a.remoteTarget(arg)
+	}
 	if arg == "" {
 		store, err := a.defaultStore()
 		if err != nil {

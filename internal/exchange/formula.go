@@ -1,4 +1,4 @@
-package sheet
+package exchange
 
 import (
 	"strconv"
@@ -16,28 +16,28 @@ func formulaLike(cell string) bool {
 	return rest != "" && strings.Contains(formulaSigns, rest[:1])
 }
 
-// AsText writes a cell so that a spreadsheet takes it for text: with an apostrophe
-// before what would be a formula. Numbers stay as they are. [FromText] reads it.
-func AsText(cell string) string {
+// asText writes a cell so that a spreadsheet takes it for text: with an apostrophe
+// before what would be a formula. Numbers stay as they are. [fromText] reads it.
+func asText(cell string) string {
 	if _, err := strconv.ParseFloat(cell, 64); err == nil || !formulaLike(cell) {
 		return cell
 	}
 	return "'" + cell
 }
 
-// FromText takes back what AsText did.
-func FromText(cell string) string {
+// fromText takes back what asText did.
+func fromText(cell string) string {
 	if strings.HasPrefix(cell, "'") && formulaLike(cell) {
 		return cell[1:]
 	}
 	return cell
 }
 
-// asTexts is AsText for a row.
+// asTexts is asText for a row.
 func asTexts(cells []string) []string {
 	texts := make([]string, len(cells))
 	for i, cell := range cells {
-		texts[i] = AsText(cell)
+		texts[i] = asText(cell)
 	}
 	return texts
 }

@@ -1,4 +1,4 @@
-package app
+package exchange
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -25,7 +26,7 @@ import (
 // would take for formulas.
 func blends() definition.Campaign {
 	ptr := func(x float64) *float64 { return &x }
-	return campaignfile.Complete(Builtin(), definition.Campaign{
+	return campaignfile.Complete(builtin.Registry(), definition.Campaign{
 		Name: "blends", Seed: 1,
 		Parameters: []definition.Parameter{
 			{Name: "a", Min: ptr(0), Max: ptr(1)}, {Name: "b", Min: ptr(0), Max: ptr(1)},
@@ -37,6 +38,13 @@ func blends() definition.Campaign {
 		Budget:      definition.Budget{Experiments: 100},
 		Instrument:  definition.Instrument{Driver: manual.Choose(manual.Settings{})},
 	})
+}
+
+// importInto is ada's import into a campaign.
+func importInto(core *engine.Core) *Import {
+	return &Import{Registry: builtin.Registry(), Core: core, Actor: "person:ada", Words: Words{
+		Again: "again", Anyway: "anyway", Note: "note", Ignore: "ignore", Clause: error.Error,
+	}}
 }
 
 // kept is what a round trip through a table keeps.
@@ -64,7 +72,7 @@ func opened(rt *rapid.T, t *testing.T) (*memlog.Log, *engine.Core) {
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: blends()}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		rt.Fatal(err)
 	}
-	core, err := engine.Load(t.Context(), Builtin(), log, "blends")
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, "blends")
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -124,13 +132,13 @@ func TestExportImportRoundTrip(t *testing.T) {
 		want := keptOf(core.State())
 
 		var table bytes.Buffer
-		if err := (&app{stdout: &table}).exportTable(core.State()); err != nil {
+		if err := TableOf(core.State()).WriteCSV(&table); err != nil {
 			rt.Fatal(err)
 		}
 		text := table.String()
 		log, core = opened(rt, t)
-		im := &importer{registry: Builtin(), core: core, def: core.State().Definition}
-		err := im.read(&app{as: "ada", stdin: &table}, "-")
+		im := importInto(core)
+		err := im.Read("table.csv", &table)
 		if len(want) == 0 {
 			if err == nil {
 				rt.Fatalf("nothing was imported, and nobody said so:\n%s", text)
@@ -140,7 +148,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, text)
 		}
-		submit(engine.Request{Import: im.rows})
+		submit(engine.Request{Import: im.Rows})
 		if diff := cmp.Diff(want, keptOf(core.State()), cmp.AllowUnexported(definition.Value{})); diff != "" {
 			rt.Fatalf("%s\n%s", diff, text)
 		}
@@ -156,7 +164,7 @@ func FuzzImport(f *testing.F) {
 	f.Add("a,b,t,salt,=y\n\"0.5\n")
 	f.Add("\xff\xfea\x00")
 	def := blends()
-	core := engine.NewCore(Builtin())
+	core := engine.NewCore(builtin.Registry())
 	e, err := events.New("blends", &events.CampaignDefined{Definition: def})
 	if err != nil {
 		f.Fatal(err)
@@ -166,24 +174,24 @@ func FuzzImport(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add("a,b,t,salt,=y,status,excluded\n0.5,0.5,25,LiPF6,3,failed,\n0.5,0.5,25,LiPF6,3,measured,true\n\n0.5,0.5,25,'-5,3,measured,\n")
-	place := regexp.MustCompile(`(?m)standard input(:\d+)*(: | ).`)
+	place := regexp.MustCompile(`(?m)table.csv(:\d+)*(: | ).`)
 	f.Fuzz(func(t *testing.T, text string) {
-		im := &importer{registry: Builtin(), core: core, def: &def}
-		if err := im.read(&app{as: "ada", stdin: strings.NewReader(text)}, "-"); err != nil {
+		im := importInto(core)
+		if err := im.Read("table.csv", strings.NewReader(text)); err != nil {
 			if !place.MatchString(err.Error()) {
 				t.Errorf("%q is refused without its place: %v", text, err)
 			}
 			return
 		}
 		records, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))).ReadAll()
-		taken := len(im.rows)
-		for _, n := range im.skipped {
+		taken := len(im.Rows)
+		for _, n := range im.Skipped {
 			taken += n
 		}
 		if err != nil || taken != len(records)-1 {
 			t.Errorf("%q: of %d rows %d are taken or left out, %v", text, len(records)-1, taken, err)
 		}
-		if _, err := core.Handle(engine.Request{Actor: "person:ada", Import: im.rows}); err != nil || len(im.rows) == 0 {
+		if _, err := core.Handle(engine.Request{Actor: "person:ada", Import: im.Rows}); err != nil || len(im.Rows) == 0 {
 			t.Errorf("%q is taken, and then refused: %v", text, err)
 		}
 	})

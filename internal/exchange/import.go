@@ -1,40 +1,59 @@
-package app
+package exchange
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// importer turns the rows of a file into results.
-type importer struct {
-	registry registry.Registry
-	core     *engine.Core
-	def      *definition.Campaign
-	// again takes rows over that the campaign has already, anyway those that it could
+// Import turns the rows of a file into results.
+type Import struct {
+	// Registry holds what definitions may name.
+	Registry registry.Registry
+	// Core is the campaign that takes them over.
+	Core *engine.Core
+	// Actor is who imports, as it is recorded.
+	Actor string
+	// Again takes rows over that the campaign has already, Anyway those that it could
 	// not have asked for.
-	again, anyway bool
-	// notes are the columns that become notes, ignore those that are left out.
-	notes, ignore []string
+	Again, Anyway bool
+	// Notes are the columns that become notes, Ignore those that are left out.
+	Notes, Ignore []string
+	// Words say what to do, in the words of whoever asks.
+	Words Words
 
-	sheet *sheet
+	// Rows are the results that were read.
+	Rows []engine.Tell
+	// Skipped counts the rows that are no measurements to be taken over, by the reason.
+	Skipped map[string]int
+
+	def   *definition.Campaign
+	sheet *Sheet
 	// further are the names of the further quantities among the columns.
 	further []string
-	rows    []engine.Tell
-	skipped map[string]int // why, to how many rows
+}
+
+// Words are clauses that say what to do about a row.
+type Words struct {
+	// Again takes a row over that is there, as in "import it --again", Anyway one that
+	// could not be asked for, as in "take it --anyway". Note keeps a column of one's own,
+	// as in "with --note NAME", Ignore leaves it out.
+	Again, Anyway, Note, Ignore string
+	// Clause says what went wrong with a row, and what can be done about it.
+	Clause func(err error) string
 }
 
 // known reports whether a column of a header may be there, beside the parameters
 // and the objective.
-func (im *importer) known(name string, header []string) bool {
+func (im *Import) known(name string, header []string) bool {
 	switch name {
 	case columnStatus, columnUnit, columnSD, columnExcluded, columnSimulated:
 		return true
@@ -52,41 +71,41 @@ func (im *importer) known(name string, header []string) bool {
 		}
 	}
 	return slices.Contains(recordColumns, name) || strings.HasPrefix(name, furtherPrefix) && name != furtherPrefix ||
-		slices.Contains(im.notes, name) || slices.Contains(im.ignore, name)
+		slices.Contains(im.Notes, name) || slices.Contains(im.Ignore, name)
 }
 
-// importRemedy says what to do about a column that import does not know.
-const importRemedy = `; a column of your own is kept as a note on each experiment with --note NAME, and left out with --ignore NAME; ` +
-	`a further quantity is called ` + furtherPrefix + `NAME`
+// remedy says what to do about a column that is not known.
+func (im *Import) remedy() string {
+	return fmt.Sprintf("; a column of your own is kept as a note on each experiment %s, and left out %s; a further quantity is called %sNAME",
+		im.Words.Note, im.Words.Ignore, furtherPrefix)
+}
 
-// read reads and checks the rows of a file. Every fault is named, and then there are
-// no rows.
-func (im *importer) read(a *app, path string) error {
+// Read reads and checks the rows of a file of that name. Every fault is named, in a
+// [Fault] or a [Faults], and then there are no rows.
+func (im *Import) Read(file string, in io.Reader) error {
+	im.def = im.Core.State().Definition
 	name := im.def.Objective.Name
-	actor, err := a.actor()
+	s, err := ReadSheet(im.def, file, in, Form{required: []string{name}, known: im.known, remedy: im.remedy()})
 	if err != nil {
 		return err
 	}
-	s, err := a.readSheet(im.def, path, sheetForm{required: []string{name}, known: im.known, remedy: importRemedy})
-	if err != nil {
-		return err
-	}
-	for _, column := range slices.Concat(im.notes, im.ignore) {
+	for _, column := range slices.Concat(im.Notes, im.Ignore) {
 		if !s.has(column) {
-			return badInput("%s:1: there is no column %q", s.name, column)
+			return faulty(s.Name, 1, "there is no column %q", column)
 		}
 	}
 	im.sheet = s
-	im.further = furtherColumns(s.header)
-	im.skipped = make(map[string]int)
+	im.further = furtherColumns(s.Header)
+	im.Skipped = make(map[string]int)
 	before, err := im.measuredBefore()
 	if err != nil {
 		return err
 	}
-	var faults []error
-	for _, row := range s.rows {
+	var faults Faults
+	var rows []engine.Tell
+	for _, row := range s.Rows {
 		if why := im.skip(row); why != "" {
-			im.skipped[why]++
+			im.Skipped[why]++
 			continue
 		}
 		tell, wrong := im.tell(row)
@@ -95,34 +114,35 @@ func (im *importer) read(a *app, path string) error {
 			continue
 		}
 		at := sheetCell{column: 1}
-		if _, err := im.core.Handle(engine.Request{Actor: actor, Import: []engine.Tell{tell}}); err != nil {
-			text := strings.TrimPrefix(a.about.clause(err.Error(), problem.RemediesOf(err)), "row 1: ")
+		if _, err := im.Core.Handle(engine.Request{Actor: im.Actor, Import: []engine.Tell{tell}}); err != nil {
+			text := strings.TrimPrefix(im.Words.Clause(err), "row 1: ")
 			faults = append(faults, s.fault(row, at, errors.New(text)))
 			continue
 		}
-		key, err := im.core.Space().Key(tell.Parameters)
+		key, err := im.Core.Space().Key(tell.Parameters)
 		if err != nil {
 			return err
 		}
-		if x, ok := before[importKey(key, tell.Value)]; ok && !im.again {
-			err := fmt.Errorf("this row is in the campaign already, as %s; leave it out, or import it --again", x)
+		if x, ok := before[importKey(key, tell.Value)]; ok && !im.Again {
+			err := fmt.Errorf("this row is in the campaign already, as %s; leave it out, or %s", x, im.Words.Again)
 			faults = append(faults, s.fault(row, at, err))
 			continue
 		}
-		im.rows = append(im.rows, tell)
+		rows = append(rows, tell)
 	}
 	if faults != nil {
-		return rowFaults(faults)
+		return faults
 	}
-	if im.rows == nil {
-		return badInput("%s holds no measurement: %s", s.name, im.left())
+	if rows == nil {
+		return faulty(s.Name, 0, "holds no measurement: %s", im.Left())
 	}
+	im.Rows = rows
 	return nil
 }
 
 // skip says why a row of an exported table is no measurement to be taken over, ""
 // for one that is.
-func (im *importer) skip(row sheetRow) string {
+func (im *Import) skip(row Row) string {
 	status := im.sheet.cell(row, columnStatus).text
 	if im.sheet.has(columnStatus) && status != string(campaign.Measured) {
 		if status == "" {
@@ -136,10 +156,10 @@ func (im *importer) skip(row sheetRow) string {
 	return ""
 }
 
-// left says in words which rows were left out.
-func (im *importer) left() string {
+// Left says in words which rows were left out.
+func (im *Import) Left() string {
 	var parts []string
-	for why, n := range im.skipped {
+	for why, n := range im.Skipped {
 		parts = append(parts, fmt.Sprintf("%s %s", format.Count(n, "row"), why))
 	}
 	slices.Sort(parts)
@@ -147,10 +167,10 @@ func (im *importer) left() string {
 }
 
 // tell reads a row.
-func (im *importer) tell(row sheetRow) (engine.Tell, []error) {
+func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	s, def := im.sheet, im.def
-	tell := engine.Tell{Anyway: im.anyway}
-	var faults []error
+	tell := engine.Tell{Anyway: im.Anyway}
+	var faults Faults
 	at := func(c sheetCell, err error) {
 		if err != nil {
 			faults = append(faults, s.fault(row, c, err))
@@ -167,11 +187,11 @@ func (im *importer) tell(row sheetRow) (engine.Tell, []error) {
 	}
 	value := s.cell(row, def.Objective.Name)
 	var err error
-	tell.Value, err = number(def.Objective.Name, value.text)
+	tell.Value, err = Number(def.Objective.Name, value.text)
 	at(value, err)
 	tell.Unit = s.cell(row, columnUnit).text
 	sd := s.cell(row, columnSD)
-	tell.SD, err = optionalNumber(columnSD, sd.text)
+	tell.SD, err = OptionalNumber(columnSD, sd.text)
 	at(sd, err)
 	for _, name := range im.further {
 		c, deviation := s.cell(row, furtherPrefix+name), s.cell(row, furtherSDPrefix+name)
@@ -179,19 +199,19 @@ func (im *importer) tell(row sheetRow) (engine.Tell, []error) {
 			continue
 		}
 		q := definition.Quantity{Name: name, Unit: s.cell(row, furtherUnitPrefix+name).text}
-		q.Value, err = number(name, c.text)
+		q.Value, err = Number(name, c.text)
 		at(c, err)
-		q.SD, err = optionalNumber(furtherSDPrefix+name, deviation.text)
+		q.SD, err = OptionalNumber(furtherSDPrefix+name, deviation.text)
 		at(deviation, err)
 		tell.Further = append(tell.Further, q)
 	}
-	for _, column := range im.notes {
+	for _, column := range im.Notes {
 		if text := s.cell(row, column).text; text != "" {
 			tell.Notes = append(tell.Notes, column+": "+text)
 		}
 	}
-	if c := s.cell(row, columnSimulated); c.text == "true" && !im.anyway && !simulates(im.registry, *def) {
-		at(c, errors.New("it was simulated, and this campaign measures; leave the row out, or take it --anyway"))
+	if c := s.cell(row, columnSimulated); c.text == "true" && !im.Anyway && !simulates(im.Registry, *def) {
+		at(c, fmt.Errorf("it was simulated, and this campaign measures; leave the row out, or %s", im.Words.Anyway))
 	}
 	return tell, faults
 }
@@ -208,15 +228,15 @@ func furtherColumns(header []string) (names []string) {
 
 // measuredBefore returns the experiments that have a result, by composition and
 // value.
-func (im *importer) measuredBefore() (map[string]string, error) {
+func (im *Import) measuredBefore() (map[string]string, error) {
 	measured := make(map[string]string)
-	s := im.core.State()
+	s := im.Core.State()
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		if x.Measurement == nil {
 			continue
 		}
-		key, err := im.core.Space().Key(x.Parameters)
+		key, err := im.Core.Space().Key(x.Parameters)
 		if err != nil {
 			return nil, err
 		}

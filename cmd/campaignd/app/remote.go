@@ -1,0 +1,325 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// With --server a command is about a campaign of a server. What it does is what it does with
+// a store that another process holds: it reads the log over the protocol of internal/control
+// and submits requests. Only what that protocol does not know goes through the API: to begin
+// a campaign, to have it run, to have it suggest.
+
+const (
+	// serverVariable names a server for all commands of a user, tokenVariable what says
+	// there who they are. A token is never an argument: others could read it.
+	serverVariable = "CAMPAIGND_SERVER"
+	tokenVariable  = "CAMPAIGND_TOKEN"
+)
+
+// onStores are the commands that look at a store itself, and what does the same on a server.
+var onStores = map[string]string{
+	"audit":      "POST /api/v1/campaigns/NAME/audits",
+	"checkpoint": "GET /api/v1/campaigns/NAME/checkpoint",
+	"report":     "GET /api/v1/campaigns/NAME/report",
+	"check":      "the machine of the instrument",
+}
+
+// checkServer refuses what cannot be done with --server.
+func (a *app) checkServer(cmd *cobra.Command) error {
+	if a.server == "" {
+		return nil
+	}
+	if instead, ok := onStores[cmd.Name()]; ok {
+		return badInput("campaignd %s looks at a store, not at a server (%s or --server names %s): see %s",
+			cmd.Name(), serverVariable, a.server, instead)
+	}
+	u, err := url.Parse(a.server)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return badInput("--server %q is not an address such as https://lab.example.org or http://127.0.0.1:7070", a.server)
+	}
+	a.server = strings.TrimRight(a.server, "/")
+	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && token() != "" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return badInput("--server %s: everybody on the way could read the token in %s; use https", a.server, tokenVariable)
+	}
+	return nil
+}
+
+func token() string { return os.Getenv(tokenVariable) }
+
+// remoteTarget finds the campaign of a server that a command is about: arg is its name or a
+// campaign file, or empty for the only one that there is.
+func (a *app) remoteTarget(arg string) (target, error) {
+	if a.store != "" {
+		return target{}, badInput("--store names a store here, and --server a server: give one of the two")
+	}
+	t := target{remote: true, store: a.campaign, campaign: a.campaign}
+	switch info, err := os.Stat(arg); {
+	case arg == "":
+	case err == nil && info.Mode().IsRegular():
+		local := *a
+		local.server, local.campaign = "", ""
+		if t, err = local.findTarget(arg); err != nil {
+			return target{}, err
+		}
+		t.remote, t.store = true, t.campaign
+	default:
+		t.store = arg
+		t.campaign, _, _ = strings.Cut(arg, "@")
+	}
+	if a.serverGiven {
+		t.server = a.server
+	}
+	if a.campaign != "" && t.campaign != a.campaign {
+		return target{}, badInput("%s is not the campaign %s", arg, a.campaign)
+	}
+	return t, nil
+}
+
+// where says where a target is kept, for people and programs.
+func (a *app) where(t target) string {
+	if t.remote {
+		return a.server + "/api/v1/campaigns/" + url.PathEscape(t.store)
+	}
+	return t.store
+}
+
+// dial connects to the campaign of a server.
+func (a *app) dial(ctx context.Context, t target) (*session, error) {
+	if t.store == "" {
+		var list struct {
+			Campaigns []struct {
+				Campaign string `json:"campaign"`
+			} `json:"campaigns"`
+		}
+		if err := a.call(ctx, http.MethodGet, "/campaigns?limit=1000", "", nil, &list); err != nil {
+			return nil, err
+		}
+		var names []string
+		for _, c := range list.Campaigns {
+			names = append(names, c.Campaign)
+		}
+		switch len(names) {
+		case 0:
+			return nil, badStore("the server has no campaign yet; `campaignd run FILE` begins one")
+		case 1:
+			t.store, t.campaign = names[0], names[0]
+		default:
+			return nil, badInput("the server has several campaigns: name one of %s", strings.Join(names, ", "))
+		}
+	}
+	owner, err := control.DialURL(ctx, a.where(t)+"/control", token())
+	if err != nil {
+		return nil, err
+	}
+	return &session{app: a, log: owner, owner: owner, remote: true, store: t.store, name: t.campaign}, nil
+}
+
+// call sends a request to the server's API and reads the JSON that is answered.
+func (a *app) call(ctx context.Context, method, path, contentType string, body []byte, into any) error {
+	r, err := http.NewRequestWithContext(ctx, method, a.server+"/api/v1"+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	if t := token(); t != "" {
+		r.Header.Set("Authorization", "Bearer "+t)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return problem.New(problem.Unavailable, "no server answers at %s: %w", a.server, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 == 2 {
+		return json.NewDecoder(response.Body).Decode(into)
+	}
+	var refused struct {
+		problem.Error
+		Faults []struct {
+			Line    int    `json:"line"`
+			Field   string `json:"field"`
+			Message string `json:"message"`
+			Remedy  string `json:"remedy"`
+		} `json:"faults"`
+	}
+	err = json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&refused)
+	if err != nil || refused.Code == "" {
+		return fmt.Errorf("the server at %s answered %q: it may be another version of campaignd", a.server, response.Status)
+	}
+	for _, f := range refused.Faults {
+		refused.Message += fmt.Sprintf("; %s: %s", f.Field, f.Message)
+		if f.Remedy != "" {
+			refused.Message += " (" + f.Remedy + ")"
+		}
+	}
+	return &refused.Error
+}
+
+// onServer is the path of something of the target's campaign in the API.
+func onServer(t target, what string) string { return "/campaigns/" + url.PathEscape(t.store) + what }
+
+// hasCampaign reports whether a target's store is there, or its campaign on the server.
+func (a *app) hasCampaign(ctx context.Context, t target) (bool, error) {
+	if !t.remote {
+		return t.hasStore()
+	}
+	s, err := a.dial(ctx, t)
+	if errors.Is(err, problem.NoCampaign) && t.file != nil {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, s.close()
+}
+
+// beginRemote begins the campaign of a file on the server.
+func (a *app) beginRemote(ctx context.Context, t target, run bool, seed *uint64) error {
+	actor, err := a.actor()
+	if err != nil {
+		return err
+	}
+	query := url.Values{"run": {strconv.FormatBool(run)}, "as": {actor}}
+	if seed != nil {
+		query.Set("seed", strconv.FormatUint(*seed, 10))
+	}
+	var begun struct{}
+	return a.call(ctx, http.MethodPost, "/campaigns?"+query.Encode(), "application/yaml", []byte(t.file.Source), &begun)
+}
+
+// suggestRemote has the server suggest an experiment.
+func (a *app) suggestRemote(ctx context.Context, t target) error {
+	s, err := a.openOrDefine(ctx, t, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	t.store, t.campaign = s.store, s.name
+	answer := new(view.Suggestion)
+	if err := a.call(ctx, http.MethodPost, onServer(t, "/suggest"), "", nil, answer); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(suggested{answer, a.where(t)})
+	}
+	core, err := s.core(ctx)
+	if err != nil {
+		return err
+	}
+	if core.State().Status.Ended() {
+		return a.summarize(ctx, core, t, "", nil)
+	}
+	return answer.Of(core.State().Definition).Write(a.stdout, a.showing(t))
+}
+
+// runRemote has the server run a campaign, and follows its story to its end.
+func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
+	exists, err := a.hasCampaign(ctx, t)
+	if err != nil {
+		return err
+	}
+	if !exists {
+		if err := a.beginRemote(ctx, t, true, seed); err != nil {
+			return err
+		}
+	}
+	s, err := a.dial(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	t.store, t.campaign = s.store, s.name
+	core, err := s.core(ctx)
+	if err != nil {
+		return err
+	}
+	if exists && t.file != nil {
+		if err := a.compare(ctx, t, core.State()); err != nil {
+			return err
+		}
+	}
+	if !isOver(core) {
+		if runOf(s) == nil {
+			var running struct{}
+			if err := a.call(ctx, http.MethodPost, onServer(t, "/run"), "", nil, &running); err != nil {
+				return err
+			}
+		}
+		if err := a.tellStory(ctx, s); err != nil {
+			return err
+		}
+		if errors.Is(context.Cause(ctx), errInterrupted) {
+			a.remark("The server goes on with %s. Follow it again with: campaignd run %s", s.name, t)
+			return errors.Join(errReported, context.Cause(ctx))
+		}
+		if core, err = s.core(ctx); err != nil {
+			return err
+		}
+	}
+	return a.summarize(ctx, core, t, "", nil)
+}
+
+// tellStory tells what happens in a campaign until it has ended, or the context is done.
+func (a *app) tellStory(ctx context.Context, s *session) error {
+	story := view.NewStory(nil)
+	out := a.stdout
+	if a.json {
+		out = a.stderr
+	}
+	core := engine.NewCore(a.registry)
+	for e, err := range s.log.Follow(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if e.Campaign != s.name {
+			continue
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			return err
+		}
+		for _, line := range tell(story, e, payload) {
+			fmt.Fprintln(out, line)
+		}
+		if err := core.Apply(e); err != nil {
+			return err
+		}
+		if slices.Contains(ends, e.Kind) && isOver(core) {
+			last, err := s.log.LastSequence(ctx, s.name)
+			if err != nil {
+				return err
+			}
+			if last == e.Sequence {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// ends are the kinds of events with which a campaign ends.
+var ends = []events.Kind{events.KindCampaignCompleted, events.KindCampaignStopped}

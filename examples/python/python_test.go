@@ -1,0 +1,184 @@
+// Package python tests the client for Python against a server.
+package python
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/server"
+)
+
+// served is a folder that is served at one address, by one server after the other.
+type served struct {
+	t       *testing.T
+	folder  string
+	address string
+	stop    func()
+}
+
+func (s *served) start() {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.t.Context()))
+	l, err := lab.Open(ctx, lab.Options{Folder: s.folder, Registry: builtin.Registry(), Log: s.t.Logf})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", s.address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.address = listener.Addr().String()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- server.New(server.Options{Lab: l, Version: "test", Log: s.t.Logf}).Serve(ctx, listener)
+	}()
+	s.stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			s.t.Error(err)
+		}
+		l.Close()
+	}
+}
+
+// answer answers what is asked, until the context is done.
+func (s *served) answer(ctx context.Context) {
+	url := "http://" + s.address + "/api/v1/questions"
+	for ctx.Err() == nil {
+		var open struct {
+			Questions []struct{ ID, Campaign string }
+		}
+		response, err := http.Get(url)
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		err = json.NewDecoder(response.Body).Decode(&open)
+		response.Body.Close()
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		for _, q := range open.Questions {
+			answered, err := http.Post(url+"/"+q.Campaign+"/"+q.ID, "application/json", strings.NewReader(`{"answer": "B"}`))
+			if err != nil {
+				s.t.Error(err)
+				return
+			}
+			answered.Body.Close()
+			if answered.StatusCode != http.StatusOK {
+				s.t.Errorf("%s: %s", q.ID, answered.Status)
+			}
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// python returns the interpreter.
+func python(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	return path
+}
+
+// Law: a script that asks and tells does not notice that the server is restarted under it:
+// nothing is lost, nothing is recorded twice, and what it follows it sees once each.
+func TestClient(t *testing.T) {
+	interpreter := python(t)
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &served{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
+	s.start()
+	defer func() { s.stop() }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, interpreter, "-W", "error", filepath.Join("testdata", "check.py"), "http://"+s.address, here)
+	cmd.Env = append(cmd.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := false
+	var people sync.WaitGroup
+	answering, noMore := context.WithCancel(ctx)
+	defer func() { noMore(); people.Wait() }()
+	goOn := func() {
+		if _, err := io.WriteString(stdin, "\n"); err != nil {
+			t.Error(err)
+		}
+	}
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		switch lines.Text() {
+		case "ASKING":
+			s.stop()
+			time.Sleep(300 * time.Millisecond) // it asks meanwhile, and nobody is there
+			s.start()
+			goOn()
+			people.Go(func() { s.answer(answering) })
+		case "DOWN":
+			noMore()
+			people.Wait()
+			s.stop()
+			goOn()
+			time.Sleep(300 * time.Millisecond) // it tells meanwhile
+			s.start()
+		case "DONE":
+			done = true
+		default:
+			t.Log(lines.Text())
+		}
+	}
+	if err := cmd.Wait(); err != nil || !done {
+		t.Fatalf("%v\n%s", err, stderr.Bytes())
+	}
+}
+
+// Law: the example closes its loop.
+func TestLoop(t *testing.T) {
+	interpreter := python(t)
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	s := &served{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
+	s.start()
+	defer func() { s.stop() }()
+	script := "import runpy, campaignd, sys; campaignd.Client.__init__.__defaults__ = (sys.argv[1], None); runpy.run_path('loop.py', run_name='__main__')"
+	cmd := exec.CommandContext(t.Context(), interpreter, "-c", script, "http://"+s.address)
+	cmd.Env = append(cmd.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("'experiment': 'e")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

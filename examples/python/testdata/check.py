@@ -1,0 +1,101 @@
+"""What python_test.go runs: the client against a server that is restarted under it."""
+
+import csv
+import io
+import sys
+import threading
+
+sys.path.insert(0, sys.argv[2])
+from campaignd import Client, Problem
+
+client = Client(sys.argv[1], patience=30)
+
+BENCH = """
+name: bench
+parameters: [{name: x, min: 0, max: 1}, {name: salt, categories: [LiPF6, LiFSI]}]
+objective: {name: flow, unit: mL/s, goal: maximize}
+initial: {experiments: 2}
+budget: {experiments: 3}
+instrument: manual
+experts: [{name: ada, terminal: {}}]
+policy: {trust: coexbo}
+"""
+
+
+def tell_test(what):
+    """Says where this script is, and goes on when the test says so."""
+    print(what, flush=True)
+    sys.stdin.readline()
+
+
+def refused(code, call):
+    try:
+        call()
+    except Problem as problem:
+        assert problem.code == code, problem
+        return problem
+    raise AssertionError("it was not refused")
+
+
+# Faults come as data.
+faults = refused("invalid", lambda: client.begin("name: b\nbudget: {experiments: 0}\n")).faults
+assert all(f.line and f.message for f in faults) and any(f.field == "budget.experiments" for f in faults), faults
+
+bench = client.begin(BENCH)
+assert refused("conflict", lambda: client.begin(BENCH)).remedies, "no remedy"
+assert refused("no_campaign", lambda: client.campaign("nobody").status()).status == 404
+
+# The loop, with the server restarted while ask waits for somebody's answer.
+first = bench.ask()
+assert set(first.parameters) == {"x", "salt"} and first == bench.ask(), first
+assert bench.tell(first, 1.5, sd=0.1, further={"pH": 7})[0]["type"] == "campaignd.experiment.measured"
+assert refused("conflict", lambda: bench.tell(first, 1.6)).subject == first.id
+second = bench.ask()
+bench.tell(second, failed="the cell leaked")
+try:
+    bench.ask(wait=0)
+    raise AssertionError("nobody was waited for")
+except TimeoutError as error:
+    assert "ada" in str(error), error
+
+followed = []
+
+
+def follow():
+    for event in bench.events(follow=True):
+        followed.append(event)
+        if event["type"] == "campaignd.campaign.completed":
+            return
+
+
+follower = threading.Thread(target=follow, daemon=True)
+follower.start()
+asked = threading.Thread(target=lambda: tell_test("ASKING"))  # the test restarts the server now, and answers
+asked.start()
+third = bench.ask()
+assert third is not None
+asked.join()
+tell_test("DOWN")  # the server is away for a moment, and comes back
+bench.tell(third, 2.5)
+assert bench.ask() is None
+follower.join(30)
+
+# What was followed across the restarts is the log, each event once.
+log = list(bench.events())
+assert followed == log and len(log) > 10, (len(followed), len(log))
+assert list(bench.events(after=3)) == log[3:]
+
+rows = bench.experiments()
+assert [(r["experiment"], r["status"], r["flow"], r["further_pH"]) for r in rows][:2] == [
+    ("e1", "measured", 1.5, 7),
+    ("e2", "failed", None, None),
+], rows
+assert all(not isinstance(cell, (dict, list)) for row in rows for cell in row.values()), "a row is not flat"
+assert [r["experiment"] for r in csv.DictReader(io.StringIO(bench.export()))] == [r["experiment"] for r in rows]
+assert {q["status"] for q in bench.questions()} == {"answered"} and bench.questions(status="asked") == []
+assert bench.explain(third.id)["decision"]["decision"].startswith("d")
+assert bench.predict([{"x": 0.5, "salt": "LiFSI"}])[0], "no prediction"
+assert bench.status()["status"] == "completed" and [c["campaign"] for c in client.campaigns()] == ["bench"]
+assert bench.definition() == BENCH and "<html" in bench.report()
+assert bench.import_csv("x,salt,flow\n0.25,LiPF6,3\n", preview=True)["rows"][0]["value"] == 3
+print("DONE", flush=True)

@@ -1,0 +1,272 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Sheet is a CSV file of compositions, with further columns.
+type Sheet struct {
+	// Name is that of the file.
+	Name string
+	// Header holds the names of the columns.
+	Header []string
+	// Rows are the lines below it.
+	Rows []Row
+}
+
+// Row is a line below the header.
+type Row struct {
+	line  int
+	cells []sheetCell // as the header
+}
+
+// sheetCell is a text with the place it begins at.
+type sheetCell struct {
+	text   string
+	column int
+}
+
+// has reports whether there is a column of a name.
+func (s *Sheet) has(name string) bool { return slices.Contains(s.Header, name) }
+
+// cell returns the cell of a row in a named column, an empty one where there is no
+// such column.
+func (s *Sheet) cell(row Row, name string) sheetCell {
+	if i := slices.Index(s.Header, name); i >= 0 {
+		return row.cells[i]
+	}
+	return sheetCell{column: 1}
+}
+
+// fault is what is wrong with a cell.
+func (s *Sheet) fault(row Row, c sheetCell, err error) Fault {
+	return Fault{File: s.Name, Line: row.line, Column: c.column, err: err}
+}
+
+// Fault is what is wrong with a row.
+func (s *Sheet) Fault(row Row, err error) Fault { return s.fault(row, row.cells[0], err) }
+
+// Fault is what is wrong at a place of a file.
+type Fault struct {
+	File         string
+	Line, Column int // counting from 1; a column of 0 is the whole line, a line of 0 the file
+	err          error
+}
+
+// Message says what is wrong, without the place.
+func (f Fault) Message() string { return f.err.Error() }
+
+// Error names the place.
+func (f Fault) Error() string {
+	switch {
+	case f.Line == 0:
+		return fmt.Sprintf("%s %v", f.File, f.err)
+	case f.Column == 0:
+		return fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.err)
+	}
+	return fmt.Sprintf("%s:%d:%d: %v", f.File, f.Line, f.Column, f.err)
+}
+
+// Unwrap returns what is wrong.
+func (f Fault) Unwrap() error { return f.err }
+
+// ProblemCode implements problem.Coded.
+func (Fault) ProblemCode() problem.Code { return problem.Invalid }
+
+// Faults are what is wrong with the rows of a file, one at least.
+type Faults []Fault
+
+// maxFaults is how many faulty rows a message names.
+const maxFaults = 20
+
+// Error names them in lines, not too many.
+func (f Faults) Error() string {
+	var b strings.Builder
+	for i, fault := range f {
+		if i == maxFaults {
+			fmt.Fprintf(&b, "and %d more\n", len(f)-maxFaults)
+			break
+		}
+		fmt.Fprintf(&b, "%v\n", fault)
+	}
+	return b.String() + "Nothing was changed."
+}
+
+// ProblemCode implements problem.Coded.
+func (Faults) ProblemCode() problem.Code { return problem.Invalid }
+
+// Form says which columns a file may have.
+type Form struct {
+	// required are the columns that must be there, beside a column for each parameter.
+	required []string
+	// known says of another column whether it may be there.
+	known func(name string, header []string) bool
+	// remedy is what to do about one that may not.
+	remedy string
+}
+
+// ReadSheet reads a CSV file of that name. Cells are texts: what they mean is for the
+// caller to say. The error is a [Fault], or that of reading.
+func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (*Sheet, error) {
+	buffered := bufio.NewReader(in)
+	if err := skipMark(buffered, name); err != nil {
+		return nil, err
+	}
+	reader := csv.NewReader(buffered)
+	reader.TrimLeadingSpace = true
+	header, err := reader.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, faulty(name, 0, "is empty: its first line names the columns: %s", columnNames(def, form.required))
+	}
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	for i := range header {
+		header[i] = fromText(strings.TrimSpace(header[i]))
+	}
+	if err := checkHeader(def, name, header, form); err != nil {
+		return nil, err
+	}
+	s := &Sheet{Name: name, Header: header}
+	for {
+		record, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if errors.Is(err, csv.ErrFieldCount) {
+			line, _ := reader.FieldPos(0)
+			return nil, faulty(name, line,
+				"there are %d cells, and %d columns in the header; is there a number with a decimal comma? Write it with a point. Nothing was changed",
+				len(record), len(header))
+		}
+		if err != nil {
+			return nil, unread(name, err)
+		}
+		row := Row{cells: make([]sheetCell, len(record))}
+		row.line, _ = reader.FieldPos(0)
+		for i, text := range record {
+			_, column := reader.FieldPos(i)
+			row.cells[i] = sheetCell{fromText(strings.TrimSpace(text)), column}
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	if len(s.Rows) == 0 {
+		return nil, faulty(name, 0, "has no rows below its header")
+	}
+	return s, nil
+}
+
+// faulty is what is wrong with a line, or with the whole file.
+func faulty(name string, line int, format string, args ...any) Fault {
+	return Fault{File: name, Line: line, err: fmt.Errorf(format, args...)}
+}
+
+// unread is why a file cannot be read: its fault where it is no CSV.
+func unread(name string, err error) error {
+	var wrong *csv.ParseError
+	if errors.As(err, &wrong) {
+		return Fault{File: name, Line: wrong.Line, Column: wrong.Column, err: fmt.Errorf("%w; nothing was changed", wrong.Err)}
+	}
+	return fmt.Errorf("%s: %w; nothing was changed", name, err)
+}
+
+// skipMark skips the byte order mark that spreadsheets write, and names a file that
+// is no UTF-8.
+func skipMark(in *bufio.Reader, name string) error {
+	start, _ := in.Peek(3)
+	switch {
+	case bytes.HasPrefix(start, []byte("\ufeff")):
+		_, _ = in.Discard(3)
+	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
+		return faulty(name, 0, "is UTF-16 text: save it as CSV UTF-8, separated by commas")
+	}
+	return nil
+}
+
+// point reads the composition of a row from the columns of the parameters' names
+// and the ending.
+func (s *Sheet) point(def *definition.Campaign, row Row, ending string) (definition.Point, Faults) {
+	point := make(definition.Point)
+	var faults Faults
+	for _, par := range def.Parameters {
+		c := s.cell(row, par.Name+ending)
+		v, err := Value(def, par.Name, c.text)
+		if err != nil {
+			faults = append(faults, s.fault(row, c, err))
+		}
+		point[par.Name] = v
+	}
+	return point, faults
+}
+
+// Points reads the compositions of all rows. The error is a [Faults].
+func (s *Sheet) Points(def *definition.Campaign) ([]definition.Point, error) {
+	points := make([]definition.Point, len(s.Rows))
+	var faults Faults
+	for i, row := range s.Rows {
+		point, wrong := s.point(def, row, "")
+		points[i], faults = point, append(faults, wrong...)
+	}
+	if faults != nil {
+		return nil, faults
+	}
+	return points, nil
+}
+
+func checkHeader(def *definition.Campaign, file string, header []string, form Form) error {
+	if len(header) == 1 {
+		for separator, name := range map[string]string{";": ";", "\t": "tabs"} {
+			if strings.Contains(header[0], separator) {
+				return faulty(file, 1, "the columns are separated by %s: save it as CSV separated by commas, with decimal points", name)
+			}
+		}
+	}
+	var wanted []string
+	for _, par := range def.Parameters {
+		wanted = append(wanted, par.Name)
+	}
+	wanted = append(wanted, form.required...)
+	var faults []string
+	foreign := false
+	for i, name := range header {
+		switch {
+		case slices.Contains(header[:i], name):
+			faults = append(faults, fmt.Sprintf("%q is there twice", name))
+		case !slices.Contains(wanted, name) && (form.known == nil || !form.known(name, header)):
+			foreign = true
+			faults = append(faults, fmt.Sprintf("there is no %q", name))
+		}
+	}
+	for _, name := range wanted {
+		if !slices.Contains(header, name) {
+			faults = append(faults, fmt.Sprintf("%q is missing", name))
+		}
+	}
+	if faults == nil {
+		return nil
+	}
+	remedy := ""
+	if foreign {
+		remedy = form.remedy
+	}
+	return faulty(file, 1, "the columns: %s; they must be %s%s",
+		strings.Join(faults, ", "), columnNames(def, form.required), remedy)
+}
+
+func columnNames(def *definition.Campaign, extra []string) string {
+	names := ParameterNames(def)
+	if len(extra) > 0 {
+		names += ", " + strings.Join(extra, ", ")
+	}
+	return names
+}

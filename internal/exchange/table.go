@@ -1,0 +1,210 @@
+package exchange
+
+import (
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Table is a campaign as a table for other programs.
+type Table struct {
+	Columns []string
+	Rows    [][]Cell
+}
+
+// Cell is a number, a text, true or false, or nothing (nil).
+type Cell any
+
+// TableOf returns the experiments of a campaign, a row each; its comparisons where it
+// measures nothing.
+func TableOf(state *campaign.State) *Table {
+	if state.Definition.Measures() {
+		return experiments(state)
+	}
+	return comparisons(state)
+}
+
+// WriteCSV writes the table so that [Import] reads it again, and so that a spreadsheet
+// takes no text for a formula. Numbers are exact.
+func (t *Table) WriteCSV(out io.Writer) error {
+	w := csv.NewWriter(out)
+	if err := w.Write(asTexts(t.Columns)); err != nil {
+		return err
+	}
+	for _, row := range t.Rows {
+		texts := make([]string, len(row))
+		for i, cell := range row {
+			texts[i] = asText(textOf(cell))
+		}
+		if err := w.Write(texts); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// textOf writes a cell so that reading it gives the same one.
+func textOf(cell Cell) string {
+	switch c := cell.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(c, 'g', -1, 64)
+	case int:
+		return strconv.Itoa(c)
+	case bool:
+		return strconv.FormatBool(c)
+	case time.Time:
+		return c.Format(time.RFC3339Nano)
+	}
+	return cell.(string)
+}
+
+// comparisons are those of a campaign that measures nothing.
+func comparisons(state *campaign.State) *Table {
+	def := state.Definition
+	t := &Table{Columns: []string{"comparison", "status", "expert", "decision"}}
+	for _, option := range []string{"A", "B"} {
+		for _, par := range def.Parameters {
+			t.Columns = append(t.Columns, par.Name+"_"+option)
+		}
+	}
+	t.Columns = append(t.Columns, "better", "asked_at", "answered_at", "comment")
+	for i := range state.Questions {
+		q := &state.Questions[i]
+		if q.Form != events.FormComparison || len(q.Options) != 2 {
+			continue
+		}
+		row := []Cell{q.ID, string(q.Status), q.Expert, q.Decision}
+		for _, option := range q.Options {
+			for _, par := range def.Parameters {
+				row = append(row, valueOf(option.Parameters, par.Name))
+			}
+		}
+		better := ""
+		switch {
+		case len(q.Answer.Order) > 0:
+			better = humans.OptionName(q.Answer.Order[0])
+		case q.Status == campaign.Answered:
+			better = q.Answer.String()
+		}
+		t.Rows = append(t.Rows, append(row, better, timeOf(q.AskedAt), timeOf(q.AnsweredAt), q.Comment))
+	}
+	return t
+}
+
+// The columns of the table beside the parameters and the objective, which [Import]
+// reads again.
+const (
+	columnStatus    = "status"
+	columnUnit      = "unit"
+	columnSD        = "sd"
+	columnExcluded  = "excluded"
+	columnSimulated = "simulated"
+	// A further quantity has three columns: its name behind these.
+	furtherPrefix     = "further_"
+	furtherUnitPrefix = "unit_"
+	furtherSDPrefix   = "sd_"
+	// actualEnding follows the name of a parameter: what was made.
+	actualEnding = "_actual"
+)
+
+// recordColumns are those that tell of a row, and are no part of the measurement.
+var recordColumns = []string{"experiment", "origin", "decision", "replicate", "requested_at", "ended_at", "cause"}
+
+func experiments(state *campaign.State) *Table {
+	def := state.Definition
+	t := &Table{Columns: []string{"experiment", columnStatus, "origin", "decision", "replicate"}}
+	for _, par := range def.Parameters {
+		t.Columns = append(t.Columns, par.Name)
+	}
+	for _, par := range def.Parameters {
+		t.Columns = append(t.Columns, par.Name+actualEnding)
+	}
+	t.Columns = append(t.Columns, def.Objective.Name, columnUnit, columnSD)
+	further := furtherNames(state)
+	for _, name := range further {
+		t.Columns = append(t.Columns, furtherPrefix+name, furtherUnitPrefix+name, furtherSDPrefix+name)
+	}
+	t.Columns = append(t.Columns, columnExcluded, columnSimulated, "requested_at", "ended_at", "cause")
+	for i := range state.Experiments {
+		x := &state.Experiments[i]
+		row := []Cell{x.ID, string(x.Status), string(x.Origin), x.Decision, x.Replicate}
+		for _, par := range def.Parameters {
+			row = append(row, valueOf(x.Parameters, par.Name))
+		}
+		m := x.Measurement
+		if m == nil {
+			m = new(events.Measurement)
+		}
+		for _, par := range def.Parameters {
+			row = append(row, valueOf(m.Actual, par.Name))
+		}
+		if x.Measurement != nil {
+			row = append(row, quantityOf(m.Objective)...)
+		} else {
+			row = append(row, nil, nil, nil)
+		}
+		for _, name := range further {
+			if i := slices.IndexFunc(m.Further, func(q definition.Quantity) bool { return q.Name == name }); i >= 0 {
+				row = append(row, quantityOf(m.Further[i])...)
+			} else {
+				row = append(row, nil, nil, nil)
+			}
+		}
+		t.Rows = append(t.Rows, append(row, x.Excluded, x.Simulated, timeOf(x.RequestedAt), timeOf(x.EndedAt), x.Cause))
+	}
+	return t
+}
+
+// furtherNames returns the names of all further quantities, in the order of their
+// first measurement.
+func furtherNames(state *campaign.State) (names []string) {
+	for i := range state.Experiments {
+		m := state.Experiments[i].Measurement
+		if m == nil {
+			continue
+		}
+		for _, q := range m.Further {
+			if !slices.Contains(names, q.Name) {
+				names = append(names, q.Name)
+			}
+		}
+	}
+	return names
+}
+
+// quantityOf is a quantity in three cells: value, unit and standard deviation.
+func quantityOf(q definition.Quantity) []Cell {
+	var sd Cell
+	if q.SD != nil {
+		sd = *q.SD
+	}
+	return []Cell{q.Value, q.Unit, sd}
+}
+
+func valueOf(p definition.Point, name string) Cell {
+	v, ok := p[name]
+	if !ok {
+		return nil
+	}
+	if x, ok := v.Float(); ok {
+		return x
+	}
+	return v.Name()
+}
+
+func timeOf(t time.Time) Cell {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UTC()
+}

@@ -1,0 +1,359 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/attest"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Kept is a file that somebody has kept.
+type Kept struct {
+	File string `json:"file,omitempty" maxLength:"300" doc:"What to call it in the answer."`
+	Text string `json:"text" minLength:"1" doc:"Its content."`
+}
+
+// AuditWanted says how a store is audited.
+type AuditWanted struct {
+	Since  []Kept   `json:"since,omitempty" maxItems:"100" doc:"Earlier checkpoints, which the log must extend."`
+	Keys   []string `json:"keys,omitempty" maxItems:"100" doc:"Verifier keys: then the checkpoints must be signed by one of them."`
+	Except []string `json:"except,omitempty" maxItems:"100" doc:"Revisions or versions of campaignd whose decisions are left out, audited with that one."`
+}
+
+// AuditRun is an audit that was asked for.
+type AuditRun struct {
+	ID       string        `json:"id"`
+	Campaign string        `json:"campaign"`
+	State    string        `json:"state" enum:"running,done,failed"`
+	Began    time.Time     `json:"began"`
+	Passed   *bool         `json:"passed,omitempty" doc:"Whether nothing speaks against the store; absent while it runs."`
+	Audit    *attest.Audit `json:"audit,omitempty" doc:"What was found, as in campaignd audit --json."`
+	Problem  *Problem      `json:"problem,omitempty" doc:"Why it failed."`
+
+	done chan struct{}
+}
+
+type auditInput struct {
+	InCampaign
+	Body *AuditWanted
+}
+
+type auditBegun struct {
+	Location string `header:"Location"`
+	Body     AuditRun
+}
+
+type auditStateInput struct {
+	Audit string `path:"audit" maxLength:"40" doc:"Its id."`
+	Wait  int    `query:"wait" minimum:"0" maximum:"60" doc:"How many seconds to wait for its end."`
+}
+
+type auditStateOutput struct{ Body AuditRun }
+
+// audits are those of this process: one at a time, since each takes all of a processor.
+type audits struct {
+	mu   sync.Mutex
+	next int
+	runs []*AuditRun // the newest last
+}
+
+// keptAudits is how many audits are remembered.
+const keptAudits = 32
+
+// begin notes an audit, unless another one runs.
+func (l *audits) begin(campaign string) (*AuditRun, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.runs); n > 0 && l.runs[n-1].State == "running" {
+		return nil, problem.New(problem.NotNow, "another audit runs: %s, of %s", l.runs[n-1].ID, l.runs[n-1].Campaign).
+			With(problem.Remedy{Text: "wait for its end, and ask again"})
+	}
+	l.next++
+	run := &AuditRun{ID: "a" + strconv.Itoa(l.next), Campaign: campaign, State: "running", Began: time.Now(), done: make(chan struct{})}
+	l.runs = append(l.runs, run)
+	if len(l.runs) > keptAudits {
+		l.runs = l.runs[1:]
+	}
+	return run, nil
+}
+
+// end notes what came of one.
+func (l *audits) end(run *AuditRun, audit *attest.Audit, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer close(run.done)
+	if err != nil {
+		run.State, run.Problem = "failed", problemOf(err)
+		return
+	}
+	passed := audit.Passed()
+	run.State, run.Audit, run.Passed = "done", audit, &passed
+}
+
+// find returns an audit as it is, and the channel that is closed at its end.
+func (l *audits) find(id string) (AuditRun, <-chan struct{}, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, run := range l.runs {
+		if run.ID == id {
+			return *run, run.done, true
+		}
+	}
+	return AuditRun{}, nil, false
+}
+
+type checkpointInput struct {
+	InCampaign
+}
+
+type checkpointOutput struct{ Body *attest.Checkpoint }
+
+type proofInput struct {
+	InCampaign
+	Event string `path:"event" maxLength:"40" doc:"An experiment e7, a question q3, a decision d12, or a position of the log."`
+}
+
+type growthInput struct {
+	InCampaign
+	Body struct {
+		From string `json:"from" minLength:"1" doc:"The text of the earlier checkpoint."`
+	}
+}
+
+type verifyInput struct {
+	Body struct {
+		Files []Kept   `json:"files" minItems:"1" maxItems:"100" doc:"Checkpoints and proofs."`
+		Keys  []string `json:"keys,omitempty" maxItems:"100" doc:"Verifier keys: what none of them has signed proves nothing."`
+	}
+}
+
+type verifyOutput struct {
+	Body struct {
+		Hold bool `json:"hold" doc:"Whether each file proves what it claims, and none contradicts another."`
+		*attest.Files
+	}
+}
+
+// attesting are the operations by which a store is proved.
+func (a *api) attesting() {
+	begin := operation("begin-audit", http.MethodPost, "/campaigns/{campaign}/audits",
+		"Check that nothing was changed, and make every decision again",
+		"Of the campaign's store. It may take long and runs beside all else, one at a time; the answer says where to look for what it found.")
+	begin.DefaultStatus = http.StatusAccepted
+	huma.Register(a.huma, a.recording(begin), a.beginAudit)
+	huma.Register(a.huma, operation("get-audit", http.MethodGet, "/audits/{audit}", "What an audit has found",
+		"The newest 32 since the start of the server are remembered."), a.auditState)
+	huma.Register(a.huma, operation("get-checkpoint", http.MethodGet, "/campaigns/{campaign}/checkpoint",
+		"What the log holds now, to be kept elsewhere",
+		"A checkpoint of the campaign's store, signed where the server's user has a key."),
+		func(ctx context.Context, in *checkpointInput) (*checkpointOutput, error) {
+			return a.checkpoint(ctx, in.InCampaign, nil)
+		})
+	huma.Register(a.huma, operation("prove-event", http.MethodGet, "/campaigns/{campaign}/proofs/{event}",
+		"A proof that an event is in the log", "The text of the answer is a file that verify checks without the store."),
+		func(ctx context.Context, in *proofInput) (*checkpointOutput, error) {
+			return a.checkpoint(ctx, in.InCampaign, func(c *lab.Campaign, log *pebblelog.Log, p *attest.Checkpoint) error {
+				e, err := attest.Find(ctx, log, c.Name(), in.Event)
+				switch {
+				case err != nil:
+					return err
+				case e.Campaign != c.Name():
+					return problem.New(problem.NotFound, "%s is of another campaign", in.Event).About(in.Event)
+				}
+				return p.Prove(ctx, log, e.Position)
+			})
+		})
+	huma.Register(a.huma, operation("prove-growth", http.MethodPost, "/campaigns/{campaign}/growth",
+		"A proof that the log has only grown since a checkpoint", "The text of the answer is a file that verify checks without the store."),
+		func(ctx context.Context, in *growthInput) (*checkpointOutput, error) {
+			old, err := attest.ReadCheckpoint([]byte(in.Body.From))
+			if err != nil {
+				return nil, problemOf(problem.New(problem.Invalid, "from: %w", err))
+			}
+			return a.checkpoint(ctx, in.InCampaign, func(_ *lab.Campaign, log *pebblelog.Log, p *attest.Checkpoint) error {
+				contradiction, err := p.Extend(log, old)
+				if contradiction != "" {
+					return problem.New(problem.Conflict, "the log does not extend the checkpoint: %s", contradiction)
+				}
+				return err
+			})
+		})
+	huma.Register(a.huma, operation("verify", http.MethodPost, "/verify", "Check checkpoints and proofs",
+		"Without any store: nothing is believed but the keys."),
+		func(_ context.Context, in *verifyInput) (*verifyOutput, error) {
+			keys, err := verifiers(in.Body.Keys)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			var texts []attest.Text
+			for i, f := range in.Body.Files {
+				texts = append(texts, attest.Text{File: nameOf(f, i), Bytes: []byte(f.Text)})
+			}
+			out := new(verifyOutput)
+			out.Body.Files = attest.VerifyFiles(texts, keys, len(keys) > 0)
+			out.Body.Hold = out.Body.Files.Hold()
+			return out, nil
+		})
+}
+
+// nameOf is what a kept file is called.
+func nameOf(f Kept, i int) string {
+	if f.File != "" {
+		return f.File
+	}
+	return fmt.Sprintf("file %d", i+1)
+}
+
+func verifiers(keys []string) (known []note.Verifier, err error) {
+	for i, text := range keys {
+		v, err := note.NewVerifier(text)
+		if err != nil {
+			return nil, problem.New(problem.Invalid, "keys[%d] is not a verifier key (NAME+HASH+KEY)", i)
+		}
+		known = append(known, v)
+	}
+	return known, nil
+}
+
+// opened opens a campaign's store for reading, past whoever runs it.
+func opened(c *lab.Campaign) (*pebblelog.Log, error) {
+	log, err := pebblelog.Open(c.Store(), pebblelog.Options{ReadOnly: true})
+	if err != nil {
+		return nil, problem.New(problem.CodeOf(err), "the store cannot be read beside its run: %w", err)
+	}
+	return log, nil
+}
+
+// checkpoint takes a checkpoint of a campaign's store, and makes more of it.
+func (a *api) checkpoint(
+	ctx context.Context, in InCampaign, more func(*lab.Campaign, *pebblelog.Log, *attest.Checkpoint) error,
+) (*checkpointOutput, error) {
+	c, err := a.find(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	log, err := opened(c)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	defer log.Close()
+	p, err := attest.TakeCheckpoint(ctx, log, a.signer())
+	if err == nil && more != nil {
+		err = more(c, log, p)
+	}
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	return &checkpointOutput{p}, nil
+}
+
+// signer returns the key of whoever runs the server, nil where there is none to be used.
+func (a *api) signer() note.Signer {
+	if a.options.Signer == nil {
+		return nil
+	}
+	key, err := a.options.Signer()
+	if err != nil {
+		a.options.Log("checkpoints are not signed: %v", err)
+		return nil
+	}
+	return key
+}
+
+func (a *api) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, error) {
+	c, err := a.find(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	o := attest.Options{Registry: a.lab.Registry(), Build: a.lab.Build(), Campaign: c.Name()}
+	if w := in.Body; w != nil {
+		keys, err := verifiers(w.Keys)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		o.Except = w.Except
+		for i, k := range w.Since {
+			old, err := attest.ReadCheckpoint([]byte(k.Text), keys...)
+			switch {
+			case err != nil:
+				return nil, problemOf(problem.New(problem.Invalid, "since[%d]: %w", i, err))
+			case len(keys) > 0 && len(old.Signed) == 0:
+				return nil, problemOf(problem.New(problem.Invalid, "since[%d] is not signed by one of the keys: it shows nothing", i))
+			}
+			o.Since = append(o.Since, attest.Earlier{File: nameOf(k, i), Checkpoint: old})
+		}
+	}
+	run, err := a.audits.begin(c.Name())
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	begun := *run
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		select {
+		case <-a.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	go func() {
+		defer cancel()
+		audit, err := a.audit(ctx, c, o)
+		a.audits.end(run, audit, err)
+	}()
+	return &auditBegun{Location: base + "/audits/" + begun.ID, Body: begun}, nil
+}
+
+// audit audits a campaign's store. A store that passes is given a checkpoint.
+func (a *api) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (*attest.Audit, error) {
+	log, err := opened(c)
+	if errors.Is(err, events.ErrDamaged) {
+		r := attest.NewAudit()
+		r.Chain, r.Faults = attest.ChainBroken, append(r.Faults, err.Error())
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	r, err := attest.Run(ctx, log, o)
+	if err != nil || !r.Passed() || r.Events == 0 {
+		return r, err
+	}
+	p, err := attest.TakeCheckpoint(ctx, log, a.signer())
+	if err != nil {
+		return nil, err
+	}
+	r.Checkpoint = p.Text
+	return r, nil
+}
+
+func (a *api) auditState(ctx context.Context, in *auditStateInput) (*auditStateOutput, error) {
+	run, done, ok := a.audits.find(in.Audit)
+	if !ok {
+		return nil, problemOf(problem.New(problem.NotFound, "there is no audit %q: the server may have been started anew", in.Audit).
+			About(in.Audit))
+	}
+	if run.State == "running" && in.Wait > 0 {
+		select {
+		case <-done:
+		case <-time.After(time.Duration(in.Wait) * time.Second):
+		case <-a.closing:
+		case <-ctx.Done():
+		}
+		run, _, _ = a.audits.find(in.Audit)
+	}
+	return &auditStateOutput{run}, nil
+}

@@ -1,0 +1,141 @@
+package server
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"os"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// controlPath is where each campaign is offered to the command line, by the protocol of a
+// store's socket. Beyond it lies one campaign: others of the same store are not seen.
+const controlPath = "/campaigns/{campaign}/control/{rest...}"
+
+// control serves the protocol for a campaign.
+func (a *api) control(w http.ResponseWriter, r *http.Request) {
+	err := a.allowed(r.Context(), accounts.See, campaignIn(r.PathValue("campaign")))
+	if err != nil {
+		a.unknown(w, r, problemOf(err))
+		return
+	}
+	c, err := a.find(r.Context(), InCampaign{Campaign: r.PathValue("campaign")})
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	log, err := c.Log()
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	inner := r.Clone(r.Context())
+	inner.URL.Path, inner.URL.RawPath = "/"+r.PathValue("rest"), ""
+	control.Handler(control.Service{
+		Log: &campaignLog{Log: log, name: c.Name()},
+		Submit: func(ctx context.Context, name string, q engine.Request) ([]events.Event, error) {
+			return a.take(ctx, c, name, q)
+		},
+		Status:  func() control.Status { return a.controlStatus(c, log) },
+		Closing: a.closing,
+	}).ServeHTTP(w, inner)
+}
+
+// take has a request recorded that came by the protocol.
+func (a *api) take(ctx context.Context, c *lab.Campaign, name string, r engine.Request) ([]events.Event, error) {
+	if name != c.Name() {
+		return nil, problem.New(problem.NoCampaign, "there is no campaign %q here", name).About(name)
+	}
+	need, act := neededFor(&r)
+	if err := a.allowed(ctx, need, name); err != nil {
+		return nil, err
+	}
+	if err := a.confirmed(ctx, act); err != nil {
+		return nil, err
+	}
+	if r.Answer != nil {
+		var err error
+		c.Read(func(core *engine.Core) {
+			if q := core.State().Question(r.Answer.Question); q != nil {
+				err = identityOf(ctx).AnswersAs(q.Expert, name)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if r.Amend != nil {
+		if err := a.mayDefine(ctx, &r.Amend.Definition); err != nil {
+			return nil, err
+		}
+	}
+	r.Actor, r.Account = a.actingAs(ctx, r.Actor)
+	return c.Submit(ctx, r)
+}
+
+// controlStatus says what runs the campaign.
+func (a *api) controlStatus(c *lab.Campaign, log events.Log) control.Status {
+	status := control.Status{PID: os.Getpid(), Build: a.lab.Build(), Last: log.Last(), Campaigns: []control.Running{}}
+	if run := c.Running(); run != nil {
+		status.PID, status.Build = run.PID, run.Build
+		status.Since = run.Since
+		status.Campaigns = append(status.Campaigns, run.Running)
+	}
+	return status
+}
+
+// campaignLog is a log of which one campaign is seen.
+type campaignLog struct {
+	events.Log
+	name string
+}
+
+var _ events.CampaignReader = (*campaignLog)(nil)
+
+// Append implements events.Log; it always fails.
+func (l *campaignLog) Append(context.Context, string, events.Sequence, ...events.Event) ([]events.Event, error) {
+	return nil, control.ErrReadOnly
+}
+
+// Read implements events.Log.
+func (l *campaignLog) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	return l.own(events.ReadCampaign(ctx, l.Log, l.name, 0), after)
+}
+
+// Follow implements events.Log.
+func (l *campaignLog) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	return l.own(l.Log.Follow(ctx, after), after)
+}
+
+// own leaves out what is not the campaign's, or not after a position.
+func (l *campaignLog) own(all iter.Seq2[events.Event, error], after events.Position) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		for e, err := range all {
+			if (err != nil || e.Campaign == l.name && e.Position > after) && !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// ReadCampaign implements events.CampaignReader.
+func (l *campaignLog) ReadCampaign(ctx context.Context, name string, after events.Sequence) iter.Seq2[events.Event, error] {
+	if name != l.name {
+		return func(func(events.Event, error) bool) {}
+	}
+	return events.ReadCampaign(ctx, l.Log, name, after)
+}
+
+// LastSequence implements events.Log.
+func (l *campaignLog) LastSequence(ctx context.Context, name string) (events.Sequence, error) {
+	if name != l.name {
+		return 0, nil
+	}
+	return l.Log.LastSequence(ctx, name)
+}

@@ -1,0 +1,74 @@
+package server_test
+
+import (
+	"errors"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server"
+)
+
+// Law: the protocol of a store, offered for a campaign, shows that campaign and changes that
+// campaign, and no other of the same store.
+func TestControlOfOneCampaign(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	folder := t.TempDir()
+	l, err := lab.Open(t.Context(), lab.Options{
+		Folder: folder, Stores: []string{filepath.Join(folder, "both.campaign")}, Registry: builtin.Registry(), Log: t.Logf,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(server.New(server.Options{Lab: l, Log: t.Logf}).Handler())
+	t.Cleanup(func() { s.Close(); l.Close() })
+	c := &client{t, s.URL}
+	c.begin(strings.Replace(bench, "name: bench", "name: mine", 1))
+	c.begin(strings.Replace(bench, "name: bench", "name: other", 1))
+	mine, err := control.DialURL(t.Context(), s.URL+"/api/v1/campaigns/mine/control", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mine.Close()
+	stored, err := mine.Submit(t.Context(), "mine", engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "hello"}})
+	if err != nil || len(stored) != 1 || stored[0].Actor != "person:ada" {
+		t.Fatalf("%v, %v", stored, err)
+	}
+	_, err = mine.Submit(t.Context(), "other", engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "hello"}})
+	if !errors.Is(err, problem.NoCampaign) {
+		t.Errorf("a request on the other one: %v", err)
+	}
+	seen := 0
+	for e, err := range mine.Read(t.Context(), 0) {
+		if err != nil || e.Campaign != "mine" {
+			t.Fatalf("%s, %v", e.Campaign, err)
+		}
+		seen++
+	}
+	for e, err := range mine.Follow(t.Context(), 0) {
+		if err != nil || e.Campaign != "mine" {
+			t.Fatalf("followed: %s, %v", e.Campaign, err)
+		}
+		if seen--; seen == 0 {
+			break
+		}
+	}
+	for e := range mine.ReadCampaign(t.Context(), "other", 0) {
+		t.Errorf("event %d of the other one", e.Sequence)
+	}
+	if last, err := mine.LastSequence(t.Context(), "other"); last != 0 || err != nil {
+		t.Errorf("the other one has %d events, %v", last, err)
+	}
+	if _, err := control.DialURL(t.Context(), s.URL+"/api/v1/campaigns/nobody/control", ""); !errors.Is(err, problem.NoCampaign) {
+		t.Errorf("nobody: %v", err)
+	}
+}

@@ -1,0 +1,386 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/wholefile"
+)
+
+// A request that records something may carry a key of its sender's choice in the header
+// Idempotency-Key. Sent again with it, by the same caller, the same request gets the same
+// answer and is not carried out a second time: whoever lost the answer may simply ask again.
+//
+// The key is on the disk before the request is carried out, and the answer before it is
+// sent. A key without an answer is that of a request during which the server was killed:
+// what became of it is not known here, and that is what is said.
+
+const (
+	keyHeader    = "Idempotency-Key"
+	replayHeader = "Idempotency-Replayed"
+
+	maxKey = 200 // bytes
+	// keysFor is how long an answer is kept.
+	keysFor = 24 * time.Hour
+	// maxKeys and maxKeyBytes bound what is kept.
+	maxKeys     = 100_000
+	maxKeyBytes = 256 << 20
+	// sweepEvery is how often those are looked for whose time is over.
+	sweepEvery = 10 * time.Minute
+)
+
+// keysDescription tells of the header in the description of an operation.
+const keysDescription = "With an Idempotency-Key it can be sent again without being carried out twice: " +
+	"for 24 hours, also after a restart of the server, the same request of the same caller with the same key gets the same answer, " +
+	"marked by the header Idempotency-Replayed; another request with it is refused (422). " +
+	"A key whose request was cut off by the end of the server is answered with the code uncertain (409): " +
+	"look whether it was recorded (events), and send it with another key if not."
+
+// recording marks an operation that records something: it takes a key.
+func (a *api) recording(op huma.Operation) huma.Operation {
+	op.Description = strings.TrimSpace(op.Description + "\n\n" + keysDescription)
+	one, longest := 1, maxKey
+	op.Parameters = append(op.Parameters, &huma.Param{
+		Name: keyHeader, In: "header",
+		Description: "A text of the sender's choice, other for each request.",
+		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &one, MaxLength: &longest, Pattern: "^[!-~]+$"},
+	})
+	a.keyed.Handle(op.Method+" "+op.Path, http.NotFoundHandler())
+	return op
+}
+
+// once carries a request out that carries a key, or answers as it was answered before.
+func (a *api) once(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given := r.Header.Values(keyHeader)
+		if len(given) == 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if _, pattern := a.keyed.Handler(r); pattern == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if len(given) > 1 || !isKey(given[0]) {
+			writeProblem(w, refused(http.StatusUnprocessableEntity,
+				fmt.Sprintf("%s is one text of 1 to %d visible ASCII characters.", keyHeader, maxKey)).(*Problem))
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			writeProblem(w, unreadBody(err))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		hash := sha256.New()
+		fmt.Fprintf(hash, "%s\n%s\n%s\n", r.Method, r.URL.RequestURI(), r.Header.Get("Content-Type"))
+		hash.Write(body)
+		request := hex.EncodeToString(hash.Sum(nil))
+
+		k, err := a.Server.keys.take(r.Context(), callerOf(r.Context()), given[0], request)
+		if err != nil {
+			writeProblem(w, problemOf(err))
+			return
+		}
+		if k.answer != nil {
+			w.Header().Set(replayHeader, "true")
+			k.answer.write(w)
+			return
+		}
+		// Whoever has gone will ask again: what was begun is carried out.
+		answer := &recorder{header: make(http.Header)}
+		defer func() { k.release(answer) }()
+		next.ServeHTTP(answer, r.WithContext(context.WithoutCancel(r.Context())))
+		answer.whole = true
+		if err := k.keep(answer); err != nil {
+			a.options.Log("the answer to an %s was not kept: %v", keyHeader, err)
+		}
+		answer.result().write(w)
+	})
+}
+
+func isKey(key string) bool {
+	for _, b := range []byte(key) {
+		if b < '!' || b > '~' {
+			return false
+		}
+	}
+	return 0 < len(key) && len(key) <= maxKey
+}
+
+// unreadBody is why a body cannot be read.
+func unreadBody(err error) *Problem {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return refused(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is larger than %d bytes.", large.Limit)).(*Problem)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return refused(http.StatusRequestTimeout, "The body did not come in time.").(*Problem)
+	}
+	return refused(http.StatusBadRequest, "The body did not come whole.").(*Problem)
+}
+
+// recorder holds an answer until it is kept.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+	whole  bool // the handler has returned
+}
+
+func (r *recorder) Header() http.Header { return r.header }
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(p)
+}
+
+// SetReadDeadline lets the API's library limit how long it reads: the body is here already.
+func (r *recorder) SetReadDeadline(time.Time) error { return nil }
+
+func (r *recorder) result() *keptAnswer {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return &keptAnswer{Status: r.status, Header: r.header, Body: r.body.Bytes()}
+}
+
+// keptAnswer is an answer as it was sent.
+type keptAnswer struct {
+	Status int         `json:"status"`
+	Header http.Header `json:"header"`
+	Body   []byte      `json:"body"`
+}
+
+func (k *keptAnswer) write(w http.ResponseWriter) {
+	for name, values := range k.Header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(k.Status)
+	_, _ = w.Write(k.Body) // the client may have gone
+}
+
+// keptKey is a key on the disk.
+type keptKey struct {
+	// Request is the hash of the request that it came with.
+	Request string    `json:"request"`
+	Began   time.Time `json:"began"`
+	// Answer is nil until there is one.
+	Answer *keptAnswer `json:"answer,omitempty"`
+}
+
+// keys are those of a server, a file for each. Its methods may be called by several
+// goroutines.
+type keys struct {
+	folder string
+	log    func(format string, args ...any)
+
+	mu    sync.Mutex
+	known map[string]*entry // by the file's name
+	bytes int64             // of all files
+	swept time.Time
+}
+
+// entry is a key that is known.
+type entry struct {
+	began time.Time
+	size  int64
+	done  chan struct{} // not nil while its request is carried out; closed at its end
+}
+
+// openKeys reads which keys there are. Where that cannot be done there are none, and those
+// who send one are told when they do.
+func openKeys(folder string, log func(format string, args ...any)) *keys {
+	k := &keys{folder: folder, log: log, known: make(map[string]*entry)}
+	files, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		log("the idempotency keys: %v", err)
+	}
+	for _, f := range files {
+		name := f.Name()
+		info, err := f.Info()
+		if err != nil || len(name) != 2*sha256.Size {
+			continue
+		}
+		kept, err := k.read(name)
+		if err != nil { // half a file cannot be: it is not one of ours
+			log("the idempotency key %s: %v", name, err)
+			continue
+		}
+		k.known[name] = &entry{began: kept.Began, size: info.Size()}
+		k.bytes += info.Size()
+	}
+	k.sweep(time.Now())
+	return k
+}
+
+// taken is a key that a request has.
+type taken struct {
+	keys    *keys
+	name    string
+	kept    keptKey
+	answer  *keptAnswer // of the same request, earlier
+	settled bool
+}
+
+// take finds what is known of a caller's key; where that is nothing, it is the request's, and
+// on the disk.
+func (k *keys) take(ctx context.Context, caller, key, request string) (*taken, error) {
+	sum := sha256.Sum256([]byte(caller + "\x00" + key))
+	name := hex.EncodeToString(sum[:])
+	for {
+		k.mu.Lock()
+		k.sweep(time.Now())
+		e := k.known[name]
+		if e == nil {
+			defer k.mu.Unlock()
+			return k.begin(name, request)
+		}
+		running := e.done
+		k.mu.Unlock()
+		if running == nil {
+			break
+		}
+		select { // the same request may be under way on another connection
+		case <-running:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	kept, err := k.read(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist): // its time was over just now
+		return k.take(ctx, caller, key, request)
+	case err != nil:
+		return nil, fmt.Errorf("the %s: %w", keyHeader, err)
+	case kept.Request != request:
+		return nil, newProblem(http.StatusUnprocessableEntity, problem.Invalid,
+			"This "+keyHeader+" came with another request before; take another one for each.")
+	case kept.Answer == nil:
+		p := newProblem(http.StatusConflict, problem.Uncertain,
+			"The server ended while it carried this request out: it may be recorded or not.")
+		p.Remedies = []Remedy{{
+			Text:   "look whether it is recorded, and send it with another " + keyHeader + " if not",
+			Action: string(problem.Review),
+		}}
+		return nil, p
+	}
+	return &taken{keys: k, answer: kept.Answer, settled: true}, nil
+}
+
+// begin notes a request that is about to be carried out. k.mu is held.
+func (k *keys) begin(name, request string) (*taken, error) {
+	if len(k.known) >= maxKeys || k.bytes >= maxKeyBytes {
+		return nil, problem.New(problem.Unavailable, "too many answers are kept for an %s", keyHeader).
+			With(problem.Remedy{Text: "send it later, or without one"})
+	}
+	t := &taken{keys: k, name: name, kept: keptKey{Request: request, Began: time.Now()}}
+	size, err := k.write(name, t.kept)
+	if err != nil {
+		return nil, problem.New(problem.Unavailable, "the %s cannot be kept: %w", keyHeader, err).
+			With(problem.Remedy{Text: "send it without one"})
+	}
+	k.known[name] = &entry{began: t.kept.Began, size: size, done: make(chan struct{})}
+	k.bytes += size
+	return t, nil
+}
+
+// keep writes the answer. What was not carried out for want of something here may be asked
+// for again.
+func (t *taken) keep(r *recorder) error {
+	if r.status == http.StatusServiceUnavailable {
+		return nil
+	}
+	t.kept.Answer = r.result()
+	size, err := t.keys.write(t.name, t.kept)
+	if err != nil {
+		return err
+	}
+	t.settled = true
+	t.keys.mu.Lock()
+	defer t.keys.mu.Unlock()
+	e := t.keys.known[t.name]
+	t.keys.bytes += size - e.size
+	e.size = size
+	return nil
+}
+
+// release lets others have the key, or its answer. A handler that did not return leaves it
+// without one.
+func (t *taken) release(r *recorder) {
+	k := t.keys
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e := k.known[t.name]
+	if !t.settled && r.whole && r.status == http.StatusServiceUnavailable {
+		k.remove(t.name)
+	}
+	close(e.done)
+	e.done = nil
+}
+
+// sweep removes the keys whose time is over. k.mu is held, or nobody else has k.
+func (k *keys) sweep(now time.Time) {
+	if now.Sub(k.swept) < sweepEvery {
+		return
+	}
+	k.swept = now
+	for name, e := range k.known {
+		if now.Sub(e.began) > keysFor && e.done == nil {
+			k.remove(name)
+		}
+	}
+}
+
+// remove forgets a key. k.mu is held, or nobody else has k.
+func (k *keys) remove(name string) {
+	if err := os.Remove(k.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		k.log("the idempotency key %s: %v", name, err)
+		return
+	}
+	k.bytes -= k.known[name].size
+	delete(k.known, name)
+}
+
+func (k *keys) path(name string) string { return filepath.Join(k.folder, name) }
+
+func (k *keys) read(name string) (kept keptKey, err error) {
+	text, err := os.ReadFile(k.path(name))
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	return kept, err
+}
+
+// write writes a key, whole and on the disk.
+func (k *keys) write(name string, kept keptKey) (size int64, err error) {
+	text, err := json.Marshal(kept)
+	if err == nil {
+		err = os.MkdirAll(k.folder, 0o700)
+	}
+	if err == nil {
+		err = wholefile.Replace(k.path(name), text, 0o600)
+	}
+	return int64(len(text)), err
+}

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// actorOf returns under which name what a request asks for is recorded, and whose account
+// asks.
+func actorOf(ctx context.Context) (actor, account string) {
+	who := identityOf(ctx)
+	return who.Actor(), who.Account
+}
+
+// actingAs is [actorOf] for somebody who says as whom they act. Where everybody may do
+// everything that is believed; otherwise a request is recorded under the name of its account.
+func (s *Server) actingAs(ctx context.Context, wanted string) (actor, account string) {
+	actor, account = actorOf(ctx)
+	if wanted != "" && s.open() {
+		actor = wanted
+	}
+	return actor, account
+}
+
+// callerOf names whoever asks: nobody is answered with what was another's.
+func callerOf(ctx context.Context) string {
+	who := identityOf(ctx)
+	return strings.Join([]string{who.Actor(), who.Account, who.Credential}, "\x00")
+}
+
+// mayNameProgram is nil where whoever asks may have this server run the program, read the
+// file or call the address that a campaign file names: such a file does what its writer
+// wants with the rights of the server. It is the permission to equip the lab.
+func (a *api) mayNameProgram(ctx context.Context) error {
+	if a.options.Confined {
+		return problem.New(problem.NotPossible,
+			"this server takes no campaign file that names a program, a file or an address").
+			With(problem.Remedy{Text: "begin it with the program campaignd where the server runs", Action: problem.Start})
+	}
+	return a.allowed(ctx, accounts.Equip, "")
+}
+
+// mayDefine checks a definition that somebody sends.
+func (a *api) mayDefine(ctx context.Context, def *definition.Campaign) error {
+	what := a.lab.Registry().Reaches(def)
+	if what == "" {
+		return nil
+	}
+	if err := a.mayNameProgram(ctx); err != nil {
+		return problem.New(problem.CodeOf(err), "%s: %w", what, err).About(what).With(problem.RemediesOf(err)...)
+	}
+	return nil
+}

@@ -1,0 +1,342 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/schemas"
+)
+
+type experimentsInput struct {
+	InCampaign
+	Page
+	Status string `query:"status" enum:"requested,dispatched,started,measured,failed,infeasible,deferred,cancelled,unresolved" doc:"Only those."`
+}
+
+type experimentsOutput struct {
+	Body struct {
+		Experiments []campaign.Experiment `json:"experiments"`
+		Next        string                `json:"next,omitempty" doc:"The cursor of the next page; absent on the last one."`
+	}
+}
+
+type askedInput struct {
+	InCampaign
+	Page
+	Status string `query:"status" enum:"asked,answered,expired,withdrawn" doc:"Only those."`
+	Expert string `query:"expert" maxLength:"200" doc:"Only those to this expert."`
+}
+
+type askedOutput struct {
+	Body struct {
+		Questions []OpenQuestion `json:"questions"`
+		Next      string         `json:"next,omitempty" doc:"The cursor of the next page; absent on the last one."`
+	}
+}
+
+type rowsOutput struct {
+	Body struct {
+		Columns []string         `json:"columns" doc:"In the order of the table."`
+		Rows    []map[string]any `json:"rows" doc:"A row each: numbers, texts, true and false, and null where there is nothing."`
+		Next    string           `json:"next,omitempty" doc:"The cursor of the next page; absent on the last one."`
+	}
+}
+
+type rowsInput struct {
+	InCampaign
+	Page
+}
+
+type exportOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
+
+type diagnosisOutput struct{ Body diagnose.Diagnosis }
+
+type replayInput struct {
+	InCampaign
+	At uint64 `query:"at" minimum:"1" maximum:"9007199254740991" doc:"The position of the last event to read; the newest where it is absent."`
+}
+
+// Replayed is a campaign as it was.
+type Replayed struct {
+	Campaign string          `json:"campaign"`
+	Position events.Position `json:"position" doc:"That of the last event that was folded."`
+	Sequence events.Sequence `json:"sequence"`
+	Digest   string          `json:"digest" doc:"The SHA-256 of all projections."`
+	State    json.RawMessage `json:"state" doc:"What was asked, measured, decided, spent and pending."`
+}
+
+type replayOutput struct{ Body Replayed }
+
+// afterID is the place in a list of those whose identifier a cursor names: "e7" begins at
+// the eighth.
+func afterID(cursor string, number func(string) int, length int) (int, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	n := number(cursor)
+	if n <= 0 {
+		return 0, problem.New(problem.Invalid, "%q is not the cursor of a page of this list", cursor)
+	}
+	return min(n, length), nil
+}
+
+// records are the operations that list what a campaign holds.
+func (a *api) records() {
+	on := func(id, path, summary, description string) huma.Operation {
+		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
+	}
+	huma.Register(a.huma, on("list-experiments", "experiments", "The experiments of a campaign",
+		"In the order in which they were asked for, with all that is known of each."), a.experiments)
+	huma.Register(a.huma, on("list-asked", "questions", "The questions of a campaign",
+		"All of them, with their answers, in the order in which they were asked."), a.asked)
+	huma.Register(a.huma, on("list-rows", "rows", "The experiments as a table",
+		"Flat rows, as data frames want them; the columns are those of the export. Comparisons where nothing is measured."), a.rows)
+	huma.Register(a.huma, answering(on("export-campaign", "export", "The experiments as CSV",
+		"What `campaignd export` writes, and what import/csv reads."), "text/csv", "The table."), a.export)
+	huma.Register(a.huma, on("diagnose-campaign", "diagnosis", "How far the model and the experts can be trusted",
+		"What `campaignd diagnose --json` prints."),
+		func(ctx context.Context, in *InCampaign) (*diagnosisOutput, error) {
+			core, _, err := a.folded(ctx, *in)
+			if err != nil {
+				return nil, err
+			}
+			v, err := core.View(ctx)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			d, err := diagnose.Run(ctx, v)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &diagnosisOutput{d}, nil
+		})
+	huma.Register(a.huma, on("replay-campaign", "replay", "The campaign's state, now or at any position of the log",
+		"The digest identifies the state of all projections: live, replayed and restored ones agree."), a.replay)
+	a.program()
+}
+
+// folded returns a campaign's core, which is the caller's.
+func (a *api) folded(ctx context.Context, in InCampaign) (*engine.Core, *lab.Campaign, error) {
+	c, err := a.find(ctx, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	core, err := c.Load(ctx)
+	if err != nil {
+		return nil, nil, problemOf(err)
+	}
+	return core, c, nil
+}
+
+func (a *api) experiments(ctx context.Context, in *experimentsInput) (*experimentsOutput, error) {
+	core, _, err := a.folded(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	all := core.State().Experiments
+	first, err := afterID(in.Cursor, events.ExperimentNumber, len(all))
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	out := new(experimentsOutput)
+	out.Body.Experiments = []campaign.Experiment{}
+	for _, x := range all[first:] {
+		if in.Status != "" && string(x.Status) != in.Status {
+			continue
+		}
+		if len(out.Body.Experiments) == in.Limit {
+			out.Body.Next = out.Body.Experiments[in.Limit-1].ID
+			break
+		}
+		out.Body.Experiments = append(out.Body.Experiments, x)
+	}
+	return out, nil
+}
+
+func (a *api) asked(ctx context.Context, in *askedInput) (*askedOutput, error) {
+	core, c, err := a.folded(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	s := core.State()
+	first, err := afterID(in.Cursor, events.QuestionNumber, len(s.Questions))
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	out := new(askedOutput)
+	out.Body.Questions = []OpenQuestion{}
+	for _, q := range s.Questions[first:] {
+		if in.Status != "" && string(q.Status) != in.Status || in.Expert != "" && q.Expert != in.Expert {
+			continue
+		}
+		if len(out.Body.Questions) == in.Limit {
+			out.Body.Next = out.Body.Questions[in.Limit-1].ID
+			break
+		}
+		out.Body.Questions = append(out.Body.Questions, openQuestion(c, s.Definition, q))
+	}
+	return out, nil
+}
+
+func (a *api) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
+	core, _, err := a.folded(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	table := exchange.TableOf(core.State())
+	out := new(rowsOutput)
+	out.Body.Columns, out.Body.Rows = table.Columns, []map[string]any{}
+	past := func(row []exchange.Cell) bool { return row[0] == exchange.Cell(in.Cursor) }
+	first := 0
+	if in.Cursor != "" {
+		if first = slices.IndexFunc(table.Rows, past) + 1; first == 0 {
+			return nil, problemOf(problem.New(problem.Invalid, "%q is not the cursor of a page of this table", in.Cursor))
+		}
+	}
+	for _, row := range table.Rows[first:] {
+		if len(out.Body.Rows) == in.Limit {
+			out.Body.Next, _ = out.Body.Rows[in.Limit-1][table.Columns[0]].(string)
+			break
+		}
+		cells := make(map[string]any, len(row))
+		for i, cell := range row {
+			cells[table.Columns[i]] = cell
+		}
+		out.Body.Rows = append(out.Body.Rows, cells)
+	}
+	return out, nil
+}
+
+func (a *api) export(ctx context.Context, in *InCampaign) (*exportOutput, error) {
+	core, _, err := a.folded(ctx, *in)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := exchange.TableOf(core.State()).WriteCSV(&b); err != nil {
+		return nil, problemOf(err)
+	}
+	return &exportOutput{ContentType: "text/csv; charset=utf-8", Body: b.Bytes()}, nil
+}
+
+func (a *api) replay(ctx context.Context, in *replayInput) (*replayOutput, error) {
+	c, err := a.find(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	log, err := c.Log()
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	limit := events.Position(math.MaxUint64)
+	if in.At > 0 {
+		limit = events.Position(in.At)
+		if last := log.Last(); limit > last {
+			return nil, problemOf(problem.New(problem.NotFound, "there is no position %d; they go from 1 to %d", limit, last))
+		}
+	}
+	core, out := engine.NewCore(a.lab.Registry()), Replayed{Campaign: c.Name()}
+	for e, err := range events.ReadCampaign(ctx, log, c.Name(), 0) {
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		if e.Position > limit {
+			break
+		}
+		if err := core.Apply(e); err != nil {
+			return nil, problemOf(err)
+		}
+		out.Position = e.Position
+	}
+	if out.Position == 0 {
+		return nil, problemOf(problem.New(problem.NotFound, "at position %d the campaign %s is not defined yet", limit, c.Name()))
+	}
+	out.Sequence = core.State().Sequence
+	if out.Digest, err = core.Digest(); err == nil {
+		out.State, err = json.Marshal(core.State())
+	}
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	return &replayOutput{out}, nil
+}
+
+type methodsOutput struct {
+	Body struct {
+		Methods []view.Method `json:"methods"`
+	}
+}
+
+type methodInput struct {
+	Method string `path:"method" maxLength:"100" doc:"Its name."`
+}
+
+type methodOutput struct{ Body view.Method }
+
+type schemaInput struct {
+	Schema string `path:"schema" maxLength:"100" doc:"The name of a schema: campaign, event, or a kind with its version, as in experiment.measured.v1."`
+}
+
+type schemaOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
+
+type versionOutput struct {
+	Body struct {
+		Version string       `json:"version"`
+		Build   events.Build `json:"build" doc:"As it is recorded with decisions."`
+	}
+}
+
+// program are the operations that say what this program knows, whatever the campaign.
+func (a *api) program() {
+	huma.Register(a.huma, operation("list-methods", http.MethodGet, "/methods", "The policies that have a name",
+		"What `campaignd methods --json` prints: what each does, needs and asks."),
+		func(context.Context, *struct{}) (*methodsOutput, error) {
+			out := new(methodsOutput)
+			out.Body.Methods = view.Methods(a.lab.Registry())
+			return out, nil
+		})
+	huma.Register(a.huma, operation("get-method", http.MethodGet, "/methods/{method}", "A policy with its settings written out", ""),
+		func(_ context.Context, in *methodInput) (*methodOutput, error) {
+			for _, m := range view.Methods(a.lab.Registry()) {
+				if m.Name == in.Method {
+					return &methodOutput{m}, nil
+				}
+			}
+			return nil, problemOf(problem.New(problem.NotFound, "there is no method %q", in.Method).About(in.Method))
+		})
+	huma.Register(a.huma, answering(operation("get-schema", http.MethodGet, "/schemas/{schema}",
+		"The JSON Schema of the campaign file or of an event", ""), "application/schema+json", "The schema."),
+		func(_ context.Context, in *schemaInput) (*schemaOutput, error) {
+			text, ok := schemas.File(in.Schema + ".json")
+			if !ok {
+				return nil, problemOf(problem.New(problem.NotFound, "there is no schema %q", in.Schema).About(in.Schema))
+			}
+			return &schemaOutput{ContentType: "application/schema+json", Body: text}, nil
+		})
+	huma.Register(a.huma, operation("get-version", http.MethodGet, "/version", "The program that serves", ""),
+		func(context.Context, *struct{}) (*versionOutput, error) {
+			out := new(versionOutput)
+			out.Body.Version, out.Body.Build = a.options.Version, a.lab.Build()
+			return out, nil
+		})
+}
