@@ -92,7 +92,7 @@
     if (pendingFetch) return;
     pendingFetch = setTimeout(refresh, Math.max(0, 300 - (Date.now() - lastFetch)));
   };
-  if (window.EventSource) {
+  if (window.EventSource && document.body.dataset.known) {
     const stream = new EventSource("/live");
     let lost = false;
     stream.addEventListener("changed", (e) => { if (watch === "*" || watch === e.data || $("#open-count")) soon(); });

@@ -1,0 +1,476 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/server"
+)
+
+// axeVariable names a copy of axe.min.js, which looks for barriers in pages.
+const axeVariable = "CAMPAIGND_AXE"
+
+// silent is a device that takes an experiment and never says a word again.
+type silent struct{}
+
+func (silent) Describe(context.Context) (instruments.Description, error) {
+	return instruments.Description{Name: "silent", Identity: "silent 1", Capacity: 1}, nil
+}
+func (silent) Start(context.Context, instruments.Command) error { return nil }
+func (silent) Await(ctx context.Context, _ instruments.Command) (instruments.Outcome, error) {
+	<-ctx.Done()
+	return instruments.Outcome{}, ctx.Err()
+}
+func (silent) Cancel(context.Context, instruments.Command) error { return nil }
+
+type silentSettings struct{}
+
+func (*silentSettings) Complete(*definition.Campaign)                                  {}
+func (*silentSettings) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
+func (*silentSettings) Words(*definition.Campaign) string                              { return "a silent device" }
+func (*silentSettings) Confined() bool                                                 { return true }
+
+// house is a lab whose server can be ended and begun again at the same address.
+type house struct {
+	t       *testing.T
+	folder  string
+	address string
+	end     func()
+}
+
+// begin begins to serve.
+func (h *house) begin() {
+	h.t.Helper()
+	reg := builtin.Registry()
+	reg.Instruments = append(reg.Instruments, instruments.Driver{
+		Name:     "silent",
+		Settings: func() definition.Settings { return new(silentSettings) },
+		Open: func(context.Context, definition.Campaign, instruments.Environment) (instruments.Instrument, error) {
+			return silent{}, nil
+		},
+	})
+	book, err := accounts.Open(accounts.Dir(h.folder), accounts.Options{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if book.Empty() {
+		h.add(book, "admin", accounts.Admin) // the first one must be
+		h.add(book, "ada", accounts.Scientist)
+	}
+	l, err := lab.Open(h.t.Context(), lab.Options{Folder: h.folder, Registry: reg, Log: h.t.Logf})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", h.address)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.address = listener.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	s := server.New(server.Options{Lab: l, Accounts: book, Version: "test", Log: h.t.Logf})
+	go func() { ended <- s.Serve(ctx, listener) }()
+	h.end = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			h.t.Error(err)
+		}
+		l.Close()
+		book.Close()
+	}
+}
+
+func (h *house) add(book *accounts.Book, name string, role accounts.Role) {
+	_, err := book.Add(h.t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
+		Name: name, Grants: []accounts.Grant{{Role: role}}, Password: accounts.NewSecret(password),
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// visitor is a person at a real browser.
+type visitor struct {
+	t    *testing.T
+	ctx  context.Context
+	home string
+	axe  string // the program that looks for barriers
+}
+
+// step is something that a person does.
+type step = chromedp.Action[chromedp.Void]
+
+// patience is how long a page may take.
+const patience = 30 * time.Second
+
+// do does steps, and fails the test with what the page says where one does not work.
+func (v *visitor) do(what string, steps ...step) {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		v.stuck(what, err)
+	}
+}
+
+// stuck fails the test with what the page says.
+func (v *visitor) stuck(what string, err error) {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.ctx, 5*time.Second)
+	defer cancel()
+	where, _ := chromedp.Run(ctx, chromedp.Location())
+	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`))
+	v.t.Fatalf("%s: %v; the page %s says:\n%s", what, err, where, text)
+}
+
+// ask evaluates an expression in the page.
+func ask[T any](v *visitor, expression string, options ...chromedp.EvaluateOption) T {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
+	if err != nil {
+		v.stuck(expression[:min(len(expression), 80)], err)
+	}
+	return value
+}
+
+// until waits until an expression holds, over all pages that are opened meanwhile.
+func (v *visitor) until(what, expression string) {
+	v.t.Helper()
+	var last error
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(v.ctx, 5*time.Second)
+		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		cancel()
+		if err == nil && holds {
+			return
+		}
+		last = err // the page may just be changing
+	}
+	v.stuck("wait until "+what, last)
+}
+
+// open opens a page.
+func (v *visitor) open(path string) {
+	v.t.Helper()
+	v.do("open "+path, chromedp.Navigate(v.home+path), chromedp.WaitReady(css("main")))
+}
+
+func css(selector string) chromedp.CSS { return chromedp.CSS(selector) }
+
+// fill types into a field instead of what is in it.
+func fill(selector, text string) step {
+	quoted, _ := json.Marshal(selector)
+	return chromedp.Steps(
+		chromedp.WaitReady(css(selector)),
+		chromedp.Evaluate[chromedp.Void](`document.querySelector(`+string(quoted)+`).value = ""`),
+		chromedp.SendKeys(css(selector), text),
+	)
+}
+
+// mark marks the page, so that a new one can be told from it.
+const mark = `window.before = true`
+
+// next waits for the page that something leads to.
+func (v *visitor) next() {
+	v.t.Helper()
+	v.until("the next page is there", `!window.before && document.readyState === "complete"`)
+}
+
+// press presses a button that leads to another page.
+func (v *visitor) press(selector string) {
+	v.t.Helper()
+	v.do("press "+selector, chromedp.Evaluate[chromedp.Void](mark), chromedp.Click(css(selector)))
+	v.next()
+}
+
+// sees waits until the page says something, without being asked for again.
+func (v *visitor) sees(text string) {
+	v.t.Helper()
+	quoted, _ := json.Marshal(text)
+	v.until("it says "+text, `document.body.innerText.includes(`+string(quoted)+`)`)
+}
+
+// has reports whether the page has an element.
+func (v *visitor) has(selector string) bool {
+	v.t.Helper()
+	quoted, _ := json.Marshal(selector)
+	return ask[bool](v, `!!document.querySelector(`+string(quoted)+`)`)
+}
+
+// logIn fills in the page for it.
+func (v *visitor) logIn(name string) {
+	v.t.Helper()
+	v.do("fill in who it is", fill("#name", name), fill("#password", password))
+	v.press("form button.primary")
+}
+
+// define begins a campaign by its file.
+func (v *visitor) define(name, source string) {
+	v.t.Helper()
+	v.open("/new")
+	v.do("write the file", chromedp.SetValue(css("#source"), source))
+	v.press(`form button.primary`)
+	v.sees(name)
+}
+
+// answers answers the first question that waits for this person; false where none does.
+func (v *visitor) answers() bool {
+	v.t.Helper()
+	v.open("/questions")
+	if !v.has("#queue a.primary") {
+		return false
+	}
+	v.press("#queue a.primary")
+	switch {
+	case v.has(`input[name^="v."]`):
+		v.do("fill in the sitting", chromedp.Evaluate[chromedp.Void](
+			`document.querySelectorAll('input[name^="v."]').forEach((field, i) => { field.value = String(i + 1) })`))
+		v.press(`button[value=own]`)
+	case v.has(`button[value=accept]`):
+		v.do("accept by its key", chromedp.Evaluate[chromedp.Void](mark), chromedp.KeyEvent("a"))
+		v.next()
+	default:
+		v.press("button.big.yes")
+	}
+	v.sees("Undo")
+	return true
+}
+
+// measures enters the result that is wanted; false where none is.
+func (v *visitor) measures(name string) bool {
+	v.t.Helper()
+	v.open("/campaigns/" + name + "/results")
+	if !v.has("form.tell #value") {
+		return false
+	}
+	v.do("enter a result", fill("form.tell #value", "0.5"))
+	v.press(`button[value=measured]`)
+	v.sees("The result is recorded.")
+	return true
+}
+
+// drives answers and measures until a campaign has ended.
+func (v *visitor) drives(name string) {
+	v.t.Helper()
+	for began := time.Now(); time.Since(began) < 3*time.Minute; {
+		v.open("/campaigns/" + name)
+		state := ask[string](v, `document.querySelector("#state").innerText`)
+		if strings.Contains(strings.ToLower(state), "complete") {
+			return
+		}
+		if did := v.answers(); !v.measures(name) && !did {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	v.t.Fatalf("%s does not come to its end", name)
+}
+
+// barrier is something that keeps people from a page.
+type barrier struct {
+	ID   string   `json:"id"`
+	Help string   `json:"help"`
+	HTML []string `json:"html"` // where it is
+}
+
+// barriers are what axe finds in a page.
+func (v *visitor) barriers(path string) {
+	v.t.Helper()
+	if v.axe == "" {
+		return
+	}
+	for _, width := range []int64{380, 1440} {
+		for _, theme := range []string{"light", "dark"} {
+			v.do("size", chromedp.EmulateViewport(width, 900))
+			v.open(path)
+			v.do("theme", chromedp.Evaluate[chromedp.Void](fmt.Sprintf("document.documentElement.dataset.theme = %q", theme)))
+			v.do("axe", chromedp.Evaluate[chromedp.Void](v.axe))
+			found := ask[[]barrier](v,
+				`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+					.then(r => r.violations.map(x => ({id: x.id, help: x.help, html: x.nodes.map(n => n.html)})))`,
+				chromedp.EvalAwaitPromise)
+			for _, b := range found {
+				v.t.Errorf("%s, %d px, %s: %s (%s): %s", path, width, theme, b.ID, b.Help, b.HTML[0])
+			}
+		}
+	}
+	v.do("size", chromedp.ResetViewport())
+}
+
+// browse starts a browser, or skips the test where there is none.
+func browse(t *testing.T, home string) *visitor {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes minutes")
+	}
+	found := slices.ContainsFunc([]string{"chromium", "chromium-browser", "google-chrome"}, func(name string) bool {
+		_, err := exec.LookPath(name)
+		return err == nil
+	})
+	if !found {
+		t.Skip("chromium is not installed")
+	}
+	v := &visitor{t: t, home: home}
+	if path := os.Getenv(axeVariable); path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.axe = string(text)
+	} else {
+		t.Logf("%s names no axe.min.js: barriers are not looked for", axeVariable)
+	}
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox)...)
+	t.Cleanup(stop)
+	ctx, end := chromedp.NewContext(allocator)
+	t.Cleanup(end)
+	v.ctx = ctx
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+const (
+	pairs = `name: pairs
+parameters: [{name: x, min: 0, max: 1}, {name: salt, values: [1, 2, 3]}]
+objective: {name: flow, unit: mL/s, goal: maximize}
+initial: {experiments: 2, comparisons: 1}
+budget: {experiments: 4}
+instrument: manual
+experts: [{name: ada, web: {}}]
+policy: {trust: coexbo}
+`
+	labels = `name: labels
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: flow, unit: mL/s, goal: maximize}
+initial: {experiments: 2, labels: 2}
+budget: {experiments: 4}
+instrument: manual
+experts: [{name: ada, web: {}}]
+policy: cobol
+`
+	sitting = `name: sitting
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: flow, unit: mL/s, goal: maximize}
+initial: {experiments: 2, estimates: 4}
+budget: {experiments: 3}
+instrument: manual
+experts: [{name: ada, web: {}}]
+`
+	lost = `name: lost
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: flow, unit: mL/s, goal: maximize}
+initial: {experiments: 1}
+budget: {experiments: 1}
+policy: sobol
+instrument: {silent: {}, stall_after: 1s, give_up_after: 2s}
+`
+)
+
+// Law: a person at a real browser logs in, begins campaigns of three methods, answers every form
+// that they ask, enters results by hand, and brings each to its end; what they type outlives a
+// restart of the server; what they answer can be taken back and corrected; an unknown outcome
+// is settled; charts change while they look; no page has a barrier that axe knows.
+func TestBrowser(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	h := &house{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
+	h.begin()
+	defer func() { h.end() }()
+	v := browse(t, "http://"+h.address)
+
+	v.barriers("/login")
+	v.open("/campaigns")
+	v.logIn("ada")
+	v.sees("There is no campaign here yet")
+
+	v.define("sitting", sitting)
+	v.open("/questions/sitting/q1")
+	v.barriers("/questions/sitting/q1")
+	v.open("/questions/sitting/q1")
+	v.do("begin to answer", fill(`input[name="v.0"]`, "3.5"), fill(`input[name="v.2"]`, "7"))
+	h.end()
+	h.begin()
+	v.open("/questions/sitting/q1")
+	typed := ask[[]string](v, `[...document.querySelectorAll('input[name^="v."]')].map(field => field.value)`)
+	if strings.Join(typed, ",") != "3.5,,7," {
+		t.Errorf("after a restart the rows hold %q", typed)
+	}
+	v.press(`button[value=own]`)
+	v.sees("Undo")
+	v.press(`#pending button`)
+	v.sees("Taken back")
+	v.drives("sitting")
+
+	v.define("pairs", pairs)
+	v.open("/questions/pairs/q1")
+	v.barriers("/questions/pairs/q1")
+	v.define("labels", labels)
+	v.open("/questions/labels/q1")
+	v.barriers("/questions/labels/q1")
+	v.drives("pairs")
+	v.drives("labels")
+
+	v.open("/campaigns/pairs/experiments/e1")
+	v.do("correct a result", chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(d => { d.open = true })`),
+		chromedp.Click(css(`input[name=how][value=measured]`)), fill("#correct-value", "0.9"), fill("#correct-reason", "wrong dilution"))
+	v.press(`form[action$="/correct"] button`)
+	v.sees("The correction is recorded.")
+
+	v.define("lost", lost)
+	v.open("/campaigns/lost")
+	v.do("look on", chromedp.Evaluate[chromedp.Void](`window.still = true`))
+	v.sees("Alarm")
+	if !ask[bool](v, `!!window.still`) {
+		t.Error("the page was loaded again")
+	}
+	v.barriers("/campaigns/lost/experiments/e1")
+	v.open("/campaigns/lost/experiments/e1")
+	v.do("settle it", chromedp.Click(css(`input[name=resolution][value=failed]`)), fill("#reason", "it was empty"))
+	v.press("form.settle button.primary")
+	v.sees("Settled.")
+
+	table := ask[string](v, `fetch("/campaigns/pairs/export.csv").then(r => r.text())`, chromedp.EvalAwaitPromise)
+	if !strings.Contains(table, "salt") || !strings.Contains(table, "0.9") {
+		t.Errorf("the table:\n%s", table)
+	}
+	for _, path := range []string{
+		"/campaigns", "/questions", "/new", "/campaigns/pairs", "/campaigns/pairs/charts", "/campaigns/pairs/log",
+		"/campaigns/pairs/definition", "/campaigns/pairs/results", "/campaigns/pairs/experiments/e1", "/campaigns/pairs/decisions/d1",
+		"/campaigns/pairs?at=2", "/account", "/nowhere",
+	} {
+		v.barriers(path)
+	}
+	v.open("/account")
+	v.press(`form[action="/logout"] button`)
+	v.open("/login?next=/people")
+	v.logIn("admin")
+	v.sees("Add somebody")
+	v.barriers("/people")
+	v.barriers("/trail")
+	v.open("/trail")
+	v.press(`form[action="/trail/verify"] button`)
+	v.sees("follows from the one before")
+	if answer, err := http.Get(v.home + "/healthz"); err != nil || answer.StatusCode != http.StatusOK {
+		t.Error(err)
+	}
+}
