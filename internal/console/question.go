@@ -336,7 +336,9 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 		options = append(slices.Clone(options), *q.Suggestion)
 	}
 	shown := beside.span(options)
-	p.Low, p.High = typeset(format.Short(shown.low)), typeset(format.Short(shown.high))
+	if beside.best != nil { // before anything is measured there is no scale
+		p.Low, p.High = typeset(format.Short(shown.low)), typeset(format.Short(shown.high))
+	}
 	var points []definition.Point
 	for _, o := range options {
 		points = append(points, o.Parameters)
