@@ -125,11 +125,15 @@ func (c *Campaign) Halt() error {
 	return err
 }
 
-func (c *Campaign) halt() {
+// current is the campaign's run, nil where this process does not run it.
+func (c *Campaign) current() *run {
 	c.mu.Lock()
-	r := c.run
-	c.mu.Unlock()
-	if r != nil {
+	defer c.mu.Unlock()
+	return c.run
+}
+
+func (c *Campaign) halt() {
+	if r := c.current(); r != nil {
 		r.cancel()
 		<-r.done
 	}

@@ -144,8 +144,6 @@ func (s *store) follow(ctx context.Context, log events.Log) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s.once.Do(func() { close(s.ready) })
-	s.lab.announce()
 	s.mu.Lock()
 	ours := s.host != nil
 	s.mu.Unlock()
@@ -154,6 +152,8 @@ func (s *store) follow(ctx context.Context, log events.Log) error {
 			s.campaign(name).goOn()
 		}
 	}
+	s.once.Do(func() { close(s.ready) }) // after that: what was started is not driven by hand
+	s.lab.announce()
 	for e, err := range log.Follow(ctx, 0) {
 		if err != nil {
 			return err

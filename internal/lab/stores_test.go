@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -188,4 +190,54 @@ func registryWith(driver instruments.Driver) registry.Registry {
 	reg := builtin.Registry()
 	reg.Instruments = append(reg.Instruments, driver)
 	return reg
+}
+
+// Law: a suggestion that is worked out by hand, what people write meanwhile, and the run that
+// somebody starts do not get into each other's way: everything is recorded, nothing is refused.
+func TestSuggestedMeanwhile(t *testing.T) {
+	private(t)
+	l := open(t, t.TempDir())
+	file, err := l.Parse("bench.yaml", []byte(byHand))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Begin(t.Context(), file, "person:ada") // nobody runs it
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	var all errgroup.Group
+	const writers, notes = 3, 10
+	for w := range writers {
+		all.Go(func() error {
+			for i := range notes {
+				if _, err := c.Submit(ctx, note(fmt.Sprintf("writer %d, note %d", w, i))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		all.Go(func() error {
+			suggested, err := c.Suggest(ctx)
+			if err == nil && suggested.Experiment == nil {
+				err = fmt.Errorf("nothing is suggested: %+v", suggested)
+			}
+			return err
+		})
+	}
+	all.Go(func() error { return c.Start(ctx) })
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	core, err := c.Load(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(core.State().Notes); got != writers*notes {
+		t.Errorf("%d notes are recorded, want %d", got, writers*notes)
+	}
+	if got := len(core.State().Experiments); got != 1 {
+		t.Errorf("%d experiments are wanted at once, want 1", got)
+	}
 }

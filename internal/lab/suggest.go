@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -27,11 +28,19 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 		return nil, problem.New(problem.NotNow,
 			"process %d runs the campaign, and its instrument performs the experiments", owner.Status().PID).About(c.name)
 	}
-	c.mu.Lock()
-	r := c.run
-	c.mu.Unlock()
-	if r == nil {
-		return c.suggestByHand(ctx, h)
+	r := c.current()
+	for r == nil {
+		core, suggestion, err := c.suggestByHand(ctx, h)
+		switch {
+		case err != nil:
+			return nil, err
+		case core != nil:
+			if _, err := c.store.await(ctx, c.name, core.State().Sequence); err != nil {
+				return nil, err
+			}
+			return view.Suggest(ctx, core, h.Log(), suggestion)
+		}
+		r = c.current() // it was started just now
 	}
 	core, err := c.settled(ctx, r)
 	if err != nil {
@@ -120,34 +129,38 @@ func waits(core *engine.Core) bool {
 }
 
 // suggestByHand drives a campaign that nobody runs up to the point where it needs a person.
-func (c *Campaign) suggestByHand(ctx context.Context, h *host.Host) (*view.Suggestion, error) {
+// The core is nil where somebody runs it by now.
+func (c *Campaign) suggestByHand(ctx context.Context, h *host.Host) (*engine.Core, engine.Suggestion, error) {
 	c.starting.Lock()
 	defer c.starting.Unlock()
+	var none engine.Suggestion
+	if c.current() != nil {
+		return nil, none, nil
+	}
 	core, err := h.Load(ctx, c.name)
 	if err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	reviewers, err := c.simulated(ctx, *core.State().Definition)
 	if err != nil {
-		return nil, err
+		return nil, none, err
 	}
-	runner := &engine.Runner{
-		Registry:  c.store.lab.options.Registry,
-		Log:       h.Log(),
-		Campaign:  c.name,
-		Reviewers: reviewers,
-		Account:   c.store.lab.options.Account,
-		Build:     c.store.lab.options.Build,
+	for {
+		runner := &engine.Runner{
+			Registry:  c.store.lab.options.Registry,
+			Log:       h.Log(),
+			Campaign:  c.name,
+			Reviewers: reviewers,
+			Account:   c.store.lab.options.Account,
+			Build:     c.store.lab.options.Build,
+		}
+		suggestion, err := runner.Suggest(ctx)
+		var overtaken *events.ConflictError
+		if errors.As(err, &overtaken) {
+			continue // somebody had something recorded meanwhile: decide again, with it
+		}
+		return runner.Core(), suggestion, err
 	}
-	suggestion, err := runner.Suggest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	core = runner.Core()
-	if _, err := c.store.await(ctx, c.name, events.Sequence(core.State().Sequence)); err != nil {
-		return nil, err
-	}
-	return view.Suggest(ctx, core, h.Log(), suggestion)
 }
 
 // simulated opens the simulated experts of a definition.
