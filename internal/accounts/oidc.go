@@ -197,9 +197,10 @@ func (b *Book) OIDCName() string {
 }
 
 // BeginOIDC begins a login with OpenID Connect: the browser is sent to the address, and keeps
-// the ceremony in a cookie until it comes back, within ten minutes. fresh asks the issuer to
-// have the person show who they are, whoever is logged in there.
-func (b *Book) BeginOIDC(ctx context.Context, fresh bool) (address, ceremonyName string, err error) {
+// the ceremony in a cookie until it comes back, within ten minutes. With confirm, the name of
+// the account that somebody is logged in with here, the issuer is to have them show who they
+// are, whoever is logged in there, and it must be that account which comes back.
+func (b *Book) BeginOIDC(ctx context.Context, confirm string) (address, ceremonyName string, err error) {
 	if b.issuer == nil {
 		return "", "", problem.New(problem.NotPossible, "there is no OpenID Connect here").
 			With(problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
@@ -209,11 +210,11 @@ func (b *Book) BeginOIDC(ctx context.Context, fresh bool) (address, ceremonyName
 		return "", "", err
 	}
 	c := &ceremony{
-		what: toReturn, from: networkOf(addressOf(ctx)), fresh: fresh,
+		what: toReturn, from: networkOf(addressOf(ctx)), account: confirm,
 		state: random(), nonce: random(), verifier: oauth2.GenerateVerifier(),
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(c.nonce), oauth2.S256ChallengeOption(c.verifier)}
-	if fresh {
+	if confirm != "" {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
 	return b.issuer.oauth(p).AuthCodeURL(c.state, options...), b.ceremonies.begin(b.now(), c), nil
@@ -276,12 +277,16 @@ func (b *Book) FinishOIDC(ctx context.Context, ceremonyName string, answer OIDCA
 	if now := b.now(); confirmed.After(now) {
 		confirmed = now
 	}
-	if begun.fresh && b.now().Sub(confirmed) > ceremonyTime {
+	if begun.account != "" && b.now().Sub(confirmed) > ceremonyTime {
 		return fail("", problem.New(problem.Unauthenticated, "%s did not ask again who this is", b.issuer.name()).
 			With(problem.Remedy{Text: "give the password", Action: problem.Confirm}))
 	}
 	b.writing.Lock()
 	a, entries, name, err := b.linked(ctx, subject, said, given)
+	if err == nil && begun.account != "" && a.Name != begun.account {
+		err = problem.New(problem.Unauthenticated, "%s says that this is %s, and %s was to show it again", b.issuer.name(), a.Name, begun.account).
+			With(problem.Remedy{Text: "log in there as " + begun.account, Action: problem.Confirm})
+	}
 	if err == nil {
 		defer b.writing.Unlock()
 		return b.begin(a, ByOIDC, from, confirmed, change{entries: entries})
