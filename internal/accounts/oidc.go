@@ -184,7 +184,9 @@ func (i *issuer) oauth(p *oidc.Provider) *oauth2.Config {
 	}
 	return &oauth2.Config{
 		ClientID: i.config.ClientID, ClientSecret: i.secret, Endpoint: p.Endpoint(), RedirectURL: i.config.RedirectURL,
-		Scopes: append([]string{oidc.ScopeOpenID}, slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == oidc.ScopeOpenID })...),
+		Scopes: append(
+			[]string{oidc.ScopeOpenID},
+			slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == oidc.ScopeOpenID })...),
 	}
 }
 
@@ -248,7 +250,12 @@ func (b *anyBool) UnmarshalJSON(text []byte) error {
 // FinishOIDC begins a session of the account that belongs to whom the issuer says this is, as
 // [Book.Login] does. Who comes for the first time is tied to the account that has their verified
 // e-mail address in one of the Domains, or gets a new one where NewAccounts says so.
-func (b *Book) FinishOIDC(ctx context.Context, ceremonyName string, answer OIDCAnswer, from string) (token string, _ Identity, err error) {
+func (b *Book) FinishOIDC(
+	ctx context.Context,
+	ceremonyName string,
+	answer OIDCAnswer,
+	from string,
+) (token string, _ Identity, err error) {
 	from = shown(from)
 	fail := func(name string, err error) (string, Identity, error) {
 		b.record(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(err.Error())})
@@ -259,8 +266,11 @@ func (b *Book) FinishOIDC(ctx context.Context, ceremonyName string, answer OIDCA
 		return fail("", tooLate())
 	}
 	if answer.Error != "" {
-		return fail("", problem.New(problem.Unauthenticated, "%s says: %s", b.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
-			With(problem.Remedy{Text: "try again", Action: problem.LogIn}))
+		return fail(
+			"",
+			problem.New(problem.Unauthenticated, "%s says: %s", b.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
+				With(problem.Remedy{Text: "try again", Action: problem.LogIn}),
+		)
 	}
 	subject, said, err := b.issuer.redeem(ctx, begun, answer.Code)
 	if err != nil {
@@ -394,7 +404,12 @@ func claimed(all map[string]any, name string) []string {
 
 // linked returns the account of somebody at the issuer as it is to be, with what changes. name is
 // that of the account where the answer is no. The caller holds writing.
-func (b *Book) linked(ctx context.Context, subject string, said claims, given []Grant) (_ *account, entries []Entry, name string, err error) {
+func (b *Book) linked(
+	ctx context.Context,
+	subject string,
+	said claims,
+	given []Grant,
+) (_ *account, entries []Entry, name string, err error) {
 	config := b.issuer.config
 	by := Identity{Method: ByOIDC}
 	is := func(l Link) bool { return l.Issuer == config.Issuer && l.Subject == subject }

@@ -42,16 +42,28 @@ func (a *app) checkServer(cmd *cobra.Command) error {
 		return nil
 	}
 	if cmd.Name() == "check" {
-		return badInput("campaignd instrument check drives an instrument of this machine, and %s or --server names the server %s: "+
-			"check it on its own machine", serverVariable, a.server)
+		return badInput(
+			"campaignd instrument check drives an instrument of this machine, and %s or --server names the server %s: "+
+				"check it on its own machine",
+			serverVariable,
+			a.server,
+		)
 	}
 	u, err := url.Parse(a.server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return badInput("--server %q is not an address such as https://lab.example.org or http://127.0.0.1:7070", a.server)
+		return badInput(
+			"--server %q is not an address such as https://lab.example.org or http://127.0.0.1:7070",
+			a.server,
+		)
 	}
 	a.server = strings.TrimRight(a.server, "/")
-	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && token() != "" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return badInput("--server %s: everybody on the way could read the token in %s; use https", a.server, tokenVariable)
+	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && token() != "" && u.Hostname() != "localhost" &&
+		(ip == nil || !ip.IsLoopback()) {
+		return badInput(
+			"--server %s: everybody on the way could read the token in %s; use https",
+			a.server,
+			tokenVariable,
+		)
 	}
 	return nil
 }
@@ -184,7 +196,11 @@ func (a *app) refused(response *http.Response) error {
 	}
 	err := json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&refused)
 	if err != nil || refused.Code == "" {
-		return fmt.Errorf("the server at %s answered %q: it may be another version of campaignd", a.server, response.Status)
+		return fmt.Errorf(
+			"the server at %s answered %q: it may be another version of campaignd",
+			a.server,
+			response.Status,
+		)
 	}
 	for _, f := range refused.Faults {
 		refused.Message += fmt.Sprintf("; %s: %s", f.Field, f.Message)
