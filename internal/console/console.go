@@ -18,6 +18,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/campaignd/campaignd/internal/lab"
 )
 
@@ -30,6 +32,8 @@ type Options struct {
 	Log func(format string, args ...any)
 	// Closing is closed when streams are to end; nil for never.
 	Closing <-chan struct{}
+	// Signer, if set, returns the key that signs checkpoints; nil for none.
+	Signer func() note.Signer
 	// Undo is how long an answer can be taken back before it is recorded in the campaign.
 	// Default 6 s.
 	Undo time.Duration
@@ -101,6 +105,7 @@ func (c *Console) Handler() http.Handler {
 		"/export.csv":               c.exportTable,
 		"/export.jsonl":             c.exportLog,
 		"/decisions/{decision}":     c.decision,
+		"/proofs/{event}":           c.proof,
 		"/experiments/{experiment}": c.experiment,
 	} {
 		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)

@@ -34,7 +34,7 @@ type decisionPage struct {
 	LookedBack             string
 	Story                  []line
 	Time                   time.Time
-	Position               events.Position
+	Place                  place
 	Previous, Next         string
 }
 
@@ -78,6 +78,14 @@ func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 	p := &decisionPage{shell: c.shellOf(r, behind+" of "+of.Name()), Path: address(of), ID: behind}
 	p.Campaign = of.Name()
 	p.fill(d)
+	if p.Place, err = placeOf(r.Context(), log, d.Position); err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	p.Place.File = proofFile(of.Name(), behind)
+	if p.May(Audit) {
+		p.Place.Proof = p.Path + "/proofs/" + behind
+	}
 	n := events.DecisionNumber(behind)
 	if n > 1 {
 		p.Previous = p.Path + "/decisions/" + events.DecisionID(n-1)
@@ -90,7 +98,7 @@ func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 
 func (p *decisionPage) fill(d *view.Decision) {
 	made, def := d.Decision, d.Definition
-	p.What, p.Reason, p.Time, p.Position = sentence(view.ActionText(made)), made.Reason, d.Time, d.Position
+	p.What, p.Reason, p.Time = sentence(view.ActionText(made)), made.Reason, d.Time
 	p.Facts = d.Facts()
 	letters := d.Letters()
 	winner := ""
