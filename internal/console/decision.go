@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -36,6 +37,7 @@ type decisionPage struct {
 	Time                   time.Time
 	Place                  place
 	Previous, Next         string
+	Otherwise              otherwise
 }
 
 type testRow struct {
@@ -46,10 +48,13 @@ type testRow struct {
 func (p *decisionPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
 
 func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
+	if of := c.find(w, r, See); of != nil {
+		c.showDecision(w, r, of, http.StatusOK, nil)
 	}
+}
+
+// showDecision shows a decision, and why a request on its page was refused.
+func (c *Console) showDecision(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error) {
 	id := r.PathValue("decision")
 	core, err := of.Load(r.Context())
 	if err != nil {
@@ -77,6 +82,10 @@ func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 	}
 	p := &decisionPage{shell: c.shellOf(r, behind+" of "+of.Name()), Path: address(of), ID: behind}
 	p.Campaign = of.Name()
+	if refusal != nil {
+		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), "whatif", r.PostForm
+	}
+	p.Otherwise = c.otherwiseOf(p.shell, of, behind, d.Definition)
 	p.fill(d)
 	if p.Place, err = placeOf(r.Context(), log, d.Position); err != nil {
 		c.fail(w, r, err)
@@ -93,7 +102,7 @@ func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 	if n < state.Decisions {
 		p.Next = p.Path + "/decisions/" + events.DecisionID(n+1)
 	}
-	c.write(w, http.StatusOK, "decision", p)
+	c.write(w, status, "decision", p)
 }
 
 func (p *decisionPage) fill(d *view.Decision) {

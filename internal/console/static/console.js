@@ -100,6 +100,9 @@
     stream.addEventListener("error", () => { if (!lost) { lost = true; $("#live-note").textContent = "The connection is lost; the page tries again by itself."; } });
   }
 
+  // What is worked out in the background is looked at again until it is there.
+  setInterval(() => { if ($("[data-poll]")) soon(); }, 1000);
+
   // An answer that is about to be sent counts down.
   setInterval(() => $$("[data-seconds]").forEach((s) => {
     const left = Number(s.dataset.seconds) - 1;
