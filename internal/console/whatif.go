@@ -177,7 +177,7 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	sideOf := func(head string, d *events.DecisionMade) side {
 		return side{head, sentence(view.ActionText(d)), d.Reason, view.Policy(d.Policy)}
 	}
-	p.Sides = append(p.Sides, sideOf("Really", a.Decided))
+	p.Sides = append(p.Sides, sideOf("Really, in "+a.From, a.Decided))
 	if a.Suggested != nil {
 		p.Sides = append(p.Sides, sideOf("Imagined", a.Suggested))
 	} else {
@@ -257,7 +257,7 @@ func imagined(a *whatif.Answer) template.HTML {
 		return course{values, bests(counted, def.Objective.Goal)}
 	}
 	really, other := of(a.Real), of(a.Imagined)
-	d := newDrawing(w, h, "chart", fmt.Sprintf("%s: what was measured, and what is imagined from %s on", heading, a.Decision))
+	d := newDrawing(w, h, "chart", fmt.Sprintf("%s: what was measured, and what is imagined from %s on", heading, a.From))
 	n := max(len(really.values), len(other.values))
 	y := spanOf(0.06, append(append([]float64{}, really.values...), other.values...)...)
 	x := span{0.5, max(float64(n)+0.5, 3.5)}
@@ -276,7 +276,7 @@ func imagined(a *whatif.Answer) template.HTML {
 	d.text("axis", "end", w-right, h-2, "experiment")
 	fork := x.to(float64(len(a.Before))+0.5, left, w-right)
 	d.line("fork", fork, top-8, fork, h-bottom)
-	d.text("tick", "middle", fork, top-12, a.Decision)
+	d.text("tick", "middle", fork, top-12, a.From)
 	steps := func(class string, best []float64, from int) (end float64) {
 		end = nan
 		var xs, ys []float64

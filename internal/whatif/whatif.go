@@ -40,7 +40,8 @@ type Question struct {
 	Decision string `json:"decision"`
 	// Method is the name of the policy from there on; empty: as it was.
 	Method string `json:"method,omitempty"`
-	// Without is the expert who is left out, with all they have said; empty: nobody.
+	// Without is the expert who is left out, with all they have said; what they have excluded stays
+	// so. Empty: nobody.
 	Without string `json:"without,omitempty"`
 	// Experiments is how many experiments to go on for, at most; 0 for as many as were really run
 	// since, within [Least] and [Most].
@@ -75,13 +76,16 @@ type Experiment struct {
 type Answer struct {
 	Question
 	Campaign string `json:"campaign"`
-	// At is the event of the campaign, the last one before the decision, up to which what is imagined
-	// is real.
+	// From is the decision from which on something is otherwise: the first one of the turn that the
+	// decision asked for belongs to, since what was asked and answered in it belongs to the policy
+	// that there was.
+	From string `json:"from"`
+	// At is the event of the campaign, the last one before that, up to which what is imagined is real.
 	At events.Sequence `json:"at"`
 	// Policy is the policy that is imagined, Really the one that there was.
 	Policy events.PolicyRef `json:"policy"`
 	Really events.PolicyRef `json:"really"`
-	// Decided is what was decided there, Suggested what would have been. Suggested is nil only where
+	// Decided is what was decided in From, Suggested what would have been. Suggested is nil only where
 	// the campaign would have ended without a decision.
 	Decided   *events.DecisionMade `json:"decided"`
 	Suggested *events.DecisionMade `json:"suggested"`
@@ -136,7 +140,7 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	decided, err := find(ctx, in, now, q.Decision)
+	decided, err := find(ctx, in, now, q)
 	if err != nil {
 		return nil, err
 	}
@@ -150,19 +154,11 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 		return nil, err
 	}
 	a := &Answer{
-		Question: q, Campaign: in.Campaign, At: decided.At, Really: decided.Policy, Decided: decided,
+		Question: q, Campaign: in.Campaign, From: decided.Decision, At: decided.At, Really: decided.Policy, Decided: decided,
 		Definition: s.Definition, Changed: &changed, Before: []Experiment{}, Imagined: []Experiment{}, Real: []Experiment{},
 	}
-	if changes := campaignfile.Diff(*s.Definition, changed); changes != nil {
-		amended := &events.CampaignAmended{Definition: changed, Changes: changes, Reason: "what if", Source: s.Source}
-		e, err := events.New(in.Campaign, amended)
-		if err != nil {
-			return nil, err
-		}
-		e.Actor, e.Time = "person:whatif", lastTime(ctx, log, in.Campaign)
-		if _, err := log.Append(ctx, in.Campaign, s.Sequence, e); err != nil {
-			return nil, err
-		}
+	if err := a.amend(ctx, log, s); err != nil {
+		return nil, err
 	}
 	a.real(now.State(), s)
 	if err := a.imagine(ctx, in, now, s, log); err != nil {
@@ -171,27 +167,71 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 	return a, nil
 }
 
-// find returns a decision of the campaign.
-func find(ctx context.Context, in Input, now *engine.Core, id string) (*events.DecisionMade, error) {
-	if now.State().HasDecision(id) {
-		for e, err := range events.ReadCampaign(ctx, in.Log, in.Campaign, 0) {
-			if err != nil {
-				return nil, err
-			}
-			if e.Kind != events.KindDecisionMade {
-				continue
-			}
+// amend changes the definition in a copy of the log, and takes back what the expert said who is left
+// out: they could not tell.
+func (a *Answer) amend(ctx context.Context, log *memlog.Log, s *campaign.State) error {
+	var payloads []events.Payload
+	if changes := campaignfile.Diff(*a.Definition, *a.Changed); changes != nil {
+		payloads = append(payloads, &events.CampaignAmended{Definition: *a.Changed, Changes: changes, Reason: "what if", Source: s.Source})
+	}
+	for i := range s.Questions {
+		q := &s.Questions[i]
+		if a.Without != "" && q.Expert == a.Without && q.Status == campaign.Answered && !q.Answer.Unsure() {
+			payloads = append(payloads, &events.QuestionSuperseded{
+				Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Scale: q.Scale, Supersedes: q.Source,
+			})
+		}
+	}
+	last := lastTime(ctx, log, s.Name)
+	var batch []events.Event
+	for _, p := range payloads {
+		e, err := events.New(s.Name, p)
+		if err != nil {
+			return err
+		}
+		e.Actor, e.Time = "person:whatif", last
+		batch = append(batch, e)
+	}
+	_, err := log.Append(ctx, s.Name, s.Sequence, batch...)
+	return err
+}
+
+// find returns the first decision of the turn that a decision belongs to, or the decision itself
+// where nothing is to be otherwise.
+func find(ctx context.Context, in Input, now *engine.Core, q Question) (*events.DecisionMade, error) {
+	missing := problem.New(problem.NotFound, "%s has no decision %q", in.Campaign, q.Decision).About(q.Decision)
+	if !now.State().HasDecision(q.Decision) {
+		return nil, missing
+	}
+	core := engine.NewCore(in.Registry)
+	var first *events.DecisionMade
+	turn := -1
+	for e, err := range events.ReadCampaign(ctx, in.Log, in.Campaign, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Kind == events.KindDecisionMade {
 			payload, err := events.Decode(e)
 			if err != nil {
 				return nil, err
 			}
-			if d := payload.(*events.DecisionMade); d.Decision == id {
-				return d, nil
+			d := payload.(*events.DecisionMade)
+			if turns := core.State().Turns; turns != turn || q.same() {
+				first, turn = d, turns
+			}
+			if d.Decision == q.Decision {
+				return first, nil
 			}
 		}
+		if err := core.Apply(e); err != nil {
+			return nil, err
+		}
 	}
-	return nil, problem.New(problem.NotFound, "%s has no decision %q", in.Campaign, id).About(id)
+	return nil, missing
 }
+
+// same reports whether nothing is otherwise.
+func (q Question) same() bool { return q.Method == "" && q.Without == "" }
 
 // until returns a copy of the campaign up to an event, in memory.
 func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, *engine.Core, error) {
@@ -216,7 +256,7 @@ func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, *eng
 
 // Change returns a definition in which something is otherwise. The error wraps a [problem.Error].
 func Change(reg registry.Registry, def definition.Campaign, q Question) (definition.Campaign, error) {
-	if q.Method == "" && q.Without == "" {
+	if q.same() {
 		return def, nil
 	}
 	changed := def

@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -105,19 +106,40 @@ func TestNothingOtherwise(t *testing.T) {
 	}
 }
 
-// Law: without an expert nothing is asked of them and nothing they said counts; the campaign is then
-// the one that never had them, where the policy is for them alone.
+// Law: without an expert nothing is asked of them and nothing they have said counts, in the middle of a
+// turn as well; where the policy was for them alone, the campaign is left to its acquisition. With another
+// policy, what was asked by the one that there was is not taken up.
 func TestWithoutExpert(t *testing.T) {
-	in := run(t, fmt.Sprintf(electrolyte, "cobol", 1, "{name: bob, simulated: {accuracy: 2}}, {name: eve, simulated: {accuracy: -2}}"))
-	a := work(t, in, whatif.Question{Decision: "d4", Without: "eve"})
-	if len(a.Changed.Experts) != 1 || a.Suggested.Expert == "eve" || a.Suggested.Policy.Trust != "cobol" {
-		t.Errorf("without eve: %+v", a.Suggested)
+	const bob, eve = "{name: bob, simulated: {accuracy: 2}}", "{name: eve, simulated: {accuracy: -2}}"
+	for _, policy := range []string{"cobol", "coexbo", "{trust: answers}", "{trust: coexbo}"} {
+		for _, experts := range []string{bob, bob + ", " + eve} {
+			if strings.Contains(experts, "eve") && strings.Contains(policy, "coexbo") {
+				continue // an expert chooses
+			}
+			in := run(t, fmt.Sprintf(electrolyte, policy, 1, experts))
+			core, err := engine.Load(t.Context(), in.Registry, in.Log, in.Campaign)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := 1; n <= core.State().Decisions; n++ {
+				id := events.DecisionID(n)
+				for _, q := range []whatif.Question{{Decision: id, Without: "bob", Experiments: 1}, {Decision: id, Method: "lognei", Experiments: 1}} {
+					a := work(t, in, q)
+					told, _ := json.Marshal(a.Suggested)
+					if strings.Contains(string(told), "bob") {
+						t.Errorf("%s with %s: %+v says %s", policy, experts, q, told)
+					}
+					if q.Method != "" && (a.Suggested.Policy.Trust != "none" || a.Suggested.Action == events.ActionAsk) {
+						t.Errorf("%s with %s: %+v is %s", policy, experts, q, told)
+					}
+					if events.DecisionNumber(a.From) > n {
+						t.Errorf("%s is imagined from %s on", id, a.From)
+					}
+				}
+			}
+		}
 	}
-	in = run(t, fmt.Sprintf(electrolyte, "coexbo", 1, "{name: bob, simulated: {accuracy: 2}}"))
-	a = work(t, in, whatif.Question{Decision: "d4", Without: "bob"})
-	if a.Suggested.Action != events.ActionRun || a.Suggested.Policy.Trust != "none" || a.Suggested.Belief != nil || a.Suggested.Preference != nil {
-		t.Errorf("without anybody: %+v", a.Suggested)
-	}
+	in := run(t, fmt.Sprintf(electrolyte, "coexbo", 1, bob))
 	if _, err := whatif.Work(t.Context(), in, whatif.Question{Decision: "d4", Without: "nobody"}); problem.CodeOf(err) != problem.NotFound {
 		t.Errorf("without nobody: %v", err)
 	}

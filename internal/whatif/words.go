@@ -30,7 +30,13 @@ func (q Question) Words() string {
 // Caveats say what the answer is, and what it is not: a sentence or a few each.
 func (a *Answer) Caveats() []string {
 	list := []string{fmt.Sprintf("Up to %s, that is to event %d of the campaign, everything is real. There the definition is changed as an "+
-		"amendment would change it, in memory alone: the campaign’s log, its instrument and its experts have not been touched.", a.Decision, a.At)}
+		"amendment would change it, in memory alone: the campaign’s log, its instrument and its experts have not been touched.", a.From, a.At)}
+	if a.From != a.Decision {
+		list[0] += fmt.Sprintf(" %s took up what was asked in %s, where its turn began.", a.Decision, a.From)
+	}
+	if a.Without != "" {
+		list[0] += fmt.Sprintf(" What %s had answered before counts no more; what they had excluded stays excluded.", a.Without)
+	}
 	real := 0
 	for _, x := range a.Imagined {
 		if x.From == FromLog {
@@ -116,7 +122,7 @@ func (a *Answer) Write(w io.Writer) error {
 			fmt.Fprintf(&b, "  next experiment: %s\n", write.LineWithUnits(next.Parameters))
 		}
 	}
-	tell("Decided in "+a.Decision, view.ActionText(a.Decided), a.Decided.Reason, a.ReallyNext)
+	tell("Decided in "+a.From, view.ActionText(a.Decided), a.Decided.Reason, a.ReallyNext)
 	if a.Suggested != nil {
 		tell("Suggested instead", view.ActionText(a.Suggested), a.Suggested.Reason, a.Next)
 	} else {
