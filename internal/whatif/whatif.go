@@ -167,32 +167,18 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 	return a, nil
 }
 
-// amend changes the definition in a copy of the log, and takes back what the expert said who is left
-// out: they could not tell.
+// amend changes the definition in a copy of the log. Policies hear none but the experts whom it names.
 func (a *Answer) amend(ctx context.Context, log *memlog.Log, s *campaign.State) error {
-	var payloads []events.Payload
-	if changes := campaignfile.Diff(*a.Definition, *a.Changed); changes != nil {
-		payloads = append(payloads, &events.CampaignAmended{Definition: *a.Changed, Changes: changes, Reason: "what if", Source: s.Source})
+	changes := campaignfile.Diff(*a.Definition, *a.Changed)
+	if changes == nil {
+		return nil
 	}
-	for i := range s.Questions {
-		q := &s.Questions[i]
-		if a.Without != "" && q.Expert == a.Without && q.Status == campaign.Answered && !q.Answer.Unsure() {
-			payloads = append(payloads, &events.QuestionSuperseded{
-				Question: q.ID, Form: q.Form, Expert: q.Expert, Options: q.Points(), Scale: q.Scale, Supersedes: q.Source,
-			})
-		}
+	e, err := events.New(s.Name, &events.CampaignAmended{Definition: *a.Changed, Changes: changes, Reason: "what if", Source: s.Source})
+	if err != nil {
+		return err
 	}
-	last := lastTime(ctx, log, s.Name)
-	var batch []events.Event
-	for _, p := range payloads {
-		e, err := events.New(s.Name, p)
-		if err != nil {
-			return err
-		}
-		e.Actor, e.Time = "person:whatif", last
-		batch = append(batch, e)
-	}
-	_, err := log.Append(ctx, s.Name, s.Sequence, batch...)
+	e.Actor, e.Time = "person:whatif", lastTime(ctx, log, s.Name)
+	_, err = log.Append(ctx, s.Name, s.Sequence, e)
 	return err
 }
 
