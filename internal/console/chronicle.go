@@ -74,6 +74,7 @@ type told struct {
 	Before   []events.Sequence
 	Times    []time.Time
 	Signs    map[[2]string]signs
+	SentTo   map[string][2]string
 }
 
 // of returns a campaign's log in words, up to now.
@@ -114,7 +115,7 @@ func (s *stories) of(ctx context.Context, c *lab.Campaign) (told, error) {
 	return told{
 		Entries: slices.Clip(ch.entries), Made: cloneMap(ch.made), Reviews: cloneMap(ch.reviews),
 		Answered: cloneMap(ch.answered), Before: slices.Clip(ch.before), Times: slices.Clip(ch.times),
-		Signs: cloneMap(ch.signs),
+		Signs: cloneMap(ch.signs), SentTo: cloneMap(ch.sentTo),
 	}, nil
 }
 

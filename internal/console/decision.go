@@ -209,7 +209,7 @@ func plane(at *events.Plane, heading, goal string) (template.HTML, string) {
 	}
 	s := spanOf(0, all...)
 	const w, h, left, right, top, bottom = 360.0, 300.0, 52.0, 12.0, 26.0, 34.0
-	d := newDrawing(w, h, "chart", heading+" over "+at.X+" and "+at.Y)
+	d := newDrawing(w, h, "chart plane", heading+" over "+at.X+" and "+at.Y)
 	cw, ch := (w-left-right)/float64(len(at.Xs)), (h-top-bottom)/float64(rows)
 	for i, row := range at.Mean {
 		for j, v := range row {
@@ -228,5 +228,5 @@ func plane(at *events.Plane, heading, goal string) (template.HTML, string) {
 	d.text("tick", "end", left-5, h-bottom, typeset(format.Rounded(at.Ys[0], 3)))
 	d.text("tick", "end", left-5, top+8, typeset(format.Rounded(at.Ys[rows-1], 3)))
 	return d.svg(), "What the model expects, from " + format.Short(s.low) + " to " + format.Short(s.high) +
-		", darker where it is better; the other parameters as in the " + at.Candidate + " candidate."
+		", stronger where it is better; the other parameters as in the " + at.Candidate + " candidate."
 }

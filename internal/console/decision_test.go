@@ -92,7 +92,7 @@ func TestWhatIf(t *testing.T) {
 	page := s.imagined(s.sent(path+"/whatif", url.Values{"without": {"bob"}, "method": {"logei"}, "experiments": {"4"}}))
 	for _, want := range []string{
 		"This is imagined, and not what happened", "instrument is a simulation", "What if, from d2, with logei, without bob", "Really", "Imagined",
-		`class="best imagined"`, "Best after 6 experiments really",
+		`class="best imagined"`, "Best after 6 experiments: really",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q: %s", want, page)

@@ -186,7 +186,7 @@ func convergence(s *campaign.State) template.HTML {
 	if !any {
 		return ""
 	}
-	const w, h, left, right, top, bottom = 720.0, 260.0, 52.0, 14.0, 26.0, 30.0
+	const w, h, left, right, top, bottom = 720.0, 268.0, 52.0, 14.0, 26.0, 38.0
 	heading := format.Heading(def.Objective.Name, def.Objective.Unit)
 	d := newDrawing(w, h, "chart", "Every measurement of "+heading+", and the best so far")
 	y := spanOf(0.06, values...)

@@ -86,11 +86,10 @@ func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []d
 		return nil
 	}
 	at := make(map[[2]string]int)
-	find := func(name, identity string) *device {
-		key := [2]string{name, identity}
+	find := func(key [2]string) *device {
 		if _, known := at[key]; !known {
 			at[key] = len(devices)
-			devices = append(devices, device{Name: name, Identity: identity, signs: told.Signs[key]})
+			devices = append(devices, device{Name: key[0], Identity: key[1], signs: told.Signs[key]})
 		}
 		return &devices[at[key]]
 	}
@@ -98,15 +97,16 @@ func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []d
 	var waiting []command
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if x.Origin == events.OriginImport || x.Instrument == "" || x.DispatchedAt.IsZero() {
+		key, sent := told.SentTo[x.ID]
+		if !sent || x.Status == campaign.Requested {
 			if x.Status == campaign.Requested {
 				waiting = append(waiting, command{x.ID, x.RequestedAt})
 			}
 			continue
 		}
-		d := find(x.Instrument, x.Identity)
+		d := find(key)
 		d.World = map[bool]string{true: "real", false: "simulated"}[x.Real]
-		present = at[[2]string{x.Instrument, x.Identity}]
+		present = at[key]
 		switch x.Status {
 		case campaign.Dispatched, campaign.Started:
 			d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
@@ -116,8 +116,6 @@ func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []d
 		case campaign.Unresolved:
 			d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
 			d.State = state{"fate unknown", "trouble"}
-		case campaign.Requested:
-			waiting = append(waiting, command{x.ID, x.RequestedAt})
 		}
 	}
 	if present < 0 { // nothing has been sent yet
@@ -142,6 +140,9 @@ func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []d
 	d.Present, d.Waiting, d.Driver = true, waiting, def.Instrument.Driver.Name
 	if def.Instrument.ByHand {
 		d.Driver = "a person, by hand"
+		if d.Identity == "" {
+			d.Identity = "whatever the person measures with"
+		}
 	}
 	if standing.Trouble != nil && !s.Status.Ended() {
 		d.Trouble = sentence(problem.FromError(standing.Trouble).Message)

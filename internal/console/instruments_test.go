@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -23,15 +24,17 @@ func TestInstruments(t *testing.T) {
 	c := s.begin("name: bench" + space + "initial: {experiments: 4}\nbudget: {experiments: 6}\nparallel: 2\ninstrument: manual\n")
 	s.until(c, "measures", func(st *campaign.State) bool { return st.Count(campaign.Dispatched, campaign.Started) > 0 })
 	s.sent("/campaigns/bench/halt", nil)
-	var first campaign.Experiment
-	var sequence events.Sequence
-	c.Read(func(core *engine.Core) { first, sequence = core.State().Experiments[0], core.State().Sequence })
 	s.close()
 	began := time.Now().Add(-3 * time.Hour).Truncate(time.Second)
 	log, err := pebblelog.Open(filepath.Join(s.folder, "bench"+lab.StoreEnding), pebblelog.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, "bench")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := core.State().Experiments[0]
 	var batch []events.Event
 	add := func(after time.Duration, actor string, p events.Payload) {
 		e, err := events.New("bench", p)
@@ -45,8 +48,7 @@ func TestInstruments(t *testing.T) {
 		add(after, "engine", &events.ExperimentRequested{Experiment: id, Parameters: first.Parameters, Origin: events.OriginPolicy, Replicate: 1})
 		add(after, "engine", &events.ExperimentDispatched{Experiment: id, Command: "bench/x/" + id, Instrument: "pump", Identity: identity})
 	}
-	next := 0
-	c.Read(func(core *engine.Core) { next = len(core.State().Experiments) })
+	next := len(core.State().Experiments)
 	id := func(i int) string { return events.ExperimentID(next + i) }
 	send(0, id(1), "pump 7")
 	add(time.Minute, "instrument:pump", &events.ExperimentFailed{Experiment: id(1), Command: "bench/x/" + id(1), Instrument: "pump", Cause: "the <hose> came off"})
@@ -54,7 +56,7 @@ func TestInstruments(t *testing.T) {
 	add(3*time.Minute, "instrument:pump", &events.ExperimentStarted{Experiment: id(2), Command: "bench/x/" + id(2), Instrument: "pump"})
 	send(time.Hour, id(3), "pump 8")
 	add(2*time.Hour, "engine", &events.InstrumentStalled{Experiment: id(2), Command: "bench/x/" + id(2), Instrument: "pump", Waited: 7080})
-	_, err = log.Append(t.Context(), "bench", sequence, batch...)
+	_, err = log.Append(t.Context(), "bench", core.State().Sequence, batch...)
 	if err = errors.Join(err, log.Close()); err != nil {
 		t.Fatal(err)
 	}

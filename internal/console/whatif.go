@@ -22,12 +22,13 @@ type otherwise struct {
 	Policy  string
 	Choices []whatif.Choice
 	Experts []string
+	Least   int
 	Most    int
 	Runs    []whatif.Run // of this decision
 }
 
 func (c *Console) otherwiseOf(s *shell, of *lab.Campaign, decision string, def *definition.Campaign) otherwise {
-	o := otherwise{May: s.May(AnswerIt), Most: whatif.Most}
+	o := otherwise{May: s.May(AnswerIt), Least: whatif.Least, Most: whatif.Most}
 	for _, r := range c.whatIf.Of(of.Name(), of.Store()) {
 		if r.Decision == decision {
 			o.Runs = append(o.Runs, r)
@@ -188,10 +189,9 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 		return
 	}
 	p.Curve = imagined(a)
-	really, other := whatif.Best(def, a.Before, a.Real), whatif.Best(def, a.Before, a.Imagined)
-	if really != nil && other != nil {
-		p.Verdict = fmt.Sprintf("Best after %s really: %s (%s). Imagined, after %d: %s (%s%s).", format.Count(len(a.Before)+len(a.Real), "experiment"),
-			really.Result(unit), really.ID, len(a.Before)+len(a.Imagined), other.Result(unit), other.ID, fromWords(*other))
+	if n, really, other := a.Bests(); really != nil && other != nil {
+		p.Verdict = fmt.Sprintf("Best after %s: really %s (%s), imagined %s (%s%s).", format.Count(n, "experiment"),
+			really.Result(unit), really.ID, other.Result(unit), other.ID, fromWords(*other))
 	}
 	write := format.CompositionsOf(def)
 	for _, par := range def.Parameters {
@@ -240,7 +240,7 @@ func (p *imaginedPage) versus(a *whatif.Answer) {
 func imagined(a *whatif.Answer) template.HTML {
 	def := a.Definition
 	heading := format.Heading(def.Objective.Name, def.Objective.Unit)
-	const w, h, left, right, top, bottom = 720.0, 280.0, 52.0, 74.0, 26.0, 30.0
+	const w, h, left, right, top, bottom = 720.0, 290.0, 52.0, 74.0, 34.0, 38.0
 	type course struct{ values, best []float64 }
 	of := func(list []whatif.Experiment) course {
 		var values, counted []float64
@@ -256,7 +256,8 @@ func imagined(a *whatif.Answer) template.HTML {
 		}
 		return course{values, bests(counted, def.Objective.Goal)}
 	}
-	really, other := of(a.Real), of(a.Imagined)
+	ended := a.RealOutcomes()
+	really, other := of(ended), of(a.Imagined)
 	d := newDrawing(w, h, "chart", fmt.Sprintf("%s: what was measured, and what is imagined from %s on", heading, a.From))
 	n := max(len(really.values), len(other.values))
 	y := spanOf(0.06, append(append([]float64{}, really.values...), other.values...)...)
@@ -276,7 +277,7 @@ func imagined(a *whatif.Answer) template.HTML {
 	d.text("axis", "end", w-right, h-2, "experiment")
 	fork := x.to(float64(len(a.Before))+0.5, left, w-right)
 	d.line("fork", fork, top-8, fork, h-bottom)
-	d.text("tick", "middle", fork, top-12, a.From)
+	d.text("tick", "middle", fork, top-11, a.From)
 	steps := func(class string, best []float64, from int) (end float64) {
 		end = nan
 		var xs, ys []float64
@@ -310,7 +311,7 @@ func imagined(a *whatif.Answer) template.HTML {
 		}
 	}
 	dots("done", "", "", a.Before, 0)
-	dots("done", "", "", a.Real, len(a.Before))
+	dots("done", "", "", ended, len(a.Before))
 	dots("imagined", "imagined-", ", imagined", a.Imagined, len(a.Before))
 	if !math.IsNaN(one) && !math.IsNaN(two) && math.Abs(one-two) < 16 { // the words must not cover each other
 		middle := (one + two) / 2

@@ -3,6 +3,7 @@ package whatif
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -67,7 +68,7 @@ func (a *Answer) Caveats() []string {
 		list = append(list, fmt.Sprintf("Nobody has been asked. Of %s to %s, the log answers %d, since the same was really asked about the same "+
 			"compositions; for the others “can’t tell” stands.", format.Count(asked, "question"), format.List(a.Recorded...), a.Repeated))
 	}
-	return append(list, "One course is no comparison of policies: chance plays its part in both. `campaignd simulate` compares them over many.")
+	return append(list, "One course is no comparison of policies: chance plays its part in both. The command campaignd simulate compares policies over many courses.")
 }
 
 // Best is the best result among experiments, nil where there is none; results that were excluded do
@@ -86,6 +87,18 @@ func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
 		}
 	}
 	return best
+}
+
+// Bests are the best results after as many experiments as both courses have had an outcome of.
+func (a *Answer) Bests() (experiments int, real, imagined *Experiment) {
+	ended := a.RealOutcomes()
+	n := min(len(ended), len(a.Imagined))
+	return len(a.Before) + n, Best(a.Definition, a.Before, ended[:n]), Best(a.Definition, a.Before, a.Imagined[:n])
+}
+
+// RealOutcomes are the real experiments since that have an outcome.
+func (a *Answer) RealOutcomes() []Experiment {
+	return slices.DeleteFunc(slices.Clone(a.Real), func(x Experiment) bool { return x.Status.Open() })
 }
 
 // Result says what came of an experiment.
@@ -140,15 +153,10 @@ func (a *Answer) Write(w io.Writer) error {
 		if a.Ended != "" {
 			fmt.Fprintf(&b, "  and then it would have ended: %s\n", a.Ended)
 		}
-		b.WriteString("\n")
-		for _, of := range []struct {
-			name string
-			list []Experiment
-		}{{"really", a.Real}, {"imagined", a.Imagined}} {
-			if best := Best(a.Definition, a.Before, of.list); best != nil {
-				fmt.Fprintf(&b, "Best after %s, %s: %s (%s)\n", format.Count(len(a.Before)+len(of.list), "experiment"), of.name,
-					best.Result(a.Definition.Objective.Unit), best.ID)
-			}
+		if n, real, imagined := a.Bests(); real != nil && imagined != nil {
+			unit := a.Definition.Objective.Unit
+			fmt.Fprintf(&b, "\nBest after %s: really %s (%s), imagined %s (%s)\n", format.Count(n, "experiment"),
+				real.Result(unit), real.ID, imagined.Result(unit), imagined.ID)
 		}
 	}
 	b.WriteString("\n")
