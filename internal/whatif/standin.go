@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -72,7 +73,7 @@ func standInFor(
 	if ok && driver.Identify != nil {
 		if _, simulated := driver.Identify(def); simulated {
 			var err error
-			s.simulator, err = host.OpenInstrument(ctx, reg, def, env)
+			s.simulator, err = host.OpenInstrument(ctx, reg, atOnce(def), env)
 			return s, err
 		}
 	}
@@ -84,6 +85,22 @@ func standInFor(
 		return nil, nil
 	}
 	return s, nil
+}
+
+// atOnce is a definition whose simulations take no time.
+func atOnce(def definition.Campaign) definition.Campaign {
+	if settings, err := simulated.SettingsOf(def); err == nil && def.Instrument.Driver.Name == simulated.Name {
+		settings.Latency = 0
+		def.Instrument.Driver = simulated.Choose(settings)
+	}
+	def.Experts = slices.Clone(def.Experts)
+	for i, e := range def.Experts {
+		if settings, err := humansim.SettingsOf(e); err == nil && e.Channel.Name == humansim.Name {
+			settings.Latency = 0
+			def.Experts[i].Channel = humansim.Choose(settings)
+		}
+	}
+	return def
 }
 
 func (s *standIn) close() error {
@@ -173,16 +190,16 @@ func (imagined) Recover(ctx context.Context, _ instruments.Command) (instruments
 func reviewersFor(
 	ctx context.Context, reg registry.Registry, now *engine.Core, sp *space.Space, def definition.Campaign, folder string,
 ) (reviewers map[string]humans.Reviewer, recorded []string, err error) {
-	simulated := def
-	simulated.Experts = nil
+	only := def
+	only.Experts = nil
 	for _, e := range def.Experts {
 		if isSimulated(reg, e) {
-			simulated.Experts = append(simulated.Experts, e)
+			only.Experts = append(only.Experts, e)
 		} else {
 			recorded = append(recorded, e.Name)
 		}
 	}
-	if reviewers, err = host.OpenReviewers(ctx, reg, simulated, folder, nil); err != nil {
+	if reviewers, err = host.OpenReviewers(ctx, reg, atOnce(only), folder, nil); err != nil {
 		return nil, nil, err
 	}
 	for _, name := range recorded {

@@ -128,6 +128,10 @@ type Input struct {
 	Heard func(done, of int)
 }
 
+// mostDecisions is how many decisions are made for each experiment, at most: a policy may only ask, and
+// hear no answer.
+const mostDecisions = 100
+
 // errEnough ends a campaign that has been imagined as far as was asked for.
 var errEnough = errors.New("whatif: enough")
 
@@ -459,11 +463,11 @@ func (a *Answer) tell(s, before *campaign.State, w *watch) {
 	}
 }
 
-// clockFrom returns a clock that goes on from the last event, by a second with each reading: the same
-// question has the same answer.
+// clockFrom returns a clock that goes on from the last event, by so little with each reading that
+// nobody is late: the same question has the same answer.
 func clockFrom(last time.Time) func() time.Time {
 	return func() time.Time {
-		last = last.Add(time.Second)
+		last = last.Add(time.Microsecond)
 		return last
 	}
 }
@@ -476,6 +480,7 @@ type watch struct {
 	done   int
 	open   map[string]bool
 	first  *events.DecisionMade
+	made   int // decisions
 	enough func()
 	heard  func(done, of int)
 }
@@ -500,6 +505,7 @@ func (w *watch) CountEvent(e events.Event) {
 	}
 	switch p := payload.(type) {
 	case *events.DecisionMade:
+		w.made++
 		if w.first == nil {
 			w.first = p
 		}
@@ -511,7 +517,7 @@ func (w *watch) CountEvent(e events.Event) {
 			w.tell()
 		}
 	}
-	if w.limit == 0 && w.first != nil || w.limit > 0 && w.done >= w.limit {
+	if w.limit == 0 && w.first != nil || w.limit > 0 && (w.done >= w.limit || w.made >= mostDecisions*w.limit) {
 		w.enough()
 	}
 }
