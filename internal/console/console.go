@@ -8,8 +8,8 @@
 //
 // The files: console.go lists the routes, render.go writes pages and failures, visitor.go
 // is what the pages need to know of who asks. question.go, reply.go and answers.go are the
-// review page, campaigns.go, campaign.go, experiment.go, decision.go, results.go,
-// define.go and sheet.go the others, chronicle.go is the log in words, figure.go and
+// review page, campaigns.go, campaign.go, experiment.go, decision.go, whatif.go,
+// results.go, define.go and sheet.go the others, proof.go hands out proofs, chronicle.go is the log in words, figure.go and
 // charts.go draw.
 package console
 
@@ -18,7 +18,10 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/whatif"
 )
 
 // Options say what is shown.
@@ -30,6 +33,10 @@ type Options struct {
 	Log func(format string, args ...any)
 	// Closing is closed when streams are to end; nil for never.
 	Closing <-chan struct{}
+	// Signer, if set, returns the key that signs checkpoints; nil for none.
+	Signer func() note.Signer
+	// WhatIf works out what campaigns would have done otherwise; nil for one of the pages' own.
+	WhatIf *whatif.Runs
 	// Undo is how long an answer can be taken back before it is recorded in the campaign.
 	// Default 6 s.
 	Undo time.Duration
@@ -46,6 +53,7 @@ type Console struct {
 	hub     *hub
 	stories *stories
 	figures *figureCache
+	whatIf  *whatif.Runs
 	cancel  context.CancelFunc
 	ctx     context.Context
 }
@@ -59,7 +67,10 @@ func New(o Options) *Console {
 	if o.Undo == 0 {
 		o.Undo = undoFor
 	}
-	c := &Console{options: o, lab: o.Lab, stories: newStories(), figures: newFigureCache()}
+	c := &Console{options: o, lab: o.Lab, stories: newStories(), figures: newFigureCache(), whatIf: o.WhatIf}
+	if c.whatIf == nil {
+		c.whatIf = whatif.NewRuns()
+	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.hub = newHub(c.ctx, o.Lab)
 	c.answers = openAnswers(c.ctx, o)
@@ -70,6 +81,9 @@ func New(o Options) *Console {
 // the next time.
 func (c *Console) Close() {
 	c.cancel()
+	if c.options.WhatIf == nil {
+		c.whatIf.Close()
+	}
 	c.answers.wait()
 	c.hub.wait()
 }
@@ -101,10 +115,14 @@ func (c *Console) Handler() http.Handler {
 		"/export.csv":               c.exportTable,
 		"/export.jsonl":             c.exportLog,
 		"/decisions/{decision}":     c.decision,
+		"/proofs/{event}":           c.proof,
+		"/whatif/{run}":             c.whatIfPage,
 		"/experiments/{experiment}": c.experiment,
 	} {
 		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)
 	}
+	mux.HandleFunc("POST /campaigns/{campaign}/decisions/{decision}/whatif", c.askWhatIf)
+	mux.HandleFunc("POST /campaigns/{campaign}/whatif/{run}/cancel", c.cancelWhatIf)
 	for _, a := range c.actions() {
 		mux.HandleFunc("POST /campaigns/{campaign}/"+a.path, c.act(a))
 	}

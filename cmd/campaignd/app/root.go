@@ -116,7 +116,7 @@ a campaign of a server, by its name or its file.
 	)
 	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(), a.excludeCommand(),
 		a.allowCommand(), a.noteCommand(), a.importCommand())
-	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(), a.explainCommand(),
+	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(), a.explainCommand(), a.whatIfCommand(),
 		a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
 	group("prepare", a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(),
 		a.instrumentCommand(), a.accountCommand(), a.versionCommand())
