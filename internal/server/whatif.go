@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
@@ -100,6 +101,10 @@ func (a *api) imagining() {
 			return nil, err
 		}
 		q := whatif.Question{Decision: in.Decision, Method: in.Body.Method, Without: in.Body.Without, Experiments: in.Body.Experiments}
+		c.Read(func(core *engine.Core) { err = whatif.Check(a.lab.Registry(), core.State(), q) })
+		if err != nil {
+			return nil, problemOf(err)
+		}
 		actor, _ := actorOf(ctx)
 		run, err := a.whatIf.Begin(c.Name(), c.Store(), events.ActorName(actor), q, whatif.InLab(a.lab, c))
 		if err != nil {

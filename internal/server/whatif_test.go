@@ -50,10 +50,12 @@ func TestWhatIf(t *testing.T) {
 		!strings.Contains(strings.Join(done.Caveats, " "), "is a simulation") {
 		t.Errorf("%+v, %+v", done, a)
 	}
-	c.post("/api/v1/campaigns/branin/decisions/d99/what-if", `{"method": "sobol"}`, http.StatusAccepted, &begun)
+	c.post("/api/v1/campaigns/branin/decisions/d99/what-if", `{"method": "sobol"}`, http.StatusNotFound, nil)
+	c.post("/api/v1/campaigns/branin/decisions/d1/what-if", `{"method": "magic"}`, http.StatusNotFound, nil)
+	c.post("/api/v1/campaigns/branin/decisions/d1/what-if", `{"without": "nobody"}`, http.StatusAccepted, &begun) // they may have been one
 	c.get("/api/v1/campaigns/branin/what-ifs/"+begun.ID+"?wait=60", &done)
 	if done.State != "failed" || done.Problem == nil || done.Problem.Code != "not_found" {
-		t.Errorf("of a decision that there is not: %+v", done)
+		t.Errorf("without somebody who never was an expert: %+v", done)
 	}
 	c.post("/api/v1/campaigns/branin/what-ifs/"+begun.ID+"/cancel", "", http.StatusOK, &done)
 	if done.State != "failed" {

@@ -135,16 +135,31 @@ const mostDecisions = 100
 // errEnough ends a campaign that has been imagined as far as was asked for.
 var errEnough = errors.New("whatif: enough")
 
+// Check finds what is wrong with a question at once, as far as a campaign as it is now tells: an
+// expert may have been one when the decision was made. The error is a [problem.Error].
+func Check(reg registry.Registry, s *campaign.State, q Question) error {
+	known := func(m policies.Method) bool { return m.Name == q.Method }
+	switch {
+	case q.Experiments < 0 || q.Experiments > Most:
+		return problem.New(problem.Invalid, "%d experiments cannot be imagined: ask for 1 to %d", q.Experiments, Most)
+	case !s.HasDecision(q.Decision):
+		return problem.New(problem.NotFound, "%s has no decision %q", s.Name, q.Decision).About(q.Decision)
+	case q.Method != "" && !slices.ContainsFunc(reg.Methods.Methods(), known):
+		return problem.New(problem.NotFound, "there is no method %q", q.Method).About(q.Method)
+	}
+	return nil
+}
+
 // Work answers a question. The error wraps a [problem.Error] where the question is at fault.
 func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
-	if q.Experiments < 0 || q.Experiments > Most {
-		return nil, problem.New(problem.Invalid, "%d experiments cannot be imagined: ask for 1 to %d", q.Experiments, Most)
-	}
 	now, err := engine.Load(ctx, in.Registry, in.Log, in.Campaign)
 	if err != nil {
 		return nil, err
 	}
-	decided, err := find(ctx, in, now, q)
+	if err := Check(in.Registry, now.State(), q); err != nil {
+		return nil, err
+	}
+	decided, err := find(ctx, in, q)
 	if err != nil {
 		return nil, err
 	}
@@ -188,11 +203,7 @@ func (a *Answer) amend(ctx context.Context, log *memlog.Log, s *campaign.State) 
 
 // find returns the first decision of the turn that a decision belongs to, or the decision itself
 // where nothing is to be otherwise.
-func find(ctx context.Context, in Input, now *engine.Core, q Question) (*events.DecisionMade, error) {
-	missing := problem.New(problem.NotFound, "%s has no decision %q", in.Campaign, q.Decision).About(q.Decision)
-	if !now.State().HasDecision(q.Decision) {
-		return nil, missing
-	}
+func find(ctx context.Context, in Input, q Question) (*events.DecisionMade, error) {
 	core := engine.NewCore(in.Registry)
 	var first *events.DecisionMade
 	turn := -1
@@ -217,7 +228,7 @@ func find(ctx context.Context, in Input, now *engine.Core, q Question) (*events.
 			return nil, err
 		}
 	}
-	return nil, missing
+	return nil, problem.New(problem.NotFound, "%s has no decision %q", in.Campaign, q.Decision).About(q.Decision)
 }
 
 // same reports whether nothing is otherwise.
