@@ -46,7 +46,7 @@ var may = []struct {
 	{"internal/wholefile", nil},
 	{"internal/guardfs", nil},
 	{"internal/accounts", []string{"events", "internal/guardfs", "internal/problem"}},
-	{"internal/host", []string{"events", "projections/campaign.", "projections/space.", "adapters/console.", "adapters/instruments.", "adapters/humans.", "internal/control", "internal/engine", "internal/lock", "internal/problem", "internal/registry", "internal/telemetry", "internal/wholefile"}},
+	{"internal/host", []string{"events", "projections/campaign.", "projections/space.", "adapters/console.", "adapters/instruments.", "adapters/humans.", "internal/campaignfile", "internal/control", "internal/engine", "internal/labfile", "internal/lock", "internal/problem", "internal/registry", "internal/telemetry", "internal/wholefile"}},
 	{"internal/problem", []string{"events"}},
 	{"events", []string{"internal/guardfs"}},
 	{"schemas", []string{"events"}},

@@ -98,7 +98,7 @@ func (r *Runner) takeTurns(lease Lease) error {
 	experiments := make(map[string]string)
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if !atWork(x) {
+		if !AtWork(x) {
 			continue
 		}
 		if turn := r.turns[x.ID]; turn != nil {
@@ -117,8 +117,8 @@ func (r *Runner) takeTurns(lease Lease) error {
 	return err
 }
 
-// atWork reports whether the device may be at work on an experiment.
-func atWork(x *campaign.Experiment) bool {
+// AtWork reports whether the device may be at work on an experiment.
+func AtWork(x *campaign.Experiment) bool {
 	switch x.Status {
 	case campaign.Dispatched, campaign.Started, campaign.Unresolved:
 		return x.Command != ""
@@ -265,7 +265,7 @@ func (r *Runner) handBack() {
 // endTurns makes room for others where a command's fate has become known.
 func (r *Runner) endTurns() {
 	for id, turn := range r.turns {
-		if x := r.core.State().Experiment(id); x == nil || !atWork(x) {
+		if x := r.core.State().Experiment(id); x == nil || !AtWork(x) {
 			turn.End()
 			delete(r.turns, id)
 		}

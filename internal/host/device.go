@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // TakeDevice takes a device for a check of this process alone, by the identity that it
@@ -243,3 +245,16 @@ type unlocked struct{}
 func (unlocked) Check() error        { return nil }
 func (unlocked) Turns() engine.Turns { return nil }
 func (unlocked) Release()            {}
+
+// endTurns makes room at the devices that a campaign shared, which nobody runs now, where a
+// person has settled what became of its commands.
+func (h *Host) endTurns(s *campaign.State) {
+	if !s.Definition.Measures() || s.Definition.Instrument.ByHand {
+		return
+	}
+	lock.Forget(lock.Dir(), s.Name, absolute(h.store), func(command string) bool {
+		return slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool {
+			return x.Command == command && engine.AtWork(&x)
+		})
+	})
+}

@@ -510,6 +510,43 @@ func Adopt(dir string, h Holder, commands []string) (turns map[string]*Lease, er
 	return turns, nil
 }
 
+// Forget ends the turns that processes of a campaign left behind when they ended, at any
+// device, for all commands but those that keep is true for. What cannot be looked at stays.
+func Forget(dir, campaign, store string, keep func(command string) bool) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // there are none
+	}
+	for _, e := range entries {
+		base, _, _ := strings.Cut(e.Name(), ".")
+		if path := filepath.Join(dir, e.Name()); strings.HasSuffix(path, ".lock") && e.Type().IsRegular() {
+			queue{dir: dir, base: base}.forget(path, func(h Holder) bool {
+				return h.Command != "" && h.Campaign == campaign && h.Store == store && !keep(h.Command)
+			})
+		}
+	}
+}
+
+// forget empties a seat whose owner has ended.
+func (q queue) forget(path string, mine func(Holder) bool) {
+	if !mine(read(path, nil).Holder) {
+		return
+	}
+	open, err := q.gate()
+	if err != nil {
+		return
+	}
+	defer open()
+	f, err := tryLock(path)
+	if err != nil {
+		return // somebody has it
+	}
+	defer f.Close()
+	if mine(read(path, f).Holder) {
+		_ = f.Truncate(0)
+	}
+}
+
 // mostText is more than any holder writes about itself.
 const mostText = 16 << 10
 
