@@ -283,9 +283,9 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 // works on at once. While the fate of an experiment is unknown, the state of
 // the instrument is too: nothing is dispatched until a person has looked.
 //
-// That holds for an instrument with several channels too: until its channels are
-// leased one by one, an unknown fate on one stops them all. And an instrument in
-// trouble is left alone for a while (see backoff.go).
+// That holds for an instrument with several channels too: neither a description nor a
+// command says which channel it is, so that nothing tells which of them are in order. And an
+// instrument in trouble is left alone for a while (see backoff.go).
 func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
 	if s.Status == campaign.Paused || s.Count(campaign.Unresolved) > 0 {
 		return nil, nil
