@@ -54,6 +54,9 @@ type Change struct {
 // the campaign is resumed; what is under way goes on.
 type CampaignPaused struct {
 	Reason string `json:"reason,omitempty"`
+	// Device is the device that the run did not have to itself any more, where that is why
+	// the engine paused: its identity, or the instrument's name where it has none.
+	Device string `json:"device,omitempty"`
 }
 
 // CampaignResumed ends a pause.

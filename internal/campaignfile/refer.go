@@ -257,3 +257,15 @@ func selfContained(text string, root *yamltree.Node, used labfile.Named) (string
 	data, err := json.MarshalIndent(plain, "", "  ")
 	return string(data) + "\n", err
 }
+
+// LabInstrument is the name under which a campaign file takes its instrument from the lab
+// file, "" where it does not.
+func LabInstrument(source string) string {
+	root, _ := yamltree.Read([]byte(source), fileFormat)
+	here := root.Field("instrument").Field(labKey)
+	if here == nil {
+		return ""
+	}
+	name, _ := here.Value.(string)
+	return name
+}

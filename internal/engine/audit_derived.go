@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // checkDerived makes again what the engine writes on its own as the first event
@@ -100,6 +102,10 @@ func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.
 // checkPause compares a pause by the engine: after failures, or where all that is
 // asked for is put off.
 func (a *auditor) checkPause(recorded *events.CampaignPaused) {
+	if recorded.Device != "" {
+		a.checkLost(recorded)
+		return
+	}
 	for _, eager := range []bool{false, true} { // studies do not wait
 		for _, now := range []time.Time{a.now, a.event.Time} {
 			record, ok := a.core.nextTendedIn(now, eager).(Record)
@@ -113,6 +119,24 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 		}
 	}
 	a.mismatch("pause", "nothing before it calls for it")
+}
+
+// checkLost looks at a pause of a run that did not have its device any more. Why, no log
+// can show; it must have had one that is leased, and have been going on. Another device may
+// answer from then on.
+func (a *auditor) checkLost(recorded *events.CampaignPaused) {
+	s := a.core.State()
+	switch {
+	case s.Status != campaign.Running || !s.Definition.Measures() || s.Definition.Instrument.ByHand:
+		a.mismatch("pause", "nothing before it calls for it")
+	case a.device.simulated != nil && *a.device.simulated:
+		a.mismatch("pause", "a simulated instrument is nobody's alone, and cannot be lost")
+	case a.device.identity != nil && recorded.Device != cmp.Or(*a.device.identity, a.device.name):
+		a.mismatch("pause", "the campaign lost %q, and had %q", recorded.Device, cmp.Or(*a.device.identity, a.device.name))
+	case recorded.Reason == "":
+		a.mismatch("pause", "it gives no reason")
+	}
+	a.device = device{before: a.device.simulated}
 }
 
 // checkRecords compares the first of the events by which the engine calls off what

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"context"
 
 	"github.com/campaignd/campaignd/events"
@@ -14,3 +16,10 @@ func Writes(kind events.Kind) bool { return writers[kind] != 0 }
 
 // CountOf writes a number of things.
 func CountOf(n int, thing string) string { return countOf(n, thing) }
+
+// LookAtLeases sets how often a lease is looked at, for a test that runs alone.
+func LookAtLeases(every time.Duration) (restore func()) {
+	before := leaseEvery
+	leaseEvery = every
+	return func() { leaseEvery = before }
+}

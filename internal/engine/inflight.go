@@ -36,9 +36,9 @@ func (r *Runner) awaitExperiment(
 ) {
 	ctx, cancel := context.WithCancel(awaiting)
 	r.inFlight[x.ID] = cancel
-	cmd := command(r.core.State(), &x)
+	cmd, guard := command(r.core.State(), &x), r.guard()
 	r.wg.Go(func() {
-		outcome, err := r.startAndAwait(ctx, cmd, fate, p, x.Status == campaign.Dispatched)
+		outcome, err := r.startAndAwait(ctx, cmd, fate, p, guard, x.Status == campaign.Dispatched)
 		if ctx.Err() == nil {
 			r.send(ctx, message{experiment: x.ID, outcome: &outcome, err: err})
 		}
@@ -51,9 +51,13 @@ func (r *Runner) awaitExperiment(
 // off, which costs nothing and says nothing about its composition; only what
 // would be refused for ever has failed.
 func (r *Runner) startAndAwait(
-	ctx context.Context, cmd instruments.Command, fate instruments.Fate, p past, announce bool,
+	ctx context.Context, cmd instruments.Command, fate instruments.Fate, p past, guard guard, announce bool,
 ) (instruments.Outcome, error) {
 	for attempt := 1; fate == instruments.FateNotStarted; attempt++ {
+		if why := guard.ask(ctx); why != "" {
+			r.send(ctx, message{lost: why, leased: guard.leased})
+			return instruments.Outcome{Status: instruments.Deferred, Cause: "it was not sent: " + why}, nil
+		}
 		err := r.Instrument.Start(ctx, cmd)
 		if err == nil {
 			break
@@ -207,6 +211,14 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	switch {
 	case m.request != nil:
 		return r.handle(ctx, m)
+	case m.turning != nil:
+		r.turned(m)
+		return nil
+	case m.lost != "":
+		if m.leased == r.leased {
+			r.lose(m.lost)
+		}
+		return nil
 	case m.recovered != nil:
 		r.recovery.told = m.recovered // recorded before the next step
 		return nil
@@ -357,6 +369,12 @@ func (r *Runner) handle(ctx context.Context, m message) error {
 	if err != nil {
 		m.reply <- reply{err: err}
 		return nil
+	}
+	if m.request.Resume != nil && r.lost != "" {
+		if err := r.retake(ctx); err != nil {
+			m.reply <- reply{err: err}
+			return nil
+		}
 	}
 	stored, err := r.record(ctx, batch)
 	m.reply <- reply{events: stored, err: err}

@@ -26,6 +26,12 @@ type World struct {
 	Recovering bool
 	// Eager: see [Runner].
 	Eager bool
+	// Lost says why the campaign does not have its instrument any more, the device Device;
+	// empty while it has.
+	Lost, Device string
+	// Ahead says for whom the next command waits, at an instrument that campaigns share;
+	// empty where it waits for nobody.
+	Ahead string
 }
 
 // Step is the next thing to do.
@@ -90,6 +96,7 @@ func (c *Core) Next(w World) (Step, error) {
 		return nil, errUndefined
 	}
 	rules := []func(*campaign.State, World) (Step, error){
+		c.nextLost,
 		c.nextRecovery,
 		c.nextWatch,
 		c.nextRecovered,
@@ -114,7 +121,7 @@ func (c *Core) Next(w World) (Step, error) {
 
 // nextRecovery looks for commands that another process dispatched.
 func (c *Core) nextRecovery(s *campaign.State, w World) (Step, error) {
-	if w.Recovering {
+	if w.Recovering || w.Lost != "" && !s.Status.Ended() {
 		return nil, nil
 	}
 	var lost []string
@@ -276,14 +283,14 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 // works on at once. While the fate of an experiment is unknown, the state of
 // the instrument is too: nothing is dispatched until a person has looked.
 //
-// That holds for an instrument with several channels too: until its channels are
-// leased one by one, an unknown fate on one stops them all. And an instrument in
-// trouble is left alone for a while (see backoff.go).
+// That holds for an instrument with several channels too: neither a description nor a
+// command says which channel it is, so that nothing tells which of them are in order. And an
+// instrument in trouble is left alone for a while (see backoff.go).
 func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
 	if s.Status == campaign.Paused || s.Count(campaign.Unresolved) > 0 {
 		return nil, nil
 	}
-	if s.Count(campaign.Dispatched, campaign.Started) >= w.Capacity {
+	if s.Count(campaign.Dispatched, campaign.Started) >= w.Capacity || w.Ahead != "" {
 		return nil, nil
 	}
 	if x := firstRequested(s); x != nil && !restsUntil(s, w).After(w.Now) {
@@ -368,6 +375,8 @@ func waitingForInstrument(s *campaign.State, w World) string {
 	}
 	if x, until := firstRequested(s), restsUntil(s, w); x != nil && until.After(w.Now) {
 		return rest(s, x, until.In(w.Now.Location()))
+	} else if x != nil && w.Ahead != "" {
+		return fmt.Sprintf("its turn to measure %s: %s", x.ID, w.Ahead)
 	}
 	return "the instrument"
 }

@@ -111,6 +111,9 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 		if s.Status == campaign.Paused {
 			return nil, conflict(s.Name, "the campaign is paused already")
 		}
+		if r.Pause.Device != "" {
+			return nil, notPossible("who runs the campaign says that its instrument is lost, a person gives a reason")
+		}
 		return []events.Payload{r.Pause}, nil
 	case r.Resume != nil:
 		// Where the instrument rests, to resume is to try it again at once.

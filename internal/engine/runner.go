@@ -48,10 +48,10 @@ type Runner struct {
 	Standing bool
 	// Meter, if set, hears how long things took.
 	Meter Meter
-	// Lock, if set, is called by Start where something physical is to be driven,
-	// before anything moves. It keeps other campaigns off the device for as long
-	// as this process drives it, or says who does already.
-	Lock func(instruments.Description) error
+	// Lock, if set, is called where something physical is to be driven, before anything
+	// moves: by Start, and when a campaign that has lost its lease is resumed. It leases
+	// the device to the campaign, or says who has it already.
+	Lock func(instruments.Description) (Lease, error)
 	// Eager is for campaigns in memory, whose clock does not pass and where nobody
 	// is: an instrument in trouble is left no time to recover.
 	Eager bool
@@ -62,6 +62,11 @@ type Runner struct {
 	over        chan struct{}                 // closed when Run has returned
 	inFlight    map[string]context.CancelFunc // experiments and questions waited for
 	recovery    *recovery                     // nil unless one is under way
+	lease       Lease                         // nil where there is none, or not any more
+	lost        string                        // why there is none any more
+	leased      int                           // how often it was taken anew
+	turning     *turning                      // nil where no turn is waited for or unused
+	turns       map[string]Turn               // of experiments that the device may be at work on
 	wg          sync.WaitGroup
 
 	// What is made beside the loop; see beside.go.
@@ -97,6 +102,13 @@ type message struct {
 	answer               *humans.Reply
 	err                  error
 	recovered            []told
+	// turning is about the turn of the next command; ahead says who comes first.
+	turning *turning
+	turn    Turn
+	ahead   string
+	// lost says why the device is not the campaign's any more, of the lease number leased.
+	lost   string
+	leased int
 
 	request *Request
 	reply   chan<- reply
@@ -163,6 +175,7 @@ func (r *Runner) load(ctx context.Context) (err error) {
 	r.inbox = make(chan message, inboxSize)
 	r.over = make(chan struct{})
 	r.inFlight = make(map[string]context.CancelFunc)
+	r.turns = make(map[string]Turn)
 	r.computed = make(chan computed, 1)
 	r.core, err = Load(ctx, r.Registry, r.Log, r.Campaign)
 	return err
@@ -183,20 +196,24 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 }
 
 // describe asks the instrument what it is, and whether it fits the campaign.
-func (r *Runner) describe(ctx context.Context) (err error) {
-	r.description, err = r.Instrument.Describe(ctx)
+func (r *Runner) describe(ctx context.Context) error {
+	description, err := r.Instrument.Describe(ctx)
 	if r.core.State().Sequence > 1 { // it has answered before: it may only be slow to come back
 		for attempt := 1; err != nil && attempt < attempts && pause(ctx, retryPause); attempt++ {
-			r.description, err = r.Instrument.Describe(ctx)
+			description, err = r.Instrument.Describe(ctx)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("the instrument does not describe itself: %w", err)
 	}
-	if err := instruments.Compatible(r.description, *r.core.State().Definition); err != nil {
+	if err := instruments.Compatible(description, *r.core.State().Definition); err != nil {
 		return err
 	}
-	return r.lock()
+	if err := r.takeLease(description); err != nil {
+		return err
+	}
+	r.description = description
+	return nil
 }
 
 // Core returns the runner's core. It must not be used while Run runs.
@@ -208,6 +225,7 @@ func (r *Runner) Core() *Core { return r.core }
 func (r *Runner) Run(ctx context.Context) error {
 	awaiting, stopAwaiting := context.WithCancel(ctx)
 	defer close(r.over)
+	defer r.leaveTurns()
 	defer r.wg.Wait()
 	defer stopAwaiting()
 	r.core.apart = true
@@ -229,9 +247,18 @@ func (r *Runner) Run(ctx context.Context) error {
 				return err
 			}
 		}
+		r.checkLease()
 		step, err := r.core.Next(r.world())
 		if err != nil {
 			return err
+		}
+		switch step.(type) {
+		case Record, Dispatch, Ask:
+		default: // others need not wait for a turn that is not used
+			if r.turning != nil && r.turning.had != nil {
+				r.handBack()
+				continue
+			}
 		}
 		switch step := step.(type) {
 		case Wait:
@@ -272,6 +299,12 @@ func (r *Runner) world() World {
 	for id := range r.inFlight {
 		w.InFlight[id] = true
 	}
+	if r.lost != "" {
+		w.Lost, w.Device = r.lost, deviceOf(r.description)
+	}
+	if r.turning != nil && r.turning.had == nil {
+		w.Ahead = r.turning.ahead
+	}
 	return w
 }
 
@@ -293,10 +326,20 @@ func (r *Runner) waitFor(ctx context.Context, until time.Time, inbox <-chan mess
 		defer timer.Stop()
 		while = timer.C
 	}
+	var lease <-chan time.Time
+	if r.lease != nil {
+		ticker := time.NewTicker(leaseEvery)
+		defer ticker.Stop()
+		lease = ticker.C
+	}
 	for {
 		select {
 		case m := <-inbox:
 			return r.receive(ctx, m)
+		case <-lease:
+			if r.checkLease(); r.lost != "" {
+				return nil
+			}
 		case result := <-r.computed:
 			shown := r.computing.shown
 			r.arrived(result)
@@ -348,8 +391,22 @@ func (r *Runner) perform(ctx, awaiting context.Context, step Step) error {
 			}
 		}
 		x := s.Experiment(step.Experiment)
+		command := commandID(s, x.ID)
+		if r.lease != nil && r.lease.Turns() != nil {
+			if r.turning == nil {
+				r.queue(awaiting)
+				return nil
+			}
+			turn := r.turning.had // Next waits for it
+			if err := turn.Begin(command); err != nil {
+				r.lose(err.Error())
+				return nil
+			}
+			r.turning.cancel()
+			r.turning, r.turns[x.ID] = nil, turn
+		}
 		err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
-			Experiment: x.ID, Command: commandID(s, x.ID), Instrument: r.description.Name,
+			Experiment: x.ID, Command: command, Instrument: r.description.Name,
 			Identity: r.description.Identity,
 		})
 		if err != nil {

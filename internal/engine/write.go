@@ -62,6 +62,7 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 		r.behind = append(r.behind, stored...)
 	}
 	r.releaseSettled()
+	r.endTurns()
 	return stored, nil
 }
 

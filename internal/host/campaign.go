@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -57,7 +58,9 @@ func (h *Host) Start(ctx context.Context, name string, equipment *Equipment, hoo
 		Observe:    c.observe,
 		Working:    c.working,
 		Standing:   true,
-		Lock:       equipment.lockFor(name),
+	}
+	c.runner.Lock = func(d instruments.Description) (engine.Lease, error) {
+		return equipment.lease(d, name, c.runner.Core().State().Source)
 	}
 	if err := h.register(c); err != nil {
 		return nil, err

@@ -2,42 +2,259 @@ package host
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// TakeDevice takes a device for this process, by the identity that it described, or its
-// name where it has none: no other campaign of the machine drives it until release is
-// called. where says what holds it, a store or a campaign file; campaign is empty for a
-// check. On a system without such locks remark is told so, once.
+// TakeDevice takes a device for a check of this process alone, by the identity that it
+// described, or its name where it has none: no campaign of the machine drives it until
+// release is called. where says what holds it, a campaign file. On a system without such
+// locks remark is told so, once.
 func TakeDevice(
-	d instruments.Description, campaign, where string, remark func(format string, args ...any),
+	d instruments.Description, where string, remark func(format string, args ...any),
 ) (release func(), err error) {
+	lease, err := lock.Take(lock.Dir(), holderOf(d, "", where, 1))
+	if errors.Is(err, errors.ErrUnsupported) {
+		remark("nothing keeps campaigns off %s: %v", deviceOf(d), err)
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lease.Release, nil
+}
+
+func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Name) }
+
+// holderOf says who wants a device, and how many may have it at a time.
+func holderOf(d instruments.Description, campaign, where string, capacity int) lock.Holder {
 	holder := lock.Holder{
-		Device:   cmp.Or(d.Identity, d.Name),
+		Device:   deviceOf(d),
 		Campaign: campaign,
-		Store:    where,
+		Store:    absolute(where),
 		PID:      os.Getpid(),
 		User:     fmt.Sprintf("user %d", os.Getuid()),
 		Since:    time.Now().UTC(),
+		Capacity: capacity,
 	}
 	if who, err := user.Current(); err == nil {
 		holder.User = who.Username
 	}
-	if path, err := filepath.Abs(where); err == nil {
-		holder.Store = path
+	return holder
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
 	}
-	release, err = lock.Take(lock.Dir(), holder)
-	if errors.Is(err, errors.ErrUnsupported) {
-		remark("nothing keeps other campaigns off %s: %v", holder.Device, err)
-		return func() {}, nil
+	return path
+}
+
+// capacity is how many campaigns may use the instrument of a campaign at a time: what the
+// lab file in a folder says now of the instrument that the campaign file names. Without it
+// the campaign has its instrument alone.
+func capacity(reg registry.Registry, folder, source string, remark func(format string, args ...any)) int {
+	name := campaignfile.LabInstrument(source)
+	if name == "" {
+		return 1
 	}
-	return release, err
+	lab, err := labfile.ReadFolder(reg, folder)
+	if err != nil {
+		remark("how many campaigns may use %s is not known, so it is used alone: %v", name, err)
+	}
+	if lab == nil {
+		return 1
+	}
+	return max(1, lab.Instruments[name].Capacity)
+}
+
+// Place is a campaign's place among those who wait for a device. It is kept while the
+// equipment is closed, so that a device is not disturbed by those who wait for it. The zero
+// Place waits for nothing.
+type Place struct {
+	lease  *lock.Lease
+	holder lock.Holder
+}
+
+// take takes the device, or keeps the place in its queue.
+func (p *Place) take(h lock.Holder) (*lock.Lease, error) {
+	if p.lease != nil && (p.holder.Device != h.Device || p.lease.Check() != nil) {
+		p.Leave()
+	}
+	if p.lease == nil {
+		lease, err := lock.Enter(lock.Dir(), h)
+		if err != nil {
+			return nil, err
+		}
+		p.lease, p.holder = lease, h
+	}
+	if err := p.lease.Try(); err != nil {
+		return nil, err
+	}
+	lease := p.lease
+	p.lease = nil
+	return lease, nil
+}
+
+// Wait returns nil once the device is this campaign's, or it is not known for which to wait:
+// then the campaign can be started. held is told who has it, when that changes.
+func (p *Place) Wait(ctx context.Context, held func(error)) error {
+	if p.lease == nil {
+		return nil
+	}
+	return await(ctx, p.lease, held)
+}
+
+// Leave gives the place up.
+func (p *Place) Leave() {
+	if p.lease != nil {
+		p.lease.Release()
+		p.lease = nil
+	}
+}
+
+// Pauses between two looks at a queue. The order is that of coming, whoever looks first.
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = 500 * time.Millisecond
+)
+
+// await waits until it is a lease's turn.
+func await(ctx context.Context, l *lock.Lease, held func(error)) error {
+	said := ""
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		err := l.Try()
+		if err == nil || !errors.As(err, new(*lock.HeldError)) {
+			return err
+		}
+		if text := err.Error(); text != said {
+			said = text
+			held(err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// device is a device that is leased to a campaign, alone or with others.
+type device struct {
+	lease  *lock.Lease
+	holder lock.Holder
+	works  int // on so many commands at once
+
+	mu   sync.Mutex
+	open map[*lock.Lease]bool // turns
+}
+
+func (d *device) Check() error { return d.lease.Check() }
+func (d *device) Release()     { d.lease.Release() }
+
+// Turns is nil where the campaign has the device alone.
+func (d *device) Turns() engine.Turns {
+	if d.holder.Capacity <= 1 {
+		return nil
+	}
+	return d
+}
+
+// at is the holder of a turn.
+func (d *device) at() lock.Holder {
+	h := d.holder
+	h.Capacity, h.Since = d.works, time.Now().UTC()
+	return h
+}
+
+// Wait implements [engine.Turns].
+func (d *device) Wait(ctx context.Context, ahead func(string)) (engine.Turn, error) {
+	l, err := lock.EnterTurn(lock.Dir(), d.at())
+	if err != nil {
+		return nil, err
+	}
+	if err := await(ctx, l, func(err error) { ahead(err.Error()) }); err != nil {
+		l.Release()
+		return nil, err
+	}
+	return d.turn(l), nil
+}
+
+// Adopt implements [engine.Turns].
+func (d *device) Adopt(commands []string) (map[string]engine.Turn, error) {
+	adopted, err := lock.Adopt(lock.Dir(), d.at(), commands)
+	turns := make(map[string]engine.Turn, len(adopted))
+	for command, l := range adopted {
+		turns[command] = d.turn(l)
+	}
+	return turns, err
+}
+
+func (d *device) turn(l *lock.Lease) engine.Turn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open == nil {
+		d.open = make(map[*lock.Lease]bool)
+	}
+	d.open[l] = true
+	return &turn{l, d}
+}
+
+// close gives the device back. What it is at work on keeps its turns.
+func (d *device) close() {
+	d.lease.Release()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for l := range d.open {
+		l.Leave()
+	}
+	d.open = nil
+}
+
+// turn is the room for a command.
+type turn struct {
+	*lock.Lease
+	device *device
+}
+
+func (t *turn) End() {
+	t.Release()
+	t.device.mu.Lock()
+	defer t.device.mu.Unlock()
+	delete(t.device.open, t.Lease)
+}
+
+// unlocked is a device on a system without locks.
+type unlocked struct{}
+
+func (unlocked) Check() error        { return nil }
+func (unlocked) Turns() engine.Turns { return nil }
+func (unlocked) Release()            {}
+
+// endTurns makes room at the devices that a campaign shared, which nobody runs now, where a
+// person has settled what became of its commands.
+func (h *Host) endTurns(s *campaign.State) {
+	if !s.Definition.Measures() || s.Definition.Instrument.ByHand {
+		return
+	}
+	lock.Forget(lock.Dir(), s.Name, absolute(h.store), func(command string) bool {
+		return slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool {
+			return x.Command == command && engine.AtWork(&x)
+		})
+	})
 }

@@ -27,8 +27,13 @@ type Equipment struct {
 	// Reviewers has one entry for each expert, by name.
 	Reviewers map[string]humans.Reviewer
 
+	// Place, if set, is kept where the device is another's for now, to wait for it.
+	Place *Place
+
+	registry    registry.Registry
 	environment instruments.Environment
-	release     func() // gives the device back; nil where it is not ours alone
+	device      *device // nil where there is none to be given back
+	unlocked    bool    // that there are no locks has been said
 }
 
 // OpenEquipment opens what a definition names. What cannot be opened is a problem of
@@ -40,7 +45,7 @@ func OpenEquipment(
 	if err != nil {
 		return nil, err
 	}
-	e := &Equipment{Instrument: instrument, environment: env}
+	e := &Equipment{Instrument: instrument, registry: reg, environment: env}
 	// A new campaign's experts are asked about what the instrument lists.
 	if def, err = WithCandidates(ctx, def, instrument); err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -63,30 +68,53 @@ func (e *Equipment) Close() error {
 		}
 	}
 	e.Reviewers = nil
-	if e.release != nil {
-		e.release()
-		e.release = nil
+	if e.device != nil {
+		e.device.close()
+		e.device = nil
 	}
 	return err
 }
 
-// lockFor returns what takes the device of a campaign, for as long as the equipment is
-// open.
-func (e *Equipment) lockFor(campaign string) func(instruments.Description) error {
-	return func(d instruments.Description) error {
-		if e.release != nil {
-			return nil
-		}
-		release, err := TakeDevice(d, campaign, e.environment.Store, e.environment.Logf)
-		e.release = release
-		return err
+// lease leases a device to a campaign, which has the given campaign file, until it is given
+// back or the equipment is closed.
+func (e *Equipment) lease(d instruments.Description, campaign, source string) (engine.Lease, error) {
+	remark := e.environment.Logf
+	if remark == nil {
+		remark = func(string, ...any) {}
 	}
+	if e.device != nil { // by Prepare, or one that was lost
+		if e.device.holder.Device == deviceOf(d) && e.device.Check() == nil {
+			return e.device, nil
+		}
+		e.device.close()
+		e.device = nil
+	}
+	holder := holderOf(d, campaign, e.environment.Store, capacity(e.registry, e.environment.Folder, source, remark))
+	place := e.Place
+	if place == nil {
+		place = new(Place)
+		defer place.Leave()
+	}
+	lease, err := place.take(holder)
+	if errors.Is(err, errors.ErrUnsupported) {
+		if !e.unlocked {
+			e.unlocked = true
+			remark("nothing keeps other campaigns off %s: %v", holder.Device, err)
+		}
+		return unlocked{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.device = &device{lease: lease, holder: holder, works: max(1, d.Capacity)}
+	e.Place = nil // who has had the device asks for it anew when a person wants it
+	return e.device, nil
 }
 
 // Prepare completes the definition of a new campaign by what its instrument lists, sees
 // that the instrument can perform it, and takes the device: whoever is refused has written
-// nothing yet.
-func (e *Equipment) Prepare(ctx context.Context, def definition.Campaign) (definition.Campaign, error) {
+// nothing yet. source is the campaign file.
+func (e *Equipment) Prepare(ctx context.Context, def definition.Campaign, source string) (definition.Campaign, error) {
 	if e.Instrument == nil {
 		return def, nil
 	}
@@ -104,7 +132,8 @@ func (e *Equipment) Prepare(ctx context.Context, def definition.Campaign) (defin
 	if !engine.Exclusive(def, description) {
 		return def, nil
 	}
-	return def, e.lockFor(def.Name)(description)
+	_, err = e.lease(description, def.Name, source)
+	return def, err
 }
 
 // OpenInstrument returns the instrument that a definition names, nil where it measures

@@ -55,7 +55,7 @@ func ExampleHost() {
 		return
 	}
 	defer equipment.Close()
-	def, err := equipment.Prepare(ctx, parsed.Definition)
+	def, err := equipment.Prepare(ctx, parsed.Definition, parsed.Source)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -131,6 +131,9 @@ func (h *Host) Submit(ctx context.Context, name string, r engine.Request) ([]eve
 			return nil, err
 		}
 		stored, err := engine.Submit(ctx, h.log, core, r, time.Now())
+		if err == nil {
+			h.endTurns(core.State())
+		}
 		var overtaken *events.ConflictError
 		if !errors.As(err, &overtaken) {
 			return stored, err

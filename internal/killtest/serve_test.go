@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -303,4 +304,136 @@ func (s *served) check(name string) {
 		s.t.Errorf("%s: %v, %v", name, report.Mismatches, err)
 	}
 	s.t.Logf("%s: %d events, of which people were told of %d", name, report.Events, acknowledged)
+}
+
+// sharing is how long a shared device works on each command: long enough to be met there.
+const sharing = 20 * time.Millisecond
+
+// Law: campaigns that share a real device by the lab's word never meet there, and no
+// experiment is performed twice, whenever the server is killed: what it was at work on is
+// finished, or settled by a person, before another campaign's command is sent.
+func TestSharedKilled(t *testing.T) {
+	kills, seed := setting(t, "CAMPAIGND_KILLS", 10), setting(t, "CAMPAIGND_KILLS_SEED", 1)
+	rng := rand.New(rand.NewPCG(uint64(seed), 0x736861726564)) // "shared"
+	s := &served{t: t, binary: build(t), dir: t.TempDir()}
+	for _, d := range []string{s.folder(), filepath.Join(s.dir, "tmp")} {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lab := "instruments:\n  bench: {process: {command: [\"true\"]}, capacity: 3}\n"
+	if err := os.WriteFile(filepath.Join(s.folder(), "lab.yaml"), []byte(lab), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const experiments = 8
+	names := []string{"left", "middle", "right"}
+	files := make(map[string]string)
+	for _, name := range names {
+		bench := filepath.Join(s.dir, name)
+		if err := os.MkdirAll(filepath.Join(bench, livesName), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		settings, err := testinstrument.Config(testinstrument.Options{
+			Dir: bench, Latency: definition.Duration(sharing), Real: true, Resume: true, Room: filepath.Join(s.dir, "room"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		command, err := json.Marshal(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = fmt.Sprintf(`
+name: %s
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: flow, goal: maximize}
+initial: {experiments: %d}
+budget: {experiments: %d}
+policy: sobol
+instrument: {lab: bench, process: %s}
+`, name, experiments, experiments, command)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := s.live()
+	var people sync.WaitGroup
+	for name, file := range files {
+		people.Go(func() {
+			if err := s.begin(ctx, name, file); err != nil {
+				t.Errorf("begin %s: %v", name, err)
+			} else if err := s.looker(ctx, name); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	over := make(chan struct{})
+	go func() { people.Wait(); close(over) }()
+	made := 0
+	for going := true; going && made < kills; {
+		select {
+		case <-time.After(time.Duration(rng.Int64N(int64(400 * time.Millisecond)))):
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			made++
+			cmd = s.live()
+		case <-over:
+			going = false
+		}
+	}
+	<-over
+	_ = cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("interrupted: %v", err)
+	}
+	t.Logf("%d kills", made)
+	for _, name := range names {
+		s.check(name)
+		acts, err := testinstrument.Acts(filepath.Join(s.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := acts["!"]; n > 0 {
+			t.Errorf("%s met another campaign at the device, %d times", name, n)
+		}
+		for command, n := range acts {
+			if n != 1 && command != "!" {
+				t.Errorf("%s was performed %d times", command, n)
+			}
+		}
+		if len(acts) != experiments {
+			t.Errorf("%s: %d experiments were performed, of %d", name, len(acts), experiments)
+		}
+	}
+}
+
+// looker goes to the device where nobody knows what became of an experiment, and says what
+// it finds there, until the campaign has ended.
+func (s *served) looker(ctx context.Context, name string) error {
+	for {
+		var status struct {
+			Status string
+			Open   []struct{ ID, Status string }
+		}
+		err := s.persist(ctx, func() error { return s.ask(ctx, "GET", "/api/v1/campaigns/"+name, "", "", &status) })
+		if err != nil || status.Status == "completed" {
+			return err
+		}
+		for _, x := range status.Open {
+			if x.Status != "unresolved" {
+				continue
+			}
+			acts, err := testinstrument.Acts(filepath.Join(s.dir, name))
+			if err != nil {
+				return err
+			}
+			said := `{"experiment": %q, "resolution": "not-performed", "repeat": true}`
+			for command := range acts {
+				if strings.HasSuffix(command, "/"+x.ID) {
+					said = `{"experiment": %q, "resolution": "measured", "value": 5}`
+				}
+			}
+			_ = s.ask(ctx, "POST", "/api/v1/campaigns/"+name+"/resolve", "application/json", fmt.Sprintf(said, x.ID), nil)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }

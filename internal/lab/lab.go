@@ -313,7 +313,7 @@ func (l *Lab) Begin(ctx context.Context, file *campaignfile.File, actor string) 
 	if err != nil {
 		return nil, err
 	}
-	def, err = equipment.Prepare(ctx, def)
+	def, err = equipment.Prepare(ctx, def, file.Source)
 	var held *lock.HeldError
 	if errors.As(err, &held) {
 		err = nil // the campaign waits for its turn

@@ -139,11 +139,8 @@ func (c *Campaign) halt() {
 	}
 }
 
-// Pauses between two attempts to take a device that somebody else drives.
-const (
-	firstPause   = 500 * time.Millisecond
-	longestPause = 15 * time.Second
-)
+// lostPause is how soon a device is asked for again where the place in its queue was lost.
+const lostPause = time.Second
 
 // drive runs the campaign until it has ended or ctx is done. began is told once, as soon as
 // it is known whether the campaign can be run, or that it waits for its device.
@@ -155,8 +152,16 @@ func (c *Campaign) drive(ctx context.Context, h *host.Host, r *run, began chan<-
 			began <- err
 		}
 	}
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		err := c.once(ctx, h, r, func() { tell(nil) })
+	var place host.Place
+	defer place.Leave()
+	waits := func(err error) {
+		c.mu.Lock()
+		c.trouble = problem.New(problem.Unavailable, "it waits for its instrument: %w", err)
+		c.mu.Unlock()
+		c.store.lab.announce()
+	}
+	for {
+		err := c.once(ctx, h, r, &place, func() { tell(nil) })
 		var held *lock.HeldError
 		if !errors.As(err, &held) {
 			tell(err)
@@ -168,21 +173,23 @@ func (c *Campaign) drive(ctx context.Context, h *host.Host, r *run, began chan<-
 			}
 			return err
 		}
-		c.mu.Lock()
-		c.trouble = problem.New(problem.Unavailable, "it waits for its instrument: %w", err)
-		c.mu.Unlock()
-		c.store.lab.announce()
+		waits(err)
 		tell(nil)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if err := place.Wait(ctx, waits); err != nil && ctx.Err() == nil {
+			place.Leave() // the place is lost: at the next look it gets another one
+			select {
+			case <-time.After(lostPause):
+			case <-ctx.Done():
+			}
+		}
+		if ctx.Err() != nil {
 			return nil
 		}
 	}
 }
 
 // once opens what the campaign names and runs it to its end.
-func (c *Campaign) once(ctx context.Context, h *host.Host, r *run, began func()) (err error) {
+func (c *Campaign) once(ctx context.Context, h *host.Host, r *run, place *host.Place, began func()) (err error) {
 	core, err := h.Load(ctx, c.name)
 	if err != nil {
 		return err
@@ -193,6 +200,7 @@ func (c *Campaign) once(ctx context.Context, h *host.Host, r *run, began func())
 		return err
 	}
 	defer func() { err = errors.Join(err, equipment.Close()) }()
+	equipment.Place = place
 	running, err := h.Start(ctx, c.name, equipment, host.Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
 			progress := view.ProgressOf(core, wait.For)

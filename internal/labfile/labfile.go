@@ -57,7 +57,7 @@ type Lab struct {
 type Instrument struct {
 	// Driver is the kind of instrument with its settings.
 	Driver definition.Choice `json:"-"`
-	// Capacity is how many campaigns use it at a time. Default 1.
+	// Capacity is how many campaigns use it at a time, their commands in turn. Default 1.
 	Capacity int `json:"capacity,omitempty" jsonschema:"minimum=1,maximum=1000"`
 	// Steps is the resolution the instrument can dose in, by parameter, in the
 	// parameter's unit.

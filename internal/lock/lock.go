@@ -1,21 +1,34 @@
-// Package lock keeps two campaigns on one machine from driving the same device.
+// Package lock lets a device of this machine be driven by one campaign at a time, or by
+// as many as all of them allow, each in its turn.
 //
-// A lock is a file in a folder that all users of the machine share, named after
-// the device and locked by the operating system. The lock ends with the process
-// that holds it, however that ends, so nothing has to be cleaned up. The text in
-// the file only says who holds the lock. Files are never removed: that could
-// remove the lock of another process.
+// Whoever wants a device has a file in a folder that all users of the machine share: a
+// seat in the device's queue, locked by the operating system for as long as its owner
+// lives. The lock ends with the process that holds it, however that ends, so nothing has
+// to be cleaned up. The text of the file says who it is, how many campaigns they let use
+// the device at a time, and whether they still wait. Seats are looked at and written behind
+// a gate, another file, which is held for a moment: so those who wait come in the order in
+// which they came, whoever looks first.
+//
+// A seat with a command in it counts also when its owner has ended: the device may be at
+// work on that command, and whoever takes the seat up again knows what became of it.
+//
+// Files are never removed here: that could remove the lock of another process. Where
+// something else removes them, [Lease.Check] says so.
 package lock
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 )
@@ -24,7 +37,7 @@ import (
 // system's, for machines on which /tmp is not the same for everybody.
 const Variable = "CAMPAIGND_LOCKS"
 
-// Holder says who drives a device.
+// Holder says who drives a device, or wants to.
 type Holder struct {
 	Device string `json:"device"`
 	// Campaign is empty where a check drives it; Store is where to look.
@@ -33,27 +46,80 @@ type Holder struct {
 	PID      int       `json:"pid"`
 	User     string    `json:"user"`
 	Since    time.Time `json:"since"`
+	// Capacity is how many may have the device at a time, themselves among them; less
+	// than 1 stands for 1. Of all who have it the smallest holds.
+	Capacity int `json:"capacity,omitempty"`
+	// Command is what the device was sent in its turn; empty where it is about no command.
+	Command string `json:"command,omitempty"`
 }
 
-// HeldError says that another process drives the device.
+// who says it in words.
+func (h Holder) who() string {
+	if h.PID == 0 {
+		return "another process, which has only just begun"
+	}
+	what := "an instrument check"
+	if h.Campaign != "" {
+		what = "the campaign " + h.Campaign
+	}
+	return fmt.Sprintf("%s (process %d of %s since %s, in %s)",
+		what, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
+}
+
+// HeldError says that others have the device, or come first.
 type HeldError struct {
 	Device string
 	Holder Holder // zero where the other has only just begun
+	// More is how many others have it, or come first, besides.
+	More int
+	// Next is true where the device is free and Holder was there before.
+	Next bool
+	// Left is the file in which a process that has ended left word of its command: the
+	// device may be at work on it. Empty where the others are alive.
+	Left string
+
+	turn bool
 }
 
 func (e *HeldError) Error() string {
-	who := "another process, which has only just begun"
-	if h := e.Holder; h.PID != 0 {
-		what := "an instrument check"
-		if h.Campaign != "" {
-			what = "the campaign " + h.Campaign
-		}
-		who = fmt.Sprintf("%s (process %d of %s since %s, in %s)",
-			what, h.PID, h.User, h.Since.Local().Format(time.DateTime), h.Store)
+	who := e.Holder.who()
+	if e.More > 0 {
+		who += fmt.Sprintf(" and %d more", e.More)
+	}
+	switch {
+	case e.Left != "":
+		return fmt.Sprintf("%s may be at work on the command %s of the campaign %s (in %s), whose process has ended. "+
+			"Run that campaign again: it asks the instrument what became of it; if the campaign is gone for good, remove %s",
+			e.Device, e.Holder.Command, e.Holder.Campaign, e.Holder.Store, e.Left)
+	case e.Next:
+		return fmt.Sprintf("%s is free, and %s has waited for it before", e.Device, who)
+	case e.turn:
+		return fmt.Sprintf("%s is at work for %s", e.Device, who)
 	}
 	return fmt.Sprintf("%s is driven by %s, and the two would disturb each other. Try again when that has ended; "+
 		"if yours is another device, let its program describe an `identity` of its own", e.Device, who)
 }
+
+// LostError says that a seat is no longer what keeps others off the device.
+type LostError struct {
+	Device string
+	Path   string // of the seat
+	Err    error  // why; nil where another file stands in its place
+}
+
+func (e *LostError) Error() string {
+	what := "was replaced by another file"
+	switch {
+	case errors.Is(e.Err, fs.ErrNotExist):
+		what = "was removed"
+	case e.Err != nil:
+		what = fmt.Sprintf("cannot be read any more (%v)", e.Err)
+	}
+	return fmt.Sprintf("the lock of %s is lost: its file %s %s, perhaps when somebody tidied up, "+
+		"so that another campaign may drive the device", e.Device, e.Path, what)
+}
+
+func (e *LostError) Unwrap() error { return e.Err }
 
 // errHeld is returned by tryLock for a lock that another process holds.
 var errHeld = errors.New("locked")
@@ -66,55 +132,443 @@ func Dir() string {
 	return systemDir()
 }
 
-// Take takes the lock of h.Device in the folder, or returns a [HeldError]; on a
-// system without such locks an error that wraps [errors.ErrUnsupported]. release
-// gives it back before the process ends.
-func Take(dir string, h Holder) (release func(), err error) {
-	remedy := func(err error) error {
-		return fmt.Errorf("the lock of %s cannot be taken: %w; "+
-			"set %s to a folder in which everybody who drives the device may write",
-			h.Device, err, Variable)
-	}
-	if err := shared(dir); err != nil {
-		return nil, remedy(err)
-	}
-	path := filepath.Join(dir, fmt.Sprintf("%x.lock", sha256.Sum256([]byte(h.Device))))
-	f, err := tryLock(path)
-	if errors.Is(err, errHeld) {
-		return nil, &HeldError{Device: h.Device, Holder: readHolder(path)}
-	}
+// Take takes h.Device, or returns a [HeldError]; on a system without such locks an error
+// that wraps [errors.ErrUnsupported].
+func Take(dir string, h Holder) (*Lease, error) {
+	l, err := Enter(dir, h)
 	if err != nil {
-		return nil, remedy(err)
+		return nil, err
 	}
-	text, err := json.Marshal(h)
-	if err == nil {
-		err = f.Truncate(0)
+	if err := l.Try(); err != nil {
+		l.Release()
+		return nil, err
 	}
-	if err == nil {
-		_, err = f.WriteAt(append(text, '\n'), 0)
+	return l, nil
+}
+
+// Enter takes a place among those who wait for h.Device: see [Lease.Try]. The errors are
+// those of the system, with a remedy.
+func Enter(dir string, h Holder) (*Lease, error) { return enter(dir, h.Device, h) }
+
+// EnterTurn takes a place among those who have the device together and wait for it to
+// take their command. h.Capacity is how many commands the device works on at a time.
+func EnterTurn(dir string, h Holder) (*Lease, error) { return enter(dir, turnOf(h.Device), h) }
+
+// turnOf is the key of the queue of a device's commands.
+func turnOf(device string) string { return "the turns of " + device }
+
+// Lease is a seat in the queue of a device. Its methods may be called by several
+// goroutines.
+type Lease struct {
+	q    queue
+	path string
+
+	mu      sync.Mutex
+	file    *os.File // nil once it is given back
+	text    seat
+	written time.Time
+}
+
+// seat is what stands in a seat's file. Everybody can write it: what cannot be read counts
+// as somebody who has the device alone.
+type seat struct {
+	Holder
+	// Ticket says who came first.
+	Ticket  uint64 `json:"ticket"`
+	Waiting bool   `json:"waiting,omitempty"`
+
+	path  string
+	alive bool
+}
+
+// queue is the queue of one device, or of its commands.
+type queue struct {
+	dir    string
+	device string
+	base   string // of its files' names
+	turn   bool
+}
+
+func queueOf(dir, key string, h Holder) queue {
+	return queue{dir: dir, device: h.Device, base: fmt.Sprintf("%x", sha256.Sum256([]byte(key))), turn: key != h.Device}
+}
+
+// seat is the path of a seat.
+func (q queue) seat(i int) string {
+	name := q.base + ".lock"
+	if i > 0 {
+		name = fmt.Sprintf("%s.%d.lock", q.base, i)
 	}
+	return filepath.Join(q.dir, name)
+}
+
+// remedy says what to do about an error of the system.
+func (q queue) remedy(err error) error {
+	return fmt.Errorf("the lock of %s cannot be taken: %w; "+
+		"set %s to a folder in which everybody who drives the device may write", q.device, err, Variable)
+}
+
+// gateWithin is how long the gate is waited for. Whoever has it only looks at files.
+const gateWithin = 10 * time.Second
+
+// gate has nobody else look at the queue until it is opened again.
+func (q queue) gate() (open func(), err error) {
+	path := filepath.Join(q.dir, q.base+".gate")
+	for began, pause := time.Now(), time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		f, err := tryLock(path)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, errHeld) {
+			return nil, err
+		}
+		if time.Since(began) > gateWithin {
+			return nil, fmt.Errorf("another process has had %s for %s, is it stopped?", path, gateWithin)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// seats reads who is in the queue, in the order in which they came; behind the gate. own is
+// left out.
+func (q queue) seats(own string) (seats []seat, err error) {
+	entries, err := os.ReadDir(q.dir)
 	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), q.base) || !strings.HasSuffix(e.Name(), ".lock") {
+			continue
+		}
+		path := filepath.Join(q.dir, e.Name())
+		if path == own {
+			continue
+		}
+		f, err := tryLock(path)
+		switch {
+		case err == nil:
+			s := read(path, f)
+			f.Close()
+			if s.Command == "" {
+				continue // nobody's
+			}
+			s.Waiting = false
+			seats = append(seats, s)
+		case errors.Is(err, errHeld):
+			s := read(path, nil)
+			s.alive = true
+			seats = append(seats, s)
+		default:
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(seats, func(a, b seat) int { return cmp.Compare(a.Ticket, b.Ticket) })
+	return seats, nil
+}
+
+// sit takes a free seat; behind the gate.
+func (q queue) sit(taken []seat, text seat) (*Lease, error) {
+	for i := 0; ; i++ {
+		path := q.seat(i)
+		if slices.ContainsFunc(taken, func(s seat) bool { return s.path == path }) {
+			continue
+		}
+		f, err := tryLock(path)
+		if err != nil {
+			return nil, err
+		}
+		return seated(q, path, f, text)
+	}
+}
+
+// seated writes who has a seat.
+func seated(q queue, path string, f *os.File, text seat) (*Lease, error) {
+	l := &Lease{q: q, path: path, file: f, text: text}
+	if err := l.write(); err != nil {
 		f.Close()
-		return nil, remedy(err)
+		return nil, err
 	}
-	return func() { _ = f.Truncate(0); f.Close() }, nil
+	return l, nil
+}
+
+func enter(dir, key string, h Holder) (*Lease, error) {
+	q := queueOf(dir, key, h)
+	if err := shared(dir); err != nil {
+		return nil, q.remedy(err)
+	}
+	open, err := q.gate()
+	if err != nil {
+		return nil, q.remedy(err)
+	}
+	defer open()
+	taken, err := q.seats("")
+	if err != nil {
+		return nil, q.remedy(err)
+	}
+	l, err := q.sit(taken, seat{Holder: h, Ticket: next(taken), Waiting: true})
+	if err != nil {
+		return nil, q.remedy(err)
+	}
+	return l, nil
+}
+
+// next is the ticket of whoever comes now.
+func next(taken []seat) uint64 {
+	if len(taken) == 0 {
+		return 1
+	}
+	return taken[len(taken)-1].Ticket + 1
+}
+
+// Try returns nil once the device is the lease's: nobody who came before still waits, and
+// there are fewer who have it than each of them, and this one, allows. Otherwise it returns a
+// [HeldError], and where the seat is gone a [LostError].
+func (l *Lease) Try() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.check(); err != nil || !l.text.Waiting {
+		return err
+	}
+	open, err := l.q.gate()
+	if err != nil {
+		return l.q.remedy(err)
+	}
+	defer open()
+	others, err := l.q.seats(l.path)
+	if err != nil {
+		return l.q.remedy(err)
+	}
+	most := max(1, l.text.Capacity)
+	var have, before []seat
+	for _, s := range others {
+		switch {
+		case !s.Waiting:
+			have = append(have, s)
+			most = min(most, max(1, s.Capacity))
+		case s.Ticket < l.text.Ticket:
+			before = append(before, s)
+		}
+	}
+	if len(have) < most && len(before) == 0 {
+		l.text.Waiting = false
+		return l.write()
+	}
+	held := &HeldError{Device: l.q.device, turn: l.q.turn, Next: len(have) < most}
+	if held.Next {
+		have = nil
+	}
+	ahead := append(have, before...)
+	held.Holder, held.More = ahead[0].Holder, len(ahead)-1
+	if !ahead[0].alive {
+		held.Left = ahead[0].path
+	}
+	return held
+}
+
+// touchAfter is how soon a seat is written again, for those who tidy up by age.
+const touchAfter = time.Hour
+
+// Check returns nil while the seat keeps its place, and otherwise a [LostError]: its file
+// was removed or replaced, so that nobody else sees it.
+func (l *Lease) Check() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.check(); err != nil {
+		return err
+	}
+	if time.Since(l.written) > touchAfter {
+		return l.write()
+	}
+	return nil
+}
+
+func (l *Lease) check() error {
+	if l.file == nil {
+		return fmt.Errorf("the lock of %s was given back", l.q.device)
+	}
+	own, err := l.file.Stat()
+	if err != nil {
+		return &LostError{Device: l.q.device, Path: l.path, Err: err}
+	}
+	now, err := os.Lstat(l.path)
+	if err != nil || !os.SameFile(own, now) {
+		return &LostError{Device: l.q.device, Path: l.path, Err: err}
+	}
+	return nil
+}
+
+// Begin notes the command that the device is sent in this turn. From now on the seat keeps
+// its place until [Lease.Release], also when its process has ended.
+func (l *Lease) Begin(command string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.check(); err != nil {
+		return err
+	}
+	l.text.Command = command
+	if err := l.write(); err != nil {
+		return err
+	}
+	return l.file.Sync()
+}
+
+// write writes who has the seat.
+func (l *Lease) write() error {
+	text, err := json.Marshal(l.text)
+	if err != nil {
+		return err
+	}
+	if _, err := l.file.WriteAt(append(text, '\n'), 0); err != nil {
+		return err
+	}
+	l.written = time.Now()
+	return l.file.Truncate(int64(len(text)) + 1)
+}
+
+// Release gives the seat back. Calling it twice does nothing more.
+func (l *Lease) Release() { l.end(true) }
+
+// Leave ends the lease as the end of the process would: a seat with a command in it keeps
+// its place.
+func (l *Lease) Leave() { l.end(false) }
+
+func (l *Lease) end(empty bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return
+	}
+	if empty {
+		_ = l.file.Truncate(0)
+	}
+	l.file.Close()
+	l.file = nil
+}
+
+// Adopt takes up the turns of commands that are under way, from processes of the campaign
+// that have ended; what else they left is forgotten. A command that is under way and has no
+// turn gets one at once, for the device is at work on it.
+func Adopt(dir string, h Holder, commands []string) (turns map[string]*Lease, err error) {
+	q := queueOf(dir, turnOf(h.Device), h)
+	if err := shared(dir); err != nil {
+		return nil, q.remedy(err)
+	}
+	open, err := q.gate()
+	if err != nil {
+		return nil, q.remedy(err)
+	}
+	defer open()
+	taken, err := q.seats("")
+	if err != nil {
+		return nil, q.remedy(err)
+	}
+	turns = make(map[string]*Lease)
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, l := range turns {
+			l.Leave()
+		}
+		turns, err = nil, q.remedy(err)
+	}()
+	for _, s := range taken {
+		known := slices.Contains(commands, s.Command)
+		if s.alive || !known && (s.Campaign != h.Campaign || s.Store != h.Store) {
+			continue
+		}
+		f, err := tryLock(s.path)
+		if err != nil {
+			return nil, err
+		}
+		if !known || turns[s.Command] != nil {
+			_ = f.Truncate(0)
+			f.Close()
+			continue
+		}
+		text := seat{Holder: h, Ticket: s.Ticket}
+		text.Command = s.Command
+		if turns[s.Command], err = seated(q, s.path, f, text); err != nil {
+			delete(turns, s.Command)
+			return nil, err
+		}
+	}
+	for _, command := range commands {
+		if turns[command] != nil {
+			continue
+		}
+		text := seat{Holder: h, Ticket: next(taken)}
+		text.Command = command
+		l, err := q.sit(taken, text)
+		if err != nil {
+			return nil, err
+		}
+		turns[command] = l
+		text.path, text.alive = l.path, true
+		taken = append(taken, text)
+	}
+	return turns, nil
+}
+
+// Forget ends the turns that processes of a campaign left behind when they ended, at any
+// device, for all commands but those that keep is true for. What cannot be looked at stays.
+func Forget(dir, campaign, store string, keep func(command string) bool) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // there are none
+	}
+	for _, e := range entries {
+		base, _, _ := strings.Cut(e.Name(), ".")
+		if path := filepath.Join(dir, e.Name()); strings.HasSuffix(path, ".lock") && e.Type().IsRegular() {
+			queue{dir: dir, base: base}.forget(path, func(h Holder) bool {
+				return h.Command != "" && h.Campaign == campaign && h.Store == store && !keep(h.Command)
+			})
+		}
+	}
+}
+
+// forget empties a seat whose owner has ended.
+func (q queue) forget(path string, mine func(Holder) bool) {
+	if !mine(read(path, nil).Holder) {
+		return
+	}
+	open, err := q.gate()
+	if err != nil {
+		return
+	}
+	defer open()
+	f, err := tryLock(path)
+	if err != nil {
+		return // somebody has it
+	}
+	defer f.Close()
+	if mine(read(path, f).Holder) {
+		_ = f.Truncate(0)
+	}
 }
 
 // mostText is more than any holder writes about itself.
 const mostText = 16 << 10
 
-// readHolder reads who holds a lock; zero where that is not written yet. Every
-// user can write the file, so its contents are only shown.
-func readHolder(path string) (h Holder) {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > mostText {
-		return Holder{}
+// read reads who has a seat, from its open file if there is one. Nobody is known where that
+// is not written yet. What it says of people is shown as words.
+func read(path string, f *os.File) (s seat) {
+	defer func() { s.path = path }()
+	if f == nil {
+		info, err := os.Lstat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > mostText {
+			return seat{}
+		}
+		if f, err = os.Open(path); err != nil {
+			return seat{}
+		}
+		defer f.Close()
 	}
-	text, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(text, &h) != nil {
-		return Holder{}
+	// What follows the first value is left of an earlier, longer text.
+	if json.NewDecoder(io.NewSectionReader(f, 0, mostText)).Decode(&s) != nil {
+		return seat{}
 	}
-	for _, word := range []*string{&h.Campaign, &h.Store, &h.User} {
+	for _, word := range []*string{&s.Campaign, &s.Store, &s.User, &s.Command} {
 		*word = strings.Map(func(r rune) rune {
 			if !unicode.IsPrint(r) {
 				return '\uFFFD'
@@ -122,7 +576,7 @@ func readHolder(path string) (h Holder) {
 			return r
 		}, *word)
 	}
-	return h
+	return s
 }
 
 // shared creates the folder, in which everybody may create files and nobody may

@@ -28,7 +28,7 @@ func holder(device string) lock.Holder {
 // another device is free, and so is this one once it was given back.
 func TestOneHolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
-	release, err := lock.Take(dir, holder("M2, serial 0042"))
+	lease, err := lock.Take(dir, holder("M2, serial 0042"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,24 +47,24 @@ func TestOneHolder(t *testing.T) {
 	if err != nil {
 		t.Errorf("another device: %v", err)
 	} else {
-		other()
+		other.Release()
 	}
-	release()
-	if release, err = lock.Take(dir, holder("M2, serial 0042")); err != nil {
+	lease.Release()
+	if lease, err = lock.Take(dir, holder("M2, serial 0042")); err != nil {
 		t.Fatal(err)
 	}
-	release()
+	lease.Release()
 }
 
 // Law: what stands in the file of a lock, which everybody may write, is words and
 // nothing else; that it says nothing does not set the device free.
 func TestForgedHolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
-	release, err := lock.Take(dir, holder("robot"))
+	lease, err := lock.Take(dir, holder("robot"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer release()
+	defer lease.Release()
 	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
@@ -115,11 +115,11 @@ func TestUnusable(t *testing.T) {
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "locks")
-	release, err := lock.Take(dir, holder("robot"))
+	lease, err := lock.Take(dir, holder("robot"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	release()
+	lease.Release()
 	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)

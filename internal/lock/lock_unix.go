@@ -37,7 +37,13 @@ func tryLock(path string) (*os.File, error) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case err == nil:
-			return f, nil
+			if now, err := os.Lstat(path); err == nil {
+				if own, err := f.Stat(); err == nil && os.SameFile(own, now) {
+					return f, nil
+				}
+			}
+			f.Close() // removed meanwhile: nobody else sees it
+			return tryLock(path)
 		case errors.Is(err, syscall.EINTR):
 			continue
 		}

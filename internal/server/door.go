@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/notify"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -433,12 +434,15 @@ func grantIn(r *http.Request) accounts.Grant {
 type peopleData struct {
 	Accounts []accounts.Account
 	Roles    []accounts.Role
+	Reached  []notify.Status
 }
 
 func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, failure error) {
-	s.page(w, r, console.Page{Name: "people", Title: "People", Failure: failure, Data: peopleData{
-		Accounts: s.options.Accounts.Accounts(), Roles: accounts.Roles(),
-	}})
+	data := peopleData{Accounts: s.options.Accounts.Accounts(), Roles: accounts.Roles()}
+	if s.options.Reached != nil {
+		data.Reached = s.options.Reached()
+	}
+	s.page(w, r, console.Page{Name: "people", Title: "People", Failure: failure, Data: data})
 }
 
 func (s *Server) peoplePage(w http.ResponseWriter, r *http.Request) { s.showPeople(w, r, nil) }

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/notify"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/whatif"
 )
@@ -55,6 +56,9 @@ type Options struct {
 	Log func(format string, args ...any)
 	// Signer, if set, returns the key that signs checkpoints; nil for none.
 	Signer func() (note.Signer, error)
+	// Reached, if set, says how each person of the lab is reached, and what they are due to
+	// be told.
+	Reached func() []notify.Status
 	// Confined refuses campaign files that name a program, a file or an address.
 	Confined bool
 }

@@ -50,6 +50,10 @@ type Options struct {
 	// Memory is how long its ledger lasts. An instrument whose memory is not kept
 	// says all the same that it can recover.
 	Memory Memory `json:"memory,omitempty"`
+	// Room, if set, is a file that stands for the device where several programs drive one:
+	// each measurement has it alone, and one that meets another one there is an act of the
+	// command "!". Not on all systems.
+	Room string `json:"room,omitempty"`
 	// Resume makes a new life of the program finish what a killed one had
 	// begun, without acting again, so that killing it leaves nothing unknown.
 	Resume bool `json:"resume,omitempty"`
@@ -207,6 +211,14 @@ func (i *instrument) Describe(context.Context) (instruments.Description, error) 
 
 // Measure implements [sdk.Instrument].
 func (i *instrument) Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error) {
+	if i.Room != "" {
+		leave, err := enter(i.Room)
+		if err != nil {
+			_ = i.act(instruments.Command{ID: "!"})
+			return events.Measurement{}, err
+		}
+		defer leave()
+	}
 	if err := i.act(cmd); err != nil {
 		return events.Measurement{}, err
 	}
@@ -267,6 +279,14 @@ func (r resuming) Resume(_ context.Context, cmd instruments.Command) (events.Mea
 	}
 	if acts[cmd.ID] == 0 {
 		return events.Measurement{}, fmt.Errorf("%w: it was claimed and the bench did not move", sdk.ErrUnknown)
+	}
+	for r.Room != "" { // the device may be at work on it, for a program that was left behind
+		leave, err := enter(r.Room)
+		if err == nil {
+			leave()
+			break
+		}
+		time.Sleep(time.Millisecond)
 	}
 	return r.measurement(cmd), nil
 }

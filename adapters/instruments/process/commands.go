@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,6 +76,9 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 	if err != nil {
 		return instruments.Description{}, err
 	}
+	i.mu.Lock()
+	i.shown = &p.description
+	i.mu.Unlock()
 	d := p.description
 	d.Parameters = slices.Clone(d.Parameters)
 	d.Outputs = slices.Clone(d.Outputs)
@@ -85,7 +89,8 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 // confirmed, or whose outcome is known, is not sent again. One that was sent
 // without a confirmation is sent again only if the program says that it never
 // started it. A composition outside the limits that the program described is
-// refused without being sent.
+// refused without being sent, and so is every command where the program has become that of
+// another device since it was last described.
 func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -147,6 +152,7 @@ func (i *Instrument) start(p *peer, c *command) error {
 	i.mu.Lock()
 	sent := c.sent
 	settled := c.accepted || c.outcome != nil
+	meant := cmp.Or(i.shown, &p.description)
 	i.mu.Unlock()
 	switch {
 	case settled:
@@ -167,6 +173,10 @@ func (i *Instrument) start(p *peer, c *command) error {
 		case fate != instruments.FateNotStarted:
 			return nil
 		}
+	}
+	if now := p.description; meant.Name != now.Name || meant.Identity != now.Identity {
+		return fmt.Errorf("%w: command %s was meant for %s %s, and %s was started again and is %s %s",
+			instruments.ErrRefused, c.ID, meant.Name, meant.Identity, i.program(), now.Name, now.Identity)
 	}
 	if err := wire.CheckLimits(p.description, c.Parameters); err != nil {
 		return fmt.Errorf("%w: %w (%w)", instruments.ErrRefused, err, instruments.ErrPermanent)

@@ -370,6 +370,7 @@ func TestDeathInIntroduction(t *testing.T) {
 	_, _ = inst.Describe(ctx) // what it said before it died, or why it died
 	<-introduced
 	for inst.Start(ctx, cmd) != nil && ctx.Err() == nil {
+		_, _ = inst.Describe(ctx) // it is another device now
 	}
 	if o, err := inst.Await(ctx, cmd); err != nil || o.Status != instruments.Measured {
 		t.Errorf("Await: %+v, %v, after %d lives", o, err, len(noted(dir, "life")))
@@ -378,6 +379,38 @@ func TestDeathInIntroduction(t *testing.T) {
 	if err := inst.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// Law: a command goes to the device that was described to whoever sends it: where the
+// program is started again and is another one, it is refused, until that one was described.
+func TestAnotherDevice(t *testing.T) {
+	cfg, dir := misbehaving(t, "becomes another device")
+	inst, err := process.New(cfg, campaign, t.TempDir(), t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inst.Close()
+	inst.Hurry()
+	ctx := within(t, 20*time.Second)
+	if _, err := inst.Describe(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := inst.Program().Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for inst.Program() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	if err := inst.Start(ctx, command(1)); !errors.Is(err, instruments.ErrRefused) || !strings.Contains(err.Error(), "another") {
+		t.Errorf("the command of the first device: %v", err)
+	}
+	if d, err := inst.Describe(ctx); err != nil || d.Identity != "another" {
+		t.Fatal(d, err)
+	}
+	if err := inst.Start(ctx, command(1)); err != nil {
+		t.Error(err)
+	}
+	starts(t, dir, 1)
 }
 
 // vanishes waits until there is no such process, or only its remains.

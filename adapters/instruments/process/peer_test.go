@@ -314,6 +314,14 @@ var faulty = map[string]func(*program){
 			return op == "describe" && p.life > 1
 		})
 	},
+	"becomes another device": func(p *program) { // in its second life
+		p.serve(func(op string, id any, _ string) bool {
+			if op == "describe" && p.life > 1 {
+				p.say(message{"id": id, "description": message{"name": "test/faulty", "identity": "another"}})
+			}
+			return op == "describe" && p.life > 1
+		})
+	},
 	"leaves when it is told": func(p *program) {
 		told := make(chan os.Signal, 1)
 		signal.Notify(told, syscall.SIGTERM)

@@ -71,6 +71,7 @@ type Instrument struct {
 	shortRuns int     // runs in a row that ended early
 	lastExit  time.Time
 	described *instruments.Description // by the program's first run
+	shown     *instruments.Description // to whoever asked last; nil before
 }
 
 // pauses are the adapter's own times. Tests shorten them.

@@ -178,5 +178,5 @@ func (a *app) lockForCheck(ctx context.Context, t target, env instrumenttest.Env
 	if err != nil || !engine.Exclusive(env.Definition, d) {
 		return func() {}, err
 	}
-	return host.TakeDevice(d, "", t.path, a.remark)
+	return host.TakeDevice(d, t.path, a.remark)
 }

@@ -250,7 +250,7 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 	if err := r.assemble(ctx, def); err != nil {
 		return err
 	}
-	def, err := r.equipment.Prepare(ctx, def)
+	def, err := r.equipment.Prepare(ctx, def, r.target.file.Source)
 	if err != nil {
 		return err
 	}

@@ -182,6 +182,7 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		Version:  version(),
 		Log:      remark,
 		Confined: s.confined,
+		Reached:  notifier.Status,
 		Signer:   func() (note.Signer, error) { return signer("") },
 	})
 	scheme := "http"

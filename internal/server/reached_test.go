@@ -1,0 +1,61 @@
+package server_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/notify"
+	"github.com/campaignd/campaignd/internal/server"
+)
+
+// Law: an administrator sees how each person is reached: where a message was taken, what
+// failed and when it is tried again, and what is due. What a service answered is text.
+func TestReached(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := book.Add(t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
+		Name: "admin", Grants: []accounts.Grant{{Role: accounts.Admin}}, Password: accounts.NewSecret(password),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	s := httptest.NewServer(server.New(server.Options{Lab: l, Accounts: book, Version: "test", Log: t.Logf, Reached: func() []notify.Status {
+		return []notify.Status{
+			{Person: "ada", Quiet: true, Targets: []notify.TargetStatus{
+				{Address: "ntfy://•••", Delivered: noon, Waiting: 3},
+				{Address: "smtp://•••", Error: "550 <b>no</b>", Failed: noon.Add(time.Hour), Again: noon.Add(2 * time.Hour)},
+			}},
+			{Person: "bo"},
+		}
+	}}).Handler())
+	t.Cleanup(func() { s.Close(); l.Close(); book.Close() })
+	g := &guarded{client: &client{t: t, url: s.URL}, book: book}
+	b := g.browser()
+	g.login(b, "admin", "/people")
+	r, page := g.visit(b, "/people")
+	if r.StatusCode != http.StatusOK {
+		t.Fatal(r.Status)
+	}
+	for _, want := range []string{
+		"quiet hours now", "ntfy://•••", "2026-05-01T12:00:00Z", "3 things", "550 &lt;b&gt;no&lt;/b&gt;", "2026-05-01T13:00:00Z",
+		"2026-05-01T14:00:00Z", "nowhere: the lab file names no address",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q:\n%s", want, page)
+		}
+	}
+}
