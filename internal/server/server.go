@@ -62,7 +62,7 @@ type Options struct {
 type Server struct {
 	options Options
 	lab     *lab.Lab
-	mux     *http.ServeMux
+	mux     *console.Mux
 	api     *api
 	console *console.Console
 	audits  audits
@@ -78,7 +78,7 @@ func New(o Options) *Server {
 	if o.User == "" {
 		o.User = systemUser()
 	}
-	s := &Server{options: o, lab: o.Lab, mux: http.NewServeMux(), closing: make(chan struct{})}
+	s := &Server{options: o, lab: o.Lab, mux: new(console.Mux), closing: make(chan struct{})}
 	s.keys = openKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.api = s.newAPI()
@@ -90,6 +90,10 @@ func New(o Options) *Server {
 func (s *Server) Handler() http.Handler {
 	return s.recovered(s.secured(limited(s.gate(s.mux))))
 }
+
+// Patterns returns what the server and its pages are registered under. The operations of the
+// API are in its own document.
+func (s *Server) Patterns() []string { return append(s.mux.Patterns(), s.console.Patterns()...) }
 
 // Serve serves on a listener until the context is done. Requests under way finish.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
