@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -255,5 +257,53 @@ func TestPatientWithItself(t *testing.T) {
 	c := &client{t, h.URL}
 	if status, _, text := c.do("POST", "/", "text/plain", "work"); status != http.StatusOK || string(text) != "here here " {
 		t.Errorf("%d %q", status, text)
+	}
+}
+
+// Law: no name of a campaign and no address leads out of the lab's folder or of what is embedded.
+func TestPaths(t *testing.T) {
+	above := t.TempDir()
+	folder := filepath.Join(above, "lab")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const hidden = "nobody is to read this"
+	for _, path := range []string{filepath.Join(above, "secret.txt"), filepath.Join(folder, "secret.txt")} {
+		if err := os.WriteFile(path, []byte(hidden), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(server.New(server.Options{Lab: l, Log: t.Logf}).Handler())
+	t.Cleanup(func() { h.Close(); l.Close() })
+	c := &client{t, h.URL}
+	for _, name := range []string{"../evil", "..", ".", "a/b", `a\b`, "/tmp/evil", ".hidden", `"a\0b"`, strings.Repeat("x", 300), "evil@x"} {
+		status, _, text := c.do("POST", "/api/v1/campaigns", "application/yaml", strings.Replace(bench, "name: bench", "name: "+name, 1))
+		if status != http.StatusUnprocessableEntity || !strings.Contains(string(text), `"faults"`) {
+			t.Errorf("a campaign called %.20s: %d %s", name, status, text)
+		}
+	}
+	for _, path := range []string{
+		"/static/../secret.txt", "/static/..%2fsecret.txt", "/static/%2e%2e/%2e%2e/secret.txt", "/static/..%5csecret.txt", "/static//secret.txt",
+		"/static/../templates/layout.html", "/static/%2e%2e/templates/layout.html",
+		"/campaigns/..%2fsecret.txt", "/campaigns/..%2fsecret.txt/definition", "/campaigns/x@..%2f../definition",
+		"/api/v1/campaigns/..%2f..%2fsecret.txt/definition", "/api/v1/campaigns/%2e%2e%2fsecret.txt/export", "/api/v1/schemas/..%2f..%2fsecret.txt",
+		"/api/v1/audits/..%2f..%2fsecret.txt", "/api/v1/campaigns/x/control/..%2f..%2fsecret.txt",
+	} {
+		conn := c.dial("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n") // a client of its own would tidy the path up
+		answer, err := io.ReadAll(conn)
+		if err != nil || strings.HasPrefix(string(answer), "HTTP/1.1 2") || strings.HasPrefix(string(answer), "HTTP/1.1 5") ||
+			strings.Contains(string(answer), hidden) || strings.Contains(string(answer), "{{") {
+			t.Errorf("%s: %v\n%.300s", path, err, answer)
+		}
+	}
+	entries, err := os.ReadDir(above)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("beside the lab: %v, %v", entries, err)
 	}
 }
