@@ -29,15 +29,10 @@ import (
 	"github.com/campaignd/campaignd/internal/server"
 )
 
-// loadCampaigns are the kinds of campaigns under load: one whose expert labels, one whose
-// expert compares before each experiment, one of comparisons alone. An instrument that is
-// simulated answers at once.
+// loadCampaigns are the kinds of campaigns under load: one whose expert compares before each
+// experiment, one of comparisons alone, and one whose expert labels, which asks less and less.
+// An instrument that is simulated answers at once.
 var loadCampaigns = []string{`
-initial: {experiments: 3, labels: 10}
-policy: {next: {lcb: {beta: 2}}, trust: cobol, handover: width}
-budget: {experiments: 5000}
-instrument: {simulated: {task: electrolyte, noise: 0.27}}
-`, `
 initial: {experiments: 3, comparisons: 30}
 policy: coexbo
 budget: {experiments: 5000}
@@ -45,6 +40,11 @@ instrument: {simulated: {task: electrolyte, noise: 0.27}}
 `, `
 policy: mr-lpf
 budget: {comparisons: 5000}
+`, `
+initial: {experiments: 3, labels: 10}
+policy: {next: {lcb: {beta: 2}}, trust: cobol, handover: width}
+budget: {experiments: 5000}
+instrument: {simulated: {task: electrolyte, noise: 0.27}}
 `}
 
 const loadSpace = `
@@ -53,12 +53,14 @@ experts: [{name: ada, web: {}}]
 parameters:
 `
 
-// The policy of the third kind chooses among compositions that are listed.
+// The policy of the second kind chooses among compositions that are listed.
 var loadParameters = []string{
-	"  - {name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}\n  - {name: ec, unit: kg/kg, min: 0.30, max: 0.52}\n  - {name: dmc, min: 0, max: 1}\n",
-	"  - {name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}\n  - {name: ec, unit: kg/kg, min: 0.30, max: 0.52}\n  - {name: dmc, min: 0, max: 1}\n",
+	loadContinuous,
 	"  - {name: lipf6, unit: mol/kg, values: [0.8, 1.1, 1.4, 1.7]}\n  - {name: ec, unit: kg/kg, values: [0.30, 0.37, 0.44, 0.51]}\n  - {name: dmc, values: [0, 0.5, 1]}\n",
+	loadContinuous,
 }
+
+const loadContinuous = "  - {name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}\n  - {name: ec, unit: kg/kg, min: 0.30, max: 0.52}\n  - {name: dmc, min: 0, max: 1}\n"
 
 // loaded is a server under load.
 type loaded struct {
@@ -470,7 +472,13 @@ func (g *loaded) run(consoles, forms int, next func() bool) {
 		wg.Go(func() { g.console(ctx, g.path(i), cookie) })
 	}
 	for n := 0; next(); n++ {
-		q := <-g.ready
+		var q asked
+		select {
+		case q = <-g.ready:
+		case <-time.After(time.Minute):
+			g.t.Error("no campaign asks anything any more")
+			return
+		}
 		wg.Go(func() {
 			if n%forms == forms-1 {
 				g.fill(q, n, cookies[n%len(cookies)])
