@@ -107,7 +107,11 @@ func Open(dir string, o Options) (*Book, error) {
 	if b.store, err = openStore(dir, o.files); err != nil {
 		return nil, err
 	}
-	if err := b.load(); err != nil {
+	err = b.load()
+	if err == nil {
+		err = b.recall()
+	}
+	if err != nil {
 		return nil, errors.Join(err, b.store.close())
 	}
 	return b, nil

@@ -3,10 +3,14 @@ package accounts
 import (
 	"container/list"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -20,7 +24,9 @@ import (
 // failures with this account from this address do. Passkeys and OpenID Connect are not
 // counted, since there is nothing to guess, sessions go on, and an admin can forget the counts
 // ([Book.Unlock]). Names that nobody has are counted as well, so that being locked out tells
-// nobody which names there are. The counts are kept in memory: a restart forgets them.
+// nobody which names there are. The counts are kept in memory. When a book is opened they are
+// made anew from the audit trail, but for those of names that nobody has, which it does not
+// hold: of these the addresses count.
 var limitOf = map[counted]struct {
 	free    int           // failures without a delay
 	longest time.Duration // the longest delay
@@ -96,20 +102,24 @@ type counter struct {
 	at, name [32]byte
 }
 
+// countersOf returns what an attempt is counted by; by account and address first.
+func countersOf(name, from string, familiar bool) []counter {
+	network := networkOf(from)
+	own, both := at(ofAccount, name), at(ofBoth, name+"\x00"+network)
+	own.name, both.name = own.at, own.at
+	if familiar {
+		return []counter{both}
+	}
+	return []counter{both, own, at(ofAddress, network)}
+}
+
 // begin counts an attempt as failed, so that many at once are no way around the limits, unless
 // it comes too soon. familiar says that the person has logged in from the address before.
 // first is true of the first attempt that is refused since the last one that was heard.
 func (l *limits) begin(now time.Time, name, from string, familiar bool) (a *attempt, wait time.Duration, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	network := networkOf(from)
-	a = &attempt{limits: l, now: now}
-	own, both := at(ofAccount, name), at(ofBoth, name+"\x00"+network)
-	own.name, both.name = own.at, own.at
-	a.at = append(a.at, both)
-	if !familiar {
-		a.at = append(a.at, own, at(ofAddress, network))
-	}
+	a = &attempt{limits: l, at: countersOf(name, from, familiar), now: now}
 	first = true
 	for _, k := range a.at {
 		if c := l.count(k.at, now); c != nil && now.Before(c.until) {
@@ -125,6 +135,71 @@ func (l *limits) begin(now time.Time, name, from string, familiar bool) (a *atte
 		l.fail(k, now)
 	}
 	return a, 0, false
+}
+
+// recall counts what an entry of the audit trail tells of an attempt, later. familiar is as in
+// begin.
+func (l *limits) recall(e Entry, familiar bool) {
+	switch e.Kind {
+	case KindUnlocked, KindPasswordSet:
+		l.forget(e.Account)
+		return
+	case KindLoginFailed, KindLogin, KindConfirmed:
+	default:
+		return
+	}
+	if e.Method != ByPassword {
+		return
+	}
+	a := attempt{limits: l, at: countersOf(e.Account, e.From, familiar), now: e.Time}
+	l.mu.Lock()
+	for _, k := range a.at {
+		if k.by == ofAddress || e.Account != "" {
+			l.fail(k, e.Time)
+		}
+	}
+	l.mu.Unlock()
+	if e.Kind != KindLoginFailed {
+		a.succeeded()
+	}
+}
+
+// How much of the audit trail is looked at for failed attempts: after a day of the longest
+// delays a count has long reached its bound.
+const (
+	recallFor  = 24 * time.Hour
+	mostRecall = 20_000 // entries
+)
+
+// recall makes the counts of failed attempts anew. The book is being opened.
+func (b *Book) recall() error {
+	var last []Entry // the newest first
+	it, err := b.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte(entryKey(0)), UpperBound: []byte(entryKey(1 << 63))})
+	if err != nil {
+		return damaged("%w", err)
+	}
+	for ok := it.Last(); ok && len(last) < mostRecall; ok = it.Prev() {
+		value, err := it.ValueAndErr()
+		var e Entry
+		if err == nil {
+			e, err = decodeEntry(value)
+		}
+		if err != nil {
+			return damaged("an entry of the audit trail cannot be read: %w", errors.Join(err, it.Close()))
+		}
+		if b.now().Sub(e.Time) > recallFor {
+			break
+		}
+		last = append(last, e)
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		return damaged("%w", err)
+	}
+	for _, e := range slices.Backward(last) {
+		a := b.accounts[e.Account]
+		b.limits.recall(e, a != nil && e.From != "" && slices.Contains(a.Addresses, networkOf(e.From)))
+	}
+	return nil
 }
 
 // succeeded takes the attempt back. The account's failures are forgotten, and of the address's

@@ -3,6 +3,7 @@ package accounts
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,62 @@ func TestNobodyIsLockedOutByOthers(t *testing.T) {
 	}
 	done(t, b.Unlock(t.Context(), system, "ada"))
 	b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
+}
+
+// Law: a restart is no way around the limits, and locks nobody out who was not; what was
+// forgotten stays forgotten.
+func TestLimitsAfterRestart(t *testing.T) {
+	dir, clock := filepath.Join(t.TempDir(), "accounts"), newClock()
+	b := open(t, dir, clock, Options{})
+	for _, n := range []NewAccount{
+		{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)},
+		{Name: "bob", Grants: []Grant{{Role: Expert}}, Password: NewSecret(bobsPassword)},
+		{Name: "eve", Grants: []Grant{{Role: Viewer}}, Password: NewSecret(bobsPassword)},
+	} {
+		must(b.Add(t.Context(), system, n))(t)
+	}
+	b.mustLogin(t, "ada", adasPassword, "198.51.100.7")
+	restart := func() {
+		t.Helper()
+		done(t, b.Close())
+		b = open(t, dir, clock, Options{})
+	}
+	// Whoever begins again with each restart is heard no more often.
+	heard := 0
+	for range 40 {
+		if guess(t, b, "bob", "192.0.2.1") == 0 {
+			heard++
+		}
+		restart()
+	}
+	if heard != limitOf[ofBoth].free+1 {
+		t.Errorf("%d guesses were heard", heard)
+	}
+	// What was guessed elsewhere keeps nobody out who comes from where they always come from.
+	for n := range 30 {
+		guess(t, b, "ada", fmt.Sprintf("203.0.113.%d", n))
+	}
+	restart()
+	b.mustLogin(t, "ada", adasPassword, "198.51.100.7")
+	// Many names from one address: the address is remembered, though the names are not.
+	for n := range 30 {
+		guess(t, b, fmt.Sprint("name", n), "192.0.2.77")
+	}
+	restart()
+	if guess(t, b, "somebody", "192.0.2.77") == 0 {
+		t.Error("the address is forgotten")
+	}
+	// A success, and an admin, have failures forgotten for good.
+	for range 5 {
+		guess(t, b, "eve", "192.0.2.9")
+	}
+	b.mustLogin(t, "eve", bobsPassword, "192.0.2.9")
+	done(t, b.Unlock(t.Context(), system, "bob"))
+	restart()
+	if wait := guess(t, b, "eve", "192.0.2.9"); wait > 0 {
+		t.Errorf("after a success there is a wait of %s", wait)
+	}
+	b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
 }
 
 // Law: many attempts at once are no way around the limits, and the memory of them is bounded,

@@ -56,6 +56,7 @@ type Console struct {
 	whatIf  *whatif.Runs
 	cancel  context.CancelFunc
 	ctx     context.Context
+	mux     Mux
 }
 
 // New returns the pages of a lab. Answers that were given before and have not been
@@ -88,9 +89,12 @@ func (c *Console) Close() {
 	c.hub.wait()
 }
 
-// Handler returns the pages, to be mounted at /.
+// Patterns returns what the pages are registered under, once there is a Handler.
+func (c *Console) Patterns() []string { return c.mux.Patterns() }
+
+// Handler returns the pages, to be mounted at /. It is called once.
 func (c *Console) Handler() http.Handler {
-	mux := http.NewServeMux()
+	mux := &c.mux
 	mux.Handle("GET /static/", staticFiles())
 	mux.HandleFunc("GET /live", c.live)
 	mux.HandleFunc("GET /{$}", c.campaigns)

@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,12 +80,15 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	if err == nil && text(r, "check") != "" {
 		p.Checked = true
 		p.Meaning = campaignfile.Explain(c.lab.Registry(), file.Definition)
-		p.Remarks = campaignfile.Remarks(c.lab.Registry(), file.Definition, c.lab.Folder())
+		p.Remarks = c.remarks(p.Visitor, file)
 		p.number()
 		c.write(w, http.StatusOK, "new", p)
 		return
 	}
 	var begun *lab.Campaign
+	if err == nil {
+		err = p.Visitor.mayDefine(&file.Definition)
+	}
 	if err == nil {
 		begun, err = c.lab.Define(r.Context(), file, p.Visitor.Actor())
 	}
@@ -97,8 +101,22 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, address(begun), "begun") // where it does not run, its page says why
 }
 
-// validate checks a file as it is typed.
+// remarks are what a file may contain, but probably does not mean. They look at the files that
+// it names: for visitors who may have it run.
+func (c *Console) remarks(v Visitor, file *campaignfile.File) []string {
+	if v.mayDefine(&file.Definition) != nil {
+		return nil
+	}
+	return campaignfile.Remarks(c.lab.Registry(), file.Definition, c.lab.Folder())
+}
+
+// validate checks a file as it is typed, to begin a campaign or to amend one.
 func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
+	visitor := visitorOf(r.Context())
+	if err := visitor.may(Define, ""); err != nil && !c.amends(visitor) {
+		c.fail(w, r, err)
+		return
+	}
 	var answer struct {
 		Faults  []fault  `json:"faults"`
 		Text    string   `json:"text"`
@@ -113,9 +131,14 @@ func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
 		answer.Faults, answer.Text = f.Faults, f.Title
 	} else {
 		answer.Meaning = campaignfile.Explain(c.lab.Registry(), file.Definition)
-		answer.Remarks = campaignfile.Remarks(c.lab.Registry(), file.Definition, c.lab.Folder())
+		answer.Remarks = c.remarks(visitor, file)
 	}
 	_ = json.NewEncoder(w).Encode(answer) // the visitor may have gone
+}
+
+// amends reports whether a visitor may amend some campaign.
+func (c *Console) amends(v Visitor) bool {
+	return slices.ContainsFunc(c.lab.Campaigns(), func(of *lab.Campaign) bool { return v.may(Run, of.Name()) == nil })
 }
 
 func (c *Console) definition(w http.ResponseWriter, r *http.Request) {
@@ -146,6 +169,9 @@ func (c *Console) showDefinition(w http.ResponseWriter, r *http.Request, of *lab
 func (c *Console) amendment(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	file, err := c.lab.Parse(fileName, []byte(strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n")))
 	if err != nil {
+		return engine.Request{}, err
+	}
+	if err := visitorOf(r.Context()).mayDefine(&file.Definition); err != nil {
 		return engine.Request{}, err
 	}
 	def, err := c.lab.Definition(r.Context(), of, file)

@@ -20,23 +20,23 @@ import (
 // the page of those whose fate is unknown and of those in doubt.
 type experimentPage struct {
 	*shell
-	Path, ID, Status, Class string
-	Rows                    []cardRow
-	Made                    bool // what was made is not what was asked for
-	Facts                   []view.Row
-	Value, Unit, Objective  string
-	Cause, Instrument       string
-	Flag, FlagSince         string
-	Doubtful, Unresolved    bool
-	Excluded, Open, Ended   bool
-	Decision, Why           string
-	Predicted               string
-	Scale                   [1]card
-	Lines                   []line
-	Dispatched              time.Time
-	ByHand, CanResolve      bool
-	CanRepeat               bool
-	Fields                  []pointField // of what was really made
+	Path, ID, Status, Class  string
+	Rows                     []cardRow
+	Made                     bool // what was made is not what was asked for
+	Facts                    []view.Row
+	Value, Unit, Objective   string
+	Cause, Instrument        string
+	Flag, FlagSince          string
+	Doubtful, Unresolved     bool
+	Excluded, Ongoing, Ended bool
+	Decision, Why            string
+	Predicted                string
+	Scale                    [1]card
+	Lines                    []line
+	Dispatched               time.Time
+	ByHand, CanResolve       bool
+	CanRepeat                bool
+	Fields                   []pointField // of what was really made
 }
 
 func (c *Console) experiment(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +90,7 @@ func (p *experimentPage) fill(core *engine.Core, x *campaign.Experiment, log tol
 	def := s.Definition
 	p.Status, p.Class = string(x.Status), classOf(x, core.Standing().Best)
 	p.Objective, p.Unit = def.Objective.Name, def.Objective.Unit
-	p.Open, p.Unresolved = x.Status.Open(), x.Status == campaign.Unresolved
+	p.Ongoing, p.Unresolved = x.Status.Open(), x.Status == campaign.Unresolved
 	p.Ended, p.Excluded = !x.Status.Open(), x.Excluded
 	p.Instrument, p.Cause, p.Decision = instrumentName(s, x), sentence(x.Cause), x.Decision
 	p.Dispatched, p.ByHand = x.DispatchedAt, def.Instrument.ByHand

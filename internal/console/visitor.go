@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -36,6 +37,10 @@ type Visitor struct {
 	// Confirmed says that the visitor must show again who they are before an act, "stop",
 	// "resolve" or "override"; nil where they need not. A nil Confirmed asks for nothing.
 	Confirmed func(act string) error
+	// MayDefine says why the visitor may not have this server run a campaign of that definition,
+	// which may name a program, a file or an address; nil where they may. A nil MayDefine
+	// allows all.
+	MayDefine func(def *definition.Campaign) error
 	// Notice is shown on top of every page; empty for none.
 	Notice string
 	// Links are further pages for this visitor, such as that of their account.
@@ -63,6 +68,14 @@ func (v Visitor) answersAs(expert, campaign string) error {
 		return err
 	}
 	return v.AnswersAs(expert, campaign)
+}
+
+// mayDefine says why the visitor may not have a campaign of that definition run here.
+func (v Visitor) mayDefine(def *definition.Campaign) error {
+	if v.MayDefine == nil {
+		return nil
+	}
+	return v.MayDefine(def)
 }
 
 // confirmed says that the visitor must show again who they are.

@@ -447,7 +447,7 @@ func TestBrowser(t *testing.T) {
 	v.define("lost", lost)
 	v.open("/campaigns/lost")
 	v.do("look on", chromedp.Evaluate[chromedp.Void](`window.still = true`))
-	v.sees("Alarm")
+	v.sees("Nobody knows what became of e1")
 	if !ask[bool](v, `!!window.still`) {
 		t.Error("the page was loaded again")
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/console"
 )
@@ -23,6 +24,7 @@ func (s *Server) visitor(ctx context.Context) console.Visitor {
 		},
 		AnswersAs: who.AnswersAs,
 		Confirmed: func(act string) error { return s.confirmed(ctx, act) },
+		MayDefine: func(def *definition.Campaign) error { return s.api.mayDefine(ctx, def) },
 	}
 	switch {
 	case s.open():

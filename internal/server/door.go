@@ -63,7 +63,7 @@ func (s *Server) door() {
 			return s.options.Accounts.EndSession(ctx, who, who.Account, r.PathValue("id"))
 		}),
 	} {
-		s.mux.HandleFunc(route, s.known(handle))
+		s.mux.HandleFunc(route, s.inPerson(handle))
 	}
 	for route, handle := range map[string]http.HandlerFunc{
 		"GET /people":  s.peoplePage,
@@ -121,6 +121,19 @@ func (s *Server) known(next http.HandlerFunc) http.HandlerFunc {
 			s.fail(w, r, problem.New(problem.Unauthenticated, "You are not logged in, or not any more."))
 		}
 	}
+}
+
+// inPerson lets people through who are logged in, and no token of theirs: a token is for what
+// its scopes say, and an account is nobody's business but its person's.
+func (s *Server) inPerson(next http.HandlerFunc) http.HandlerFunc {
+	return s.known(func(w http.ResponseWriter, r *http.Request) {
+		if identityOf(r.Context()).Method == accounts.ByToken {
+			s.fail(w, r, problem.New(problem.Forbidden, "a person looks after their own account, and no API token does").
+				With(problem.Remedy{Text: "log in", Action: problem.LogIn}))
+			return
+		}
+		next(w, r)
+	})
 }
 
 // needs lets through who may do something in the whole lab.

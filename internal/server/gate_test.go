@@ -24,8 +24,9 @@ const password = "correct horse battery"
 // scientist in the campaign bench alone.
 type guarded struct {
 	*client
-	book *accounts.Book
-	now  time.Time
+	server *server.Server
+	book   *accounts.Book
+	now    time.Time
 }
 
 func guard(t *testing.T, confirm ...string) *guarded {
@@ -64,7 +65,8 @@ func guard(t *testing.T, confirm ...string) *guarded {
 	for _, act := range confirm {
 		acts[act] = true
 	}
-	s := httptest.NewServer(server.New(server.Options{Lab: l, Accounts: book, Confirm: acts, Version: "test", Log: t.Logf}).Handler())
+	g.server = server.New(server.Options{Lab: l, Accounts: book, Confirm: acts, Version: "test", Log: t.Logf})
+	s := httptest.NewServer(g.server.Handler())
 	t.Cleanup(func() { s.Close(); l.Close(); book.Close() })
 	g.client = &client{t: t, url: s.URL}
 	return g

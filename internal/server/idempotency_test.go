@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,6 +151,16 @@ func TestConfined(t *testing.T) {
 			status, _, text := c.do(r[0], r[1], "application/yaml", source)
 			if status != http.StatusUnprocessableEntity || !strings.Contains(string(text), "instrument.") || !strings.Contains(string(text), "not_possible") {
 				t.Errorf("%s with %s: %d %s", r[0], instrument, status, text)
+			}
+		}
+		for _, path := range []string{"/new", "/campaigns/bench/definition"} {
+			form := url.Values{"source": {strings.Replace(bench, "instrument: manual", "instrument: "+instrument, 1)}, "reason": {"why not"}}
+			if path == "/new" {
+				form.Set("source", strings.Replace(form.Get("source"), "name: bench", "name: other", 1))
+			}
+			status, _, text := c.do("POST", path, "application/x-www-form-urlencoded", form.Encode())
+			if status != http.StatusUnprocessableEntity || !strings.Contains(string(text), "this server takes no campaign file") {
+				t.Errorf("%s with %s: %d %s", path, instrument, status, text)
 			}
 		}
 	}

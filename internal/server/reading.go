@@ -231,10 +231,13 @@ func (a *api) follow(ctx context.Context, w http.ResponseWriter, c *lab.Campaign
 	defer beat.Stop()
 	for {
 		changed := a.lab.Changed()
-		if c.Sequence() > after {
+		if folded := c.Sequence(); folded > after {
 			for e, err := range events.ReadCampaign(ctx, log, c.Name(), after) {
 				if err != nil {
 					return
+				}
+				if e.Sequence > folded {
+					break // whoever hears of an event finds it in whatever they ask for next
 				}
 				text, err := events.MarshalCloudEvent(e)
 				if err == nil {

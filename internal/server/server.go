@@ -25,15 +25,6 @@ import (
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
-// Limits of a request.
-const (
-	maxBody       = 8 << 20          // bytes
-	readHeaders   = 10 * time.Second // a client that is slower is cut off
-	readBody      = 30 * time.Second
-	idleFor       = 2 * time.Minute
-	suggestWithin = 5 * time.Minute // a fit of a large campaign takes a while
-)
-
 // Options say what is served, and to whom.
 type Options struct {
 	Lab *lab.Lab
@@ -67,13 +58,15 @@ type Options struct {
 type Server struct {
 	options Options
 	lab     *lab.Lab
-	mux     *http.ServeMux
+	mux     *console.Mux
 	api     *api
 	console *console.Console
 	audits  audits
 	whatIf  *whatif.Runs
 	keys    *keys
 	closing chan struct{}
+	// patience is how long clients are waited for.
+	patience patience
 }
 
 // New returns the server of a lab.
@@ -84,7 +77,9 @@ func New(o Options) *Server {
 	if o.User == "" {
 		o.User = systemUser()
 	}
-	s := &Server{options: o, lab: o.Lab, mux: http.NewServeMux(), whatIf: whatif.NewRuns(), closing: make(chan struct{})}
+	s := &Server{
+		options: o, lab: o.Lab, mux: new(console.Mux), whatIf: whatif.NewRuns(), closing: make(chan struct{}), patience: usualPatience,
+	}
 	s.keys = openKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.api = s.newAPI()
@@ -94,8 +89,12 @@ func New(o Options) *Server {
 
 // Handler returns everything that is served.
 func (s *Server) Handler() http.Handler {
-	return s.recovered(s.secured(limited(s.gate(s.mux))))
+	return s.recovered(s.secured(s.limited(s.gate(s.formed(s.mux)))))
 }
+
+// Patterns returns what the server and its pages are registered under. The operations of the
+// API are in its own document.
+func (s *Server) Patterns() []string { return append(s.mux.Patterns(), s.console.Patterns()...) }
 
 // Serve serves on a listener until the context is done. Requests under way finish.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
@@ -103,8 +102,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer s.console.Close()
 	h := http.Server{
 		Handler:           s.Handler(),
-		ReadHeaderTimeout: readHeaders,
-		IdleTimeout:       idleFor,
+		ReadHeaderTimeout: s.patience.headers,
+		IdleTimeout:       s.patience.idle,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	ended := make(chan error, 1)
@@ -147,17 +146,6 @@ func (s *Server) secured(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		if s.options.Secure {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// limited bounds the body of a request, in size and in time.
-func limited(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body != nil && r.ContentLength != 0 {
-			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBody))
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -95,7 +95,21 @@
   if (window.EventSource && document.body.dataset.known) {
     const stream = new EventSource("/live");
     let lost = false;
-    stream.addEventListener("changed", (e) => { if (watch === "*" || watch === e.data || $("#open-count")) soon(); });
+    stream.addEventListener("changed", (e) => { if (watch === "*" || watch === e.data) soon(); });
+    stream.addEventListener("open-count", (e) => {
+      const place = $("#open-count");
+      if (!place || (place.querySelector(".count")?.firstChild.data || "0") === e.data) return;
+      place.replaceChildren();
+      if (e.data !== "0") {
+        const count = document.createElement("span"), aside = document.createElement("span");
+        count.className = "count";
+        aside.className = "aside";
+        aside.textContent = " open";
+        count.append(e.data, aside);
+        place.append(" ", count);
+      }
+      seen.set(place.id, place.innerHTML);
+    });
     stream.addEventListener("open", () => { if (lost) { lost = false; $("#live-note").textContent = "Connected again."; soon(); } });
     stream.addEventListener("error", () => { if (!lost) { lost = true; $("#live-note").textContent = "The connection is lost; the page tries again by itself."; } });
   }

@@ -1,0 +1,14 @@
+package server
+
+import (
+	"net/http"
+	"time"
+)
+
+// Hurry shortens the patience with clients, before the server serves.
+func (s *Server) Hurry(d time.Duration) {
+	s.patience = patience{headers: d, body: d, write: d, idle: d}
+}
+
+// Limited is what bounds requests, around another handler.
+func (s *Server) Limited(next http.Handler) http.Handler { return s.limited(next) }

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Limits of a request.
+const (
+	maxBody = 8 << 20 // bytes
+	// maxUnknown is that of somebody of whom it is not known who they are: they log in.
+	maxUnknown    = 64 << 10
+	suggestWithin = 5 * time.Minute // a fit of a large campaign takes a while
+)
+
+// patience is how long the server waits for a client. One that is slower is cut off, so that
+// it does not hold what others need.
+type patience struct {
+	headers, body time.Duration
+	// write is how long it takes to take the next piece of an answer, a stream's too.
+	write time.Duration
+	// idle is how long a connection is kept that asks for nothing.
+	idle time.Duration
+}
+
+var usualPatience = patience{headers: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute}
+
+// limited bounds the body of a request, in size and in time, and how long its answer waits to
+// be read.
+func (s *Server) limited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		out := &unhurried{ResponseWriter: w, control: control, each: s.patience.write}
+		_ = control.SetWriteDeadline(time.Time{}) // that of the request before
+		if r.Body != nil && r.ContentLength != 0 {
+			_ = control.SetReadDeadline(time.Now().Add(s.patience.body))
+			r.Body = &timed{http.MaxBytesReader(w, r.Body, maxBody), func() { _ = control.SetReadDeadline(time.Time{}) }}
+		}
+		if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+			out.Header().Set("Accept-Encoding", "identity")
+			writeProblem(out, newProblem(http.StatusUnsupportedMediaType, problem.Invalid,
+				"The body is compressed. Send it as it is, without Content-Encoding."))
+			return
+		}
+		next.ServeHTTP(out, r)
+		_ = control.SetWriteDeadline(time.Now().Add(s.patience.write)) // for what is not sent yet
+	})
+}
+
+// timed is a body whose time is over once it is there: the work that follows may take longer.
+type timed struct {
+	io.ReadCloser
+	whole func()
+}
+
+func (t *timed) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		t.whole()
+	}
+	return n, err
+}
+
+// piece is how much of an answer is sent at a time, in bytes.
+const piece = 64 << 10
+
+// unhurried writes an answer as fast as the client reads it, but for one that does not read.
+type unhurried struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	each    time.Duration
+}
+
+func (u *unhurried) Write(p []byte) (n int, err error) {
+	for {
+		_ = u.control.SetWriteDeadline(time.Now().Add(u.each))
+		k, err := u.ResponseWriter.Write(p[n:min(n+piece, len(p))])
+		_ = u.control.SetWriteDeadline(time.Time{})
+		n += k
+		if err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// FlushError implements what http.ResponseController looks for.
+func (u *unhurried) FlushError() error {
+	_ = u.control.SetWriteDeadline(time.Now().Add(u.each))
+	defer func() { _ = u.control.SetWriteDeadline(time.Time{}) }()
+	return u.control.Flush()
+}
+
+// Flush implements http.Flusher.
+func (u *unhurried) Flush() { _ = u.FlushError() }
+
+// SetReadDeadline keeps the API's library from another limit: the body's time is limited
+// already.
+func (u *unhurried) SetReadDeadline(time.Time) error { return nil }
+
+// Unwrap implements what http.ResponseController looks for.
+func (u *unhurried) Unwrap() http.ResponseWriter { return u.ResponseWriter }
+
+// formed reads the form of a request for a page, so that one that does not come whole is
+// refused as such and no page takes it for an empty one. Those of whom it is not known who they
+// are have little to say.
+func (s *Server) formed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != nil && !identityOf(r.Context()).Known() {
+			r.Body = http.MaxBytesReader(w, r.Body, maxUnknown)
+		}
+		if r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, base+"/") {
+			if err := r.ParseForm(); err != nil {
+				p := unreadBody(err)
+				s.page(w, r, console.Page{
+					Name: "failure", Title: "That did not work", Status: p.Status, Failure: problem.New(p.Code, "%s", p.Detail),
+				})
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,309 @@
+package server_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/server"
+)
+
+// narrow is a listener whose connections hold little that is not read, and tell when the server
+// lets go of them.
+type narrow struct {
+	net.Listener
+	mu   sync.Mutex
+	gone map[string]chan struct{} // by the client's address
+}
+
+type narrowConn struct {
+	net.Conn
+	once sync.Once
+	gone chan struct{}
+}
+
+func (n *narrow) Accept() (net.Conn, error) {
+	c, err := n.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	_ = c.(*net.TCPConn).SetWriteBuffer(4 << 10)
+	gone := make(chan struct{})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gone[c.RemoteAddr().String()] = gone
+	return &narrowConn{Conn: c, gone: gone}, nil
+}
+
+func (c *narrowConn) Close() error {
+	c.once.Do(func() { close(c.gone) })
+	return c.Conn.Close()
+}
+
+// left waits until the server has let go of a connection.
+func (n *narrow) left(c net.Conn) bool {
+	timeout := time.After(20 * time.Second)
+	for {
+		n.mu.Lock()
+		gone := n.gone[c.LocalAddr().String()]
+		n.mu.Unlock()
+		if gone != nil {
+			select {
+			case <-gone:
+				return true
+			case <-timeout:
+				return false
+			}
+		}
+		time.Sleep(time.Millisecond) // it is not accepted yet
+	}
+}
+
+// impatient is a server with an admin that waits for nobody for long.
+func impatient(t *testing.T) (c *client, n *narrow, token, cookie string) {
+	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	folder := t.TempDir()
+	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	system := accounts.SystemIdentity("root")
+	if _, err = book.Add(t.Context(), system, accounts.NewAccount{
+		Name: "admin", Grants: []accounts.Grant{{Role: accounts.Admin}}, Password: accounts.NewSecret(password),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if token, _, err = book.CreateToken(t.Context(), system, "admin", accounts.NewToken{Name: "all", Scopes: accounts.Permissions()}); err != nil {
+		t.Fatal(err)
+	}
+	if cookie, _, err = book.Login(t.Context(), "admin", password, "127.0.0.1"); err != nil {
+		t.Fatal(err)
+	}
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n = &narrow{Listener: listener, gone: make(map[string]chan struct{})}
+	s := server.New(server.Options{Lab: l, Accounts: book, Version: "test", Log: t.Logf})
+	s.Hurry(300 * time.Millisecond)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, n) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		l.Close()
+		book.Close()
+	})
+	return &client{t, "http://" + listener.Addr().String()}, n, "Bearer " + token, "campaignd-session=" + cookie
+}
+
+// dial opens a connection and sends what is given, without ever reading.
+func (c *client) dial(text string) net.Conn {
+	c.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { conn.Close() })
+	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	if _, err := io.WriteString(conn, text); err != nil {
+		c.t.Fatal(err)
+	}
+	return conn
+}
+
+// laughs is a small file that would be 10¹⁰ words once its aliases are written out.
+func laughs() string {
+	var b strings.Builder
+	b.WriteString("name: bomb\na: &a [x,x,x,x,x,x,x,x,x,x]\n")
+	for ch := 'b'; ch <= 'j'; ch++ {
+		fmt.Fprintf(&b, "%c: &%c [%s*%c]\n", ch, ch, strings.Repeat(fmt.Sprintf("*%c,", ch-1), 9), ch-1)
+	}
+	return b.String()
+}
+
+func zipped(size int) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(make([]byte, size))
+	_ = z.Close()
+	return b.String()
+}
+
+// Law: a client that is slow, sends too much or something that grows when it is read, or does
+// not read what it asked for, is refused for that reason or cut off, and others are served as
+// before.
+func TestSlowAndLarge(t *testing.T) {
+	c, n, token, cookie := impatient(t)
+	if status, _, text := c.do("POST", "/api/v1/campaigns", "application/yaml", bench, "Authorization", token); status != http.StatusCreated {
+		t.Fatalf("%d %s", status, text)
+	}
+	const form, problems = "application/x-www-form-urlencoded", "application/problem+json"
+	// What is sent whole.
+	for _, p := range []struct {
+		name, path, contentType, body string
+		headers                       []string
+		status                        int
+		holds                         string
+	}{
+		{"a large file", "/api/v1/campaigns", "application/yaml", strings.Repeat("#\n", 4<<20+500), []string{"Authorization", token}, 413, `"code":"invalid"`},
+		{"a large body with a key", "/api/v1/campaigns", "application/yaml", strings.Repeat("#\n", 4<<20+500), []string{"Authorization", token, "Idempotency-Key", "k"}, 413, "larger"},
+		{"a large form", "/new", form, "source=" + strings.Repeat("x", 8<<20+500), []string{"Cookie", cookie}, 413, "larger than"},
+		{"a large form of nobody", "/login", form, "name=" + strings.Repeat("x", 64<<10+500), nil, 413, "larger than"},
+		{"a large body of nobody", "/api/v1/campaigns", "application/yaml", strings.Repeat("#\n", 32<<10+500), []string{"Idempotency-Key", "k"}, 413, "larger"},
+		{"half a form", "/new", form, "source=%", []string{"Cookie", cookie}, 400, "did not come whole"},
+		{"very many fields", "/new", form, strings.Repeat("a&", 1<<20), []string{"Cookie", cookie}, 400, "did not come whole"},
+		{"a zipped file", "/api/v1/campaigns", "application/yaml", zipped(100 << 20), []string{"Authorization", token, "Content-Encoding", "gzip"}, 415, "compressed"},
+		{"a zipped form", "/login", form, zipped(1 << 20), []string{"Content-Encoding", "gzip"}, 415, "compressed"},
+		{"a file of aliases", "/api/v1/campaigns", "application/yaml", laughs(), []string{"Authorization", token}, 422, "aliases"},
+		{"a file of aliases as a form", "/new", form, url.Values{"source": {laughs()}}.Encode(), []string{"Cookie", cookie}, 422, "aliases"},
+		{"a file of aliases as it is typed", "/validate", form, url.Values{"source": {laughs()}}.Encode(), []string{"Cookie", cookie}, 200, "aliases"},
+		{"a deep file", "/api/v1/validate", "application/yaml", "a: " + strings.Repeat("[", 1<<20), []string{"Authorization", token}, 422, `"code":"invalid"`},
+		{"a deep body", "/api/v1/questions/bench/q1", "application/json", strings.Repeat(`{"point":`, 1<<18), []string{"Authorization", token}, 400, `"code":"invalid"`},
+	} {
+		status, header, text := c.do("POST", p.path, p.contentType, p.body, p.headers...)
+		if status != p.status || !strings.Contains(string(text), p.holds) {
+			t.Errorf("%s: %d %.300s", p.name, status, text)
+		}
+		if strings.HasPrefix(p.path, "/api/") && header.Get("Content-Type") != problems {
+			t.Errorf("%s: %s", p.name, header.Get("Content-Type"))
+		}
+	}
+	// What is never sent whole is answered, or cut off.
+	for name, p := range map[string]struct{ sent, answered string }{
+		"headers":         {"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", ""},
+		"a body":          {"POST /api/v1/campaigns HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: " + token + "\r\nContent-Type: application/yaml\r\nContent-Length: 100\r\n\r\nname", "408"},
+		"a body with key": {"POST /api/v1/campaigns HTTP/1.1\r\nHost: 127.0.0.1\r\nIdempotency-Key: s\r\nAuthorization: " + token + "\r\nContent-Type: application/yaml\r\nContent-Length: 100\r\n\r\nname", "408"},
+		"a form":          {"POST /new HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: " + cookie + "\r\nContent-Type: " + form + "\r\nContent-Length: 100\r\n\r\nsource=", "408"},
+		"a login":         {"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: " + form + "\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nname=", "408"},
+		"nothing at all":  {"", ""},
+	} {
+		conn := c.dial(p.sent)
+		answer, err := io.ReadAll(conn)
+		if err != nil || p.answered == "" && len(answer) > 0 || p.answered != "" && !strings.HasPrefix(string(answer), "HTTP/1.1 "+p.answered) {
+			t.Errorf("%s that does not come: %v %.200s", name, err, answer)
+		}
+	}
+	// Who does not read is cut off: a stream that has more to tell, and a long list.
+	long := strings.Repeat("and so on ", 800)
+	for range 40 {
+		if status, _, text := c.do("POST", "/api/v1/campaigns/bench/note", "application/json", fmt.Sprintf(`{"text": %q}`, long), "Authorization", token); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+	}
+	for name, head := range map[string]string{
+		"a stream": "GET /api/v1/campaigns/bench/events HTTP/1.1\r\nAccept: text/event-stream\r\nAuthorization: " + token,
+		"a log":    "GET /api/v1/campaigns/bench/events HTTP/1.1\r\nAuthorization: " + token,
+		"a page":   "GET /campaigns/bench/log HTTP/1.1\r\nCookie: " + cookie,
+	} {
+		if conn := c.dial(head + "\r\nHost: 127.0.0.1\r\n\r\n"); !n.left(conn) {
+			t.Errorf("%s that nobody reads is held for ever", name)
+		}
+	}
+	if status, _, text := c.do("GET", "/campaigns/bench", "", "", "Cookie", cookie); status != http.StatusOK {
+		t.Errorf("after all that: %d %s", status, text)
+	}
+}
+
+// Law: the time for a body is not that for the work that follows; nor is the time for a piece of
+// an answer that between two pieces.
+func TestPatientWithItself(t *testing.T) {
+	const d = 50 * time.Millisecond
+	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := server.New(server.Options{Lab: l, Log: t.Logf})
+	s.Hurry(d)
+	h := httptest.NewServer(s.Limited(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		for range 2 {
+			select {
+			case <-r.Context().Done():
+				t.Errorf("the request was given up: %v", context.Cause(r.Context()))
+			case <-time.After(3 * d):
+			}
+			_, _ = io.WriteString(w, "here ")
+			_ = http.NewResponseController(w).Flush()
+		}
+	})))
+	defer h.Close()
+	c := &client{t, h.URL}
+	if status, _, text := c.do("POST", "/", "text/plain", "work"); status != http.StatusOK || string(text) != "here here " {
+		t.Errorf("%d %q", status, text)
+	}
+}
+
+// Law: no name of a campaign and no address leads out of the lab's folder or of what is embedded.
+func TestPaths(t *testing.T) {
+	above := t.TempDir()
+	folder := filepath.Join(above, "lab")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const hidden = "nobody is to read this"
+	for _, path := range []string{filepath.Join(above, "secret.txt"), filepath.Join(folder, "secret.txt")} {
+		if err := os.WriteFile(path, []byte(hidden), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(server.New(server.Options{Lab: l, Log: t.Logf}).Handler())
+	t.Cleanup(func() { h.Close(); l.Close() })
+	c := &client{t, h.URL}
+	for _, name := range []string{"../evil", "..", ".", "a/b", `a\b`, "/tmp/evil", ".hidden", `"a\0b"`, strings.Repeat("x", 300), "evil@x"} {
+		status, _, text := c.do("POST", "/api/v1/campaigns", "application/yaml", strings.Replace(bench, "name: bench", "name: "+name, 1))
+		if status != http.StatusUnprocessableEntity || !strings.Contains(string(text), `"faults"`) {
+			t.Errorf("a campaign called %.20s: %d %s", name, status, text)
+		}
+	}
+	for _, path := range []string{
+		"/static/../secret.txt", "/static/..%2fsecret.txt", "/static/%2e%2e/%2e%2e/secret.txt", "/static/..%5csecret.txt", "/static//secret.txt",
+		"/static/../templates/layout.html", "/static/%2e%2e/templates/layout.html",
+		"/campaigns/..%2fsecret.txt", "/campaigns/..%2fsecret.txt/definition", "/campaigns/x@..%2f../definition",
+		"/api/v1/campaigns/..%2f..%2fsecret.txt/definition", "/api/v1/campaigns/%2e%2e%2fsecret.txt/export", "/api/v1/schemas/..%2f..%2fsecret.txt",
+		"/api/v1/audits/..%2f..%2fsecret.txt", "/api/v1/campaigns/x/control/..%2f..%2fsecret.txt",
+	} {
+		conn := c.dial("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n") // a client of its own would tidy the path up
+		answer, err := io.ReadAll(conn)
+		if err != nil || strings.HasPrefix(string(answer), "HTTP/1.1 2") || strings.HasPrefix(string(answer), "HTTP/1.1 5") ||
+			strings.Contains(string(answer), hidden) || strings.Contains(string(answer), "{{") {
+			t.Errorf("%s: %v\n%.300s", path, err, answer)
+		}
+	}
+	entries, err := os.ReadDir(above)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("beside the lab: %v, %v", entries, err)
+	}
+}
