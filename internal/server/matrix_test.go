@@ -49,6 +49,7 @@ var matrix = []struct {
 
 	{"GET /confirm", "", "", 200, loggedIn},
 	{"POST /confirm", "", "password=" + password, 303, loggedIn},
+	{"GET /confirm/oidc", "", "", 422, loggedIn},
 	{"POST /confirm/passkey/begin", "", "", 422, loggedIn},
 	{"POST /confirm/passkey/finish", "", "", 400, loggedIn},
 	{"GET /account", "", "", 200, loggedIn},
@@ -94,6 +95,11 @@ var matrix = []struct {
 	{"GET /campaigns/{campaign}/export.jsonl", "", "", 200, whoSee},
 	{"GET /campaigns/{campaign}/decisions/{decision}", "", "", 200, whoSee},
 	{"GET /campaigns/{campaign}/experiments/{experiment}", "", "", 200, whoSee},
+
+	{"GET /campaigns/{campaign}/proofs/{event}", "/campaigns/bench/proofs/e1", "", 200, whoAudit},
+	{"GET /campaigns/{campaign}/whatif/{run}", "/campaigns/bench/whatif/w99", "", 404, whoSee},
+	{"POST /campaigns/{campaign}/decisions/{decision}/whatif", "", "", 400, whoAnswer},
+	{"POST /campaigns/{campaign}/whatif/{run}/cancel", "/campaigns/bench/whatif/w99/cancel", "", 404, whoAnswer},
 
 	{"POST /campaigns/{campaign}/pause", "", "", 303, whoRun},
 	{"POST /campaigns/{campaign}/resume", "", "", 303, whoRun},
