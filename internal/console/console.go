@@ -7,10 +7,12 @@
 // script or style: a strict Content-Security-Policy may be set on all of them.
 //
 // The files: console.go lists the routes, render.go writes pages and failures, visitor.go
-// is what the pages need to know of who asks. question.go, reply.go and answers.go are the
-// review page, campaigns.go, campaign.go, experiment.go, decision.go, results.go,
-// define.go and sheet.go the others, chronicle.go is the log in words, figure.go and
-// charts.go draw.
+// is what the pages need to know of who asks. queue.go is the list of questions, outcome.go
+// what came of those that were answered, question.go the review page, with candidate.go,
+// shares.go and pinpoint.go for what it shows; reply.go reads its forms, answering.go takes
+// them and answers.go keeps them until they are recorded. campaigns.go, campaign.go,
+// experiment.go, decision.go, results.go, define.go and sheet.go are the other pages,
+// chronicle.go is the log in words, figure.go and charts.go draw.
 package console
 
 import (

@@ -169,3 +169,18 @@ func orderOf(options int, form url.Values) (order []int, err error) {
 	}
 	return order, nil
 }
+
+// formOf is a reply as the form that it came from.
+func formOf(r humans.Reply) url.Values {
+	form := url.Values{fieldComment: {r.Comment}}
+	for _, e := range r.Answer.Estimates {
+		form.Set(prefixNumber+strconv.Itoa(e.Option), strconv.FormatFloat(e.Value, 'g', -1, 64))
+	}
+	for place, option := range r.Answer.Order {
+		form.Set(prefixPlace+strconv.Itoa(option), strconv.Itoa(place+1))
+	}
+	for name, v := range r.Answer.Point {
+		form.Set(prefixPoint+name, v.String())
+	}
+	return form
+}
