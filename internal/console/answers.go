@@ -96,7 +96,8 @@ func openAnswers(ctx context.Context, o Options) *answers {
 			err = json.Unmarshal(text, p)
 		}
 		if err != nil {
-			o.Log("an answer that is not recorded yet cannot be read, and is not sent: %s: %v", filepath.Join(a.folder, e.Name()), err)
+			o.Log("an answer that is not recorded yet cannot be read, and is not sent: %s: %v",
+				filepath.Join(a.folder, e.Name()), err)
 			continue
 		}
 		a.all[p.file] = p
@@ -137,7 +138,10 @@ func (a *answers) give(p pending) error {
 	before := a.all[p.file]
 	if before != nil && before.sending {
 		return problem.New(problem.NotNow, "your answer before is just being recorded").About(p.Question).
-			With(problem.Remedy{Text: "look at the question again in a moment, and change the answer", Action: problem.CorrectAnswer, Subject: p.Question})
+			With(problem.Remedy{
+				Text:   "look at the question again in a moment, and change the answer",
+				Action: problem.CorrectAnswer, Subject: p.Question,
+			})
 	}
 	if err := a.store(&p); err != nil {
 		return err

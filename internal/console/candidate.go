@@ -120,7 +120,9 @@ func (b *beside) order(points []definition.Point) []int {
 }
 
 // card shows a composition beside what is known. points are all that are shown together.
-func (b *beside) card(write format.Compositions, o events.Option, order []int, points []definition.Point, shown span, blind bool) card {
+func (b *beside) card(
+	write format.Compositions, o events.Option, order []int, points []definition.Point, shown span, blind bool,
+) card {
 	c := card{Line: write.LineWithUnits(o.Parameters)}
 	at := positions(b.def, o.Parameters)
 	for k := range b.def.Parameters {

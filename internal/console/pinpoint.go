@@ -31,7 +31,8 @@ func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fie
 	}
 	write := format.CompositionsToMake(def)
 	for i, par := range def.Parameters {
-		f := pointField{Name: par.Name, Unit: par.Unit, Description: par.Description, Typed: p.Typed("answer", prefixPoint+par.Name)}
+		f := pointField{Name: par.Name, Unit: par.Unit, Description: par.Description,
+			Typed: p.Typed("answer", prefixPoint+par.Name)}
 		if q.Suggestion != nil {
 			f.Suggested, _ = write.Value(i, q.Suggestion.Parameters)
 		}

@@ -111,7 +111,8 @@ type pendingView struct {
 func (p pendingView) Path() string { return questionPath(p.Campaign, p.Question) }
 
 func viewOf(p pending) pendingView {
-	return pendingView{p.Campaign, p.Question, p.Words, p.Why, max(0, int(math.Ceil(time.Until(p.Due).Seconds()))), p.State}
+	seconds := max(0, int(math.Ceil(time.Until(p.Due).Seconds())))
+	return pendingView{p.Campaign, p.Question, p.Words, p.Why, seconds, p.State}
 }
 
 // pendingOf are the visitor's answers that are being sent, or that were refused.

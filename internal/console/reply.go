@@ -39,7 +39,9 @@ const (
 const longest = 4 * time.Hour
 
 // replyOf reads the form of the review page.
-func replyOf(def *definition.Campaign, q *campaign.Question, form url.Values, now time.Time) (r humans.Reply, err error) {
+func replyOf(
+	def *definition.Campaign, q *campaign.Question, form url.Values, now time.Time,
+) (r humans.Reply, err error) {
 	invalid := func(err error) (humans.Reply, error) {
 		return r, problem.New(problem.Invalid, "%w", err).About(q.ID)
 	}
@@ -70,7 +72,8 @@ func replyOf(def *definition.Campaign, q *campaign.Question, form url.Values, no
 		}
 	}
 	if at, err := strconv.ParseUint(form.Get(fieldAt), 10, 64); err == nil && at > 0 {
-		r.Shown = &events.Shown{At: events.Sequence(at), Best: form.Get(fieldBest), Nearest: strings.Fields(form.Get(fieldNearest))}
+		r.Shown = &events.Shown{At: events.Sequence(at), Best: form.Get(fieldBest),
+			Nearest: strings.Fields(form.Get(fieldNearest))}
 	}
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return r, problem.New(problem.Invalid, "%w; it calls for %s", err, view.Answers(def, q)).About(q.ID)

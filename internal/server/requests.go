@@ -73,7 +73,8 @@ func (t Tell) request() (*engine.Tell, error) {
 	}
 	switch {
 	case t.Experiment != "" && t.Parameters != nil:
-		return nil, problem.New(problem.Invalid, "a suggested experiment has its parameters: give one of experiment and parameters")
+		return nil, problem.New(problem.Invalid,
+			"a suggested experiment has its parameters: give one of experiment and parameters")
 	case t.Experiment == "" && t.Parameters == nil:
 		return nil, problem.New(problem.Invalid, "say which experiment it is, or the parameters of one's own")
 	case reasons > 1:
@@ -232,7 +233,8 @@ func (a *api) requests() {
 			tell, err := t.request()
 			return engine.Request{Tell: tell}, err
 		})
-	record(a, on("import", "import", "Take over earlier measurements", "All or none; they do not count against the budget."),
+	record(a, on("import", "import", "Take over earlier measurements",
+		"All or none; they do not count against the budget."),
 		func(rows []Tell) (engine.Request, error) {
 			if len(rows) == 0 {
 				return engine.Request{}, problem.New(problem.Invalid, "there is nothing to take over")
@@ -327,7 +329,8 @@ func (a *api) requests() {
 	})
 	a.runs()
 	huma.Register(a.huma, a.recording(operation("amend-campaign", http.MethodPut, "/campaigns/{campaign}/definition",
-		"Amend a campaign", "The body is the campaign file with the changes. What a campaign under way does not allow is refused, with the reason.")),
+		"Amend a campaign", "The body is the campaign file with the changes. "+
+			"What a campaign under way does not allow is refused, with the reason.")),
 		a.amend)
 }
 
