@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,7 +14,6 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -36,6 +36,10 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 		c.showQuestion(w, r, of, statusOf(err), err)
 		return
 	}
+	if beside := c.standsBeside(of, p); beside {
+		redirect(w, r, questionPath(of.Name(), p.Question), "beside")
+		return
+	}
 	redirect(w, r, "/questions?next", "answered")
 }
 
@@ -55,19 +59,22 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 		if reply, err = replyOf(s.Definition, q, form, time.Now()); err != nil {
 			return
 		}
-		if source := form.Get(fieldSource); source != q.Source {
-			err = problem.New(problem.Conflict, "meanwhile somebody has answered: %s", view.Answer(s.Definition, q)).About(id).
-				With(problem.Remedy{Text: "look at it, and send yours if you disagree"})
+		saw := form.Get(fieldSource)
+		if saw != "" && q.Status != campaign.Answered {
+			err = problem.New(problem.Conflict, "the page shows an answer that %s does not have", id).About(id).
+				With(problem.Remedy{Text: "look at the question again"})
 			return
 		}
-		request := engine.Request{Actor: v.Actor(), Account: v.Account, Answer: &engine.Answer{Question: id, Reply: reply}}
+		request := engine.Request{
+			Actor: v.Actor(), Account: v.Account, Answer: &engine.Answer{Question: id, Saw: &saw, Reply: reply},
+		}
 		if _, err = core.Handle(request); err != nil {
 			return
 		}
 		after := *q
 		after.Status, after.Answer = campaign.Answered, reply.Answer
 		p = pending{
-			Campaign: of.Name(), Instance: s.Instance, Question: id, Source: q.Source, Name: v.Name, Account: v.Account,
+			Campaign: of.Name(), Instance: s.Instance, Question: id, Source: saw, Name: v.Name, Account: v.Account,
 			Reply: reply, Words: answerWords(s.Definition, &after, reply),
 		}
 	})
@@ -113,7 +120,14 @@ func (c *Console) dismiss(w http.ResponseWriter, r *http.Request) {
 	if of == nil {
 		return
 	}
-	if err := c.answers.forget(of.Name(), r.PathValue("question"), visitorOf(r.Context()).Name); err != nil {
+	id, name := r.PathValue("question"), visitorOf(r.Context()).Name
+	err := r.ParseForm()
+	if about := text(r, fieldNews); about == "" {
+		err = errors.Join(err, c.answers.forget(of.Name(), id, name))
+	} else if c.isNews(of, id, visitorOf(r.Context()), about) {
+		err = errors.Join(err, c.answers.putAway(of.Name(), id, name, about))
+	}
+	if err != nil {
 		c.fail(w, r, err)
 		return
 	}

@@ -10,7 +10,8 @@
 // is what the pages need to know of who asks. queue.go is the list of questions, outcome.go
 // what came of those that were answered, question.go the review page, with candidate.go,
 // shares.go and pinpoint.go for what it shows; reply.go reads its forms, answering.go takes
-// them and answers.go keeps them until they are recorded. campaigns.go, campaign.go,
+// them, answers.go keeps them until they are recorded, and contest.go tells of answers of
+// others to the same question. campaigns.go, campaign.go,
 // experiment.go, decision.go, results.go, define.go and sheet.go are the other pages,
 // chronicle.go is the log in words, figure.go and charts.go draw.
 package console

@@ -73,8 +73,10 @@ type questionPage struct {
 	// that is being sent.
 	Answer, Comment, By string
 	Given               *pendingView
-	Others              []string // who else has answered it just now
-	Closed              string   // why it takes no answer
+	AnsweredBy          string
+	Besides             []besideView // the answers that do not count
+	Others              []string     // who else has answered it just now
+	Closed              string       // why it takes no answer
 	Opened              int64
 	At                  events.Sequence
 	Source, Nearest     string
@@ -155,7 +157,12 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	p.Heading, p.Expert, p.Form, p.Status = headingOf(def, q), q.Expert, q.Form, q.Status
 	p.Asked, p.Expires, p.At, p.Source, p.Step = q.AskedAt, q.Expires, s.Sequence, q.Source, q.Decision
 	p.Aim = aimOf(def)
+	p.Besides = besidesOf(s, q)
 	if q.Status == campaign.Answered {
+		p.AnsweredBy = events.ActorName(q.AnsweredBy)
+		if mine, ok := mineBeside(q, p.Visitor.Name); ok && p.form == nil {
+			p.Failed, p.form = "answer", mine // theirs, to be sent instead
+		}
 		p.Answer, p.Comment = stop(view.Answer(def, q)), q.Comment
 	} else if err := core.Answerable(q); err != nil {
 		p.Closed = sentence(err.Error())

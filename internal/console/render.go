@@ -103,6 +103,8 @@ type shell struct {
 	// Open counts the questions that wait for somebody.
 	Open    int
 	Pending []pendingView
+	// News is what became of their answers that others have answered too.
+	News    []news
 	Version string
 
 	form url.Values
@@ -126,7 +128,7 @@ func (s *shell) WasTyped(action string) bool { return s.Failed == action && acti
 func (c *Console) shellOf(r *http.Request, title string) *shell {
 	s := &shell{Title: title, Visitor: visitorOf(r.Context()), Version: c.options.Version}
 	s.Said = saids[r.URL.Query().Get("said")]
-	s.Pending = c.pendingOf(s.Visitor)
+	s.Pending, s.News = c.pendingOf(s.Visitor), c.newsFor(s.Visitor)
 	s.Open = c.openCount(s.Visitor)
 	return s
 }
@@ -149,6 +151,7 @@ var saids = map[string]string{
 	"amended":   "The campaign goes on with the changed file.",
 	"same":      "The file says what the campaign does already: nothing was changed.",
 	"answered":  "Your answer is kept, and is sent in a few seconds.",
+	"beside":    "Somebody has answered meanwhile, and that counts. Yours is kept beside it.",
 	"undone":    "Taken back. Nothing was sent.",
 	"dismissed": "Put away.",
 }

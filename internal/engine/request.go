@@ -68,6 +68,11 @@ type Tell struct {
 // Answer is an expert's answer to a question, first or changed.
 type Answer struct {
 	Question string `json:"question"`
+	// Saw is the ID of the event in which the answer stood that the person saw when they
+	// gave theirs, empty where they saw none. Where the answer that stands by now is another
+	// one, of somebody else, theirs is kept and does not count. Nil: whatever stands, theirs
+	// counts.
+	Saw *string `json:"saw,omitempty"`
 	humans.Reply
 }
 
@@ -129,7 +134,7 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	case r.Import != nil:
 		return c.imports(r.Import)
 	case r.Answer != nil:
-		return c.answer(r.Answer)
+		return c.answer(r.Answer, r.Actor)
 	case r.Correct != nil:
 		return c.correct(r.Correct)
 	case r.Resolve != nil:
