@@ -11,9 +11,9 @@
 // what came of those that were answered, question.go the review page, with candidate.go,
 // shares.go and pinpoint.go for what it shows; reply.go reads its forms, answering.go takes
 // them, answers.go keeps them until they are recorded, and contest.go tells of answers of
-// others to the same question. campaigns.go, campaign.go,
-// experiment.go, decision.go, results.go, define.go and sheet.go are the other pages,
-// chronicle.go is the log in words, figure.go and charts.go draw.
+// others to the same question. campaigns.go, campaign.go, experiment.go, decision.go,
+// results.go, bring.go, region.go, define.go and sheet.go are the other pages, chronicle.go
+// is the log in words, figure.go and charts.go draw.
 package console
 
 import (
@@ -49,6 +49,7 @@ type Console struct {
 	hub     *hub
 	stories *stories
 	figures *figureCache
+	takings takings
 	cancel  context.CancelFunc
 	ctx     context.Context
 }
@@ -100,6 +101,7 @@ func (c *Console) Handler() http.Handler {
 		"/log":                      c.log,
 		"/charts":                   c.charts,
 		"/results":                  c.results,
+		"/bring":                    c.bring,
 		"/definition":               c.definition,
 		"/export.csv":               c.exportTable,
 		"/export.jsonl":             c.exportLog,
@@ -108,6 +110,7 @@ func (c *Console) Handler() http.Handler {
 	} {
 		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)
 	}
+	mux.HandleFunc("POST /campaigns/{campaign}/bring", c.brought)
 	for _, a := range c.actions() {
 		mux.HandleFunc("POST /campaigns/{campaign}/"+a.path, c.act(a))
 	}

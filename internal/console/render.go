@@ -16,6 +16,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/plaintext"
@@ -148,6 +149,8 @@ var saids = map[string]string{
 	"resolved":  "Settled.",
 	"corrected": "The correction is recorded.",
 	"told":      "The result is recorded.",
+	"brought":   "The measurements are taken over.",
+	"known":     "The campaign has these measurements already: nothing was changed.",
 	"amended":   "The campaign goes on with the changed file.",
 	"same":      "The file says what the campaign does already: nothing was changed.",
 	"answered":  "Your answer is kept, and is sent in a few seconds.",
@@ -191,6 +194,18 @@ func failureOf(err error, campaign string) *failure {
 		f := &failure{Title: "A campaign under way does not allow these changes", Text: "Nothing was changed."}
 		for _, x := range amend.Refused {
 			f.Faults = append(f.Faults, fault{Field: x.Path, Message: x.Reason})
+		}
+		return f
+	}
+	var rows exchange.Faults
+	var row exchange.Fault
+	if !errors.As(err, &rows) && errors.As(err, &row) {
+		rows = exchange.Faults{row}
+	}
+	if rows != nil {
+		f := &failure{Title: "The table cannot be read", Text: "Nothing was changed."}
+		for _, x := range rows {
+			f.Faults = append(f.Faults, fault{Line: x.Line, Field: x.Field, Message: x.Message()})
 		}
 		return f
 	}
