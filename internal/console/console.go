@@ -102,6 +102,7 @@ func (c *Console) Handler() http.Handler {
 		"/charts":                   c.charts,
 		"/results":                  c.results,
 		"/bring":                    c.bring,
+		"/region":                   c.region,
 		"/definition":               c.definition,
 		"/export.csv":               c.exportTable,
 		"/export.jsonl":             c.exportLog,
@@ -111,6 +112,7 @@ func (c *Console) Handler() http.Handler {
 		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)
 	}
 	mux.HandleFunc("POST /campaigns/{campaign}/bring", c.brought)
+	mux.HandleFunc("POST /campaigns/{campaign}/region", c.excludeRegion)
 	for _, a := range c.actions() {
 		mux.HandleFunc("POST /campaigns/{campaign}/"+a.path, c.act(a))
 	}

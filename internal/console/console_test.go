@@ -623,7 +623,7 @@ func TestPermissions(t *testing.T) {
 		}
 		return problem.New(problem.NotPossible, "you may not %s here", permission)
 	}
-	for _, path := range []string{"pause", "stop", "run", "halt", "note", "exclude", "allow", "resolve", "correct", "tell", "definition"} {
+	for _, path := range []string{"pause", "stop", "run", "halt", "note", "exclude", "allow", "resolve", "correct", "tell", "definition", "bring", "region"} {
 		if status, _, text := s.post("/campaigns/bench/"+path, url.Values{"name": {"bench"}}); status < 400 || !strings.Contains(text, "may not") {
 			t.Errorf("%s: %d", path, status)
 		}
@@ -638,7 +638,7 @@ func TestPermissions(t *testing.T) {
 		t.Errorf("%d events became %d", before, c.Sequence())
 	}
 	may[console.See] = false
-	for _, path := range []string{"/campaigns/bench", "/campaigns/bench/log", "/campaigns/bench/export.csv", "/campaigns/bench/export.jsonl", "/questions/bench/" + q.ID} {
+	for _, path := range []string{"/campaigns/bench", "/campaigns/bench/log", "/campaigns/bench/export.csv", "/campaigns/bench/export.jsonl", "/campaigns/bench/bring", "/campaigns/bench/region", "/questions/bench/" + q.ID} {
 		if status, text := s.get(path); status != http.StatusNotFound || strings.Contains(text, "salt") {
 			t.Errorf("%s: %d", path, status)
 		}
