@@ -143,9 +143,9 @@ func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
 			case par.Categories != nil:
 				values = append(values, par.Categories[0].Name)
 			case par.Values != nil:
-				values = append(values, format.Short(par.Values[0]))
+				values = append(values, plain(par.Values[0]))
 			case par.Min != nil:
-				values = append(values, format.Short(*par.Min))
+				values = append(values, plain(*par.Min))
 			}
 		}
 		names, values = append(names, def.Objective.Name), append(values, "1")
@@ -361,7 +361,8 @@ func broughtRowOf(header []string, row exchange.PreviewRow) broughtRow {
 	out := broughtRow{Line: row.Line, Fate: string(row.Fate), Experiment: row.Experiment}
 	wrong := make(map[string]bool)
 	for _, f := range row.Faults {
-		out.Faults = append(out.Faults, fault{Field: f.Field, Message: f.Message()})
+		message := strings.TrimPrefix(f.Message(), f.Field+": ")
+		out.Faults = append(out.Faults, fault{Field: f.Field, Message: message})
 		wrong[f.Field] = f.Field != ""
 	}
 	for i, cell := range row.Cells {

@@ -87,7 +87,7 @@ func TestBringMeasurements(t *testing.T) {
 	}
 	// A good one, as a spreadsheet pastes it: nothing before it was looked at, then all, once.
 	const good = "x\tsalt\tflow\tlot\n0.1\tA\t3\told\n0.1\tA\t3\told\n0.5\tA\t7\t\n0.2\tB\t4\tnew\n"
-	status, _, page = s.post(path, url.Values{"table": {good}, "do": {"take"}, "use.lot": {"note"}})
+	status, _, _ = s.post(path, url.Values{"table": {good}, "do": {"take"}, "use.lot": {"note"}})
 	if status != http.StatusConflict || experiments() != before {
 		t.Errorf("taken, and never looked at: %d", status)
 	}

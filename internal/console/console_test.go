@@ -412,7 +412,7 @@ func TestTwoExperts(t *testing.T) {
 	told(second, name(first)+" answered", "first, and that counts", says[first], "Yours, "+says[second])
 	// Who was second sees both, and has theirs count; it is recorded what they saw, and how long it took.
 	_, page := second.get(path)
-	if !strings.Contains(page, "by "+name(first)+"</span>") || !strings.Contains(page, name(second)+": "+says[second]) {
+	if !strings.Contains(page, "Given by "+name(first)) || !strings.Contains(page, name(second)+": "+says[second]) {
 		t.Errorf("the page of the question shows not both: %s", page)
 	}
 	form := second.hidden(page, path)

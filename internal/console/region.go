@@ -45,7 +45,7 @@ type regionPage struct {
 	Hidden   int           // of those, how many are not listed
 	All      int           // all that were measured
 	Best     *known        // the best so far, where it lies in it
-	Open     []string      // experiments under way in it
+	Under    []string      // experiments under way in it
 	Share    string        // how much of what may be suggested now
 	Fields   []hiddenField // of what was looked at
 	Once     string
@@ -131,9 +131,9 @@ func (c *Console) showRegion(
 		}
 		switch {
 		case par.Min != nil && par.Max != nil:
-			side.Low, side.High = format.Short(*par.Min), format.Short(*par.Max)
+			side.Low, side.High = plain(*par.Min), plain(*par.Max)
 		case len(par.Values) > 0:
-			side.Low, side.High = format.Short(slices.Min(par.Values)), format.Short(slices.Max(par.Values))
+			side.Low, side.High = plain(slices.Min(par.Values)), plain(slices.Max(par.Values))
 		}
 		p.Sides = append(p.Sides, side)
 	}
@@ -199,7 +199,7 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 				p.Hidden++
 			}
 		case x.Status.Open() && in(x.Parameters):
-			p.Open = append(p.Open, x.ID)
+			p.Under = append(p.Under, x.ID)
 		}
 	}
 	points, err := core.Space().Sample(sampled, 1)
@@ -219,7 +219,7 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 		side := where[name]
 		end := func(prefix string, x *float64) {
 			if x != nil {
-				p.Fields = append(p.Fields, hiddenField{prefix + name, strconv.FormatFloat(*x, 'g', -1, 64)})
+				p.Fields = append(p.Fields, hiddenField{prefix + name, plain(*x)})
 			}
 		}
 		end(prefixMin, side.Min)
@@ -230,6 +230,9 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	}
 	return nil
 }
+
+// plain writes a number as people type it, to the last digit.
+func plain(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // Count is how many measured experiments lie in the region.
 func (p *regionPage) Count() int { return len(p.Measured) + p.Hidden }
