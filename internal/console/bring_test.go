@@ -79,6 +79,10 @@ func TestBringMeasurements(t *testing.T) {
 	if strings.Contains(page, `value="take"`) || experiments() != before {
 		t.Error("a table with faults can be taken, or was")
 	}
+	_, _, page = s.post(path, url.Values{"table": {faulty}, "do": {"look"}, "use.lot": {"ignore"}})
+	if strings.Contains(page, `value="take"`) {
+		t.Error("what becomes of each column is said, and a table with faults can be taken")
+	}
 	for _, wrong := range []string{"", "x,salt\n1,A\n", "x;salt;flow\n1;A;2\n", "x,salt,flow\n", "x,salt,flow\n1,A\n", "\xff\xfex,", "x,salt,flow\n\xe4,A,1\n",
 		"x,salt,flow\n" + strings.Repeat("0.5,A,1\n", 5001), strings.Repeat("x", 5<<20)} {
 		if status, _, page := s.upload(path, look, wrong); status < 400 || status >= 500 || !strings.Contains(page, `class="box bad"`) {
