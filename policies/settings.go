@@ -23,8 +23,11 @@ func CheckTrust(def *definition.Campaign, name string, searches bool) []definiti
 			Remedy: "add experts, or choose a policy that asks nobody, such as lognei or lcb"})
 	}
 	if !searches {
-		faults = append(faults, definition.Fault{At: at, Problem: name + " bends the choice of a model, and next has none",
-			Remedy: "choose next: lognei, lcb or thompson, or trust: none"})
+		faults = append(
+			faults,
+			definition.Fault{At: at, Problem: name + " bends the choice of a model, and next has none",
+				Remedy: "choose next: lognei, lcb or thompson, or trust: none"},
+		)
 	}
 	return faults
 }
@@ -34,10 +37,18 @@ func Has(rule, setting string, there bool) error {
 	if there {
 		return nil
 	}
-	return fmt.Errorf("the definition lacks %s of %s; campaignd writes every setting out, so that it was changed or is another program's", setting, rule)
+	return fmt.Errorf(
+		"the definition lacks %s of %s; campaignd writes every setting out, so that it was changed or is another program's",
+		setting,
+		rule,
+	)
 }
 
 // Alone is the composition in which a rule of next is left to itself.
 func Alone(rule definition.Choice) definition.Policy {
-	return definition.Policy{Next: rule, Trust: definition.NewChoice(None, nil), Handover: definition.NewChoice(Never, nil)}
+	return definition.Policy{
+		Next:     rule,
+		Trust:    definition.NewChoice(None, nil),
+		Handover: definition.NewChoice(Never, nil),
+	}
 }

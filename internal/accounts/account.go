@@ -111,8 +111,11 @@ func canonicalName(name string) string { return strings.ToLower(strings.TrimSpac
 
 func checkName(name string) error {
 	if !accountName.MatchString(name) {
-		return problem.New(problem.Invalid,
-			"%q is no name for an account: it has up to 64 of the letters a to z, digits and . _ @ + -, and begins with a letter or a digit", name)
+		return problem.New(
+			problem.Invalid,
+			"%q is no name for an account: it has up to 64 of the letters a to z, digits and . _ @ + -, and begins with a letter or a digit",
+			name,
+		)
 	}
 	if name == "engine" || name == "unknown" {
 		return problem.New(problem.Invalid, "%q is what campaignd calls a part of itself", name)
@@ -153,12 +156,14 @@ func (b *Book) checkExperts(a *account) error {
 	defer b.mu.RUnlock()
 	for _, expert := range a.AnswersAs {
 		if other := b.accounts[expert]; other != nil && expert != a.Name {
-			return problem.New(problem.Conflict, "%s is an account of its own: %s cannot answer as %s", expert, a.Name, expert).About(expert)
+			return problem.New(problem.Conflict, "%s is an account of its own: %s cannot answer as %s", expert, a.Name, expert).
+				About(expert)
 		}
 	}
 	for _, other := range b.accounts {
 		if other.Name != a.Name && slices.Contains(other.AnswersAs, a.Name) {
-			return problem.New(problem.Conflict, "%s answers as %s, and so would the account %s", other.Name, a.Name, a.Name).About(other.Name).
+			return problem.New(problem.Conflict, "%s answers as %s, and so would the account %s", other.Name, a.Name, a.Name).
+				About(other.Name).
 				With(problem.Remedy{Text: "change who answers under that name", Action: problem.ChangeAccount, Subject: other.Name})
 		}
 	}
@@ -211,9 +216,12 @@ func (b *Book) newAccount(ctx context.Context, by Identity, n NewAccount) (*acco
 		return nil, nil, err
 	}
 	if there := b.account(a.Name); there != nil {
-		err := problem.New(problem.Conflict, "there is an account %s already, and a name is never given to somebody else", a.Name).About(a.Name)
+		err := problem.New(problem.Conflict, "there is an account %s already, and a name is never given to somebody else", a.Name).
+			About(a.Name)
 		if there.Disabled {
-			err = err.With(problem.Remedy{Text: "if it is the same person, enable it", Action: problem.Enable, Subject: a.Name})
+			err = err.With(
+				problem.Remedy{Text: "if it is the same person, enable it", Action: problem.Enable, Subject: a.Name},
+			)
 		}
 		return nil, nil, err
 	}
@@ -270,7 +278,12 @@ func noAccount(name string) error {
 
 // update changes an account, for those who may [Administer]. edit gets a copy, and returns the
 // entries about it; without any, nothing is written.
-func (b *Book) update(ctx context.Context, by Identity, name string, edit func(a *account, c *change) ([]Entry, error)) (Account, error) {
+func (b *Book) update(
+	ctx context.Context,
+	by Identity,
+	name string,
+	edit func(a *account, c *change) ([]Entry, error),
+) (Account, error) {
 	if err := b.mayOrRefuse(by, Administer, ""); err != nil {
 		return Account{}, err
 	}
@@ -292,7 +305,8 @@ func (b *Book) edit(name string, edit func(a *account, c *change) ([]Entry, erro
 		return before.public(), err
 	}
 	if before.isAdmin() && !after.isAdmin() && !b.otherAdmin(name) {
-		return Account{}, problem.New(problem.NotNow, "%s is the last admin: without one, nobody could look after the accounts", name).About(name).
+		return Account{}, problem.New(problem.NotNow, "%s is the last admin: without one, nobody could look after the accounts", name).
+			About(name).
 			With(problem.Remedy{Text: "make somebody else an admin first", Action: problem.Grant, Ways: []string{string(Admin)}})
 	}
 	c.entries = entries

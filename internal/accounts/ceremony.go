@@ -17,7 +17,6 @@ type ceremony struct {
 	passkey webauthn.SessionData
 
 	state, nonce, verifier string
-	fresh                  bool
 }
 
 // purpose is what a ceremony is for; one for something else is not accepted.

@@ -120,7 +120,11 @@ func (i Identity) AnswersAs(expert, campaign string) error {
 	}
 	return problem.New(problem.Forbidden, "%s may not answer in the place of %s", i.Account, expert).About(expert).
 		With(problem.Remedy{Text: "let a scientist enter it", Action: problem.Answer},
-			problem.Remedy{Text: "if that is the same person, have an admin say so", Action: problem.ChangeAccount, Subject: i.Account})
+			problem.Remedy{
+				Text:    "if that is the same person, have an admin say so",
+				Action:  problem.ChangeAccount,
+				Subject: i.Account,
+			})
 }
 
 // OnBehalf reports whether an answer as this expert is one in the place of somebody else, so
@@ -139,7 +143,8 @@ func (i Identity) Recent(now time.Time, within time.Duration) error {
 	case i.Account == "":
 		return nobody()
 	case i.Method == ByToken:
-		return problem.New(problem.Forbidden, "this needs a person who has just shown who they are, and a token is none").About(i.Account)
+		return problem.New(problem.Forbidden, "this needs a person who has just shown who they are, and a token is none").
+			About(i.Account)
 	case now.Sub(i.Confirmed) <= within:
 		return nil
 	}
@@ -154,7 +159,8 @@ func (i Identity) forbidden(p Permission, campaign string) error {
 			able = append(able, string(r.role))
 		}
 	}
-	return problem.New(problem.Forbidden, "%s may not %s%s", i.Account, p.words(), inCampaign(campaign)).About(i.Account).
+	return problem.New(problem.Forbidden, "%s may not %s%s", i.Account, p.words(), inCampaign(campaign)).
+		About(i.Account).
 		With(problem.Remedy{Text: "ask an admin for a role that may", Action: problem.Grant, Subject: i.Account, Ways: able})
 }
 

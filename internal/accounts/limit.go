@@ -56,7 +56,10 @@ type TooSoonError struct {
 }
 
 func (e *TooSoonError) Error() string {
-	return fmt.Sprintf("after several failed attempts the next one is heard in %s", max(e.Wait.Round(time.Second), time.Second))
+	return fmt.Sprintf(
+		"after several failed attempts the next one is heard in %s",
+		max(e.Wait.Round(time.Second), time.Second),
+	)
 }
 
 // limits are the counts. The methods may be called from several goroutines.

@@ -184,7 +184,9 @@ func (i *issuer) oauth(p *oidc.Provider) *oauth2.Config {
 	}
 	return &oauth2.Config{
 		ClientID: i.config.ClientID, ClientSecret: i.secret, Endpoint: p.Endpoint(), RedirectURL: i.config.RedirectURL,
-		Scopes: append([]string{oidc.ScopeOpenID}, slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == oidc.ScopeOpenID })...),
+		Scopes: append(
+			[]string{oidc.ScopeOpenID},
+			slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == oidc.ScopeOpenID })...),
 	}
 }
 
@@ -197,9 +199,10 @@ func (b *Book) OIDCName() string {
 }
 
 // BeginOIDC begins a login with OpenID Connect: the browser is sent to the address, and keeps
-// the ceremony in a cookie until it comes back, within ten minutes. fresh asks the issuer to
-// have the person show who they are, whoever is logged in there.
-func (b *Book) BeginOIDC(ctx context.Context, fresh bool) (address, ceremonyName string, err error) {
+// the ceremony in a cookie until it comes back, within ten minutes. With confirm, the name of
+// the account that somebody is logged in with here, the issuer is to have them show who they
+// are, whoever is logged in there, and it must be that account which comes back.
+func (b *Book) BeginOIDC(ctx context.Context, confirm string) (address, ceremonyName string, err error) {
 	if b.issuer == nil {
 		return "", "", problem.New(problem.NotPossible, "there is no OpenID Connect here").
 			With(problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
@@ -209,11 +212,11 @@ func (b *Book) BeginOIDC(ctx context.Context, fresh bool) (address, ceremonyName
 		return "", "", err
 	}
 	c := &ceremony{
-		what: toReturn, from: networkOf(addressOf(ctx)), fresh: fresh,
+		what: toReturn, from: networkOf(addressOf(ctx)), account: confirm,
 		state: random(), nonce: random(), verifier: oauth2.GenerateVerifier(),
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(c.nonce), oauth2.S256ChallengeOption(c.verifier)}
-	if fresh {
+	if confirm != "" {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
 	return b.issuer.oauth(p).AuthCodeURL(c.state, options...), b.ceremonies.begin(b.now(), c), nil
@@ -247,7 +250,12 @@ func (b *anyBool) UnmarshalJSON(text []byte) error {
 // FinishOIDC begins a session of the account that belongs to whom the issuer says this is, as
 // [Book.Login] does. Who comes for the first time is tied to the account that has their verified
 // e-mail address in one of the Domains, or gets a new one where NewAccounts says so.
-func (b *Book) FinishOIDC(ctx context.Context, ceremonyName string, answer OIDCAnswer, from string) (token string, _ Identity, err error) {
+func (b *Book) FinishOIDC(
+	ctx context.Context,
+	ceremonyName string,
+	answer OIDCAnswer,
+	from string,
+) (token string, _ Identity, err error) {
 	from = shown(from)
 	fail := func(name string, err error) (string, Identity, error) {
 		b.record(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(err.Error())})
@@ -258,8 +266,11 @@ func (b *Book) FinishOIDC(ctx context.Context, ceremonyName string, answer OIDCA
 		return fail("", tooLate())
 	}
 	if answer.Error != "" {
-		return fail("", problem.New(problem.Unauthenticated, "%s says: %s", b.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
-			With(problem.Remedy{Text: "try again", Action: problem.LogIn}))
+		return fail(
+			"",
+			problem.New(problem.Unauthenticated, "%s says: %s", b.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
+				With(problem.Remedy{Text: "try again", Action: problem.LogIn}),
+		)
 	}
 	subject, said, err := b.issuer.redeem(ctx, begun, answer.Code)
 	if err != nil {
@@ -276,12 +287,16 @@ func (b *Book) FinishOIDC(ctx context.Context, ceremonyName string, answer OIDCA
 	if now := b.now(); confirmed.After(now) {
 		confirmed = now
 	}
-	if begun.fresh && b.now().Sub(confirmed) > ceremonyTime {
+	if begun.account != "" && b.now().Sub(confirmed) > ceremonyTime {
 		return fail("", problem.New(problem.Unauthenticated, "%s did not ask again who this is", b.issuer.name()).
 			With(problem.Remedy{Text: "give the password", Action: problem.Confirm}))
 	}
 	b.writing.Lock()
 	a, entries, name, err := b.linked(ctx, subject, said, given)
+	if err == nil && begun.account != "" && a.Name != begun.account {
+		err = problem.New(problem.Unauthenticated, "%s says that this is %s, and %s was to show it again", b.issuer.name(), a.Name, begun.account).
+			With(problem.Remedy{Text: "log in there as " + begun.account, Action: problem.Confirm})
+	}
 	if err == nil {
 		defer b.writing.Unlock()
 		return b.begin(a, ByOIDC, from, confirmed, change{entries: entries})
@@ -389,7 +404,12 @@ func claimed(all map[string]any, name string) []string {
 
 // linked returns the account of somebody at the issuer as it is to be, with what changes. name is
 // that of the account where the answer is no. The caller holds writing.
-func (b *Book) linked(ctx context.Context, subject string, said claims, given []Grant) (_ *account, entries []Entry, name string, err error) {
+func (b *Book) linked(
+	ctx context.Context,
+	subject string,
+	said claims,
+	given []Grant,
+) (_ *account, entries []Entry, name string, err error) {
 	config := b.issuer.config
 	by := Identity{Method: ByOIDC}
 	is := func(l Link) bool { return l.Issuer == config.Issuer && l.Subject == subject }

@@ -81,9 +81,9 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 }
 
 // come goes to the issuer and comes back with a code.
-func (p *provider) come(b *Book, fresh bool, says map[string]any) (string, Identity, error) {
+func (p *provider) come(b *Book, confirm string, says map[string]any) (string, Identity, error) {
 	p.t.Helper()
-	address, ceremony, err := b.BeginOIDC(p.t.Context(), fresh)
+	address, ceremony, err := b.BeginOIDC(p.t.Context(), confirm)
 	done(p.t, err)
 	where, err := url.Parse(address)
 	done(p.t, err)
@@ -113,7 +113,7 @@ func TestOIDC(t *testing.T) {
 		must(b.Add(t.Context(), system, n))(t)
 	}
 	ada := map[string]any{"sub": "4711", "email": "Ada@Lab.example.org", "email_verified": true, "auth_time": c.now().Add(-time.Hour).Unix()}
-	_, who, err := p.come(b, false, ada)
+	_, who, err := p.come(b, "", ada)
 	if err != nil || who.Account != "ada" || who.Method != ByOIDC || who.May(Administer, "") != nil {
 		t.Fatalf("ada is %+v: %v", who, err)
 	}
@@ -124,7 +124,7 @@ func TestOIDC(t *testing.T) {
 		t.Errorf("the issuer was asked with %v", p.asked)
 	}
 	// From now on she is known by her subject, whatever her address is.
-	if _, who, err = p.come(b, false, map[string]any{"sub": "4711", "email": "a.lovelace@lab.example.org", "email_verified": true}); err != nil || who.Account != "ada" {
+	if _, who, err = p.come(b, "", map[string]any{"sub": "4711", "email": "a.lovelace@lab.example.org", "email_verified": true}); err != nil || who.Account != "ada" {
 		t.Errorf("with another address ada is %+v: %v", who, err)
 	}
 
@@ -147,19 +147,19 @@ func TestOIDC(t *testing.T) {
 		"expired":                          with(ada, "exp", c.now().Add(-time.Hour).Unix()),
 		"nobody's account":                 {"sub": "1", "email": "eve@lab.example.org", "email_verified": true},
 	} {
-		token, who, err := p.come(b, false, says)
+		token, who, err := p.come(b, "", says)
 		if code := problem.CodeOf(orNil(err)); token != "" || who.Known() || (code != problem.Unauthenticated && code != problem.Forbidden) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
 	}
 
-	if _, who, err := p.come(b, false, map[string]any{"sub": "2", "email": "carol@lab.example.org", "email_verified": "true"}); err != nil || who.Account != "carol" {
+	if _, who, err := p.come(b, "", map[string]any{"sub": "2", "email": "carol@lab.example.org", "email_verified": "true"}); err != nil || who.Account != "carol" {
 		t.Errorf("carol is %+v: %v", who, err)
 	}
 
 	// The answer must be to what this browser has begun.
 	begin := func() (string, string) {
-		address, ceremony, err := b.BeginOIDC(t.Context(), false)
+		address, ceremony, err := b.BeginOIDC(t.Context(), "")
 		done(t, err)
 		where, err := url.Parse(address)
 		done(t, err)
@@ -193,21 +193,24 @@ func TestOIDC(t *testing.T) {
 	}
 
 	// Asked anew, the issuer must say that it did.
-	if _, _, err := p.come(b, true, ada); err == nil || p.asked.Get("max_age") != "0" {
+	if _, _, err := p.come(b, "ada", ada); err == nil || p.asked.Get("max_age") != "0" {
 		t.Errorf("an hour ago is not anew: %v", err)
 	}
-	if _, who, err := p.come(b, true, with(ada, "auth_time", c.now().Unix())); err != nil || who.Recent(c.now(), time.Minute) != nil {
+	if _, who, err := p.come(b, "ada", with(ada, "auth_time", c.now().Unix())); err != nil || who.Recent(c.now(), time.Minute) != nil {
 		t.Errorf("anew: %+v, %v", who, err)
+	}
+	if token, _, err := p.come(b, "carol", with(ada, "auth_time", c.now().Unix())); token != "" || err == nil || !strings.Contains(err.Error(), "carol was to show it") {
+		t.Errorf("ada confirms what carol does: %v", err)
 	}
 	must(b.Grant(t.Context(), system, "bob", Grant{Role: Admin}))(t)
 	must(b.Disable(t.Context(), system, "ada"))(t)
-	if _, _, err := p.come(b, false, ada); err == nil || !strings.Contains(err.Error(), "disabled") {
+	if _, _, err := p.come(b, "", ada); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("ada is disabled: %v", err)
 	}
 	must(b.VerifyTrail(system))(t)
 	p.Close()
 	b = open(t, filepath.Join(t.TempDir(), "accounts"), c, o)
-	if _, _, err := b.BeginOIDC(t.Context(), false); problem.CodeOf(orNil(err)) != problem.Unavailable {
+	if _, _, err := b.BeginOIDC(t.Context(), ""); problem.CodeOf(orNil(err)) != problem.Unavailable {
 		t.Errorf("the issuer is gone: %v", err)
 	}
 }
@@ -223,35 +226,35 @@ func TestOIDCRoles(t *testing.T) {
 	says := func(roles ...string) map[string]any {
 		return map[string]any{"sub": "1", "preferred_username": "Eve", "name": "Eve E.", "realm_access": map[string]any{"roles": roles}}
 	}
-	if _, _, err := p.come(b, false, says("boss")); err == nil || !b.Empty() {
+	if _, _, err := p.come(b, "", says("boss")); err == nil || !b.Empty() {
 		t.Errorf("the first account is made by whoever comes first: %v", err)
 	}
 	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
-	if _, _, err := p.come(b, false, says("cook")); problem.CodeOf(orNil(err)) != problem.Forbidden {
+	if _, _, err := p.come(b, "", says("cook")); problem.CodeOf(orNil(err)) != problem.Forbidden {
 		t.Errorf("cooks are let in: %v", err)
 	}
-	_, who, err := p.come(b, false, says("chem", "cook"))
+	_, who, err := p.come(b, "", says("chem", "cook"))
 	if err != nil || who.Account != "eve" || who.May(Run, "lfp") != nil || who.May(Administer, "") == nil || who.DisplayName != "Eve E." {
 		t.Fatalf("eve is %+v: %v", who, err)
 	}
 	must(b.Grant(t.Context(), system, "eve", Grant{Role: Auditor, Issuer: p.URL}))(t)
-	if _, who, err = p.come(b, false, says("boss")); err != nil || who.May(Administer, "") != nil ||
+	if _, who, err = p.come(b, "", says("boss")); err != nil || who.May(Administer, "") != nil ||
 		slices.ContainsFunc(who.Grants, func(g Grant) bool { return g.Role == Scientist }) || !slices.Contains(who.Grants, Grant{Role: Auditor}) {
 		t.Errorf("eve is %+v: %v", who, err)
 	}
 	must(b.Revoke(t.Context(), system, "ada", Grant{Role: Admin}))(t)
-	if _, who, err = p.come(b, false, says("chem")); err != nil || who.May(Administer, "") != nil {
+	if _, who, err = p.come(b, "", says("chem")); err != nil || who.May(Administer, "") != nil {
 		t.Errorf("nobody is an admin any more: %+v, %v", who, err)
 	}
 	// Without a domain for which the issuer is asked, its word on an address ties nobody to an account.
 	must(b.Add(t.Context(), system, NewAccount{Name: "carol", Email: "carol@lab.example.org"}))(t)
-	if _, who, err = p.come(b, false, map[string]any{
+	if _, who, err = p.come(b, "", map[string]any{
 		"sub": "9", "preferred_username": "dora", "email": "carol@lab.example.org", "email_verified": true,
 		"realm_access": map[string]any{"roles": "chem"},
 	}); err != nil || who.Account != "dora" {
 		t.Errorf("dora is %+v: %v", who, err)
 	}
-	if _, _, err := p.come(b, false, map[string]any{"sub": "2", "preferred_username": "ada", "realm_access": map[string]any{"roles": []string{"chem"}}}); problem.CodeOf(orNil(err)) != problem.Conflict {
+	if _, _, err := p.come(b, "", map[string]any{"sub": "2", "preferred_username": "ada", "realm_access": map[string]any{"roles": []string{"chem"}}}); problem.CodeOf(orNil(err)) != problem.Conflict {
 		t.Errorf("somebody else is ada now: %v", err)
 	}
 }

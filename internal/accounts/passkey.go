@@ -53,7 +53,13 @@ func (k *passkey) id() string {
 }
 
 func (k *passkey) public() Passkey {
-	return Passkey{ID: k.id(), Name: k.Name, Created: k.Created, Used: k.Used, Synced: k.Credential.Flags.BackupEligible}
+	return Passkey{
+		ID:      k.id(),
+		Name:    k.Name,
+		Created: k.Created,
+		Used:    k.Used,
+		Synced:  k.Credential.Flags.BackupEligible,
+	}
 }
 
 const (
@@ -129,7 +135,10 @@ func (b *Book) noPasskeys() error {
 // who they are within the last ten minutes. The options are for navigator.credentials.create
 // (PublicKeyCredential.parseCreationOptionsFromJSON reads the member publicKey), the ceremony
 // names this to [Book.FinishPasskey], within ten minutes.
-func (b *Book) BeginPasskey(ctx context.Context, sessionToken string) (ceremonyName string, options json.RawMessage, err error) {
+func (b *Book) BeginPasskey(
+	ctx context.Context,
+	sessionToken string,
+) (ceremonyName string, options json.RawMessage, err error) {
 	if err := b.noPasskeys(); err != nil {
 		return "", nil, err
 	}
@@ -138,7 +147,8 @@ func (b *Book) BeginPasskey(ctx context.Context, sessionToken string) (ceremonyN
 		return "", nil, err
 	}
 	if len(a.Passkeys) >= mostPasskeys {
-		return "", nil, problem.New(problem.Conflict, "%s has %d passkeys, and more are not kept: remove one first", a.Name, len(a.Passkeys)).About(a.Name)
+		return "", nil, problem.New(problem.Conflict, "%s has %d passkeys, and more are not kept: remove one first", a.Name, len(a.Passkeys)).
+			About(a.Name)
 	}
 	creation, data, err := b.relying.BeginRegistration(holder{a},
 		webauthn.WithExclusions(webauthn.Credentials(holder{a}.WebAuthnCredentials()).CredentialDescriptors()))
@@ -169,7 +179,11 @@ func (b *Book) options(ctx context.Context, value any, c *ceremony) (string, jso
 
 // FinishPasskey adds the passkey that the browser has made: the answer is the JSON of its
 // PublicKeyCredential. The name is what its owner calls it.
-func (b *Book) FinishPasskey(ctx context.Context, sessionToken, ceremonyName, name string, answer []byte) (Passkey, error) {
+func (b *Book) FinishPasskey(
+	ctx context.Context,
+	sessionToken, ceremonyName, name string,
+	answer []byte,
+) (Passkey, error) {
 	if err := b.noPasskeys(); err != nil {
 		return Passkey{}, err
 	}
@@ -247,7 +261,12 @@ func (b *Book) BeginPasskeyLogin(ctx context.Context) (ceremonyName string, opti
 
 // FinishPasskeyLogin begins a session of the account whose passkey has answered, as
 // [Book.Login] does: the answer is the JSON of the browser's PublicKeyCredential.
-func (b *Book) FinishPasskeyLogin(ctx context.Context, ceremonyName string, answer []byte, from string) (token string, _ Identity, err error) {
+func (b *Book) FinishPasskeyLogin(
+	ctx context.Context,
+	ceremonyName string,
+	answer []byte,
+	from string,
+) (token string, _ Identity, err error) {
 	proved, err := b.answered(ceremonyName, toLogIn, "", answer, shown(from))
 	if err != nil {
 		return "", Identity{}, err
@@ -263,7 +282,10 @@ func (b *Book) FinishPasskeyLogin(ctx context.Context, ceremonyName string, answ
 
 // BeginPasskeyConfirm is BeginPasskeyLogin for somebody who is logged in and shows again who
 // they are.
-func (b *Book) BeginPasskeyConfirm(ctx context.Context, sessionToken string) (ceremonyName string, options json.RawMessage, err error) {
+func (b *Book) BeginPasskeyConfirm(
+	ctx context.Context,
+	sessionToken string,
+) (ceremonyName string, options json.RawMessage, err error) {
 	if err := b.noPasskeys(); err != nil {
 		return "", nil, err
 	}
@@ -283,7 +305,12 @@ func (b *Book) BeginPasskeyConfirm(ctx context.Context, sessionToken string) (ce
 }
 
 // FinishPasskeyConfirm is [Book.Reauthenticate] with a passkey.
-func (b *Book) FinishPasskeyConfirm(ctx context.Context, sessionToken, ceremonyName string, answer []byte, from string) (token string, _ Identity, err error) {
+func (b *Book) FinishPasskeyConfirm(
+	ctx context.Context,
+	sessionToken, ceremonyName string,
+	answer []byte,
+	from string,
+) (token string, _ Identity, err error) {
 	_, s, a := b.session(sessionToken)
 	if s == nil {
 		return "", Identity{}, noSession()

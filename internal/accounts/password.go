@@ -115,9 +115,18 @@ func (b *Book) newPassword(ctx context.Context, name, password string) (hash, er
 	}
 	switch n := utf8.RuneCountInString(text); {
 	case n < b.passwords.least:
-		err = problem.New(problem.Invalid, "the password has %d characters, and needs at least %d: a few words that belong together for you alone are good", n, b.passwords.least)
+		err = problem.New(
+			problem.Invalid,
+			"the password has %d characters, and needs at least %d: a few words that belong together for you alone are good",
+			n,
+			b.passwords.least,
+		)
 	case len(distinct) < 5:
-		err = problem.New(problem.Invalid, "the password consists of %d different characters, and needs at least 5", len(distinct))
+		err = problem.New(
+			problem.Invalid,
+			"the password consists of %d different characters, and needs at least 5",
+			len(distinct),
+		)
 	case len(name) >= 4 && strings.Contains(strings.ToLower(text), name):
 		err = problem.New(problem.Invalid, "the password contains the name of the account")
 	}

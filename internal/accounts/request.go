@@ -165,7 +165,11 @@ func (b *Book) Handler(who func(*http.Request) string) http.Handler {
 		err := decoder.Decode(&in)
 		switch {
 		case err != nil:
-			err = problem.New(problem.Invalid, "the process that holds the accounts does not understand the request: %w", err)
+			err = problem.New(
+				problem.Invalid,
+				"the process that holds the accounts does not understand the request: %w",
+				err,
+			)
 		case r.Method != http.MethodPost || in.Request == nil:
 			err = problem.New(problem.Invalid, "that is no request")
 		default:
@@ -210,7 +214,11 @@ func Ask(ctx context.Context, client *http.Client, r Request) (Reply, error) {
 	defer response.Body.Close()
 	var in wire
 	if err := json.NewDecoder(response.Body).Decode(&in); err != nil {
-		return Reply{}, problem.New(problem.Uncertain, "the answer of the process that holds the accounts cannot be read: %w", err)
+		return Reply{}, problem.New(
+			problem.Uncertain,
+			"the answer of the process that holds the accounts cannot be read: %w",
+			err,
+		)
 	}
 	if in.Error != nil {
 		return Reply{}, in.Error

@@ -159,7 +159,15 @@ func (b *Book) begin(a *account, how Method, from string, confirmed time.Time, c
 		a.Addresses = known[max(0, len(known)-mostAddresses):]
 	}
 	token, now := random(), b.now()
-	s := &Session{ID: randomID(), Account: a.Name, Method: how, Created: now, Seen: now, Confirmed: confirmed, From: from}
+	s := &Session{
+		ID:        randomID(),
+		Account:   a.Name,
+		Method:    how,
+		Created:   now,
+		Seen:      now,
+		Confirmed: confirmed,
+		From:      from,
+	}
 	c.accounts = map[string]*account{a.Name: a}
 	if c.sessions == nil {
 		c.sessions = make(map[key]*Session)
@@ -275,7 +283,10 @@ func noSession() error {
 // Reauthenticate checks the password of somebody who is logged in, and notes that they have
 // just shown who they are ([Identity.Recent]). The session goes on under a new token; the old
 // one proves nothing any more.
-func (b *Book) Reauthenticate(ctx context.Context, sessionToken, password, from string) (token string, _ Identity, err error) {
+func (b *Book) Reauthenticate(
+	ctx context.Context,
+	sessionToken, password, from string,
+) (token string, _ Identity, err error) {
 	_, s, a := b.session(sessionToken)
 	if s == nil {
 		return "", Identity{}, noSession()
@@ -316,7 +327,10 @@ func (b *Book) confirm(sessionToken string, how Method, from string, after *acco
 // ChangePassword gives somebody who is logged in a password of their own choice. They show the
 // present one; where there is none, they must have logged in within the last ten minutes. All
 // sessions of the account end; the one that asked goes on under a new token.
-func (b *Book) ChangePassword(ctx context.Context, sessionToken, present, password, from string) (token string, _ Identity, err error) {
+func (b *Book) ChangePassword(
+	ctx context.Context,
+	sessionToken, present, password, from string,
+) (token string, _ Identity, err error) {
 	_, s, a := b.session(sessionToken)
 	if s == nil {
 		return "", Identity{}, noSession()

@@ -175,7 +175,11 @@ func openDatabase(dir string, files vfs.FS, readOnly bool) (*pebble.DB, *guardfs
 	}
 	format, err := get(db, formatKey)
 	if err == nil && string(format) != formatVersion {
-		err = problem.New(problem.Unsupported, "the accounts are in format %q, of which this campaignd knows nothing", format)
+		err = problem.New(
+			problem.Unsupported,
+			"the accounts are in format %q, of which this campaignd knows nothing",
+			format,
+		)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
@@ -305,7 +309,10 @@ func readHead(path string) (newest head, other int64, err error) {
 		}
 	}
 	if found < 0 {
-		return head{}, 0, damaged("%s, which shows that the newest entries of the audit trail are all there, is missing or cannot be read", headName)
+		return head{}, 0, damaged(
+			"%s, which shows that the newest entries of the audit trail are all there, is missing or cannot be read",
+			headName,
+		)
 	}
 	return newest, 1 - found, nil
 }
@@ -372,8 +379,11 @@ func unavailable(err error) error {
 }
 
 func damaged(format string, args ...any) error {
-	return problem.New(problem.Damaged, "the accounts are damaged: %w; nothing was changed; restore their folder from a copy",
-		fmt.Errorf(format, args...))
+	return problem.New(
+		problem.Damaged,
+		"the accounts are damaged: %w; nothing was changed; restore their folder from a copy",
+		fmt.Errorf(format, args...),
+	)
 }
 
 // Exists reports whether there is a book in a folder such as [Dir] gives.

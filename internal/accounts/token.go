@@ -62,14 +62,20 @@ type NewToken struct {
 
 // CreateToken makes an API token of an account. People make their own; whoever works in the
 // folder itself may make anybody's. The secret is returned once and kept nowhere.
-func (b *Book) CreateToken(ctx context.Context, by Identity, name string, n NewToken) (secret string, _ Token, err error) {
+func (b *Book) CreateToken(
+	ctx context.Context,
+	by Identity,
+	name string,
+	n NewToken,
+) (secret string, _ Token, err error) {
 	name = canonicalName(name)
 	if !by.everything && (by.Account != name || by.Method == ByToken) {
 		b.Refused(by, Administer, "", by.From)
 		if !by.Known() {
 			return "", Token{}, nobody()
 		}
-		return "", Token{}, problem.New(problem.Forbidden, "a person makes their own API tokens: whoever had one of %s could act in their name", name).About(name).
+		return "", Token{}, problem.New(problem.Forbidden, "a person makes their own API tokens: whoever had one of %s could act in their name", name).
+			About(name).
 			With(problem.Remedy{Text: "log in as the account it is for", Action: problem.LogIn})
 	}
 	b.writing.Lock()
@@ -141,13 +147,23 @@ func (b *Book) newToken(a *account, n NewToken) (*Token, error) {
 	owner := Identity{Account: a.Name, Grants: a.Grants}
 	for _, p := range t.Scopes {
 		if !slices.Contains(Permissions(), p) {
-			return nil, problem.New(problem.Invalid, "there is no permission %q; there are %s", p, joined(Permissions()))
+			return nil, problem.New(
+				problem.Invalid,
+				"there is no permission %q; there are %s",
+				p,
+				joined(Permissions()),
+			)
 		}
 		if !owner.MaySomewhere(p) {
-			return nil, problem.New(problem.Conflict, "%s may not %s, and neither may a token of theirs", a.Name, p.words()).About(a.Name)
+			return nil, problem.New(problem.Conflict, "%s may not %s, and neither may a token of theirs", a.Name, p.words()).
+				About(a.Name)
 		}
 		if p.ForLab() && len(t.Campaigns) > 0 {
-			return nil, problem.New(problem.Conflict, "to %s is a matter of the whole lab: a token for single campaigns may not", p.words())
+			return nil, problem.New(
+				problem.Conflict,
+				"to %s is a matter of the whole lab: a token for single campaigns may not",
+				p.words(),
+			)
 		}
 	}
 	for _, campaign := range t.Campaigns {
@@ -167,7 +183,8 @@ func (b *Book) newToken(a *account, n NewToken) (*Token, error) {
 		}
 	}
 	if own >= mostTokens {
-		return nil, problem.New(problem.Conflict, "%s has %d tokens, and more are not kept: revoke those that nobody needs", a.Name, own).About(a.Name)
+		return nil, problem.New(problem.Conflict, "%s has %d tokens, and more are not kept: revoke those that nobody needs", a.Name, own).
+			About(a.Name)
 	}
 	return t, nil
 }
@@ -225,7 +242,9 @@ func (b *Book) AuthenticateToken(ctx context.Context, bearer string) (Identity, 
 	}
 	i := Identity{
 		Account: a.Name, DisplayName: a.DisplayName, Method: ByToken, Grants: append([]Grant{}, a.Grants...),
-		ExpertNames: slices.Clone(a.AnswersAs), Scopes: append([]Permission{}, t.Scopes...), Credential: t.ID, From: from,
+		ExpertNames: slices.Clone(
+			a.AnswersAs,
+		), Scopes: append([]Permission{}, t.Scopes...), Credential: t.ID, From: from,
 	}
 	if len(t.Campaigns) > 0 {
 		i.Campaigns = slices.Clone(t.Campaigns)

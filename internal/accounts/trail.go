@@ -124,10 +124,22 @@ var stories = map[Kind]func(e Entry, who string) string{
 		return who + " had the failed logins as " + e.Account + " forgotten"
 	},
 	KindGranted: func(e Entry, who string) string {
-		return who + " made " + e.Account + " " + Grant{Role: e.Role, Campaign: e.Campaign}.String() + of(", ", e.Reason)
+		return who + " made " + e.Account + " " + Grant{
+			Role:     e.Role,
+			Campaign: e.Campaign,
+		}.String() + of(
+			", ",
+			e.Reason,
+		)
 	},
 	KindRevoked: func(e Entry, who string) string {
-		return who + " ended that " + e.Account + " is " + Grant{Role: e.Role, Campaign: e.Campaign}.String() + of(", ", e.Reason)
+		return who + " ended that " + e.Account + " is " + Grant{
+			Role:     e.Role,
+			Campaign: e.Campaign,
+		}.String() + of(
+			", ",
+			e.Reason,
+		)
 	},
 	KindPasswordSet:  func(e Entry, who string) string { return who + " set the password of " + e.Account },
 	KindPasskeyAdded: func(e Entry, who string) string { return who + " added the passkey " + e.Credential },

@@ -198,3 +198,35 @@ func contradiction(log *pebblelog.Log, id string, old checkpoint.Checkpoint) (pr
 	}
 	return "", err
 }
+
+// ProveIn takes a checkpoint of the store of a campaign, opened for reading past whoever runs it,
+// and makes of it a proof that the log holds the event that says most about a subject of the
+// campaign (see [Find]). Events of other campaigns of the store are not found.
+func ProveIn(ctx context.Context, store, campaign, what string, key note.Signer) (*Checkpoint, error) {
+	log, err := OpenToRead(store)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	e, err := Find(ctx, log, campaign, what)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.Campaign != campaign:
+		return nil, problem.New(problem.NotFound, "%s is of another campaign", what).About(what)
+	}
+	c, err := TakeCheckpoint(ctx, log, key)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Prove(ctx, log, e.Position)
+}
+
+// OpenToRead opens a store for reading, past whoever runs it.
+func OpenToRead(store string) (*pebblelog.Log, error) {
+	log, err := pebblelog.Open(store, pebblelog.Options{ReadOnly: true})
+	if err != nil {
+		return nil, problem.New(problem.CodeOf(err), "the store cannot be read beside its run: %w", err)
+	}
+	return log, nil
+}

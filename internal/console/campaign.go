@@ -53,6 +53,7 @@ type campaignPage struct {
 	Notes             []noteRow
 	Exclusions        []exclusionRow
 	Measures          bool
+	Devices           []device
 	// Past is set where the page shows the campaign as it was.
 	Past      bool
 	PastText  string
@@ -139,7 +140,10 @@ func (c *Console) showCampaign(
 	p.At = p.Count
 	standing := of.Standing()
 	p.Needs = needsOf(of, standing)
-	of.Read(func(core *engine.Core) { p.fill(core, standing, log, all) })
+	of.Read(func(core *engine.Core) {
+		p.fill(core, standing, log, all)
+		p.Devices = devicesOf(core.State(), log, standing)
+	})
 	p.State = stateOf(standing)
 	may := p.May(Run)
 	ended := standing.Status.Ended()

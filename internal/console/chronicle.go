@@ -38,6 +38,10 @@ type chronicle struct {
 	// before is, for each experiment, the last event before it was requested.
 	before []events.Sequence
 	times  []time.Time // of the events, by sequence
+	// sentTo is the name and the identity of the device that an experiment was sent to last, signs
+	// what was last heard of each.
+	sentTo map[string][2]string
+	signs  map[[2]string]signs
 }
 
 // line is an event in words.
@@ -69,6 +73,8 @@ type told struct {
 	Answered map[string]string
 	Before   []events.Sequence
 	Times    []time.Time
+	Signs    map[[2]string]signs
+	SentTo   map[string][2]string
 }
 
 // of returns a campaign's log in words, up to now.
@@ -79,6 +85,7 @@ func (s *stories) of(ctx context.Context, c *lab.Campaign) (told, error) {
 		ch = &chronicle{
 			story: view.NewStory(nil), made: make(map[string]madeDecision),
 			reviews: make(map[string]*events.ChoiceReview), answered: make(map[string]string),
+			signs: make(map[[2]string]signs), sentTo: make(map[string][2]string),
 		}
 		s.known[c] = ch
 	}
@@ -108,6 +115,7 @@ func (s *stories) of(ctx context.Context, c *lab.Campaign) (told, error) {
 	return told{
 		Entries: slices.Clip(ch.entries), Made: cloneMap(ch.made), Reviews: cloneMap(ch.reviews),
 		Answered: cloneMap(ch.answered), Before: slices.Clip(ch.before), Times: slices.Clip(ch.times),
+		Signs: cloneMap(ch.signs), SentTo: cloneMap(ch.sentTo),
 	}, nil
 }
 
@@ -149,6 +157,7 @@ func (ch *chronicle) read(e events.Event) error {
 	case *events.ExperimentRequested:
 		ch.before = append(ch.before, ch.sequence)
 	}
+	ch.signOf(e, payload)
 	ch.times = append(ch.times, e.Time)
 	ch.sequence = e.Sequence
 	return nil

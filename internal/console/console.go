@@ -12,8 +12,8 @@
 // shares.go and pinpoint.go for what it shows; reply.go reads its forms, answering.go takes
 // them, answers.go keeps them until they are recorded, and contest.go tells of answers of
 // others to the same question. campaigns.go, campaign.go, experiment.go, decision.go,
-// results.go, bring.go, region.go, define.go and sheet.go are the other pages, chronicle.go
-// is the log in words, figure.go and charts.go draw.
+// whatif.go, results.go, bring.go, region.go, define.go and sheet.go are the other pages,
+// proof.go hands out proofs, chronicle.go is the log in words, figure.go and charts.go draw.
 package console
 
 import (
@@ -21,7 +21,10 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/whatif"
 )
 
 // Options say what is shown.
@@ -33,6 +36,10 @@ type Options struct {
 	Log func(format string, args ...any)
 	// Closing is closed when streams are to end; nil for never.
 	Closing <-chan struct{}
+	// Signer, if set, returns the key that signs checkpoints; nil for none.
+	Signer func() note.Signer
+	// WhatIf works out what campaigns would have done otherwise; nil for one of the pages' own.
+	WhatIf *whatif.Runs
 	// Undo is how long an answer can be taken back before it is recorded in the campaign.
 	// Default 6 s.
 	Undo time.Duration
@@ -50,6 +57,7 @@ type Console struct {
 	stories *stories
 	figures *figureCache
 	takings takings
+	whatIf  *whatif.Runs
 	cancel  context.CancelFunc
 	ctx     context.Context
 }
@@ -63,7 +71,10 @@ func New(o Options) *Console {
 	if o.Undo == 0 {
 		o.Undo = undoFor
 	}
-	c := &Console{options: o, lab: o.Lab, stories: newStories(), figures: newFigureCache()}
+	c := &Console{options: o, lab: o.Lab, stories: newStories(), figures: newFigureCache(), whatIf: o.WhatIf}
+	if c.whatIf == nil {
+		c.whatIf = whatif.NewRuns()
+	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.hub = newHub(c.ctx, o.Lab)
 	c.answers = openAnswers(c.ctx, o)
@@ -74,6 +85,9 @@ func New(o Options) *Console {
 // the next time.
 func (c *Console) Close() {
 	c.cancel()
+	if c.options.WhatIf == nil {
+		c.whatIf.Close()
+	}
 	c.answers.wait()
 	c.hub.wait()
 }
@@ -107,12 +121,16 @@ func (c *Console) Handler() http.Handler {
 		"/export.csv":               c.exportTable,
 		"/export.jsonl":             c.exportLog,
 		"/decisions/{decision}":     c.decision,
+		"/proofs/{event}":           c.proof,
+		"/whatif/{run}":             c.whatIfPage,
 		"/experiments/{experiment}": c.experiment,
 	} {
 		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)
 	}
 	mux.HandleFunc("POST /campaigns/{campaign}/bring", c.brought)
 	mux.HandleFunc("POST /campaigns/{campaign}/region", c.excludeRegion)
+	mux.HandleFunc("POST /campaigns/{campaign}/decisions/{decision}/whatif", c.askWhatIf)
+	mux.HandleFunc("POST /campaigns/{campaign}/whatif/{run}/cancel", c.cancelWhatIf)
 	for _, a := range c.actions() {
 		mux.HandleFunc("POST /campaigns/{campaign}/"+a.path, c.act(a))
 	}

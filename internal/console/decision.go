@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -34,8 +35,9 @@ type decisionPage struct {
 	LookedBack             string
 	Story                  []line
 	Time                   time.Time
-	Position               events.Position
+	Place                  place
 	Previous, Next         string
+	Otherwise              otherwise
 }
 
 type testRow struct {
@@ -46,10 +48,13 @@ type testRow struct {
 func (p *decisionPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
 
 func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
-	of := c.find(w, r, See)
-	if of == nil {
-		return
+	if of := c.find(w, r, See); of != nil {
+		c.showDecision(w, r, of, http.StatusOK, nil)
 	}
+}
+
+// showDecision shows a decision, and why a request on its page was refused.
+func (c *Console) showDecision(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error) {
 	id := r.PathValue("decision")
 	core, err := of.Load(r.Context())
 	if err != nil {
@@ -77,7 +82,19 @@ func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 	}
 	p := &decisionPage{shell: c.shellOf(r, behind+" of "+of.Name()), Path: address(of), ID: behind}
 	p.Campaign = of.Name()
+	if refusal != nil {
+		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), "whatif", r.PostForm
+	}
+	p.Otherwise = c.otherwiseOf(p.shell, of, behind, d.Definition)
 	p.fill(d)
+	if p.Place, err = placeOf(r.Context(), log, d.Position); err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	p.Place.File = proofFile(of.Name(), behind)
+	if p.May(Audit) {
+		p.Place.Proof = p.Path + "/proofs/" + behind
+	}
 	n := events.DecisionNumber(behind)
 	if n > 1 {
 		p.Previous = p.Path + "/decisions/" + events.DecisionID(n-1)
@@ -85,12 +102,12 @@ func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 	if n < state.Decisions {
 		p.Next = p.Path + "/decisions/" + events.DecisionID(n+1)
 	}
-	c.write(w, http.StatusOK, "decision", p)
+	c.write(w, status, "decision", p)
 }
 
 func (p *decisionPage) fill(d *view.Decision) {
 	made, def := d.Decision, d.Definition
-	p.What, p.Reason, p.Time, p.Position = sentence(view.ActionText(made)), made.Reason, d.Time, d.Position
+	p.What, p.Reason, p.Time = sentence(view.ActionText(made)), made.Reason, d.Time
 	p.Facts = d.Facts()
 	letters := d.Letters()
 	winner := ""
@@ -192,7 +209,7 @@ func plane(at *events.Plane, heading, goal string) (template.HTML, string) {
 	}
 	s := spanOf(0, all...)
 	const w, h, left, right, top, bottom = 360.0, 300.0, 52.0, 12.0, 26.0, 34.0
-	d := newDrawing(w, h, "chart", heading+" over "+at.X+" and "+at.Y)
+	d := newDrawing(w, h, "chart plane", heading+" over "+at.X+" and "+at.Y)
 	cw, ch := (w-left-right)/float64(len(at.Xs)), (h-top-bottom)/float64(rows)
 	for i, row := range at.Mean {
 		for j, v := range row {
@@ -211,5 +228,5 @@ func plane(at *events.Plane, heading, goal string) (template.HTML, string) {
 	d.text("tick", "end", left-5, h-bottom, typeset(format.Rounded(at.Ys[0], 3)))
 	d.text("tick", "end", left-5, top+8, typeset(format.Rounded(at.Ys[rows-1], 3)))
 	return d.svg(), "What the model expects, from " + format.Short(s.low) + " to " + format.Short(s.high) +
-		", darker where it is better; the other parameters as in the " + at.Candidate + " candidate."
+		", stronger where it is better; the other parameters as in the " + at.Candidate + " candidate."
 }

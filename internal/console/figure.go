@@ -67,6 +67,8 @@ func (d *drawing) dot(class, experiment, title string, x, y float64) {
 		shape = fmt.Sprintf(`<path d="M%.1f %.1fl8 8m0 -8l-8 8"/>`, x-4, y-4)
 	} else if strings.Contains(class, "open") {
 		shape = fmt.Sprintf(`<path d="M%.1f %.1fl5 5l-5 5l-5 -5z"/>`, x, y-5)
+	} else if class == "imagined" {
+		shape = fmt.Sprintf(`<rect x="%.1f" y="%.1f" width="8" height="8"/>`, x-4, y-4)
 	}
 	fmt.Fprintf(d, `<g class="dot %s" data-x="%s"><title>%s</title>%s</g>`, class, esc(experiment), esc(title), shape)
 }
@@ -185,7 +187,7 @@ func convergence(s *campaign.State) template.HTML {
 	if !any {
 		return ""
 	}
-	const w, h, left, right, top, bottom = 720.0, 260.0, 52.0, 14.0, 26.0, 30.0
+	const w, h, left, right, top, bottom = 720.0, 268.0, 52.0, 14.0, 26.0, 38.0
 	heading := format.Heading(def.Objective.Name, def.Objective.Unit)
 	d := newDrawing(w, h, "chart", "Every measurement of "+heading+", and the best so far")
 	y := spanOf(0.06, values...)

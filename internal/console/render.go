@@ -53,6 +53,7 @@ var templates = func() map[string]*template.Template {
 	functions := template.FuncMap{
 		"edition": func() string { return edition },
 		"when":    when,
+		"age":     age,
 		"path":    url.PathEscape,
 		"count":   format.Count,
 		"list":    func(items ...any) []any { return items },

@@ -80,8 +80,12 @@ func (im *Import) known(name string, header []string) bool {
 
 // remedy says what to do about a column that is not known.
 func (im *Import) remedy() string {
-	return fmt.Sprintf("; a column of your own is kept as a note on each experiment %s, and left out %s; a further quantity is called %sNAME",
-		im.Words.Note, im.Words.Ignore, furtherPrefix)
+	return fmt.Sprintf(
+		"; a column of your own is kept as a note on each experiment %s, and left out %s; a further quantity is called %sNAME",
+		im.Words.Note,
+		im.Words.Ignore,
+		furtherPrefix,
+	)
 }
 
 // Read reads and checks the rows of a file of that name. Every fault is named, in a

@@ -148,9 +148,13 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 		}
 		if errors.Is(err, csv.ErrFieldCount) {
 			line, _ := reader.FieldPos(0)
-			return nil, faulty(name, line,
+			return nil, faulty(
+				name,
+				line,
 				"there are %d cells, and %d columns in the header; is there a number with a decimal comma? Write it with a point. Nothing was changed",
-				len(record), len(header))
+				len(record),
+				len(header),
+			)
 		}
 		if err != nil {
 			return nil, unread(name, err)
@@ -187,7 +191,12 @@ func faulty(name string, line int, format string, args ...any) Fault {
 func unread(name string, err error) error {
 	var wrong *csv.ParseError
 	if errors.As(err, &wrong) {
-		return Fault{File: name, Line: wrong.Line, Column: wrong.Column, err: fmt.Errorf("%w; nothing was changed", wrong.Err)}
+		return Fault{
+			File:   name,
+			Line:   wrong.Line,
+			Column: wrong.Column,
+			err:    fmt.Errorf("%w; nothing was changed", wrong.Err),
+		}
 	}
 	return fmt.Errorf("%s: %w; nothing was changed", name, err)
 }
@@ -239,7 +248,12 @@ func checkHeader(def *definition.Campaign, file string, header []string, form Fo
 	if len(header) == 1 {
 		for separator, name := range map[string]string{";": ";", "\t": "tabs"} {
 			if strings.Contains(header[0], separator) {
-				return faulty(file, 1, "the columns are separated by %s: save it as CSV separated by commas, with decimal points", name)
+				return faulty(
+					file,
+					1,
+					"the columns are separated by %s: save it as CSV separated by commas, with decimal points",
+					name,
+				)
 			}
 		}
 	}

@@ -84,7 +84,11 @@ func (c *checker) person(n *yamltree.Node, name string, p Person, people []strin
 	case p.StandIn == name:
 		c.fault(n.Field("stand_in"), "nobody stands in for themselves", "name somebody else, or remove stand_in")
 	case p.StandIn != "" && !slices.Contains(people, p.StandIn):
-		c.somebody(n.Field("stand_in"), p.StandIn, slices.DeleteFunc(slices.Clone(people), func(s string) bool { return s == name }))
+		c.somebody(
+			n.Field("stand_in"),
+			p.StandIn,
+			slices.DeleteFunc(slices.Clone(people), func(s string) bool { return s == name }),
+		)
 	}
 	switch {
 	case p.StandIn != "" && n.Field("escalate_after") == nil:

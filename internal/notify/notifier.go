@@ -86,7 +86,11 @@ func New(o Options) (*Notifier, error) {
 		return nil, fmt.Errorf("what people were told cannot be read: %w", err)
 	default:
 		if n.planner, err = RestorePlanner(o.Lab, data); err != nil {
-			return nil, fmt.Errorf("%s is damaged: %w; remove it, and people are told again of what waits for them now", n.path, err)
+			return nil, fmt.Errorf(
+				"%s is damaged: %w; remove it, and people are told again of what waits for them now",
+				n.path,
+				err,
+			)
 		}
 	}
 	if o.Lab != nil {

@@ -123,7 +123,10 @@ func (p *Planner) beside(now time.Time, name string, m *matter) (lines []string)
 		if known := p.lab.People[m.Expert].Name; known != "" {
 			expert = harmless(known)
 		}
-		lines = append(lines, fmt.Sprintf("%s has not answered for %s; you stand in.", expert, format.Duration(now.Sub(m.Since))))
+		lines = append(
+			lines,
+			fmt.Sprintf("%s has not answered for %s; you stand in.", expert, format.Duration(now.Sub(m.Since))),
+		)
 	}
 	if !m.Expires.IsZero() {
 		zone := p.lab.People[name].Quiet.Location()

@@ -76,6 +76,7 @@ func (s *Server) newAPI() *api {
 	a.reading()
 	a.records()
 	a.attesting()
+	a.imagining()
 	admitNull(schemas)
 	admitNullFrom(a.huma.OpenAPI())
 	text, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")

@@ -168,16 +168,15 @@ func (a *api) attesting() {
 	huma.Register(a.huma, operation("prove-event", http.MethodGet, "/campaigns/{campaign}/proofs/{event}",
 		"A proof that an event is in the log", "The text of the answer is a file that verify checks without the store."),
 		func(ctx context.Context, in *proofInput) (*checkpointOutput, error) {
-			return a.checkpoint(ctx, in.InCampaign, func(c *lab.Campaign, log *pebblelog.Log, p *attest.Checkpoint) error {
-				e, err := attest.Find(ctx, log, c.Name(), in.Event)
-				switch {
-				case err != nil:
-					return err
-				case e.Campaign != c.Name():
-					return problem.New(problem.NotFound, "%s is of another campaign", in.Event).About(in.Event)
-				}
-				return p.Prove(ctx, log, e.Position)
-			})
+			c, err := a.find(ctx, in.InCampaign)
+			if err != nil {
+				return nil, err
+			}
+			p, err := attest.ProveIn(ctx, c.Store(), c.Name(), in.Event, a.signer())
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &checkpointOutput{p}, nil
 		})
 	huma.Register(a.huma, operation("prove-growth", http.MethodPost, "/campaigns/{campaign}/growth",
 		"A proof that the log has only grown since a checkpoint",
@@ -232,15 +231,6 @@ func verifiers(keys []string) (known []note.Verifier, err error) {
 	return known, nil
 }
 
-// opened opens a campaign's store for reading, past whoever runs it.
-func opened(c *lab.Campaign) (*pebblelog.Log, error) {
-	log, err := pebblelog.Open(c.Store(), pebblelog.Options{ReadOnly: true})
-	if err != nil {
-		return nil, problem.New(problem.CodeOf(err), "the store cannot be read beside its run: %w", err)
-	}
-	return log, nil
-}
-
 // checkpoint takes a checkpoint of a campaign's store, and makes more of it.
 func (a *api) checkpoint(
 	ctx context.Context, in InCampaign, more func(*lab.Campaign, *pebblelog.Log, *attest.Checkpoint) error,
@@ -249,7 +239,7 @@ func (a *api) checkpoint(
 	if err != nil {
 		return nil, err
 	}
-	log, err := opened(c)
+	log, err := attest.OpenToRead(c.Store())
 	if err != nil {
 		return nil, problemOf(err)
 	}
@@ -265,13 +255,13 @@ func (a *api) checkpoint(
 }
 
 // signer returns the key of whoever runs the server, nil where there is none to be used.
-func (a *api) signer() note.Signer {
-	if a.options.Signer == nil {
+func (s *Server) signer() note.Signer {
+	if s.options.Signer == nil {
 		return nil
 	}
-	key, err := a.options.Signer()
+	key, err := s.options.Signer()
 	if err != nil {
-		a.options.Log("checkpoints are not signed: %v", err)
+		s.options.Log("checkpoints are not signed: %v", err)
 		return nil
 	}
 	return key
@@ -324,7 +314,7 @@ func (a *api) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, erro
 
 // audit audits a campaign's store. A store that passes is given a checkpoint.
 func (a *api) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (*attest.Audit, error) {
-	log, err := opened(c)
+	log, err := attest.OpenToRead(c.Store())
 	if errors.Is(err, events.ErrDamaged) {
 		r := attest.NewAudit()
 		r.Chain, r.Faults = attest.ChainBroken, append(r.Faults, err.Error())

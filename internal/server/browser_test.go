@@ -479,6 +479,14 @@ func TestBrowser(t *testing.T) {
 	v.drives("pairs")
 	v.drives("labels")
 
+	v.open("/campaigns/pairs/decisions/d1")
+	v.do("ask what would have been otherwise", chromedp.SetValue(css("#method"), "logei"), chromedp.SetValue(css("#without"), "ada"),
+		fill("#experiments", "3"))
+	v.press("form.otherwise button")
+	v.sees("This is imagined, and not what happened") // it comes by itself
+	whatIf := ask[string](v, "location.pathname")
+	v.barriers(whatIf)
+
 	v.open("/campaigns/pairs/experiments/e1")
 	v.do("correct a result", chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(d => { d.open = true })`),
 		chromedp.Click(css(`input[name=how][value=measured]`)), fill("#correct-value", "0.9"), fill("#correct-reason", "wrong dilution"))
@@ -492,6 +500,8 @@ func TestBrowser(t *testing.T) {
 	if !ask[bool](v, `!!window.still`) {
 		t.Error("the page was loaded again")
 	}
+	v.sees("fate unknown") // of its instrument
+	v.barriers("/campaigns/lost")
 	v.barriers("/campaigns/lost/experiments/e1")
 	v.open("/campaigns/lost/experiments/e1")
 	v.do("settle it", chromedp.Click(css(`input[name=resolution][value=failed]`)), fill("#reason", "it was empty"))

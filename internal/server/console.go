@@ -46,6 +46,7 @@ func (s *Server) visitor(ctx context.Context) console.Visitor {
 func (s *Server) mountConsole() {
 	s.console = console.New(console.Options{
 		Lab: s.lab, Version: s.options.Version, Log: s.options.Log, Closing: s.closing,
+		Signer: s.signer, WhatIf: s.whatIf,
 	})
 	handler := s.console.Handler()
 	pages := func(w http.ResponseWriter, r *http.Request) {

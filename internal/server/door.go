@@ -18,8 +18,12 @@ import (
 // The door: pages and routes by which people log in, show again who they are, look after their
 // account, and by which an admin looks after everybody's.
 
-// ceremonyCookie holds the name of a login with OpenID Connect while the browser is away.
-const ceremonyCookie = "campaignd-oidc"
+// ceremonyCookie holds the name of a login with OpenID Connect while the browser is away,
+// nextCookie where it goes then.
+const (
+	ceremonyCookie = "campaignd-oidc"
+	nextCookie     = "campaignd-oidc-next"
+)
 
 // door mounts the routes. They are there where there are accounts.
 func (s *Server) door() {
@@ -38,6 +42,7 @@ func (s *Server) door() {
 	for route, handle := range map[string]http.HandlerFunc{
 		"GET /confirm":                  s.confirmPage,
 		"POST /confirm":                 s.confirm,
+		"GET /confirm/oidc":             s.beginOIDCConfirm,
 		"POST /confirm/passkey/begin":   s.beginPasskeyConfirm,
 		"POST /confirm/passkey/finish":  s.finishPasskeyConfirm,
 		"GET /account":                  s.accountPage,
@@ -297,36 +302,53 @@ func (s *Server) finishPasskey(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (s *Server) beginOIDC(w http.ResponseWriter, r *http.Request) {
-	address, name, err := s.options.Accounts.BeginOIDC(r.Context(), false)
+func (s *Server) beginOIDC(w http.ResponseWriter, r *http.Request) { s.goToIssuer(w, r, "") }
+
+// beginOIDCConfirm is beginOIDC of somebody who is logged in and shows again who they are.
+func (s *Server) beginOIDCConfirm(w http.ResponseWriter, r *http.Request) {
+	s.goToIssuer(w, r, identityOf(r.Context()).Account)
+}
+
+// goToIssuer sends the browser to the issuer, from which it comes back to finishOIDC.
+func (s *Server) goToIssuer(w http.ResponseWriter, r *http.Request, confirm string) {
+	address, name, err := s.options.Accounts.BeginOIDC(r.Context(), confirm)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{
-		Name: ceremonyCookie, Value: name, Path: "/oidc/", MaxAge: 600,
-		HttpOnly: true, Secure: s.options.Secure, SameSite: http.SameSiteLaxMode,
-	})
+	keep := func(cookie, value string) {
+		http.SetCookie(w, &http.Cookie{
+			Name: cookie, Value: value, Path: "/oidc/", MaxAge: 600,
+			HttpOnly: true, Secure: s.options.Secure, SameSite: http.SameSiteLaxMode,
+		})
+	}
+	keep(ceremonyCookie, name)
+	keep(nextCookie, url.QueryEscape(nextOf(r.URL.Query().Get("next"))))
 	http.Redirect(w, r, address, http.StatusSeeOther)
 }
 
 func (s *Server) finishOIDC(w http.ResponseWriter, r *http.Request) {
-	name := ""
-	if cookie, err := r.Cookie(ceremonyCookie); err == nil {
-		name = cookie.Value
+	take := func(cookie string) string {
+		http.SetCookie(w, &http.Cookie{Name: cookie, Path: "/oidc/", MaxAge: -1})
+		if c, err := r.Cookie(cookie); err == nil {
+			return c.Value
+		}
+		return ""
 	}
-	http.SetCookie(w, &http.Cookie{Name: ceremonyCookie, Path: "/oidc/", MaxAge: -1})
+	name := take(ceremonyCookie)
+	next, _ := url.QueryUnescape(take(nextCookie))
+	next = nextOf(next)
 	query := r.URL.Query()
 	token, _, err := s.options.Accounts.FinishOIDC(r.Context(), name, accounts.OIDCAnswer{
 		State: query.Get("state"), Code: query.Get("code"),
 		Error: query.Get("error"), Description: query.Get("error_description"),
 	}, s.address(r))
 	if err != nil {
-		s.page(w, r, console.Page{Name: "login", Title: "Log in", Failure: err, Data: s.loginData("/", "")})
+		s.page(w, r, console.Page{Name: "login", Title: "Log in", Failure: err, Data: s.loginData(next, "")})
 		return
 	}
 	s.begin(w, r, token)
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
 // accountData is what the page of one's own account shows.

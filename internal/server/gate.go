@@ -225,6 +225,12 @@ var needed = map[string]struct {
 
 	"answer-question": {permission: accounts.Answer, campaign: true},
 
+	// It records nothing, but takes a processor for a while: for those who take part.
+	"begin-what-if":  {permission: accounts.Answer, campaign: true},
+	"cancel-what-if": {permission: accounts.Answer, campaign: true},
+	"get-what-if":    {permission: accounts.See, campaign: true},
+	"list-what-ifs":  {permission: accounts.See, campaign: true},
+
 	"suggest":         {permission: accounts.Run, campaign: true},
 	"tell":            {permission: accounts.Run, campaign: true},
 	"anchor":          {permission: accounts.Run, campaign: true},

@@ -160,6 +160,11 @@ var mayDo = map[string]string{
 
 	"answer-question": "scientist admin here", // the question is to ada: only who may act for others
 
+	"begin-what-if":  "expert scientist admin here",
+	"cancel-what-if": "expert scientist admin here",
+	"get-what-if":    "viewer expert scientist integrator auditor admin here",
+	"list-what-ifs":  "viewer expert scientist integrator auditor admin here",
+
 	"suggest":         "scientist admin here",
 	"tell":            "scientist admin here",
 	"import":          "scientist admin here",

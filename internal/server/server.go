@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/whatif"
 )
 
 // Limits of a request.
@@ -66,6 +67,7 @@ type Server struct {
 	api     *api
 	console *console.Console
 	audits  audits
+	whatIf  *whatif.Runs
 	keys    *keys
 	closing chan struct{}
 }
@@ -78,7 +80,7 @@ func New(o Options) *Server {
 	if o.User == "" {
 		o.User = systemUser()
 	}
-	s := &Server{options: o, lab: o.Lab, mux: http.NewServeMux(), closing: make(chan struct{})}
+	s := &Server{options: o, lab: o.Lab, mux: http.NewServeMux(), whatIf: whatif.NewRuns(), closing: make(chan struct{})}
 	s.keys = openKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.api = s.newAPI()
@@ -93,6 +95,7 @@ func (s *Server) Handler() http.Handler {
 
 // Serve serves on a listener until the context is done. Requests under way finish.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	defer s.whatIf.Close()
 	defer s.console.Close()
 	h := http.Server{
 		Handler:           s.Handler(),

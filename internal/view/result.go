@@ -106,7 +106,10 @@ func Effort(s *campaign.State, summary engine.Summary) []Row {
 func timeRows(s *campaign.State) (rows []Row) {
 	for i := range s.Definition.Experts {
 		if e := &s.Definition.Experts[i]; e.Time > 0 {
-			rows = append(rows, rowf("time", "%s of %s's %s, as counted", definition.Duration(turn.TimeTaken(s, e)), e.Name, e.Time))
+			rows = append(
+				rows,
+				rowf("time", "%s of %s's %s, as counted", definition.Duration(turn.TimeTaken(s, e)), e.Name, e.Time),
+			)
 		}
 	}
 	return rows
@@ -181,7 +184,10 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 	for i, h := range helps {
 		line := fmt.Sprintf("%s helps with probability %.2f", h.Expert, h.Helps)
 		if h.Kind != "" {
-			several := slices.ContainsFunc(helps, func(o policies.Help) bool { return o.Expert == h.Expert && o.Kind != h.Kind })
+			several := slices.ContainsFunc(
+				helps,
+				func(o policies.Help) bool { return o.Expert == h.Expert && o.Kind != h.Kind },
+			)
 			line = worthText(h, several)
 		}
 		if h.Labels == 0 {
@@ -213,7 +219,12 @@ func worthText(h policies.Help, several bool) string {
 	case guesses > h.Helps && guesses > h.Misleads:
 		return fmt.Sprintf("%s is %s: %s that it says nothing of what is measured", word, worth, sure(guesses))
 	case h.Misleads > h.Helps:
-		return fmt.Sprintf("%s is turned over, and then %s: %s that it goes against what is measured", word, worth, sure(h.Misleads))
+		return fmt.Sprintf(
+			"%s is turned over, and then %s: %s that it goes against what is measured",
+			word,
+			worth,
+			sure(h.Misleads),
+		)
 	}
 	return fmt.Sprintf("%s is %s: %s that it goes with what is measured", word, worth, sure(h.Helps))
 }

@@ -242,7 +242,11 @@ func (h heard) why(
 		}
 		return fmt.Sprintf("%s higher", amount(by, unit))
 	}
-	text := fmt.Sprintf(" With them it is expected to be %s, and the unaided candidate %s.", change(moved), change(other))
+	text := fmt.Sprintf(
+		" With them it is expected to be %s, and the unaided candidate %s.",
+		change(moved),
+		change(other),
+	)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(math.Abs(favor[j]), math.Abs(favor[i])) })
 	order = order[:min(whySo, len(order))]
 	for _, i := range order {

@@ -73,8 +73,11 @@ func (s *Answers) Check(def *definition.Campaign, here definition.Path) []defini
 	}
 	if s.Guess != nil && s.Against != nil && *s.Guess+*s.Against > 1 {
 		faults = append(faults, definition.Fault{At: here.To("against"),
-			Problem: fmt.Sprintf("guess and against are probabilities, and add up to %s", format.Setting(*s.Guess+*s.Against)),
-			Remedy:  "write two that add up to 1 at most"})
+			Problem: fmt.Sprintf(
+				"guess and against are probabilities, and add up to %s",
+				format.Setting(*s.Guess+*s.Against),
+			),
+			Remedy: "write two that add up to 1 at most"})
 	}
 	return faults
 }

@@ -65,9 +65,13 @@ func (s *Worth) Check(def *definition.Campaign, _ definition.Path) []definition.
 
 // Words implements definition.Settings.
 func (s *Worth) Words(*definition.Campaign) string {
-	return fmt.Sprintf("an expert is asked to accept or reject where that is expected to improve the next experiment by %s standard deviations"+
-		" of what was measured, and by %s of what it is expected to bring; at most %s before one experiment",
-		format.Optional(s.Least), format.Percent(*s.Share), format.Count(*s.MaxPerExperiment, "question"))
+	return fmt.Sprintf(
+		"an expert is asked to accept or reject where that is expected to improve the next experiment by %s standard deviations"+
+			" of what was measured, and by %s of what it is expected to bring; at most %s before one experiment",
+		format.Optional(s.Least),
+		format.Percent(*s.Share),
+		format.Count(*s.MaxPerExperiment, "question"),
+	)
 }
 
 const (
@@ -123,8 +127,13 @@ func (p *policy) ask(
 	case at < 0:
 		return d, fmt.Sprintf(" Nobody is asked: no answer of %s is expected to improve it.", expert), nil
 	case !asks:
-		return d, fmt.Sprintf(" Nobody is asked: the answer of %s that would tell the most is expected to improve it by %s, and a question"+
-			" has to by %s.", expert, gain, floor), nil
+		return d, fmt.Sprintf(
+			" Nobody is asked: the answer of %s that would tell the most is expected to improve it by %s, and a question"+
+				" has to by %s.",
+			expert,
+			gain,
+			floor,
+		), nil
 	}
 	point, err := s.View.Space.Snap(v.points[at])
 	if err != nil {
@@ -139,8 +148,16 @@ func (p *policy) ask(
 	}
 	predict(&d, informed, r)
 	d.Chosen = policies.Queried
-	reason := fmt.Sprintf("%s's answer is expected to improve the next experiment by %s; a question is asked from %s on.", expert, gain, floor)
-	explanation := fmt.Sprintf("What you say of it is expected to improve the next experiment by %s. It is not run because of that alone.", gain)
+	reason := fmt.Sprintf(
+		"%s's answer is expected to improve the next experiment by %s; a question is asked from %s on.",
+		expert,
+		gain,
+		floor,
+	)
+	explanation := fmt.Sprintf(
+		"What you say of it is expected to improve the next experiment by %s. It is not run because of that alone.",
+		gain,
+	)
 	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, explanation), "", nil
 }
 
@@ -229,7 +246,10 @@ func (v *valuation) of(ctx context.Context, s *step.Step, at int) (float64, erro
 	var values [2][]float64
 	for i, reject := range []bool{false, true} {
 		own := v.own
-		own.Labels = append(slices.Clone(own.Labels), channel.Label{Point: v.first + at, Reject: reject, Group: groupQuestions})
+		own.Labels = append(
+			slices.Clone(own.Labels),
+			channel.Label{Point: v.first + at, Reject: reject, Group: groupQuestions},
+		)
 		learned, err := v.others.With(ctx, own)
 		if err != nil {
 			return 0, err

@@ -44,8 +44,15 @@ func (p *policy) admit(
 	open, test := handover.OpenGate(mean, sd, reject)
 	d.Tests = append(d.Tests, test)
 	if !open {
-		return d.Run(policies.Unaided, policies.RuleGate,
-			fmt.Sprintf("%s's labels do not predict what is measured (probability %.2f): the campaign goes on unaided.", expert, test.Left)), nil
+		return d.Run(
+			policies.Unaided,
+			policies.RuleGate,
+			fmt.Sprintf(
+				"%s's labels do not predict what is measured (probability %.2f): the campaign goes on unaided.",
+				expert,
+				test.Left,
+			),
+		), nil
 	}
 	return d, nil
 }
@@ -76,8 +83,15 @@ func (p *policy) question(
 				fmt.Sprintf("%s accepted this composition before (%s).", expert, q.ID),
 			)
 		}
-		return d.Run(policies.Unaided, policies.RuleAskedBefore,
-			fmt.Sprintf("%s was asked about the aided candidate before (%s) and did not accept it: the unaided one is taken.", expert, q.ID))
+		return d.Run(
+			policies.Unaided,
+			policies.RuleAskedBefore,
+			fmt.Sprintf(
+				"%s was asked about the aided candidate before (%s) and did not accept it: the unaided one is taken.",
+				expert,
+				q.ID,
+			),
+		)
 	}
 	if s.QuestionsSpent() {
 		return s.Spent(d)
@@ -94,8 +108,15 @@ func (p *policy) question(
 func (p *policy) explanation(s *step.Step, d policies.Decision, rejected []campaign.Question) string {
 	c := d.Candidate()
 	best, mean := s.View.Objective.Best()
-	text := fmt.Sprintf("The model expects %s = %.4g ± %.2g %s here; the best so far is %.4g (%s).",
-		p.def.Objective.Name, c.Prediction.Mean, c.Prediction.SD, p.def.Objective.Unit, mean, s.View.Objective.Observations[best].Experiment)
+	text := fmt.Sprintf(
+		"The model expects %s = %.4g ± %.2g %s here; the best so far is %.4g (%s).",
+		p.def.Objective.Name,
+		c.Prediction.Mean,
+		c.Prediction.SD,
+		p.def.Objective.Unit,
+		mean,
+		s.View.Objective.Observations[best].Experiment,
+	)
 	if len(rejected) > 0 {
 		text += fmt.Sprintf(" It takes the place of the %d you rejected.", len(rejected))
 	}

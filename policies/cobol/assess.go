@@ -83,8 +83,12 @@ func (p *policy) assess(
 		reason := fmt.Sprintf("%s has judged nothing yet: the campaign goes on unaided.", expert)
 		return d.Run(policies.Unaided, policies.RuleGate, reason), nil
 	}
-	reason := fmt.Sprintf("%s's labels have not shown that they go with what is measured (probability %.2f that they do, %.2f that they go against it): the campaign goes on unaided.",
-		expert, evidence.Helps, evidence.Misleads)
+	reason := fmt.Sprintf(
+		"%s's labels have not shown that they go with what is measured (probability %.2f that they do, %.2f that they go against it): the campaign goes on unaided.",
+		expert,
+		evidence.Helps,
+		evidence.Misleads,
+	)
 	return d.Run(policies.Unaided, policies.RuleGate, reason), nil
 }
 
@@ -93,8 +97,11 @@ func (p *policy) judge(
 	s *step.Step, d policies.Decision, expert string, unaided search.Result,
 ) policies.Decision {
 	d.Chosen = policies.Unaided
-	reason := fmt.Sprintf("%s is measured next. What %s says of it before shows how far their judgment goes with what is measured.",
-		s.View.Space.Format(unaided.Point), expert)
+	reason := fmt.Sprintf(
+		"%s is measured next. What %s says of it before shows how far their judgment goes with what is measured.",
+		s.View.Space.Format(unaided.Point),
+		expert,
+	)
 	explanation := p.explanation(s, d, nil) +
 		" It is measured whatever you say: the result shows how far your judgment can be relied on here."
 	return d.Ask(events.FormLabel, expert, policies.RuleJudge, reason, explanation)

@@ -67,8 +67,10 @@ func (s *COBOL) Words(*definition.Campaign) string {
 	if s.Paper {
 		return "an expert's belief bends the choice by the rules of Xu et al. 2024, as printed" + s.Text()
 	}
-	return fmt.Sprintf("an expert's belief bends the choice, unless the model is more than %s times as sure of it as of its own (cobol)",
-		format.Optional(s.Eta)) + s.Text()
+	return fmt.Sprintf(
+		"an expert's belief bends the choice, unless the model is more than %s times as sure of it as of its own (cobol)",
+		format.Optional(s.Eta),
+	) + s.Text()
 }
 
 // COBOHL searches only where the expert may accept, and trusts that the expert

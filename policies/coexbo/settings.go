@@ -60,7 +60,10 @@ func (*CoExBO) Check(def *definition.Campaign, _ definition.Path) []definition.F
 
 // Words implements definition.Settings.
 func (s *CoExBO) Words(*definition.Campaign) string {
-	return fmt.Sprintf("the expert's prior bends a second candidate, less and less as the objective is known (coexbo, γ = %s)", format.Optional(s.Gamma))
+	return fmt.Sprintf(
+		"the expert's prior bends a second candidate, less and less as the objective is known (coexbo, γ = %s)",
+		format.Optional(s.Gamma),
+	)
 }
 
 // PiBO multiplies the acquisition with the expert's prior to the power γ/t
@@ -86,7 +89,10 @@ func (*PiBO) Check(def *definition.Campaign, _ definition.Path) []definition.Fau
 
 // Words implements definition.Settings.
 func (s *PiBO) Words(*definition.Campaign) string {
-	return fmt.Sprintf("the expert's prior to the power γ/t multiplies the acquisition (pibo, γ = %s)", format.Optional(s.Gamma))
+	return fmt.Sprintf(
+		"the expert's prior to the power γ/t multiplies the acquisition (pibo, γ = %s)",
+		format.Optional(s.Gamma),
+	)
 }
 
 // PartWords implements policies.PartSettings.
@@ -134,11 +140,17 @@ func (s *Choose) Complete(*definition.Campaign) {
 func (*Choose) Check(def *definition.Campaign, _ definition.Path) []definition.Fault {
 	var faults []definition.Fault
 	report := func(problem, remedy string) {
-		faults = append(faults, definition.Fault{At: definition.At("policy", "handover"), Problem: problem, Remedy: remedy})
+		faults = append(
+			faults,
+			definition.Fault{At: definition.At("policy", "handover"), Problem: problem, Remedy: remedy},
+		)
 	}
 	p := def.Policy
 	if len(def.Experts) == 0 && p.Trust.Name == policies.None { // else the rule of trust says it
-		report("choose puts two candidates to an expert, and there is none", "add experts, or choose a policy that asks nobody, such as lognei or lcb")
+		report(
+			"choose puts two candidates to an expert, and there is none",
+			"add experts, or choose a policy that asks nobody, such as lognei or lcb",
+		)
 	}
 	if !next.Searches(p.Next) && p.Next.Name != next.RandomName {
 		report("choose needs a rule that gives two candidates", "write next: lcb, thompson or random")

@@ -75,8 +75,13 @@ func (p *policy) manual(v policies.View, d policies.Decision) (policies.Decision
 	switch {
 	case q == nil && turn.QuestionsSpent(v.Campaign, &p.def):
 		return step.AtRandom(
-			v, d, policies.RuleLabelBudget,
-			fmt.Sprintf("Nobody is asked, since %s: a composition at random is taken.", turn.WhyNotAsked(v.Campaign, &p.def)),
+			v,
+			d,
+			policies.RuleLabelBudget,
+			fmt.Sprintf(
+				"Nobody is asked, since %s: a composition at random is taken.",
+				turn.WhyNotAsked(v.Campaign, &p.def),
+			),
 		)
 	case q == nil:
 		expert := p.def.Experts[turn.Expert(v.Campaign, &p.def)].Name

@@ -189,10 +189,18 @@ func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error
 		}
 		return p, nil
 	}
-	reason := fmt.Sprintf("A candidate that may be best and its strongest rival, of %d that may be best.", len(step.Kept))
+	reason := fmt.Sprintf(
+		"A candidate that may be best and its strongest rival, of %d that may be best.",
+		len(step.Kept),
+	)
 	if step.Round > 0 {
-		reason = fmt.Sprintf("Of %d candidates that may be best the pair that is least known; comparison %d of %d in round %d.",
-			len(step.Kept), step.Done+1, step.Length, step.Round)
+		reason = fmt.Sprintf(
+			"Of %d candidates that may be best the pair that is least known; comparison %d of %d in round %d.",
+			len(step.Kept),
+			step.Done+1,
+			step.Length,
+			step.Round,
+		)
 	}
 	return Proposal{
 		Candidates: []events.Candidate{

@@ -120,11 +120,29 @@ func (r *Rule) pair(
 		}
 		if gradX == nil {
 			m := q.Pair(x, y)
-			value, _ := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, u.Noise(x, nil), u.Noise(y, nil), alpha)
+			value, _ := acquisition.RAEUBO(
+				m.MeanX,
+				m.MeanY,
+				m.VarX,
+				m.VarY,
+				m.Cov,
+				u.Noise(x, nil),
+				u.Noise(y, nil),
+				alpha,
+			)
 			return -value
 		}
 		m := q.PairGrad(x, y, g)
-		value, part := acquisition.RAEUBO(m.MeanX, m.MeanY, m.VarX, m.VarY, m.Cov, u.Noise(x, noiseX), u.Noise(y, noiseY), alpha)
+		value, part := acquisition.RAEUBO(
+			m.MeanX,
+			m.MeanY,
+			m.VarX,
+			m.VarY,
+			m.Cov,
+			u.Noise(x, noiseX),
+			u.Noise(y, noiseY),
+			alpha,
+		)
 		slope := 0.0 // in the variance of the difference
 		if _, variance := m.Difference(); variance > 0 {
 			slope = part.SD / (2 * math.Sqrt(variance))

@@ -59,11 +59,21 @@ func (s *LCB) Words(def *definition.Campaign) string {
 	bound := map[string]string{definition.Maximize: "upper", definition.Minimize: "lower"}[def.Objective.Goal]
 	switch s.BetaRule {
 	case BetaLemma:
-		return fmt.Sprintf("the composition with the best %s confidence bound, its width by Lemma 3.1 of Xu et al. 2024", bound)
+		return fmt.Sprintf(
+			"the composition with the best %s confidence bound, its width by Lemma 3.1 of Xu et al. 2024",
+			bound,
+		)
 	case BetaGrowing:
-		return fmt.Sprintf("the composition with the best %s confidence bound, its width growing as in Adachi et al. 2024", bound)
+		return fmt.Sprintf(
+			"the composition with the best %s confidence bound, its width growing as in Adachi et al. 2024",
+			bound,
+		)
 	}
-	return fmt.Sprintf("the composition with the best %s confidence bound of a Gaussian process (β = %s)", bound, format.Optional(s.Beta))
+	return fmt.Sprintf(
+		"the composition with the best %s confidence bound of a Gaussian process (β = %s)",
+		bound,
+		format.Optional(s.Beta),
+	)
 }
 
 // LCBOf returns the settings of the rule where a policy has it.

@@ -29,7 +29,14 @@ const (
 // MinimizePair returns the pair of distinct feasible compositions with the smallest
 // acquisition it finds. screen is what a single point is worth, smaller is
 // better. It is deterministic in its arguments; a cancelled context is an error.
-func MinimizePair(ctx context.Context, sp *space.Space, f PairAcquisition, screen func(x []float64) float64, seed uint64, further [][]float64) (first, second Result, err error) {
+func MinimizePair(
+	ctx context.Context,
+	sp *space.Space,
+	f PairAcquisition,
+	screen func(x []float64) float64,
+	seed uint64,
+	further [][]float64,
+) (first, second Result, err error) {
 	starts, err := pairStarts(sp, screen, seed, further)
 	if err != nil {
 		return Result{}, Result{}, err
@@ -51,7 +58,12 @@ func MinimizePair(ctx context.Context, sp *space.Space, f PairAcquisition, scree
 }
 
 // pairStarts returns the points that are best by themselves, in that order.
-func pairStarts(sp *space.Space, screen func(x []float64) float64, seed uint64, further [][]float64) ([][]float64, error) {
+func pairStarts(
+	sp *space.Space,
+	screen func(x []float64) float64,
+	seed uint64,
+	further [][]float64,
+) ([][]float64, error) {
 	var points [][]float64
 	if list, finite := sp.Finite(); finite {
 		for _, p := range list {
@@ -114,7 +126,13 @@ func bestPair(sp *space.Space, f PairAcquisition, points [][]float64) (first, se
 }
 
 // jointly searches over both points at once.
-func jointly(ctx context.Context, sp *space.Space, f PairAcquisition, starts [][]float64, seed uint64) (first, second Result, err error) {
+func jointly(
+	ctx context.Context,
+	sp *space.Space,
+	f PairAcquisition,
+	starts [][]float64,
+	seed uint64,
+) (first, second Result, err error) {
 	region, err := product(sp)
 	if err != nil {
 		return Result{}, Result{}, err
@@ -132,7 +150,13 @@ func jointly(ctx context.Context, sp *space.Space, f PairAcquisition, starts [][
 			pairs = append(pairs, append(slices.Clone(x), y...))
 		}
 	}
-	found, err := optimize.MultiStart(ctx, both, region, pairs, optimize.MultiStartConfig{Searches: pairSearched, Seed: seed, Local: optimize.Config{FTol: 1e-9}})
+	found, err := optimize.MultiStart(
+		ctx,
+		both,
+		region,
+		pairs,
+		optimize.MultiStartConfig{Searches: pairSearched, Seed: seed, Local: optimize.Config{FTol: 1e-9}},
+	)
 	if err != nil {
 		return Result{}, Result{}, err
 	}
@@ -165,7 +189,13 @@ func product(sp *space.Space) (*optimize.Region, error) {
 }
 
 // alternately improves one point of the best pair after the other.
-func alternately(ctx context.Context, sp *space.Space, f PairAcquisition, starts [][]float64, seed uint64) (first, second Result, err error) {
+func alternately(
+	ctx context.Context,
+	sp *space.Space,
+	f PairAcquisition,
+	starts [][]float64,
+	seed uint64,
+) (first, second Result, err error) {
 	best := math.Inf(1)
 	var x, y []float64
 	for i, u := range starts {
@@ -180,7 +210,14 @@ func alternately(ctx context.Context, sp *space.Space, f PairAcquisition, starts
 	}
 	for round := range pairRounds {
 		scratch := make([]float64, sp.Dim())
-		r, err := Minimize(ctx, sp, func(u, grad []float64) float64 { return f(u, y, grad, maybe(grad, scratch)) }, seed+uint64(2*round), [][]float64{x}, nil)
+		r, err := Minimize(
+			ctx,
+			sp,
+			func(u, grad []float64) float64 { return f(u, y, grad, maybe(grad, scratch)) },
+			seed+uint64(2*round),
+			[][]float64{x},
+			nil,
+		)
 		if err != nil {
 			return Result{}, Result{}, err
 		}
@@ -213,7 +250,15 @@ func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second
 		}
 	}
 	value := f(encoded[0], encoded[1], nil, nil)
-	return Result{Point: points[0], X: encoded[0], Value: value}, Result{Point: points[1], X: encoded[1], Value: value}, nil
+	return Result{
+			Point: points[0],
+			X:     encoded[0],
+			Value: value,
+		}, Result{
+			Point: points[1],
+			X:     encoded[1],
+			Value: value,
+		}, nil
 }
 
 // sameWithin is how close two compositions may be in the unit cube, in every

@@ -43,7 +43,14 @@ var (
 // values does not count. Further starts, beside those the seed gives, are searched as well. In a
 // finite space compositions whose [space.Space.Key] is in skip are left out. It is deterministic
 // in its arguments; a cancelled context is an error.
-func Minimize(ctx context.Context, sp *space.Space, f next.Acquisition, seed uint64, further [][]float64, skip map[string]bool) (Result, error) {
+func Minimize(
+	ctx context.Context,
+	sp *space.Space,
+	f next.Acquisition,
+	seed uint64,
+	further [][]float64,
+	skip map[string]bool,
+) (Result, error) {
 	if points, ok := sp.Finite(); ok {
 		return enumerate(ctx, sp, f, points, skip)
 	}
@@ -89,12 +96,23 @@ func Minimize(ctx context.Context, sp *space.Space, f next.Acquisition, seed uin
 }
 
 // enumerate tries every composition of a finite space.
-func enumerate(ctx context.Context, sp *space.Space, f next.Acquisition, points []definition.Point, skip map[string]bool) (Result, error) {
+func enumerate(
+	ctx context.Context,
+	sp *space.Space,
+	f next.Acquisition,
+	points []definition.Point,
+	skip map[string]bool,
+) (Result, error) {
 	best := Result{Value: math.Inf(1)}
 	skipped := 0
 	for i, point := range points {
 		if err := ctx.Err(); err != nil {
-			return Result{}, fmt.Errorf("search cancelled after %d of %d compositions: %w", i, len(points), context.Cause(ctx))
+			return Result{}, fmt.Errorf(
+				"search cancelled after %d of %d compositions: %w",
+				i,
+				len(points),
+				context.Cause(ctx),
+			)
 		}
 		if len(skip) > 0 {
 			key, err := sp.Key(point)

@@ -224,8 +224,12 @@ func (s *Step) likelihood(d policies.Decision) (policies.Decision, error) {
 		return d, err
 	}
 	if p := model.Probability(x); p < 0.9 {
-		d.Reason += fmt.Sprintf(" It gives a result with probability %.2f, judging by %d experiments that could not be done and %d that failed.",
-			p, model.Infeasible, model.Failed)
+		d.Reason += fmt.Sprintf(
+			" It gives a result with probability %.2f, judging by %d experiments that could not be done and %d that failed.",
+			p,
+			model.Infeasible,
+			model.Failed,
+		)
 	}
 	return d, nil
 }

@@ -22,8 +22,15 @@ func (s *Step) ChoiceGate(d policies.Decision, expert string) (policies.Decision
 	open, test := handover.OpenChoice(mean, sd)
 	d.Tests = append(d.Tests, test)
 	if !open {
-		return d.Run(policies.Unaided, policies.RuleGate,
-			fmt.Sprintf("%s's choices do not predict what is measured (probability %.2f): the campaign goes on unaided.", expert, test.Left)), nil
+		return d.Run(
+			policies.Unaided,
+			policies.RuleGate,
+			fmt.Sprintf(
+				"%s's choices do not predict what is measured (probability %.2f): the campaign goes on unaided.",
+				expert,
+				test.Left,
+			),
+		), nil
 	}
 	return d, nil
 }

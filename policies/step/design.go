@@ -15,7 +15,12 @@ const designSalt = 0x9e3779b97f4a7c15
 // Design takes the next point of a space-filling design, DesignSobol or
 // DesignRandom of package definition. remark says why, behind its name: empty, or
 // beginning with a space.
-func Design(def *definition.Campaign, v policies.View, d policies.Decision, kind, remark string) (policies.Decision, error) {
+func Design(
+	def *definition.Campaign,
+	v policies.View,
+	d policies.Decision,
+	kind, remark string,
+) (policies.Decision, error) {
 	points, err := v.Space.Design(kind, def.Budget.Experiments, def.Seed^designSalt)
 	if err != nil {
 		return d, err
@@ -33,7 +38,11 @@ func Design(def *definition.Campaign, v policies.View, d policies.Decision, kind
 			continue
 		}
 		d.Candidates = []events.Candidate{{Name: policies.Design, Parameters: point}}
-		return d.Run(policies.Design, policies.RuleDesign, fmt.Sprintf("Point %d of the %s design.%s", i+1, kind, remark)), nil
+		return d.Run(
+			policies.Design,
+			policies.RuleDesign,
+			fmt.Sprintf("Point %d of the %s design.%s", i+1, kind, remark),
+		), nil
 	}
 	return exhausted(d), nil
 }
@@ -51,7 +60,13 @@ func AtRandom(v policies.View, d policies.Decision, rule, reason string) (polici
 }
 
 // Take runs a composition that no model was asked about.
-func Take(v policies.View, d policies.Decision, name string, point definition.Point, rule, reason string) policies.Decision {
+func Take(
+	v policies.View,
+	d policies.Decision,
+	name string,
+	point definition.Point,
+	rule, reason string,
+) policies.Decision {
 	c := events.Candidate{Name: name, Parameters: point}
 	if v.Objective != nil {
 		if prediction, err := v.Objective.Predict(point); err == nil {

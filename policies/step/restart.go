@@ -64,6 +64,10 @@ func (s *Step) Because() string {
 	if s.rougher == nil {
 		return "It has " + s.Rule.Rationale() + "."
 	}
-	return fmt.Sprintf("The last %d turns improved nothing: this one is chosen by a model with lengthscales half as long, "+
-		"which expects more where nothing was measured. By that it has %s.", s.idle, s.Rule.Rationale())
+	return fmt.Sprintf(
+		"The last %d turns improved nothing: this one is chosen by a model with lengthscales half as long, "+
+			"which expects more where nothing was measured. By that it has %s.",
+		s.idle,
+		s.Rule.Rationale(),
+	)
 }

@@ -152,8 +152,12 @@ func (s *Step) QuestionsSpent() bool { return turn.QuestionsSpent(s.View.Campaig
 // Spent is the decision for the unaided candidate where no question is left.
 func (s *Step) Spent(d policies.Decision) policies.Decision {
 	return d.Run(
-		policies.Unaided, policies.RuleLabelBudget,
-		fmt.Sprintf("Nobody is asked, since %s: the campaign goes on unaided.", turn.WhyNotAsked(s.View.Campaign, s.Def)),
+		policies.Unaided,
+		policies.RuleLabelBudget,
+		fmt.Sprintf(
+			"Nobody is asked, since %s: the campaign goes on unaided.",
+			turn.WhyNotAsked(s.View.Campaign, s.Def),
+		),
 	)
 }
 

@@ -16,10 +16,29 @@ import (
 var Family = policies.Family{
 	Name: "unaided",
 	Rules: []policies.Rule{
-		{Part: policies.Next, Name: next.LCBName, Settings: func() definition.Settings { return new(next.LCB) }, Model: true},
-		{Part: policies.Next, Name: next.LogEIName, Settings: func() definition.Settings { return new(next.LogEI) }, Model: true},
-		{Part: policies.Next, Name: next.LogNEIName, Settings: func() definition.Settings { return new(next.LogNEI) }, Model: true},
-		{Part: policies.Next, Name: next.ThompsonName, Settings: func() definition.Settings { return new(next.Thompson) }},
+		{
+			Part:     policies.Next,
+			Name:     next.LCBName,
+			Settings: func() definition.Settings { return new(next.LCB) },
+			Model:    true,
+		},
+		{
+			Part:     policies.Next,
+			Name:     next.LogEIName,
+			Settings: func() definition.Settings { return new(next.LogEI) },
+			Model:    true,
+		},
+		{
+			Part:     policies.Next,
+			Name:     next.LogNEIName,
+			Settings: func() definition.Settings { return new(next.LogNEI) },
+			Model:    true,
+		},
+		{
+			Part:     policies.Next,
+			Name:     next.ThompsonName,
+			Settings: func() definition.Settings { return new(next.Thompson) },
+		},
 		{Part: policies.Next, Name: next.SobolName, Settings: func() definition.Settings { return new(next.Sobol) }},
 		{Part: policies.Next, Name: next.RandomName, Settings: func() definition.Settings { return new(next.Random) }},
 		{Part: policies.Trust, Name: policies.None, Settings: func() definition.Settings { return new(None) }},

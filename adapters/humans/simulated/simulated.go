@@ -187,10 +187,18 @@ func Knowing(
 		return nil, fault(e, "correlation is %g and must be between -1 and 1", *c)
 	}
 	if x := r.cfg.Prejudice; !(x >= 0 && !math.IsInf(x, 0)) || x > 0 && r.cfg.Correlation == nil {
-		return nil, fault(e, "prejudice is %g and must be a finite number of at least 0, and above only with correlation", x)
+		return nil, fault(
+			e,
+			"prejudice is %g and must be a finite number of at least 0, and above only with correlation",
+			x,
+		)
 	}
 	if x := r.cfg.WrongRegion; !(x >= 0 && !math.IsInf(x, 0)) || x > 0 && knows.BestAt == nil {
-		return nil, fault(e, "wrong_region is %g and must be a finite number of at least 0, and above only where the optimum's place is known", x)
+		return nil, fault(
+			e,
+			"wrong_region is %g and must be a finite number of at least 0, and above only where the optimum's place is known",
+			x,
+		)
 	}
 	if x := r.cfg.Strictness; math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil, fault(e, "strictness is %g and must be a finite number", x)

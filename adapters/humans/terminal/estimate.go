@@ -111,8 +111,11 @@ func (s *sitting) ask(f *console.Form, said ...int) {
 			f.Title = fmt.Sprintf("%s, shall this be sent? It says that you can't tell", s.q.Expert)
 		}
 		f.More, f.Body, f.Blank, f.Brisk = nil, table.Text(-1), false, nil
-		f.Hint = fmt.Sprintf("ok sends it, and why, after a colon: \"ok: as last year\"; %s changes row %d, %[2]d=- leaves it out",
-			s.example(), min(3, n))
+		f.Hint = fmt.Sprintf(
+			"ok sends it, and why, after a colon: \"ok: as last year\"; %s changes row %d, %[2]d=- leaves it out",
+			s.example(),
+			min(3, n),
+		)
 		f.Brief = "ok, or ROW=NUMBER"
 		return
 	}

@@ -166,7 +166,12 @@ password is asked for twice, or read from standard input; without one they log i
 	flags.StringArrayVar(&roles, "role", nil, "what they are: a `ROLE`; may be given several times")
 	flags.StringVar(&n.DisplayName, "display-name", "", "how they are called, in `words`")
 	flags.StringVar(&n.Email, "email", "", "their `address`")
-	flags.StringArrayVar(&n.AnswersAs, "answers-as", nil, "an `expert` of campaigns who is this person under another name; may be given several times")
+	flags.StringArrayVar(
+		&n.AnswersAs,
+		"answers-as",
+		nil,
+		"an `expert` of campaigns who is this person under another name; may be given several times",
+	)
 	flags.BoolVar(&stdin, "password-stdin", false, "read the password from standard input")
 	flags.BoolVar(&none, "no-password", false, "no password: they log in with OpenID Connect")
 	cmd.MarkFlagsMutuallyExclusive("password-stdin", "no-password")
@@ -277,7 +282,12 @@ func (a *app) accountChange(ask asker) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&display, "display-name", "", "how they are called, in `words`")
 	flags.StringVar(&email, "email", "", "their `address`")
-	flags.StringArrayVar(&answersAs, "answers-as", nil, "all the `expert`s they answer as besides their own name; \"\" for none")
+	flags.StringArrayVar(
+		&answersAs,
+		"answers-as",
+		nil,
+		"all the `expert`s they answer as besides their own name; \"\" for none",
+	)
 	return cmd
 }
 
@@ -295,7 +305,10 @@ func (a *app) accountGrant(ask asker) *cobra.Command {
 }
 
 func (a *app) grantRequest(args []string) *accounts.GrantRequest {
-	return &accounts.GrantRequest{Name: args[0], Grant: accounts.Grant{Role: accounts.Role(args[1]), Campaign: a.campaign}}
+	return &accounts.GrantRequest{
+		Name:  args[0],
+		Grant: accounts.Grant{Role: accounts.Role(args[1]), Campaign: a.campaign},
+	}
 }
 
 func (a *app) accountRevoke(ask asker) *cobra.Command {
@@ -431,13 +444,23 @@ func (a *app) accountToken(ask asker) *cobra.Command {
 				}{r.Token, r.Secret.Reveal()})
 			}
 			a.printf("%s\n", r.Secret.Reveal())
-			a.remark("This is token %s of %s, until %s. It is not shown again.", r.Token.ID, r.Token.Account, r.Token.Expires.Local().Format(time.DateTime))
+			a.remark(
+				"This is token %s of %s, until %s. It is not shown again.",
+				r.Token.ID,
+				r.Token.Account,
+				r.Token.Expires.Local().Format(time.DateTime),
+			)
 			return nil
 		},
 	}
 	flags := create.Flags()
 	flags.StringVar(&n.Name, "name", "", "what it is for, in `words`")
-	flags.StringArrayVar(&scopes, "scope", nil, "what it may: a `PERMISSION` as in `campaignd account --help`; may be given several times")
+	flags.StringArrayVar(
+		&scopes,
+		"scope",
+		nil,
+		"what it may: a `PERMISSION` as in `campaignd account --help`; may be given several times",
+	)
 	flags.IntVar(&days, "days", 0, "how many `days` it is valid (default 90, at most 366)")
 	list := &cobra.Command{
 		Use:     "list " + who,
@@ -565,7 +588,9 @@ func (a *app) accountPasskey(ask asker) *cobra.Command {
 		Example: `  campaignd account passkey remove bob 9b1f00aa12cd34ef`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.aboutAccount(ask(cmd, accounts.Request{RemovePasskey: &accounts.PasskeyRequest{Name: args[0], ID: args[1]}}))
+			return a.aboutAccount(
+				ask(cmd, accounts.Request{RemovePasskey: &accounts.PasskeyRequest{Name: args[0], ID: args[1]}}),
+			)
 		},
 	})
 	return cmd
@@ -595,7 +620,11 @@ prints the number and the hash of the last entry: kept elsewhere, they also show
 				if a.json {
 					return a.printJSON(r.Proof)
 				}
-				a.printf("The audit trail is sound: %d entries, the last with the hash %s.\n", r.Proof.Entries, r.Proof.Head)
+				a.printf(
+					"The audit trail is sound: %d entries, the last with the hash %s.\n",
+					r.Proof.Entries,
+					r.Proof.Head,
+				)
 				return nil
 			}
 			entries, err := a.trail(cmd, ask, last)
@@ -656,7 +685,9 @@ func (a *app) newPassword(ctx context.Context, stdin bool) (accounts.Secret, err
 	}
 	f, ok := beneath(a.stdin).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return accounts.Secret{}, badInput("there is no terminal to ask for a password in; give it on standard input with --password-stdin")
+		return accounts.Secret{}, badInput(
+			"there is no terminal to ask for a password in; give it on standard input with --password-stdin",
+		)
 	}
 	first, err := a.hidden(ctx, f, "Password: ")
 	if err != nil {

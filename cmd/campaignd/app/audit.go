@@ -62,7 +62,12 @@ checkpoints, the place is narrowed down to the events between two of them.`, eng
 			if err != nil {
 				return err
 			}
-			report, err := a.audit(cmd.Context(), t, kept, except)
+			var report *audited
+			if t.remote {
+				report, err = a.auditRemote(cmd.Context(), t, since, keys, except)
+			} else {
+				report, err = a.audit(cmd.Context(), t, kept, except)
+			}
 			if err != nil {
 				return err
 			}

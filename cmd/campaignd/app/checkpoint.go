@@ -60,11 +60,23 @@ tlog-proof, and what a tlog-witness takes.`,
 			if err != nil {
 				return err
 			}
-			c, err := a.checkpoint(cmd.Context(), t, sign, prove, from)
+			var c *attest.Checkpoint
+			if t.remote {
+				if sign != "" {
+					return badInput("--sign-with signs here, and a server signs with its own key")
+				}
+				c, err = a.checkpointRemote(cmd.Context(), t, prove, from)
+			} else {
+				c, err = a.checkpoint(cmd.Context(), t, sign, prove, from)
+			}
 			if err != nil {
 				return err
 			}
-			if c.SignedBy == "" {
+			switch {
+			case c.SignedBy != "":
+			case t.remote:
+				a.remark("Not signed: the server has no key. It is worth what the place is where you keep it.")
+			default:
 				a.remark(
 					"Not signed: there is no key. `campaignd checkpoint --new-key NAME` makes one; until then it is worth what the place is where you keep it.",
 				)

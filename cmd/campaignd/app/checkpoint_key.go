@@ -109,18 +109,24 @@ func signer(path string) (note.Signer, error) {
 	return s, nil
 }
 
+// keyText is a verifier key that a person gives, or the content of the file that they name.
+func keyText(given string) string {
+	if content, err := os.ReadFile(given); err == nil {
+		given = string(content)
+	}
+	return strings.TrimSpace(given)
+}
+
 // verifiers returns the keys that given names, each a verifier key or a file with
 // one, and the user's own.
 func verifiers(given []string) (known []note.Verifier, err error) {
 	for _, text := range given {
-		if content, err := os.ReadFile(text); err == nil {
-			text = string(content)
-		}
-		v, err := note.NewVerifier(strings.TrimSpace(text))
+		text = keyText(text)
+		v, err := note.NewVerifier(text)
 		if err != nil {
 			return nil, badInput(
 				"--key %q is neither a verifier key (NAME+HASH+KEY, as `campaignd checkpoint --new-key` prints it) nor a file with one",
-				strings.TrimSpace(text),
+				text,
 			)
 		}
 		known = append(known, v)

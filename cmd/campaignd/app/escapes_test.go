@@ -174,6 +174,7 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 	for _, what := range []string{"e1", "e2", "e5", "q1", "q2", "d1"} {
 		look("explain", store, what)
 	}
+	look("whatif", store, "d1", "--policy", "lognei")
 	look("note", store, "XTEXT again")
 	look("report", store, "-o", "bad/report.html")
 	page, err := os.ReadFile("bad/report.html")

@@ -175,7 +175,8 @@ func ofLines(err error) bool {
 		rows     exchange.Faults
 		lines    linesError
 	)
-	return errors.As(err, &file) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &rows) || errors.As(err, &lines)
+	return errors.As(err, &file) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &rows) ||
+		errors.As(err, &lines)
 }
 
 // explainError says what happened, and what to do in the words of the command line.

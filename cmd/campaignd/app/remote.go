@@ -36,30 +36,34 @@ const (
 	tokenVariable  = "CAMPAIGND_TOKEN"
 )
 
-// onStores are the commands that look at a store itself, and what does the same on a server.
-var onStores = map[string]string{
-	"audit":      "POST /api/v1/campaigns/NAME/audits",
-	"checkpoint": "GET /api/v1/campaigns/NAME/checkpoint",
-	"report":     "GET /api/v1/campaigns/NAME/report",
-	"check":      "the machine of the instrument",
-}
-
 // checkServer refuses what cannot be done with --server.
 func (a *app) checkServer(cmd *cobra.Command) error {
 	if a.server == "" {
 		return nil
 	}
-	if instead, ok := onStores[cmd.Name()]; ok {
-		return badInput("campaignd %s looks at a store, not at a server (%s or --server names %s): see %s",
-			cmd.Name(), serverVariable, a.server, instead)
+	if cmd.Name() == "check" {
+		return badInput(
+			"campaignd instrument check drives an instrument of this machine, and %s or --server names the server %s: "+
+				"check it on its own machine",
+			serverVariable,
+			a.server,
+		)
 	}
 	u, err := url.Parse(a.server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return badInput("--server %q is not an address such as https://lab.example.org or http://127.0.0.1:7070", a.server)
+		return badInput(
+			"--server %q is not an address such as https://lab.example.org or http://127.0.0.1:7070",
+			a.server,
+		)
 	}
 	a.server = strings.TrimRight(a.server, "/")
-	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && token() != "" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return badInput("--server %s: everybody on the way could read the token in %s; use https", a.server, tokenVariable)
+	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && token() != "" && u.Hostname() != "localhost" &&
+		(ip == nil || !ip.IsLoopback()) {
+		return badInput(
+			"--server %s: everybody on the way could read the token in %s; use https",
+			a.server,
+			tokenVariable,
+		)
 	}
 	return nil
 }
@@ -136,9 +140,28 @@ func (a *app) dial(ctx context.Context, t target) (*session, error) {
 
 // call sends a request to the server's API and reads the JSON that is answered.
 func (a *app) call(ctx context.Context, method, path, contentType string, body []byte, into any) error {
-	r, err := http.NewRequestWithContext(ctx, method, a.server+"/api/v1"+path, bytes.NewReader(body))
+	response, err := a.ask(ctx, method, path, contentType, body)
 	if err != nil {
 		return err
+	}
+	defer response.Body.Close()
+	return json.NewDecoder(response.Body).Decode(into)
+}
+
+// send is [app.call] with a body of JSON.
+func (a *app) send(ctx context.Context, method, path string, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return a.call(ctx, method, path, "application/json", text, into)
+}
+
+// ask sends a request to the server's API. What it refuses is the error.
+func (a *app) ask(ctx context.Context, method, path, contentType string, body []byte) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, a.server+"/api/v1"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
 	}
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
@@ -149,14 +172,19 @@ func (a *app) call(ctx context.Context, method, path, contentType string, body [
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
-		return problem.New(problem.Unavailable, "no server answers at %s: %w", a.server, err)
+		return nil, problem.New(problem.Unavailable, "no server answers at %s: %w", a.server, err)
+	}
+	if response.StatusCode/100 == 2 {
+		return response, nil
 	}
 	defer response.Body.Close()
-	if response.StatusCode/100 == 2 {
-		return json.NewDecoder(response.Body).Decode(into)
-	}
+	return nil, a.refused(response)
+}
+
+// refused is what a server says about a request that it does not fulfill.
+func (a *app) refused(response *http.Response) error {
 	var refused struct {
 		problem.Error
 		Faults []struct {
@@ -166,9 +194,13 @@ func (a *app) call(ctx context.Context, method, path, contentType string, body [
 			Remedy  string `json:"remedy"`
 		} `json:"faults"`
 	}
-	err = json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&refused)
+	err := json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&refused)
 	if err != nil || refused.Code == "" {
-		return fmt.Errorf("the server at %s answered %q: it may be another version of campaignd", a.server, response.Status)
+		return fmt.Errorf(
+			"the server at %s answered %q: it may be another version of campaignd",
+			a.server,
+			response.Status,
+		)
 	}
 	for _, f := range refused.Faults {
 		refused.Message += fmt.Sprintf("; %s: %s", f.Field, f.Message)

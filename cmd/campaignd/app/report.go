@@ -36,6 +36,23 @@ func (a *app) reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if t.remote {
+				name, page, err := a.reportRemote(cmd.Context(), t)
+				if err != nil {
+					return err
+				}
+				if output == "" {
+					output = name + ".report.html"
+				}
+				if err := wholefile.Replace(output, page, 0o644); err != nil {
+					return err
+				}
+				if a.json {
+					return a.printJSON(reported{Campaign: name, Report: output})
+				}
+				a.printf("Wrote %s\n", output)
+				return nil
+			}
 			s, err := a.openDirectly(t.store)
 			if err != nil {
 				return err

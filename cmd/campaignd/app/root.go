@@ -78,9 +78,13 @@ a campaign of a server, by its name or its file.
 	flags.StringVar(&a.as, "as", systemUser(), "who acts: the `name` that is recorded")
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	flags.StringVar(&a.store, "store", "", "the store's `directory` (default NAME.campaign beside the file)")
-	flags.StringVar(&a.server, "server", os.Getenv(serverVariable),
+	flags.StringVar(
+		&a.server,
+		"server",
+		os.Getenv(serverVariable),
 		"the `address` of a campaignd serve whose campaigns are meant (default: "+serverVariable+" of the environment; "+
-			tokenVariable+" says who you are there)")
+			tokenVariable+" says who you are there)",
+	)
 	flags.StringVar(&a.campaign, "campaign", "", "the campaign's `name`, where a store holds several")
 
 	root.AddGroup(
@@ -99,11 +103,20 @@ a campaign of a server, by its name or its file.
 			root.AddCommand(c)
 		}
 	}
-	group("drive", a.runCommand(), a.serveCommand(), a.statusCommand(), a.pauseCommand(), a.resumeCommand(), a.stopCommand(),
-		a.resolveCommand(), a.amendCommand())
+	group(
+		"drive",
+		a.runCommand(),
+		a.serveCommand(),
+		a.statusCommand(),
+		a.pauseCommand(),
+		a.resumeCommand(),
+		a.stopCommand(),
+		a.resolveCommand(),
+		a.amendCommand(),
+	)
 	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(), a.excludeCommand(),
 		a.allowCommand(), a.noteCommand(), a.importCommand())
-	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(), a.explainCommand(),
+	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(), a.explainCommand(), a.whatIfCommand(),
 		a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
 	group("prepare", a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(),
 		a.instrumentCommand(), a.accountCommand(), a.versionCommand())

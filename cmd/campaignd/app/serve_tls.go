@@ -77,7 +77,11 @@ func (s serving) accountOptions(named *labfile.File) accounts.Options {
 		_, port, _ := net.SplitHostPort(s.address)
 		site = &url.URL{Scheme: "http", Host: net.JoinHostPort("localhost", port)}
 	}
-	o.Passkeys = &accounts.Passkeys{ID: site.Hostname(), Name: named.Title, Origins: []string{site.Scheme + "://" + site.Host}}
+	o.Passkeys = &accounts.Passkeys{
+		ID:      site.Hostname(),
+		Name:    named.Title,
+		Origins: []string{site.Scheme + "://" + site.Host},
+	}
 	if p := named.Passkeys; p != nil {
 		if p.Domain != "" {
 			o.Passkeys.ID = p.Domain

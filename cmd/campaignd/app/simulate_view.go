@@ -151,7 +151,11 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 			t.Task.Name, format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed"), unit)
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 3, ' ', 0)
 		store := t.Task.Kind == simulate.Store
-		tabulate(w, "  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion", t.Arms[t.Baseline].Arm.Name)
+		tabulate(
+			w,
+			"  arm\tregret\tdifference to %s [95 %%]\trank\tnear after\tasked\ts/suggestion",
+			t.Arms[t.Baseline].Arm.Name,
+		)
 		if store {
 			fmt.Fprint(w, "\tfrom log\tfrom surrogate")
 		}
@@ -187,8 +191,10 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 
 // ratios prints how the arms compare over all tasks.
 func (s *simulation) ratios(summary simulate.Summary) {
-	s.printf("\nRegret along the campaigns, change in %% to each task's baseline [95 %%]; ! worse and * better in a cell by Bonferroni over %d\n\n",
-		summary.Ratios.Cells)
+	s.printf(
+		"\nRegret along the campaigns, change in %% to each task's baseline [95 %%]; ! worse and * better in a cell by Bonferroni over %d\n\n",
+		summary.Ratios.Cells,
+	)
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "  arm\tall tasks\tfinal regret")
 	for _, t := range summary.Tasks {
@@ -223,9 +229,11 @@ func (s *simulation) ratios(summary simulate.Summary) {
 		fmt.Fprintln(w)
 	}
 	w.Flush()
-	s.printf("\nThe last column is how many experiments it took, on each task, to the median final regret of the baseline, " +
-		"in brackets those " +
-		"of the baseline itself; then the change over the tasks where half of the campaigns came there.\n")
+	s.printf(
+		"\nThe last column is how many experiments it took, on each task, to the median final regret of the baseline, " +
+			"in brackets those " +
+			"of the baseline itself; then the change over the tasks where half of the campaigns came there.\n",
+	)
 }
 
 // ratioText is a change in percent with its interval.

@@ -16,7 +16,13 @@ type result struct {
 
 // summarize prints how a campaign ended. undecided says of an expert's preference what
 // speaks against calling it the best.
-func (a *app) summarize(ctx context.Context, core *engine.Core, t target, report string, undecided map[string]string) error {
+func (a *app) summarize(
+	ctx context.Context,
+	core *engine.Core,
+	t target,
+	report string,
+	undecided map[string]string,
+) error {
 	summary, err := core.Summarize(ctx)
 	if err != nil {
 		return err

@@ -100,6 +100,21 @@
     stream.addEventListener("error", () => { if (!lost) { lost = true; $("#live-note").textContent = "The connection is lost; the page tries again by itself."; } });
   }
 
+  // How long something has been so goes on.
+  const duration = (s) => {
+    const parts = [[Math.floor(s / 86400), "d"], [Math.floor(s / 3600) % 24, "h"], [Math.floor(s / 60) % 60, "min"], [s % 60, "s"]];
+    const first = parts.findIndex(([n]) => n > 0);
+    return first < 0 ? "0 s" : parts.slice(first, first + 2).filter(([n]) => n > 0).map(([n, unit]) => `${n} ${unit}`).join(" ");
+  };
+  const count = () => $$("[data-age]").forEach((e) => {
+    const seconds = Math.floor((Date.now() - new Date(e.dataset.age)) / 1000);
+    if (seconds >= 0) e.textContent = duration(seconds);
+  });
+  setInterval(count, 1000);
+
+  // What is worked out in the background is looked at again until it is there.
+  setInterval(() => { if ($("[data-poll]")) soon(); }, 1000);
+
   // An answer that is about to be sent counts down.
   setInterval(() => $$("[data-seconds]").forEach((s) => {
     const left = Number(s.dataset.seconds) - 1;

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/pace"
 )
 
 // Run says how a study is run.
@@ -164,13 +165,13 @@ func (s *Study) run(
 ) (*engine.Runner, []float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	steady := pace(cancel)
+	steady := pace.New(cancel)
 	r := &engine.Runner{
 		Registry: s.File.Registry,
 		Campaign: def.Name,
 		Build:    build,
 		Now:      study.Clock(),
-		Observe:  steady.observe,
+		Observe:  steady.Observe,
 		Eager:    true,
 	}
 	if def.Measures() { // else nothing is measured

@@ -1,4 +1,5 @@
-package simulate
+// Package pace makes campaigns in memory go the same way however goroutines are scheduled.
+package pace
 
 import (
 	"context"
@@ -10,11 +11,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// paced lets the results of an instrument arrive one at a time, in the order of
+// Instrument lets the results of an instrument arrive one at a time, in the order of
 // the experiments, and each only when the engine has nothing else to do. So a
 // campaign with several experiments under way goes the same way however
 // goroutines are scheduled.
-type paced struct {
+type Instrument struct {
 	instruments.Instrument
 	stuck func(error) // ends the campaign
 
@@ -23,11 +24,13 @@ type paced struct {
 	last     string                   // the experiment released last
 }
 
-func pace(stuck func(error)) *paced {
-	return &paced{stuck: stuck, released: map[string]chan struct{}{}}
+// New returns an instrument whose own Instrument is still to be set, unless nothing is measured.
+// stuck ends the campaign, once it waits for a person.
+func New(stuck func(error)) *Instrument {
+	return &Instrument{stuck: stuck, released: map[string]chan struct{}{}}
 }
 
-func (p *paced) gate(experiment string) chan struct{} {
+func (p *Instrument) gate(experiment string) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.released[experiment] == nil {
@@ -37,7 +40,7 @@ func (p *paced) gate(experiment string) chan struct{} {
 }
 
 // Await implements instruments.Instrument.
-func (p *paced) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+func (p *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	select {
 	case <-p.gate(cmd.Experiment):
 		return p.Instrument.Await(ctx, cmd)
@@ -46,11 +49,11 @@ func (p *paced) Await(ctx context.Context, cmd instruments.Command) (instruments
 	}
 }
 
-// observe is the engine's Observe, called when the engine is about to wait. If the
+// Observe is the engine's Observe, called when the engine is about to wait. If the
 // last released result has arrived, the oldest experiment under way is next. An
 // open question is answered first: people are quicker than experiments. Where
 // there is nothing to wait for but a person, the campaign is stuck.
-func (p *paced) observe(core *engine.Core, wait engine.Wait) {
+func (p *Instrument) Observe(core *engine.Core, wait engine.Wait) {
 	s := core.State()
 	for i := range s.Questions {
 		if s.Questions[i].Status == campaign.Asked {
@@ -71,6 +74,6 @@ func (p *paced) observe(core *engine.Core, wait engine.Wait) {
 		}
 	}
 	if wait.For != "" {
-		p.stuck(fmt.Errorf("it waits for %s, and in a study nobody is there", wait.For))
+		p.stuck(fmt.Errorf("it waits for %s, and nobody is there", wait.For))
 	}
 }

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/attest"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server"
+)
+
+// auditWait is how many seconds the server is asked to wait for the end of an audit, before
+// it is asked again.
+const auditWait = "30"
+
+// named finds the campaign of the server that a command is about, where it was not named.
+func (a *app) named(ctx context.Context, t target) (target, error) {
+	if t.store != "" {
+		return t, nil
+	}
+	s, err := a.dial(ctx, t)
+	if err != nil {
+		return t, err
+	}
+	t.store, t.campaign = s.store, s.name
+	return t, s.close()
+}
+
+// auditRemote has the server audit the store of a campaign.
+func (a *app) auditRemote(ctx context.Context, t target, since, keys, except []string) (*audited, error) {
+	t, err := a.named(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	wanted := server.AuditWanted{Except: except}
+	for _, file := range since {
+		text, err := readAll(file)
+		if err != nil {
+			return nil, inputError{err}
+		}
+		wanted.Since = append(wanted.Since, server.Kept{File: file, Text: string(text)})
+	}
+	for _, key := range keys {
+		wanted.Keys = append(wanted.Keys, keyText(key))
+	}
+	var run server.AuditRun
+	if err := a.send(ctx, http.MethodPost, onServer(t, "/audits"), wanted, &run); err != nil {
+		return nil, err
+	}
+	for path := "/audits/" + url.PathEscape(run.ID) + "?wait=" + auditWait; run.State == "running"; {
+		if err := a.call(ctx, http.MethodGet, path, "", nil, &run); err != nil {
+			return nil, err
+		}
+	}
+	if run.Problem != nil {
+		return nil, problem.New(run.Problem.Code, "%s", run.Problem.Detail)
+	}
+	var version struct {
+		Build events.Build `json:"build"`
+	}
+	if err := a.call(ctx, http.MethodGet, "/version", "", nil, &version); err != nil {
+		return nil, err
+	}
+	a.remark("The server audited its own store. Whoever does not want to believe it keeps checkpoints elsewhere " +
+		"(--since), or audits a copy of the store.")
+	return &audited{Audit: run.Audit, Build: build{version.Build}.String(), Store: a.where(t)}, nil
+}
+
+// checkpointRemote has the server make a checkpoint of the store of a campaign, or a proof
+// with one. It is signed by the server.
+func (a *app) checkpointRemote(ctx context.Context, t target, prove, from string) (*attest.Checkpoint, error) {
+	t, err := a.named(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	c := new(attest.Checkpoint)
+	switch {
+	case prove != "":
+		err = a.call(ctx, http.MethodGet, onServer(t, "/proofs/"+url.PathEscape(prove)), "", nil, c)
+	case from != "":
+		var text []byte
+		if text, err = readAll(from); err != nil {
+			return nil, inputError{err}
+		}
+		err = a.send(ctx, http.MethodPost, onServer(t, "/growth"), struct {
+			From string `json:"from"`
+		}{string(text)}, c)
+	default:
+		err = a.call(ctx, http.MethodGet, onServer(t, "/checkpoint"), "", nil, c)
+	}
+	return c, err
+}
+
+// reportRemote fetches the report of a campaign.
+func (a *app) reportRemote(ctx context.Context, t target) (name string, page []byte, err error) {
+	if t, err = a.named(ctx, t); err != nil {
+		return "", nil, err
+	}
+	response, err := a.ask(ctx, http.MethodGet, onServer(t, "/report"), "", nil)
+	if err != nil {
+		return "", nil, err
+	}
+	defer response.Body.Close()
+	var b bytes.Buffer
+	_, err = io.Copy(&b, response.Body)
+	return t.campaign, b.Bytes(), err
+}

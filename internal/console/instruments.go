@@ -1,0 +1,178 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// sign is what the log holds of a device: that it was heard of, or that something went wrong.
+type sign struct {
+	At         time.Time
+	Experiment string
+	Text       string
+}
+
+// signs are the last ones of a device.
+type signs struct {
+	Heard sign // from the device itself
+	Error sign
+}
+
+// signOf takes what an event says of a device.
+func (ch *chronicle) signOf(e events.Event, payload events.Payload) {
+	var heard, wrong string
+	switch p := payload.(type) {
+	case *events.ExperimentDispatched:
+		ch.sentTo[p.Experiment] = [2]string{p.Instrument, p.Identity}
+		return
+	case *events.ExperimentStarted:
+		heard = "has begun"
+	case *events.ExperimentMeasured:
+		heard = "measured"
+	case *events.ExperimentFailed:
+		heard, wrong = "failed", p.Cause
+	case *events.ExperimentInfeasible:
+		heard, wrong = "cannot be made or measured", p.Cause
+	case *events.ExperimentDeferred:
+		heard, wrong = "did not take place", p.Cause
+	case *events.ExperimentUnresolved:
+		wrong = p.Cause
+	case *events.InstrumentStalled:
+		wrong = fmt.Sprintf("silent for %s", format.Duration(time.Duration(p.Waited*float64(time.Second))))
+	default:
+		return
+	}
+	about := payload.Subject()
+	device := ch.sentTo[about]
+	s := ch.signs[device]
+	if heard != "" && strings.HasPrefix(e.Actor, "instrument:") {
+		s.Heard = sign{e.Time, about, about + " " + heard}
+	}
+	if wrong != "" {
+		s.Error = sign{e.Time, about, about + ": " + sentence(wrong)}
+	}
+	ch.signs[device] = s
+}
+
+// device is an instrument of a campaign, as its page shows it.
+type device struct {
+	Name, Identity, World, Driver string
+	State                         state
+	Present                       bool // the one that the campaign has now
+	Under                         []command
+	Waiting                       []command // requested, and not sent yet
+	signs
+	Trouble string // why it is not driven now
+}
+
+// command is an experiment that a device has, or is to have.
+type command struct {
+	ID    string
+	Since time.Time
+}
+
+// devicesOf are the instruments of a campaign, the one that it has now first.
+func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []device) {
+	def := s.Definition
+	if !def.Measures() {
+		return nil
+	}
+	at := make(map[[2]string]int)
+	find := func(key [2]string) *device {
+		if _, known := at[key]; !known {
+			at[key] = len(devices)
+			devices = append(devices, device{Name: key[0], Identity: key[1], signs: told.Signs[key]})
+		}
+		return &devices[at[key]]
+	}
+	present := -1
+	var waiting []command
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		key, sent := told.SentTo[x.ID]
+		if !sent || x.Status == campaign.Requested {
+			if x.Status == campaign.Requested {
+				waiting = append(waiting, command{x.ID, x.RequestedAt})
+			}
+			continue
+		}
+		d := find(key)
+		d.World = map[bool]string{true: "real", false: "simulated"}[x.Real]
+		present = at[key]
+		switch x.Status {
+		case campaign.Dispatched, campaign.Started:
+			d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
+			if x.Stalled {
+				d.State = state{"stalled", "trouble"}
+			}
+		case campaign.Unresolved:
+			d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
+			d.State = state{"fate unknown", "trouble"}
+		}
+	}
+	if present < 0 { // nothing has been sent yet
+		present = len(devices)
+		devices = append(devices, device{Name: def.Instrument.Driver.Name})
+	}
+	for i := range devices {
+		d := &devices[i]
+		switch {
+		case d.State != (state{}):
+		case len(d.Under) > 0:
+			d.State = state{"at work", "running"}
+		case i != present:
+			d.State = state{"was used before", ""}
+		case s.Status.Ended():
+			d.State = state{"released", ""}
+		default:
+			d.State = state{"idle", ""}
+		}
+	}
+	d := &devices[present]
+	d.Present, d.Waiting, d.Driver = true, waiting, def.Instrument.Driver.Name
+	if def.Instrument.ByHand {
+		d.Driver = "a person, by hand"
+		if d.Identity == "" {
+			d.Identity = "whatever the person measures with"
+		}
+	}
+	if standing.Trouble != nil && !s.Status.Ended() {
+		d.Trouble = sentence(problem.FromError(standing.Trouble).Message)
+		d.State = state{"not driven", "trouble"}
+	}
+	devices[0], devices[present] = devices[present], devices[0]
+	return devices
+}
+
+// oldest is the one that has waited for longest.
+func oldest(list []command) (first command) {
+	for _, q := range list {
+		if first.ID == "" || q.Since.Before(first.Since) {
+			first = q
+		}
+	}
+	return first
+}
+
+// OldestUnder is the oldest command that the device has.
+func (d device) OldestUnder() command { return oldest(d.Under) }
+
+// OldestWaiting is the oldest experiment that waits to be sent.
+func (d device) OldestWaiting() command { return oldest(d.Waiting) }
+
+// age writes for how long something has been so; the page counts on.
+func age(t time.Time) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<span class="age" data-age="%s">%s</span>`, t.UTC().Format(time.RFC3339),
+		template.HTMLEscapeString(format.Duration(max(time.Since(t), 0).Truncate(time.Second)))))
+}

@@ -1,0 +1,70 @@
+package console
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/attest"
+)
+
+// place is where a decision is in the log, and what proves that.
+type place struct {
+	Position events.Position
+	// Sequence counts within the campaign.
+	Sequence events.Sequence
+	// Event is the event's ID, Leaf the hash of its record: a leaf of the log's tree.
+	Event, Leaf string
+	// Proof is where the proof of inclusion can be had; empty where the visitor may not.
+	Proof string
+	// File is what it is called then.
+	File string
+}
+
+// placeOf reads the event at a position of a log.
+func placeOf(ctx context.Context, log events.Log, at events.Position) (p place, err error) {
+	for e, err := range log.Read(ctx, at-1) {
+		if err != nil {
+			return p, err
+		}
+		record, err := events.AppendRecord(nil, e)
+		if err != nil {
+			return p, err
+		}
+		p.Position, p.Sequence, p.Event, p.Leaf = e.Position, e.Sequence, e.ID, tlog.RecordHash(record).String()
+		break
+	}
+	return p, nil
+}
+
+// proof hands out a proof that an event is in the log: a file for `campaignd verify`.
+func (c *Console) proof(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, Audit)
+	if of == nil {
+		return
+	}
+	var key note.Signer
+	if c.options.Signer != nil {
+		key = c.options.Signer()
+	}
+	what := r.PathValue("event")
+	p, err := attest.ProveIn(r.Context(), of.Store(), of.Name(), what, key)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	download(w, "text/plain; charset=utf-8", proofFile(of.Name(), what))
+	_, _ = io.WriteString(w, p.Text) // the visitor may have gone
+}
+
+var unnameable = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// proofFile is what the proof of an event is called.
+func proofFile(campaign, event string) string {
+	return unnameable.ReplaceAllString(campaign+"-"+event, "-") + ".tlog-proof"
+}

@@ -1,0 +1,331 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/internal/whatif"
+)
+
+// otherwise is the form of what if on a decision's page, with what was asked before.
+type otherwise struct {
+	May     bool
+	Policy  string
+	Choices []whatif.Choice
+	Experts []string
+	Least   int
+	Most    int
+	Runs    []whatif.Run // of this decision
+}
+
+func (c *Console) otherwiseOf(s *shell, of *lab.Campaign, decision string, def *definition.Campaign) otherwise {
+	o := otherwise{May: s.May(AnswerIt), Least: whatif.Least, Most: whatif.Most}
+	for _, r := range c.whatIf.Of(of.Name(), of.Store()) {
+		if r.Decision == decision {
+			o.Runs = append(o.Runs, r)
+		}
+	}
+	if !o.May {
+		return o
+	}
+	o.Choices = whatif.Choices(c.lab.Registry(), *def)
+	o.Policy = policyName(def.Policy)
+	for _, e := range def.Experts {
+		o.Experts = append(o.Experts, e.Name)
+	}
+	return o
+}
+
+// policyName names the rules that do something.
+func policyName(p definition.Policy) string {
+	if !p.Duel.IsZero() {
+		return p.Duel.Name
+	}
+	name := p.Next.Name
+	if p.Trust.Name != "" && p.Trust.Name != "none" {
+		name += ", " + p.Trust.Name
+	}
+	if p.Handover.Name != "" && p.Handover.Name != "never" {
+		name += ", " + p.Handover.Name
+	}
+	return name
+}
+
+// askWhatIf begins to imagine a campaign from a decision on.
+func (c *Console) askWhatIf(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, AnswerIt)
+	if of == nil {
+		return
+	}
+	if err := r.ParseForm(); err != nil {
+		c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
+		return
+	}
+	run, err := c.beginWhatIf(r, of)
+	if err != nil {
+		c.showDecision(w, r, of, statusOf(err), err)
+		return
+	}
+	redirect(w, r, address(of)+"/whatif/"+run.ID, "")
+}
+
+func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, error) {
+	q := whatif.Question{Decision: r.PathValue("decision"), Method: text(r, "method"), Without: text(r, "without")}
+	if typed := text(r, "experiments"); typed != "" {
+		n, err := strconv.Atoi(typed)
+		if err != nil || n < 1 || n > whatif.Most {
+			return whatif.Run{}, problem.New(problem.Invalid, "%q is no number of experiments from 1 to %d", typed, whatif.Most)
+		}
+		q.Experiments = n
+	}
+	if q.Method == "" && q.Without == "" {
+		return whatif.Run{}, problem.New(problem.Invalid, "say what is to be otherwise: another policy, or an expert who is left out")
+	}
+	return c.whatIf.Begin(of.Name(), of.Store(), visitorOf(r.Context()).Name, q, whatif.InLab(c.lab, of))
+}
+
+func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, AnswerIt)
+	if of == nil {
+		return
+	}
+	run, err := c.whatIf.Cancel(r.Context(), of.Name(), of.Store(), r.PathValue("run"))
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	redirect(w, r, address(of)+"/whatif/"+run.ID, "")
+}
+
+// imaginedPage is what came of a what if.
+type imaginedPage struct {
+	*shell
+	Path, Words string
+	Run         whatif.Run
+	State       state
+	Share       int
+	CanCancel   bool
+	Why         *failure
+	Caveats     []string
+	Sides       []side
+	Rows        []versusRow
+	Curve       template.HTML
+	Verdict     string
+	Columns     []string
+	Objective   string
+	Imagined    []imaginedRow
+	Ended       string
+}
+
+// side is what was decided, really or imagined.
+type side struct{ Head, What, Reason, Policy string }
+
+// versusRow compares what was measured next, parameter by parameter.
+type versusRow struct {
+	Name, Really, Imagined string
+	Differs                bool
+}
+
+type imaginedRow struct {
+	ID, Result, From, Was string
+	Cells                 []string
+}
+
+// whatIfPage shows what is imagined, and how far that has come.
+func (c *Console) whatIfPage(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, See)
+	if of == nil {
+		return
+	}
+	run, err := c.whatIf.Now(of.Name(), of.Store(), r.PathValue("run"))
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	p := &imaginedPage{shell: c.shellOf(r, "What if: "+run.Words()), Path: address(of), Words: run.Words(), Run: run}
+	p.Campaign = of.Name()
+	p.State = map[string]state{
+		whatif.Waiting: {"waits for its turn", "paused"}, whatif.Running: {"is worked out", "running"}, whatif.Done: {"imagined", "done"},
+		whatif.Failed: {"failed", "trouble"}, whatif.Cancelled: {"cancelled", "trouble"},
+	}[run.State]
+	p.CanCancel = !run.Over() && p.May(AnswerIt)
+	if run.Of > 0 {
+		p.Share = min(100*run.Done/run.Of, 100)
+	}
+	if run.Err != nil {
+		p.Why = failureOf(run.Err, of.Name())
+	}
+	if run.Answer != nil {
+		p.fill(run.Answer)
+	}
+	c.write(w, http.StatusOK, "whatif", p)
+}
+
+func (p *imaginedPage) fill(a *whatif.Answer) {
+	def := a.Definition
+	unit := def.Objective.Unit
+	p.Caveats, p.Ended = a.Caveats(), a.Ended
+	p.Objective = format.Heading(def.Objective.Name, unit)
+	sideOf := func(head string, d *events.DecisionMade) side {
+		return side{head, sentence(view.ActionText(d)), d.Reason, view.Policy(d.Policy)}
+	}
+	p.Sides = append(p.Sides, sideOf("Really, in "+a.From, a.Decided))
+	if a.Suggested != nil {
+		p.Sides = append(p.Sides, sideOf("Imagined", a.Suggested))
+	} else {
+		p.Sides = append(p.Sides, side{Head: "Imagined", What: "Nothing: the campaign would have ended.", Reason: sentence(a.Ended)})
+	}
+	p.versus(a)
+	if len(a.Imagined) == 0 {
+		return
+	}
+	p.Curve = imagined(a)
+	if n, really, other := a.Bests(); really != nil && other != nil {
+		p.Verdict = fmt.Sprintf("Best after %s: really %s (%s), imagined %s (%s%s).", format.Count(n, "experiment"),
+			really.Result(unit), really.ID, other.Result(unit), other.ID, fromWords(*other))
+	}
+	write := format.CompositionsOf(def)
+	for _, par := range def.Parameters {
+		p.Columns = append(p.Columns, format.Heading(par.Name, par.Unit))
+	}
+	for _, x := range a.Imagined {
+		row := imaginedRow{ID: x.ID, Result: x.Result(""), From: x.Source(), Was: x.Was}
+		for k := range def.Parameters {
+			text, _ := write.Value(k, x.Parameters)
+			row.Cells = append(row.Cells, text)
+		}
+		p.Imagined = append(p.Imagined, row)
+	}
+}
+
+func fromWords(x whatif.Experiment) string {
+	if source := x.Source(); source != "" {
+		return ", " + source
+	}
+	return ""
+}
+
+// versus compares the experiment that was requested next with the one that would have been.
+func (p *imaginedPage) versus(a *whatif.Answer) {
+	if a.Next == nil && a.ReallyNext == nil {
+		return
+	}
+	write := format.CompositionsOf(a.Definition)
+	if a.Next != nil && a.ReallyNext != nil {
+		write = write.Apart(a.Next.Parameters, a.ReallyNext.Parameters)
+	}
+	for k, par := range a.Definition.Parameters {
+		row := versusRow{Name: format.Heading(par.Name, par.Unit), Really: "–", Imagined: "–"}
+		if a.ReallyNext != nil {
+			row.Really, _ = write.Value(k, a.ReallyNext.Parameters)
+		}
+		if a.Next != nil {
+			row.Imagined, _ = write.Value(k, a.Next.Parameters)
+		}
+		row.Differs = row.Really != row.Imagined
+		p.Rows = append(p.Rows, row)
+	}
+}
+
+// imagined draws the course that was, and the one that is imagined.
+func imagined(a *whatif.Answer) template.HTML {
+	def := a.Definition
+	heading := format.Heading(def.Objective.Name, def.Objective.Unit)
+	const w, h, left, right, top, bottom = 720.0, 290.0, 52.0, 74.0, 34.0, 38.0
+	type course struct{ values, best []float64 }
+	of := func(list []whatif.Experiment) course {
+		var values, counted []float64
+		for _, x := range append(append([]whatif.Experiment{}, a.Before...), list...) {
+			v, counts := nan, nan
+			if x.Value != nil {
+				v = *x.Value
+				if !x.Excluded {
+					counts = v
+				}
+			}
+			values, counted = append(values, v), append(counted, counts)
+		}
+		return course{values, bests(counted, def.Objective.Goal)}
+	}
+	ended := a.RealOutcomes()
+	really, other := of(ended), of(a.Imagined)
+	d := newDrawing(w, h, "chart", fmt.Sprintf("%s: what was measured, and what is imagined from %s on", heading, a.From))
+	n := max(len(really.values), len(other.values))
+	y := spanOf(0.06, append(append([]float64{}, really.values...), other.values...)...)
+	x := span{0.5, max(float64(n)+0.5, 3.5)}
+	px := func(i int) float64 { return x.to(float64(i+1), left, w-right) }
+	py := func(v float64) float64 { return y.to(v, h-bottom, top) }
+	at, labels := y.ticks(5)
+	for i, v := range at {
+		d.line("grid", left, py(v), w-right, py(v))
+		d.text("tick", "end", left-6, py(v)+4, typeset(labels[i]))
+	}
+	step := max(1, int(math.Ceil(float64(n)/12)))
+	for k := 1; k <= n; k += step {
+		d.text("tick", "middle", x.to(float64(k), left, w-right), h-bottom+18, fmt.Sprint(k))
+	}
+	d.text("axis", "start", 0, 14, heading)
+	d.text("axis", "end", w-right, h-2, "experiment")
+	fork := x.to(float64(len(a.Before))+0.5, left, w-right)
+	d.line("fork", fork, top-8, fork, h-bottom)
+	d.text("tick", "middle", fork, top-11, a.From)
+	steps := func(class string, best []float64, from int) (end float64) {
+		end = nan
+		var xs, ys []float64
+		for i, v := range best {
+			if math.IsNaN(v) || i < from {
+				continue
+			}
+			if len(ys) > 0 {
+				xs, ys = append(xs, px(i)), append(ys, ys[len(ys)-1])
+			}
+			xs, ys = append(xs, px(i)), append(ys, py(v))
+			end = py(v)
+		}
+		d.path(class, "", xs, ys)
+		return end
+	}
+	one := steps("best", really.best, 0)
+	two := steps("best imagined", other.best, max(len(a.Before)-1, 0))
+	dots := func(class, key, what string, list []whatif.Experiment, from int) {
+		for i, e := range list {
+			switch {
+			case e.Value != nil:
+				mark := class
+				if e.Excluded {
+					mark = "left-out"
+				}
+				d.dot(mark, key+e.ID, e.ID+what+": "+format.Quantity(*e.Value, def.Objective.Unit), px(from+i), py(*e.Value))
+			case !e.Status.Open():
+				d.dot("failed", key+e.ID, e.ID+what+": "+string(e.Status), px(from+i), h-bottom-2)
+			}
+		}
+	}
+	dots("done", "", "", a.Before, 0)
+	dots("done", "", "", ended, len(a.Before))
+	dots("imagined", "imagined-", ", imagined", a.Imagined, len(a.Before))
+	if !math.IsNaN(one) && !math.IsNaN(two) && math.Abs(one-two) < 16 { // the words must not cover each other
+		middle := (one + two) / 2
+		if one <= two {
+			one, two = middle-8, middle+8
+		} else {
+			one, two = middle+8, middle-8
+		}
+	}
+	if !math.IsNaN(one) {
+		d.text("end", "start", w-right+8, one+4, "really")
+	}
+	if !math.IsNaN(two) {
+		d.text("end imagined", "start", w-right+8, two+4, "imagined")
+	}
+	return d.svg()
+}

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/whatif"
+)
+
+// WhatIfWanted is what is to be imagined.
+type WhatIfWanted struct {
+	Method      string `json:"method,omitempty" maxLength:"100" doc:"The name of a policy (see the methods) from there on; absent: as it was."`
+	Without     string `json:"without,omitempty" maxLength:"300" doc:"An expert who is left out, with all they have said; absent: nobody."`
+	Experiments int    `json:"experiments,omitempty" minimum:"0" maximum:"100" doc:"For how many experiments to go on; 0 or absent: for as many as were really run since, at least 5."`
+}
+
+// WhatIf is a question of what if, and what came of it.
+type WhatIf struct {
+	ID          string         `json:"id"`
+	Campaign    string         `json:"campaign"`
+	Decision    string         `json:"decision" doc:"The decision from which on something is otherwise."`
+	Method      string         `json:"method,omitempty"`
+	Without     string         `json:"without,omitempty"`
+	Experiments int            `json:"experiments,omitempty"`
+	By          string         `json:"by" doc:"Who asked."`
+	State       string         `json:"state" enum:"waiting,running,done,failed,cancelled"`
+	Asked       time.Time      `json:"asked"`
+	Ended       *time.Time     `json:"ended,omitempty"`
+	Done        int            `json:"done" doc:"How many experiments have been imagined."`
+	Of          int            `json:"of" doc:"Of how many, at most; 0 before it runs, and where only the suggestion is worked out."`
+	Answer      *whatif.Answer `json:"answer,omitempty" doc:"What campaignd whatif --json prints."`
+	Caveats     []string       `json:"caveats,omitempty" doc:"What the answer is and what it is not, in words."`
+	Problem     *Problem       `json:"problem,omitempty" doc:"Why it failed."`
+}
+
+func whatIfOf(r whatif.Run) WhatIf {
+	w := WhatIf{
+		ID: r.ID, Campaign: r.Campaign, Decision: r.Decision, Method: r.Method, Without: r.Without, Experiments: r.Question.Experiments,
+		By: r.By, State: r.State, Asked: r.Asked, Done: r.Done, Of: r.Of, Answer: r.Answer,
+	}
+	if !r.Ended.IsZero() {
+		w.Ended = &r.Ended
+	}
+	if r.Answer != nil {
+		w.Caveats = r.Answer.Caveats()
+	}
+	if r.Err != nil {
+		w.Problem = problemOf(r.Err)
+	}
+	return w
+}
+
+type whatIfInput struct {
+	InCampaign
+	Decision string `path:"decision" maxLength:"40" doc:"A decision, d7."`
+	Body     WhatIfWanted
+}
+
+type whatIfBegun struct {
+	Location string `header:"Location"`
+	Body     WhatIf
+}
+
+type whatIfOutput struct{ Body WhatIf }
+
+type whatIfStateInput struct {
+	InCampaign
+	WhatIf string `path:"whatif" maxLength:"40" doc:"Its id."`
+	Wait   int    `query:"wait" minimum:"0" maximum:"60" doc:"How many seconds to wait for its end."`
+}
+
+type whatIfCancelInput struct {
+	InCampaign
+	WhatIf string `path:"whatif" maxLength:"40" doc:"Its id."`
+}
+
+type whatIfListInput struct{ InCampaign }
+
+type whatIfListOutput struct {
+	Body struct {
+		WhatIfs []WhatIf `json:"what_ifs" doc:"The newest first, without their answers."`
+	}
+}
+
+// imagining are the operations that ask what would have been otherwise.
+func (a *api) imagining() {
+	begin := operation("begin-what-if", http.MethodPost, "/campaigns/{campaign}/decisions/{decision}/what-if",
+		"Ask what would have been otherwise from a decision on",
+		"With another policy, or without an expert: what would have been suggested from the same log, and, where the campaign's simulation or "+
+			"its model can stand in for the lab, how it might have gone on. It is worked out in memory, beside all else and one at a time; nothing is "+
+			"written to the campaign's log. The answer says where to look for what comes of it.")
+	begin.DefaultStatus = http.StatusAccepted
+	huma.Register(a.huma, a.recording(begin), func(ctx context.Context, in *whatIfInput) (*whatIfBegun, error) {
+		c, err := a.find(ctx, in.InCampaign)
+		if err != nil {
+			return nil, err
+		}
+		q := whatif.Question{Decision: in.Decision, Method: in.Body.Method, Without: in.Body.Without, Experiments: in.Body.Experiments}
+		c.Read(func(core *engine.Core) { err = whatif.Check(a.lab.Registry(), core.State(), q) })
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		actor, _ := actorOf(ctx)
+		run, err := a.whatIf.Begin(c.Name(), c.Store(), events.ActorName(actor), q, whatif.InLab(a.lab, c))
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return &whatIfBegun{Location: base + "/campaigns/" + in.Campaign + "/what-ifs/" + run.ID, Body: whatIfOf(run)}, nil
+	})
+	huma.Register(a.huma, operation("list-what-ifs", http.MethodGet, "/campaigns/{campaign}/what-ifs", "What was asked of a campaign that way",
+		"The newest 32 of the lab since the start of the server are remembered."),
+		func(ctx context.Context, in *whatIfListInput) (*whatIfListOutput, error) {
+			c, err := a.find(ctx, in.InCampaign)
+			if err != nil {
+				return nil, err
+			}
+			out := &whatIfListOutput{}
+			out.Body.WhatIfs = []WhatIf{}
+			for _, r := range a.whatIf.Of(c.Name(), c.Store()) {
+				r.Answer = nil
+				out.Body.WhatIfs = append(out.Body.WhatIfs, whatIfOf(r))
+			}
+			return out, nil
+		})
+	huma.Register(a.huma, operation("get-what-if", http.MethodGet, "/campaigns/{campaign}/what-ifs/{whatif}", "What came of it", ""),
+		func(ctx context.Context, in *whatIfStateInput) (*whatIfOutput, error) {
+			c, err := a.find(ctx, in.InCampaign)
+			if err != nil {
+				return nil, err
+			}
+			ctx, cancel := context.WithTimeout(ctx, time.Duration(in.Wait)*time.Second)
+			defer cancel()
+			go func() {
+				select {
+				case <-a.closing:
+					cancel()
+				case <-ctx.Done():
+				}
+			}()
+			run, err := a.whatIf.Get(ctx, c.Name(), c.Store(), in.WhatIf)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &whatIfOutput{whatIfOf(run)}, nil
+		})
+	huma.Register(a.huma, a.recording(operation("cancel-what-if", http.MethodPost, "/campaigns/{campaign}/what-ifs/{whatif}/cancel", "Cancel it",
+		"One that is over stays as it is.")),
+		func(ctx context.Context, in *whatIfCancelInput) (*whatIfOutput, error) {
+			c, err := a.find(ctx, in.InCampaign)
+			if err != nil {
+				return nil, err
+			}
+			run, err := a.whatIf.Cancel(ctx, c.Name(), c.Store(), in.WhatIf)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &whatIfOutput{whatIfOf(run)}, nil
+		})
+}

@@ -1,0 +1,88 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Law: what if is asked over the API and worked out beside; what comes of it has the decision that was really
+// made, what would have been decided, and says in words what stood in for the lab; it is found again in its
+// campaign alone; the campaign's log is as it was.
+func TestWhatIf(t *testing.T) {
+	c := serve(t)
+	source := "name: branin\nparameters: [{name: x1, min: -5, max: 10}, {name: x2, min: 0, max: 15}]\n" +
+		"objective: {name: value, goal: minimize}\ninitial: {experiments: 3}\nbudget: {experiments: 6}\ninstrument: {simulated: branin}\npolicy: logei\n"
+	c.begin(source)
+	c.begin(strings.Replace(source, "name: branin", "name: other", 1))
+	var campaign struct {
+		Status string
+		Events int
+	}
+	for began := time.Now(); campaign.Status != "completed"; time.Sleep(10 * time.Millisecond) {
+		if c.get("/api/v1/campaigns/branin", &campaign); time.Since(began) > time.Minute {
+			t.Fatalf("it does not end: %+v", campaign)
+		}
+	}
+	type run struct {
+		ID, State, Method string
+		Done, Of          int
+		Caveats           []string
+		Answer            *struct {
+			Decided, Suggested struct {
+				Decision string
+				Policy   struct{ Next string }
+			}
+			StandIn  string `json:"stand_in"`
+			Imagined []struct{ Value *float64 }
+		}
+		Problem *struct{ Code string }
+	}
+	count := func() int { return strings.Count(string(c.text("/api/v1/campaigns/branin/events")), "\n") }
+	before := count()
+	var begun, done run
+	c.post("/api/v1/campaigns/branin/decisions/d1/what-if", `{"method": "sobol", "experiments": 2}`, http.StatusAccepted, &begun)
+	c.get("/api/v1/campaigns/branin/what-ifs/"+begun.ID+"?wait=60", &done)
+	a := done.Answer
+	if done.State != "done" || done.Done != 2 || done.Of != 2 || a == nil || a.Decided.Policy.Next != "logei" || a.Suggested.Policy.Next != "sobol" ||
+		a.Suggested.Decision != "d1" || a.StandIn != "simulator" || len(a.Imagined) != 2 || a.Imagined[0].Value == nil ||
+		!strings.Contains(strings.Join(done.Caveats, " "), "is a simulation") {
+		t.Errorf("%+v, %+v", done, a)
+	}
+	c.post("/api/v1/campaigns/branin/decisions/d99/what-if", `{"method": "sobol"}`, http.StatusNotFound, nil)
+	c.post("/api/v1/campaigns/branin/decisions/d1/what-if", `{"method": "magic"}`, http.StatusNotFound, nil)
+	c.post("/api/v1/campaigns/branin/decisions/d1/what-if", `{"without": "nobody"}`, http.StatusAccepted, &begun) // they may have been one
+	c.get("/api/v1/campaigns/branin/what-ifs/"+begun.ID+"?wait=60", &done)
+	if done.State != "failed" || done.Problem == nil || done.Problem.Code != "not_found" {
+		t.Errorf("without somebody who never was an expert: %+v", done)
+	}
+	c.post("/api/v1/campaigns/branin/what-ifs/"+begun.ID+"/cancel", "", http.StatusOK, &done)
+	if done.State != "failed" {
+		t.Errorf("one that is over was cancelled: %+v", done)
+	}
+	var list struct {
+		WhatIfs []run `json:"what_ifs"`
+	}
+	if c.get("/api/v1/campaigns/branin/what-ifs", &list); len(list.WhatIfs) != 2 || list.WhatIfs[0].ID != begun.ID || list.WhatIfs[1].Answer != nil {
+		t.Errorf("the list: %+v", list)
+	}
+	if c.get("/api/v1/campaigns/other/what-ifs", &list); len(list.WhatIfs) != 0 {
+		t.Errorf("the list of another campaign: %+v", list)
+	}
+	if status, _, text := c.do("GET", "/api/v1/campaigns/other/what-ifs/"+begun.ID, "", ""); status != http.StatusNotFound {
+		t.Errorf("in another campaign: %d %s", status, text)
+	}
+	if after := count(); after != before {
+		t.Errorf("the log grew from %d to %d events", before, after)
+	}
+}
+
+func (c *client) text(path string) []byte {
+	c.t.Helper()
+	status, _, text := c.do("GET", path, "", "")
+	if status != http.StatusOK {
+		c.t.Fatalf("%s: %d %s", path, status, text)
+	}
+	return text
+}

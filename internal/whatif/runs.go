@@ -1,0 +1,222 @@
+package whatif
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// States of a run.
+const (
+	Waiting   = "waiting" // for another one to end
+	Running   = "running"
+	Done      = "done"
+	Failed    = "failed"
+	Cancelled = "cancelled"
+)
+
+// Run is a question that was asked of a server, as it is now.
+type Run struct {
+	ID       string `json:"id"`
+	Campaign string `json:"campaign"`
+	// Store is the path of the campaign's store: names are unique within one.
+	Store string `json:"-"`
+	Question
+	// By is who asked.
+	By    string    `json:"by"`
+	State string    `json:"state"`
+	Asked time.Time `json:"asked"`
+	Ended time.Time `json:"ended,omitzero"`
+	// Done experiments have been imagined, of Of; Of is 0 where only the suggestion is worked out, and
+	// before the run has begun.
+	Done int `json:"done"`
+	Of   int `json:"of"`
+	// Answer is set once the state is Done, Err once it is Failed.
+	Answer *Answer `json:"answer,omitempty"`
+	Err    error   `json:"-"`
+}
+
+// Over reports whether nothing more comes of it.
+func (r *Run) Over() bool { return r.State != Waiting && r.State != Running }
+
+// Bounds of [Runs].
+const (
+	mostWaiting = 8  // questions that are not answered yet
+	mostKept    = 32 // questions in all; the oldest answers are forgotten
+)
+
+// Runs answers questions beside all else, one at a time, and keeps the newest answers for as long as
+// the process lives. Its methods may be called by several goroutines.
+type Runs struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	turn   chan struct{} // held by the one that runs
+
+	mu   sync.Mutex
+	next int
+	runs []*run // the newest last
+}
+
+type run struct {
+	Run
+	cancel context.CancelFunc
+	over   chan struct{}
+}
+
+// NewRuns returns what answers questions until it is closed.
+func NewRuns() *Runs {
+	r := &Runs{turn: make(chan struct{}, 1)}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+// Close cancels what runs, and returns once it has ended.
+func (r *Runs) Close() {
+	r.cancel()
+	r.wg.Wait()
+}
+
+// Begin takes a question of somebody. The input is made when its turn comes.
+func (r *Runs) Begin(campaign, store, by string, q Question, in func() (Input, error)) (Run, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		return Run{}, problem.New(problem.NotNow, "the server is about to end")
+	}
+	open := 0
+	for _, other := range r.runs {
+		if !other.Over() {
+			open++
+		}
+	}
+	if open >= mostWaiting {
+		return Run{}, problem.New(problem.NotNow, "%d questions wait to be worked out", open).
+			With(problem.Remedy{Text: "wait for one of them, or cancel it"})
+	}
+	r.next++
+	ctx, cancel := context.WithCancel(r.ctx)
+	one := &run{cancel: cancel, over: make(chan struct{}), Run: Run{
+		ID: "w" + strconv.Itoa(r.next), Campaign: campaign, Store: store, Question: q, By: by, State: Waiting, Asked: time.Now(),
+	}}
+	r.runs = append(r.runs, one)
+	if len(r.runs) > mostKept { // those that are not over are fewer
+		oldest := slices.IndexFunc(r.runs, func(other *run) bool { return other.Over() })
+		r.runs = slices.Delete(r.runs, oldest, oldest+1)
+	}
+	begun := one.Run
+	r.wg.Go(func() {
+		defer cancel()
+		defer close(one.over)
+		answer, err := r.work(ctx, one, in)
+		r.end(one, answer, err, ctx.Err() != nil)
+	})
+	return begun, nil
+}
+
+// work answers a question once it is its turn.
+func (r *Runs) work(ctx context.Context, one *run, in func() (Input, error)) (*Answer, error) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	r.mu.Lock()
+	one.State = Running
+	q := one.Question
+	r.mu.Unlock()
+	input, err := in()
+	if err != nil {
+		return nil, err
+	}
+	input.Heard = func(done, of int) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		one.Done, one.Of = done, of
+	}
+	return Work(ctx, input, q)
+}
+
+func (r *Runs) end(one *run, answer *Answer, err error, cancelled bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one.Ended = time.Now()
+	switch {
+	case err == nil:
+		one.State, one.Answer = Done, answer
+	case cancelled:
+		one.State = Cancelled
+	default:
+		one.State, one.Err = Failed, err
+	}
+}
+
+// errNone is returned for a run that there is not, or no longer.
+func errNone(id string) error {
+	return problem.New(problem.NotFound, "there is no what-if %q here: the server may have been started anew, or newer ones have taken its place", id).
+		About(id)
+}
+
+// find returns a campaign's run. r.mu must be held.
+func (r *Runs) find(campaign, store, id string) (*run, error) {
+	for _, one := range r.runs {
+		if one.ID == id && one.Campaign == campaign && one.Store == store {
+			return one, nil
+		}
+	}
+	return nil, errNone(id)
+}
+
+// Get returns a campaign's run as it is, once it is over or ctx is done.
+func (r *Runs) Get(ctx context.Context, campaign, store, id string) (Run, error) {
+	r.mu.Lock()
+	one, err := r.find(campaign, store, id)
+	r.mu.Unlock()
+	if err != nil {
+		return Run{}, err
+	}
+	select {
+	case <-one.over:
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return one.Run, nil
+}
+
+// Now returns a campaign's run as it is.
+func (r *Runs) Now(campaign, store, id string) (Run, error) {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	return r.Get(over, campaign, store, id)
+}
+
+// Cancel ends a campaign's run; one that is over stays as it is. It returns the run as it is then.
+func (r *Runs) Cancel(ctx context.Context, campaign, store, id string) (Run, error) {
+	r.mu.Lock()
+	one, err := r.find(campaign, store, id)
+	r.mu.Unlock()
+	if err != nil {
+		return Run{}, err
+	}
+	one.cancel()
+	return r.Get(ctx, campaign, store, id)
+}
+
+// Of returns the runs of a campaign, the newest first.
+func (r *Runs) Of(campaign, store string) []Run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := []Run{}
+	for _, one := range slices.Backward(r.runs) {
+		if one.Campaign == campaign && one.Store == store {
+			all = append(all, one.Run)
+		}
+	}
+	return all
+}

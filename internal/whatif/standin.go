@@ -1,0 +1,303 @@
+package whatif
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/study/pace"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Where the results of an imagined experiment come from.
+const (
+	FromLog       = "log"       // what was really measured there
+	FromSimulator = "simulator" // the campaign's own instrument, which is a simulation
+	FromModel     = "model"     // the mean of the campaign's model
+)
+
+// standIn measures instead of the lab. What the campaign's log holds it answers as it was
+// measured, each result once; elsewhere the campaign's own instrument answers where it is a
+// simulation, and else the mean of the campaign's model.
+type standIn struct {
+	def       definition.Campaign
+	space     *space.Space
+	past      map[string][]campaign.Experiment // by the composition that was asked for
+	simulator instruments.Instrument           // nil where the campaign's instrument is none
+	model     *objective.Model                 // nil where there is a simulator
+}
+
+// from says where results come from that the log does not hold.
+func (s *standIn) from() string {
+	if s.simulator != nil {
+		return FromSimulator
+	}
+	return FromModel
+}
+
+// standInFor returns what measures instead of the lab, nil where nothing can: the campaign
+// measures nothing, or its model has not been fitted. now is the campaign as it is, def its
+// definition in what is imagined.
+func standInFor(
+	ctx context.Context, reg registry.Registry, now *engine.Core, sp *space.Space, def definition.Campaign, env instruments.Environment,
+) (*standIn, error) {
+	if !def.Measures() {
+		return nil, nil
+	}
+	s := &standIn{def: def, space: sp, past: make(map[string][]campaign.Experiment)}
+	for _, x := range now.State().Experiments {
+		key, err := sp.Key(x.Parameters)
+		if err != nil || x.Excluded || x.Elsewhere {
+			continue // it could not be asked for, or is no answer to what was asked for
+		}
+		switch x.Status {
+		case campaign.Measured, campaign.Failed, campaign.Infeasible:
+			s.past[key] = append(s.past[key], x)
+		}
+	}
+	driver, ok := reg.Driver(def.Instrument.Driver.Name)
+	if ok && driver.Identify != nil {
+		if _, simulated := driver.Identify(def); simulated {
+			var err error
+			s.simulator, err = host.OpenInstrument(ctx, reg, atOnce(def), env)
+			return s, err
+		}
+	}
+	view, err := now.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.model = view.Objective; s.model == nil {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// atOnce is a definition whose simulations take no time.
+func atOnce(def definition.Campaign) definition.Campaign {
+	if settings, err := simulated.SettingsOf(def); err == nil && def.Instrument.Driver.Name == simulated.Name {
+		settings.Latency = 0
+		def.Instrument.Driver = simulated.Choose(settings)
+	}
+	def.Experts = slices.Clone(def.Experts)
+	for i, e := range def.Experts {
+		if settings, err := humansim.SettingsOf(e); err == nil && e.Channel.Name == humansim.Name {
+			settings.Latency = 0
+			def.Experts[i].Channel = humansim.Choose(settings)
+		}
+	}
+	return def
+}
+
+func (s *standIn) close() error {
+	if s == nil || s.simulator == nil {
+		return nil
+	}
+	return host.CloseInstrument(s.simulator)
+}
+
+// Describe implements instruments.Instrument.
+func (s *standIn) Describe(ctx context.Context) (instruments.Description, error) {
+	return instruments.Description{
+		Name: "stand-in", Identity: "what stands in for the lab", Capacity: max(1, s.def.Parallel), Simulated: true,
+		Outputs: []instruments.OutputSpec{{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit}},
+	}, ctx.Err()
+}
+
+// Start implements instruments.Instrument.
+func (s *standIn) Start(ctx context.Context, _ instruments.Command) error { return ctx.Err() }
+
+// Cancel implements instruments.Instrument.
+func (s *standIn) Cancel(ctx context.Context, _ instruments.Command) error { return ctx.Err() }
+
+// Await implements instruments.Instrument. It answers commands of the lab's own past, too: what was
+// under way then.
+func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return instruments.Outcome{}, err
+	}
+	key, err := s.space.Key(cmd.Parameters)
+	if err != nil {
+		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}, nil
+	}
+	if past := s.past[key]; cmd.Replicate >= 1 && cmd.Replicate <= len(past) {
+		x := past[cmd.Replicate-1]
+		switch x.Status {
+		case campaign.Failed:
+			return instruments.Outcome{Status: instruments.Failed, Cause: x.Cause}, nil
+		case campaign.Infeasible:
+			return instruments.Outcome{Status: instruments.Infeasible, Cause: x.Cause}, nil
+		}
+		m := *x.Measurement
+		m.Actual, m.Further, m.Identity = maps.Clone(m.Actual), slices.Clone(m.Further), FromLog+" "+x.ID
+		return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
+	}
+	if s.simulator != nil {
+		return s.simulated(ctx, cmd)
+	}
+	prediction, err := s.model.Predict(cmd.Parameters)
+	if err != nil {
+		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}, nil
+	}
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
+		Actual: maps.Clone(cmd.Parameters), Identity: FromModel,
+		Objective: definition.Quantity{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit, Value: prediction.Mean},
+	}}, nil
+}
+
+func (s *standIn) simulated(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	err := s.simulator.Start(ctx, cmd)
+	switch {
+	case errors.Is(err, instruments.ErrRefused):
+		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}, nil
+	case err != nil:
+		return instruments.Outcome{}, fmt.Errorf("the simulation does not start %s: %w", cmd.Experiment, err)
+	}
+	outcome, err := s.simulator.Await(ctx, cmd)
+	if outcome.Measurement != nil {
+		m := *outcome.Measurement
+		m.Identity, outcome.Measurement = FromSimulator, &m
+	}
+	return outcome, err
+}
+
+// imagined is the instrument of a campaign that is imagined. It has the lab's past: what was under
+// way is answered, and not sent again.
+type imagined struct{ *pace.Instrument }
+
+// Recover implements instruments.Recoverer.
+func (imagined) Recover(ctx context.Context, _ instruments.Command) (instruments.Fate, error) {
+	return instruments.FateFinished, ctx.Err()
+}
+
+// reviewersFor returns who answers instead of the experts: a simulated one as ever; a person, and
+// whatever else answers from outside the campaign, as they did where the log holds their answer to
+// the same question, and that they cannot tell where it does not. recorded are those.
+func reviewersFor(
+	ctx context.Context, reg registry.Registry, now *engine.Core, sp *space.Space, def definition.Campaign, folder string,
+) (reviewers map[string]humans.Reviewer, recorded []string, err error) {
+	only := def
+	only.Experts = nil
+	for _, e := range def.Experts {
+		if isSimulated(reg, e) {
+			only.Experts = append(only.Experts, e)
+		} else {
+			recorded = append(recorded, e.Name)
+		}
+	}
+	if reviewers, err = host.OpenReviewers(ctx, reg, atOnce(only), folder, nil); err != nil {
+		return nil, nil, err
+	}
+	for _, name := range recorded {
+		reviewers[name] = &memory{expert: name, space: sp, questions: now.State().Questions}
+	}
+	return reviewers, recorded, nil
+}
+
+// isSimulated reports whether an expert's answers follow from the campaign alone.
+func isSimulated(reg registry.Registry, e definition.Expert) bool {
+	if e.Person || e.Channel.Name == humansim.Name {
+		return !e.Person
+	}
+	settings, err := reg.ExpertSettings(e)
+	confined, ok := settings.(definition.Confined)
+	return err == nil && ok && confined.Confined()
+}
+
+// memory answers for an expert what they have answered.
+type memory struct {
+	expert    string
+	space     *space.Space
+	questions []campaign.Question
+}
+
+// Describe implements humans.Reviewer.
+func (m *memory) Describe() humans.Description {
+	return humans.Description{Expert: m.expert, Simulated: true}
+}
+
+// Ask implements humans.Reviewer.
+func (m *memory) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return humans.Reply{}, err
+	}
+	wanted := m.keys(q.Options, q.Suggestion)
+	for i := range m.questions {
+		was := &m.questions[i]
+		if was.Expert != m.expert || was.Form != q.Form || was.Status != campaign.Answered || wanted == nil ||
+			!reflect.DeepEqual(was.Scale, q.Scale) {
+			continue
+		}
+		if places, ok := matched(m.keys(was.Options, was.Suggestion), wanted); ok {
+			return humans.Reply{Answer: rearranged(was.Answer, places)}, nil
+		}
+	}
+	return humans.Reply{}, nil // they cannot tell
+}
+
+// keys name the compositions that a question is about, nil where that cannot be said.
+func (m *memory) keys(options []events.Option, suggestion *events.Option) []string {
+	if len(options) == 0 && suggestion != nil {
+		options = []events.Option{*suggestion}
+	}
+	var keys []string
+	for _, o := range options {
+		key, err := m.space.Key(o.Parameters)
+		if err != nil {
+			return nil
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// matched returns for each of the old compositions its place among the new ones, if they are the
+// same ones.
+func matched(old, wanted []string) (places []int, ok bool) {
+	if len(old) != len(wanted) {
+		return nil, false
+	}
+	taken := make([]bool, len(wanted))
+	for _, key := range old {
+		at := -1
+		for i, other := range wanted {
+			if other == key && !taken[i] {
+				at = i
+				break
+			}
+		}
+		if at < 0 {
+			return nil, false
+		}
+		taken[at] = true
+		places = append(places, at)
+	}
+	return places, true
+}
+
+// rearranged is an answer about the same compositions in another order.
+func rearranged(a events.Answer, places []int) events.Answer {
+	a.Order, a.Estimates = slices.Clone(a.Order), slices.Clone(a.Estimates)
+	for i, option := range a.Order {
+		a.Order[i] = places[option]
+	}
+	for i, e := range a.Estimates {
+		a.Estimates[i].Option = places[e.Option]
+	}
+	slices.SortFunc(a.Estimates, func(a, b events.Estimate) int { return a.Option - b.Option })
+	return a
+}

@@ -1,0 +1,534 @@
+// Package whatif imagines how a campaign would have gone on from one of its decisions with another
+// policy, or without one of its experts.
+//
+// [Work] takes the log up to that decision into memory, changes the definition there as an amendment
+// would, and lets the engine go on: what it decides first is what would have been suggested, from
+// the same log. Where something can stand in for the lab, it goes on to measure. Nothing is written
+// to the campaign's log, no instrument is driven and nobody is asked: results that the log holds
+// are those that were measured, the others come from the campaign's own simulation or from the mean
+// of its model as of now; people answer what they have answered, and can't tell what they have not
+// been asked.
+//
+// [Runs] does that beside all else in a server, one at a time.
+package whatif
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/study/pace"
+	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Question is what is to be imagined.
+type Question struct {
+	// Decision is from where, "d7".
+	Decision string `json:"decision"`
+	// Method is the name of the policy from there on; empty: as it was.
+	Method string `json:"method,omitempty"`
+	// Without is the expert who is left out, with all they have said; what they have excluded stays
+	// so. Empty: nobody.
+	Without string `json:"without,omitempty"`
+	// Experiments is how many experiments to go on for, at most; 0 for as many as were really run
+	// since, within [Least] and [Most].
+	Experiments int `json:"experiments,omitempty"`
+}
+
+// How many experiments are imagined.
+const (
+	Least = 5
+	Most  = 100
+)
+
+// Experiment is an experiment, real or imagined.
+type Experiment struct {
+	ID         string                    `json:"experiment"`
+	Parameters definition.Point          `json:"parameters"`
+	Status     campaign.ExperimentStatus `json:"status"`
+	// Value is the result in the objective's unit, nil where there is none.
+	Value *float64 `json:"value"`
+	// Excluded is set where the result counts for nothing.
+	Excluded bool `json:"excluded,omitempty"`
+	// Decision is the one that led to it.
+	Decision string `json:"decision,omitempty"`
+	// From is where an imagined result comes from: [FromLog], [FromSimulator] or [FromModel]; empty
+	// for a real one.
+	From string `json:"from,omitempty"`
+	// Was is the real experiment whose result was taken from the log.
+	Was string `json:"was,omitempty"`
+}
+
+// Answer is what came of a question.
+type Answer struct {
+	Question
+	Campaign string `json:"campaign"`
+	// From is the decision from which on something is otherwise: the first one of the turn that the
+	// decision asked for belongs to, since what was asked and answered in it belongs to the policy
+	// that there was.
+	From string `json:"from"`
+	// At is the event of the campaign, the last one before that, up to which what is imagined is real.
+	At events.Sequence `json:"at"`
+	// Policy is the policy that is imagined, Really the one that there was.
+	Policy events.PolicyRef `json:"policy"`
+	Really events.PolicyRef `json:"really"`
+	// Decided is what was decided in From, Suggested what would have been. Suggested is nil only where
+	// the campaign would have ended without a decision.
+	Decided   *events.DecisionMade `json:"decided"`
+	Suggested *events.DecisionMade `json:"suggested"`
+	// Next is the first experiment that would have been requested then, ReallyNext the one that was;
+	// nil where there is none.
+	Next       *Experiment `json:"next"`
+	ReallyNext *Experiment `json:"really_next"`
+	// StandIn is what measures where the log holds nothing: [FromSimulator] or [FromModel]; empty where
+	// nothing can, so that only the suggestion is known.
+	StandIn string `json:"stand_in,omitempty"`
+	// Fitted is how many measurements the model holds that stands in.
+	Fitted int `json:"fitted,omitempty"`
+	// Recorded are the experts who answer what they have answered, and can't tell the rest; Repeated
+	// counts the questions to them that the log answers, Unanswered the others.
+	Recorded   []string `json:"recorded,omitempty"`
+	Repeated   int      `json:"repeated"`
+	Unanswered int      `json:"unanswered"`
+	// Before are the experiments that both have had results of, Imagined those since, and Real what
+	// really happened since.
+	Before   []Experiment `json:"before"`
+	Imagined []Experiment `json:"imagined"`
+	Real     []Experiment `json:"real"`
+	// Ended is why the campaign would have ended within that; empty where it would have gone on.
+	Ended string `json:"ended,omitempty"`
+
+	// Definition is that of the campaign when the decision was made, Changed what is imagined.
+	Definition *definition.Campaign `json:"-"`
+	Changed    *definition.Campaign `json:"-"`
+}
+
+// Input is a campaign, for reading.
+type Input struct {
+	Registry registry.Registry
+	Log      events.Log
+	Campaign string
+	// Environment is what the campaign's own instrument finds, where it is a simulation.
+	Environment instruments.Environment
+	Build       events.Build
+	// Heard, if set, is told how many experiments have been imagined, of how many.
+	Heard func(done, of int)
+}
+
+// mostDecisions is how many decisions are made for each experiment, at most: a policy may only ask, and
+// hear no answer.
+const mostDecisions = 100
+
+// errEnough ends a campaign that has been imagined as far as was asked for.
+var errEnough = errors.New("whatif: enough")
+
+// Check finds what is wrong with a question at once, as far as a campaign as it is now tells: an
+// expert may have been one when the decision was made. The error is a [problem.Error].
+func Check(reg registry.Registry, s *campaign.State, q Question) error {
+	known := func(m policies.Method) bool { return m.Name == q.Method }
+	switch {
+	case q.Experiments < 0 || q.Experiments > Most:
+		return problem.New(problem.Invalid, "%d experiments cannot be imagined: ask for 1 to %d", q.Experiments, Most)
+	case !s.HasDecision(q.Decision):
+		return problem.New(problem.NotFound, "%s has no decision %q", s.Name, q.Decision).About(q.Decision)
+	case q.Method != "" && !slices.ContainsFunc(reg.Methods.Methods(), known):
+		return problem.New(problem.NotFound, "there is no method %q", q.Method).About(q.Method)
+	}
+	return nil
+}
+
+// Work answers a question. The error wraps a [problem.Error] where the question is at fault.
+func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
+	now, err := engine.Load(ctx, in.Registry, in.Log, in.Campaign)
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(in.Registry, now.State(), q); err != nil {
+		return nil, err
+	}
+	decided, err := find(ctx, in, q)
+	if err != nil {
+		return nil, err
+	}
+	log, before, err := until(ctx, in, decided.At)
+	if err != nil {
+		return nil, err
+	}
+	s := before.State()
+	changed, err := Change(in.Registry, *s.Definition, q)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{
+		Question: q, Campaign: in.Campaign, From: decided.Decision, At: decided.At, Really: decided.Policy, Decided: decided,
+		Definition: s.Definition, Changed: &changed, Before: []Experiment{}, Imagined: []Experiment{}, Real: []Experiment{},
+	}
+	if err := a.amend(ctx, log, s); err != nil {
+		return nil, err
+	}
+	a.real(now.State(), s)
+	if err := a.imagine(ctx, in, now, s, log); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// amend changes the definition in a copy of the log. Policies hear none but the experts whom it names.
+func (a *Answer) amend(ctx context.Context, log *memlog.Log, s *campaign.State) error {
+	changes := campaignfile.Diff(*a.Definition, *a.Changed)
+	if changes == nil {
+		return nil
+	}
+	e, err := events.New(s.Name, &events.CampaignAmended{Definition: *a.Changed, Changes: changes, Reason: "what if", Source: s.Source})
+	if err != nil {
+		return err
+	}
+	e.Actor, e.Time = "person:whatif", lastTime(ctx, log, s.Name)
+	_, err = log.Append(ctx, s.Name, s.Sequence, e)
+	return err
+}
+
+// find returns the first decision of the turn that a decision belongs to, or the decision itself
+// where nothing is to be otherwise.
+func find(ctx context.Context, in Input, q Question) (*events.DecisionMade, error) {
+	core := engine.NewCore(in.Registry)
+	var first *events.DecisionMade
+	turn := -1
+	for e, err := range events.ReadCampaign(ctx, in.Log, in.Campaign, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Kind == events.KindDecisionMade {
+			payload, err := events.Decode(e)
+			if err != nil {
+				return nil, err
+			}
+			d := payload.(*events.DecisionMade)
+			if turns := core.State().Turns; turns != turn || q.same() {
+				first, turn = d, turns
+			}
+			if d.Decision == q.Decision {
+				return first, nil
+			}
+		}
+		if err := core.Apply(e); err != nil {
+			return nil, err
+		}
+	}
+	return nil, problem.New(problem.NotFound, "%s has no decision %q", in.Campaign, q.Decision).About(q.Decision)
+}
+
+// same reports whether nothing is otherwise.
+func (q Question) same() bool { return q.Method == "" && q.Without == "" }
+
+// until returns a copy of the campaign up to an event, in memory.
+func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, *engine.Core, error) {
+	log, core := memlog.New(), engine.NewCore(in.Registry)
+	for e, err := range events.ReadCampaign(ctx, in.Log, in.Campaign, 0) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if e.Sequence > at {
+			break
+		}
+		stored, err := log.Append(ctx, in.Campaign, e.Sequence-1, e)
+		if err != nil {
+			return nil, nil, fmt.Errorf("event %d cannot be copied: %w", e.Sequence, err)
+		}
+		if err := core.Apply(stored[0]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return log, core, nil
+}
+
+// Change returns a definition in which something is otherwise. The error wraps a [problem.Error].
+func Change(reg registry.Registry, def definition.Campaign, q Question) (definition.Campaign, error) {
+	if q.same() {
+		return def, nil
+	}
+	changed := def
+	if q.Without != "" {
+		at := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == q.Without })
+		if at < 0 {
+			return def, problem.New(problem.NotFound, "%s has no expert %q", def.Name, q.Without).About(q.Without)
+		}
+		changed.Experts = slices.Delete(slices.Clone(def.Experts), at, at+1)
+	}
+	if q.Method != "" {
+		all := reg.Methods.Methods()
+		at := slices.IndexFunc(all, func(m policies.Method) bool { return m.Name == q.Method })
+		if at < 0 {
+			return def, problem.New(problem.NotFound, "there is no method %q", q.Method).About(q.Method)
+		}
+		changed.Policy = all[at].Policy
+	}
+	if def.Measures() != changed.Policy.Measures() {
+		return def, problem.New(problem.NotPossible, "%s measures nothing, or this campaign does: they cannot take each other's place", q.Method)
+	}
+	completed, err := sound(reg, changed)
+	if err != nil && q.Method == "" && len(changed.Experts) == 0 && changed.Measures() {
+		// A policy for an expert has none any more: what it chooses by itself is left.
+		changed.Policy = policies.Alone(def.Policy.Next)
+		if completed, err = sound(reg, changed); err != nil {
+			changed.Policy = definition.Policy{}
+			completed, err = sound(reg, changed)
+		}
+	}
+	if err != nil {
+		return def, err
+	}
+	return completed, nil
+}
+
+// sound completes a definition whose policy has changed, or says why no campaign can be run with it.
+func sound(reg registry.Registry, def definition.Campaign) (definition.Campaign, error) {
+	asked := def.Initial
+	def.Initial.Labels, def.Initial.Comparisons, def.Initial.Estimates = nil, nil, nil
+	def = campaignfile.Complete(reg, def)
+	if len(def.Experts) > 0 { // what was asked at first was asked
+		kept := def
+		kept.Initial = asked
+		if kept = campaignfile.Complete(reg, kept); len(campaignfile.Validate(reg, kept)) == 0 {
+			def = kept
+		}
+	}
+	var faults []string
+	for _, f := range campaignfile.Validate(reg, def) {
+		faults = append(faults, f.Message)
+	}
+	if faults != nil {
+		return def, problem.New(problem.NotPossible, "the campaign cannot be so: %s", strings.Join(faults, "; "))
+	}
+	if _, err := reg.Methods.New(def); err != nil {
+		return def, problem.New(problem.NotPossible, "the campaign cannot be so: %w", err)
+	}
+	return def, nil
+}
+
+// Choice is a method that a campaign could have.
+type Choice struct{ Name, Summary string }
+
+// Choices returns the methods that a campaign could have instead of its own.
+func Choices(reg registry.Registry, def definition.Campaign) (choices []Choice) {
+	for _, m := range reg.Methods.Methods() {
+		if m.Policy.Measures() != def.Measures() {
+			continue
+		}
+		changed, err := Change(reg, def, Question{Method: m.Name})
+		if err == nil && campaignfile.Diff(def, changed) != nil {
+			choices = append(choices, Choice{m.Name, m.Summary})
+		}
+	}
+	return choices
+}
+
+// lastTime is the time of the last event.
+func lastTime(ctx context.Context, log events.Log, name string) (last time.Time) {
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			break
+		}
+		last = e.Time
+	}
+	return last
+}
+
+// of tells an experiment.
+func of(x *campaign.Experiment) Experiment {
+	e := Experiment{ID: x.ID, Parameters: x.Parameters, Status: x.Status, Excluded: x.Excluded, Decision: x.Decision}
+	if x.Measurement != nil {
+		value := x.Measurement.Objective.Value
+		e.Value = &value
+	}
+	return e
+}
+
+// real tells what was known before the decision, as it was known then, and what really happened since.
+func (a *Answer) real(now, before *campaign.State) {
+	for i := range now.Experiments {
+		x := &now.Experiments[i]
+		was := before.Experiment(x.ID)
+		if was != nil && !was.Status.Open() {
+			a.Before = append(a.Before, of(was))
+			continue
+		}
+		a.Real = append(a.Real, of(x))
+		if was == nil && a.ReallyNext == nil && x.Origin == events.OriginPolicy {
+			next := of(x)
+			a.ReallyNext = &next
+		}
+	}
+}
+
+// imagine lets the campaign go on in memory.
+func (a *Answer) imagine(ctx context.Context, in Input, now *engine.Core, before *campaign.State, log *memlog.Log) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sp, err := space.New(before.Bounded())
+	if err != nil {
+		return problem.New(problem.NotPossible, "%w", err)
+	}
+	lab, err := standInFor(ctx, in.Registry, now, sp, *a.Changed, in.Environment)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lab.close()) }()
+	reviewers, recorded, err := reviewersFor(ctx, in.Registry, now, sp, *a.Changed, in.Environment.Folder)
+	if err != nil {
+		return err
+	}
+	a.Recorded = recorded
+	steady := pace.New(cancel)
+	w := &watch{seen: len(before.Experiments), limit: a.limit(), open: make(map[string]bool), enough: func() { cancel(errEnough) }, heard: in.Heard}
+	switch {
+	case lab != nil:
+		a.StandIn, steady.Instrument = lab.from(), lab
+		if lab.model != nil {
+			a.Fitted = len(lab.model.Observations)
+		}
+	default: // only the suggestion can be known
+		w.limit = 0
+		steady.Instrument = &standIn{def: *a.Changed, space: sp}
+	}
+	r := &engine.Runner{
+		Registry: in.Registry, Log: log, Campaign: in.Campaign, Reviewers: reviewers, Build: in.Build,
+		Now: clockFrom(lastTime(ctx, log, in.Campaign)), Eager: true, Meter: w, Observe: steady.Observe,
+	}
+	if a.Changed.Measures() {
+		r.Instrument = imagined{steady}
+	}
+	if err := r.Start(ctx); err != nil {
+		return err
+	}
+	w.tell()
+	if err := r.Run(ctx); err != nil && !errors.Is(context.Cause(ctx), errEnough) {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return err
+	}
+	a.tell(r.Core().State(), before, w)
+	return nil
+}
+
+// limit is for how many experiments to go on.
+func (a *Answer) limit() int {
+	if a.Experiments > 0 {
+		return a.Experiments
+	}
+	return min(max(len(a.Real), Least), Most)
+}
+
+// tell tells what was imagined.
+func (a *Answer) tell(s, before *campaign.State, w *watch) {
+	a.Suggested = w.first
+	if w.first != nil {
+		a.Policy = w.first.Policy
+	}
+	if s.Status.Ended() {
+		a.Ended = s.Reason
+	}
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		was := before.Experiment(x.ID)
+		if was != nil && !was.Status.Open() {
+			continue
+		}
+		e := of(x)
+		if x.Measurement != nil {
+			e.From, e.Was, _ = strings.Cut(x.Measurement.Identity, " ")
+		}
+		if was == nil && a.Next == nil && x.Origin == events.OriginPolicy {
+			next := e
+			a.Next = &next
+		}
+		if a.StandIn != "" && !x.Status.Open() {
+			a.Imagined = append(a.Imagined, e)
+		}
+	}
+	for i := range s.Questions {
+		q := &s.Questions[i]
+		if q.Status != campaign.Answered || before.Question(q.ID) != nil && before.Question(q.ID).Status != campaign.Asked ||
+			!slices.Contains(a.Recorded, q.Expert) {
+			continue
+		}
+		if q.Answer.Unsure() {
+			a.Unanswered++
+		} else {
+			a.Repeated++
+		}
+	}
+}
+
+// clockFrom returns a clock that goes on from the last event, by so little with each reading that
+// nobody is late: the same question has the same answer.
+func clockFrom(last time.Time) func() time.Time {
+	return func() time.Time {
+		last = last.Add(time.Microsecond)
+		return last
+	}
+}
+
+// watch looks on while a campaign is imagined, and ends it when it has gone far enough. Its methods
+// are called from the engine's loop.
+type watch struct {
+	seen   int // how many experiments there were
+	limit  int // of outcomes; 0: of one decision
+	done   int
+	open   map[string]bool
+	first  *events.DecisionMade
+	made   int // decisions
+	enough func()
+	heard  func(done, of int)
+}
+
+func (w *watch) tell() {
+	if w.heard != nil {
+		w.heard(w.done, w.limit)
+	}
+}
+
+// Trace implements engine.Meter.
+func (*watch) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
+
+// ObserveDuration implements engine.Meter.
+func (*watch) ObserveDuration(string, time.Duration) {}
+
+// CountEvent implements engine.Meter.
+func (w *watch) CountEvent(e events.Event) {
+	payload, err := events.Decode(e)
+	if err != nil {
+		return
+	}
+	switch p := payload.(type) {
+	case *events.DecisionMade:
+		w.made++
+		if w.first == nil {
+			w.first = p
+		}
+	case *events.ExperimentRequested:
+		w.open[p.Experiment] = true
+	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible:
+		if w.open[payload.Subject()] {
+			w.done++
+			w.tell()
+		}
+	}
+	if w.limit == 0 && w.first != nil || w.limit > 0 && (w.done >= w.limit || w.made >= mostDecisions*w.limit) {
+		w.enough()
+	}
+}

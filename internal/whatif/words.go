@@ -1,0 +1,168 @@
+package whatif
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Words say what is imagined: "from d4, with coexbo, without eve".
+func (q Question) Words() string {
+	words := "from " + q.Decision
+	if q.Method != "" {
+		words += ", with " + q.Method
+	}
+	if q.Without != "" {
+		words += ", without " + q.Without
+	}
+	if q.Method == "" && q.Without == "" {
+		words += ", with nothing otherwise"
+	}
+	return words
+}
+
+// Caveats say what the answer is, and what it is not: a sentence or a few each.
+func (a *Answer) Caveats() []string {
+	list := []string{fmt.Sprintf("Up to %s, that is to event %d of the campaign, everything is real. There the definition is changed as an "+
+		"amendment would change it, in memory alone: the campaign’s log, its instrument and its experts have not been touched.", a.From, a.At)}
+	if a.From != a.Decision {
+		list[0] += fmt.Sprintf(" %s took up what was asked in %s, where its turn began.", a.Decision, a.From)
+	}
+	if a.Without != "" {
+		list[0] += fmt.Sprintf(" What %s had answered before counts no more; what they had excluded stays excluded.", a.Without)
+	}
+	real := 0
+	for _, x := range a.Imagined {
+		if x.From == FromLog {
+			real++
+		}
+	}
+	taken := ""
+	if len(a.Imagined) > 0 {
+		taken = fmt.Sprintf(" (%d of %d)", real, len(a.Imagined))
+	}
+	switch a.StandIn {
+	case FromModel:
+		list = append(list, fmt.Sprintf("The lab has not measured what follows. Where it really measured a composition, that result counts%s. Elsewhere the mean of "+
+			"the campaign’s own model as of now stands in, fitted to %s, without noise. That model knows what was measured since, is a guess where "+
+			"nothing was, and never fails: what follows is no evidence of what the lab would have found.",
+			taken, format.Count(a.Fitted, "measurement")))
+	case FromSimulator:
+		list = append(list, fmt.Sprintf("The campaign’s instrument is a simulation, and has been asked again where the log holds no result of a composition; "+
+			"where it holds one, that counts%s.", taken))
+	default:
+		why := "the campaign’s model has not been fitted yet"
+		if !a.Changed.Measures() {
+			why = "here experts’ comparisons are the objective, and they cannot be imagined"
+		}
+		list = append(list, "Only what would have been suggested is known: nothing can stand in for the lab, since "+why+".")
+	}
+	if asked := a.Repeated + a.Unanswered; len(a.Recorded) > 0 && asked > 0 {
+		list = append(list, fmt.Sprintf("Nobody has been asked. Of %s to %s, the log answers %d, since the same was really asked about the same "+
+			"compositions; for the others “can’t tell” stands.", format.Count(asked, "question"), format.List(a.Recorded...), a.Repeated))
+	}
+	return append(list, "One course is no comparison of policies: chance plays its part in both. The command campaignd simulate compares policies over many courses.")
+}
+
+// Best is the best result among experiments, nil where there is none; results that were excluded do
+// not count.
+func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
+	for _, list := range lists {
+		for i := range list {
+			x := &list[i]
+			if x.Value == nil || x.Excluded {
+				continue
+			}
+			if best == nil || def.Objective.Goal == definition.Maximize && *x.Value > *best.Value ||
+				def.Objective.Goal != definition.Maximize && *x.Value < *best.Value {
+				best = x
+			}
+		}
+	}
+	return best
+}
+
+// Bests are the best results after as many experiments as both courses have had an outcome of.
+func (a *Answer) Bests() (experiments int, real, imagined *Experiment) {
+	ended := a.RealOutcomes()
+	n := min(len(ended), len(a.Imagined))
+	return len(a.Before) + n, Best(a.Definition, a.Before, ended[:n]), Best(a.Definition, a.Before, a.Imagined[:n])
+}
+
+// RealOutcomes are the real experiments since that have an outcome.
+func (a *Answer) RealOutcomes() []Experiment {
+	return slices.DeleteFunc(slices.Clone(a.Real), func(x Experiment) bool { return x.Status.Open() })
+}
+
+// Result says what came of an experiment.
+func (x Experiment) Result(unit string) string {
+	if x.Value != nil {
+		return format.Quantity(*x.Value, unit)
+	}
+	return string(x.Status)
+}
+
+// Source says where an imagined result comes from.
+func (x Experiment) Source() string {
+	switch {
+	case x.From == FromLog && x.Was != "":
+		return "measured, as " + x.Was
+	case x.From == FromSimulator:
+		return "the simulation"
+	case x.From == FromModel:
+		return "the model’s mean"
+	case x.Status == campaign.Failed || x.Status == campaign.Infeasible:
+		return "as it was"
+	}
+	return ""
+}
+
+// Write writes the answer for a terminal.
+func (a *Answer) Write(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s\n\n", a.Campaign, a.Words())
+	write := format.CompositionsOf(a.Definition)
+	tell := func(head string, what string, reason string, next *Experiment) {
+		fmt.Fprintf(&b, "%s: %s\n  %s\n", head, what, reason)
+		if next != nil {
+			fmt.Fprintf(&b, "  next experiment: %s\n", write.LineWithUnits(next.Parameters))
+		}
+	}
+	tell("Decided in "+a.From, view.ActionText(a.Decided), a.Decided.Reason, a.ReallyNext)
+	if a.Suggested != nil {
+		tell("Suggested instead", view.ActionText(a.Suggested), a.Suggested.Reason, a.Next)
+	} else {
+		fmt.Fprintf(&b, "Nothing would have been suggested: the campaign would have ended (%s).\n", a.Ended)
+	}
+	if len(a.Imagined) > 0 {
+		b.WriteString("\nHow it would have gone on, with what stands in for the lab:\n")
+		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, x := range a.Imagined {
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", x.ID, write.Line(x.Parameters), x.Result(a.Definition.Objective.Unit), x.Source())
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		if a.Ended != "" {
+			fmt.Fprintf(&b, "  and then it would have ended: %s\n", a.Ended)
+		}
+		if n, real, imagined := a.Bests(); real != nil && imagined != nil {
+			unit := a.Definition.Objective.Unit
+			fmt.Fprintf(&b, "\nBest after %s: really %s (%s), imagined %s (%s)\n", format.Count(n, "experiment"),
+				real.Result(unit), real.ID, imagined.Result(unit), imagined.ID)
+		}
+	}
+	b.WriteString("\n")
+	for _, c := range a.Caveats() {
+		b.WriteString(c + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
