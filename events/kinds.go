@@ -23,6 +23,7 @@ const (
 	KindQuestionAsked      Kind = "question.asked"
 	KindQuestionAnswered   Kind = "question.answered"
 	KindQuestionSuperseded Kind = "question.superseded"
+	KindQuestionContested  Kind = "question.contested"
 	KindQuestionExpired    Kind = "question.expired"
 	KindQuestionWithdrawn  Kind = "question.withdrawn"
 
@@ -96,6 +97,7 @@ var table = []kindEntry{
 	row[QuestionAsked](KindQuestionAsked, 1),
 	row[QuestionAnswered](KindQuestionAnswered, 1),
 	row[QuestionSuperseded](KindQuestionSuperseded, 1),
+	row[QuestionContested](KindQuestionContested, 1),
 	row[QuestionExpired](KindQuestionExpired, 1),
 	row[QuestionWithdrawn](KindQuestionWithdrawn, 1),
 	row[ExperimentRequested](KindExperimentRequested, 1),

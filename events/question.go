@@ -96,6 +96,32 @@ type QuestionSuperseded struct {
 	Scale   *Scale             `json:"scale,omitempty"`
 	Answer  Answer             `json:"answer"`
 	Reason  string             `json:"reason,omitempty"`
+	// Took and Shown are those of this answer, as in [QuestionAnswered].
+	Took  float64 `json:"took,omitempty"`
+	Shown *Shown  `json:"shown,omitempty"`
+}
+
+// QuestionContested is an answer that somebody gave who did not know that another one stood
+// by then. It is kept, and does not count; whoever sees both can have either count by
+// superseding. The event's actor is who gave it.
+type QuestionContested struct {
+	Question string `json:"question"`
+	Form     Form   `json:"form"`
+	Expert   string `json:"expert"`
+	// Counts is the ID of the event whose answer counts.
+	Counts string `json:"counts"`
+	// Options and Scale repeat what the question is about, so that the event stands
+	// alone.
+	Options []definition.Point `json:"options,omitempty"`
+	Scale   *Scale             `json:"scale,omitempty"`
+	Answer  Answer             `json:"answer"`
+	// Exclude is set where they also wanted nothing near the composition suggested any
+	// more, which was not done.
+	Exclude bool   `json:"exclude,omitempty"`
+	Comment string `json:"comment,omitempty"`
+	// Took and Shown are as in [QuestionAnswered].
+	Took  float64 `json:"took,omitempty"`
+	Shown *Shown  `json:"shown,omitempty"`
 }
 
 // QuestionExpired says that nobody answered in time.
@@ -116,5 +142,6 @@ type QuestionWithdrawn struct {
 func (p QuestionAsked) Subject() string      { return p.Question }
 func (p QuestionAnswered) Subject() string   { return p.Question }
 func (p QuestionSuperseded) Subject() string { return p.Question }
+func (p QuestionContested) Subject() string  { return p.Question }
 func (p QuestionExpired) Subject() string    { return p.Question }
 func (p QuestionWithdrawn) Subject() string  { return p.Question }

@@ -336,12 +336,18 @@ class Campaign:
         question: str,
         answer: str | Mapping[str, Value] | Sequence[str] | Sequence[float | None],
         comment: str = "",
+        saw: str | None = None,
     ) -> list[JSON]:
         """Answer a question, first or otherwise than before.
+
+        With `saw`, the "source" of the question as it was read ("" where it had no answer), an answer that another one
+        has come before is kept beside it (question.contested) instead of replacing it.
 
         A text is an answer in words (accept, reject, unsure, exclude, A, B); a list of texts an order, the best first;
         a list of numbers an estimate for each composition, None for what one cannot tell; a mapping a composition."""
         body: JSON = {"comment": comment} if comment else {}
+        if saw is not None:
+            body["saw"] = saw
         if isinstance(answer, str):
             body["answer"] = answer
         elif isinstance(answer, Mapping):

@@ -19,7 +19,6 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/wholefile"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // answersFolder holds, in the lab's own folder, what was answered and is not recorded in its
@@ -31,6 +30,9 @@ const (
 	waiting = ""        // it will be sent
 	undone  = "undone"  // taken back: what was typed is offered again
 	refused = "refused" // the campaign did not take it
+	// read is set of what was said about an answer that is recorded, and put away: see
+	// contest.go. It is kept as long as that would be said.
+	read = "read"
 )
 
 // pending is an answer that is on the server's disk, and in its campaign a moment later.
@@ -96,7 +98,14 @@ func openAnswers(ctx context.Context, o Options) *answers {
 			err = json.Unmarshal(text, p)
 		}
 		if err != nil {
-			o.Log("an answer that is not recorded yet cannot be read, and is not sent: %s: %v", filepath.Join(a.folder, e.Name()), err)
+			o.Log("an answer that is not recorded yet cannot be read, and is not sent: %s: %v",
+				filepath.Join(a.folder, e.Name()), err)
+			continue
+		}
+		if p.State == read && time.Since(p.Given) > 2*newsLasts {
+			if err := a.drop(p); err != nil {
+				o.Log("what was put away long ago cannot be removed: %v", err)
+			}
 			continue
 		}
 		a.all[p.file] = p
@@ -137,7 +146,10 @@ func (a *answers) give(p pending) error {
 	before := a.all[p.file]
 	if before != nil && before.sending {
 		return problem.New(problem.NotNow, "your answer before is just being recorded").About(p.Question).
-			With(problem.Remedy{Text: "look at the question again in a moment, and change the answer", Action: problem.CorrectAnswer, Subject: p.Question})
+			With(problem.Remedy{
+				Text:   "look at the question again in a moment, and change the answer",
+				Action: problem.CorrectAnswer, Subject: p.Question,
+			})
 	}
 	if err := a.store(&p); err != nil {
 		return err
@@ -232,7 +244,7 @@ func (a *answers) of(name string) (list []pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.all {
-		if p.Name == name {
+		if p.Name == name && p.State != read {
 			list = append(list, *p)
 		}
 	}
@@ -295,9 +307,29 @@ func (a *answers) send(p *pending) {
 	a.schedule(p, min(firstPause<<min(p.tries-1, 10), longestPause))
 }
 
+// putAway notes that somebody has read what a piece of news says.
+func (a *answers) putAway(campaign, question, name, news string) error {
+	p := &pending{Campaign: campaign, Question: question, Name: name, Source: news, State: read, Given: time.Now().UTC()}
+	p.file = fileOf(campaign, question+"\x00"+news, name)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.store(p); err != nil {
+		return err
+	}
+	a.all[p.file] = p
+	return nil
+}
+
+// wasRead reports whether somebody has put a piece of news away.
+func (a *answers) wasRead(campaign, question, name, news string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.all[fileOf(campaign, question+"\x00"+news, name)] != nil
+}
+
 // submit has an answer recorded. It is recorded once: where the question's answer is another
 // than the person saw, it is either this one, recorded just before the server ended, or one
-// that they did not know.
+// that they did not know, beside which theirs is kept.
 func (a *answers) submit(p *pending) error {
 	c, err := a.lab.Campaign(p.Campaign)
 	if err != nil {
@@ -310,11 +342,8 @@ func (a *answers) submit(p *pending) error {
 		switch {
 		case s.Instance != p.Instance || q == nil:
 			err = problem.New(problem.NotFound, "there is another campaign of that name now")
-		case q.Source == p.Source:
-		case q.Status == campaign.Answered && q.Answer.Equal(p.Reply.Answer):
-			recorded = true
-		case q.Status == campaign.Answered:
-			err = problem.New(problem.Conflict, "somebody else's answer came first and counts: %s", q.Answer)
+		case q.Source != p.Source:
+			recorded = gave(q, p.Name, p.Reply.Answer)
 		}
 	})
 	if recorded || err != nil {
@@ -324,7 +353,7 @@ func (a *answers) submit(p *pending) error {
 	defer cancel()
 	_, err = c.Submit(ctx, engine.Request{
 		Actor: "person:" + p.Name, Account: p.Account,
-		Answer: &engine.Answer{Question: p.Question, Reply: p.Reply},
+		Answer: &engine.Answer{Question: p.Question, Saw: &p.Source, Reply: p.Reply},
 	})
 	return err
 }

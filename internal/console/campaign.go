@@ -99,7 +99,9 @@ func (c *Console) campaign(w http.ResponseWriter, r *http.Request) {
 }
 
 // showCampaign shows a campaign, and why a request on its page was refused.
-func (c *Console) showCampaign(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string) {
+func (c *Console) showCampaign(
+	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
+) {
 	p := &campaignPage{shell: c.shellOf(r, of.Name()), Path: address(of)}
 	p.Campaign, p.Watch = of.Name(), of.Name()
 	if refusal != nil {
@@ -233,7 +235,9 @@ func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all boo
 		p.Notes = append(p.Notes, noteRow{n.Text, n.About, events.ActorName(n.Actor), n.Time})
 	}
 	for _, x := range state.Exclusions {
-		p.Exclusions = append(p.Exclusions, exclusionRow{x.ID, write.Region(x.Region), x.Reason, events.ActorName(x.Actor), x.Time, x.Lifted})
+		p.Exclusions = append(p.Exclusions, exclusionRow{
+			x.ID, write.Region(x.Region), x.Reason, events.ActorName(x.Actor), x.Time, x.Lifted,
+		})
 	}
 }
 
@@ -356,42 +360,58 @@ func (c *Console) actions() []action {
 	experiment := func(r *http.Request, of *lab.Campaign) string {
 		return address(of) + "/experiments/" + url.PathEscape(text(r, "experiment"))
 	}
+	here := func(permission, path, said string) action {
+		return action{permission: permission, path: path, said: said, show: c.showCampaign}
+	}
+	asks := func(a action, request func(*http.Request, *lab.Campaign) (engine.Request, error)) action {
+		a.request = request
+		return a
+	}
 	return []action{
-		{path: "pause", permission: Run, said: "paused", show: c.showCampaign, request: simple(func(r *http.Request) engine.Request {
+		asks(here(Run, "pause", "paused"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Pause: &events.CampaignPaused{Reason: reason(r)}}
-		})},
-		{path: "resume", permission: Run, said: "resumed", show: c.showCampaign, request: simple(func(r *http.Request) engine.Request {
+		})),
+		asks(here(Run, "resume", "resumed"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Resume: &events.CampaignResumed{Reason: reason(r)}}
-		})},
-		{path: "stop", permission: Run, said: "stopped", act: "stop", show: c.showCampaign, request: func(r *http.Request, of *lab.Campaign) (engine.Request, error) {
-			if text(r, "name") != of.Name() {
-				return engine.Request{}, problem.New(problem.Invalid,
-					"a stopped campaign cannot be resumed: to be sure, type its name, %s", of.Name())
-			}
-			return engine.Request{Stop: &events.CampaignStopped{Reason: reason(r)}}, nil
-		}},
+		})),
+		{path: "stop", permission: Run, said: "stopped", act: "stop", show: c.showCampaign, request: stopping},
 		{path: "run", permission: Run, said: "running", show: c.showCampaign,
 			do: func(ctx context.Context, of *lab.Campaign) error { return of.Start(ctx) }},
 		{path: "halt", permission: Run, said: "halted", show: c.showCampaign,
 			do: func(_ context.Context, of *lab.Campaign) error { return of.Halt() }},
-		{path: "note", permission: Run, said: "noted", show: c.showCampaign, request: simple(func(r *http.Request) engine.Request {
+		asks(here(Run, "note", "noted"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Note: &events.NoteAdded{Text: text(r, "text"), About: text(r, "about")}}
-		})},
-		{path: "exclude", permission: Run, said: "excluded", show: c.showCampaign, request: func(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
-			if reason(r) == "" {
-				return engine.Request{}, problem.New(problem.Invalid, "say why it is excluded: others will want to know")
-			}
-			return engine.Request{Exclude: &engine.Exclude{About: text(r, "about"), Reason: reason(r)}}, nil
-		}},
-		{path: "allow", permission: Run, said: "allowed", show: c.showCampaign, request: simple(func(r *http.Request) engine.Request {
+		})),
+		asks(here(Run, "exclude", "excluded"), excluding),
+		asks(here(Run, "allow", "allowed"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Allow: &engine.Allow{Exclusion: text(r, "exclusion"), Reason: reason(r)}}
-		})},
-		{path: "resolve", permission: Resolve, said: "resolved", act: "resolve", show: c.showExperiment, request: resolution, back: experiment},
-		{path: "correct", permission: Run, said: "corrected", act: "override", show: c.showExperiment, request: correction, back: experiment},
+		})),
+		{path: "resolve", permission: Resolve, said: "resolved", act: "resolve",
+			show: c.showExperiment, request: resolution, back: experiment},
+		{path: "correct", permission: Run, said: "corrected", act: "override",
+			show: c.showExperiment, request: correction, back: experiment},
 		{path: "tell", permission: Run, said: "told", show: c.showResults, request: result,
 			back: func(_ *http.Request, of *lab.Campaign) string { return address(of) + "/results" }},
 		{path: "definition", permission: Run, said: "amended", act: "override", show: c.showDefinition, request: c.amendment},
 	}
+}
+
+// stopping reads the form that stops a campaign.
+func stopping(r *http.Request, of *lab.Campaign) (engine.Request, error) {
+	if text(r, "name") != of.Name() {
+		return engine.Request{}, problem.New(problem.Invalid,
+			"a stopped campaign cannot be resumed: to be sure, type its name, %s", of.Name())
+	}
+	return engine.Request{Stop: &events.CampaignStopped{Reason: text(r, "reason")}}, nil
+}
+
+// excluding reads the form that excludes what is near something.
+func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
+	reason := text(r, "reason")
+	if reason == "" {
+		return engine.Request{}, problem.New(problem.Invalid, "say why it is excluded: others will want to know")
+	}
+	return engine.Request{Exclude: &engine.Exclude{About: text(r, "about"), Reason: reason}}, nil
 }
 
 // errNothing is returned by a form that asks for nothing new.

@@ -233,7 +233,10 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	}
 	c.Read(func(core *engine.Core) { needs = append(needs, openNeeds(core.State(), base)...) })
 	if s.Failure != "" {
-		needs = append(needs, need{Text: "The model could not be fitted: " + sentence(s.Failure), Link: base + "/log", Button: "See the log", Alarm: true})
+		needs = append(needs, need{
+			Text: "The model could not be fitted: " + sentence(s.Failure),
+			Link: base + "/log", Button: "See the log", Alarm: true,
+		})
 	}
 	switch {
 	case s.Status == campaign.Paused:
@@ -252,13 +255,16 @@ func openNeeds(s *campaign.State, base string) (needs []need) {
 		x := &s.Experiments[i]
 		switch {
 		case x.Status == campaign.Unresolved:
-			needs = append(needs, need{fmt.Sprintf("Nobody knows what became of %s: %s", x.ID, sentence(x.Cause)), at(x.ID), "", "Settle it", true})
+			text := fmt.Sprintf("Nobody knows what became of %s: %s", x.ID, sentence(x.Cause))
+			needs = append(needs, need{text, at(x.ID), "", "Settle it", true})
 		case x.Status.Open() && x.Stalled:
-			needs = append(needs, need{fmt.Sprintf("%s has been silent for long over %s.", x.Instrument, x.ID), at(x.ID), "", "Look at it", true})
+			text := fmt.Sprintf("%s has been silent for long over %s.", x.Instrument, x.ID)
+			needs = append(needs, need{text, at(x.ID), "", "Look at it", true})
 		}
 	}
 	for _, x := range view.Doubtful(s) {
-		needs = append(needs, need{fmt.Sprintf("%s is in doubt: %s", x.ID, sentence(x.Flag.Reason)), at(x.ID), "", "Judge it", true})
+		text := fmt.Sprintf("%s is in doubt: %s", x.ID, sentence(x.Flag.Reason))
+		needs = append(needs, need{text, at(x.ID), "", "Judge it", true})
 	}
 	if s.Status.Ended() {
 		return needs
@@ -277,7 +283,8 @@ func openNeeds(s *campaign.State, base string) (needs []need) {
 	if def.Instrument.ByHand && s.Status != campaign.Paused {
 		for i := range s.Experiments {
 			if x := &s.Experiments[i]; x.Status.Open() && x.Status != campaign.Unresolved {
-				needs = append(needs, need{x.ID + " is to be measured by hand.", base + "/results?experiment=" + x.ID, "", "Enter the result", false})
+				text := x.ID + " is to be measured by hand."
+				needs = append(needs, need{text, base + "/results?experiment=" + x.ID, "", "Enter the result", false})
 			}
 		}
 	}

@@ -7,10 +7,13 @@
 // script or style: a strict Content-Security-Policy may be set on all of them.
 //
 // The files: console.go lists the routes, render.go writes pages and failures, visitor.go
-// is what the pages need to know of who asks. question.go, reply.go and answers.go are the
-// review page, campaigns.go, campaign.go, experiment.go, decision.go, whatif.go,
-// results.go, define.go and sheet.go the others, proof.go hands out proofs, chronicle.go is the log in words, figure.go and
-// charts.go draw.
+// is what the pages need to know of who asks. queue.go is the list of questions, outcome.go
+// what came of those that were answered, question.go the review page, with candidate.go,
+// shares.go and pinpoint.go for what it shows; reply.go reads its forms, answering.go takes
+// them, answers.go keeps them until they are recorded, and contest.go tells of answers of
+// others to the same question. campaigns.go, campaign.go, experiment.go, decision.go,
+// whatif.go, results.go, bring.go, region.go, define.go and sheet.go are the other pages,
+// proof.go hands out proofs, chronicle.go is the log in words, figure.go and charts.go draw.
 package console
 
 import (
@@ -53,6 +56,7 @@ type Console struct {
 	hub     *hub
 	stories *stories
 	figures *figureCache
+	takings takings
 	whatIf  *whatif.Runs
 	cancel  context.CancelFunc
 	ctx     context.Context
@@ -115,6 +119,8 @@ func (c *Console) Handler() http.Handler {
 		"/log":                      c.log,
 		"/charts":                   c.charts,
 		"/results":                  c.results,
+		"/bring":                    c.bring,
+		"/region":                   c.region,
 		"/definition":               c.definition,
 		"/export.csv":               c.exportTable,
 		"/export.jsonl":             c.exportLog,
@@ -125,6 +131,8 @@ func (c *Console) Handler() http.Handler {
 	} {
 		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)
 	}
+	mux.HandleFunc("POST /campaigns/{campaign}/bring", c.brought)
+	mux.HandleFunc("POST /campaigns/{campaign}/region", c.excludeRegion)
 	mux.HandleFunc("POST /campaigns/{campaign}/decisions/{decision}/whatif", c.askWhatIf)
 	mux.HandleFunc("POST /campaigns/{campaign}/whatif/{run}/cancel", c.cancelWhatIf)
 	for _, a := range c.actions() {

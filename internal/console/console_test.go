@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,7 +65,11 @@ func open(t *testing.T, folder string, undo time.Duration) *site {
 	s.pages = console.New(console.Options{Lab: s.lab, Version: "test", Log: t.Logf, Undo: undo})
 	handler := s.pages.Handler()
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(w, r.WithContext(console.WithVisitor(r.Context(), s.visitor)))
+		visitor := s.visitor
+		if name := r.Header.Get("Visitor"); name != "" {
+			visitor.Name = name
+		}
+		handler.ServeHTTP(w, r.WithContext(console.WithVisitor(r.Context(), visitor)))
 	}))
 	s.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return s
@@ -328,6 +334,122 @@ func TestAnswersOfEveryForm(t *testing.T) {
 	}
 }
 
+// as sends what follows as somebody else.
+func (s *site) as(name string) *site {
+	other := *s
+	other.client = &http.Client{CheckRedirect: s.client.CheckRedirect, Transport: named(name)}
+	return &other
+}
+
+// named sends requests in somebody's name.
+type named string
+
+func (n named) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Visitor", string(n))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Law: of two people who answer the same question at once, in whatever order, one answer counts,
+// the log holds both, neither meets a dead end, each is told what became of theirs until they
+// put it away, and whoever sees both can have theirs count.
+func TestTwoExperts(t *testing.T) {
+	s := serve(t, time.Millisecond)
+	ada, bob := s, s.as("bob")
+	c := s.begin(byHand("bench", "{experiments: 2, labels: 0}", "{trust: cobol}"))
+	q := s.asked(c, events.FormLabel)
+	path := "/questions/bench/" + q.ID
+	forms := make(map[*site]url.Values)
+	for _, who := range []*site{ada, bob} {
+		_, page := who.get(path)
+		forms[who] = who.hidden(page, path)
+		forms[who].Set("opened", fmt.Sprint(time.Now().Add(-3*time.Second).UnixMilli()))
+	}
+	forms[ada].Set("answer", "accept")
+	forms[bob].Set("answer", "reject")
+	var both sync.WaitGroup
+	for who, form := range forms {
+		both.Go(func() { who.sent(path, form) })
+	}
+	both.Wait()
+	s.until(c, "has both answers", func(st *campaign.State) bool { return len(st.Question(q.ID).Aside) == 1 })
+	answered, contested := s.events(c, events.KindQuestionAnswered), s.events(c, events.KindQuestionContested)
+	if len(answered) != 1 || len(contested) != 1 || len(s.events(c, events.KindQuestionSuperseded)) != 0 {
+		t.Fatalf("%d answers, %d beside", len(answered), len(contested))
+	}
+	payload, err := events.Decode(contested[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := payload.(*events.QuestionContested); p.Counts != answered[0].ID || p.Took < 3 || p.Shown == nil {
+		t.Errorf("beside %s stands %+v", answered[0].ID, p)
+	}
+	first, second := ada, bob
+	says := map[*site]string{ada: "accept", bob: "reject"}
+	if answered[0].Actor == "person:bob" {
+		first, second = bob, ada
+	}
+	if answered[0].Actor == contested[0].Actor {
+		t.Fatalf("both are %s's", answered[0].Actor)
+	}
+	name := func(who *site) string {
+		if who == bob {
+			return "bob"
+		}
+		return "ada"
+	}
+	told := func(who *site, wants ...string) string {
+		t.Helper()
+		_, page := who.get("/campaigns")
+		for _, want := range wants {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s is not told %q", name(who), want)
+			}
+		}
+		return page
+	}
+	told(first, name(second)+" has answered", says[second], "Yours counts: "+says[first])
+	told(second, name(first)+" answered", "first, and that counts", says[first], "Yours, "+says[second])
+	// Who was second sees both, and has theirs count; it is recorded what they saw, and how long it took.
+	_, page := second.get(path)
+	if !strings.Contains(page, "Given by "+name(first)) || !strings.Contains(page, name(second)+": "+says[second]) {
+		t.Errorf("the page of the question shows not both: %s", page)
+	}
+	form := second.hidden(page, path)
+	form.Set("answer", says[second])
+	form.Set("opened", fmt.Sprint(time.Now().Add(-2*time.Second).UnixMilli()))
+	second.sent(path, form)
+	s.until(c, "has the change", func(st *campaign.State) bool { return len(st.Question(q.ID).Aside) == 2 })
+	changes := s.events(c, events.KindQuestionSuperseded)
+	if payload, err = events.Decode(changes[0]); err != nil {
+		t.Fatal(err)
+	}
+	if p := payload.(*events.QuestionSuperseded); string(p.Answer.Label) != says[second] || p.Took < 2 || p.Shown == nil || p.Shown.At == 0 {
+		t.Errorf("the change is recorded as %+v", p)
+	}
+	page = told(first, name(second)+" has changed the answer", says[second]+" counts now")
+	if _, calm := second.get("/campaigns"); strings.Contains(calm, `name="news"`) {
+		t.Error("whose answer counts is told of what they did themselves")
+	}
+	first.sent(path+"/dismiss", first.hidden(page, path+"/dismiss"))
+	if _, calm := first.get("/campaigns"); strings.Contains(calm, `name="news"`) {
+		t.Error("it was put away, and is told again")
+	}
+	// A page that was open meanwhile is no dead end, either: its answer is kept.
+	eve := s.as("eve")
+	stale := maps.Clone(forms[ada])
+	stale.Set("answer", "unsure")
+	if to := eve.sent(path, stale); to != path+"?said=beside" {
+		t.Errorf("she is sent to %s", to)
+	}
+	s.until(c, "keeps hers", func(st *campaign.State) bool { return len(st.Question(q.ID).Aside) == 3 })
+	c.Read(func(core *engine.Core) {
+		if q := core.State().Question(q.ID); string(q.Answer.Label) != says[second] {
+			t.Errorf("now %v counts", q.Answer)
+		}
+	})
+}
+
 // Law: an answer that is refused changes nothing, says why, and what was typed stays.
 func TestRefusedAnswers(t *testing.T) {
 	s := serve(t, time.Hour)
@@ -501,7 +623,7 @@ func TestPermissions(t *testing.T) {
 		}
 		return problem.New(problem.NotPossible, "you may not %s here", permission)
 	}
-	for _, path := range []string{"pause", "stop", "run", "halt", "note", "exclude", "allow", "resolve", "correct", "tell", "definition"} {
+	for _, path := range []string{"pause", "stop", "run", "halt", "note", "exclude", "allow", "resolve", "correct", "tell", "definition", "bring", "region"} {
 		if status, _, text := s.post("/campaigns/bench/"+path, url.Values{"name": {"bench"}}); status < 400 || !strings.Contains(text, "may not") {
 			t.Errorf("%s: %d", path, status)
 		}
@@ -516,7 +638,7 @@ func TestPermissions(t *testing.T) {
 		t.Errorf("%d events became %d", before, c.Sequence())
 	}
 	may[console.See] = false
-	for _, path := range []string{"/campaigns/bench", "/campaigns/bench/log", "/campaigns/bench/export.csv", "/campaigns/bench/export.jsonl", "/questions/bench/" + q.ID} {
+	for _, path := range []string{"/campaigns/bench", "/campaigns/bench/log", "/campaigns/bench/export.csv", "/campaigns/bench/export.jsonl", "/campaigns/bench/bring", "/campaigns/bench/region", "/questions/bench/" + q.ID} {
 		if status, text := s.get(path); status != http.StatusNotFound || strings.Contains(text, "salt") {
 			t.Errorf("%s: %d", path, status)
 		}

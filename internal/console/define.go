@@ -46,6 +46,11 @@ type filePage struct {
 	CanDefine                     bool
 }
 
+// sourceOf is the file that was typed, with line ends as faults count them.
+func sourceOf(r *http.Request) []byte {
+	return []byte(strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n"))
+}
+
 // number writes line ends as faults count them.
 func (p *filePage) number() {
 	p.Source = strings.ReplaceAll(p.Source, "\r\n", "\n")
@@ -126,7 +131,7 @@ func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if err := r.ParseForm(); err != nil {
 		answer.Text = "The text cannot be read."
-	} else if file, err := c.lab.Parse(fileName, []byte(strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n"))); err != nil {
+	} else if file, err := c.lab.Parse(fileName, sourceOf(r)); err != nil {
 		f := failureOf(err, "")
 		answer.Faults, answer.Text = f.Faults, f.Title
 	} else {
@@ -148,7 +153,9 @@ func (c *Console) definition(w http.ResponseWriter, r *http.Request) {
 }
 
 // showDefinition shows a campaign's file to be read and amended.
-func (c *Console) showDefinition(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string) {
+func (c *Console) showDefinition(
+	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
+) {
 	p := &filePage{shell: c.shellOf(r, "The file of "+of.Name()), Path: address(of)}
 	p.Campaign = of.Name()
 	of.Read(func(core *engine.Core) {
@@ -167,7 +174,7 @@ func (c *Console) showDefinition(w http.ResponseWriter, r *http.Request, of *lab
 
 // amendment reads the form of a changed file.
 func (c *Console) amendment(r *http.Request, of *lab.Campaign) (engine.Request, error) {
-	file, err := c.lab.Parse(fileName, []byte(strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n")))
+	file, err := c.lab.Parse(fileName, sourceOf(r))
 	if err != nil {
 		return engine.Request{}, err
 	}

@@ -46,7 +46,9 @@ func (c *Console) experiment(w http.ResponseWriter, r *http.Request) {
 }
 
 // showExperiment shows an experiment, and why a request about it was refused.
-func (c *Console) showExperiment(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string) {
+func (c *Console) showExperiment(
+	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
+) {
 	id := r.PathValue("experiment")
 	if refusal != nil {
 		id = text(r, "experiment")
@@ -104,7 +106,8 @@ func (p *experimentPage) fill(core *engine.Core, x *campaign.Experiment, log tol
 	}
 	for k, par := range def.Parameters {
 		value, _ := write.Value(k, x.Parameters)
-		row := cardRow{Name: par.Name, Unit: par.Unit, Value: value, Description: par.Description, Bar: bar(par.Name+" "+value, at[k], nan)}
+		row := cardRow{Name: par.Name, Unit: par.Unit, Value: value, Description: par.Description,
+			Bar: bar(par.Name+" "+value, at[k], nan)}
 		if actual != nil && actual[par.Name] != x.Parameters[par.Name] {
 			row.Incumbent, _ = write.Value(k, actual)
 			row.Differs, p.Made = true, true
@@ -147,7 +150,8 @@ func (p *experimentPage) fill(core *engine.Core, x *campaign.Experiment, log tol
 		if made.Prediction != nil {
 			p.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
 			b := newBeside(core)
-			p.Scale[0].Scale = scale(b.values, valueOrNil(x), b.span([]events.Option{{Prediction: made.Prediction}}), made.Prediction)
+			shown := b.span([]events.Option{{Prediction: made.Prediction}})
+			p.Scale[0].Scale = scale(b.values, valueOrNil(x), shown, made.Prediction)
 		}
 	} else {
 		_, why := view.DecisionBehind(s, x.ID)

@@ -158,7 +158,8 @@ func bests(values []float64, goal string) []float64 {
 	best := make([]float64, len(values))
 	so := math.NaN()
 	for i, v := range values {
-		if !math.IsNaN(v) && (math.IsNaN(so) || goal == definition.Maximize && v > so || goal == definition.Minimize && v < so) {
+		better := goal == definition.Maximize && v > so || goal == definition.Minimize && v < so
+		if !math.IsNaN(v) && (math.IsNaN(so) || better) {
 			so = v
 		}
 		best[i] = so
@@ -243,7 +244,8 @@ func scale(measured []float64, best *float64, shown span, p *events.Prediction) 
 	const w, h, pad = 300.0, 40.0, 8.0
 	title := "Nothing was measured yet"
 	if len(measured) > 0 {
-		title = fmt.Sprintf("Measured so far: %s to %s", format.Short(slices.Min(measured)), format.Short(slices.Max(measured)))
+		title = fmt.Sprintf("Measured so far: %s to %s",
+			format.Short(slices.Min(measured)), format.Short(slices.Max(measured)))
 	}
 	if p != nil {
 		title += "; expected here: " + format.PlusMinus(p.Mean, p.SD, p.Unit)
@@ -405,7 +407,8 @@ func scatter(s *campaign.State, i, j int, best *engine.Best) template.HTML {
 	for _, e := range all {
 		class := fmt.Sprintf("%s tone%d", classOf(e, best), tone(valueOf(e), values, def.Objective.Goal))
 		d.dot(class, e.ID, e.ID+": "+write.Line(e.Parameters),
-			x.to(positionOf(px, e.Parameters[px.Name]), left, w-right), y.to(positionOf(py, e.Parameters[py.Name]), h-bottom, top))
+			x.to(positionOf(px, e.Parameters[px.Name]), left, w-right),
+			y.to(positionOf(py, e.Parameters[py.Name]), h-bottom, top))
 	}
 	return d.svg()
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/plaintext"
@@ -104,6 +105,8 @@ type shell struct {
 	// Open counts the questions that wait for somebody.
 	Open    int
 	Pending []pendingView
+	// News is what became of their answers that others have answered too.
+	News    []news
 	Version string
 
 	form url.Values
@@ -127,7 +130,7 @@ func (s *shell) WasTyped(action string) bool { return s.Failed == action && acti
 func (c *Console) shellOf(r *http.Request, title string) *shell {
 	s := &shell{Title: title, Visitor: visitorOf(r.Context()), Version: c.options.Version}
 	s.Said = saids[r.URL.Query().Get("said")]
-	s.Pending = c.pendingOf(s.Visitor)
+	s.Pending, s.News = c.pendingOf(s.Visitor), c.newsFor(s.Visitor)
 	s.Open = c.openCount(s.Visitor)
 	return s
 }
@@ -147,9 +150,12 @@ var saids = map[string]string{
 	"resolved":  "Settled.",
 	"corrected": "The correction is recorded.",
 	"told":      "The result is recorded.",
+	"brought":   "The measurements are taken over.",
+	"known":     "The campaign has these measurements already: nothing was changed.",
 	"amended":   "The campaign goes on with the changed file.",
 	"same":      "The file says what the campaign does already: nothing was changed.",
 	"answered":  "Your answer is kept, and is sent in a few seconds.",
+	"beside":    "Somebody has answered meanwhile, and that counts. Yours is kept beside it.",
 	"undone":    "Taken back. Nothing was sent.",
 	"dismissed": "Put away.",
 }
@@ -189,6 +195,18 @@ func failureOf(err error, campaign string) *failure {
 		f := &failure{Title: "A campaign under way does not allow these changes", Text: "Nothing was changed."}
 		for _, x := range amend.Refused {
 			f.Faults = append(f.Faults, fault{Field: x.Path, Message: x.Reason})
+		}
+		return f
+	}
+	var rows exchange.Faults
+	var row exchange.Fault
+	if !errors.As(err, &rows) && errors.As(err, &row) {
+		rows = exchange.Faults{row}
+	}
+	if rows != nil {
+		f := &failure{Title: "The table cannot be read", Text: "Nothing was changed."}
+		for _, x := range rows {
+			f.Faults = append(f.Faults, fault{Line: x.Line, Field: x.Field, Message: x.Message()})
 		}
 		return f
 	}

@@ -39,7 +39,9 @@ const (
 const longest = 4 * time.Hour
 
 // replyOf reads the form of the review page.
-func replyOf(def *definition.Campaign, q *campaign.Question, form url.Values, now time.Time) (r humans.Reply, err error) {
+func replyOf(
+	def *definition.Campaign, q *campaign.Question, form url.Values, now time.Time,
+) (r humans.Reply, err error) {
 	invalid := func(err error) (humans.Reply, error) {
 		return r, problem.New(problem.Invalid, "%w", err).About(q.ID)
 	}
@@ -70,7 +72,8 @@ func replyOf(def *definition.Campaign, q *campaign.Question, form url.Values, no
 		}
 	}
 	if at, err := strconv.ParseUint(form.Get(fieldAt), 10, 64); err == nil && at > 0 {
-		r.Shown = &events.Shown{At: events.Sequence(at), Best: form.Get(fieldBest), Nearest: strings.Fields(form.Get(fieldNearest))}
+		r.Shown = &events.Shown{At: events.Sequence(at), Best: form.Get(fieldBest),
+			Nearest: strings.Fields(form.Get(fieldNearest))}
 	}
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return r, problem.New(problem.Invalid, "%w; it calls for %s", err, view.Answers(def, q)).About(q.ID)
@@ -168,4 +171,19 @@ func orderOf(options int, form url.Values) (order []int, err error) {
 		return nil, fmt.Errorf("say at least which is the best, or that you cannot tell")
 	}
 	return order, nil
+}
+
+// formOf is a reply as the form that it came from.
+func formOf(r humans.Reply) url.Values {
+	form := url.Values{fieldComment: {r.Comment}}
+	for _, e := range r.Answer.Estimates {
+		form.Set(prefixNumber+strconv.Itoa(e.Option), strconv.FormatFloat(e.Value, 'g', -1, 64))
+	}
+	for place, option := range r.Answer.Order {
+		form.Set(prefixPlace+strconv.Itoa(option), strconv.Itoa(place+1))
+	}
+	for name, v := range r.Answer.Point {
+		form.Set(prefixPoint+name, v.String())
+	}
+	return form
 }

@@ -88,7 +88,9 @@ func (c *Console) results(w http.ResponseWriter, r *http.Request) {
 }
 
 // showResults shows what is to be measured by hand, and why a result was refused.
-func (c *Console) showResults(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string) {
+func (c *Console) showResults(
+	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
+) {
 	p := &resultsPage{shell: c.shellOf(r, "Results of "+of.Name()), Path: address(of)}
 	p.Campaign, p.Watch = of.Name(), of.Name()
 	wanted := r.URL.Query().Get("experiment")
@@ -121,7 +123,8 @@ func (c *Console) showResults(w http.ResponseWriter, r *http.Request, of *lab.Ca
 		}
 		if !p.Ended && def.Measures() {
 			for _, par := range def.Parameters {
-				f := pointField{Name: par.Name, Unit: par.Unit, Description: par.Description, Typed: p.Typed("tell", "own."+par.Name)}
+				f := pointField{Name: par.Name, Unit: par.Unit, Description: par.Description,
+					Typed: p.Typed("tell", "own."+par.Name)}
 				for _, category := range par.Categories {
 					f.Choices = append(f.Choices, category.Name)
 				}
@@ -198,7 +201,8 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 			return engine.Request{}, err
 		}
 		if value == nil {
-			return engine.Request{}, problem.New(problem.Invalid, "type the value of %s, or say why there is none", def.Objective.Name).About(tell.Experiment)
+			return engine.Request{}, problem.New(problem.Invalid,
+				"type the value of %s, or say why there is none", def.Objective.Name).About(tell.Experiment)
 		}
 		tell.Value = *value
 		if tell.SD, err = optionalNumber(r, "sd"); err != nil {
@@ -206,7 +210,8 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		}
 	case "failed", "infeasible", "again":
 		if why == "" {
-			return engine.Request{}, problem.New(problem.Invalid, "say in a word or two why there is no result").About(tell.Experiment)
+			return engine.Request{}, problem.New(problem.Invalid,
+				"say in a word or two why there is no result").About(tell.Experiment)
 		}
 		switch outcome {
 		case "failed":

@@ -44,6 +44,7 @@ var writers = map[events.Kind]author{
 	events.KindQuestionAsked:      byEngine,
 	events.KindQuestionAnswered:   byExpert | byPerson,
 	events.KindQuestionSuperseded: byPerson,
+	events.KindQuestionContested:  byExpert | byPerson,
 	events.KindQuestionExpired:    byEngine,
 	events.KindQuestionWithdrawn:  byEngine,
 

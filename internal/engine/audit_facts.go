@@ -98,6 +98,8 @@ func (a *auditor) checkFact(in *identified) {
 		}
 	case *events.QuestionSuperseded:
 		a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
+	case *events.QuestionContested:
+		a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
 	case *events.QuestionExpired:
 		if q := in.q; q != nil && (q.Expires.IsZero() || a.event.Time.Before(q.Expires)) && !a.event.Time.Before(a.now) {
 			a.mismatch(

@@ -45,6 +45,7 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"duel":     dueled,
 	"unfit":    unfit,
 	"estimate": estimated,
+	"contest":  contestedBy,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still
@@ -199,6 +200,71 @@ func pinpointedBy(t *testing.T) []events.Event {
 		t.Fatal(err)
 	}
 	log, _ := simulate(t, def)
+	return history(t, log)
+}
+
+// contestedBy is a campaign in which two people answer a question for an expert, and each
+// insists.
+func contestedBy(t *testing.T) []events.Event {
+	def := campaignfile.Complete(builtin.Registry(), definition.Campaign{
+		Name: "contest", Seed: 1,
+		Parameters: []definition.Parameter{{Name: "x", Min: ptr(0.0), Max: ptr(1.0)}},
+		Objective:  definition.Objective{Name: "y", Goal: definition.Maximize},
+		Policy:     definition.Policy{Trust: cobol.COBOL{}.Choice()},
+		Experts:    []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}},
+		Initial:    definition.Initial{Experiments: ptr(1), Labels: ptr(1)},
+		Budget:     definition.Budget{Experiments: 4},
+		Instrument: definition.Instrument{Driver: manual.Choose(manual.Settings{})},
+	})
+	log := memlog.New()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	defined := events.CampaignDefined{Instance: "CONTEST", Definition: def}
+	if err := engine.Define(t.Context(), log, defined, "person:ada", now, ""); err != nil {
+		t.Fatal(err)
+	}
+	suggest := func() *engine.Core {
+		t.Helper()
+		now = now.Add(time.Minute)
+		r := &engine.Runner{
+			Registry: builtin.Registry(), Log: log, Campaign: def.Name,
+			Build: events.Build{Version: goldenRelease}, Now: func() time.Time { return now },
+		}
+		if _, err := r.Suggest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return core
+	}
+	core := suggest()
+	for core.State().Question("q1") == nil {
+		for _, x := range core.State().Experiments {
+			if x.Status.Open() {
+				tell := &engine.Tell{Experiment: x.ID, Value: 1}
+				if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Tell: tell}, now); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		core = suggest()
+	}
+	none := ""
+	said := func(actor string, label events.Label, saw *string) {
+		t.Helper()
+		now = now.Add(time.Second)
+		answer := &engine.Answer{Question: "q1", Saw: saw, Reply: humans.Reply{
+			Answer: events.Answer{Label: label}, Took: 4, Shown: &events.Shown{At: core.State().Sequence},
+		}}
+		if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: actor, Answer: answer}, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said("person:ada", events.LabelAccept, &none)
+	said("person:bob", events.LabelReject, &none)
+	said("person:bob", events.LabelReject, &core.State().Question("q1").Source)
+	suggest()
 	return history(t, log)
 }
 

@@ -134,8 +134,8 @@ func (r *Runner) ask(ctx, awaiting context.Context, q campaign.Question) error {
 	r.inFlight[q.ID] = cancel
 	r.wg.Go(func() {
 		answer, err := reviewer.Ask(asking, question)
-		if asking.Err() == nil {
-			r.send(asking, message{question: q.ID, answer: &answer, err: err})
+		if over := asking.Err() != nil; !over || err == nil { // somebody may have answered meanwhile, too
+			r.send(awaiting, message{question: q.ID, answer: &answer, over: over, err: err})
 		}
 	})
 	return nil
@@ -341,7 +341,10 @@ func verbatim(m *events.Measurement) string {
 
 func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 	q := r.core.State().Question(m.question)
-	if q.Status != campaign.Asked &&
+	if q.Status == campaign.Answered && m.err == nil {
+		return r.receiveBeside(ctx, q, *m.answer)
+	}
+	if m.over || q.Status != campaign.Asked &&
 		(q.Status != campaign.Expired || m.err != nil || r.core.Answerable(q) != nil) {
 		return nil
 	}
@@ -358,6 +361,20 @@ func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 			ctx, "engine", q.LastEvent,
 			withdrawn(q, legible("the answer could not be taken: "+err.Error())),
 		)
+	}
+	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, payloads...)
+}
+
+// receiveBeside keeps an answer of an expert to a question that somebody else has answered while
+// they were asked. What cannot be kept is none.
+func (r *Runner) receiveBeside(ctx context.Context, q *campaign.Question, answer humans.Reply) error {
+	actor := "expert:" + q.Expert
+	if events.ActorName(q.AnsweredBy) == q.Expert && answer.Answer.Equal(q.Answer) {
+		return nil // they have said it where it was heard first
+	}
+	payloads, err := r.core.contested(q, answer, actor)
+	if err != nil {
+		return nil
 	}
 	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, payloads...)
 }

@@ -179,6 +179,7 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 		payloads = append(payloads, &events.QuestionSuperseded{
 			Question: q.ID, Form: q.Form, Expert: q.Expert, Supersedes: q.Source,
 			Options: q.Points(), Scale: q.Scale, Answer: r.Answer, Reason: r.Comment,
+			Took: r.Took, Shown: r.Shown,
 		})
 	case q.Form == events.FormLabel && !r.Exclude:
 		return nil, conflict(q.ID, "%s says %s already", q.ID, q.Answer)
@@ -186,6 +187,23 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 		return nil, conflict(q.ID, "%s says that already", q.ID)
 	}
 	return c.withExclusion(payloads, q, r)
+}
+
+// contested turns a reply by somebody who did not know the answer that stands into the event
+// that keeps it beside that one.
+func (c *Core) contested(q *campaign.Question, r humans.Reply, actor string) ([]events.Payload, error) {
+	if err := c.admit(q, r); err != nil {
+		return nil, asProblem(q, err)
+	}
+	for _, aside := range q.Aside {
+		if !aside.Replaced && aside.Actor == actor && aside.Answer.Equal(r.Answer) {
+			return nil, conflict(q.ID, "the log keeps that answer to %s already, beside the one that counts", q.ID)
+		}
+	}
+	return []events.Payload{&events.QuestionContested{
+		Question: q.ID, Form: q.Form, Expert: q.Expert, Counts: q.Source, Options: q.Points(), Scale: q.Scale,
+		Answer: r.Answer, Exclude: r.Exclude, Comment: r.Comment, Took: r.Took, Shown: r.Shown,
+	}}, nil
 }
 
 // takenUp says why an answer that is what is measured next cannot be changed any more:
@@ -204,12 +222,17 @@ func (c *Core) takenUp(q *campaign.Question) error {
 	return conflict(q.ID, "the answer to %s has been taken up: later decisions rest on it", q.ID)
 }
 
-func (c *Core) answer(a *Answer) ([]events.Payload, error) {
+// answer records an answer of an actor. Where another one stands that they did not know, theirs
+// is kept beside it; their own they know.
+func (c *Core) answer(a *Answer, actor string) ([]events.Payload, error) {
 	q := c.State().Question(a.Question)
 	if q == nil {
 		return nil, notFound(a.Question, "there is no question %s", a.Question)
 	}
 	if q.Status == campaign.Answered {
+		if a.Saw != nil && *a.Saw != q.Source && events.ActorName(q.AnsweredBy) != events.ActorName(actor) {
+			return c.contested(q, a.Reply, actor)
+		}
 		return c.superseded(q, a.Reply)
 	}
 	err := c.Answerable(q)

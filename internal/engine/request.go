@@ -36,6 +36,9 @@ type Request struct {
 	Allow   *Allow                  `json:"allow,omitempty"`
 	Anchors *events.AnchorsDeclared `json:"anchors,omitempty"`
 	Import  []Tell                  `json:"import,omitempty"`
+	// ImportOnce leaves out those rows of Import that the campaign has measured already, so
+	// that what is sent twice is recorded once.
+	ImportOnce bool `json:"import_once,omitempty"`
 }
 
 // Tell is the result of an experiment a person ran: of one that was suggested,
@@ -68,6 +71,11 @@ type Tell struct {
 // Answer is an expert's answer to a question, first or changed.
 type Answer struct {
 	Question string `json:"question"`
+	// Saw is the ID of the event in which the answer stood that the person saw when they
+	// gave theirs, empty where they saw none. Where the answer that stands by now is another
+	// one, of somebody else, theirs is kept and does not count. Nil: whatever stands, theirs
+	// counts.
+	Saw *string `json:"saw,omitempty"`
 	humans.Reply
 }
 
@@ -130,9 +138,9 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	case r.Tell != nil:
 		return c.tell(*r.Tell, events.OriginPerson, len(s.Experiments)+1)
 	case r.Import != nil:
-		return c.imports(r.Import)
+		return c.imports(r.Import, r.ImportOnce)
 	case r.Answer != nil:
-		return c.answer(r.Answer)
+		return c.answer(r.Answer, r.Actor)
 	case r.Correct != nil:
 		return c.correct(r.Correct)
 	case r.Resolve != nil:
@@ -309,14 +317,57 @@ func (c *Core) runsOf(point definition.Point) (n int) {
 	return n
 }
 
-// imports records earlier measurements, all or none.
-func (c *Core) imports(rows []Tell) ([]events.Payload, error) {
+// Known says of rows that are to be imported which experiment of the campaign has measured the
+// same value at the same composition; "" for none. A row without a value is none.
+func (c *Core) Known(rows []Tell) ([]string, error) {
+	type result struct {
+		point string
+		value float64
+	}
+	measured := make(map[result]string)
+	s := c.State()
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Measurement == nil {
+			continue
+		}
+		key, err := c.space.Key(x.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		measured[result{key, x.Measurement.Objective.Value}] = x.ID
+	}
+	known := make([]string, len(rows))
+	for i, row := range rows {
+		key, err := c.space.Key(row.Parameters)
+		if err == nil && row.Failed == "" && row.Infeasible == "" { // a composition that is none is refused elsewhere
+			known[i] = measured[result{key, row.Value}]
+		}
+	}
+	return known, nil
+}
+
+// imports records earlier measurements, all or none; with once, those that are not there yet.
+func (c *Core) imports(rows []Tell, once bool) ([]events.Payload, error) {
 	var payloads []events.Payload
+	var known []string
+	if once {
+		var err error
+		if known, err = c.Known(rows); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(known, "") {
+			return nil, conflict(c.State().Name, "the campaign has all of these measurements already")
+		}
+	}
 	number := len(c.State().Experiments) + 1
 	before := make(map[string]int) // rows of a composition
 	for i, row := range rows {
 		if row.Experiment != "" {
 			return nil, notPossible("row %d names an experiment of this campaign", i+1)
+		}
+		if once && known[i] != "" {
+			continue
 		}
 		p, err := c.tell(row, events.OriginImport, number)
 		if err != nil {

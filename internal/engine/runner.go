@@ -94,12 +94,13 @@ type Meter interface {
 
 // message is what a goroutine tells the loop.
 type message struct {
-	// started and outcome are about an experiment, answer about a question,
+	// started and outcome are about an experiment, answer and over about a question,
 	// recovered about all commands that were asked about.
 	experiment, question string
 	started              bool
 	outcome              *instruments.Outcome
 	answer               *humans.Reply
+	over                 bool // the wait for the answer had ended before it came
 	err                  error
 	recovered            []told
 	// turning is about the turn of the next command; ahead says who comes first.

@@ -155,8 +155,8 @@ func TestExportImportRoundTrip(t *testing.T) {
 	})
 }
 
-// Law: whatever a file holds, it is taken whole or refused with its name; what is
-// taken the campaign accepts.
+// Law: whatever a file holds, it is taken whole or refused with its name, as its preview says;
+// what is taken the campaign accepts.
 func FuzzImport(f *testing.F) {
 	f.Add("a,b,t,salt,=y\n0.5,0.5,25,LiPF6,3\n")
 	f.Add("\ufeff\"a\",b,t,salt,'=y,sd,status,excluded,a_actual,b_actual,t_actual,salt_actual,further_x,unit_x\r\n0.5,0.5,25,-5,-3,0.1,measured,false,0.4,0.6,26,'=LiFSI,7,m\r\n")
@@ -177,19 +177,25 @@ func FuzzImport(f *testing.F) {
 	place := regexp.MustCompile(`(?m)table.csv(:\d+)*(: | ).`)
 	f.Fuzz(func(t *testing.T, text string) {
 		im := importInto(core)
-		if err := im.Read("table.csv", strings.NewReader(text)); err != nil {
+		seen, unseen := importInto(core).Preview("table.csv", strings.NewReader(text))
+		err := im.Read("table.csv", strings.NewReader(text))
+		taken := unseen == nil && len(seen.Unknown) == 0 && seen.Count(FateNew) > 0 && seen.Count(FateKnown)+seen.Count(FateWrong) == 0
+		if taken != (err == nil) || taken && seen.Count(FateNew) != len(im.Rows) {
+			t.Errorf("%q: seen as %+v, %v; read: %v", text, seen, unseen, err)
+		}
+		if err != nil {
 			if !place.MatchString(err.Error()) {
 				t.Errorf("%q is refused without its place: %v", text, err)
 			}
 			return
 		}
 		records, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))).ReadAll()
-		taken := len(im.Rows)
+		rows := len(im.Rows)
 		for _, n := range im.Skipped {
-			taken += n
+			rows += n
 		}
-		if err != nil || taken != len(records)-1 {
-			t.Errorf("%q: of %d rows %d are taken or left out, %v", text, len(records)-1, taken, err)
+		if err != nil || rows != len(records)-1 {
+			t.Errorf("%q: of %d rows %d are taken or left out, %v", text, len(records)-1, rows, err)
 		}
 		if _, err := core.Handle(engine.Request{Actor: "person:ada", Import: im.Rows}); err != nil || len(im.Rows) == 0 {
 			t.Errorf("%q is taken, and then refused: %v", text, err)

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -25,8 +24,13 @@ type Import struct {
 	// Again takes rows over that the campaign has already, Anyway those that it could
 	// not have asked for.
 	Again, Anyway bool
+	// Once leaves out rows that the campaign has already, so that a file that is read twice is
+	// taken over once.
+	Once bool
 	// Notes are the columns that become notes, Ignore those that are left out.
 	Notes, Ignore []string
+	// MaxRows is how many rows a file may have; 0 for any number.
+	MaxRows int
 	// Words say what to do, in the words of whoever asks.
 	Words Words
 
@@ -87,58 +91,33 @@ func (im *Import) remedy() string {
 // Read reads and checks the rows of a file of that name. Every fault is named, in a
 // [Fault] or a [Faults], and then there are no rows.
 func (im *Import) Read(file string, in io.Reader) error {
-	im.def = im.Core.State().Definition
-	name := im.def.Objective.Name
-	s, err := ReadSheet(im.def, file, in, Form{required: []string{name}, known: im.known, remedy: im.remedy()})
+	p, err := im.look(file, in, im.known)
 	if err != nil {
 		return err
 	}
-	for _, column := range slices.Concat(im.Notes, im.Ignore) {
-		if !s.has(column) {
-			return faulty(s.Name, 1, "there is no column %q", column)
-		}
-	}
-	im.sheet = s
-	im.further = furtherColumns(s.Header)
-	im.Skipped = make(map[string]int)
-	before, err := im.measuredBefore()
-	if err != nil {
-		return err
-	}
+	im.Skipped = p.LeftOut()
 	var faults Faults
 	var rows []engine.Tell
-	for _, row := range s.Rows {
-		if why := im.skip(row); why != "" {
-			im.Skipped[why]++
-			continue
+	for _, row := range p.Rows {
+		switch row.Fate {
+		case FateLeft:
+		case FateKnown:
+			if im.Once {
+				continue
+			}
+			err := fmt.Errorf("this row is in the campaign already, as %s; leave it out, or %s", row.Experiment, im.Words.Again)
+			faults = append(faults, im.sheet.Fault(row.row, err))
+		case FateWrong:
+			faults = append(faults, row.Faults...)
+		default:
+			rows = append(rows, row.tell)
 		}
-		tell, wrong := im.tell(row)
-		if wrong != nil {
-			faults = append(faults, wrong...)
-			continue
-		}
-		at := sheetCell{column: 1}
-		if _, err := im.Core.Handle(engine.Request{Actor: im.Actor, Import: []engine.Tell{tell}}); err != nil {
-			text := strings.TrimPrefix(im.Words.Clause(err), "row 1: ")
-			faults = append(faults, s.fault(row, at, errors.New(text)))
-			continue
-		}
-		key, err := im.Core.Space().Key(tell.Parameters)
-		if err != nil {
-			return err
-		}
-		if x, ok := before[importKey(key, tell.Value)]; ok && !im.Again {
-			err := fmt.Errorf("this row is in the campaign already, as %s; leave it out, or %s", x, im.Words.Again)
-			faults = append(faults, s.fault(row, at, err))
-			continue
-		}
-		rows = append(rows, tell)
 	}
 	if faults != nil {
 		return faults
 	}
 	if rows == nil {
-		return faulty(s.Name, 0, "holds no measurement: %s", im.Left())
+		return faulty(p.Name, 0, "holds no measurement: %s", im.Left())
 	}
 	im.Rows = rows
 	return nil
@@ -229,27 +208,6 @@ func furtherColumns(header []string) (names []string) {
 	}
 	return names
 }
-
-// measuredBefore returns the experiments that have a result, by composition and
-// value.
-func (im *Import) measuredBefore() (map[string]string, error) {
-	measured := make(map[string]string)
-	s := im.Core.State()
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if x.Measurement == nil {
-			continue
-		}
-		key, err := im.Core.Space().Key(x.Parameters)
-		if err != nil {
-			return nil, err
-		}
-		measured[importKey(key, x.Measurement.Objective.Value)] = x.ID
-	}
-	return measured, nil
-}
-
-func importKey(point string, value float64) string { return fmt.Sprintf("%s\x00%x", point, value) }
 
 // simulates reports whether the definition says that its instrument is simulated.
 func simulates(reg registry.Registry, def definition.Campaign) bool {

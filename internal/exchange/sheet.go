@@ -34,6 +34,7 @@ type Row struct {
 type sheetCell struct {
 	text   string
 	column int
+	name   string // of its column
 }
 
 // has reports whether there is a column of a name.
@@ -45,22 +46,26 @@ func (s *Sheet) cell(row Row, name string) sheetCell {
 	if i := slices.Index(s.Header, name); i >= 0 {
 		return row.cells[i]
 	}
-	return sheetCell{column: 1}
+	return sheetCell{column: 1, name: name}
 }
 
 // fault is what is wrong with a cell.
 func (s *Sheet) fault(row Row, c sheetCell, err error) Fault {
-	return Fault{File: s.Name, Line: row.line, Column: c.column, err: err}
+	return Fault{File: s.Name, Line: row.line, Column: c.column, Field: c.name, err: err}
 }
 
 // Fault is what is wrong with a row.
-func (s *Sheet) Fault(row Row, err error) Fault { return s.fault(row, row.cells[0], err) }
+func (s *Sheet) Fault(row Row, err error) Fault {
+	return s.fault(row, sheetCell{column: row.cells[0].column}, err)
+}
 
 // Fault is what is wrong at a place of a file.
 type Fault struct {
 	File         string
 	Line, Column int // counting from 1; a column of 0 is the whole line, a line of 0 the file
-	err          error
+	// Field is the name of the column, where it is about a cell.
+	Field string
+	err   error
 }
 
 // Message says what is wrong, without the place.
@@ -131,9 +136,7 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 	if err != nil {
 		return nil, unread(name, err)
 	}
-	for i := range header {
-		header[i] = fromText(strings.TrimSpace(header[i]))
-	}
+	header = Names(header)
 	if err := checkHeader(def, name, header, form); err != nil {
 		return nil, err
 	}
@@ -160,7 +163,7 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 		row.line, _ = reader.FieldPos(0)
 		for i, text := range record {
 			_, column := reader.FieldPos(i)
-			row.cells[i] = sheetCell{fromText(strings.TrimSpace(text)), column}
+			row.cells[i] = sheetCell{fromText(strings.TrimSpace(text)), column, header[i]}
 		}
 		s.Rows = append(s.Rows, row)
 	}
@@ -168,6 +171,15 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 		return nil, faulty(name, 0, "has no rows below its header")
 	}
 	return s, nil
+}
+
+// Names are the names of columns, as the cells of a header say them.
+func Names(header []string) []string {
+	names := make([]string, len(header))
+	for i, cell := range header {
+		names[i] = fromText(strings.TrimSpace(cell))
+	}
+	return names
 }
 
 // faulty is what is wrong with a line, or with the whole file.

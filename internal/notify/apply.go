@@ -52,7 +52,16 @@ func (p *Planner) Apply(def *definition.Campaign, e events.Event, payload events
 	case *events.QuestionAsked:
 		p.asked(def, e, payload)
 	case *events.QuestionAnswered:
+		s.Answered[payload.Question] = events.ActorName(e.Actor)
 		p.close(e, question, payload.Question, "answered by "+events.ActorName(e.Actor))
+	case *events.QuestionContested:
+		p.contest(e, payload.Question, s.Answered[payload.Question], "has answered %s of %s too",
+			"Your answer counts; the other one is kept in the log.")
+	case *events.QuestionSuperseded:
+		was := s.Answered[payload.Question]
+		s.Answered[payload.Question] = events.ActorName(e.Actor)
+		p.contest(e, payload.Question, was, "has changed the answer to %s of %s",
+			"It was yours, which is kept in the log.")
 	case *events.QuestionExpired:
 		p.close(e, question, payload.Question, "nobody answered in time")
 	case *events.QuestionWithdrawn:
@@ -71,7 +80,7 @@ func (p *Planner) Apply(def *definition.Campaign, e events.Event, payload events
 		p.experiment(def, s, e, payload)
 	}
 	if ends(payload) { // nobody asks for more of it
-		s.Points, s.Open, s.Results, s.Suspects = nil, nil, nil, nil
+		s.Points, s.Open, s.Results, s.Suspects, s.Answered = nil, nil, nil, nil, nil
 	}
 	p.doubts(s, e)
 }
@@ -89,6 +98,9 @@ func (s *stream) ready() {
 	}
 	if s.Suspects == nil {
 		s.Suspects = make(map[string]string)
+	}
+	if s.Answered == nil {
+		s.Answered = make(map[string]string)
 	}
 }
 
@@ -215,6 +227,20 @@ func (p *Planner) asked(def *definition.Campaign, e events.Event, payload *event
 		m.Lines = append(m.Lines, payload.Explanation)
 	}
 	p.begin(e, m)
+}
+
+// contest tells whoever gave an answer what somebody else has done about it. was is who gave it,
+// and is told nothing of their own doings.
+func (p *Planner) contest(e events.Event, question, was, does, text string) {
+	who := events.ActorName(e.Actor)
+	if was == "" || was == who {
+		return
+	}
+	p.close(e, contested, question, "what came later says it")
+	p.begin(e, &matter{
+		Kind: contested, Subject: question, Expert: was,
+		Heading: who + " " + fmt.Sprintf(does, question, e.Campaign), Lines: []string{text},
+	})
 }
 
 // asks is what a question asks, in words. A log from elsewhere may hold a question that is

@@ -19,7 +19,7 @@ const (
 	settle = 5 * time.Second
 	// aware is how long somebody must have known of a question for its end to be news.
 	aware = time.Minute
-	// old is how long the news of a finished campaign is kept for somebody who cannot be
+	// old is how long news, as of a finished campaign, is kept for somebody who cannot be
 	// reached.
 	old = 7 * 24 * time.Hour
 	// The wait after the first failure of a service, doubled with each, and the longest.
@@ -207,6 +207,8 @@ func (p *Planner) concerns(m *matter, name string) (from time.Time, ok bool) {
 		return expert.Quiet.Until(m.Since).Add(time.Duration(expert.EscalateAfter)), true
 	case finished:
 		return m.Since, slices.Contains(p.lab.Finished, name)
+	case contested:
+		return m.Since, name == m.Expert
 	}
 	return m.Since, slices.Contains(p.lab.Alarms, name)
 }
@@ -291,10 +293,10 @@ func (p *Planner) forget(now time.Time) {
 		}
 	}
 	p.state.Matters = slices.DeleteFunc(p.state.Matters, func(m *matter) bool {
-		if trying[m.Key] || m.open() && m.Kind != finished {
+		if trying[m.Key] || m.open() && !m.isNews() {
 			return false
 		}
-		if now.Sub(m.Since) > old && m.Kind == finished || !m.open() && now.Sub(m.Closed) > old {
+		if now.Sub(m.Since) > old && m.isNews() || !m.open() && now.Sub(m.Closed) > old {
 			return true
 		}
 		for name, person := range p.lab.People {

@@ -170,6 +170,12 @@ func (w *world) happens(line string) {
 	case "answer":
 		actor = word(2)
 		payload = &events.QuestionAnswered{Question: id, Form: events.FormLabel, Expert: "ada"}
+	case "contest":
+		actor = word(2)
+		payload = &events.QuestionContested{Question: id, Form: events.FormLabel, Expert: "ada"}
+	case "supersede":
+		actor = word(2)
+		payload = &events.QuestionSuperseded{Question: id, Form: events.FormLabel, Expert: "ada"}
 	case "expire":
 		payload = &events.QuestionExpired{Question: id}
 	case "withdraw":

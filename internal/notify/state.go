@@ -16,6 +16,7 @@ const (
 	paused     kind = "paused"     // campaignd paused the campaign
 	suspect    kind = "suspect"    // a measurement is in doubt, and nobody repeats it
 	finished   kind = "finished"
+	contested  kind = "contested" // two people have answered a question
 )
 
 // matter is something that people are told of, for as long as it holds.
@@ -44,6 +45,9 @@ type matter struct {
 }
 
 func (m *matter) open() bool { return m.Closed.IsZero() }
+
+// isNews reports whether a matter is only to be told: nothing ends it.
+func (m *matter) isNews() bool { return m.Kind == finished || m.Kind == contested }
 
 // telling is what somebody was told of a matter.
 type telling struct {
@@ -95,6 +99,8 @@ type stream struct {
 	// Results are the measurements that count, Suspects those in doubt, with the reason.
 	Results  map[string]result `json:"results,omitempty"`
 	Suspects map[string]string `json:"suspects,omitempty"`
+	// Answered is who gave the answer to each question that counts.
+	Answered map[string]string `json:"answered,omitempty"`
 }
 
 // result is a measurement.

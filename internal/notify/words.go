@@ -52,27 +52,29 @@ func (p *Planner) single(now time.Time, name string, n notice) (title string, li
 
 // digest is a message about several things, the questions first, and last what is over.
 func (p *Planner) digest(now time.Time, name string, notices []notice) (title string, lines []string) {
-	var groups [4][]*matter
+	var groups [5][]*matter
 	for _, n := range notices {
 		m, group := p.matter(n.Matter), 1
 		switch {
 		case n.Time == over:
-			group = 3
+			group = 4
 		case m.Kind == question:
 			group = 0
-		case m.Kind == finished:
+		case m.Kind == contested:
 			group = 2
+		case m.Kind == finished:
+			group = 3
 		}
 		groups[group] = append(groups[group], m)
 	}
 	var parts []string
-	for i, noun := range []string{"question", "alarm", "finished campaign"} {
+	for i, noun := range []string{"question", "alarm", "contested answer", "finished campaign"} {
 		if n := len(groups[i]); n > 0 {
 			parts = append(parts, format.Count(n, noun))
 		}
 	}
 	title = format.List(parts...)
-	if n := len(groups[3]); n > 0 && parts == nil {
+	if n := len(groups[4]); n > 0 && parts == nil {
 		title = format.Count(n, "question") + " no longer needed"
 	}
 	for i, group := range groups {
@@ -81,7 +83,7 @@ func (p *Planner) digest(now time.Time, name string, notices []notice) (title st
 				lines = append(lines, fmt.Sprintf("and %d more", len(group)-most))
 				break
 			}
-			if i == 3 {
+			if i == 4 {
 				lines = append(lines, "• "+m.over())
 				continue
 			}
@@ -139,7 +141,7 @@ func (p *Planner) link(m *matter) string {
 	if p.lab.URL == "" {
 		return ""
 	}
-	if m.Kind == question {
+	if m.Kind == question || m.Kind == contested {
 		return p.lab.URL + "/questions/" + url.PathEscape(m.Campaign) + "/" + url.PathEscape(m.Subject)
 	}
 	return p.lab.URL + "/campaigns/" + url.PathEscape(m.Campaign)

@@ -58,7 +58,7 @@ func isAct(e events.Event, payload events.Payload) bool {
 		return strings.HasPrefix(e.Actor, "person:")
 	case *events.CampaignPaused, *events.CampaignResumed, *events.CampaignStopped,
 		*events.RegionExcluded, *events.RegionAllowed, *events.ExperimentResolved,
-		*events.QuestionSuperseded:
+		*events.QuestionSuperseded, *events.QuestionContested:
 		return true
 	}
 	return false

@@ -106,7 +106,8 @@ func (a *api) nowhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Request
 		}
 	}
 	if allowed == nil {
-		writeProblem(w, refused(http.StatusNotFound, "There is no "+r.URL.Path+" here; see "+base+"/openapi.json.").(*Problem))
+		text := "There is no " + r.URL.Path + " here; see " + base + "/openapi.json."
+		writeProblem(w, refused(http.StatusNotFound, text).(*Problem))
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))

@@ -81,7 +81,10 @@ func (l *audits) begin(campaign string) (*AuditRun, error) {
 			With(problem.Remedy{Text: "wait for its end, and ask again"})
 	}
 	l.next++
-	run := &AuditRun{ID: "a" + strconv.Itoa(l.next), Campaign: campaign, State: "running", Began: time.Now(), done: make(chan struct{})}
+	run := &AuditRun{
+		ID: "a" + strconv.Itoa(l.next), Campaign: campaign, State: "running",
+		Began: time.Now(), done: make(chan struct{}),
+	}
 	l.runs = append(l.runs, run)
 	if len(l.runs) > keptAudits {
 		l.runs = l.runs[1:]
@@ -150,7 +153,8 @@ type verifyOutput struct {
 func (a *api) attesting() {
 	begin := operation("begin-audit", http.MethodPost, "/campaigns/{campaign}/audits",
 		"Check that nothing was changed, and make every decision again",
-		"Of the campaign's store. It may take long and runs beside all else, one at a time; the answer says where to look for what it found.")
+		"Of the campaign's store. It may take long and runs beside all else, one at a time; "+
+			"the answer says where to look for what it found.")
 	begin.DefaultStatus = http.StatusAccepted
 	huma.Register(a.huma, a.recording(begin), a.beginAudit)
 	huma.Register(a.huma, operation("get-audit", http.MethodGet, "/audits/{audit}", "What an audit has found",
@@ -175,7 +179,8 @@ func (a *api) attesting() {
 			return &checkpointOutput{p}, nil
 		})
 	huma.Register(a.huma, operation("prove-growth", http.MethodPost, "/campaigns/{campaign}/growth",
-		"A proof that the log has only grown since a checkpoint", "The text of the answer is a file that verify checks without the store."),
+		"A proof that the log has only grown since a checkpoint",
+		"The text of the answer is a file that verify checks without the store."),
 		func(ctx context.Context, in *growthInput) (*checkpointOutput, error) {
 			old, err := attest.ReadCheckpoint([]byte(in.Body.From))
 			if err != nil {
@@ -280,7 +285,8 @@ func (a *api) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, erro
 			case err != nil:
 				return nil, problemOf(problem.New(problem.Invalid, "since[%d]: %w", i, err))
 			case len(keys) > 0 && len(old.Signed) == 0:
-				return nil, problemOf(problem.New(problem.Invalid, "since[%d] is not signed by one of the keys: it shows nothing", i))
+				return nil, problemOf(problem.New(problem.Invalid,
+					"since[%d] is not signed by one of the keys: it shows nothing", i))
 			}
 			o.Since = append(o.Since, attest.Earlier{File: nameOf(k, i), Checkpoint: old})
 		}
@@ -333,8 +339,8 @@ func (a *api) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (*at
 func (a *api) auditState(ctx context.Context, in *auditStateInput) (*auditStateOutput, error) {
 	run, done, ok := a.audits.find(in.Audit)
 	if !ok {
-		return nil, problemOf(problem.New(problem.NotFound, "there is no audit %q: the server may have been started anew", in.Audit).
-			About(in.Audit))
+		return nil, problemOf(problem.New(problem.NotFound,
+			"there is no audit %q: the server may have been started anew", in.Audit).About(in.Audit))
 	}
 	if run.State == "running" && in.Wait > 0 {
 		select {

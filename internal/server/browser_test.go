@@ -302,17 +302,39 @@ func (v *visitor) barriers(path string) {
 			v.do("size", chromedp.EmulateViewport(width, 900))
 			v.open(path)
 			v.do("theme", chromedp.Evaluate[chromedp.Void](fmt.Sprintf("document.documentElement.dataset.theme = %q", theme)))
-			v.do("axe", chromedp.Evaluate[chromedp.Void](v.axe))
-			found := ask[[]barrier](v,
-				`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
-					.then(r => r.violations.map(x => ({id: x.id, help: x.help, html: x.nodes.map(n => n.html)})))`,
-				chromedp.EvalAwaitPromise)
-			for _, b := range found {
-				v.t.Errorf("%s, %d px, %s: %s (%s): %s", path, width, theme, b.ID, b.Help, b.HTML[0])
-			}
+			v.axeOn(fmt.Sprintf("%s, %d px, %s", path, width, theme))
 		}
 	}
 	v.do("size", chromedp.ResetViewport())
+}
+
+// inPlace is barriers for a page that came of a form: it is looked at as it is.
+func (v *visitor) inPlace(what string) {
+	v.t.Helper()
+	if v.axe == "" {
+		return
+	}
+	for _, width := range []int64{380, 1440} {
+		for _, theme := range []string{"light", "dark"} {
+			v.do("size and theme", chromedp.EmulateViewport(width, 900),
+				chromedp.Evaluate[chromedp.Void](fmt.Sprintf("document.documentElement.dataset.theme = %q", theme)))
+			v.axeOn(fmt.Sprintf("%s, %d px, %s", what, width, theme))
+		}
+	}
+	v.do("size", chromedp.ResetViewport())
+}
+
+// axeOn has axe look at the page that is open.
+func (v *visitor) axeOn(what string) {
+	v.t.Helper()
+	v.do("axe", chromedp.Evaluate[chromedp.Void](v.axe))
+	found := ask[[]barrier](v,
+		`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+			.then(r => r.violations.map(x => ({id: x.id, help: x.help, html: x.nodes.map(n => n.html)})))`,
+		chromedp.EvalAwaitPromise)
+	for _, b := range found {
+		v.t.Errorf("%s: %s (%s): %s", what, b.ID, b.Help, b.HTML[0])
+	}
 }
 
 // browse starts a browser, or skips the test where there is none.
@@ -385,6 +407,33 @@ policy: sobol
 instrument: {silent: {}, stall_after: 1s, give_up_after: 2s}
 `
 )
+
+// brings brings a table with a fault, mends it in the page, takes it over, and excludes a region.
+func (v *visitor) brings() {
+	v.t.Helper()
+	v.open("/campaigns/pairs/bring")
+	v.do("paste a table", chromedp.SetValue(css("#table"), "x\tsalt\tflow\tlot\n0.25\t2\t0.7\told\n0.75\t3\t0,9\told\n"))
+	v.press(`button[value=look]`)
+	v.sees("write it with a decimal point")
+	if v.has(`button[value=take]`) {
+		v.t.Error("a table with a fault can be taken over")
+	}
+	v.inPlace("a table with a fault")
+	v.do("mend it", chromedp.SetValue(css("#table"), "x,salt,flow,lot\n0.25,2,0.7,old\n0.75,3,0.9,old\n"),
+		chromedp.SetValue(css("#use-0"), "note"))
+	v.press(`button[value=look]`)
+	v.inPlace("a table to be taken")
+	v.press(`button[value=take]`)
+	v.sees("The measurements are taken over.")
+	v.open("/campaigns/pairs/region")
+	v.do("name a region", fill(`[name="min.x"]`, "0.9"))
+	v.press(`button[name=look]`)
+	v.sees("measured compositions")
+	v.barriers("/campaigns/pairs/region?min.x=0.9&look=on")
+	v.open("/campaigns/pairs/region?min.x=0.9&look=on")
+	v.press(`form[action$="/region"][method=post] button`)
+	v.sees("Excluded: nothing there is suggested any more.")
+}
 
 // Law: a person at a real browser logs in, begins campaigns of three methods, answers every form
 // that they ask, enters results by hand, and brings each to its end; what they type outlives a
@@ -459,6 +508,7 @@ func TestBrowser(t *testing.T) {
 	v.press("form.settle button.primary")
 	v.sees("Settled.")
 
+	v.brings()
 	table := ask[string](v, `fetch("/campaigns/pairs/export.csv").then(r => r.text())`, chromedp.EvalAwaitPromise)
 	if !strings.Contains(table, "salt") || !strings.Contains(table, "0.9") {
 		t.Errorf("the table:\n%s", table)
@@ -466,7 +516,7 @@ func TestBrowser(t *testing.T) {
 	for _, path := range []string{
 		"/campaigns", "/questions", "/new", "/campaigns/pairs", "/campaigns/pairs/charts", "/campaigns/pairs/log",
 		"/campaigns/pairs/definition", "/campaigns/pairs/results", "/campaigns/pairs/experiments/e1", "/campaigns/pairs/decisions/d1",
-		"/campaigns/pairs?at=2", "/account", "/nowhere",
+		"/campaigns/pairs?at=2", "/campaigns/pairs/bring", "/campaigns/pairs/region", "/account", "/nowhere",
 	} {
 		v.barriers(path)
 	}

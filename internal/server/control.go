@@ -125,7 +125,9 @@ func (l *campaignLog) own(all iter.Seq2[events.Event, error], after events.Posit
 }
 
 // ReadCampaign implements events.CampaignReader.
-func (l *campaignLog) ReadCampaign(ctx context.Context, name string, after events.Sequence) iter.Seq2[events.Event, error] {
+func (l *campaignLog) ReadCampaign(
+	ctx context.Context, name string, after events.Sequence,
+) iter.Seq2[events.Event, error] {
 	if name != l.name {
 		return func(func(events.Event, error) bool) {}
 	}

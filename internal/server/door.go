@@ -50,16 +50,22 @@ func (s *Server) door() {
 		"POST /account/password":        s.changePassword,
 		"POST /account/passkeys/begin":  s.beginPasskey,
 		"POST /account/passkeys/finish": s.finishPasskey,
-		"POST /account/passkeys/{id}/remove": s.ofAccount(func(ctx context.Context, who accounts.Identity, r *http.Request) error {
+		"POST /account/passkeys/{id}/remove": s.ofAccount(func(
+			ctx context.Context, who accounts.Identity, r *http.Request,
+		) error {
 			_, err := s.options.Accounts.RemovePasskey(ctx, who, who.Account, r.PathValue("id"))
 			return err
 		}),
 		"POST /account/tokens": s.createToken,
-		"POST /account/tokens/{id}/revoke": s.ofAccount(func(ctx context.Context, who accounts.Identity, r *http.Request) error {
+		"POST /account/tokens/{id}/revoke": s.ofAccount(func(
+			ctx context.Context, who accounts.Identity, r *http.Request,
+		) error {
 			_, err := s.options.Accounts.RevokeToken(ctx, who, r.PathValue("id"))
 			return err
 		}),
-		"POST /account/sessions/{id}/end": s.ofAccount(func(ctx context.Context, who accounts.Identity, r *http.Request) error {
+		"POST /account/sessions/{id}/end": s.ofAccount(func(
+			ctx context.Context, who accounts.Identity, r *http.Request,
+		) error {
 			return s.options.Accounts.EndSession(ctx, who, who.Account, r.PathValue("id"))
 		}),
 	} {
@@ -221,7 +227,8 @@ func (s *Server) confirmPage(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) confirm(w http.ResponseWriter, r *http.Request) {
 	next := nextOf(r.PostFormValue("next"))
-	token, _, err := s.options.Accounts.Reauthenticate(r.Context(), s.session(r), r.PostFormValue("password"), s.address(r))
+	token, _, err := s.options.Accounts.Reauthenticate(
+		r.Context(), s.session(r), r.PostFormValue("password"), s.address(r))
 	if err != nil {
 		data := s.loginData(next, identityOf(r.Context()).Account)
 		s.page(w, r, console.Page{Name: "confirm", Title: "Confirm", Failure: err, Data: data})
@@ -288,7 +295,8 @@ func (s *Server) beginPasskeyConfirm(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) finishPasskeyConfirm(w http.ResponseWriter, r *http.Request) {
 	finished(w, r, func(c ceremony) error {
-		token, _, err := s.options.Accounts.FinishPasskeyConfirm(r.Context(), s.session(r), c.Ceremony, c.Answer, s.address(r))
+		token, _, err := s.options.Accounts.FinishPasskeyConfirm(
+			r.Context(), s.session(r), c.Ceremony, c.Answer, s.address(r))
 		if err == nil {
 			s.setSession(w, token)
 		}
@@ -512,7 +520,8 @@ func (s *Server) verifyTrail(w http.ResponseWriter, r *http.Request) {
 	proof, err := s.options.Accounts.VerifyTrail(identityOf(r.Context()))
 	verified := ""
 	if err == nil {
-		verified = fmt.Sprintf("Each of the %d entries follows from the one before it. The newest is %s.", proof.Entries, proof.Head)
+		verified = fmt.Sprintf("Each of the %d entries follows from the one before it. The newest is %s.",
+			proof.Entries, proof.Head)
 	}
 	s.showTrail(w, r, verified, err)
 }

@@ -46,8 +46,8 @@ const (
 
 // keysDescription tells of the header in the description of an operation.
 const keysDescription = "With an Idempotency-Key it can be sent again without being carried out twice: " +
-	"for 24 hours, also after a restart of the server, the same request of the same caller with the same key gets the same answer, " +
-	"marked by the header Idempotency-Replayed; another request with it is refused (422). " +
+	"for 24 hours, also after a restart of the server, the same request of the same caller with the same key " +
+	"gets the same answer, marked by the header Idempotency-Replayed; another request with it is refused (422). " +
 	"A key whose request was cut off by the end of the server is answered with the code uncertain (409): " +
 	"look whether it was recorded (events), and send it with another key if not."
 
@@ -127,7 +127,8 @@ func isKey(key string) bool {
 func unreadBody(err error) *Problem {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return refused(http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is larger than %d bytes.", large.Limit)).(*Problem)
+		text := fmt.Sprintf("The body is larger than %d bytes.", large.Limit)
+		return refused(http.StatusRequestEntityTooLarge, text).(*Problem)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return refused(http.StatusRequestTimeout, "The body did not come in time.").(*Problem)

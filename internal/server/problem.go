@@ -92,7 +92,7 @@ func problemOf(err error) *Problem {
 	if rows != nil {
 		p := newProblem(http.StatusUnprocessableEntity, problem.Invalid, "The table has faults; nothing was changed.")
 		for _, f := range rows {
-			p.Faults = append(p.Faults, Fault{Line: f.Line, Column: f.Column, Message: f.Message()})
+			p.Faults = append(p.Faults, Fault{Line: f.Line, Column: f.Column, Field: f.Field, Message: f.Message()})
 		}
 		return p
 	}

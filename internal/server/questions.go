@@ -44,7 +44,23 @@ type Answer struct {
 	Point     map[string]any `json:"point,omitempty" doc:"A composition of one's own."`
 	Estimates []*float64     `json:"estimates,omitempty" doc:"A number for each composition, null for what one cannot tell."`
 	Comment   string         `json:"comment,omitempty" maxLength:"10000" doc:"What else there is to say."`
+
+	// Saw says which answer they knew: see [engine.Answer].
+	Saw *string `json:"saw,omitempty" maxLength:"40" doc:"The source of the answer that they saw when they gave this one, empty for none: where somebody else's stands by now, this one is kept beside it and does not count. Absent: this one counts."`
+
+	Took  float64       `json:"took,omitempty" minimum:"0" doc:"How long they had the question before them, in seconds."`
+	Shown *events.Shown `json:"shown,omitempty" doc:"What they saw beside it."`
 }
+
+// Answered says what was recorded of an answer, and which one counts.
+type Answered struct {
+	Recorded
+	Counts     bool   `json:"counts" doc:"Whether the answer that was sent counts. Otherwise another one was there that its sender did not know of."`
+	AnsweredBy string `json:"answered_by" doc:"Whose answer counts."`
+	Source     string `json:"source" doc:"The event in which the answer stands that counts: sent as saw, another answer replaces it."`
+}
+
+type answeredOutput struct{ Body Answered }
 
 type answerInput struct {
 	InCampaign
@@ -57,7 +73,8 @@ func (a *api) questions() {
 	huma.Register(a.huma, operation("list-questions", http.MethodGet, "/questions", "What people are asked",
 		"The open questions of all campaigns."), a.openQuestions)
 	huma.Register(a.huma, a.recording(operation("answer-question", http.MethodPost, "/questions/{campaign}/{question}",
-		"Answer a question", "First, or otherwise than before: the answer that counts is the latest.")), a.answer)
+		"Answer a question", "First, or otherwise than before: the answer that counts is the latest. "+
+			"With saw, one that was given without knowing the answer that stands does not replace it.")), a.answer)
 }
 
 func (a *api) openQuestions(ctx context.Context, in *questionsInput) (*questionsOutput, error) {
@@ -90,7 +107,7 @@ func openQuestion(c *lab.Campaign, def *definition.Campaign, q campaign.Question
 	}
 }
 
-func (a *api) answer(ctx context.Context, in *answerInput) (*recordedOutput, error) {
+func (a *api) answer(ctx context.Context, in *answerInput) (*answeredOutput, error) {
 	c, err := a.find(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
@@ -110,7 +127,19 @@ func (a *api) answer(ctx context.Context, in *answerInput) (*recordedOutput, err
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	return a.submit(ctx, c, engine.Request{Answer: &engine.Answer{Question: in.Question, Reply: reply}})
+	answer := &engine.Answer{Question: in.Question, Saw: in.Body.Saw, Reply: reply}
+	recorded, err := a.submit(ctx, c, engine.Request{Answer: answer})
+	if err != nil {
+		return nil, err
+	}
+	out := &answeredOutput{Answered{Recorded: recorded.Body}}
+	actor, _ := actorOf(ctx)
+	c.Read(func(core *engine.Core) {
+		q := core.State().Question(in.Question)
+		out.Body.AnsweredBy, out.Body.Source = events.ActorName(q.AnsweredBy), q.Source
+		out.Body.Counts = q.AnsweredBy == actor && q.Answer.Equal(reply.Answer)
+	})
+	return out, nil
 }
 
 // reply reads an answer to a question.
@@ -138,7 +167,7 @@ func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.
 	if err != nil {
 		return r, problem.New(problem.Invalid, "%w", err).About(q.ID)
 	}
-	r.Comment = b.Comment
+	r.Comment, r.Took, r.Shown = b.Comment, b.Took, b.Shown
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return r, problem.New(problem.Invalid, "%w; %s calls for %s", err, q.ID, view.Answers(def, q)).About(q.ID)
 	}

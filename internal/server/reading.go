@@ -59,7 +59,8 @@ func (a *api) reading() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
 	}
-	huma.Register(a.huma, answering(on("get-definition", "definition", "The campaign file", "As it was sent last."), "application/yaml", "The file."),
+	fileOf := on("get-definition", "definition", "The campaign file", "As it was sent last.")
+	huma.Register(a.huma, answering(fileOf, "application/yaml", "The file."),
 		func(ctx context.Context, in *InCampaign) (*definitionOutput, error) {
 			c, err := a.find(ctx, *in)
 			if err != nil {
@@ -71,7 +72,8 @@ func (a *api) reading() {
 		})
 	huma.Register(a.huma, on("get-decision", "decisions/{decision}", "What led to a decision, and what followed",
 		"What `campaignd explain --json` prints."), a.decision)
-	huma.Register(a.huma, answering(on("get-report", "report", "The report", "One page that needs nothing else."), "text/html", "The page."),
+	page := on("get-report", "report", "The report", "One page that needs nothing else.")
+	huma.Register(a.huma, answering(page, "text/html", "The page."),
 		func(ctx context.Context, in *InCampaign) (*reportOutput, error) {
 			c, err := a.find(ctx, *in)
 			if err != nil {
@@ -109,7 +111,8 @@ func (a *api) decision(ctx context.Context, in *decisionInput) (*decisionOutput,
 	state := core.State()
 	id, why := view.DecisionBehind(state, in.Decision)
 	if id == "" {
-		return nil, problemOf(problem.New(problem.NotFound, "no decision is behind %s: %s", in.Decision, why).About(in.Decision))
+		return nil, problemOf(problem.New(problem.NotFound,
+			"no decision is behind %s: %s", in.Decision, why).About(in.Decision))
 	}
 	if !state.HasDecision(id) {
 		return nil, problemOf(problem.New(problem.NotFound, "%s has no %s", c.Name(), in.Decision).About(in.Decision))
@@ -218,7 +221,9 @@ func (a *api) streams(op huma.Operation) {
 
 // follow sends the events of a campaign as server-sent events, until the client goes or the
 // server ends.
-func (a *api) follow(ctx context.Context, w http.ResponseWriter, c *lab.Campaign, log events.Log, after events.Sequence) {
+func (a *api) follow(
+	ctx context.Context, w http.ResponseWriter, c *lab.Campaign, log events.Log, after events.Sequence,
+) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flusher := http.NewResponseController(w)
 	if h, ok := w.(*holder); ok {

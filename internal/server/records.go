@@ -107,7 +107,8 @@ func (a *api) records() {
 	huma.Register(a.huma, on("list-asked", "questions", "The questions of a campaign",
 		"All of them, with their answers, in the order in which they were asked."), a.asked)
 	huma.Register(a.huma, on("list-rows", "rows", "The experiments as a table",
-		"Flat rows, as data frames want them; the columns are those of the export. Comparisons where nothing is measured."), a.rows)
+		"Flat rows, as data frames want them; the columns are those of the export. "+
+			"Comparisons where nothing is measured."), a.rows)
 	huma.Register(a.huma, answering(on("export-campaign", "export", "The experiments as CSV",
 		"What `campaignd export` writes, and what import/csv reads."), "text/csv", "The table."), a.export)
 	huma.Register(a.huma, on("diagnose-campaign", "diagnosis", "How far the model and the experts can be trusted",
@@ -266,7 +267,8 @@ func (a *api) replay(ctx context.Context, in *replayInput) (*replayOutput, error
 		out.Position = e.Position
 	}
 	if out.Position == 0 {
-		return nil, problemOf(problem.New(problem.NotFound, "at position %d the campaign %s is not defined yet", limit, c.Name()))
+		return nil, problemOf(problem.New(problem.NotFound,
+			"at position %d the campaign %s is not defined yet", limit, c.Name()))
 	}
 	out.Sequence = core.State().Sequence
 	if out.Digest, err = core.Digest(); err == nil {
@@ -315,7 +317,8 @@ func (a *api) program() {
 			out.Body.Methods = view.Methods(a.lab.Registry())
 			return out, nil
 		})
-	huma.Register(a.huma, operation("get-method", http.MethodGet, "/methods/{method}", "A policy with its settings written out", ""),
+	huma.Register(a.huma,
+		operation("get-method", http.MethodGet, "/methods/{method}", "A policy with its settings written out", ""),
 		func(_ context.Context, in *methodInput) (*methodOutput, error) {
 			for _, m := range view.Methods(a.lab.Registry()) {
 				if m.Name == in.Method {

@@ -73,7 +73,8 @@ func (t Tell) request() (*engine.Tell, error) {
 	}
 	switch {
 	case t.Experiment != "" && t.Parameters != nil:
-		return nil, problem.New(problem.Invalid, "a suggested experiment has its parameters: give one of experiment and parameters")
+		return nil, problem.New(problem.Invalid,
+			"a suggested experiment has its parameters: give one of experiment and parameters")
 	case t.Experiment == "" && t.Parameters == nil:
 		return nil, problem.New(problem.Invalid, "say which experiment it is, or the parameters of one's own")
 	case reasons > 1:
@@ -232,7 +233,8 @@ func (a *api) requests() {
 			tell, err := t.request()
 			return engine.Request{Tell: tell}, err
 		})
-	record(a, on("import", "import", "Take over earlier measurements", "All or none; they do not count against the budget."),
+	record(a, on("import", "import", "Take over earlier measurements",
+		"All or none; they do not count against the budget."),
 		func(rows []Tell) (engine.Request, error) {
 			if len(rows) == 0 {
 				return engine.Request{}, problem.New(problem.Invalid, "there is nothing to take over")
@@ -327,7 +329,8 @@ func (a *api) requests() {
 	})
 	a.runs()
 	huma.Register(a.huma, a.recording(operation("amend-campaign", http.MethodPut, "/campaigns/{campaign}/definition",
-		"Amend a campaign", "The body is the campaign file with the changes. What a campaign under way does not allow is refused, with the reason.")),
+		"Amend a campaign", "The body is the campaign file with the changes. "+
+			"What a campaign under way does not allow is refused, with the reason.")),
 		a.amend)
 }
 
@@ -403,6 +406,7 @@ func (a *api) runs() {
 type importInput struct {
 	InCampaign
 	Again   bool     `query:"again" doc:"Take rows over though the campaign has the same."`
+	Once    bool     `query:"once" doc:"Leave out rows that the campaign has already, so that what is sent twice is recorded once."`
 	Anyway  bool     `query:"anyway" doc:"Take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated."`
 	Note    []string `query:"note" maxItems:"100" doc:"Columns whose cells are kept as notes."`
 	Ignore  []string `query:"ignore" maxItems:"100" doc:"Columns that are left out."`
@@ -415,6 +419,7 @@ type importOutput struct {
 		Recorded []json.RawMessage `json:"recorded" doc:"The events, as CloudEvents; none in a preview."`
 		Rows     []engine.Tell     `json:"rows" doc:"The measurements that were read."`
 		LeftOut  map[string]int    `json:"left_out" doc:"How many rows are no measurements to be taken over, by the reason."`
+		Table    *exchange.Preview `json:"table,omitempty" doc:"In a preview: what becomes of each row."`
 	}
 }
 
@@ -430,21 +435,28 @@ func (a *api) importing() {
 		actor, _ := actorOf(ctx)
 		im := exchange.Import{
 			Registry: a.lab.Registry(), Core: core, Actor: actor,
-			Again: in.Again, Anyway: in.Anyway, Notes: in.Note, Ignore: in.Ignore,
+			Again: in.Again, Anyway: in.Anyway, Once: in.Once && !in.Again, Notes: in.Note, Ignore: in.Ignore,
 			Words: exchange.Words{
 				Again: "take it all the same (again)", Anyway: "take it all the same (anyway)",
 				Note: "where note names it", Ignore: "where ignore names it", Clause: error.Error,
 			},
 		}
+		out := new(importOutput)
+		table, err := im.Preview("the table", bytes.NewReader(in.RawBody))
+		if im.Once && err == nil && table.Count(exchange.FateKnown) > 0 && table.Count(exchange.FateNew)+table.Count(exchange.FateWrong) == 0 {
+			out.Body.Recorded, out.Body.Rows = []json.RawMessage{}, []engine.Tell{} // it was taken over before
+			out.Body.LeftOut = table.LeftOut()
+			return out, nil
+		}
 		if err := im.Read("the table", bytes.NewReader(in.RawBody)); err != nil {
 			return nil, problemOf(err)
 		}
-		out := new(importOutput)
 		out.Body.Recorded, out.Body.Rows, out.Body.LeftOut = []json.RawMessage{}, im.Rows, im.Skipped
 		if in.Preview {
+			out.Body.Table = table
 			return out, nil
 		}
-		recorded, err := a.submit(ctx, c, engine.Request{Import: im.Rows})
+		recorded, err := a.submit(ctx, c, engine.Request{Import: im.Rows, ImportOnce: im.Once})
 		if err != nil {
 			return nil, err
 		}

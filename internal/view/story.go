@@ -114,6 +114,7 @@ var tellings = map[events.Kind]telling{
 	events.KindQuestionAsked:      routine(told((*Story).questionAsked)),
 	events.KindQuestionAnswered:   told((*Story).questionAnswered),
 	events.KindQuestionSuperseded: told((*Story).questionSuperseded),
+	events.KindQuestionContested:  told((*Story).questionContested),
 	events.KindQuestionExpired:    told((*Story).questionExpired),
 	events.KindQuestionWithdrawn:  told((*Story).questionWithdrawn),
 	events.KindRegionExcluded:     told((*Story).regionExcluded),

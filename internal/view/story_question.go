@@ -36,6 +36,11 @@ func (s *Story) questionSuperseded(e events.Event, p *events.QuestionSuperseded)
 	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Reason}
 }
 
+func (s *Story) questionContested(e events.Event, p *events.QuestionContested) Entry {
+	text := forms[p.Form].does(s, p.Question, p.Options, p.Answer) + ", not knowing of the answer that counts"
+	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Comment}
+}
+
 func (s *Story) questionExpired(_ events.Event, p *events.QuestionExpired) Entry {
 	return Entry{Text: "nobody answered " + p.Question + " in time; the campaign goes on without"}
 }

@@ -75,6 +75,10 @@ func ofEveryForm(payload events.Payload) (all []events.Payload) {
 			of := *p
 			of.Form = form
 			all = append(all, &of)
+		case *events.QuestionContested:
+			of := *p
+			of.Form = form
+			all = append(all, &of)
 		default:
 			return []events.Payload{payload}
 		}
@@ -153,6 +157,10 @@ func TestStory(t *testing.T) {
 			Question: "q12", Form: events.FormLabel, Expert: "ada", Options: []definition.Point{salt},
 			Answer: events.Answer{Label: events.LabelAccept}, Reason: "looked again",
 		}, "ada now accepted q12: looked again"},
+		{"person:bob", &events.QuestionContested{
+			Question: "q12", Form: events.FormLabel, Expert: "ada", Counts: "41", Options: []definition.Point{salt},
+			Answer: events.Answer{Label: events.LabelReject}, Comment: "too viscous",
+		}, "ada rejected q12, not knowing of the answer that counts, told by bob: too viscous"},
 		{"expert:ada", &events.QuestionAnswered{
 			Question: "q6", Form: events.FormPinpoint, Expert: "ada", Answer: events.Answer{Point: salt},
 		}, "ada wants (salt 1.00) measured (q6)"},

@@ -115,7 +115,7 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		return s.applyExperiment(e, payload)
 
 	case *events.QuestionAsked, *events.QuestionAnswered, *events.QuestionSuperseded,
-		*events.QuestionExpired, *events.QuestionWithdrawn:
+		*events.QuestionContested, *events.QuestionExpired, *events.QuestionWithdrawn:
 		return s.applyQuestion(e, payload)
 
 	case *events.RegionExcluded:

@@ -20,7 +20,7 @@ func TestCorrectionsAreAsReportedFromTheStart(t *testing.T) {
 		cmp.AllowUnexported(definition.Value{}), cmpopts.EquateEmpty(),
 		cmpopts.IgnoreFields(campaign.State{}, "Sequence", "LastEvent"),
 		cmpopts.IgnoreFields(campaign.Experiment{}, "Source", "LastEvent", "Trace", "EndedAt", "Retracted"),
-		cmpopts.IgnoreFields(campaign.Question{}, "Source", "LastEvent", "Trace", "AnsweredAt"),
+		cmpopts.IgnoreFields(campaign.Question{}, "Source", "LastEvent", "Trace", "AnsweredAt", "Aside"),
 	}
 	cc, sd := 0.5, 0.1
 	further := func(q ...definition.Quantity) []definition.Quantity { return q }

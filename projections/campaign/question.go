@@ -22,6 +22,8 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 		return s.answer(e, p)
 	case *events.QuestionSuperseded:
 		return s.supersede(e, p)
+	case *events.QuestionContested:
+		return s.contest(e, p)
 	case *events.QuestionExpired:
 		return s.endQuestion(e, p.Question, Expired, false)
 	case *events.QuestionWithdrawn:
@@ -72,7 +74,7 @@ func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem stri
 	q.Status = Answered
 	q.Answer = p.Answer
 	q.Comment = p.Comment
-	q.Source = e.ID
+	q.Source, q.AnsweredBy = e.ID, e.Actor
 	q.AnsweredAt = e.Time
 	return ""
 }
@@ -92,7 +94,26 @@ func (s *State) supersede(e events.Event, p *events.QuestionSuperseded) (problem
 	if problem != "" {
 		return problem
 	}
-	q.Answer, q.Source = p.Answer, e.ID
+	q.Aside = append(q.Aside, Aside{ID: q.Source, Actor: q.AnsweredBy, Answer: q.Answer, At: e.Time, Replaced: true})
+	q.Answer, q.Source, q.AnsweredBy = p.Answer, e.ID, e.Actor
+	return ""
+}
+
+// contest folds an answer that is kept beside the one that counts.
+func (s *State) contest(e events.Event, p *events.QuestionContested) (problem string) {
+	if err := p.Answer.Check(p.Form, len(p.Options), p.Scale); err != nil {
+		return err.Error()
+	}
+	if q := s.Question(p.Question); q != nil && q.Status == Answered && p.Counts != q.Source {
+		return fmt.Sprintf(
+			"it says that the answer in event %s counts; that to %s stands in event %s", p.Counts, q.ID, q.Source,
+		)
+	}
+	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, Answered)
+	if problem != "" {
+		return problem
+	}
+	q.Aside = append(q.Aside, Aside{ID: e.ID, Actor: e.Actor, Answer: p.Answer, At: e.Time})
 	return ""
 }
 

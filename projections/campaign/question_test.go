@@ -172,6 +172,41 @@ withdrawn    withdrawn -         -         -
 	}
 }
 
+// Law: an answer that came beside another one is kept with who gave it, and counts for nothing;
+// it names the answer that counts, and so does an answer that was replaced stay.
+func TestAnswersBeside(t *testing.T) {
+	for _, form := range events.Forms() {
+		c := forms[form]
+		contest := func(counts string, a events.Answer) *events.QuestionContested {
+			return &events.QuestionContested{
+				Question: "q1", Form: form, Expert: "ada", Counts: counts, Options: points(c.about...), Scale: scale(form), Answer: a,
+			}
+		}
+		f := begin(t)
+		f.must(asked("q1", form, c.about...)) // i2
+		f.refuses(contest("i2", c.later), contest("", c.later))
+		f.must(answered("q1", form, c.first, c.about...)) // i3
+		f.refuses(contest("i2", c.later))
+		f.must(contest("i3", c.later)) // i4
+		if q := f.State().Question("q1"); !q.Answer.Equal(c.first) || q.Source != "i3" {
+			t.Errorf("beside the answer to a %s came another: %+v", form, *q)
+		}
+		f.must(changed("q1", "i3", form, c.later, c.about...)) // i5
+		f.refuses(contest("i3", c.later))
+		q := f.State().Question("q1")
+		if !q.Answer.Equal(c.later) || q.Source != "i5" || len(q.Aside) != 2 {
+			t.Fatalf("the answer to a %s was changed: %+v", form, *q)
+		}
+		came, was := q.Aside[0], q.Aside[1]
+		if came.ID != "i4" || came.Replaced || !came.Answer.Equal(c.later) || came.Actor == "" {
+			t.Errorf("what came beside the answer to a %s: %+v", form, came)
+		}
+		if was.ID != "i3" || !was.Replaced || !was.Answer.Equal(c.first) || was.Actor == "" {
+			t.Errorf("what was the answer to a %s: %+v", form, was)
+		}
+	}
+}
+
 // Law: an answer is folded only where it is an answer of the question's form, by the
 // expert who was asked, about the compositions that were asked about; any other is
 // refused and changes nothing.
@@ -280,16 +315,16 @@ func TestQuestionsRememberThemselves(t *testing.T) {
 	)
 	want := []campaign.Question{
 		{ID: "q1", Status: campaign.Answered, Form: "label", Expert: "ada", Options: shown, Explanation: "it is far", Decision: "d1", Turn: 1, Answer: accept, Comment: "so",
-			Source: "i10", AskedAt: at(3), Expires: at(9), AnsweredAt: at(10), Experiments: 1, LastEvent: "i10", Trace: "t10"},
+			Source: "i10", AnsweredBy: "person:ada", AskedAt: at(3), Expires: at(9), AnsweredAt: at(10), Experiments: 1, LastEvent: "i10", Trace: "t10"},
 		{ID: "q2", Status: campaign.Answered, Form: "comparison", Expert: "bob", Options: pair, Attributions: attributions, Explanation: "close", Decision: "d2", Turn: 1,
-			Comment: "both good", Source: "i8", AskedAt: at(4), Expires: at(8), AnsweredAt: at(8), Experiments: 1, LastEvent: "i8", Trace: "t8"},
+			Comment: "both good", Source: "i8", AnsweredBy: "person:ada", AskedAt: at(4), Expires: at(8), AnsweredAt: at(8), Experiments: 1, LastEvent: "i8", Trace: "t8"},
 		{ID: "q3", Status: campaign.Answered, Form: "pinpoint", Expert: "ada", Suggestion: &pair[1], Explanation: "yours", Decision: "d3", Turn: 1, Answer: pinpointed(3),
-			Comment: "so", Source: "i9", AskedAt: at(5), Expires: at(7), AnsweredAt: at(9), Experiments: 1, LastEvent: "i9", Trace: "t9"},
-		{ID: "q4", Status: campaign.Answered, Form: "label", Expert: "bob", Options: options(4), Answer: reject, Comment: "no", Source: "i6", Volunteered: true,
+			Comment: "so", Source: "i9", AnsweredBy: "person:ada", AskedAt: at(5), Expires: at(7), AnsweredAt: at(9), Experiments: 1, LastEvent: "i9", Trace: "t9"},
+		{ID: "q4", Status: campaign.Answered, Form: "label", Expert: "bob", Options: options(4), Answer: reject, Comment: "no", Source: "i6", AnsweredBy: "person:ada", Volunteered: true,
 			AskedAt: at(6), AnsweredAt: at(6), Experiments: 1, LastEvent: "i6", Trace: "t6"},
-		{ID: "q5", Status: campaign.Answered, Form: "comparison", Expert: "ada", Options: pair, Answer: ordered(1), Comment: "so", Source: "i7", Volunteered: true,
+		{ID: "q5", Status: campaign.Answered, Form: "comparison", Expert: "ada", Options: pair, Answer: ordered(1), Comment: "so", Source: "i7", AnsweredBy: "person:ada", Volunteered: true,
 			AskedAt: at(7), AnsweredAt: at(7), Experiments: 1, LastEvent: "i7", Trace: "t7"},
-		{ID: "q6", Status: campaign.Answered, Form: "pinpoint", Expert: "ada", Comment: "so", Source: "i12",
+		{ID: "q6", Status: campaign.Answered, Form: "pinpoint", Expert: "ada", Comment: "so", Source: "i12", AnsweredBy: "person:ada",
 			AskedAt: at(11), AnsweredAt: at(12), Experiments: 1, LastEvent: "i12", Trace: "t12"},
 	}
 	if diff := cmp.Diff(want, f.State().Questions, cmp.AllowUnexported(definition.Value{})); diff != "" {

@@ -138,9 +138,12 @@ type Question struct {
 	// where the expert could not tell, it is zero: Status tells the two apart.
 	Answer  events.Answer `json:"answer,omitzero"`
 	Comment string        `json:"comment,omitempty"`
-	// Source is the ID of the event Answer came from.
-	Source      string `json:"source,omitempty"`
-	Volunteered bool   `json:"volunteered,omitempty"`
+	// Source is the ID of the event Answer came from, AnsweredBy that event's actor.
+	Source     string `json:"source,omitempty"`
+	AnsweredBy string `json:"answered_by,omitempty"`
+	// Aside are the answers to it that do not count, in the order in which that became so.
+	Aside       []Aside `json:"aside,omitempty"`
+	Volunteered bool    `json:"volunteered,omitempty"`
 	// Moot is set where the campaign itself withdrew it, which has no more use for it.
 	Moot       bool      `json:"moot,omitempty"`
 	AskedAt    time.Time `json:"asked_at,omitzero"`
@@ -151,6 +154,18 @@ type Question struct {
 	// LastEvent is the ID of the latest event about it, Trace that event's trace.
 	LastEvent string `json:"last_event"`
 	Trace     string `json:"trace,omitempty"`
+}
+
+// Aside is an answer that does not count: it came when another one stood that its giver did
+// not know, or it was replaced.
+type Aside struct {
+	// ID is that of the event which holds it, Actor who gave it.
+	ID     string        `json:"id"`
+	Actor  string        `json:"actor"`
+	Answer events.Answer `json:"answer"`
+	// At is since when it does not count.
+	At       time.Time `json:"at"`
+	Replaced bool      `json:"replaced,omitempty"`
 }
 
 // Trust is how far an expert is trusted.

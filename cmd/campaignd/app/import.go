@@ -50,6 +50,7 @@ campaign file that has no store yet, the store is made.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&im.Again, "again", false, "take rows over though the campaign has the same")
+	flags.BoolVar(&im.Once, "once", false, "leave out rows that the campaign has already, instead of refusing the file")
 	flags.BoolVar(&im.Anyway, "anyway", false,
 		"take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
 	flags.StringSliceVar(&im.Notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
@@ -96,7 +97,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *exchang
 				return engine.Request{}, err
 			}
 		}
-		return engine.Request{Import: im.Rows}, nil
+		return engine.Request{Import: im.Rows, ImportOnce: im.Once && !im.Again}, nil
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,135 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// answer takes an answer: it is on the disk when the page says so.
+func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, AnswerIt)
+	if of == nil {
+		return
+	}
+	if err := r.ParseForm(); err != nil {
+		c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
+		return
+	}
+	v := visitorOf(r.Context())
+	p, err := c.given(of, r.PathValue("question"), v, r.PostForm)
+	if err == nil {
+		err = c.answers.give(p)
+	}
+	if err != nil {
+		c.showQuestion(w, r, of, statusOf(err), err)
+		return
+	}
+	if beside := c.standsBeside(of, p); beside {
+		redirect(w, r, questionPath(of.Name(), p.Question), "beside")
+		return
+	}
+	redirect(w, r, "/questions?next", "answered")
+}
+
+// given checks an answer as the campaign will. Nothing is recorded.
+func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values) (p pending, err error) {
+	of.Read(func(core *engine.Core) {
+		s := core.State()
+		q := s.Question(id)
+		if q == nil {
+			err = problem.New(problem.NotFound, "%s has no question %q", of.Name(), id)
+			return
+		}
+		if err = v.answersAs(q.Expert, of.Name()); err != nil {
+			return
+		}
+		var reply humans.Reply
+		if reply, err = replyOf(s.Definition, q, form, time.Now()); err != nil {
+			return
+		}
+		saw := form.Get(fieldSource)
+		if saw != "" && q.Status != campaign.Answered {
+			err = problem.New(problem.Conflict, "the page shows an answer that %s does not have", id).About(id).
+				With(problem.Remedy{Text: "look at the question again"})
+			return
+		}
+		request := engine.Request{
+			Actor: v.Actor(), Account: v.Account, Answer: &engine.Answer{Question: id, Saw: &saw, Reply: reply},
+		}
+		if _, err = core.Handle(request); err != nil {
+			return
+		}
+		after := *q
+		after.Status, after.Answer = campaign.Answered, reply.Answer
+		p = pending{
+			Campaign: of.Name(), Instance: s.Instance, Question: id, Source: saw, Name: v.Name, Account: v.Account,
+			Reply: reply, Words: answerWords(s.Definition, &after, reply),
+		}
+	})
+	return p, err
+}
+
+// answerWords says what was answered, shortly.
+func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply) string {
+	switch {
+	case r.Answer.Unsure():
+		return "can't tell"
+	case r.Exclude:
+		return "won't"
+	case r.Answer.Label != "":
+		return string(r.Answer.Label)
+	case r.Answer.Order != nil:
+		names := make([]string, len(r.Answer.Order))
+		for i, option := range r.Answer.Order {
+			names[i] = humans.OptionName(option)
+		}
+		return strings.Join(names, " before ")
+	case r.Answer.Point != nil:
+		return format.CompositionsOf(def).Line(r.Answer.Point)
+	}
+	return format.Count(len(r.Answer.Estimates), "number") + " of " + strconv.Itoa(len(q.Options))
+}
+
+func (c *Console) undo(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, AnswerIt)
+	if of == nil {
+		return
+	}
+	id := r.PathValue("question")
+	if err := c.answers.take(of.Name(), id, visitorOf(r.Context()).Name); err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	redirect(w, r, questionPath(of.Name(), id), "undone")
+}
+
+func (c *Console) dismiss(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, AnswerIt)
+	if of == nil {
+		return
+	}
+	id, name := r.PathValue("question"), visitorOf(r.Context()).Name
+	err := r.ParseForm()
+	if about := text(r, fieldNews); about == "" {
+		err = errors.Join(err, c.answers.forget(of.Name(), id, name))
+	} else if c.isNews(of, id, visitorOf(r.Context()), about) {
+		err = errors.Join(err, c.answers.putAway(of.Name(), id, name, about))
+	}
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	redirect(w, r, "/questions", "dismissed")
+}

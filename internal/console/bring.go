@@ -1,0 +1,382 @@
+package console
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// What a table may be that is brought by a page.
+const (
+	maxTable     = 4 << 20 // bytes
+	maxTableRows = 5000
+	// shownRows is how many rows a page shows, those with faults apart.
+	shownRows = 200
+)
+
+// tableName is what messages call a table that was pasted.
+const tableName = "the table"
+
+// Names of the fields of the page. That of a column of one's own follows a prefix.
+const (
+	fieldTable  = "table"
+	fieldFile   = "file"
+	fieldSeen   = "seen" // what was looked at, to be taken
+	fieldOnce   = "once" // a word for one taking
+	prefixUse   = "use."
+	useAsNote   = "note"
+	useAsNought = "ignore"
+)
+
+// bringPage is where measurements that somebody already has are taken over.
+type bringPage struct {
+	*shell
+	Path          string
+	Table, Name   string
+	Wanted        string // the columns that must be there
+	Example       string
+	Again, Anyway bool
+	CanBring      bool
+	// Of a table that was looked at:
+	Looked                  bool
+	Header                  []string
+	Own                     []columnUse
+	Rows                    []broughtRow
+	Hidden                  int // rows that are not shown
+	New, Known, Left, Wrong int
+	Changed                 bool // the table is not the one that was looked at
+	Seen, Once              string
+}
+
+// CanTake reports whether the table can be taken over as it is.
+func (p *bringPage) CanTake() bool {
+	undecided := slices.ContainsFunc(p.Own, func(c columnUse) bool { return c.Use == "" })
+	return p.Looked && p.Wrong == 0 && p.New > 0 && !undecided
+}
+
+// columnUse is a column of one's own, and what becomes of it.
+type columnUse struct {
+	Index     int
+	Name, Use string
+}
+
+// broughtRow is a row of a table, and what becomes of it.
+type broughtRow struct {
+	Line       int
+	Cells      []broughtCell
+	Class      string
+	Fate       string
+	Experiment string // that is the same
+	Faults     []fault
+}
+
+type broughtCell struct {
+	Text  string
+	Wrong bool
+}
+
+// takings remembers which tables were taken, so that pressing twice takes one once.
+type takings struct {
+	mu   sync.Mutex
+	done []string
+}
+
+// mostTakings is how many are remembered.
+const mostTakings = 1000
+
+// once calls take unless it was called with success for that word before.
+func (t *takings) once(word string, take func() error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slices.Contains(t.done, word) {
+		return nil
+	}
+	if err := take(); err != nil {
+		return err
+	}
+	t.done = append(t.done, word)
+	if len(t.done) > mostTakings {
+		t.done = t.done[1:]
+	}
+	return nil
+}
+
+func (c *Console) bring(w http.ResponseWriter, r *http.Request) {
+	if of := c.find(w, r, See); of != nil {
+		p := c.bringPageOf(r, of)
+		c.write(w, http.StatusOK, "bring", p)
+	}
+}
+
+// bringPageOf begins the page.
+func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
+	p := &bringPage{shell: c.shellOf(r, "Bring measurements to "+of.Name()), Path: address(of)}
+	p.Campaign = of.Name()
+	p.CanBring = p.May(Run)
+	of.Read(func(core *engine.Core) {
+		def := core.State().Definition
+		if !def.Measures() {
+			p.CanBring = false
+			return
+		}
+		var names, values []string
+		for _, par := range def.Parameters {
+			names = append(names, par.Name)
+			switch {
+			case par.Categories != nil:
+				values = append(values, par.Categories[0].Name)
+			case par.Values != nil:
+				values = append(values, plain(par.Values[0]))
+			case par.Min != nil:
+				values = append(values, plain(*par.Min))
+			}
+		}
+		names, values = append(names, def.Objective.Name), append(values, "1")
+		p.Wanted = format.List(names...)
+		var b bytes.Buffer
+		out := csv.NewWriter(&b)
+		_ = out.WriteAll([][]string{names, values}) // into memory
+		p.Example = b.String()
+	})
+	return p
+}
+
+// brought looks at a table, or takes it over once it was looked at.
+func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, Run)
+	if of == nil {
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxTable+1<<16)
+	name, table, err := tableOf(r)
+	p := c.bringPageOf(r, of)
+	p.Name, p.Table = name, table
+	p.Again, p.Anyway = text(r, "again") != "", text(r, "anyway") != ""
+	if err == nil && !p.CanBring {
+		err = problem.New(problem.NotPossible, "%s measures nothing: there is nothing to bring", of.Name())
+	}
+	im := &exchange.Import{
+		Registry: c.lab.Registry(), Actor: p.Visitor.Actor(), MaxRows: maxTableRows,
+		Again: p.Again, Anyway: p.Anyway, Once: !p.Again, Words: bringWords,
+	}
+	if err == nil {
+		im.Core, err = of.Load(r.Context())
+	}
+	if err == nil {
+		err = p.look(im, r)
+	}
+	if err != nil {
+		p.Failure, p.Failed = failureOf(err, of.Name()), "bring"
+		c.write(w, statusOf(err), "bring", p)
+		return
+	}
+	take := text(r, "do") == "take"
+	p.Changed = take && text(r, fieldSeen) != p.Seen
+	switch {
+	case take && p.New == 0 && p.Wrong == 0 && !p.Changed: // it was pressed twice
+		redirect(w, r, p.Path, "known")
+		return
+	case !take || p.Changed || !p.CanTake():
+		status := http.StatusOK
+		if take {
+			status = http.StatusConflict
+		}
+		c.write(w, status, "bring", p)
+		return
+	}
+	err = c.takings.once(p.Once, func() error {
+		if err := im.Read(name, strings.NewReader(table)); err != nil {
+			return err
+		}
+		_, err := of.Submit(r.Context(), engine.Request{
+			Actor: p.Visitor.Actor(), Account: p.Visitor.Account, Import: im.Rows, ImportOnce: !p.Again,
+		})
+		return err
+	})
+	if problem.CodeOf(err) == problem.Conflict && !p.Again { // all of them came in just now
+		redirect(w, r, p.Path, "known")
+		return
+	}
+	if err != nil {
+		p.Failure, p.Failed = failureOf(err, of.Name()), "bring"
+		c.write(w, statusOf(err), "bring", p)
+		return
+	}
+	redirect(w, r, p.Path, "brought")
+}
+
+// bringWords say what to do about a row, on this page.
+var bringWords = exchange.Words{
+	Again: "tick that the same may come again", Anyway: "tick that it is taken all the same",
+	Note: "where it is to be a note", Ignore: "where it is not wanted",
+	Clause: func(err error) string {
+		text := err.Error()
+		for _, remedy := range problem.RemediesOf(err) {
+			if slices.Contains(remedy.Ways, problem.WayAnyway) {
+				return text + "; if that is what it is, tick that it is taken all the same"
+			}
+		}
+		return text
+	},
+}
+
+// tableOf reads a table that was sent as a file or as text.
+func tableOf(r *http.Request) (name, table string, err error) {
+	tooLarge := problem.New(problem.Invalid, "the table is larger than %d MB", maxTable>>20).
+		With(problem.Remedy{Text: "bring it in parts, each with the header: what is there already is left out"})
+	err = r.ParseMultipartForm(maxTable)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return tableName, "", tooLarge
+	case err != nil && !errors.Is(err, http.ErrNotMultipart):
+		return tableName, "", problem.New(problem.Invalid, "the form cannot be read: %w", err)
+	}
+	name, table = tableName, r.PostForm.Get(fieldTable)
+	if file, header, err := r.FormFile(fieldFile); err == nil {
+		defer file.Close()
+		if header.Size > 0 {
+			all, err := io.ReadAll(file)
+			if err != nil {
+				return name, "", problem.New(problem.Invalid, "the file cannot be read: %w", err)
+			}
+			name, table = plaintext.Line(header.Filename), string(all)
+		}
+	}
+	switch {
+	case len(table) > maxTable:
+		return name, "", tooLarge
+	case strings.TrimSpace(table) == "":
+		return name, "", problem.New(problem.Invalid, "there is no table").
+			With(problem.Remedy{Text: "choose a file, or paste its text"})
+	case strings.HasPrefix(table, "\xff\xfe"), strings.HasPrefix(table, "\xfe\xff"):
+		return name, "", problem.New(problem.Invalid, "%s is UTF-16 text", name).
+			With(problem.Remedy{Text: "save it as CSV UTF-8, separated by commas"})
+	case !utf8.ValidString(table):
+		return name, "", problem.New(problem.Invalid, "%s is no text in UTF-8", name).
+			With(problem.Remedy{Text: "save it as CSV UTF-8, separated by commas"})
+	}
+	return name, commas(strings.ReplaceAll(table, "\r\n", "\n")), nil
+}
+
+// commas separates what was copied from a spreadsheet, whose cells are separated by tabs.
+func commas(table string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(table, "\ufeff"), "\n")
+	if !strings.Contains(first, "\t") || strings.Contains(first, ",") {
+		return table
+	}
+	in := csv.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff")))
+	in.Comma, in.LazyQuotes, in.FieldsPerRecord = '\t', true, -1
+	records, err := in.ReadAll()
+	if err != nil {
+		return table
+	}
+	var b strings.Builder
+	out := csv.NewWriter(&b)
+	_ = out.WriteAll(records) // into memory
+	return b.String()
+}
+
+// look looks at a table: what would become of each row.
+func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
+	for field, values := range r.PostForm {
+		if column, ok := strings.CutPrefix(field, prefixUse); ok && len(values) > 0 {
+			switch values[0] {
+			case useAsNote:
+				im.Notes = append(im.Notes, column)
+			case useAsNought:
+				im.Ignore = append(im.Ignore, column)
+			}
+		}
+	}
+	header := headerOf(p.Table) // what was said of columns of another table is forgotten
+	gone := func(column string) bool { return !slices.Contains(header, column) }
+	im.Notes, im.Ignore = slices.DeleteFunc(im.Notes, gone), slices.DeleteFunc(im.Ignore, gone)
+	slices.Sort(im.Notes)
+	slices.Sort(im.Ignore)
+	seen, err := im.Preview(p.Name, strings.NewReader(p.Table))
+	if err != nil {
+		return err
+	}
+	p.Looked, p.Header = true, seen.Header
+	for _, column := range seen.Header {
+		use := ""
+		switch {
+		case slices.Contains(im.Notes, column):
+			use = useAsNote
+		case slices.Contains(im.Ignore, column):
+			use = useAsNought
+		case !slices.Contains(seen.Unknown, column):
+			continue
+		}
+		p.Own = append(p.Own, columnUse{len(p.Own), column, use})
+	}
+	p.New, p.Known = seen.Count(exchange.FateNew), seen.Count(exchange.FateKnown)
+	p.Left, p.Wrong = seen.Count(exchange.FateLeft), seen.Count(exchange.FateWrong)
+	for i, row := range seen.Rows {
+		if i >= shownRows && row.Fate != exchange.FateWrong || len(p.Rows) >= 2*shownRows {
+			p.Hidden++
+			continue
+		}
+		p.Rows = append(p.Rows, broughtRowOf(seen.Header, row))
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %t %t %q %q", p.Table, p.Again, p.Anyway, im.Notes, im.Ignore)
+	p.Seen = hex.EncodeToString(h.Sum(nil))
+	if p.Once = text(r, fieldOnce); p.Once == "" || text(r, "do") != "take" {
+		p.Once = rand.Text()
+	}
+	return nil
+}
+
+// headerOf are the names of a table's columns, as far as they can be read.
+func headerOf(table string) []string {
+	in := csv.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff")))
+	in.TrimLeadingSpace = true
+	header, err := in.Read()
+	if err != nil {
+		return nil
+	}
+	return exchange.Names(header)
+}
+
+func broughtRowOf(header []string, row exchange.PreviewRow) broughtRow {
+	out := broughtRow{Line: row.Line, Fate: string(row.Fate), Experiment: row.Experiment}
+	wrong := make(map[string]bool)
+	for _, f := range row.Faults {
+		message := strings.TrimPrefix(f.Message(), f.Field+": ")
+		out.Faults = append(out.Faults, fault{Field: f.Field, Message: message})
+		wrong[f.Field] = f.Field != ""
+	}
+	for i, cell := range row.Cells {
+		out.Cells = append(out.Cells, broughtCell{cell, wrong[header[i]]})
+	}
+	switch row.Fate {
+	case exchange.FateNew:
+		out.Class = "is-new"
+	case exchange.FateKnown:
+		out.Class = "left-out"
+	case exchange.FateLeft:
+		out.Class, out.Fate = "left-out", "left out: "+row.Why
+	case exchange.FateWrong:
+		out.Class = "is-wrong"
+	}
+	return out
+}

@@ -1,0 +1,147 @@
+package console_test
+
+import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// upload sends a form with a file, as a browser does.
+func (s *site) upload(path string, form url.Values, file string) (int, string, string) {
+	s.t.Helper()
+	var body bytes.Buffer
+	parts := multipart.NewWriter(&body)
+	for name := range form {
+		if err := parts.WriteField(name, form.Get(name)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	part, err := parts.CreateFormFile("file", "old.csv")
+	if err == nil {
+		_, err = part.Write([]byte(file))
+	}
+	if err == nil {
+		err = parts.Close()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := http.NewRequest(http.MethodPost, s.server.URL+path, &body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", parts.FormDataContentType())
+	status, header, text := s.do(r)
+	return status, header.Get("Location"), text
+}
+
+// Law: a table that is brought shows what becomes of each row, with the column and what to do
+// about what is wrong, and writes nothing; with a fault none is taken, without one all are, and
+// once, however often and from however many pages it is sent; what was not looked at is not taken.
+func TestBringMeasurements(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin(byHand("bench", "{experiments: 2}", "logei"))
+	const path = "/campaigns/bench/bring"
+	_, location, _ := s.post("/campaigns/bench/tell", url.Values{"own.x": {"0.5"}, "own.salt": {"A"}, "value": {"7"}})
+	if location == "" {
+		t.Fatal("nothing is measured")
+	}
+	experiments := func() (n int) {
+		c.Read(func(core *engine.Core) {
+			for _, x := range core.State().Experiments {
+				if x.Measurement != nil {
+					n++
+				}
+			}
+		})
+		return n
+	}
+	before := experiments()
+	const faulty = "x,salt,flow,lot\n0.1,A,3,old\n0.5,A,7,\n0.2,C,4,\n0.3,B,\"3,5\",\n4,B,2,\n0.25,B,inf,\n"
+	look := url.Values{"do": {"look"}}
+	status, _, page := s.upload(path, look, "\ufeff"+strings.ReplaceAll(faulty, "\n", "\r\n"))
+	for _, want := range []string{
+		"<b>1</b> new", "<b>1</b> in the campaign already", "<b>4</b> faulty",
+		"none of A, B", "write it with a decimal point", "above 1", "taken all the same", "not a finite number",
+		"experiments/e", `name="use.lot"`,
+	} {
+		if status != http.StatusOK || !strings.Contains(page, want) {
+			t.Errorf("%d, without %q: %s", status, want, page)
+		}
+	}
+	if strings.Contains(page, `value="take"`) || experiments() != before {
+		t.Error("a table with faults can be taken, or was")
+	}
+	_, _, page = s.post(path, url.Values{"table": {faulty}, "do": {"look"}, "use.lot": {"ignore"}})
+	if strings.Contains(page, `value="take"`) {
+		t.Error("what becomes of each column is said, and a table with faults can be taken")
+	}
+	for _, wrong := range []string{"", "x,salt\n1,A\n", "x;salt;flow\n1;A;2\n", "x,salt,flow\n", "x,salt,flow\n1,A\n", "\xff\xfex,", "x,salt,flow\n\xe4,A,1\n",
+		"x,salt,flow\n" + strings.Repeat("0.5,A,1\n", 5001), strings.Repeat("x", 5<<20)} {
+		if status, _, page := s.upload(path, look, wrong); status < 400 || status >= 500 || !strings.Contains(page, `class="box bad"`) {
+			t.Errorf("%.20q: %d", wrong, status)
+		}
+	}
+	// A good one, as a spreadsheet pastes it: nothing before it was looked at, then all, once.
+	const good = "x\tsalt\tflow\tlot\n0.1\tA\t3\told\n0.1\tA\t3\told\n0.5\tA\t7\t\n0.2\tB\t4\tnew\n"
+	status, _, _ = s.post(path, url.Values{"table": {good}, "do": {"take"}, "use.lot": {"note"}})
+	if status != http.StatusConflict || experiments() != before {
+		t.Errorf("taken, and never looked at: %d", status)
+	}
+	_, _, page = s.post(path, url.Values{"table": {good}, "do": {"look"}, "use.lot": {"note"}})
+	form := s.hidden(page, path)
+	form.Set("do", "take")
+	form.Set("use.lot", "note")
+	form.Set("table", strings.ReplaceAll(good, "\t", ","))
+	changed := url.Values{"seen": form["seen"], "once": form["once"], "do": {"take"}, "use.lot": {"note"},
+		"table": {strings.ReplaceAll(strings.ReplaceAll(good, "\t", ","), "0.2", "0.3")}}
+	if status, _, page := s.post(path, changed); status != http.StatusConflict || experiments() != before || !strings.Contains(page, "not the one that you looked at") {
+		t.Errorf("another table than was looked at: %d", status)
+	}
+	_, _, other := s.post(path, url.Values{"table": {good}, "do": {"look"}, "use.lot": {"note"}})
+	second := s.hidden(other, path)
+	for name := range form {
+		if second.Get(name) == "" {
+			second.Set(name, form.Get(name))
+		}
+	}
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			sent := form
+			if i%2 > 0 {
+				sent = second
+			}
+			if status, to, page := s.post(path, sent); status != http.StatusSeeOther || !strings.HasPrefix(to, "/campaigns/bench?said=") {
+				t.Errorf("%d %s %s", status, to, page)
+			}
+		})
+	}
+	all.Wait()
+	if n := experiments(); n != 4 {
+		t.Errorf("of three new rows and one measured before, %d are there", n)
+	}
+	notes := 0
+	c.Read(func(core *engine.Core) { notes = len(core.State().Notes) })
+	if notes != 3 {
+		t.Errorf("%d notes", notes)
+	}
+	// The same again on purpose, pressed twice.
+	_, _, page = s.post(path, url.Values{"table": {good}, "do": {"look"}, "use.lot": {"ignore"}, "again": {"on"}})
+	form = s.hidden(page, path)
+	for name, value := range map[string]string{"do": "take", "use.lot": "ignore", "again": "on", "table": good} {
+		form.Set(name, value)
+	}
+	s.sent(path, form)
+	s.sent(path, form)
+	if n := experiments(); n != 8 {
+		t.Errorf("four rows more of four, pressed twice: %d", n)
+	}
+}

@@ -1,0 +1,242 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// known is an experiment that is shown beside a candidate.
+type known struct{ ID, Value, Line string }
+
+// card is a composition.
+type card struct {
+	Index      int
+	Name       string // the letter, where there are several
+	Key        int
+	Rows       []cardRow
+	Near       string
+	NearID     string
+	Prediction string
+	Scale      template.HTML
+	Belief     string
+	Line       string
+	Plain      []string // the values, in the campaign's order
+	Typed      string   // the number or place given
+}
+
+// cardRow is a parameter of a composition.
+type cardRow struct {
+	Name, Unit, Value, Description string
+	Bar                            template.HTML
+	Differs                        bool
+	Incumbent                      string
+}
+
+// beside is what is known around a question.
+type beside struct {
+	def    *definition.Campaign
+	space  *space.Space
+	best   *campaign.Experiment
+	near   []neighbor
+	values []float64
+	at     []float64 // where the best lies in each parameter's range
+}
+
+// neighbor is a measured experiment in the unit cube.
+type neighbor struct {
+	x  *campaign.Experiment
+	at []float64
+}
+
+func newBeside(core *engine.Core) *beside {
+	s := core.State()
+	b := &beside{def: s.Definition, space: core.Space(), values: measuredValues(s)}
+	if best := core.Standing().Best; best != nil {
+		if x := s.Experiment(best.Experiment); x != nil && x.Measurement != nil {
+			copied := *x
+			b.best = &copied
+			b.at = positions(b.def, x.Measurement.Actual)
+		}
+	}
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Measurement == nil || x.Excluded {
+			continue
+		}
+		if at, err := b.space.Encode(x.Measurement.Actual); err == nil {
+			copied := *x
+			b.near = append(b.near, neighbor{&copied, at})
+		}
+	}
+	return b
+}
+
+// span is the scale of what was measured and is expected.
+func (b *beside) span(options []events.Option) span {
+	all := slices.Clone(b.values)
+	for _, o := range options {
+		if o.Prediction != nil {
+			all = append(all, o.Prediction.Mean-2*o.Prediction.SD, o.Prediction.Mean+2*o.Prediction.SD)
+		}
+	}
+	return spanOf(0.02, all...)
+}
+
+// order puts the parameters first in which the compositions differ most: from each other
+// where there are several, else from the best.
+func (b *beside) order(points []definition.Point) []int {
+	differ := make([]float64, len(b.def.Parameters))
+	all := make([][]float64, 0, len(points)+1)
+	for _, p := range points {
+		all = append(all, positions(b.def, p))
+	}
+	if len(points) == 1 && b.at != nil {
+		all = append(all, b.at)
+	}
+	order := make([]int, len(differ))
+	for k := range differ {
+		order[k] = k
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, at := range all {
+			low, high = min(low, at[k]), max(high, at[k])
+		}
+		if high > low {
+			differ[k] = high - low
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(differ[j], differ[i]) })
+	return order
+}
+
+// card shows a composition beside what is known. points are all that are shown together.
+func (b *beside) card(
+	write format.Compositions, o events.Option, order []int, points []definition.Point, shown span, blind bool,
+) card {
+	c := card{Line: write.LineWithUnits(o.Parameters)}
+	at := positions(b.def, o.Parameters)
+	for k := range b.def.Parameters {
+		text, _ := write.Value(k, o.Parameters)
+		c.Plain = append(c.Plain, text)
+	}
+	for _, k := range order {
+		par := b.def.Parameters[k]
+		text, _ := write.Value(k, o.Parameters)
+		row := cardRow{Name: par.Name, Unit: par.Unit, Value: text, Description: par.Description}
+		title := par.Name + " " + text
+		incumbent := math.NaN()
+		if b.at != nil {
+			incumbent = b.at[k]
+			row.Incumbent, _ = write.Value(k, b.best.Measurement.Actual)
+			title += "; the best so far has " + row.Incumbent
+		}
+		row.Bar = bar(title, at[k], incumbent)
+		for _, other := range points {
+			row.Differs = row.Differs || other[par.Name] != o.Parameters[par.Name]
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	if blind {
+		return c
+	}
+	c.near(b, o.Parameters)
+	if o.Prediction != nil {
+		c.Prediction = format.PlusMinus(o.Prediction.Mean, o.Prediction.SD, o.Prediction.Unit)
+	}
+	if o.Prediction != nil || len(b.values) > 0 {
+		var best *float64
+		if b.best != nil {
+			best = &b.best.Measurement.Objective.Value
+		}
+		c.Scale = scale(b.values, best, shown, o.Prediction)
+	}
+	if o.Belief != nil {
+		c.Belief = beliefText(*o.Belief)
+	}
+	return c
+}
+
+// near says which measured composition is the nearest, by the distance in the unit cube, and
+// how this one differs.
+func (c *card) near(b *beside, point definition.Point) {
+	at, err := b.space.Encode(point)
+	if err != nil || len(b.near) == 0 {
+		return
+	}
+	distance := func(n neighbor) (sum float64) {
+		for i, v := range n.at {
+			sum += (v - at[i]) * (v - at[i])
+		}
+		return sum
+	}
+	n := slices.MinFunc(b.near, func(m, o neighbor) int { return cmp.Compare(distance(m), distance(o)) })
+	c.NearID = n.x.ID
+	gave := n.x.ID + ", which gave " + format.Quantity(n.x.Measurement.Objective.Value, b.def.Objective.Unit)
+	if differences := b.differences(n.x.Measurement.Actual, point); differences != "" {
+		c.Near = "Like " + gave + ", but with " + differences
+	} else {
+		c.Near = "Almost the same as " + gave
+	}
+}
+
+// noticeable is from which share of a parameter's range on a difference is named.
+const noticeable = 0.05
+
+// differences says in which one or two parameters a composition differs most from another.
+func (b *beside) differences(from, to definition.Point) string {
+	type difference struct {
+		text string
+		size float64
+	}
+	var all []difference
+	for k := range b.def.Parameters {
+		par := &b.def.Parameters[k]
+		if par.Categories != nil {
+			if from[par.Name] != to[par.Name] {
+				all = append(all, difference{fmt.Sprintf("%s %s instead of %s", par.Name, to[par.Name], from[par.Name]), 2})
+			}
+			continue
+		}
+		change := positionOf(par, to[par.Name]) - positionOf(par, from[par.Name])
+		switch {
+		case change > noticeable:
+			all = append(all, difference{"more " + par.Name, change})
+		case change < -noticeable:
+			all = append(all, difference{"less " + par.Name, -change})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b difference) int { return cmp.Compare(b.size, a.size) })
+	var texts []string
+	for _, d := range all[:min(len(all), 2)] {
+		texts = append(texts, d.text)
+	}
+	return strings.Join(texts, " and ")
+}
+
+// beliefText puts the interval of the expert's latent rejection score g into words, whose
+// bounds are logits (Xu et al. 2024, Eq. 5).
+func beliefText(g events.Interval) string {
+	chance := func(x float64) string { return format.Percent(1 / (1 + math.Exp(-x))) }
+	low, high := chance(g.Lower), chance(g.Upper)
+	between := low + " to " + high
+	if low == high {
+		between = "about " + low
+	}
+	switch {
+	case g.Upper < 0:
+		return "From the answers so far you would accept it: a rejection is " + between + " likely."
+	case g.Lower > 0:
+		return "From the answers so far you would reject it: a rejection is " + between + " likely."
+	}
+	return "The answers so far leave it open: a rejection is " + between + " likely."
+}

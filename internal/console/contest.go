@@ -1,0 +1,154 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Where several people may answer one question, one answer counts, all are kept, and each of
+// them is told what became of theirs.
+
+// newsLasts is how long somebody is told that another one has answered the same question, unless
+// they put it away.
+const newsLasts = 7 * 24 * time.Hour
+
+// fieldNews names the piece of news that a form puts away.
+const fieldNews = "news"
+
+// news tells somebody what became of their answer to a question that another one has answered.
+type news struct {
+	Campaign, Question string
+	// ID is that of the answer that it is about.
+	ID string
+	// Who did it, and what they answered; Mine is what the visitor did.
+	Who, Theirs, Mine string
+	// Counts is set where the visitor's answer counts, Agree where both say the same,
+	// Replaced where theirs took the place of the visitor's.
+	Counts, Agree, Replaced bool
+	At                      time.Time
+}
+
+func (n news) Path() string { return questionPath(n.Campaign, n.Question) }
+
+// newsOf is what a person is to be told of their answers to a question: of each answer of
+// somebody else that came beside theirs while theirs counts, or of the one that counts in
+// place of theirs.
+func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time) (list []news) {
+	if len(q.Aside) == 0 {
+		return nil
+	}
+	words := func(a events.Answer) string { return answerWords(s.Definition, q, humans.Reply{Answer: a}) }
+	counts := events.ActorName(q.AnsweredBy)
+	for i, aside := range slices.Backward(q.Aside) {
+		if counts == name && aside.Replaced {
+			break // they knew what was there before
+		}
+		theirs := events.ActorName(aside.Actor) == name
+		if theirs == (counts == name) {
+			continue
+		}
+		n := news{Campaign: s.Name, Question: q.ID, ID: s.Instance + "/" + aside.ID, At: aside.At,
+			Agree: aside.Answer.Equal(q.Answer), Counts: counts == name, Replaced: aside.Replaced}
+		if n.Counts {
+			n.Who, n.Theirs, n.Mine = events.ActorName(aside.Actor), words(aside.Answer), words(q.Answer)
+		} else {
+			n.Who, n.Theirs, n.Mine = counts, words(q.Answer), words(aside.Answer)
+			// Theirs came beside another's, which was replaced since.
+			n.Replaced = n.Replaced || slices.ContainsFunc(q.Aside[i+1:], func(a campaign.Aside) bool { return a.Replaced })
+		}
+		if now.Sub(n.At) < newsLasts {
+			list = append(list, n)
+		}
+		if !n.Counts {
+			break // their last one says it
+		}
+	}
+	return list
+}
+
+// gave reports whether the record holds this answer of a person to a question, whatever became
+// of it.
+func gave(q *campaign.Question, name string, a events.Answer) bool {
+	if events.ActorName(q.AnsweredBy) == name && q.Answer.Equal(a) {
+		return true
+	}
+	return slices.ContainsFunc(q.Aside, func(aside campaign.Aside) bool {
+		return events.ActorName(aside.Actor) == name && aside.Answer.Equal(a)
+	})
+}
+
+// standsBeside reports whether an answer that was just given will be kept beside another one.
+func (c *Console) standsBeside(of *lab.Campaign, p pending) (beside bool) {
+	of.Read(func(core *engine.Core) {
+		q := core.State().Question(p.Question)
+		beside = q != nil && q.Status == campaign.Answered && q.Source != p.Source &&
+			events.ActorName(q.AnsweredBy) != p.Name
+	})
+	return beside
+}
+
+// isNews reports whether a visitor is told something.
+func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (is bool) {
+	of.Read(func(core *engine.Core) {
+		s := core.State()
+		if q := s.Question(id); q != nil {
+			is = slices.ContainsFunc(newsOf(s, q, v.Name, time.Now()), func(n news) bool { return n.ID == about })
+		}
+	})
+	return is
+}
+
+// newsFor returns what a visitor is to be told, the last first.
+func (c *Console) newsFor(v Visitor) (list []news) {
+	now := time.Now()
+	for _, each := range c.lab.Campaigns() {
+		if v.may(See, each.Name()) != nil {
+			continue
+		}
+		each.Read(func(core *engine.Core) {
+			s := core.State()
+			for i := range s.Questions {
+				list = append(list, newsOf(s, &s.Questions[i], v.Name, now)...)
+			}
+		})
+	}
+	list = slices.DeleteFunc(list, func(n news) bool { return c.answers.wasRead(n.Campaign, n.Question, v.Name, n.ID) })
+	slices.SortStableFunc(list, func(a, b news) int { return b.At.Compare(a.At) })
+	return list
+}
+
+// besideView is an answer that does not count, as the page of its question shows it.
+type besideView struct {
+	Who, Text string
+	At        time.Time
+	Replaced  bool
+}
+
+// besidesOf are the answers to a question that do not count, the last first.
+func besidesOf(s *campaign.State, q *campaign.Question) (list []besideView) {
+	for _, aside := range slices.Backward(q.Aside) {
+		words := answerWords(s.Definition, q, humans.Reply{Answer: aside.Answer})
+		list = append(list, besideView{events.ActorName(aside.Actor), words, aside.At, aside.Replaced})
+	}
+	return list
+}
+
+// mineBeside is the form of the visitor's last answer to a question, where it does not count.
+func mineBeside(q *campaign.Question, name string) (url.Values, bool) {
+	if events.ActorName(q.AnsweredBy) == name {
+		return nil, false
+	}
+	for _, aside := range slices.Backward(q.Aside) {
+		if events.ActorName(aside.Actor) == name {
+			return formOf(humans.Reply{Answer: aside.Answer}), true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,148 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// answered is an answer that was given, and what became of it.
+type answered struct {
+	Campaign, ID, Text, Outcome string
+	At                          time.Time
+}
+
+func (a answered) Path() string { return questionPath(a.Campaign, a.ID) }
+
+// mostAnswers is how many of the last answers are listed.
+const mostAnswers = 8
+
+// lastAnswers returns the answers of the visitor that were given last, with what came out.
+// Where none is theirs by name, as the only user of an open server may have any, those of all
+// experts are.
+func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) {
+	type one struct {
+		of *lab.Campaign
+		q  campaign.Question
+	}
+	var mine, all []one
+	for _, each := range c.lab.Campaigns() {
+		if v.may(See, each.Name()) != nil {
+			continue
+		}
+		each.Read(func(core *engine.Core) {
+			s := core.State()
+			people := make(map[string]bool)
+			for _, e := range s.Definition.Experts {
+				people[e.Name] = e.Person
+			}
+			n := 0
+			for i := len(s.Questions) - 1; i >= 0 && n < mostAnswers; i-- {
+				q := s.Questions[i]
+				if q.Status != campaign.Answered || q.Volunteered || !people[q.Expert] {
+					continue
+				}
+				n++
+				all = append(all, one{each, q})
+				if q.Expert == v.Name {
+					mine = append(mine, one{each, q})
+				}
+			}
+		})
+	}
+	if mine == nil {
+		mine = all
+	}
+	slices.SortFunc(mine, func(a, b one) int { return b.q.AnsweredAt.Compare(a.q.AnsweredAt) })
+	for _, a := range mine[:min(len(mine), mostAnswers)] {
+		t, err := c.stories.of(ctx, a.of)
+		if err != nil {
+			continue // the campaign's page says why
+		}
+		a.of.Read(func(core *engine.Core) {
+			s := core.State()
+			list = append(list, answered{a.of.Name(), a.q.ID, stop(view.Answer(s.Definition, &a.q)),
+				outcomeOf(s, &a.q, t.Reviews[a.q.ID]), a.q.AnsweredAt})
+		})
+	}
+	return list
+}
+
+// outcomeOf says what came out of what an answer was about, and whether it was right, as far
+// as that is known.
+func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceReview) string {
+	def := s.Definition
+	if review != nil {
+		text := "Measured in " + review.Experiment
+		if x := s.Experiment(review.Experiment); x != nil && x.Measurement != nil {
+			text += ": " + format.Quantity(x.Measurement.Objective.Value, def.Objective.Unit)
+		}
+		return text + ". The choice was right with a probability of " + format.Percent(review.Probability) + "."
+	}
+	if q.Form == events.FormEstimate {
+		return estimatesOutcome(s, q)
+	}
+	point := q.Composition()
+	if point == nil {
+		return ""
+	}
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Measurement == nil || x.Excluded || !samePoint(x.Parameters, point) {
+			continue
+		}
+		v := x.Measurement.Objective.Value
+		values := measuredValues(s)
+		better := 0
+		for _, other := range values {
+			if def.Objective.Goal == definition.Maximize && other > v || def.Objective.Goal == definition.Minimize && other < v {
+				better++
+			}
+		}
+		return fmt.Sprintf("Measured in %s: %s, number %d of %d from the best.", x.ID,
+			format.Quantity(v, def.Objective.Unit), better+1, len(values))
+	}
+	return ""
+}
+
+func samePoint(a, b definition.Point) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, v := range a {
+		if b[name] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// estimatesOutcome compares the numbers of a sitting with what was measured.
+func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
+	var texts []string
+	for _, e := range q.Answer.Estimates {
+		for i := range s.Experiments {
+			x := &s.Experiments[i]
+			if x.Measurement == nil || x.Excluded || !samePoint(x.Parameters, q.Options[e.Option].Parameters) {
+				continue
+			}
+			texts = append(texts, fmt.Sprintf("row %d: you said %s, %s measured %s", e.Option+1, format.Short(e.Value), x.ID,
+				format.Quantity(x.Measurement.Objective.Value, s.Definition.Objective.Unit)))
+			break
+		}
+	}
+	if texts == nil {
+		return ""
+	}
+	return sentence(strings.Join(texts, "; "))
+}

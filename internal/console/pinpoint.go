@@ -1,0 +1,91 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// pointField is how a parameter of a composition of one's own is entered.
+type pointField struct {
+	Name, Unit, Description, Typed string
+	Min, Max, Step                 string
+	Choices                        []string
+	Suggested                      string
+}
+
+// pointFields are the fields of a composition of one's own: what was typed, else what was
+// answered, else what the campaign would take.
+func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fields []pointField) {
+	def := core.State().Definition
+	from := q.Answer.Point
+	if from == nil && q.Suggestion != nil {
+		from = q.Suggestion.Parameters
+	}
+	write := format.CompositionsToMake(def)
+	for i, par := range def.Parameters {
+		f := pointField{Name: par.Name, Unit: par.Unit, Description: par.Description,
+			Typed: p.Typed("answer", prefixPoint+par.Name)}
+		if q.Suggestion != nil {
+			f.Suggested, _ = write.Value(i, q.Suggestion.Parameters)
+		}
+		if f.Typed == "" && from != nil {
+			f.Typed, _ = write.Value(i, from)
+		}
+		number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+		switch {
+		case par.Categories != nil:
+			for _, c := range par.Categories {
+				f.Choices = append(f.Choices, c.Name)
+			}
+		case par.Values != nil:
+			for _, v := range par.Values {
+				f.Choices = append(f.Choices, definition.Number(v).String())
+			}
+		case par.Min != nil && par.Max != nil:
+			f.Min, f.Max, f.Step = number(*par.Min), number(*par.Max), "any"
+			if step := def.Instrument.Steps[par.Name]; step > 0 {
+				f.Step = number(step)
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// feasible says whether a composition can be measured, for the sliders.
+func (c *Console) feasible(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, See)
+	if of == nil {
+		return
+	}
+	answer := struct {
+		OK   bool   `json:"ok"`
+		Text string `json:"text"`
+	}{}
+	of.Read(func(core *engine.Core) {
+		def := core.State().Definition
+		point, err := pointOf(def, r.URL.Query(), prefixPoint)
+		if err == nil {
+			err = core.Space().Contains(point)
+		}
+		if err != nil {
+			answer.Text = sentence(strings.TrimPrefix(err.Error(), space.ErrOutside.Error()+": "))
+			return
+		}
+		answer.OK = true
+		b := newBeside(core)
+		var near card
+		near.near(b, point)
+		answer.Text = strings.TrimSpace("It can be measured. " + near.Near)
+	})
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) // the visitor may have gone
+}

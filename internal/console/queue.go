@@ -1,0 +1,126 @@
+package console
+
+import (
+	"cmp"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// queued is a question in the list of those that wait.
+type queued struct {
+	Campaign, ID, Expert, Asks string
+	Asked, Expires             time.Time
+	Mine, Given                bool // it is to the visitor by name; the visitor has just answered it
+}
+
+func (q queued) Path() string { return questionPath(q.Campaign, q.ID) }
+
+// queueOf returns the questions that wait for an answer that the visitor may give: those to
+// them by name first, then the ones that end soonest, then the oldest.
+func (c *Console) queueOf(v Visitor) (list []queued) {
+	given := make(map[string]bool)
+	for _, p := range c.answers.of(v.Name) {
+		given[p.Campaign+"\x00"+p.Question] = p.State == waiting
+	}
+	for _, each := range c.lab.Campaigns() {
+		if v.may(AnswerIt, each.Name()) != nil {
+			continue
+		}
+		each.Read(func(core *engine.Core) {
+			s := core.State()
+			for i := range s.Questions {
+				q := &s.Questions[i]
+				if q.Status != campaign.Asked || v.answersAs(q.Expert, each.Name()) != nil {
+					continue
+				}
+				list = append(list, queued{
+					Campaign: each.Name(), ID: q.ID, Expert: q.Expert, Asks: headingOf(s.Definition, q),
+					Asked: q.AskedAt, Expires: q.Expires, Mine: q.Expert == v.Name,
+					Given: given[each.Name()+"\x00"+q.ID],
+				})
+			}
+		})
+	}
+	ends := func(q queued) int64 {
+		if q.Expires.IsZero() {
+			return math.MaxInt64
+		}
+		return q.Expires.UnixMilli()
+	}
+	slices.SortStableFunc(list, func(a, b queued) int {
+		if a.Mine != b.Mine {
+			if a.Mine {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(ends(a), ends(b)), a.Asked.Compare(b.Asked))
+	})
+	return list
+}
+
+// openCount counts the questions that wait for this visitor.
+func (c *Console) openCount(v Visitor) (n int) {
+	for _, q := range c.queueOf(v) {
+		if !q.Given {
+			n++
+		}
+	}
+	return n
+}
+
+// queuePage is the list of questions.
+type queuePage struct {
+	*shell
+	Waiting []queued
+	Last    []answered
+}
+
+func (c *Console) queue(w http.ResponseWriter, r *http.Request) {
+	p := queuePage{shell: c.shellOf(r, "Questions")}
+	p.Watch = "*"
+	for _, q := range c.queueOf(p.Visitor) {
+		if !q.Given {
+			p.Waiting = append(p.Waiting, q)
+		}
+	}
+	if r.URL.Query().Has("next") && len(p.Waiting) > 0 {
+		to := p.Waiting[0].Path()
+		if said := r.URL.Query().Get("said"); saids[said] != "" {
+			to += "?said=" + said
+		}
+		http.Redirect(w, r, to, http.StatusSeeOther)
+		return
+	}
+	p.Last = c.lastAnswers(r.Context(), p.Visitor)
+	c.write(w, http.StatusOK, "queue", p)
+}
+
+// pendingView is an answer that is not recorded yet, as pages show it.
+type pendingView struct {
+	Campaign, Question, Words, Why string
+	Seconds                        int // until it is sent
+	State                          string
+}
+
+func (p pendingView) Path() string { return questionPath(p.Campaign, p.Question) }
+
+func viewOf(p pending) pendingView {
+	seconds := max(0, int(math.Ceil(time.Until(p.Due).Seconds())))
+	return pendingView{p.Campaign, p.Question, p.Words, p.Why, seconds, p.State}
+}
+
+// pendingOf are the visitor's answers that are being sent, or that were refused.
+func (c *Console) pendingOf(v Visitor) (list []pendingView) {
+	for _, p := range c.answers.of(v.Name) {
+		if p.State != undone {
+			list = append(list, viewOf(p))
+		}
+	}
+	return list
+}

@@ -1,0 +1,271 @@
+package console
+
+import (
+	"crypto/rand"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Names of the fields of a region: those of a parameter follow a prefix.
+const (
+	prefixMin = "min."
+	prefixMax = "max."
+	prefixIs  = "is."
+)
+
+// sampled is how many compositions are drawn to say how much of the space a region is. The
+// standard error of a share is below 1.2 %.
+const sampled = 2000
+
+// noReason is recorded where none was given: an exclusion says why.
+const noReason = "no reason was given"
+
+// regionPage is where a part of the space is excluded.
+type regionPage struct {
+	*shell
+	Path     string
+	Sides    []regionSide
+	CanDo    bool
+	Reason   string
+	Looked   bool
+	Region   string        // in words
+	Measured []known       // the measured experiments in it
+	Hidden   int           // of those, how many are not listed
+	All      int           // all that were measured
+	Best     *known        // the best so far, where it lies in it
+	Under    []string      // experiments under way in it
+	Share    string        // how much of what may be suggested now
+	Fields   []hiddenField // of what was looked at
+	Once     string
+	Holding  []exclusionRow
+}
+
+// regionSide is how a parameter's side of a region is entered.
+type regionSide struct {
+	Name, Unit, Description string
+	Low, High               string // its range
+	Choices                 []string
+	Min, Max, Is            string // as typed
+}
+
+type hiddenField struct{ Name, Value string }
+
+// mostListed is how many measured experiments in a region are named.
+const mostListed = 30
+
+// regionOf reads a region from fields for each parameter; nil where none is filled in.
+func regionOf(def *definition.Campaign, form url.Values) (map[string]definition.RegionSide, error) {
+	region := make(map[string]definition.RegionSide)
+	var faults []string
+	end := func(par, what, text string) *float64 {
+		if text = strings.TrimSpace(text); text == "" {
+			return nil
+		}
+		x, err := numberOf(text)
+		if err != nil {
+			faults = append(faults, par+", "+what+": "+err.Error())
+			return nil
+		}
+		return &x
+	}
+	for _, par := range def.Parameters {
+		var side definition.RegionSide
+		if par.Categories != nil {
+			side.Is = strings.TrimSpace(form.Get(prefixIs + par.Name))
+		} else {
+			side.Min = end(par.Name, "from", form.Get(prefixMin+par.Name))
+			side.Max = end(par.Name, "to", form.Get(prefixMax+par.Name))
+		}
+		if side != (definition.RegionSide{}) {
+			region[par.Name] = side
+		}
+	}
+	switch {
+	case faults != nil:
+		return nil, problem.New(problem.Invalid, "%s", strings.Join(faults, "; "))
+	case len(region) == 0:
+		return nil, problem.New(problem.Invalid, "the region names no parameter").
+			With(problem.Remedy{Text: "fill in at least one side: what is left empty is not limited"})
+	}
+	return region, nil
+}
+
+func (c *Console) region(w http.ResponseWriter, r *http.Request) {
+	if of := c.find(w, r, See); of != nil {
+		c.showRegion(w, r, of, r.URL.Query(), nil)
+	}
+}
+
+// showRegion shows the form, and what a region that was filled in concerns.
+func (c *Console) showRegion(
+	w http.ResponseWriter, r *http.Request, of *lab.Campaign, form url.Values, refusal error,
+) {
+	p := &regionPage{shell: c.shellOf(r, "Exclude a region of "+of.Name()), Path: address(of), Reason: form.Get("reason")}
+	p.Campaign = of.Name()
+	p.CanDo = p.May(Run)
+	core, err := of.Load(r.Context())
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	s := core.State()
+	filled := false
+	for _, par := range s.Definition.Parameters {
+		side := regionSide{Name: par.Name, Unit: par.Unit, Description: par.Description,
+			Min: form.Get(prefixMin + par.Name), Max: form.Get(prefixMax + par.Name), Is: form.Get(prefixIs + par.Name)}
+		filled = filled || side.Min+side.Max+side.Is != ""
+		for _, category := range par.Categories {
+			side.Choices = append(side.Choices, category.Name)
+		}
+		switch {
+		case par.Min != nil && par.Max != nil:
+			side.Low, side.High = plain(*par.Min), plain(*par.Max)
+		case len(par.Values) > 0:
+			side.Low, side.High = plain(slices.Min(par.Values)), plain(slices.Max(par.Values))
+		}
+		p.Sides = append(p.Sides, side)
+	}
+	write := format.CompositionsOf(s.Definition)
+	for _, x := range s.Exclusions {
+		if !x.Lifted {
+			p.Holding = append(p.Holding, exclusionRow{
+				x.ID, write.Region(x.Region), x.Reason, events.ActorName(x.Actor), x.Time, x.Lifted,
+			})
+		}
+	}
+	if err = refusal; err == nil && (filled || form.Has("look")) {
+		err = p.look(core, form)
+	}
+	if err != nil {
+		p.Failure, p.Failed = failureOf(err, of.Name()), "region"
+		c.write(w, statusOf(err), "region", p)
+		return
+	}
+	c.write(w, http.StatusOK, "region", p)
+}
+
+// look says what a region concerns. The error says why it cannot be excluded.
+func (p *regionPage) look(core *engine.Core, form url.Values) error {
+	s := core.State()
+	def := s.Definition
+	where, err := regionOf(def, form)
+	if err != nil {
+		return err
+	}
+	request := engine.Request{Actor: p.Visitor.Actor(), Exclude: &engine.Exclude{Region: where, Reason: noReason}}
+	if _, err := core.Handle(request); err != nil {
+		return err
+	}
+	region := definition.Region{Where: where}
+	alone := *def
+	alone.Excluded = []definition.Region{region}
+	excluding, err := space.New(alone)
+	if err != nil {
+		return problem.New(problem.NotPossible, "%w", err)
+	}
+	in := func(point definition.Point) bool {
+		_, excluded := excluding.Excluded(point)
+		return excluded
+	}
+	best := core.Standing().Best
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		switch {
+		case x.Measurement != nil:
+			p.All++
+			if !in(x.Measurement.Actual) {
+				continue
+			}
+			shown := known{x.ID, format.Quantity(x.Measurement.Objective.Value, def.Objective.Unit),
+				format.CompositionsOf(def).LineWithUnits(x.Measurement.Actual)}
+			if best != nil && best.Experiment == x.ID {
+				p.Best = &shown
+			}
+			if len(p.Measured) < mostListed {
+				p.Measured = append(p.Measured, shown)
+			} else {
+				p.Hidden++
+			}
+		case x.Status.Open() && in(x.Parameters):
+			p.Under = append(p.Under, x.ID)
+		}
+	}
+	points, err := core.Space().Sample(sampled, 1)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, point := range points {
+		if in(point) {
+			n++
+		}
+	}
+	p.Share = format.Percent(float64(n) / sampled)
+	p.Looked, p.Once = true, rand.Text()
+	p.Region = format.CompositionsOf(def).Region(region)
+	for _, name := range slices.Sorted(maps.Keys(where)) {
+		side := where[name]
+		end := func(prefix string, x *float64) {
+			if x != nil {
+				p.Fields = append(p.Fields, hiddenField{prefix + name, plain(*x)})
+			}
+		}
+		end(prefixMin, side.Min)
+		end(prefixMax, side.Max)
+		if side.Is != "" {
+			p.Fields = append(p.Fields, hiddenField{prefixIs + name, side.Is})
+		}
+	}
+	return nil
+}
+
+// plain writes a number as people type it, to the last digit.
+func plain(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// Count is how many measured experiments lie in the region.
+func (p *regionPage) Count() int { return len(p.Measured) + p.Hidden }
+
+// excludeRegion excludes what was looked at.
+func (c *Console) excludeRegion(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, Run)
+	if of == nil {
+		return
+	}
+	if err := r.ParseForm(); err != nil {
+		c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
+		return
+	}
+	var where map[string]definition.RegionSide
+	var err error
+	of.Read(func(core *engine.Core) { where, err = regionOf(core.State().Definition, r.PostForm) })
+	if err == nil {
+		reason := text(r, "reason")
+		if reason == "" {
+			reason = noReason
+		}
+		v := visitorOf(r.Context())
+		err = c.takings.once(of.Name()+"\x00"+text(r, fieldOnce), func() error {
+			_, err := of.Submit(r.Context(), engine.Request{
+				Actor: v.Actor(), Account: v.Account, Exclude: &engine.Exclude{Region: where, Reason: reason},
+			})
+			return err
+		})
+	}
+	if err != nil {
+		c.showRegion(w, r, of, r.PostForm, err)
+		return
+	}
+	redirect(w, r, address(of)+"#exclusions", "excluded")
+}

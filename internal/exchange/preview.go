@@ -1,0 +1,145 @@
+package exchange
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// Fate is what becomes of a row that is imported.
+type Fate string
+
+const (
+	FateNew   Fate = "new"      // it is taken over
+	FateKnown Fate = "known"    // the campaign has measured the same value at the same composition
+	FateLeft  Fate = "left out" // it is no measurement: it failed, or was excluded
+	FateWrong Fate = "faulty"   // something is wrong with it, and nothing is taken over
+)
+
+// Preview is a table as an import sees it.
+type Preview struct {
+	// Name is that of the file.
+	Name   string       `json:"-"`
+	Header []string     `json:"header" doc:"The names of the columns."`
+	Rows   []PreviewRow `json:"rows"`
+	// Unknown are the columns of which it is not said yet whether they are kept as notes or
+	// left out.
+	Unknown []string `json:"unknown" doc:"Columns of which neither note nor ignore says what becomes of them."`
+}
+
+// PreviewRow is a row of a table, and what becomes of it.
+type PreviewRow struct {
+	Line  int      `json:"line"`
+	Cells []string `json:"cells" doc:"As in the header."`
+	Fate  Fate     `json:"fate" enum:"new,known,left out,faulty"`
+	// Experiment is the one that has measured the same.
+	Experiment string `json:"experiment,omitempty"`
+	// Why says why it is left out, Faults what is wrong with it.
+	Why    string `json:"why,omitempty"`
+	Faults Faults `json:"-"`
+
+	row  Row
+	tell engine.Tell
+}
+
+// Count returns how many rows have a fate.
+func (p *Preview) Count(f Fate) (n int) {
+	for _, row := range p.Rows {
+		if row.Fate == f {
+			n++
+		}
+	}
+	return n
+}
+
+// LeftOut counts the rows that are no measurements to be taken over, by the reason; those that
+// the campaign has already are among them.
+func (p *Preview) LeftOut() map[string]int {
+	left := make(map[string]int)
+	for _, row := range p.Rows {
+		switch row.Fate {
+		case FateLeft:
+			left[row.Why]++
+		case FateKnown:
+			left["in the campaign already"]++
+		}
+	}
+	return left
+}
+
+// Preview reads a file as [Import.Read] does, and says what would become of each row. Columns
+// that are not known are no fault yet. The error is a [Fault]: the file is no such table.
+func (im *Import) Preview(file string, in io.Reader) (*Preview, error) {
+	unknown := []string{}
+	p, err := im.look(file, in, func(name string, header []string) bool {
+		if !im.known(name, header) {
+			unknown = append(unknown, name)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.Unknown = unknown
+	return p, nil
+}
+
+// look reads a file and judges its rows.
+func (im *Import) look(file string, in io.Reader, known func(string, []string) bool) (*Preview, error) {
+	im.def = im.Core.State().Definition
+	form := Form{required: []string{im.def.Objective.Name}, known: known, remedy: im.remedy()}
+	s, err := ReadSheet(im.def, file, in, form)
+	if err != nil {
+		return nil, err
+	}
+	if im.MaxRows > 0 && len(s.Rows) > im.MaxRows {
+		return nil, faulty(s.Name, 0, "has %d rows; at most %d are taken over at once: bring it in parts, each with the header",
+			len(s.Rows), im.MaxRows)
+	}
+	for _, column := range slices.Concat(im.Notes, im.Ignore) {
+		if !s.has(column) {
+			return nil, faulty(s.Name, 1, "there is no column %q", column)
+		}
+	}
+	im.sheet, im.further = s, furtherColumns(s.Header)
+	p := &Preview{Name: s.Name, Header: s.Header, Unknown: []string{}}
+	tells := make([]engine.Tell, len(s.Rows))
+	for i, row := range s.Rows {
+		seen := im.judge(row)
+		p.Rows, tells[i] = append(p.Rows, seen), seen.tell
+	}
+	before, err := im.Core.Known(tells)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Rows {
+		if row := &p.Rows[i]; row.Fate == FateNew && before[i] != "" && !im.Again {
+			row.Fate, row.Experiment = FateKnown, before[i]
+		}
+	}
+	return p, nil
+}
+
+// judge says what becomes of a row, the measurements of the campaign apart.
+func (im *Import) judge(row Row) PreviewRow {
+	seen := PreviewRow{Line: row.line, Fate: FateNew, row: row}
+	for _, c := range row.cells {
+		seen.Cells = append(seen.Cells, c.text)
+	}
+	if seen.Why = im.skip(row); seen.Why != "" {
+		seen.Fate = FateLeft
+		return seen
+	}
+	if seen.tell, seen.Faults = im.tell(row); seen.Faults != nil {
+		seen.Fate = FateWrong
+		return seen
+	}
+	if _, err := im.Core.Handle(engine.Request{Actor: im.Actor, Import: []engine.Tell{seen.tell}}); err != nil {
+		text := strings.TrimPrefix(im.Words.Clause(err), "row 1: ")
+		seen.Fate, seen.Faults = FateWrong, Faults{im.sheet.Fault(row, errors.New(text))}
+	}
+	return seen
+}
