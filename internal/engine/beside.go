@@ -204,6 +204,8 @@ func (r *Runner) begin(awaiting context.Context, step Step) *computation {
 	r.computing = c
 	behind := r.behind
 	r.behind, r.followed = nil, true
+	_, decision := step.(Decide)
+	awaited := decision && r.overtaken >= overtaken // nothing is taken in until it is made
 	r.wg.Go(func() {
 		var result computed
 		began := time.Now()
@@ -218,11 +220,38 @@ func (r *Runner) begin(awaiting context.Context, step Step) *computation {
 		if r.hold != nil {
 			r.hold(ctx, step)
 		}
-		if result.err = r.catchUp(ctx, c.at, behind); result.err == nil {
-			result.make(ctx, r.aside, step, r.Build, now)
+		if result.err = r.catchUp(ctx, c.at, behind); result.err != nil {
+			return
 		}
+		if !awaited {
+			if result.err = r.slot(ctx); result.err != nil { // only now: what is behind is folded once
+				return
+			}
+			defer r.freeSlot()
+		}
+		began = time.Now()
+		result.make(ctx, r.aside, step, r.Build, now)
 	})
 	return c
+}
+
+// slot waits until there is room for a computation, first come, first served.
+func (r *Runner) slot(ctx context.Context) error {
+	if r.Slots == nil {
+		return nil
+	}
+	select {
+	case r.Slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (r *Runner) freeSlot() {
+	if r.Slots != nil {
+		<-r.Slots
+	}
 }
 
 // catchUp folds what has happened since the last computation. Only the goroutine
@@ -284,6 +313,10 @@ func (result *computed) make(ctx context.Context, core *Core, step Step, build e
 // computeHere makes a step in the loop, where nothing else goes on: somebody waits for
 // a suggestion.
 func (r *Runner) computeHere(ctx context.Context, step Step) error {
+	if err := r.slot(ctx); err != nil {
+		return err
+	}
+	defer r.freeSlot()
 	s := r.core.State()
 	kind, name := measuredAs(step)
 	began := time.Now()

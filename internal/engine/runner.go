@@ -52,6 +52,10 @@ type Runner struct {
 	// moves: by Start, and when a campaign that has lost its lease is resumed. It leases
 	// the device to the campaign, or says who has it already.
 	Lock func(instruments.Description) (Lease, error)
+	// Slots, if set, has room for as many computations as may go on at once in the process:
+	// without a bound, those of many campaigns take the processors away from whoever answers,
+	// writes or looks on.
+	Slots chan struct{}
 	// Eager is for campaigns in memory, whose clock does not pass and where nobody
 	// is: an instrument in trouble is left no time to recover.
 	Eager bool

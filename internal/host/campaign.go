@@ -58,6 +58,7 @@ func (h *Host) Start(ctx context.Context, name string, equipment *Equipment, hoo
 		Observe:    c.observe,
 		Working:    c.working,
 		Standing:   true,
+		Slots:      h.options.Slots,
 	}
 	c.runner.Lock = func(d instruments.Description) (engine.Lease, error) {
 		return equipment.lease(d, name, c.runner.Core().State().Source)

@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -68,6 +69,9 @@ type Lab struct {
 	stop    context.CancelFunc
 	wg      sync.WaitGroup
 
+	// slots has room for a computation on each processor but one, on which people are answered.
+	slots chan struct{}
+
 	// defining is held while a campaign is begun: names stay different.
 	defining sync.Mutex
 
@@ -90,7 +94,12 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return nil, problem.New(problem.Invalid, "there is no folder %s", o.Folder)
 	}
-	l := &Lab{options: o, stores: make(map[string]*store), changed: make(chan struct{})}
+	l := &Lab{
+		options: o,
+		stores:  make(map[string]*store),
+		changed: make(chan struct{}),
+		slots:   make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+	}
 	if l.started, err = readStarted(l.private(startedFile)); err != nil {
 		return nil, err
 	}

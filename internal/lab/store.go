@@ -101,6 +101,7 @@ func (s *store) open(ctx context.Context) (log events.Log, release func(), err e
 		Registry: s.lab.options.Registry,
 		Build:    s.lab.options.Build,
 		Account:  s.lab.options.Account,
+		Slots:    s.lab.slots,
 		Remark:   func(campaign, text string) { s.lab.options.Log("%s: %s", campaign, text) },
 	})
 	if err != nil {

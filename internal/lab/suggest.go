@@ -153,6 +153,7 @@ func (c *Campaign) suggestByHand(ctx context.Context, h *host.Host) (*engine.Cor
 			Reviewers: reviewers,
 			Account:   c.store.lab.options.Account,
 			Build:     c.store.lab.options.Build,
+			Slots:     c.store.lab.slots,
 		}
 		suggestion, err := runner.Suggest(ctx)
 		var overtaken *events.ConflictError

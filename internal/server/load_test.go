@@ -82,6 +82,7 @@ type loaded struct {
 	looking  int // streams of pages that are open
 	told     int
 	accepted []acknowledged
+	given    []asked        // what was answered over the API
 	kept     []acknowledged // by the page: recorded a few seconds later
 }
 
@@ -90,6 +91,7 @@ type asked struct {
 	Campaign string
 	Question string `json:"question"`
 	Form     string `json:"form"`
+	said     string // what was answered before
 }
 
 // acknowledged is an answer of which the server has said that it is kept.
@@ -263,18 +265,24 @@ func (g *loaded) hear(ctx context.Context, campaign string) {
 	})
 }
 
-// say is what is answered to a form.
-func say(form string) string {
-	if form == string(events.FormLabel) {
-		return []string{"accept", "reject"}[rand.N(2)]
+// say is what is answered: anything, but not what was answered before.
+func (q asked) say() string {
+	words := []string{"A", "B"}
+	if q.Form == string(events.FormLabel) {
+		words = []string{"accept", "reject"}
 	}
-	return []string{"A", "B"}[rand.N(2)]
+	word := words[rand.N(2)]
+	if word == q.said {
+		word = words[1-slices.Index(words, word)]
+	}
+	return word
 }
 
 // answer answers a question over the API.
 func (g *loaded) answer(q asked, number int) {
 	comment := fmt.Sprintf("number %d", number)
-	body := fmt.Sprintf(`{"answer": %q, "comment": %q}`, say(q.Form), comment)
+	q.said = q.say()
+	body := fmt.Sprintf(`{"answer": %q, "comment": %q}`, q.said, comment)
 	began := time.Now()
 	status, text := g.send("POST", "/api/v1/questions/"+q.Campaign+"/"+q.Question, "application/json", body)
 	took := time.Since(began)
@@ -286,12 +294,13 @@ func (g *loaded) answer(q asked, number int) {
 	defer g.mu.Unlock()
 	g.answers = append(g.answers, took)
 	g.accepted = append(g.accepted, acknowledged{q.Campaign, comment})
+	g.given = append(g.given, q)
 }
 
 // fill answers a question in the form of its page.
 func (g *loaded) fill(q asked, number int, cookie string) {
 	comment := fmt.Sprintf("number %d", number)
-	form := url.Values{"answer": {say(q.Form)}, "comment": {comment}}
+	form := url.Values{"answer": {q.say()}, "comment": {comment}}
 	r, err := http.NewRequestWithContext(g.t.Context(), "POST", g.url+"/questions/"+q.Campaign+"/"+q.Question, strings.NewReader(form.Encode()))
 	if err != nil {
 		g.t.Error(err)
@@ -370,6 +379,33 @@ func (g *loaded) console(ctx context.Context, path, cookie string) {
 	})
 }
 
+// next is a question that waits or, where none does, one whose answer is changed: campaigns ask
+// only as fast as they can decide.
+func (g *loaded) next() (q asked, ok bool) {
+	select {
+	case q = <-g.ready:
+		return q, true
+	default:
+	}
+	g.mu.Lock()
+	if n := len(g.given); n > 0 {
+		at := rand.N(n)
+		q, ok = g.given[at], true
+		g.given = slices.Delete(g.given, at, at+1) // nobody changes it meanwhile
+	}
+	g.mu.Unlock()
+	if ok {
+		return q, true
+	}
+	select {
+	case q = <-g.ready:
+		return q, true
+	case <-time.After(time.Minute):
+		g.t.Error("no campaign asks anything any more")
+		return asked{}, false
+	}
+}
+
 // count adds one to a counter.
 func (g *loaded) count(n *int) {
 	g.mu.Lock()
@@ -433,12 +469,17 @@ func (g *loaded) lost() (lost []acknowledged) {
 			if err != nil {
 				g.t.Fatal(err)
 			}
-			if e.Kind == events.KindQuestionAnswered {
-				payload, err := events.Decode(e)
-				if err != nil {
-					g.t.Fatal(err)
-				}
-				recorded[acknowledged{c.Name(), payload.(*events.QuestionAnswered).Comment}]++
+			payload, err := events.Decode(e)
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			switch p := payload.(type) {
+			case *events.QuestionAnswered:
+				recorded[acknowledged{c.Name(), p.Comment}]++
+			case *events.QuestionSuperseded:
+				recorded[acknowledged{c.Name(), p.Reason}]++
+			case *events.QuestionContested: // by a form that did not show what was answered before
+				recorded[acknowledged{c.Name(), p.Comment}]++
 			}
 		}
 	}
@@ -495,11 +536,8 @@ func (g *loaded) run(consoles, forms int, next func() bool) {
 	}
 	g.until("streams of pages", &g.looking, consoles)
 	for n := 0; next(); n++ {
-		var q asked
-		select {
-		case q = <-g.ready:
-		case <-time.After(time.Minute):
-			g.t.Error("no campaign asks anything any more")
+		q, ok := g.next()
+		if !ok {
 			return
 		}
 		wg.Go(func() {
