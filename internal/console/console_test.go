@@ -285,8 +285,9 @@ func (s *site) answer(c *lab.Campaign, q campaign.Question, form url.Values) eve
 	return events.QuestionAnswered{}
 }
 
-// Law: what a person answers in any form on the page is what is recorded, in their name, with
-// what was shown beside it and how long it took; and so is the word on each experiment.
+// Law: what a person answers in any form on the page is what is recorded, in their name, as the
+// form says, with what was shown beside it and how long it took; and so is the word on each
+// experiment.
 func TestAnswersOfEveryForm(t *testing.T) {
 	s := serve(t, 20*time.Millisecond)
 	for _, c := range []struct {
@@ -316,6 +317,9 @@ func TestAnswersOfEveryForm(t *testing.T) {
 			s.t = t
 			of := s.begin(byHand(c.name, c.initial, c.policy))
 			q := s.asked(of, c.form)
+			if _, page := s.get("/questions/" + of.Name() + "/" + q.ID); !strings.Contains(page, "recorded under your name, ada, with the time") {
+				t.Error("the form does not say what sending it means")
+			}
 			answered := s.answer(of, q, c.answer)
 			got, _ := json.Marshal(answered.Answer)
 			if string(got) != c.want || answered.Comment != c.answer.Get("comment") {

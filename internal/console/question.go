@@ -87,6 +87,23 @@ type questionPage struct {
 
 func (p *questionPage) Path() string { return questionPath(p.Campaign, p.ID) }
 
+// Signature says what sending an answer means and what is recorded of it: who, when, and
+// as what, as 21 CFR 11.50 asks of an electronic signature.
+func (p *questionPage) Signature() string {
+	means := map[events.Form]string{
+		events.FormLabel:      "whether this is worth an experiment",
+		events.FormComparison: "which is better",
+		events.FormPinpoint:   "what is to be measured",
+		events.FormEstimate:   "what would be measured",
+	}[p.Form]
+	word := "your word"
+	if p.Visitor.Name != p.Expert {
+		word = fmt.Sprintf("your word for %s", p.Expert)
+	}
+	return fmt.Sprintf("Sending it signs it: it is recorded under your name, %s, with the time, as %s on %s.",
+		p.Visitor.Name, word, means)
+}
+
 func (c *Console) question(w http.ResponseWriter, r *http.Request) {
 	campaign := c.find(w, r, See)
 	if campaign == nil {
