@@ -128,7 +128,7 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 var failures = []int{
 	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
 	http.StatusRequestTimeout, http.StatusConflict, http.StatusGone, http.StatusRequestEntityTooLarge,
-	http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusServiceUnavailable,
+	http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusServiceUnavailable,
 }
 
 // operation describes an operation.

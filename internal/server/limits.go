@@ -3,9 +3,12 @@ package server
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"golang.org/x/net/netutil"
 
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -17,7 +20,17 @@ const (
 	// maxUnknown is that of somebody of whom it is not known who they are: they log in.
 	maxUnknown    = 64 << 10
 	suggestWithin = 5 * time.Minute // a fit of a large campaign takes a while
+	// maxConnections is how many connections are open at once; further ones wait. Each is an
+	// open file, of which many systems allow a process 1,024: whoever opens connections and
+	// says nothing must not take those that the campaigns' stores need.
+	maxConnections = 800
 )
+
+// Bounded returns a listener that has so many connections open at once as a lab needs and its
+// stores can spare. TLS goes around it.
+func Bounded(listener net.Listener) net.Listener {
+	return netutil.LimitListener(listener, maxConnections)
+}
 
 // patience is how long the server waits for a client. One that is slower is cut off, so that
 // it does not hold what others need.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,12 +31,15 @@ type narrow struct {
 	net.Listener
 	mu   sync.Mutex
 	gone map[string]chan struct{} // by the client's address
+
+	open, most atomic.Int64
 }
 
 type narrowConn struct {
 	net.Conn
 	once sync.Once
 	gone chan struct{}
+	of   *narrow
 }
 
 func (n *narrow) Accept() (net.Conn, error) {
@@ -48,11 +52,15 @@ func (n *narrow) Accept() (net.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.gone[c.RemoteAddr().String()] = gone
-	return &narrowConn{Conn: c, gone: gone}, nil
+	n.most.Store(max(n.most.Load(), n.open.Add(1)))
+	return &narrowConn{Conn: c, gone: gone, of: n}, nil
 }
 
 func (c *narrowConn) Close() error {
-	c.once.Do(func() { close(c.gone) })
+	c.once.Do(func() {
+		c.of.open.Add(-1)
+		close(c.gone)
+	})
 	return c.Conn.Close()
 }
 
@@ -110,7 +118,7 @@ func impatient(t *testing.T) (c *client, n *narrow, token, cookie string) {
 	s.Hurry(300 * time.Millisecond)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, n) }()
+	go func() { ended <- s.Serve(ctx, server.Bounded(n)) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -227,6 +235,21 @@ func TestSlowAndLarge(t *testing.T) {
 	}
 	if status, _, text := c.do("GET", "/campaigns/bench", "", "", "Cookie", cookie); status != http.StatusOK {
 		t.Errorf("after all that: %d %s", status, text)
+	}
+}
+
+// Law: whoever opens connections and says nothing does not take the open files that the stores
+// need, and others are served once they are let go of.
+func TestManyConnections(t *testing.T) {
+	c, n, _, _ := impatient(t)
+	for range 1100 {
+		c.dial("")
+	}
+	if status, _, _ := c.do("GET", "/healthz", "", ""); status != http.StatusOK {
+		t.Errorf("after them: %d", status)
+	}
+	if most := n.most.Load(); most > 800 {
+		t.Errorf("%d connections were open at once", most)
 	}
 }
 
