@@ -514,6 +514,8 @@ func TestUnrecordableRequests(t *testing.T) {
 func TestLimitsOfRequests(t *testing.T) {
 	_, core := simulate(t, electrolyte(t, 1, 5))
 	text := func(n int) string { return strings.Repeat("x", n) }
+	more := *core.State().Definition
+	more.Budget.Experiments++
 	for name, c := range map[string]struct {
 		most    int
 		request func(n int) engine.Request
@@ -525,11 +527,11 @@ func TestLimitsOfRequests(t *testing.T) {
 			return engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: text(n)}}
 		}},
 		"a campaign file": {512 << 10, func(n int) engine.Request {
-			amended := events.CampaignAmended{Definition: *core.State().Definition, Source: text(n)}
+			amended := events.CampaignAmended{Definition: more, Source: text(n)}
 			return engine.Request{Actor: "person:eve", Amend: &amended}
 		}},
 		"a file with its changes": {512 << 10, func(n int) engine.Request {
-			amended := events.CampaignAmended{Definition: *core.State().Definition, Source: text(n - 6)}
+			amended := events.CampaignAmended{Definition: more, Source: text(n - 6)}
 			amended.Changes = []events.Change{{Path: "/a", From: "1", To: "234"}}
 			return engine.Request{Actor: "person:eve", Amend: &amended}
 		}},

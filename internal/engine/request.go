@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -155,8 +156,8 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	return nil, notPossible("the request asks for nothing")
 }
 
-// amend checks what no amendment may break; which changes are allowed at all
-// is for internal/campaignfile to say, before the request is made.
+// amend checks an amendment and says itself what it changes: who asks for it may be another
+// program than ours.
 func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 	if c.State().Status == campaign.Stopped {
 		return nil, problem.New(
@@ -169,7 +170,16 @@ func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 	if err := c.amendable(a.Definition); err != nil {
 		return nil, err
 	}
-	return []events.Payload{a}, nil
+	changes, err := campaignfile.Amend(c.registry, *c.State().Definition, a.Definition)
+	if err != nil {
+		return nil, notPossible("%w", err)
+	}
+	if len(changes) == 0 {
+		return nil, notPossible("the campaign is defined like that already: there is nothing to amend")
+	}
+	amended := *a
+	amended.Changes = changes
+	return []events.Payload{&amended}, nil
 }
 
 // unamendable says what of the campaign's identity an amended definition would

@@ -64,6 +64,9 @@ import (
 //
 //	amend
 //	    The request for a definition with the given parts in the place of the present ones.
+//
+//	amended
+//	    An amendment as an earlier version recorded it, unchecked.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		var s *scenario
@@ -97,6 +100,9 @@ func TestScenarios(t *testing.T) {
 			case "amend":
 				amended := engine.Request{Amend: &events.CampaignAmended{Definition: s.file(t, d.Input)}}
 				return s.request(t, amended)
+			case "amended":
+				s.record(t, &events.CampaignAmended{Definition: s.file(t, d.Input)})
+				return ""
 			}
 			t.Fatalf("there is no command %s", d.Cmd)
 			return ""

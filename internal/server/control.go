@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -74,9 +75,30 @@ func (a *api) take(ctx context.Context, c *lab.Campaign, name string, r engine.R
 		if err := a.mayDefine(ctx, &r.Amend.Definition); err != nil {
 			return nil, err
 		}
+		if err := a.saidBy(ctx, c, r.Amend); err != nil {
+			return nil, err
+		}
 	}
 	r.Actor, r.Account = a.actingAs(ctx, r.Actor)
 	return c.Submit(ctx, r)
+}
+
+// saidBy checks that an amendment is what the campaign file that comes with it says: people
+// read the file, and the campaign does what the definition says.
+func (a *api) saidBy(ctx context.Context, c *lab.Campaign, amended *events.CampaignAmended) error {
+	file, err := a.lab.Parse("the campaign file", []byte(amended.Source))
+	if err != nil {
+		return err
+	}
+	def, err := a.lab.Definition(ctx, c, file)
+	if err != nil {
+		return err
+	}
+	if different := campaignfile.Diff(def, amended.Definition); len(different) > 0 {
+		return problem.New(problem.Invalid,
+			"the amendment is not what its campaign file says here: they differ in %s", different[0].Path)
+	}
+	return nil
 }
 
 // controlStatus says what runs the campaign.

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http/httptest"
 	"path/filepath"
@@ -70,5 +71,49 @@ func TestControlOfOneCampaign(t *testing.T) {
 	}
 	if _, err := control.DialURL(t.Context(), s.URL+"/api/v1/campaigns/nobody/control", ""); !errors.Is(err, problem.NoCampaign) {
 		t.Errorf("nobody: %v", err)
+	}
+}
+
+// Law: what an amendment that comes by the protocol changes is what the campaign file beside it
+// says, and what the log says of it is what it changes, whatever the program that sends it says.
+func TestForgedAmendment(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(server.New(server.Options{Lab: l, Log: t.Logf}).Handler())
+	t.Cleanup(func() { s.Close(); l.Close() })
+	c := &client{t, s.URL}
+	c.begin(bench)
+	store, err := control.DialURL(t.Context(), s.URL+"/api/v1/campaigns/bench/control", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	amend := func(said, wanted string) ([]events.Event, error) {
+		t.Helper()
+		file, err := l.Parse("bench.yaml", []byte(wanted))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store.Submit(t.Context(), "bench", engine.Request{Actor: "person:ada", Amend: &events.CampaignAmended{
+			Definition: file.Definition,
+			Changes:    []events.Change{{Path: "/description", To: "nothing of interest"}},
+			Source:     said,
+		}})
+	}
+	more := strings.Replace(bench, "budget: {experiments: 3}", "budget: {experiments: 5}", 1)
+	if _, err := amend(bench, more); !errors.Is(err, problem.Invalid) || !strings.Contains(err.Error(), "/budget/experiments") {
+		t.Errorf("another file than what it changes: %v", err)
+	}
+	stored, err := amend(more, more)
+	if err != nil || len(stored) != 1 {
+		t.Fatalf("%v, %v", stored, err)
+	}
+	var amended events.CampaignAmended
+	if err := json.Unmarshal(stored[0].Data, &amended); err != nil || len(amended.Changes) != 1 || amended.Changes[0].Path != "/budget/experiments" {
+		t.Errorf("it is recorded as %+v, %v", amended.Changes, err)
 	}
 }
