@@ -208,48 +208,64 @@ func (b *Book) AuthenticateToken(ctx context.Context, bearer string) (Identity, 
 		return Identity{}, problem.New(problem.Unauthenticated, "that is no API token of campaignd: one begins with %s", TokenPrefix).
 			With(problem.Remedy{Text: "make a token, or log in", Action: problem.LogIn})
 	}
-	at := keyOf(bearer)
-	now := b.now()
-	b.mu.RLock()
-	t := b.tokens[at]
-	var a *account
-	if t != nil {
-		a = b.accounts[t.Account]
-	}
-	b.mu.RUnlock()
-	why := ""
-	switch {
-	case t == nil:
-		why = "nobody knows this API token"
-	case !t.Revoked.IsZero():
-		why = "this API token was revoked"
-	case !t.valid(now):
-		why = "this API token has expired"
-	case a == nil || a.Disabled:
-		why = "the account of this API token is disabled"
-	}
+	at, t, a, why := b.token(bearer)
 	if why != "" {
 		e := Entry{Kind: KindRefused, Method: ByToken, From: from, Reason: why}
 		if t != nil {
 			e.Account, e.Credential = t.Account, t.ID
 		}
 		b.refuse(e)
-		return Identity{}, problem.New(problem.Unauthenticated, "%s", why).
-			With(problem.Remedy{Text: "log in, and make a new one", Action: problem.LogIn})
+		return Identity{}, noToken(why)
 	}
-	if now.Sub(t.Used) >= usedEvery {
-		b.used(at, now, from)
+	if b.now().Sub(t.Used) >= usedEvery {
+		b.used(at, b.now(), from)
 	}
+	return t.identity(a, from), nil
+}
+
+// token returns the token that a bearer shows and its account, and why it proves nothing.
+func (b *Book) token(bearer string) (at key, t *Token, a *account, why string) {
+	at = keyOf(bearer)
+	b.mu.RLock()
+	t = b.tokens[at]
+	if t != nil {
+		a = b.accounts[t.Account]
+	}
+	b.mu.RUnlock()
+	switch {
+	case t == nil:
+		why = "nobody knows this API token"
+	case !t.Revoked.IsZero():
+		why = "this API token was revoked"
+	case !t.valid(b.now()):
+		why = "this API token has expired"
+	case a == nil || a.Disabled:
+		why = "the account of this API token is disabled"
+	}
+	return at, t, a, why
+}
+
+func noToken(why string) error {
+	return problem.New(problem.Unauthenticated, "%s", why).
+		With(problem.Remedy{Text: "log in, and make a new one", Action: problem.LogIn})
+}
+
+// identity is that of a request with the token.
+func (t *Token) identity(a *account, from string) Identity {
 	i := Identity{
-		Account: a.Name, DisplayName: a.DisplayName, Method: ByToken, Grants: append([]Grant{}, a.Grants...),
-		ExpertNames: slices.Clone(
-			a.AnswersAs,
-		), Scopes: append([]Permission{}, t.Scopes...), Credential: t.ID, From: from,
+		Account:     a.Name,
+		DisplayName: a.DisplayName,
+		Method:      ByToken,
+		Grants:      append([]Grant{}, a.Grants...),
+		ExpertNames: slices.Clone(a.AnswersAs),
+		Scopes:      append([]Permission{}, t.Scopes...),
+		Credential:  t.ID,
+		From:        from,
 	}
 	if len(t.Campaigns) > 0 {
 		i.Campaigns = slices.Clone(t.Campaigns)
 	}
-	return i, nil
+	return i
 }
 
 // used notes that a token was used, if it can.

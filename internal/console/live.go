@@ -201,6 +201,10 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	for {
 		select {
 		case names := <-changed:
+			visitor, err := visitor.now()
+			if err != nil {
+				return
+			}
 			slices.Sort(names)
 			for _, name := range slices.Compact(names) {
 				if visitor.may(See, name) != nil {
@@ -217,6 +221,9 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 				}
 			}
 		case <-beat.C:
+			if _, err := visitor.now(); err != nil {
+				return
+			}
 			if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil {
 				return
 			}

@@ -41,6 +41,9 @@ type Visitor struct {
 	// which may name a program, a file or an address; nil where they may. A nil MayDefine
 	// allows all.
 	MayDefine func(def *definition.Campaign) error
+	// Now returns the visitor as they are now, for a page that stays open: what they may can have
+	// changed. It fails where they are logged in no longer. A nil Now: nothing changes.
+	Now func() (Visitor, error)
 	// Notice is shown on top of every page; empty for none.
 	Notice string
 	// Links are further pages for this visitor, such as that of their account.
@@ -76,6 +79,13 @@ func (v Visitor) mayDefine(def *definition.Campaign) error {
 		return nil
 	}
 	return v.MayDefine(def)
+}
+
+func (v Visitor) now() (Visitor, error) {
+	if v.Now == nil {
+		return v, nil
+	}
+	return v.Now()
 }
 
 // confirmed says that the visitor must show again who they are.

@@ -25,6 +25,7 @@ func (s *Server) visitor(ctx context.Context) console.Visitor {
 		AnswersAs: who.AnswersAs,
 		Confirmed: func(act string) error { return s.confirmed(ctx, act) },
 		MayDefine: func(def *definition.Campaign) error { return s.api.mayDefine(ctx, def) },
+		Now:       func() (console.Visitor, error) { return s.visitorNow(ctx) },
 	}
 	switch {
 	case s.open():

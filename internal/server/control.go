@@ -39,7 +39,7 @@ func (a *api) control(w http.ResponseWriter, r *http.Request) {
 	inner := r.Clone(r.Context())
 	inner.URL.Path, inner.URL.RawPath = "/"+r.PathValue("rest"), ""
 	control.Handler(control.Service{
-		Log: &campaignLog{Log: log, name: c.Name()},
+		Log: &campaignLog{Log: log, name: c.Name(), may: func() error { return mayListen(r.Context(), c.Name()) }},
 		Submit: func(ctx context.Context, name string, q engine.Request) ([]events.Event, error) {
 			return a.take(ctx, c, name, q)
 		},
@@ -116,6 +116,7 @@ func (a *api) controlStatus(c *lab.Campaign, log events.Log) control.Status {
 type campaignLog struct {
 	events.Log
 	name string
+	may  func() error // why whoever reads it may not any more
 }
 
 var _ events.CampaignReader = (*campaignLog)(nil)
@@ -139,7 +140,14 @@ func (l *campaignLog) Follow(ctx context.Context, after events.Position) iter.Se
 func (l *campaignLog) own(all iter.Seq2[events.Event, error], after events.Position) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for e, err := range all {
-			if (err != nil || e.Campaign == l.name && e.Position > after) && !yield(e, err) {
+			if err == nil {
+				err = l.may()
+			}
+			if err != nil {
+				yield(events.Event{}, err)
+				return
+			}
+			if e.Campaign == l.name && e.Position > after && !yield(e, nil) {
 				return
 			}
 		}

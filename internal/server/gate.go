@@ -65,7 +65,7 @@ func (s *Server) gate(next http.Handler) http.Handler {
 			s.unknown(w, r, problemOf(err))
 			return
 		}
-		r = r.WithContext(context.WithValue(ctx, identityKey{}, who))
+		r = r.WithContext(context.WithValue(s.withStill(ctx, r), identityKey{}, who))
 		if byToken {
 			next.ServeHTTP(w, r)
 			return

@@ -236,6 +236,9 @@ func (a *api) follow(
 	defer beat.Stop()
 	for {
 		changed := a.lab.Changed()
+		if mayListen(ctx, c.Name()) != nil {
+			return
+		}
 		if folded := c.Sequence(); folded > after {
 			for e, err := range events.ReadCampaign(ctx, log, c.Name(), after) {
 				if err != nil {
