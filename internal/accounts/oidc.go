@@ -257,20 +257,25 @@ func (b *Book) FinishOIDC(
 	from string,
 ) (token string, _ Identity, err error) {
 	from = shown(from)
+	refuse := func(name, why string) {
+		b.refuse(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(why)})
+	}
 	fail := func(name string, err error) (string, Identity, error) {
-		b.record(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(err.Error())})
+		refuse(name, err.Error())
 		return "", Identity{}, err
 	}
 	begun := b.ceremonies.finish(b.now(), ceremonyName, toReturn)
-	if b.issuer == nil || begun == nil || subtle.ConstantTimeCompare([]byte(begun.state), []byte(answer.State)) != 1 {
+	if b.issuer == nil || begun == nil {
+		return "", Identity{}, tooLate() // no login is under way that could have failed
+	}
+	if subtle.ConstantTimeCompare([]byte(begun.state), []byte(answer.State)) != 1 {
 		return fail("", tooLate())
 	}
 	if answer.Error != "" {
-		return fail(
-			"",
-			problem.New(problem.Unauthenticated, "%s says: %s", b.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
-				With(problem.Remedy{Text: "try again", Action: problem.LogIn}),
-		)
+		// The words are the browser's: its person may read them, and the trail does not keep them.
+		refuse("", b.issuer.name()+" sent them back without having said who they are")
+		return "", Identity{}, problem.New(problem.Unauthenticated, "%s says: %s", b.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
+			With(problem.Remedy{Text: "try again", Action: problem.LogIn})
 	}
 	subject, said, err := b.issuer.redeem(ctx, begun, answer.Code)
 	if err != nil {

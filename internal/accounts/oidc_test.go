@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -256,6 +257,83 @@ func TestOIDCRoles(t *testing.T) {
 	}
 	if _, _, err := p.come(b, "", map[string]any{"sub": "2", "preferred_username": "ada", "realm_access": map[string]any{"roles": []string{"chem"}}}); problem.CodeOf(orNil(err)) != problem.Conflict {
 		t.Errorf("somebody else is ada now: %v", err)
+	}
+}
+
+// Law: what nobody has begun is not recorded, and whoever is nobody makes few entries of the audit
+// trail, however often they come, from however many addresses of a network and with whatever
+// words. A restart does not forget failed passwords because of other entries.
+func TestNobodyFillsTheTrail(t *testing.T) {
+	c := newClock()
+	dir := filepath.Join(t.TempDir(), "accounts")
+	o := newProvider(t, c).options(t, OIDC{Domains: []string{"lab.example.org"}})
+	o.Passkeys = site
+	b := open(t, dir, c, o)
+	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
+	before := b.trail.number
+	for range 10 {
+		_, _, err := b.FinishOIDC(t.Context(), "nothing", OIDCAnswer{State: "x", Code: "y"}, "192.0.2.1")
+		_, _, other := b.FinishPasskeyLogin(t.Context(), "nothing", []byte("{"), "192.0.2.1")
+		if problem.CodeOf(orNil(err)) != problem.Unauthenticated || problem.CodeOf(orNil(other)) != problem.Unauthenticated {
+			t.Fatal(err, other)
+		}
+	}
+	if n := b.trail.number - before; n != 0 {
+		t.Errorf("%d entries about logins that nobody has begun", n)
+	}
+	flood := func() uint64 {
+		before := b.trail.number
+		for n := range 50 {
+			from := fmt.Sprintf("2001:db8::%x", n+1)
+			ctx := WithAddress(t.Context(), from)
+			address, name, err := b.BeginOIDC(ctx, "")
+			done(t, err)
+			where, err := url.Parse(address)
+			done(t, err)
+			_, _, err = b.FinishOIDC(ctx, name, OIDCAnswer{
+				State: where.Query().Get("state"), Error: "no", Description: fmt.Sprint("ada has left, ", n),
+			}, from)
+			if problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+				t.Fatal(err)
+			}
+			name, _, err = b.BeginPasskeyLogin(ctx)
+			done(t, err)
+			if _, _, err := b.FinishPasskeyLogin(ctx, name, []byte("{"), from); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+				t.Fatal(err)
+			}
+		}
+		return b.trail.number - before
+	}
+	if n := flood(); n != 2 {
+		t.Errorf("%d entries of two kinds of login that failed from one network", n)
+	}
+	c.pass(refusalsPeriod)
+	if n := flood(); n != 2 {
+		t.Errorf("a minute later %d entries", n)
+	}
+	entries := must(b.Trail(system, Page{Limit: 4}))(t)
+	for _, e := range entries {
+		if e.Kind != KindLoginFailed || strings.Contains(e.Reason, "ada") {
+			t.Errorf("recorded: %+v", e)
+		}
+	}
+	if entries[0].Times != 50 || entries[1].Times != 50 {
+		t.Errorf("50 were counted as %d and %d", entries[0].Times, entries[1].Times)
+	}
+
+	for guess(t, b, "ada", "192.0.2.1") == 0 {
+	}
+	others := make([]Entry, mostRecall)
+	for n := range others {
+		others[n] = Entry{Kind: KindLoginFailed, Method: ByOIDC}
+	}
+	b.writing.Lock()
+	done(t, b.commit(change{entries: others}))
+	b.writing.Unlock()
+	done(t, b.Close())
+	b = open(t, dir, c, o)
+	if guess(t, b, "ada", "192.0.2.1") == 0 {
+		t.Error("failed passwords are forgotten over other entries")
 	}
 }
 

@@ -353,7 +353,7 @@ func (b *Book) answered(ceremonyName string, what purpose, name string, answer [
 				e.Reason = "the account is disabled"
 			}
 		}
-		b.record(e)
+		b.refuse(e)
 		if owner != nil && owner.Disabled {
 			return proof{}, disabled(owner.Name)
 		}
