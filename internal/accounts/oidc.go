@@ -249,7 +249,8 @@ func (b *anyBool) UnmarshalJSON(text []byte) error {
 
 // FinishOIDC begins a session of the account that belongs to whom the issuer says this is, as
 // [Book.Login] does. Who comes for the first time is tied to the account that has their verified
-// e-mail address in one of the Domains, or gets a new one where NewAccounts says so.
+// e-mail address in one of the Domains, or gets a new one where NewAccounts says so. Who came before
+// and is not let in any more loses the roles that the issuer gave, and their sessions.
 func (b *Book) FinishOIDC(
 	ctx context.Context,
 	ceremonyName string,
@@ -283,7 +284,8 @@ func (b *Book) FinishOIDC(
 	}
 	given, err := b.issuer.admits(said)
 	if err != nil {
-		return fail("", err)
+		name, failed := b.shutOut(ctx, subject)
+		return fail(name, cmp.Or(failed, err))
 	}
 	confirmed := time.Time{} // the issuer may have known them for days
 	if said.AuthTime > 0 {
@@ -407,6 +409,47 @@ func claimed(all map[string]any, name string) []string {
 	return nil
 }
 
+// shutOut takes what the issuer gave from the account of somebody whom it lets in no further: the
+// roles, and the sessions. It returns the account's name, "" where there is none.
+func (b *Book) shutOut(ctx context.Context, subject string) (name string, err error) {
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	own, _ := b.atIssuer(subject, claims{})
+	if len(own) == 0 {
+		return "", nil
+	}
+	a := own[0].copy()
+	by := Identity{Method: ByOIDC}
+	c := change{accounts: map[string]*account{a.Name: a}}
+	c.entries = b.sync(ctx, by, a, nil)
+	if b.endSessions(a.Name, &c) > 0 {
+		e := by.entry(ctx, KindSessionsEnded, a.Name)
+		e.Reason = "as " + b.issuer.config.Issuer + " says"
+		c.entries = append(c.entries, e)
+	}
+	if len(c.entries) == 0 {
+		return a.Name, nil
+	}
+	return a.Name, b.commit(c)
+}
+
+// atIssuer returns the accounts that are tied to somebody at the issuer, and those that are tied to
+// nobody there and have their e-mail address.
+func (b *Book) atIssuer(subject string, said claims) (own, same []*account) {
+	issuer := b.issuer.config.Issuer
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, a := range b.accounts {
+		if slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == issuer && l.Subject == subject }) {
+			own = append(own, a)
+		} else if a.Email != "" && strings.EqualFold(a.Email, said.Email) && b.issuer.vouches(said) &&
+			!slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == issuer }) {
+			same = append(same, a)
+		}
+	}
+	return own, same
+}
+
 // linked returns the account of somebody at the issuer as it is to be, with what changes. name is
 // that of the account where the answer is no. The caller holds writing.
 func (b *Book) linked(
@@ -417,19 +460,8 @@ func (b *Book) linked(
 ) (_ *account, entries []Entry, name string, err error) {
 	config := b.issuer.config
 	by := Identity{Method: ByOIDC}
-	is := func(l Link) bool { return l.Issuer == config.Issuer && l.Subject == subject }
-	var own, same []*account
-	b.mu.RLock()
-	for _, a := range b.accounts {
-		if slices.ContainsFunc(a.Links, is) {
-			own = append(own, a)
-		} else if a.Email != "" && strings.EqualFold(a.Email, said.Email) && b.issuer.vouches(said) &&
-			!slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == config.Issuer }) {
-			same = append(same, a)
-		}
-	}
-	empty := len(b.accounts) == 0
-	b.mu.RUnlock()
+	own, same := b.atIssuer(subject, said)
+	empty := b.Empty()
 
 	var a *account
 	switch {

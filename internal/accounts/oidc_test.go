@@ -260,6 +260,52 @@ func TestOIDCRoles(t *testing.T) {
 	}
 }
 
+// Law: whom the issuer does not let in any more keeps nothing that it gave: no role, no session, no
+// power of a token. What an admin gave them stays, and the trail says what was taken.
+func TestOIDCRemoval(t *testing.T) {
+	c := newClock()
+	p := newProvider(t, c)
+	b := open(t, filepath.Join(t.TempDir(), "accounts"), c, p.options(t, OIDC{
+		RoleClaim: "groups", Roles: map[string]Role{"chem": Scientist}, NewAccounts: true,
+	}))
+	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+	says := func(groups ...string) map[string]any {
+		return map[string]any{"sub": "1", "preferred_username": "eve", "groups": groups}
+	}
+	session, who, err := p.come(b, "", says("chem"))
+	if err != nil || who.May(Run, "lfp") != nil {
+		t.Fatalf("eve is %+v: %v", who, err)
+	}
+	must(b.Grant(t.Context(), system, "eve", Grant{Role: Viewer}))(t)
+	secret, _, err := b.CreateToken(t.Context(), system, "eve", NewToken{Name: "x", Scopes: []Permission{See, Run}})
+	done(t, err)
+	before := b.trail.number
+	if _, _, err := p.come(b, "", says("cook")); problem.CodeOf(orNil(err)) != problem.Forbidden {
+		t.Fatalf("eve is let in: %v", err)
+	}
+	if _, err := b.Authenticate(t.Context(), session); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+		t.Errorf("her session goes on: %v", err)
+	}
+	if who, err := b.AuthenticateToken(t.Context(), secret); err != nil || who.May(Run, "lfp") == nil || who.May(See, "lfp") != nil {
+		t.Errorf("her token may run, or not even what an admin gave her: %+v, %v", who, err)
+	}
+	if left := must(b.Account("eve"))(t).Grants; !slices.Equal(left, []Grant{{Role: Viewer}}) {
+		t.Errorf("she is still %v", left)
+	}
+	if got, want := kinds(t, b)[before:], []Kind{KindRevoked, KindSessionsEnded, KindLoginFailed}; !slices.Equal(got, want) {
+		t.Errorf("recorded are %v", got)
+	}
+	for _, e := range must(b.Trail(system, Page{Limit: 3}))(t) {
+		if e.Account != "eve" {
+			t.Errorf("not of eve: %s", e)
+		}
+	}
+	// They come back as what they are then.
+	if _, who, err := p.come(b, "", says("chem")); err != nil || who.May(Run, "lfp") != nil {
+		t.Errorf("eve is let in again: %+v, %v", who, err)
+	}
+}
+
 // Law: what nobody has begun is not recorded, and whoever is nobody makes few entries of the audit
 // trail, however often they come, from however many addresses of a network and with whatever
 // words. A restart does not forget failed passwords because of other entries.
