@@ -46,7 +46,8 @@ type OIDC struct {
 	RoleClaim string          `yaml:"role_claim" json:"role_claim,omitempty"`
 	Roles     map[string]Role `yaml:"roles" json:"roles,omitempty"`
 	// NewAccounts makes an account for whoever is let in and has none, with the DefaultRole
-	// where the claim gives none.
+	// where the claim gives none. Its name is the preferred_username, or else the verified e-mail
+	// address; of an address in one of the Domains it is what stands before the "@".
 	NewAccounts bool `yaml:"new_accounts" json:"new_accounts,omitempty"`
 	DefaultRole Role `yaml:"default_role" json:"default_role,omitempty"`
 }
@@ -374,13 +375,30 @@ func (i *issuer) admits(said claims) ([]Grant, error) {
 	return slices.Compact(given), nil
 }
 
+// accountName is the name that somebody's new account gets, "" where the issuer says none. An
+// address stands for the person before its "@" only in the Domains, in which that is one person;
+// elsewhere all of it is the name, so that bo@other.example is not taken for bo.
+func (i *issuer) accountName(said claims) string {
+	name := strings.TrimSpace(said.Preferred)
+	if name == "" && bool(said.EmailVerified) {
+		name = said.Email
+	}
+	if at := strings.LastIndexByte(name, '@'); at > 0 && i.own(name[at+1:]) {
+		return name[:at]
+	}
+	return name
+}
+
+// own reports whether a domain is one for which the issuer is asked.
+func (i *issuer) own(domain string) bool {
+	return slices.ContainsFunc(i.config.Domains, func(d string) bool { return strings.EqualFold(d, domain) })
+}
+
 // vouches reports whether the issuer says that somebody has an e-mail address in a domain for
 // which it is asked.
 func (i *issuer) vouches(said claims) bool {
 	at := strings.LastIndexByte(said.Email, '@')
-	return at > 0 && bool(said.EmailVerified) && slices.ContainsFunc(i.config.Domains, func(d string) bool {
-		return strings.EqualFold(d, said.Email[at+1:])
-	})
+	return at > 0 && bool(said.EmailVerified) && i.own(said.Email[at+1:])
 }
 
 // claimed returns the words of a claim, which may be a word or a list of them, in an object where
@@ -476,7 +494,11 @@ func (b *Book) linked(
 		return nil, nil, "", problem.New(problem.Forbidden, "there is no account for this person yet").
 			With(problem.Remedy{Text: "ask an admin for one with this e-mail address", Action: problem.AddAccount})
 	default:
-		wanted, _, _ := strings.Cut(cmp.Or(said.Preferred, said.Email), "@")
+		wanted := b.issuer.accountName(said)
+		if wanted == "" {
+			return nil, nil, "", problem.New(problem.Forbidden, "%s gives no name for a new account: neither a preferred_username nor a verified e-mail address", b.issuer.name()).
+				With(problem.Remedy{Text: "ask an admin for an account with this e-mail address", Action: problem.AddAccount})
+		}
 		n := NewAccount{Name: wanted, DisplayName: shown(said.Name)}
 		if said.EmailVerified {
 			n.Email = said.Email

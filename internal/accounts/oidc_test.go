@@ -306,6 +306,48 @@ func TestOIDCRemoval(t *testing.T) {
 	}
 }
 
+// Law: an address of a domain that the lab does not name makes nobody somebody else: who comes as
+// bo@other.example is not bo, and does not answer as the expert bo.
+func TestOIDCNames(t *testing.T) {
+	for name, x := range map[string]struct {
+		domains   []string
+		preferred string
+		email     string
+		verified  bool
+		want      string // "": refused
+	}{
+		"a name":                             {nil, "Bo", "x@other.example", true, "bo"},
+		"an address, and no domain is named": {nil, "bo@other.example", "", false, "bo@other.example"},
+		"of another domain":                  {[]string{"lab.example.org"}, "bo@other.example", "b@lab.example.org", true, "bo@other.example"},
+		"of a domain that ends like it":      {[]string{"lab.example.org"}, "bo@evil-lab.example.org", "b@lab.example.org", true, "bo@evil-lab.example.org"},
+		"of a domain further in":             {[]string{"lab.example.org"}, "bo@lab.example.org@other.example", "b@lab.example.org", true, "bo@lab.example.org@other.example"},
+		"of the lab's":                       {[]string{"lab.example.org"}, "bo@Lab.example.org", "b@lab.example.org", true, "bo"},
+		"an e-mail address of the lab's":     {[]string{"lab.example.org"}, "", "bo@lab.example.org", true, "bo"},
+		"an e-mail address":                  {nil, "", "bo@other.example", true, "bo@other.example"},
+		"an e-mail address, unverified":      {nil, "", "bo@other.example", false, ""},
+		"nothing":                            {nil, "", "", false, ""},
+		"nothing before the at":              {[]string{"lab.example.org"}, "@lab.example.org", "b@lab.example.org", true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClock()
+			p := newProvider(t, c)
+			b := open(t, filepath.Join(t.TempDir(), "accounts"), c, p.options(t, OIDC{
+				Domains: x.domains, RoleClaim: "groups", Roles: map[string]Role{"chem": Expert}, NewAccounts: true,
+			}))
+			must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+			_, who, err := p.come(b, "", map[string]any{
+				"sub": "1", "preferred_username": x.preferred, "email": x.email, "email_verified": x.verified, "groups": "chem",
+			})
+			if who.Account != x.want || (err == nil) != (x.want != "") || (x.want == "" && len(b.Accounts()) != 1) {
+				t.Errorf("they are %q, not %q: %v", who.Account, x.want, err)
+			}
+			if may := who.AnswersAs("bo", "lfp") == nil; may != (x.want == "bo") {
+				t.Errorf("%q answers as bo: %t", who.Account, may)
+			}
+		})
+	}
+}
+
 // Law: what nobody has begun is not recorded, and whoever is nobody makes few entries of the audit
 // trail, however often they come, from however many addresses of a network and with whatever
 // words. A restart does not forget failed passwords because of other entries.
