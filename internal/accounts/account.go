@@ -438,12 +438,18 @@ func (b *Book) Enable(ctx context.Context, by Identity, name string) (Account, e
 }
 
 // SetPassword gives an account a new password, for those who may [Administer]; people change
-// their own with [Book.ChangePassword]. All sessions of the account end; its tokens stay.
+// their own with [Book.ChangePassword], or here where they have shown [JustNow] who they are. All
+// sessions of the account end; its tokens stay.
 func (b *Book) SetPassword(ctx context.Context, by Identity, name, password string) (Account, error) {
 	if err := b.mayOrRefuse(by, Administer, ""); err != nil {
 		return Account{}, err
 	}
 	name = canonicalName(name)
+	if name == by.Account {
+		if err := by.Recent(b.now(), JustNow); err != nil {
+			return Account{}, err
+		}
+	}
 	if b.account(name) == nil {
 		return Account{}, noAccount(name)
 	}

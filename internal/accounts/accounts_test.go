@@ -932,6 +932,7 @@ func TestTokens(t *testing.T) {
 	if _, err := b.AuthenticateToken(t.Context(), secret); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
 		t.Errorf("it has expired: %v", err)
 	}
+	_, bob = b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
 	secret, token, err = b.CreateToken(t.Context(), bob, "bob", NewToken{Name: "z", Scopes: []Permission{See}})
 	done(t, err)
 	if _, err := b.AuthenticateToken(t.Context(), secret[:len(secret)-1]+"_"); err == nil {
@@ -965,6 +966,49 @@ func TestTokens(t *testing.T) {
 	if _, err := b.RevokeToken(t.Context(), bob, "nothing"); problem.CodeOf(orNil(err)) != problem.Forbidden {
 		t.Errorf("bob learns which tokens there are: %v", err)
 	}
+}
+
+// Law: a session that was found open makes nothing that outlasts it: no token, and no password of
+// its own account without the present one. Nor does a token. Tokens outlast a new password.
+func TestSessionsMakeNothingLasting(t *testing.T) {
+	b, c := lab(t, Options{})
+	session, ada := b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
+	wanted := NewToken{Name: "x", Scopes: []Permission{See, Administer}}
+	secret, _, err := b.CreateToken(t.Context(), ada, "ada", wanted)
+	done(t, err)
+	c.pass(7 * time.Hour)
+	found := must(b.Authenticate(t.Context(), session))(t)
+	program := must(b.AuthenticateToken(t.Context(), secret))(t)
+	for what, who := range map[string]Identity{"a session": found, "a token": program} {
+		_, _, err := b.CreateToken(t.Context(), who, "ada", wanted)
+		_, other := b.SetPassword(t.Context(), who, " Ada", bobsPassword)
+		for act, err := range map[string]error{"a token": err, "a password": other} {
+			code, remedies := problem.CodeOf(orNil(err)), problem.RemediesOf(orNil(err))
+			switch who.Method {
+			case ByToken:
+				if code != problem.Forbidden {
+					t.Errorf("%s made %s: %v", what, act, err)
+				}
+			default:
+				if code != problem.Unauthenticated || len(remedies) != 1 || remedies[0].Action != problem.Confirm {
+					t.Errorf("%s made %s: %v %v", what, act, err, remedies)
+				}
+			}
+		}
+	}
+	if len(b.Tokens("ada")) != 1 {
+		t.Error("there is another token")
+	}
+	_, again, err := b.Reauthenticate(t.Context(), session, adasPassword, "192.0.2.1")
+	done(t, err)
+	if _, _, err := b.CreateToken(t.Context(), again, "ada", wanted); err != nil {
+		t.Errorf("after she has shown it again: %v", err)
+	}
+	must(b.SetPassword(t.Context(), again, "ada", bobsPassword))(t)
+	if _, err := b.AuthenticateToken(t.Context(), secret); err != nil {
+		t.Errorf("with a new password: %v", err)
+	}
+	must(b.SetPassword(t.Context(), system, "ada", adasPassword))(t)
 }
 
 // Law: whoever may not change accounts changes none, by whichever method.

@@ -301,6 +301,8 @@ func (b *Book) Refused(who Identity, p Permission, campaign, from string) {
 	})
 }
 
+// refuse records a refusal unless the same was recorded within the last minute. Whoever asks may
+// be nobody: what they are told apart by must not be theirs to choose.
 func (b *Book) refuse(e Entry) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
@@ -328,6 +330,10 @@ func newRefusals() *refusals { return &refusals{seen: make(map[Entry]*repeated)}
 // due reports whether a refusal is to be recorded now, and how many times it happened since
 // the last time that it was; zero for once.
 func (r *refusals) due(e Entry, now time.Time) (times int, due bool) {
+	e.From = networkOf(e.From) // within one, everybody has as many addresses as they like
+	if e.Kind == KindLoginFailed {
+		e.Reason = "" // why it failed depends on what was sent
+	}
 	if s := r.seen[e]; s != nil && now.Sub(s.since) < refusalsPeriod {
 		s.times++
 		return 0, false

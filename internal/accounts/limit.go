@@ -140,15 +140,11 @@ func (l *limits) begin(now time.Time, name, from string, familiar bool) (a *atte
 // recall counts what an entry of the audit trail tells of an attempt, later. familiar is as in
 // begin.
 func (l *limits) recall(e Entry, familiar bool) {
-	switch e.Kind {
-	case KindUnlocked, KindPasswordSet:
-		l.forget(e.Account)
-		return
-	case KindLoginFailed, KindLogin, KindConfirmed:
-	default:
+	if !e.counts() {
 		return
 	}
-	if e.Method != ByPassword {
+	if e.Kind == KindUnlocked || e.Kind == KindPasswordSet {
+		l.forget(e.Account)
 		return
 	}
 	a := attempt{limits: l, at: countersOf(e.Account, e.From, familiar), now: e.Time}
@@ -164,11 +160,24 @@ func (l *limits) recall(e Entry, familiar bool) {
 	}
 }
 
+// counts reports whether an entry tells of an attempt with a password, or that those of before
+// are forgotten.
+func (e Entry) counts() bool {
+	switch e.Kind {
+	case KindUnlocked, KindPasswordSet:
+		return true
+	case KindLoginFailed, KindLogin, KindConfirmed:
+		return e.Method == ByPassword
+	}
+	return false
+}
+
 // How much of the audit trail is looked at for failed attempts: after a day of the longest
-// delays a count has long reached its bound.
+// delays a count has long reached its bound. Entries about other things have no part in the
+// number: however many there are, none makes the attempts forgotten.
 const (
 	recallFor  = 24 * time.Hour
-	mostRecall = 20_000 // entries
+	mostRecall = 20_000 // entries that count
 )
 
 // recall makes the counts of failed attempts anew. The book is being opened.
@@ -190,7 +199,9 @@ func (b *Book) recall() error {
 		if b.now().Sub(e.Time) > recallFor {
 			break
 		}
-		last = append(last, e)
+		if e.counts() {
+			last = append(last, e)
+		}
 	}
 	if err := errors.Join(it.Error(), it.Close()); err != nil {
 		return damaged("%w", err)

@@ -46,7 +46,8 @@ type OIDC struct {
 	RoleClaim string          `yaml:"role_claim" json:"role_claim,omitempty"`
 	Roles     map[string]Role `yaml:"roles" json:"roles,omitempty"`
 	// NewAccounts makes an account for whoever is let in and has none, with the DefaultRole
-	// where the claim gives none.
+	// where the claim gives none. Its name is the preferred_username, or else the verified e-mail
+	// address; of an address in one of the Domains it is what stands before the "@".
 	NewAccounts bool `yaml:"new_accounts" json:"new_accounts,omitempty"`
 	DefaultRole Role `yaml:"default_role" json:"default_role,omitempty"`
 }
@@ -249,7 +250,8 @@ func (b *anyBool) UnmarshalJSON(text []byte) error {
 
 // FinishOIDC begins a session of the account that belongs to whom the issuer says this is, as
 // [Book.Login] does. Who comes for the first time is tied to the account that has their verified
-// e-mail address in one of the Domains, or gets a new one where NewAccounts says so.
+// e-mail address in one of the Domains, or gets a new one where NewAccounts says so. Who came before
+// and is not let in any more loses the roles that the issuer gave, and their sessions.
 func (b *Book) FinishOIDC(
 	ctx context.Context,
 	ceremonyName string,
@@ -257,20 +259,25 @@ func (b *Book) FinishOIDC(
 	from string,
 ) (token string, _ Identity, err error) {
 	from = shown(from)
+	refuse := func(name, why string) {
+		b.refuse(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(why)})
+	}
 	fail := func(name string, err error) (string, Identity, error) {
-		b.record(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(err.Error())})
+		refuse(name, err.Error())
 		return "", Identity{}, err
 	}
 	begun := b.ceremonies.finish(b.now(), ceremonyName, toReturn)
-	if b.issuer == nil || begun == nil || subtle.ConstantTimeCompare([]byte(begun.state), []byte(answer.State)) != 1 {
+	if b.issuer == nil || begun == nil {
+		return "", Identity{}, tooLate() // no login is under way that could have failed
+	}
+	if subtle.ConstantTimeCompare([]byte(begun.state), []byte(answer.State)) != 1 {
 		return fail("", tooLate())
 	}
 	if answer.Error != "" {
-		return fail(
-			"",
-			problem.New(problem.Unauthenticated, "%s says: %s", b.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
-				With(problem.Remedy{Text: "try again", Action: problem.LogIn}),
-		)
+		// The words are the browser's: its person may read them, and the trail does not keep them.
+		refuse("", b.issuer.name()+" sent them back without having said who they are")
+		return "", Identity{}, problem.New(problem.Unauthenticated, "%s says: %s", b.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
+			With(problem.Remedy{Text: "try again", Action: problem.LogIn})
 	}
 	subject, said, err := b.issuer.redeem(ctx, begun, answer.Code)
 	if err != nil {
@@ -278,7 +285,8 @@ func (b *Book) FinishOIDC(
 	}
 	given, err := b.issuer.admits(said)
 	if err != nil {
-		return fail("", err)
+		name, failed := b.shutOut(ctx, subject)
+		return fail(name, cmp.Or(failed, err))
 	}
 	confirmed := time.Time{} // the issuer may have known them for days
 	if said.AuthTime > 0 {
@@ -367,13 +375,30 @@ func (i *issuer) admits(said claims) ([]Grant, error) {
 	return slices.Compact(given), nil
 }
 
+// accountName is the name that somebody's new account gets, "" where the issuer says none. An
+// address stands for the person before its "@" only in the Domains, in which that is one person;
+// elsewhere all of it is the name, so that bo@other.example is not taken for bo.
+func (i *issuer) accountName(said claims) string {
+	name := strings.TrimSpace(said.Preferred)
+	if name == "" && bool(said.EmailVerified) {
+		name = said.Email
+	}
+	if at := strings.LastIndexByte(name, '@'); at > 0 && i.own(name[at+1:]) {
+		return name[:at]
+	}
+	return name
+}
+
+// own reports whether a domain is one for which the issuer is asked.
+func (i *issuer) own(domain string) bool {
+	return slices.ContainsFunc(i.config.Domains, func(d string) bool { return strings.EqualFold(d, domain) })
+}
+
 // vouches reports whether the issuer says that somebody has an e-mail address in a domain for
 // which it is asked.
 func (i *issuer) vouches(said claims) bool {
 	at := strings.LastIndexByte(said.Email, '@')
-	return at > 0 && bool(said.EmailVerified) && slices.ContainsFunc(i.config.Domains, func(d string) bool {
-		return strings.EqualFold(d, said.Email[at+1:])
-	})
+	return at > 0 && bool(said.EmailVerified) && i.own(said.Email[at+1:])
 }
 
 // claimed returns the words of a claim, which may be a word or a list of them, in an object where
@@ -402,6 +427,47 @@ func claimed(all map[string]any, name string) []string {
 	return nil
 }
 
+// shutOut takes what the issuer gave from the account of somebody whom it lets in no further: the
+// roles, and the sessions. It returns the account's name, "" where there is none.
+func (b *Book) shutOut(ctx context.Context, subject string) (name string, err error) {
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	own, _ := b.atIssuer(subject, claims{})
+	if len(own) == 0 {
+		return "", nil
+	}
+	a := own[0].copy()
+	by := Identity{Method: ByOIDC}
+	c := change{accounts: map[string]*account{a.Name: a}}
+	c.entries = b.sync(ctx, by, a, nil)
+	if b.endSessions(a.Name, &c) > 0 {
+		e := by.entry(ctx, KindSessionsEnded, a.Name)
+		e.Reason = "as " + b.issuer.config.Issuer + " says"
+		c.entries = append(c.entries, e)
+	}
+	if len(c.entries) == 0 {
+		return a.Name, nil
+	}
+	return a.Name, b.commit(c)
+}
+
+// atIssuer returns the accounts that are tied to somebody at the issuer, and those that are tied to
+// nobody there and have their e-mail address.
+func (b *Book) atIssuer(subject string, said claims) (own, same []*account) {
+	issuer := b.issuer.config.Issuer
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, a := range b.accounts {
+		if slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == issuer && l.Subject == subject }) {
+			own = append(own, a)
+		} else if a.Email != "" && strings.EqualFold(a.Email, said.Email) && b.issuer.vouches(said) &&
+			!slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == issuer }) {
+			same = append(same, a)
+		}
+	}
+	return own, same
+}
+
 // linked returns the account of somebody at the issuer as it is to be, with what changes. name is
 // that of the account where the answer is no. The caller holds writing.
 func (b *Book) linked(
@@ -412,19 +478,8 @@ func (b *Book) linked(
 ) (_ *account, entries []Entry, name string, err error) {
 	config := b.issuer.config
 	by := Identity{Method: ByOIDC}
-	is := func(l Link) bool { return l.Issuer == config.Issuer && l.Subject == subject }
-	var own, same []*account
-	b.mu.RLock()
-	for _, a := range b.accounts {
-		if slices.ContainsFunc(a.Links, is) {
-			own = append(own, a)
-		} else if a.Email != "" && strings.EqualFold(a.Email, said.Email) && b.issuer.vouches(said) &&
-			!slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == config.Issuer }) {
-			same = append(same, a)
-		}
-	}
-	empty := len(b.accounts) == 0
-	b.mu.RUnlock()
+	own, same := b.atIssuer(subject, said)
+	empty := b.Empty()
 
 	var a *account
 	switch {
@@ -439,7 +494,11 @@ func (b *Book) linked(
 		return nil, nil, "", problem.New(problem.Forbidden, "there is no account for this person yet").
 			With(problem.Remedy{Text: "ask an admin for one with this e-mail address", Action: problem.AddAccount})
 	default:
-		wanted, _, _ := strings.Cut(cmp.Or(said.Preferred, said.Email), "@")
+		wanted := b.issuer.accountName(said)
+		if wanted == "" {
+			return nil, nil, "", problem.New(problem.Forbidden, "%s gives no name for a new account: neither a preferred_username nor a verified e-mail address", b.issuer.name()).
+				With(problem.Remedy{Text: "ask an admin for an account with this e-mail address", Action: problem.AddAccount})
+		}
 		n := NewAccount{Name: wanted, DisplayName: shown(said.Name)}
 		if said.EmailVerified {
 			n.Email = said.Email

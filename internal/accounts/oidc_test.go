@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -256,6 +257,171 @@ func TestOIDCRoles(t *testing.T) {
 	}
 	if _, _, err := p.come(b, "", map[string]any{"sub": "2", "preferred_username": "ada", "realm_access": map[string]any{"roles": []string{"chem"}}}); problem.CodeOf(orNil(err)) != problem.Conflict {
 		t.Errorf("somebody else is ada now: %v", err)
+	}
+}
+
+// Law: whom the issuer does not let in any more keeps nothing that it gave: no role, no session, no
+// power of a token. What an admin gave them stays, and the trail says what was taken.
+func TestOIDCRemoval(t *testing.T) {
+	c := newClock()
+	p := newProvider(t, c)
+	b := open(t, filepath.Join(t.TempDir(), "accounts"), c, p.options(t, OIDC{
+		RoleClaim: "groups", Roles: map[string]Role{"chem": Scientist}, NewAccounts: true,
+	}))
+	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+	says := func(groups ...string) map[string]any {
+		return map[string]any{"sub": "1", "preferred_username": "eve", "groups": groups}
+	}
+	session, who, err := p.come(b, "", says("chem"))
+	if err != nil || who.May(Run, "lfp") != nil {
+		t.Fatalf("eve is %+v: %v", who, err)
+	}
+	must(b.Grant(t.Context(), system, "eve", Grant{Role: Viewer}))(t)
+	secret, _, err := b.CreateToken(t.Context(), system, "eve", NewToken{Name: "x", Scopes: []Permission{See, Run}})
+	done(t, err)
+	before := b.trail.number
+	if _, _, err := p.come(b, "", says("cook")); problem.CodeOf(orNil(err)) != problem.Forbidden {
+		t.Fatalf("eve is let in: %v", err)
+	}
+	if _, err := b.Authenticate(t.Context(), session); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+		t.Errorf("her session goes on: %v", err)
+	}
+	if who, err := b.AuthenticateToken(t.Context(), secret); err != nil || who.May(Run, "lfp") == nil || who.May(See, "lfp") != nil {
+		t.Errorf("her token may run, or not even what an admin gave her: %+v, %v", who, err)
+	}
+	if left := must(b.Account("eve"))(t).Grants; !slices.Equal(left, []Grant{{Role: Viewer}}) {
+		t.Errorf("she is still %v", left)
+	}
+	if got, want := kinds(t, b)[before:], []Kind{KindRevoked, KindSessionsEnded, KindLoginFailed}; !slices.Equal(got, want) {
+		t.Errorf("recorded are %v", got)
+	}
+	for _, e := range must(b.Trail(system, Page{Limit: 3}))(t) {
+		if e.Account != "eve" {
+			t.Errorf("not of eve: %s", e)
+		}
+	}
+	// They come back as what they are then.
+	if _, who, err := p.come(b, "", says("chem")); err != nil || who.May(Run, "lfp") != nil {
+		t.Errorf("eve is let in again: %+v, %v", who, err)
+	}
+}
+
+// Law: an address of a domain that the lab does not name makes nobody somebody else: who comes as
+// bo@other.example is not bo, and does not answer as the expert bo.
+func TestOIDCNames(t *testing.T) {
+	for name, x := range map[string]struct {
+		domains   []string
+		preferred string
+		email     string
+		verified  bool
+		want      string // "": refused
+	}{
+		"a name":                             {nil, "Bo", "x@other.example", true, "bo"},
+		"an address, and no domain is named": {nil, "bo@other.example", "", false, "bo@other.example"},
+		"of another domain":                  {[]string{"lab.example.org"}, "bo@other.example", "b@lab.example.org", true, "bo@other.example"},
+		"of a domain that ends like it":      {[]string{"lab.example.org"}, "bo@evil-lab.example.org", "b@lab.example.org", true, "bo@evil-lab.example.org"},
+		"of a domain further in":             {[]string{"lab.example.org"}, "bo@lab.example.org@other.example", "b@lab.example.org", true, "bo@lab.example.org@other.example"},
+		"of the lab's":                       {[]string{"lab.example.org"}, "bo@Lab.example.org", "b@lab.example.org", true, "bo"},
+		"an e-mail address of the lab's":     {[]string{"lab.example.org"}, "", "bo@lab.example.org", true, "bo"},
+		"an e-mail address":                  {nil, "", "bo@other.example", true, "bo@other.example"},
+		"an e-mail address, unverified":      {nil, "", "bo@other.example", false, ""},
+		"nothing":                            {nil, "", "", false, ""},
+		"nothing before the at":              {[]string{"lab.example.org"}, "@lab.example.org", "b@lab.example.org", true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClock()
+			p := newProvider(t, c)
+			b := open(t, filepath.Join(t.TempDir(), "accounts"), c, p.options(t, OIDC{
+				Domains: x.domains, RoleClaim: "groups", Roles: map[string]Role{"chem": Expert}, NewAccounts: true,
+			}))
+			must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+			_, who, err := p.come(b, "", map[string]any{
+				"sub": "1", "preferred_username": x.preferred, "email": x.email, "email_verified": x.verified, "groups": "chem",
+			})
+			if who.Account != x.want || (err == nil) != (x.want != "") || (x.want == "" && len(b.Accounts()) != 1) {
+				t.Errorf("they are %q, not %q: %v", who.Account, x.want, err)
+			}
+			if may := who.AnswersAs("bo", "lfp") == nil; may != (x.want == "bo") {
+				t.Errorf("%q answers as bo: %t", who.Account, may)
+			}
+		})
+	}
+}
+
+// Law: what nobody has begun is not recorded, and whoever is nobody makes few entries of the audit
+// trail, however often they come, from however many addresses of a network and with whatever
+// words. A restart does not forget failed passwords because of other entries.
+func TestNobodyFillsTheTrail(t *testing.T) {
+	c := newClock()
+	dir := filepath.Join(t.TempDir(), "accounts")
+	o := newProvider(t, c).options(t, OIDC{Domains: []string{"lab.example.org"}})
+	o.Passkeys = site
+	b := open(t, dir, c, o)
+	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
+	before := b.trail.number
+	for range 10 {
+		_, _, err := b.FinishOIDC(t.Context(), "nothing", OIDCAnswer{State: "x", Code: "y"}, "192.0.2.1")
+		_, _, other := b.FinishPasskeyLogin(t.Context(), "nothing", []byte("{"), "192.0.2.1")
+		if problem.CodeOf(orNil(err)) != problem.Unauthenticated || problem.CodeOf(orNil(other)) != problem.Unauthenticated {
+			t.Fatal(err, other)
+		}
+	}
+	if n := b.trail.number - before; n != 0 {
+		t.Errorf("%d entries about logins that nobody has begun", n)
+	}
+	flood := func() uint64 {
+		before := b.trail.number
+		for n := range 50 {
+			from := fmt.Sprintf("2001:db8::%x", n+1)
+			ctx := WithAddress(t.Context(), from)
+			address, name, err := b.BeginOIDC(ctx, "")
+			done(t, err)
+			where, err := url.Parse(address)
+			done(t, err)
+			_, _, err = b.FinishOIDC(ctx, name, OIDCAnswer{
+				State: where.Query().Get("state"), Error: "no", Description: fmt.Sprint("ada has left, ", n),
+			}, from)
+			if problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+				t.Fatal(err)
+			}
+			name, _, err = b.BeginPasskeyLogin(ctx)
+			done(t, err)
+			if _, _, err := b.FinishPasskeyLogin(ctx, name, []byte("{"), from); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+				t.Fatal(err)
+			}
+		}
+		return b.trail.number - before
+	}
+	if n := flood(); n != 2 {
+		t.Errorf("%d entries of two kinds of login that failed from one network", n)
+	}
+	c.pass(refusalsPeriod)
+	if n := flood(); n != 2 {
+		t.Errorf("a minute later %d entries", n)
+	}
+	entries := must(b.Trail(system, Page{Limit: 4}))(t)
+	for _, e := range entries {
+		if e.Kind != KindLoginFailed || strings.Contains(e.Reason, "ada") {
+			t.Errorf("recorded: %+v", e)
+		}
+	}
+	if entries[0].Times != 50 || entries[1].Times != 50 {
+		t.Errorf("50 were counted as %d and %d", entries[0].Times, entries[1].Times)
+	}
+
+	for guess(t, b, "ada", "192.0.2.1") == 0 {
+	}
+	others := make([]Entry, mostRecall)
+	for n := range others {
+		others[n] = Entry{Kind: KindLoginFailed, Method: ByOIDC}
+	}
+	b.writing.Lock()
+	done(t, b.commit(change{entries: others}))
+	b.writing.Unlock()
+	done(t, b.Close())
+	b = open(t, dir, c, o)
+	if guess(t, b, "ada", "192.0.2.1") == 0 {
+		t.Error("failed passwords are forgotten over other entries")
 	}
 }
 

@@ -65,9 +65,6 @@ func (k *passkey) public() Passkey {
 const (
 	longestPasskeyName = 100
 	mostPasskeys       = 20
-	// registerWithin is how recently somebody must have shown who they are to add a passkey:
-	// with one, a session that was found open would become access for ever.
-	registerWithin = 10 * time.Minute
 )
 
 // relyingParty is campaignd, as authenticators see it.
@@ -164,7 +161,7 @@ func (b *Book) justHere(sessionToken string) (*account, error) {
 	if s == nil {
 		return nil, noSession()
 	}
-	return a, s.identity(a, "").Recent(b.now(), registerWithin)
+	return a, s.identity(a, "").Recent(b.now(), JustNow)
 }
 
 // options remembers a ceremony and writes what the browser gets.
@@ -353,7 +350,7 @@ func (b *Book) answered(ceremonyName string, what purpose, name string, answer [
 				e.Reason = "the account is disabled"
 			}
 		}
-		b.record(e)
+		b.refuse(e)
 		if owner != nil && owner.Disabled {
 			return proof{}, disabled(owner.Name)
 		}

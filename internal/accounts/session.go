@@ -336,7 +336,7 @@ func (b *Book) ChangePassword(
 		return "", Identity{}, noSession()
 	}
 	if a.Password == "" {
-		err = s.identity(a, "").Recent(b.now(), 10*time.Minute)
+		err = s.identity(a, "").Recent(b.now(), JustNow)
 	} else {
 		_, _, err = b.checkPassword(ctx, a.Name, present, shown(from))
 	}

@@ -60,8 +60,9 @@ type NewToken struct {
 	Lifetime time.Duration `json:"lifetime,omitempty"`
 }
 
-// CreateToken makes an API token of an account. People make their own; whoever works in the
-// folder itself may make anybody's. The secret is returned once and kept nowhere.
+// CreateToken makes an API token of an account. People make their own, where they have shown
+// [JustNow] who they are, and no token makes another; whoever works in the folder itself may make
+// anybody's. The secret is returned once and kept nowhere.
 func (b *Book) CreateToken(
 	ctx context.Context,
 	by Identity,
@@ -77,6 +78,9 @@ func (b *Book) CreateToken(
 		return "", Token{}, problem.New(problem.Forbidden, "a person makes their own API tokens: whoever had one of %s could act in their name", name).
 			About(name).
 			With(problem.Remedy{Text: "log in as the account it is for", Action: problem.LogIn})
+	}
+	if err := by.Recent(b.now(), JustNow); err != nil {
+		return "", Token{}, err
 	}
 	b.writing.Lock()
 	defer b.writing.Unlock()

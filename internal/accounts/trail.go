@@ -99,9 +99,11 @@ var stories = map[Kind]func(e Entry, who string) string{
 	KindLockedOut: func(e Entry, _ string) string {
 		return "logins" + of(" as ", e.Account) + " are not heard for a while, after several that failed"
 	},
-	KindConfirmed:     func(e Entry, who string) string { return who + " showed again who they are, with " + means[e.Method] },
-	KindLogout:        func(_ Entry, who string) string { return who + " logged out" },
-	KindSessionsEnded: func(e Entry, who string) string { return who + " ended all sessions of " + e.Account },
+	KindConfirmed: func(e Entry, who string) string { return who + " showed again who they are, with " + means[e.Method] },
+	KindLogout:    func(_ Entry, who string) string { return who + " logged out" },
+	KindSessionsEnded: func(e Entry, who string) string {
+		return who + " ended all sessions of " + e.Account + of(", ", e.Reason)
+	},
 	KindSessionEnded: func(e Entry, who string) string {
 		return who + " ended the session " + e.Credential + " of " + e.Account
 	},

@@ -2,6 +2,9 @@ package console
 
 import (
 	"net/http"
+	"net/url"
+
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // foreign is a page whose data belongs to whoever mounts the pages.
@@ -20,7 +23,10 @@ type Page struct {
 	// Failure is why what was asked for before was refused, nil for nothing. Its status is
 	// the page's where that has none.
 	Failure error
-	Data    any
+	// Back is the path to which somebody comes back who has to show again who they are before
+	// what was refused.
+	Back string
+	Data any
 }
 
 // Show writes a page of somebody else in the frame of the console's own.
@@ -28,6 +34,11 @@ func (c *Console) Show(w http.ResponseWriter, r *http.Request, p Page) {
 	s := c.shellOf(r, p.Title)
 	if p.Failure != nil {
 		s.Failure = failureOf(p.Failure, "")
+		for i, r := range problem.RemediesOf(p.Failure) {
+			if r.Action == problem.Confirm && i < len(s.Failure.Ways) {
+				s.Failure.Ways[i].Link = "/confirm?next=" + url.QueryEscape(p.Back)
+			}
+		}
 		if p.Status == 0 {
 			p.Status = statusOf(p.Failure)
 		}

@@ -372,6 +372,8 @@ type accountData struct {
 	Sessions    []accounts.Session
 	Permissions []accounts.Permission
 	Passkeys    bool
+	// Confirmed says that they have shown just now who they are.
+	Confirmed bool
 	// Secret is that of a token that was just made.
 	Secret string
 }
@@ -383,12 +385,13 @@ func (s *Server) showAccount(w http.ResponseWriter, r *http.Request, secret stri
 		s.fail(w, r, err)
 		return
 	}
-	s.page(w, r, console.Page{Name: "account", Title: "Your account", Failure: failure, Data: accountData{
+	s.page(w, r, console.Page{Name: "account", Title: "Your account", Failure: failure, Back: "/account", Data: accountData{
 		Account:     account,
 		Tokens:      book.Tokens(who.Account),
 		Sessions:    book.Sessions(who.Account),
 		Permissions: accounts.Permissions(),
 		Passkeys:    book.HasPasskeys(),
+		Confirmed:   book.Recent(who, accounts.JustNow) == nil,
 		Secret:      secret,
 	}})
 }
@@ -456,14 +459,22 @@ type peopleData struct {
 	Accounts []accounts.Account
 	Roles    []accounts.Role
 	Reached  []notify.Status
+	// Self is the account of whoever looks, Confirmed says that they have shown just now who
+	// they are.
+	Self      string
+	Confirmed bool
 }
 
 func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, failure error) {
-	data := peopleData{Accounts: s.options.Accounts.Accounts(), Roles: accounts.Roles()}
+	who := identityOf(r.Context())
+	data := peopleData{
+		Accounts: s.options.Accounts.Accounts(), Roles: accounts.Roles(),
+		Self: who.Account, Confirmed: s.options.Accounts.Recent(who, accounts.JustNow) == nil,
+	}
 	if s.options.Reached != nil {
 		data.Reached = s.options.Reached()
 	}
-	s.page(w, r, console.Page{Name: "people", Title: "People", Failure: failure, Data: data})
+	s.page(w, r, console.Page{Name: "people", Title: "People", Failure: failure, Back: "/people", Data: data})
 }
 
 func (s *Server) peoplePage(w http.ResponseWriter, r *http.Request) { s.showPeople(w, r, nil) }
