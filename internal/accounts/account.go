@@ -170,9 +170,19 @@ func (b *Book) checkExperts(a *account) error {
 	return nil
 }
 
-// Add makes an account, for those who may [Administer]. The first one must be an admin's.
-func (b *Book) Add(ctx context.Context, by Identity, n NewAccount) (Account, error) {
+// mayGive says why somebody may not give access to anybody: who may must have shown [JustNow] who
+// they are. To take it away is always in time.
+func (b *Book) mayGive(by Identity) error {
 	if err := b.mayOrRefuse(by, Administer, ""); err != nil {
+		return err
+	}
+	return by.Recent(b.now(), JustNow)
+}
+
+// Add makes an account, for those who may [Administer] and have shown [JustNow] who they are. The
+// first one must be an admin's.
+func (b *Book) Add(ctx context.Context, by Identity, n NewAccount) (Account, error) {
+	if err := b.mayGive(by); err != nil {
 		return Account{}, err
 	}
 	hashed := hash("")
@@ -337,6 +347,9 @@ type Changes struct {
 
 // Change changes what is said of an account.
 func (b *Book) Change(ctx context.Context, by Identity, name string, changes Changes) (Account, error) {
+	if err := b.mayGive(by); err != nil {
+		return Account{}, err
+	}
 	return b.update(ctx, by, name, func(a *account, _ *change) ([]Entry, error) {
 		var what []string
 		if d := changes.DisplayName; d != nil && strings.TrimSpace(*d) != a.DisplayName {
@@ -368,6 +381,9 @@ func (b *Book) Change(ctx context.Context, by Identity, name string, changes Cha
 
 // Grant gives an account a role. It says so where the account has it already.
 func (b *Book) Grant(ctx context.Context, by Identity, name string, g Grant) (Account, error) {
+	if err := b.mayGive(by); err != nil {
+		return Account{}, err
+	}
 	g.Issuer = "" // of an administrator, whoever else said so before
 	return b.update(ctx, by, name, func(a *account, _ *change) ([]Entry, error) {
 		if err := g.check(); err != nil {
@@ -428,6 +444,9 @@ func (b *Book) Disable(ctx context.Context, by Identity, name string) (Account, 
 
 // Enable lets a disabled account log in again. Its tokens stay revoked.
 func (b *Book) Enable(ctx context.Context, by Identity, name string) (Account, error) {
+	if err := b.mayGive(by); err != nil {
+		return Account{}, err
+	}
 	return b.update(ctx, by, name, func(a *account, _ *change) ([]Entry, error) {
 		if !a.Disabled {
 			return nil, problem.New(problem.Conflict, "the account %s is not disabled", a.Name).About(a.Name)
@@ -437,19 +456,14 @@ func (b *Book) Enable(ctx context.Context, by Identity, name string) (Account, e
 	})
 }
 
-// SetPassword gives an account a new password, for those who may [Administer]; people change
-// their own with [Book.ChangePassword], or here where they have shown [JustNow] who they are. All
-// sessions of the account end; its tokens stay.
+// SetPassword gives an account a new password, for those who may [Administer] and have shown
+// [JustNow] who they are; people change their own with [Book.ChangePassword]. All sessions of the
+// account end; its tokens stay.
 func (b *Book) SetPassword(ctx context.Context, by Identity, name, password string) (Account, error) {
-	if err := b.mayOrRefuse(by, Administer, ""); err != nil {
+	if err := b.mayGive(by); err != nil {
 		return Account{}, err
 	}
 	name = canonicalName(name)
-	if name == by.Account {
-		if err := by.Recent(b.now(), JustNow); err != nil {
-			return Account{}, err
-		}
-	}
 	if b.account(name) == nil {
 		return Account{}, noAccount(name)
 	}

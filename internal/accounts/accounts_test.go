@@ -945,7 +945,7 @@ func TestTokens(t *testing.T) {
 	secret, token, err = b.CreateToken(t.Context(), bob, "bob", NewToken{Name: "z", Scopes: []Permission{See}})
 	done(t, err)
 	must(b.Disable(t.Context(), ada, "bob"))(t)
-	must(b.Enable(t.Context(), ada, "bob"))(t)
+	must(b.Enable(t.Context(), system, "bob"))(t)
 	revoked := 0
 	for _, k := range kinds(t, b) {
 		if k == KindTokenRevoked {
@@ -968,21 +968,34 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Law: a session that was found open makes nothing that outlasts it: no token, and no password of
-// its own account without the present one. Nor does a token. Tokens outlast a new password.
+// Law: a session that was found open gives nobody access that outlasts it: no token, no password,
+// no role, no account; it may take access away. A token gives none either. Tokens outlast a new
+// password.
 func TestSessionsMakeNothingLasting(t *testing.T) {
 	b, c := lab(t, Options{})
 	session, ada := b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
 	wanted := NewToken{Name: "x", Scopes: []Permission{See, Administer}}
 	secret, _, err := b.CreateToken(t.Context(), ada, "ada", wanted)
 	done(t, err)
+	must(b.Add(t.Context(), system, NewAccount{Name: "gone"}))(t)
+	must(b.Disable(t.Context(), system, "gone"))(t)
+	before := len(b.Accounts())
 	c.pass(7 * time.Hour)
 	found := must(b.Authenticate(t.Context(), session))(t)
 	program := must(b.AuthenticateToken(t.Context(), secret))(t)
 	for what, who := range map[string]Identity{"a session": found, "a token": program} {
-		_, _, err := b.CreateToken(t.Context(), who, "ada", wanted)
-		_, other := b.SetPassword(t.Context(), who, " Ada", bobsPassword)
-		for act, err := range map[string]error{"a token": err, "a password": other} {
+		role, mail := Grant{Role: Admin}, "eve@example.org"
+		_, _, token := b.CreateToken(t.Context(), who, "ada", wanted)
+		_, own := b.SetPassword(t.Context(), who, " Ada", bobsPassword)
+		_, bobs := b.SetPassword(t.Context(), who, "bob", adasPassword)
+		_, granted := b.Grant(t.Context(), who, "bob", role)
+		_, added := b.Add(t.Context(), who, NewAccount{Name: "eve", Grants: []Grant{role}, Password: NewSecret(bobsPassword)})
+		_, changed := b.Change(t.Context(), who, "bob", Changes{Email: &mail})
+		_, enabled := b.Enable(t.Context(), who, "gone")
+		for act, err := range map[string]error{
+			"a token": token, "a password": own, "bob's password": bobs, "an admin of bob": granted, "an account": added,
+			"bob's address": changed, "an account that was disabled": enabled,
+		} {
 			code, remedies := problem.CodeOf(orNil(err)), problem.RemediesOf(orNil(err))
 			switch who.Method {
 			case ByToken:
@@ -996,9 +1009,10 @@ func TestSessionsMakeNothingLasting(t *testing.T) {
 			}
 		}
 	}
-	if len(b.Tokens("ada")) != 1 {
-		t.Error("there is another token")
+	if len(b.Tokens("ada")) != 1 || len(b.Accounts()) != before {
+		t.Error("there is another token or account")
 	}
+	must(b.Revoke(t.Context(), found, "bob", must(b.Account("bob"))(t).Grants[0]))(t)
 	_, again, err := b.Reauthenticate(t.Context(), session, adasPassword, "192.0.2.1")
 	done(t, err)
 	if _, _, err := b.CreateToken(t.Context(), again, "ada", wanted); err != nil {

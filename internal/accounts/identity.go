@@ -135,8 +135,8 @@ func (i Identity) OnBehalf(expert string) bool {
 }
 
 // JustNow is how recently somebody must have shown who they are to add a passkey, to make a token,
-// or to set their own password without the present one: by each of them a session that was found
-// open would become access that outlasts it.
+// or to give anybody access: a role, a password, an account. By each of them a session that was
+// found open would become access that outlasts it.
 const JustNow = 10 * time.Minute
 
 // Recent returns nil where somebody has shown who they are within the given time before now,

@@ -459,9 +459,7 @@ type peopleData struct {
 	Accounts []accounts.Account
 	Roles    []accounts.Role
 	Reached  []notify.Status
-	// Self is the account of whoever looks, Confirmed says that they have shown just now who
-	// they are.
-	Self      string
+	// Confirmed says that whoever looks has shown just now who they are.
 	Confirmed bool
 }
 
@@ -469,7 +467,7 @@ func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, failure erro
 	who := identityOf(r.Context())
 	data := peopleData{
 		Accounts: s.options.Accounts.Accounts(), Roles: accounts.Roles(),
-		Self: who.Account, Confirmed: s.options.Accounts.Recent(who, accounts.JustNow) == nil,
+		Confirmed: s.options.Accounts.Recent(who, accounts.JustNow) == nil,
 	}
 	if s.options.Reached != nil {
 		data.Reached = s.options.Reached()
