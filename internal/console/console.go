@@ -74,7 +74,7 @@ func New(o Options) *Console {
 	}
 	c := &Console{options: o, lab: o.Lab, stories: newStories(), figures: newFigureCache(), whatIf: o.WhatIf}
 	if c.whatIf == nil {
-		c.whatIf = whatif.NewRuns()
+		c.whatIf = whatif.NewRuns(o.Log)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.hub = newHub(c.ctx, o.Lab)

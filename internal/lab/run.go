@@ -188,8 +188,10 @@ func (c *Campaign) drive(ctx context.Context, h *host.Host, r *run, began chan<-
 	}
 }
 
-// once opens what the campaign names and runs it to its end.
+// once opens what the campaign names and runs it to its end. A programmer's mistake, of a method or
+// an instrument that a lab has added perhaps, ends this campaign's run and no other's.
 func (c *Campaign) once(ctx context.Context, h *host.Host, r *run, place *host.Place, began func()) (err error) {
+	defer problem.Recover(&err, c.store.lab.options.Log, "the run of "+c.name)
 	core, err := h.Load(ctx, c.name)
 	if err != nil {
 		return err

@@ -313,7 +313,8 @@ func (a *api) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, erro
 }
 
 // audit audits a campaign's store. A store that passes is given a checkpoint.
-func (a *api) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (*attest.Audit, error) {
+func (a *api) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *attest.Audit, err error) {
+	defer problem.Recover(&err, a.options.Log, "the audit of "+c.Name())
 	log, err := attest.OpenToRead(c.Store())
 	if errors.Is(err, events.ErrDamaged) {
 		r := attest.NewAudit()

@@ -78,7 +78,7 @@ func New(o Options) *Server {
 		o.User = systemUser()
 	}
 	s := &Server{
-		options: o, lab: o.Lab, mux: new(console.Mux), whatIf: whatif.NewRuns(), closing: make(chan struct{}), patience: usualPatience,
+		options: o, lab: o.Lab, mux: new(console.Mux), whatIf: whatif.NewRuns(o.Log), closing: make(chan struct{}), patience: usualPatience,
 	}
 	s.keys = openKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	s.mux.HandleFunc("GET /healthz", s.health)

@@ -57,6 +57,8 @@ type Runs struct {
 	wg     sync.WaitGroup
 	turn   chan struct{} // held by the one that runs
 
+	log func(format string, args ...any)
+
 	mu   sync.Mutex
 	next int
 	runs []*run // the newest last
@@ -68,9 +70,13 @@ type run struct {
 	over   chan struct{}
 }
 
-// NewRuns returns what answers questions until it is closed.
-func NewRuns() *Runs {
-	r := &Runs{turn: make(chan struct{}, 1)}
+// NewRuns returns what answers questions until it is closed. log is told of mistakes in the
+// program; nil tells nobody.
+func NewRuns(log func(format string, args ...any)) *Runs {
+	if log == nil {
+		log = func(string, ...any) {}
+	}
+	r := &Runs{turn: make(chan struct{}, 1), log: log}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
@@ -119,7 +125,8 @@ func (r *Runs) Begin(campaign, store, by string, q Question, in func() (Input, e
 }
 
 // work answers a question once it is its turn.
-func (r *Runs) work(ctx context.Context, one *run, in func() (Input, error)) (*Answer, error) {
+func (r *Runs) work(ctx context.Context, one *run, in func() (Input, error)) (_ *Answer, err error) {
+	defer problem.Recover(&err, r.log, "what if "+one.ID)
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()

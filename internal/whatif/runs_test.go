@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/whatif"
@@ -15,7 +16,7 @@ import (
 // answers make room for new ones; Close ends all.
 func TestRuns(t *testing.T) {
 	in := run(t, fmt.Sprintf(electrolyte, "lognei", 1, ""))
-	runs := whatif.NewRuns()
+	runs := whatif.NewRuns(t.Logf)
 	defer runs.Close()
 	var at, most atomic.Int32
 	release := make(chan struct{})
@@ -99,5 +100,30 @@ func TestRuns(t *testing.T) {
 	}
 	if _, err := runs.Begin("bench", "store", "ada", whatif.Question{Decision: "d1"}, input); err == nil {
 		t.Error("one begins after the end")
+	}
+}
+
+// Law: a mistake in the program fails the question it was met in, and others are answered.
+func TestMistake(t *testing.T) {
+	runs := whatif.NewRuns(t.Logf)
+	defer runs.Close()
+	inputs := map[string]func() (whatif.Input, error){
+		"d1": func() (whatif.Input, error) { panic("a mistake") },
+		"d2": func() (whatif.Input, error) { return whatif.Input{}, problem.New(problem.NotFound, "no d2") },
+	}
+	for _, decision := range []string{"d1", "d2"} {
+		r, err := runs.Begin("bench", "store", "ada", whatif.Question{Decision: decision}, inputs[decision])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(10 * time.Second); !r.Over(); time.Sleep(time.Millisecond) {
+			if r, err = runs.Now("bench", "store", r.ID); err != nil || time.Now().After(deadline) {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		}
+		want := map[string]problem.Code{"d1": problem.Internal, "d2": problem.NotFound}[decision]
+		if r.State != whatif.Failed || problem.CodeOf(r.Err) != want {
+			t.Errorf("%s: %s, %v", decision, r.State, r.Err)
+		}
 	}
 }
