@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ func (r *Runner) awaitExperiment(
 	ctx, cancel := context.WithCancel(awaiting)
 	r.inFlight[x.ID] = cancel
 	cmd, guard := command(r.core.State(), &x), r.guard()
-	r.wg.Go(func() {
+	r.consult(awaiting, func() {
 		outcome, err := r.startAndAwait(ctx, cmd, fate, p, guard, x.Status == campaign.Dispatched)
 		if ctx.Err() == nil {
 			r.send(ctx, message{experiment: x.ID, outcome: &outcome, err: err})
@@ -112,6 +113,18 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// consult runs what calls an adapter in a goroutine of its own.
+func (r *Runner) consult(awaiting context.Context, call func()) {
+	r.wg.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				r.send(awaiting, message{panicked: fmt.Sprintf("%v\n\n%s", p, debug.Stack())})
+			}
+		}()
+		call()
+	})
+}
+
 // send hands a message to the loop, unless the loop is gone.
 func (r *Runner) send(ctx context.Context, m message) {
 	select {
@@ -132,7 +145,7 @@ func (r *Runner) ask(ctx, awaiting context.Context, q campaign.Question) error {
 	question := r.core.asked(&q)
 	asking, cancel := context.WithCancel(awaiting)
 	r.inFlight[q.ID] = cancel
-	r.wg.Go(func() {
+	r.consult(awaiting, func() {
 		answer, err := reviewer.Ask(asking, question)
 		if over := asking.Err() != nil; !over || err == nil { // somebody may have answered meanwhile, too
 			r.send(awaiting, message{question: q.ID, answer: &answer, over: over, err: err})
@@ -209,6 +222,8 @@ func (r *Runner) comparisons(ctx context.Context, step Examples) ([]events.Paylo
 func (r *Runner) receive(ctx context.Context, m message) error {
 	m, remarks := tidy(m)
 	switch {
+	case m.panicked != nil:
+		panic(m.panicked)
 	case m.request != nil:
 		return r.handle(ctx, m)
 	case m.turning != nil:

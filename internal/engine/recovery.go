@@ -112,7 +112,7 @@ func (r *Runner) recover(awaiting context.Context, experiments []string) {
 		questions[i] = asked{id, command(s, x), r.past(x)}
 	}
 	r.recovery = &recovery{asked: questions}
-	r.wg.Go(func() {
+	r.consult(awaiting, func() {
 		answers := make([]told, len(questions))
 		for i, q := range questions {
 			answers[i].fate, answers[i].cause = r.fate(awaiting, q.cmd, q.past)

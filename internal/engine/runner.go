@@ -117,6 +117,10 @@ type message struct {
 
 	request *Request
 	reply   chan<- reply
+
+	// panicked is a programmer's mistake in an adapter. The loop panics for it, where its
+	// caller can know what to do about it: elsewhere it would end the whole process.
+	panicked any
 }
 
 type reply struct {
