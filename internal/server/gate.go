@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,11 @@ func (s *Server) gate(next http.Handler) http.Handler {
 		if s.open() && !forThisMachine(r) {
 			writeProblem(w, newProblem(http.StatusForbidden, problem.Forbidden,
 				"There are no accounts here, so that only this machine is served, under its own name."))
+			return
+		}
+		if s.open() && (s.options.Proxy != nil || forwarded(r)) {
+			writeProblem(w, newProblem(http.StatusForbidden, problem.Forbidden,
+				"There are no accounts here, so that only this machine is served, and nobody whose request was passed on."))
 			return
 		}
 		ctx := accounts.WithAddress(r.Context(), s.address(r))
@@ -132,6 +138,24 @@ func forThisMachine(r *http.Request) bool {
 	}
 	name = strings.Trim(name, "[]")
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name).IsLoopback()
+}
+
+// forwarded reports whether a request says of itself that it was passed on: then it comes from
+// this machine, and whoever made it need not be here.
+func forwarded(r *http.Request) bool {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(forwarding, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// forwarding are what proxies and tunnels add to requests beside X-Forwarded-…, in the form of
+// [http.CanonicalHeaderKey].
+var forwarding = []string{
+	"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Forwarded-For", "X-Original-Host",
+	"X-Envoy-External-Address", "True-Client-Ip", "Cf-Connecting-Ip", "Fastly-Client-Ip", "Fly-Client-Ip",
 }
 
 func (s *Server) cookieName() string {

@@ -445,7 +445,8 @@ func TestConfirm(t *testing.T) {
 }
 
 // Law: a server without accounts serves this machine under this machine's names, and no page of
-// the web whose name leads here; with the first account it is open no longer.
+// the web whose name leads here, nor anybody whose request was passed on; with the first account it
+// is open no longer.
 func TestOpen(t *testing.T) {
 	c := serve(t)
 	for host, want := range map[string]int{
@@ -461,6 +462,16 @@ func TestOpen(t *testing.T) {
 		answer.Body.Close()
 		if answer.StatusCode != want {
 			t.Errorf("as %s: %d, want %d", host, answer.StatusCode, want)
+		}
+	}
+	// What a proxy on this machine passes on comes from anybody.
+	for _, name := range []string{
+		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "X-Real-IP", "Via", "CF-Connecting-IP", "True-Client-IP",
+	} {
+		for _, value := range []string{"203.0.113.7", "127.0.0.1", ""} {
+			if status, _, text := c.do("GET", "/api/v1/campaigns", "", "", name, value); status != http.StatusForbidden {
+				t.Errorf("passed on with %s: %s: %d %s", name, value, status, text)
+			}
 		}
 	}
 	g := guard(t)
