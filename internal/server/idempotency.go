@@ -250,6 +250,8 @@ type taken struct {
 func (k *keys) take(ctx context.Context, caller, key, request string) (*taken, error) {
 	sum := sha256.Sum256([]byte(caller + "\x00" + key))
 	name := hex.EncodeToString(sum[:])
+	var kept keptKey
+	var err error
 	for {
 		k.mu.Lock()
 		k.sweep(time.Now())
@@ -261,7 +263,16 @@ func (k *keys) take(ctx context.Context, caller, key, request string) (*taken, e
 		running := e.done
 		k.mu.Unlock()
 		if running == nil {
-			break
+			kept, err = k.read(name)
+			if !errors.Is(err, os.ErrNotExist) {
+				break
+			}
+			k.mu.Lock() // its time was over just now, or somebody has removed the file
+			if k.known[name] == e && e.done == nil {
+				k.forget(name)
+			}
+			k.mu.Unlock()
+			continue
 		}
 		select { // the same request may be under way on another connection
 		case <-running:
@@ -269,10 +280,7 @@ func (k *keys) take(ctx context.Context, caller, key, request string) (*taken, e
 			return nil, context.Cause(ctx)
 		}
 	}
-	kept, err := k.read(name)
 	switch {
-	case errors.Is(err, os.ErrNotExist): // its time was over just now
-		return k.take(ctx, caller, key, request)
 	case err != nil:
 		return nil, fmt.Errorf("the %s: %w", keyHeader, err)
 	case kept.Request != request:
@@ -354,12 +362,17 @@ func (k *keys) sweep(now time.Time) {
 	}
 }
 
-// remove forgets a key. k.mu is held, or nobody else has k.
+// remove removes a key. k.mu is held, or nobody else has k.
 func (k *keys) remove(name string) {
 	if err := os.Remove(k.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		k.log("the idempotency key %s: %v", name, err)
 		return
 	}
+	k.forget(name)
+}
+
+// forget takes a key out of what is known. k.mu is held, or nobody else has k.
+func (k *keys) forget(name string) {
 	k.bytes -= k.known[name].size
 	delete(k.known, name)
 }

@@ -132,6 +132,24 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// Law: a key whose file was removed is one that was never sent.
+func TestRemovedKey(t *testing.T) {
+	c, folder, _ := restartable(t)
+	c.begin(bench)
+	for range 2 {
+		if status, header, text := c.do("POST", aNote, "application/json", `{"text": "hello"}`, "Idempotency-Key", "one"); status != http.StatusOK ||
+			header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("%d %v %s", status, header, text)
+		}
+		if err := os.RemoveAll(filepath.Join(folder, ".campaignd", "idempotency")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := c.notes(); n != 2 {
+		t.Errorf("%d notes", n)
+	}
+}
+
 // Law: a server that is confined begins no campaign that names a program or a file, by any
 // way; and others it does.
 func TestConfined(t *testing.T) {
