@@ -12,3 +12,6 @@ func (s *Server) Hurry(d time.Duration) {
 
 // Limited is what bounds requests, around another handler.
 func (s *Server) Limited(next http.Handler) http.Handler { return s.limited(next) }
+
+// KeepKeys sets how many idempotency keys are kept.
+func (s *Server) KeepKeys(n int) { s.keys.most.keys = n }

@@ -25,6 +25,7 @@ const password = "correct horse battery"
 type guarded struct {
 	*client
 	server *server.Server
+	lab    *lab.Lab
 	book   *accounts.Book
 	now    time.Time
 }
@@ -65,6 +66,7 @@ func guard(t *testing.T, confirm ...string) *guarded {
 	for _, act := range confirm {
 		acts[act] = true
 	}
+	g.lab = l
 	g.server = server.New(server.Options{Lab: l, Accounts: book, Confirm: acts, Version: "test", Log: t.Logf})
 	s := httptest.NewServer(g.server.Handler())
 	t.Cleanup(func() { s.Close(); l.Close(); book.Close() })
