@@ -117,7 +117,8 @@ func (s *Server) address(r *http.Request) string {
 		host = r.RemoteAddr
 	}
 	if s.options.Proxy != nil && s.options.Proxy.Contains(net.ParseIP(host)) {
-		hops := strings.Split(r.Header.Get("X-Forwarded-For"), ",")
+		// A proxy may add its hop to the client's line, or in a line of its own after it.
+		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		if last := strings.TrimSpace(hops[len(hops)-1]); net.ParseIP(last) != nil {
 			return last // the one that the trusted proxy itself has seen
 		}

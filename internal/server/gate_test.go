@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -479,6 +480,53 @@ func TestOpen(t *testing.T) {
 	g := guard(t)
 	if status, _, _ := g.do("GET", "/api/v1/campaigns", "", ""); status != http.StatusUnauthorized {
 		t.Errorf("with accounts, without a name: %d", status)
+	}
+}
+
+// Law: a request comes from where the trusted proxy has seen it, whatever hops the client has made
+// up and however the proxy adds its own; with no trusted proxy, from where it really does. Without
+// accounts no server behind a proxy serves anybody.
+func TestProxy(t *testing.T) {
+	g := guard(t)
+	_, here, _ := net.ParseCIDR("127.0.0.1/32")
+	_, elsewhere, _ := net.ParseCIDR("10.0.0.1/32")
+	for _, p := range []struct {
+		proxy *net.IPNet
+		lines []string
+		from  string
+	}{
+		{here, []string{"203.0.113.7"}, "203.0.113.7"},
+		{here, []string{"198.51.100.1, 203.0.113.8"}, "203.0.113.8"},
+		{here, []string{"198.51.100.1", "203.0.113.9"}, "203.0.113.9"},
+		{here, []string{"198.51.100.1", "198.51.100.2, 203.0.113.10"}, "203.0.113.10"},
+		{here, []string{"198.51.100.1", "unknown"}, "127.0.0.1"},
+		{here, nil, "127.0.0.1"},
+		{elsewhere, []string{"198.51.100.1"}, "127.0.0.1"},
+		{nil, []string{"198.51.100.1"}, "127.0.0.1"},
+	} {
+		h := server.New(server.Options{Lab: g.lab, Accounts: g.book, Proxy: p.proxy, Log: t.Logf}).Handler()
+		r := httptest.NewRequest("POST", "/login", strings.NewReader("name=viewer&password="+password))
+		r.RemoteAddr = "127.0.0.1:4711"
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		for _, line := range p.lines {
+			r.Header.Add("X-Forwarded-For", line)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		trail, err := g.book.Trail(accounts.SystemIdentity("root"), accounts.Page{Limit: 1})
+		if err != nil || len(trail) != 1 || w.Code != http.StatusSeeOther {
+			t.Fatalf("%d, %v, %v", w.Code, trail, err)
+		}
+		if trail[0].Kind != accounts.KindLogin || trail[0].From != p.from {
+			t.Errorf("%v by way of %v: %+v, want it to come from %s", p.lines, p.proxy, trail[0], p.from)
+		}
+	}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "http://localhost/", nil)
+	r.RemoteAddr = "127.0.0.1:4711"
+	server.New(server.Options{Lab: g.lab, Proxy: elsewhere, Log: t.Logf}).Handler().ServeHTTP(w, r)
+	if w.Code != http.StatusForbidden {
+		t.Errorf("behind a proxy, without accounts: %d", w.Code)
 	}
 }
 
