@@ -71,6 +71,9 @@ func (s *Server) gate(next http.Handler) http.Handler {
 			s.unknown(w, r, problemOf(err))
 			return
 		}
+		if who.Known() {
+			acquainted(ctx)
+		}
 		r = r.WithContext(context.WithValue(ctx, identityKey{}, who))
 		if byToken {
 			next.ServeHTTP(w, r)

@@ -129,7 +129,7 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		return badInput("nobody can be served: %w; choose another address with --listen", err)
 	}
 	defer listener.Close()
-	listener = server.Bounded(listener)
+	listener = server.Bounded(listener, proxy)
 	remark := func(format string, args ...any) {
 		a.remark("%s %s", time.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
 	}
