@@ -189,8 +189,25 @@ func (s *Server) setSession(w http.ResponseWriter, token string) {
 func (s *Server) allowed(ctx context.Context, p accounts.Permission, campaign string) error {
 	who := identityOf(ctx)
 	err := who.May(p, campaign)
-	if err != nil && s.options.Accounts != nil && who.Known() {
+	if err != nil {
+		s.noteRefused(who, p, campaign)
+	}
+	return err
+}
+
+// noteRefused notes in the audit trail what somebody may not do.
+func (s *Server) noteRefused(who accounts.Identity, p accounts.Permission, campaign string) {
+	if s.options.Accounts != nil && who.Known() {
 		s.options.Accounts.Refused(who, p, campaign, who.From)
+	}
+}
+
+// answersAs refuses an answer in the place of an expert, and notes that in the audit trail.
+func (s *Server) answersAs(ctx context.Context, expert, campaign string) error {
+	who := identityOf(ctx)
+	err := who.AnswersAs(expert, campaign)
+	if err != nil {
+		s.noteRefused(who, accounts.ActForOthers, campaign)
 	}
 	return err
 }
