@@ -530,6 +530,43 @@ func TestProxy(t *testing.T) {
 	}
 }
 
+// Law: whoever may audit one campaign reads what their audit has found, and learns nothing of those
+// of other campaigns.
+func TestAuditOfOneCampaign(t *testing.T) {
+	g := guard(t)
+	g.begin(bench)
+	g.begin(strings.Replace(bench, "name: bench", "name: secret", 1))
+	if _, err := g.book.Grant(t.Context(), accounts.SystemIdentity("root"), "nothing",
+		accounts.Grant{Role: accounts.Auditor, Campaign: "bench"}); err != nil {
+		t.Fatal(err)
+	}
+	own, admin := g.token("nothing"), g.token("admin")
+	for token, campaign := range map[string]string{own: "bench", admin: "secret"} {
+		var run struct{ ID string }
+		for { // one at a time
+			status, text := g.as(token, "POST", "/api/v1/campaigns/"+campaign+"/audits", "", "")
+			if token == own && strings.Contains(string(text), "secret") {
+				t.Errorf("told of another one: %s", text)
+			}
+			if status == http.StatusConflict {
+				continue
+			}
+			g.read("begin", status, http.StatusAccepted, text, &run)
+			break
+		}
+		path := "/api/v1/audits/" + run.ID
+		if status, text := g.as(token, "GET", path+"?wait=20", "", ""); status != http.StatusOK || !strings.Contains(string(text), `"done"`) {
+			t.Errorf("the audit of %s: %d %s", campaign, status, text)
+		}
+		if status, text := g.as(own, "GET", path, "", ""); campaign == "secret" && (status != http.StatusNotFound || strings.Contains(string(text), "secret")) {
+			t.Errorf("another's audit: %d %s", status, text)
+		}
+		if status, text := g.as(g.token("viewer"), "GET", path, "", ""); status != http.StatusForbidden {
+			t.Errorf("the audit of %s as a viewer: %d %s", campaign, status, text)
+		}
+	}
+}
+
 // Law: whoever may see one campaign is not told of others; an expert answers under their own
 // name alone.
 func TestOwnCampaigns(t *testing.T) {
