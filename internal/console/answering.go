@@ -53,6 +53,7 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 			return
 		}
 		if err = v.answersAs(q.Expert, of.Name()); err != nil {
+			v.refused(ActForOthers, of.Name())
 			return
 		}
 		var reply humans.Reply

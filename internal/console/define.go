@@ -72,6 +72,7 @@ func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
 // begin begins a campaign, or only checks its file.
 func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	if err := visitorOf(r.Context()).may(Define, ""); err != nil {
+		visitorOf(r.Context()).refused(Define, "")
 		c.fail(w, r, err)
 		return
 	}
@@ -119,6 +120,7 @@ func (c *Console) remarks(v Visitor, file *campaignfile.File) []string {
 func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
 	visitor := visitorOf(r.Context())
 	if err := visitor.may(Define, ""); err != nil && !c.amends(visitor) {
+		visitor.refused(Define, "")
 		c.fail(w, r, err)
 		return
 	}

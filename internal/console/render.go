@@ -343,6 +343,7 @@ func (c *Console) find(w http.ResponseWriter, r *http.Request, permission string
 	campaign, err := c.lab.Campaign(id)
 	if err == nil {
 		if err = visitorOf(r.Context()).may(permission, campaign.Name()); err != nil {
+			visitorOf(r.Context()).refused(permission, campaign.Name())
 			if permission != See && visitorOf(r.Context()).may(See, campaign.Name()) != nil {
 				permission = See
 			}

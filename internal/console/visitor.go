@@ -10,14 +10,15 @@ import (
 // What a visitor may be allowed to do in a campaign; "" as the campaign asks for all of
 // them.
 const (
-	See         = "see"      // look at the campaign
-	AnswerIt    = "answer"   // answer questions
-	Run         = "run"      // run, pause, resume, stop; enter results; notes and exclusions
-	Resolve     = "resolve"  // settle unknown outcomes, correct results
-	Define      = "define"   // begin and amend campaigns, import
-	Instruments = "equip"    // change the lab's instruments and people
-	Audit       = "audit"    // the whole record
-	Accounts    = "accounts" // who is who
+	See          = "see"            // look at the campaign
+	AnswerIt     = "answer"         // answer questions
+	ActForOthers = "act_for_others" // answer in the place of another expert
+	Run          = "run"            // run, pause, resume, stop; enter results; notes and exclusions
+	Resolve      = "resolve"        // settle unknown outcomes, correct results
+	Define       = "define"         // begin and amend campaigns, import
+	Instruments  = "equip"          // change the lab's instruments and people
+	Audit        = "audit"          // the whole record
+	Accounts     = "accounts"       // who is who
 )
 
 // Visitor is who asks for a page, as far as the pages need to know. Whoever mounts the
@@ -44,6 +45,9 @@ type Visitor struct {
 	// Now returns the visitor as they are now, for a page that stays open: what they may can have
 	// changed. It fails where they are logged in no longer. A nil Now: nothing changes.
 	Now func() (Visitor, error)
+	// Refused, if set, is told of what the visitor wanted to do and was refused: a permission in
+	// a campaign, "" for the lab.
+	Refused func(permission, campaign string)
 	// Notice is shown on top of every page; empty for none.
 	Notice string
 	// Links are further pages for this visitor, such as that of their account.
@@ -94,6 +98,14 @@ func (v Visitor) confirmed(act string) error {
 		return nil
 	}
 	return v.Confirmed(act)
+}
+
+// refused tells whoever mounts the pages that the visitor wanted to do something and may not. To
+// ask only what to show is no refusal.
+func (v Visitor) refused(permission, campaign string) {
+	if v.Refused != nil {
+		v.Refused(permission, campaign)
+	}
 }
 
 type visitorKey struct{}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -77,8 +78,8 @@ func (l *audits) begin(campaign string) (*AuditRun, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := len(l.runs); n > 0 && l.runs[n-1].State == "running" {
-		return nil, problem.New(problem.NotNow, "another audit runs: %s, of %s", l.runs[n-1].ID, l.runs[n-1].Campaign).
-			With(problem.Remedy{Text: "wait for its end, and ask again"})
+		return nil, problem.New(problem.NotNow, "another audit runs"). // of what, is not everybody's to know
+										With(problem.Remedy{Text: "wait for its end, and ask again"})
 	}
 	l.next++
 	run := &AuditRun{
@@ -339,9 +340,17 @@ func (a *api) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *
 
 func (a *api) auditState(ctx context.Context, in *auditStateInput) (*auditStateOutput, error) {
 	run, done, ok := a.audits.find(in.Audit)
-	if !ok {
+	if !ok || !sees(ctx, run.Campaign) && identityOf(ctx).May(accounts.Audit, run.Campaign) != nil {
+		// Whoever may audit no more than some campaigns is told of others' audits what they are told of
+		// those that there are not.
+		if !identityOf(ctx).MaySomewhere(accounts.Audit) {
+			return nil, problemOf(a.allowed(ctx, accounts.Audit, ""))
+		}
 		return nil, problemOf(problem.New(problem.NotFound,
 			"there is no audit %q: the server may have been started anew", in.Audit).About(in.Audit))
+	}
+	if err := a.allowed(ctx, accounts.Audit, run.Campaign); err != nil {
+		return nil, problemOf(err)
 	}
 	if run.State == "running" && in.Wait > 0 {
 		select {

@@ -23,6 +23,9 @@ func (s *Server) visitor(ctx context.Context) console.Visitor {
 			return who.May(accounts.Permission(permission), campaign)
 		},
 		AnswersAs: who.AnswersAs,
+		Refused: func(permission, campaign string) {
+			s.noteRefused(who, accounts.Permission(permission), campaign)
+		},
 		Confirmed: func(act string) error { return s.confirmed(ctx, act) },
 		MayDefine: func(def *definition.Campaign) error { return s.api.mayDefine(ctx, def) },
 		Now:       func() (console.Visitor, error) { return s.visitorNow(ctx) },

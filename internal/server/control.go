@@ -64,7 +64,7 @@ func (a *api) take(ctx context.Context, c *lab.Campaign, name string, r engine.R
 		var err error
 		c.Read(func(core *engine.Core) {
 			if q := core.State().Question(r.Answer.Question); q != nil {
-				err = identityOf(ctx).AnswersAs(q.Expert, name)
+				err = a.answersAs(ctx, q.Expert, name)
 			}
 		})
 		if err != nil {

@@ -7,8 +7,14 @@ import (
 
 // Hurry shortens the patience with clients, before the server serves.
 func (s *Server) Hurry(d time.Duration) {
-	s.patience = patience{headers: d, body: d, write: d, idle: d}
+	s.patience = patience{headers: d, body: d, write: d, idle: d, stranger: d}
 }
+
+// HurryStrangers shortens the patience with connections on which nobody is known.
+func (s *Server) HurryStrangers(d time.Duration) { s.patience.stranger = d }
 
 // Limited is what bounds requests, around another handler.
 func (s *Server) Limited(next http.Handler) http.Handler { return s.limited(next) }
+
+// KeepKeys sets how many idempotency keys are kept.
+func (s *Server) KeepKeys(n int) { s.keys.most.keys = n }

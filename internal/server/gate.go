@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,11 @@ func (s *Server) gate(next http.Handler) http.Handler {
 				"There are no accounts here, so that only this machine is served, under its own name."))
 			return
 		}
+		if s.open() && (s.options.Proxy != nil || forwarded(r)) {
+			writeProblem(w, newProblem(http.StatusForbidden, problem.Forbidden,
+				"There are no accounts here, so that only this machine is served, and nobody whose request was passed on."))
+			return
+		}
 		ctx := accounts.WithAddress(r.Context(), s.address(r))
 		who, byToken, err := s.identify(r.WithContext(ctx))
 		if err != nil {
@@ -64,6 +70,9 @@ func (s *Server) gate(next http.Handler) http.Handler {
 			}
 			s.unknown(w, r, problemOf(err))
 			return
+		}
+		if who.Known() {
+			acquainted(ctx)
 		}
 		r = r.WithContext(context.WithValue(s.withStill(ctx, r), identityKey{}, who))
 		if byToken {
@@ -111,7 +120,8 @@ func (s *Server) address(r *http.Request) string {
 		host = r.RemoteAddr
 	}
 	if s.options.Proxy != nil && s.options.Proxy.Contains(net.ParseIP(host)) {
-		hops := strings.Split(r.Header.Get("X-Forwarded-For"), ",")
+		// A proxy may add its hop to the client's line, or in a line of its own after it.
+		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		if last := strings.TrimSpace(hops[len(hops)-1]); net.ParseIP(last) != nil {
 			return last // the one that the trusted proxy itself has seen
 		}
@@ -132,6 +142,24 @@ func forThisMachine(r *http.Request) bool {
 	}
 	name = strings.Trim(name, "[]")
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name).IsLoopback()
+}
+
+// forwarded reports whether a request says of itself that it was passed on: then it comes from
+// this machine, and whoever made it need not be here.
+func forwarded(r *http.Request) bool {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(forwarding, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// forwarding are what proxies and tunnels add to requests beside X-Forwarded-…, in the form of
+// [http.CanonicalHeaderKey].
+var forwarding = []string{
+	"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Forwarded-For", "X-Original-Host",
+	"X-Envoy-External-Address", "True-Client-Ip", "Cf-Connecting-Ip", "Fastly-Client-Ip", "Fly-Client-Ip",
 }
 
 func (s *Server) cookieName() string {
@@ -161,8 +189,25 @@ func (s *Server) setSession(w http.ResponseWriter, token string) {
 func (s *Server) allowed(ctx context.Context, p accounts.Permission, campaign string) error {
 	who := identityOf(ctx)
 	err := who.May(p, campaign)
-	if err != nil && s.options.Accounts != nil && who.Known() {
+	if err != nil {
+		s.noteRefused(who, p, campaign)
+	}
+	return err
+}
+
+// noteRefused notes in the audit trail what somebody may not do.
+func (s *Server) noteRefused(who accounts.Identity, p accounts.Permission, campaign string) {
+	if s.options.Accounts != nil && who.Known() {
 		s.options.Accounts.Refused(who, p, campaign, who.From)
+	}
+}
+
+// answersAs refuses an answer in the place of an expert, and notes that in the audit trail.
+func (s *Server) answersAs(ctx context.Context, expert, campaign string) error {
+	who := identityOf(ctx)
+	err := who.AnswersAs(expert, campaign)
+	if err != nil {
+		s.noteRefused(who, accounts.ActForOthers, campaign)
 	}
 	return err
 }
@@ -218,7 +263,7 @@ var needed = map[string]struct {
 	"verify":       {}, // a proof that the caller brings along
 
 	"begin-audit":    {permission: accounts.Audit, campaign: true},
-	"get-audit":      {permission: accounts.Audit, campaign: true},
+	"get-audit":      {}, // its path names no campaign: it asks for Audit in the audit's own
 	"get-checkpoint": {permission: accounts.Audit, campaign: true},
 	"prove-event":    {permission: accounts.Audit, campaign: true},
 	"prove-growth":   {permission: accounts.Audit, campaign: true},

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -25,6 +26,7 @@ const password = "correct horse battery"
 type guarded struct {
 	*client
 	server *server.Server
+	lab    *lab.Lab
 	book   *accounts.Book
 	now    time.Time
 }
@@ -65,6 +67,7 @@ func guard(t *testing.T, confirm ...string) *guarded {
 	for _, act := range confirm {
 		acts[act] = true
 	}
+	g.lab = l
 	g.server = server.New(server.Options{Lab: l, Accounts: book, Confirm: acts, Version: "test", Log: t.Logf})
 	s := httptest.NewServer(g.server.Handler())
 	t.Cleanup(func() { s.Close(); l.Close(); book.Close() })
@@ -445,7 +448,8 @@ func TestConfirm(t *testing.T) {
 }
 
 // Law: a server without accounts serves this machine under this machine's names, and no page of
-// the web whose name leads here; with the first account it is open no longer.
+// the web whose name leads here, nor anybody whose request was passed on; with the first account it
+// is open no longer.
 func TestOpen(t *testing.T) {
 	c := serve(t)
 	for host, want := range map[string]int{
@@ -463,9 +467,103 @@ func TestOpen(t *testing.T) {
 			t.Errorf("as %s: %d, want %d", host, answer.StatusCode, want)
 		}
 	}
+	// What a proxy on this machine passes on comes from anybody.
+	for _, name := range []string{
+		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "X-Real-IP", "Via", "CF-Connecting-IP", "True-Client-IP",
+	} {
+		for _, value := range []string{"203.0.113.7", "127.0.0.1", ""} {
+			if status, _, text := c.do("GET", "/api/v1/campaigns", "", "", name, value); status != http.StatusForbidden {
+				t.Errorf("passed on with %s: %s: %d %s", name, value, status, text)
+			}
+		}
+	}
 	g := guard(t)
 	if status, _, _ := g.do("GET", "/api/v1/campaigns", "", ""); status != http.StatusUnauthorized {
 		t.Errorf("with accounts, without a name: %d", status)
+	}
+}
+
+// Law: a request comes from where the trusted proxy has seen it, whatever hops the client has made
+// up and however the proxy adds its own; with no trusted proxy, from where it really does. Without
+// accounts no server behind a proxy serves anybody.
+func TestProxy(t *testing.T) {
+	g := guard(t)
+	_, here, _ := net.ParseCIDR("127.0.0.1/32")
+	_, elsewhere, _ := net.ParseCIDR("10.0.0.1/32")
+	for _, p := range []struct {
+		proxy *net.IPNet
+		lines []string
+		from  string
+	}{
+		{here, []string{"203.0.113.7"}, "203.0.113.7"},
+		{here, []string{"198.51.100.1, 203.0.113.8"}, "203.0.113.8"},
+		{here, []string{"198.51.100.1", "203.0.113.9"}, "203.0.113.9"},
+		{here, []string{"198.51.100.1", "198.51.100.2, 203.0.113.10"}, "203.0.113.10"},
+		{here, []string{"198.51.100.1", "unknown"}, "127.0.0.1"},
+		{here, nil, "127.0.0.1"},
+		{elsewhere, []string{"198.51.100.1"}, "127.0.0.1"},
+		{nil, []string{"198.51.100.1"}, "127.0.0.1"},
+	} {
+		h := server.New(server.Options{Lab: g.lab, Accounts: g.book, Proxy: p.proxy, Log: t.Logf}).Handler()
+		r := httptest.NewRequest("POST", "/login", strings.NewReader("name=viewer&password="+password))
+		r.RemoteAddr = "127.0.0.1:4711"
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		for _, line := range p.lines {
+			r.Header.Add("X-Forwarded-For", line)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		trail, err := g.book.Trail(accounts.SystemIdentity("root"), accounts.Page{Limit: 1})
+		if err != nil || len(trail) != 1 || w.Code != http.StatusSeeOther {
+			t.Fatalf("%d, %v, %v", w.Code, trail, err)
+		}
+		if trail[0].Kind != accounts.KindLogin || trail[0].From != p.from {
+			t.Errorf("%v by way of %v: %+v, want it to come from %s", p.lines, p.proxy, trail[0], p.from)
+		}
+	}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "http://localhost/", nil)
+	r.RemoteAddr = "127.0.0.1:4711"
+	server.New(server.Options{Lab: g.lab, Proxy: elsewhere, Log: t.Logf}).Handler().ServeHTTP(w, r)
+	if w.Code != http.StatusForbidden {
+		t.Errorf("behind a proxy, without accounts: %d", w.Code)
+	}
+}
+
+// Law: whoever may audit one campaign reads what their audit has found, and learns nothing of those
+// of other campaigns.
+func TestAuditOfOneCampaign(t *testing.T) {
+	g := guard(t)
+	g.begin(bench)
+	g.begin(strings.Replace(bench, "name: bench", "name: secret", 1))
+	if _, err := g.book.Grant(t.Context(), accounts.SystemIdentity("root"), "nothing",
+		accounts.Grant{Role: accounts.Auditor, Campaign: "bench"}); err != nil {
+		t.Fatal(err)
+	}
+	own, admin := g.token("nothing"), g.token("admin")
+	for token, campaign := range map[string]string{own: "bench", admin: "secret"} {
+		var run struct{ ID string }
+		for { // one at a time
+			status, text := g.as(token, "POST", "/api/v1/campaigns/"+campaign+"/audits", "", "")
+			if token == own && strings.Contains(string(text), "secret") {
+				t.Errorf("told of another one: %s", text)
+			}
+			if status == http.StatusConflict {
+				continue
+			}
+			g.read("begin", status, http.StatusAccepted, text, &run)
+			break
+		}
+		path := "/api/v1/audits/" + run.ID
+		if status, text := g.as(token, "GET", path+"?wait=20", "", ""); status != http.StatusOK || !strings.Contains(string(text), `"done"`) {
+			t.Errorf("the audit of %s: %d %s", campaign, status, text)
+		}
+		if status, text := g.as(own, "GET", path, "", ""); campaign == "secret" && (status != http.StatusNotFound || strings.Contains(string(text), "secret")) {
+			t.Errorf("another's audit: %d %s", status, text)
+		}
+		if status, text := g.as(g.token("viewer"), "GET", path, "", ""); status != http.StatusForbidden {
+			t.Errorf("the audit of %s as a viewer: %d %s", campaign, status, text)
+		}
 	}
 }
 

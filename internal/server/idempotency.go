@@ -37,9 +37,10 @@ const (
 	maxKey = 200 // bytes
 	// keysFor is how long an answer is kept.
 	keysFor = 24 * time.Hour
-	// maxKeys and maxKeyBytes bound what is kept.
-	maxKeys     = 100_000
-	maxKeyBytes = 256 << 20
+	// maxKeys and maxKeyBytes bound what is kept, accountShare which part of it is one account's.
+	maxKeys      = 100_000
+	maxKeyBytes  = 256 << 20
+	accountShare = 4
 	// sweepEvery is how often those are looked for whose time is over.
 	sweepEvery = 10 * time.Minute
 )
@@ -68,7 +69,7 @@ func (a *api) recording(op huma.Operation) huma.Operation {
 func (a *api) once(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := r.Header.Values(keyHeader)
-		if len(given) == 0 {
+		if len(given) == 0 || !identityOf(r.Context()).Known() { // nobody is refused, and nothing kept of them
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -92,7 +93,11 @@ func (a *api) once(next http.Handler) http.Handler {
 		hash.Write(body)
 		request := hex.EncodeToString(hash.Sum(nil))
 
-		k, err := a.Server.keys.take(r.Context(), callerOf(r.Context()), given[0], request)
+		account := identityOf(r.Context()).Account
+		if a.open() {
+			account = "" // there is nobody else to take it from
+		}
+		k, err := a.Server.keys.take(r.Context(), account, callerOf(r.Context()), given[0], request)
 		if err != nil {
 			writeProblem(w, problemOf(err))
 			return
@@ -184,6 +189,8 @@ func (k *keptAnswer) write(w http.ResponseWriter) {
 
 // keptKey is a key on the disk.
 type keptKey struct {
+	// Account is whose share it is kept in; empty for nobody's.
+	Account string `json:"account,omitempty"`
 	// Request is the hash of the request that it came with.
 	Request string    `json:"request"`
 	Began   time.Time `json:"began"`
@@ -199,21 +206,47 @@ type keys struct {
 
 	mu    sync.Mutex
 	known map[string]*entry // by the file's name
-	bytes int64             // of all files
+	all   amount            // of everybody
+	of    map[string]amount // of each account
+	most  amount
 	swept time.Time
+}
+
+// amount is how much is kept.
+type amount struct {
+	keys  int
+	bytes int64
+}
+
+// reached reports whether a part of a bound is reached.
+func (k amount) reached(most amount, part int) bool {
+	return k.keys >= most.keys/part || k.bytes >= most.bytes/int64(part)
 }
 
 // entry is a key that is known.
 type entry struct {
-	began time.Time
-	size  int64
-	done  chan struct{} // not nil while its request is carried out; closed at its end
+	account string
+	began   time.Time
+	size    int64
+	done    chan struct{} // not nil while its request is carried out; closed at its end
+}
+
+// count changes how much is kept for an account. k.mu is held, or nobody else has k.
+func (k *keys) count(account string, number int, bytes int64) {
+	k.all = amount{k.all.keys + number, k.all.bytes + bytes}
+	own := amount{k.of[account].keys + number, k.of[account].bytes + bytes}
+	if k.of[account] = own; own.keys == 0 {
+		delete(k.of, account)
+	}
 }
 
 // openKeys reads which keys there are. Where that cannot be done there are none, and those
 // who send one are told when they do.
 func openKeys(folder string, log func(format string, args ...any)) *keys {
-	k := &keys{folder: folder, log: log, known: make(map[string]*entry)}
+	k := &keys{
+		folder: folder, log: log, known: make(map[string]*entry),
+		of: make(map[string]amount), most: amount{maxKeys, maxKeyBytes},
+	}
 	files, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		log("the idempotency keys: %v", err)
@@ -229,8 +262,8 @@ func openKeys(folder string, log func(format string, args ...any)) *keys {
 			log("the idempotency key %s: %v", name, err)
 			continue
 		}
-		k.known[name] = &entry{began: kept.Began, size: info.Size()}
-		k.bytes += info.Size()
+		k.known[name] = &entry{account: kept.Account, began: kept.Began, size: info.Size()}
+		k.count(kept.Account, 1, info.Size())
 	}
 	k.sweep(time.Now())
 	return k
@@ -247,21 +280,32 @@ type taken struct {
 
 // take finds what is known of a caller's key; where that is nothing, it is the request's, and
 // on the disk.
-func (k *keys) take(ctx context.Context, caller, key, request string) (*taken, error) {
+func (k *keys) take(ctx context.Context, account, caller, key, request string) (*taken, error) {
 	sum := sha256.Sum256([]byte(caller + "\x00" + key))
 	name := hex.EncodeToString(sum[:])
+	var kept keptKey
+	var err error
 	for {
 		k.mu.Lock()
 		k.sweep(time.Now())
 		e := k.known[name]
 		if e == nil {
 			defer k.mu.Unlock()
-			return k.begin(name, request)
+			return k.begin(name, account, request)
 		}
 		running := e.done
 		k.mu.Unlock()
 		if running == nil {
-			break
+			kept, err = k.read(name)
+			if !errors.Is(err, os.ErrNotExist) {
+				break
+			}
+			k.mu.Lock() // its time was over just now, or somebody has removed the file
+			if k.known[name] == e && e.done == nil {
+				k.forget(name)
+			}
+			k.mu.Unlock()
+			continue
 		}
 		select { // the same request may be under way on another connection
 		case <-running:
@@ -269,10 +313,7 @@ func (k *keys) take(ctx context.Context, caller, key, request string) (*taken, e
 			return nil, context.Cause(ctx)
 		}
 	}
-	kept, err := k.read(name)
 	switch {
-	case errors.Is(err, os.ErrNotExist): // its time was over just now
-		return k.take(ctx, caller, key, request)
 	case err != nil:
 		return nil, fmt.Errorf("the %s: %w", keyHeader, err)
 	case kept.Request != request:
@@ -291,26 +332,36 @@ func (k *keys) take(ctx context.Context, caller, key, request string) (*taken, e
 }
 
 // begin notes a request that is about to be carried out. k.mu is held.
-func (k *keys) begin(name, request string) (*taken, error) {
-	if len(k.known) >= maxKeys || k.bytes >= maxKeyBytes {
-		return nil, problem.New(problem.Unavailable, "too many answers are kept for an %s", keyHeader).
+func (k *keys) begin(name, account, request string) (*taken, error) {
+	whose := ""
+	if account != "" && k.of[account].reached(k.most, accountShare) {
+		whose = " of " + account
+	}
+	if whose != "" || k.all.reached(k.most, 1) {
+		return nil, problem.New(problem.Unavailable, "too many answers are kept for an %s%s", keyHeader, whose).
 			With(problem.Remedy{Text: "send it later, or without one"})
 	}
-	t := &taken{keys: k, name: name, kept: keptKey{Request: request, Began: time.Now()}}
+	t := &taken{keys: k, name: name, kept: keptKey{Account: account, Request: request, Began: time.Now()}}
 	size, err := k.write(name, t.kept)
 	if err != nil {
 		return nil, problem.New(problem.Unavailable, "the %s cannot be kept: %w", keyHeader, err).
 			With(problem.Remedy{Text: "send it without one"})
 	}
-	k.known[name] = &entry{began: t.kept.Began, size: size, done: make(chan struct{})}
-	k.bytes += size
+	k.known[name] = &entry{account: account, began: t.kept.Began, size: size, done: make(chan struct{})}
+	k.count(account, 1, size)
 	return t, nil
 }
 
-// keep writes the answer. What was not carried out for want of something here may be asked
-// for again.
+// again reports whether what was answered so was not carried out, and may be asked for again:
+// once there is what was wanting here, or whoever asks has shown who they are or been given the
+// right to it.
+func again(status int) bool {
+	return status == http.StatusServiceUnavailable || status == http.StatusUnauthorized || status == http.StatusForbidden
+}
+
+// keep writes the answer, unless it may be asked for again.
 func (t *taken) keep(r *recorder) error {
-	if r.status == http.StatusServiceUnavailable {
+	if again(r.status) {
 		return nil
 	}
 	t.kept.Answer = r.result()
@@ -322,7 +373,7 @@ func (t *taken) keep(r *recorder) error {
 	t.keys.mu.Lock()
 	defer t.keys.mu.Unlock()
 	e := t.keys.known[t.name]
-	t.keys.bytes += size - e.size
+	t.keys.count(e.account, 0, size-e.size)
 	e.size = size
 	return nil
 }
@@ -334,7 +385,7 @@ func (t *taken) release(r *recorder) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e := k.known[t.name]
-	if !t.settled && r.whole && r.status == http.StatusServiceUnavailable {
+	if !t.settled && r.whole && again(r.status) {
 		k.remove(t.name)
 	}
 	close(e.done)
@@ -354,13 +405,18 @@ func (k *keys) sweep(now time.Time) {
 	}
 }
 
-// remove forgets a key. k.mu is held, or nobody else has k.
+// remove removes a key. k.mu is held, or nobody else has k.
 func (k *keys) remove(name string) {
 	if err := os.Remove(k.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		k.log("the idempotency key %s: %v", name, err)
 		return
 	}
-	k.bytes -= k.known[name].size
+	k.forget(name)
+}
+
+// forget takes a key out of what is known. k.mu is held, or nobody else has k.
+func (k *keys) forget(name string) {
+	k.count(k.known[name].account, -1, -k.known[name].size)
 	delete(k.known, name)
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
@@ -130,6 +131,70 @@ func TestCutOff(t *testing.T) {
 	if n := c.notes(); n != 1 {
 		t.Errorf("%d notes", n)
 	}
+}
+
+// Law: a key whose file was removed is one that was never sent.
+func TestRemovedKey(t *testing.T) {
+	c, folder, _ := restartable(t)
+	c.begin(bench)
+	for range 2 {
+		if status, header, text := c.do("POST", aNote, "application/json", `{"text": "hello"}`, "Idempotency-Key", "one"); status != http.StatusOK ||
+			header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("%d %v %s", status, header, text)
+		}
+		if err := os.RemoveAll(filepath.Join(folder, ".campaignd", "idempotency")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := c.notes(); n != 2 {
+		t.Errorf("%d notes", n)
+	}
+}
+
+// Law: of nobody's requests, and of those that are refused for who makes them, no key is kept;
+// one account does not take the keys of others, also after a restart.
+func TestKeysOfOthers(t *testing.T) {
+	g := guard(t)
+	g.begin(bench)
+	g.server.KeepKeys(9) // two for each account
+	folder := filepath.Join(g.lab.Private(), "idempotency")
+	send := func(name, key string, want int) {
+		t.Helper()
+		headers := []string{"Idempotency-Key", key}
+		if name != "" {
+			headers = append(headers, "Authorization", "Bearer "+g.token(name)) // each time another token
+		}
+		if status, _, text := g.do("POST", aNote, "application/json", `{"text": "hello"}`, headers...); status != want {
+			t.Errorf("%s with the key %s: %d, want %d: %s", name, key, status, want, text)
+		}
+	}
+	for n := range 20 {
+		send("", fmt.Sprint("k", n), http.StatusUnauthorized)
+		send("viewer", fmt.Sprint("k", n), http.StatusForbidden)
+	}
+	if files, _ := os.ReadDir(folder); len(files) > 0 {
+		t.Errorf("%d keys of what was refused are kept", len(files))
+	}
+	send("scientist", "k1", http.StatusOK)
+	send("scientist", "k2", http.StatusOK)
+	send("scientist", "k3", http.StatusServiceUnavailable)
+	send("here", "k1", http.StatusOK)
+	g.server = server.New(server.Options{Lab: g.lab, Accounts: g.book, Log: t.Logf})
+	g.server.KeepKeys(9)
+	s := httptest.NewServer(g.server.Handler())
+	defer s.Close()
+	g.url = s.URL
+	send("scientist", "k3", http.StatusServiceUnavailable)
+	send("here", "k2", http.StatusOK)
+	send("here", "k3", http.StatusServiceUnavailable)
+	// What was refused may be asked for again, with the same key.
+	if _, err := g.book.Grant(t.Context(), accounts.SystemIdentity("root"), "viewer", accounts.Grant{Role: accounts.Scientist}); err != nil {
+		t.Fatal(err)
+	}
+	send("viewer", "k1", http.StatusOK)
+	// Where no more can be kept, nobody is still told that it is not known who they are.
+	g.server.KeepKeys(0)
+	send("", "k1", http.StatusUnauthorized)
 }
 
 // Law: a server that is confined begins no campaign that names a program or a file, by any

@@ -1,11 +1,16 @@
 package server
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -24,12 +29,129 @@ const (
 	// open file, of which many systems allow a process 1,024: whoever opens connections and
 	// says nothing must not take those that the campaigns' stores need.
 	maxConnections = 800
+	// maxFrom is how many of them are of one address, or of one /64 of IPv6: further ones are
+	// closed. This machine and the trusted proxy have no such bound.
+	maxFrom = maxConnections / 4
 )
 
 // Bounded returns a listener that has so many connections open at once as a lab needs and its
-// stores can spare. TLS goes around it.
-func Bounded(listener net.Listener) net.Listener {
-	return netutil.LimitListener(listener, maxConnections)
+// stores can spare, and few enough of each address that others find room. proxy is the trusted
+// one's network, nil for none. TLS goes around it.
+func Bounded(listener net.Listener, proxy *net.IPNet) net.Listener {
+	return &bounded{
+		Listener: netutil.LimitListener(listener, maxConnections), proxy: proxy, open: make(map[netip.Prefix]int),
+	}
+}
+
+type bounded struct {
+	net.Listener
+	proxy *net.IPNet
+
+	mu   sync.Mutex
+	open map[netip.Prefix]int // connections, by where they come from
+}
+
+// Accept implements net.Listener.
+func (b *bounded) Accept() (net.Conn, error) {
+	for {
+		c, err := b.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from, counted := b.from(c.RemoteAddr())
+		if !counted {
+			return c, nil
+		}
+		if b.admit(from) {
+			return &boundedConn{Conn: c, release: sync.OnceFunc(func() { b.release(from) })}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// from is what a connection is counted by, if it is.
+func (b *bounded) from(address net.Addr) (from netip.Prefix, counted bool) {
+	of, err := netip.ParseAddrPort(address.String())
+	if err != nil {
+		return from, false
+	}
+	ip := of.Addr().Unmap().WithZone("")
+	if ip.IsLoopback() || b.proxy != nil && b.proxy.Contains(ip.AsSlice()) {
+		return from, false
+	}
+	bits := 64
+	if ip.Is4() {
+		bits = 32
+	}
+	from, err = ip.Prefix(bits)
+	return from, err == nil
+}
+
+func (b *bounded) admit(from netip.Prefix) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open[from] >= maxFrom {
+		return false
+	}
+	b.open[from]++
+	return true
+}
+
+func (b *bounded) release(from netip.Prefix) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open[from]--; b.open[from] == 0 {
+		delete(b.open, from)
+	}
+}
+
+// boundedConn is a connection that counts against its address's. While nobody has shown on it who
+// they are it is not waited for longer than a stranger is.
+type boundedConn struct {
+	net.Conn
+	release func()
+	// stranger is that time, zero for as long as others; set before it is served.
+	stranger time.Duration
+	known    atomic.Bool
+}
+
+// Close implements net.Conn.
+func (c *boundedConn) Close() error {
+	defer c.release()
+	return c.Conn.Close()
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *boundedConn) SetReadDeadline(t time.Time) error {
+	if c.stranger > 0 && !t.IsZero() && !c.known.Load() {
+		if latest := time.Now().Add(c.stranger); t.After(latest) {
+			t = latest
+		}
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+type connKey struct{}
+
+// connected notes a connection in the context of its requests, so that the gate can tell it that
+// somebody is known on it.
+func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
+	if secure, ok := c.(*tls.Conn); ok {
+		c = secure.NetConn()
+	}
+	own, ok := c.(*boundedConn)
+	if !ok {
+		return ctx
+	}
+	own.stranger = s.patience.stranger
+	return context.WithValue(ctx, connKey{}, own)
+}
+
+// acquainted tells the connection of a request that somebody is known on it.
+func acquainted(ctx context.Context) {
+	if c, ok := ctx.Value(connKey{}).(*boundedConn); ok {
+		c.known.Store(true)
+	}
 }
 
 // patience is how long the server waits for a client. One that is slower is cut off, so that
@@ -40,9 +162,13 @@ type patience struct {
 	write time.Duration
 	// idle is how long a connection is kept that asks for nothing.
 	idle time.Duration
+	// stranger is how long a connection is waited for, at most, on which nobody is known.
+	stranger time.Duration
 }
 
-var usualPatience = patience{headers: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute}
+var usualPatience = patience{
+	headers: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute, stranger: 30 * time.Second,
+}
 
 // limited bounds the body of a request, in size and in time, and how long its answer waits to
 // be read.

@@ -1,14 +1,17 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -118,7 +121,7 @@ func impatient(t *testing.T) (c *client, n *narrow, token, cookie string) {
 	s.Hurry(300 * time.Millisecond)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, server.Bounded(n)) }()
+	go func() { ended <- s.Serve(ctx, server.Bounded(n, nil)) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -183,7 +186,7 @@ func TestSlowAndLarge(t *testing.T) {
 		{"a large body with a key", "/api/v1/campaigns", "application/yaml", strings.Repeat("#\n", 4<<20+500), []string{"Authorization", token, "Idempotency-Key", "k"}, 413, "larger"},
 		{"a large form", "/new", form, "source=" + strings.Repeat("x", 8<<20+500), []string{"Cookie", cookie}, 413, "larger than"},
 		{"a large form of nobody", "/login", form, "name=" + strings.Repeat("x", 64<<10+500), nil, 413, "larger than"},
-		{"a large body of nobody", "/api/v1/campaigns", "application/yaml", strings.Repeat("#\n", 32<<10+500), []string{"Idempotency-Key", "k"}, 413, "larger"},
+		{"a large body of nobody", "/api/v1/campaigns", "application/yaml", strings.Repeat("#\n", 32<<10+500), []string{"Idempotency-Key", "k"}, 401, "who asks"}, // unread
 		{"half a form", "/new", form, "source=%", []string{"Cookie", cookie}, 400, "did not come whole"},
 		{"very many fields", "/new", form, strings.Repeat("a&", 1<<20), []string{"Cookie", cookie}, 400, "did not come whole"},
 		{"a zipped file", "/api/v1/campaigns", "application/yaml", zipped(100 << 20), []string{"Authorization", token, "Content-Encoding", "gzip"}, 415, "compressed"},
@@ -250,6 +253,137 @@ func TestManyConnections(t *testing.T) {
 	}
 	if most := n.most.Load(); most > 800 {
 		t.Errorf("%d connections were open at once", most)
+	}
+}
+
+// elsewhere is a listener whose connections say that they come from other addresses, in turn.
+type elsewhere struct {
+	net.Listener
+	from func() string
+}
+
+type elsewhereConn struct {
+	net.Conn
+	from net.Addr
+}
+
+func (c elsewhereConn) RemoteAddr() net.Addr { return c.from }
+
+func (e elsewhere) Accept() (net.Conn, error) {
+	c, err := e.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return elsewhereConn{c, net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(e.from()), 4711))}, nil
+}
+
+// piped is a listener that always has a connection.
+type piped struct{ net.Listener }
+
+func (piped) Accept() (net.Conn, error) {
+	c, _ := net.Pipe()
+	return c, nil
+}
+
+// Law: one address, or one network of IPv6 that a customer has, does not take the connections of
+// others; what it lets go of it can have again. The trusted proxy and this machine stand for many.
+func TestConnectionsOfOneAddress(t *testing.T) {
+	_, proxy, _ := net.ParseCIDR("10.0.0.1/32")
+	var all []string
+	listener := server.Bounded(elsewhere{piped{}, func() string {
+		next := all[0]
+		all = all[1:]
+		return next
+	}}, proxy)
+	// got is the connection that comes of connections from addresses.
+	got := func(addresses ...string) net.Conn {
+		t.Helper()
+		all = addresses
+		c, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	is := func(c net.Conn, address string) {
+		t.Helper()
+		if from := netip.MustParseAddrPort(c.RemoteAddr().String()).Addr().String(); from != address {
+			t.Errorf("a connection from %s, want %s", from, address)
+		}
+	}
+	var first net.Conn
+	for range 200 {
+		first = got("203.0.113.7")
+	}
+	is(got("203.0.113.7", "203.0.113.7", "203.0.113.8"), "203.0.113.8")
+	is(got("::ffff:203.0.113.7", "203.0.113.9"), "203.0.113.9")
+	for range 2 {
+		if err := first.Close(); err != nil { // twice counts once
+			t.Fatal(err)
+		}
+	}
+	is(got("203.0.113.7"), "203.0.113.7")
+	is(got("203.0.113.7", "203.0.113.8"), "203.0.113.8")
+	for n := range 150 {
+		got(fmt.Sprintf("2001:db8::%x", n+1))
+	}
+	for range 50 {
+		got("2001:db8:0:0:ffff::1")
+	}
+	is(got("2001:db8::9999", "2001:db8:0:1::1"), "2001:db8:0:1::1")
+	var many []net.Conn
+	for _, address := range []string{"10.0.0.1", "127.0.0.1", "::1"} {
+		for range 300 {
+			c := got(address, "203.0.113.10")
+			is(c, address)
+			if many = append(many, c); len(many) > 350 {
+				many[0].Close()
+				many = many[1:]
+			}
+		}
+	}
+}
+
+// Law: a connection on which nobody has shown who they are is not kept for as long as others.
+func TestStrangersConnections(t *testing.T) {
+	g := guard(t)
+	g.server.HurryStrangers(200 * time.Millisecond)
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.url = "http://" + inner.Addr().String()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- g.server.Serve(ctx, server.Bounded(elsewhere{inner, func() string { return "203.0.113.7" }}, nil))
+	}()
+	token := g.token("viewer")
+	known, unknown := g.dial(""), g.dial("")
+	read := bufio.NewReader(known)
+	ask := func(c net.Conn, r *bufio.Reader, header string) {
+		t.Helper()
+		if _, err := io.WriteString(c, "GET /api/v1/campaigns HTTP/1.1\r\nHost: x\r\n"+header+"\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+	}
+	ask(known, read, "Authorization: Bearer "+token+"\r\n")
+	of := bufio.NewReader(unknown)
+	ask(unknown, of, "")
+	_ = unknown.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := of.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("the stranger's is held: %v", err)
+	}
+	ask(known, read, "Authorization: Bearer "+token+"\r\n") // it is older, and still there
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

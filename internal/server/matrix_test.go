@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/internal/accounts"
 )
@@ -237,6 +238,64 @@ func TestEveryPage(t *testing.T) {
 	g.now = g.now.AddDate(1, 0, 0)
 	for n := range matrix {
 		as(n, "nobody", "a session that has expired", "Cookie", expired)
+	}
+}
+
+// Law: whatever somebody is refused for what they may not do is in the audit trail, by whichever
+// way they asked for it; what only is not shown to them is not; a refusal that repeats is noted once.
+func TestRefusalsAreNoted(t *testing.T) {
+	g := guard(t)
+	g.begin(bench)
+	tokens := map[string]string{"viewer": g.token("viewer"), "expert": g.token("expert"), "nothing": g.token("nothing")}
+	refusals := func() (all []accounts.Entry) {
+		t.Helper()
+		entries, err := g.book.Trail(accounts.SystemIdentity("root"), accounts.Page{Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(entries, func(e accounts.Entry) bool { return e.Kind != accounts.KindRefused })
+	}
+	const form, none = "application/x-www-form-urlencoded", ""
+	for _, p := range []struct {
+		name, method, path, contentType, body string
+		permission                            accounts.Permission // empty where nothing is refused
+		campaign                              string
+	}{
+		{"viewer", "GET", "/campaigns", none, "", "", ""},
+		{"viewer", "GET", "/campaigns/bench", none, "", "", ""},
+		{"viewer", "GET", "/questions/bench/q1", none, "", "", ""},
+		{"viewer", "GET", "/new", none, "", "", ""},
+		{"viewer", "POST", "/campaigns/bench/pause", form, "", accounts.Run, "bench"},
+		{"viewer", "POST", "/campaigns/bench/resolve", form, "experiment=e1", accounts.Resolve, "bench"},
+		{"viewer", "POST", "/new", form, "source=name:+x", accounts.Define, ""},
+		{"expert", "POST", "/validate", form, "source=name:+x", accounts.Define, ""},
+		{"viewer", "GET", "/campaigns/bench/proofs/e1", none, "", accounts.Audit, "bench"},
+		{"viewer", "POST", "/questions/bench/q1", form, "answer=A", accounts.Answer, "bench"},
+		{"nothing", "GET", "/campaigns/bench", none, "", accounts.See, "bench"},
+		{"expert", "POST", "/questions/bench/q1", form, "answer=A", accounts.ActForOthers, "bench"},
+		{"expert", "POST", "/campaigns/bench/pause", form, "", accounts.Run, "bench"},
+	} {
+		before := len(refusals())
+		for range 3 {
+			g.as(tokens[p.name], p.method, p.path, p.contentType, p.body)
+		}
+		added := refusals()
+		added = added[:len(added)-before]
+		if p.permission == "" {
+			if len(added) > 0 {
+				t.Errorf("%s %s as %s: %v", p.method, p.path, p.name, added)
+			}
+			continue
+		}
+		if len(added) != 1 || added[0].By != p.name || added[0].Permission != p.permission || added[0].Campaign != p.campaign {
+			t.Errorf("%s %s as %s left %v", p.method, p.path, p.name, added)
+		}
+	}
+	g.now = g.now.Add(time.Hour) // the same, of another way, is noted anew
+	before := len(refusals())
+	g.as(tokens["expert"], "POST", "/api/v1/questions/bench/q1", "application/json", `{"answer": "A"}`)
+	if added := refusals(); len(added) != before+1 || added[0].Permission != accounts.ActForOthers {
+		t.Errorf("over the API: %v", added)
 	}
 }
 

@@ -120,7 +120,7 @@ func (a *api) answer(ctx context.Context, in *answerInput) (*answeredOutput, err
 			err = problem.New(problem.NotFound, "%s has no question %q", c.Name(), in.Question).About(in.Question)
 			return
 		}
-		if err = identityOf(ctx).AnswersAs(q.Expert, c.Name()); err == nil {
+		if err = a.answersAs(ctx, q.Expert, c.Name()); err == nil {
 			reply, err = in.Body.reply(s.Definition, q)
 		}
 	})

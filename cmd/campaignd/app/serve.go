@@ -50,7 +50,8 @@ the lab's instruments, and people and how they are reached.
 Without accounts the server listens on this machine alone, and everybody on it may
 do everything. On another address it wants accounts (` + "`campaignd account add`" + `) and
 TLS: --tls-cert with --tls-key, or --acme with the domain that leads here, or
---behind-proxy where a proxy of your own speaks TLS to the world.
+--behind-proxy where a proxy of your own speaks TLS to the world, which wants
+accounts wherever the server listens.
 
 A campaign file may name a program, which the server then runs with its own
 rights, or a file or an address: with accounts it takes such files only of those
@@ -128,7 +129,7 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		return badInput("nobody can be served: %w; choose another address with --listen", err)
 	}
 	defer listener.Close()
-	listener = server.Bounded(listener)
+	listener = server.Bounded(listener, proxy)
 	remark := func(format string, args ...any) {
 		a.remark("%s %s", time.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
 	}
@@ -223,6 +224,10 @@ func (s serving) trusted() (*net.IPNet, error) {
 // safe refuses to listen where people who are not known, or words that can be read on the
 // way, would reach campaigns.
 func (s serving) safe(host string, nobody bool) error {
+	if nobody && s.proxy != "" { // on this machine too: whoever reaches the proxy would be served
+		return badInput("--behind-proxy %s: there are no accounts, so that everybody whom the proxy lets through could do everything; "+
+			"make one with `campaignd account add NAME --role admin --folder %s`", s.proxy, shellArg(s.folder))
+	}
 	ip := net.ParseIP(host)
 	if host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
