@@ -181,6 +181,11 @@ type recordedOutput struct{ Body Recorded }
 
 // submit has a request recorded in the name of whoever asks.
 func (a *api) submit(ctx context.Context, c *lab.Campaign, r engine.Request) (*recordedOutput, error) {
+	if r.Anchors != nil { // they are the expert's judgment, as an answer is
+		if err := a.answersAs(ctx, r.Anchors.Expert, c.Name()); err != nil {
+			return nil, problemOf(err)
+		}
+	}
 	r.Actor, r.Account = actorOf(ctx)
 	stored, err := c.Submit(ctx, r)
 	if err != nil {

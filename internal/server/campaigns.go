@@ -180,7 +180,10 @@ func (a *api) list(ctx context.Context, in *Page) (*campaignsOutput, error) {
 		return 1
 	})
 	out := new(campaignsOutput)
-	out.Body.Campaigns, out.Body.Troubles = []Listed{}, append([]string{}, a.lab.Troubles()...)
+	out.Body.Campaigns, out.Body.Troubles = []Listed{}, []string{}
+	if sees(ctx, "") { // stores are named like campaigns
+		out.Body.Troubles = append(out.Body.Troubles, a.lab.Troubles()...)
+	}
 	for _, c := range all[first:] {
 		if len(out.Body.Campaigns) == in.Limit {
 			break

@@ -71,6 +71,11 @@ func (a *api) take(ctx context.Context, c *lab.Campaign, name string, r engine.R
 			return nil, err
 		}
 	}
+	if r.Anchors != nil {
+		if err := a.answersAs(ctx, r.Anchors.Expert, name); err != nil {
+			return nil, err
+		}
+	}
 	if r.Amend != nil {
 		if err := a.mayDefine(ctx, &r.Amend.Definition); err != nil {
 			return nil, err

@@ -7,9 +7,12 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/campaignd/campaignd/internal/accounts"
@@ -527,6 +530,42 @@ func TestProxy(t *testing.T) {
 	server.New(server.Options{Lab: g.lab, Proxy: elsewhere, Log: t.Logf}).Handler().ServeHTTP(w, r)
 	if w.Code != http.StatusForbidden {
 		t.Errorf("behind a proxy, without accounts: %d", w.Code)
+	}
+}
+
+// Law: an expert's anchors are declared by who may answer as that expert, and not by who may only
+// run the campaign; the stores that cannot be used are named to those who may see the whole lab.
+func TestAnchorsAndTroubles(t *testing.T) {
+	g := guard(t)
+	g.begin(bench)
+	runs, _, err := g.book.CreateToken(t.Context(), accounts.SystemIdentity("root"), "scientist",
+		accounts.NewToken{Name: "runs", Scopes: []accounts.Permission{accounts.See, accounts.Run}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const anchors = `{"expert": "ada", "points": [{"x": 0.5, "salt": 1}]}`
+	for token, want := range map[string]int{runs: http.StatusForbidden, g.token("scientist"): http.StatusUnprocessableEntity} {
+		if status, text := g.as(token, "POST", "/api/v1/campaigns/bench/anchors", "application/json", anchors); status != want {
+			t.Errorf("anchors: %d, want %d: %s", status, want, text)
+		}
+	}
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "secret.campaign"), fstest.MapFS{"CURRENT": {Data: []byte("no store")}}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(server.New(server.Options{Lab: l, Accounts: g.book, Log: t.Logf}).Handler())
+	t.Cleanup(func() { s.Close(); l.Close() })
+	g.url = s.URL
+	for name, want := range map[string]bool{"viewer": true, "here": false} {
+		for _, path := range []string{"/campaigns", "/api/v1/campaigns"} {
+			if _, text := g.as(g.token(name), "GET", path, "", ""); strings.Contains(string(text), "secret") != want {
+				t.Errorf("%s as %s tells of the store: %t", path, name, !want)
+			}
+		}
 	}
 }
 
