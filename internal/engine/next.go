@@ -65,11 +65,13 @@ type (
 		Seed     uint64
 	}
 	// Wait waits for something to arrive, at most until Until (if not zero). Remedies
-	// are what a person can do, where it is a person who is waited for.
+	// are what a person can do, where it is a person who is waited for. Recovery says that it
+	// is what became of earlier commands, before which nothing else is decided.
 	Wait struct {
 		For      string
 		Remedies []problem.Remedy
 		Until    time.Time
+		Recovery bool
 	}
 	// Done ends the run.
 	Done struct{}
@@ -186,7 +188,11 @@ func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
 			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
 	}
-	wait := Wait{For: "the instrument to say what became of what was under way", Until: deadline(s, w)}
+	wait := Wait{
+		For:      "the instrument to say what became of what was under way",
+		Until:    deadline(s, w),
+		Recovery: true,
+	}
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
 			wait.For = fmt.Sprintf("%s to say what became of %s", x.Instrument, x.ID)

@@ -435,9 +435,10 @@ func (a *Answer) limit() int {
 
 // tell tells what was imagined.
 func (a *Answer) tell(s, before *campaign.State, w *watch) {
-	a.Suggested = w.first
 	if w.first != nil {
-		a.Policy = w.first.Policy
+		suggested := *w.first
+		suggested.At = 0 // the log that it stood in is forgotten, and what came before it there in which order
+		a.Suggested, a.Policy = &suggested, suggested.Policy
 	}
 	if s.Status.Ended() {
 		a.Ended = s.Reason

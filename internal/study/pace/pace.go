@@ -51,9 +51,13 @@ func (p *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 
 // Observe is the engine's Observe, called when the engine is about to wait. If the
 // last released result has arrived, the oldest experiment under way is next. An
-// open question is answered first: people are quicker than experiments. Where
+// open question is answered first: people are quicker than experiments. What was under way
+// in an earlier process arrives after what is decided first in this one. Where
 // there is nothing to wait for but a person, the campaign is stuck.
 func (p *Instrument) Observe(core *engine.Core, wait engine.Wait) {
+	if wait.Recovery {
+		return
+	}
 	s := core.State()
 	for i := range s.Questions {
 		if s.Questions[i].Status == campaign.Asked {
