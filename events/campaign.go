@@ -14,6 +14,10 @@ type CampaignDefined struct {
 	Source string `json:"source,omitempty"`
 	// Build is the program that opened the campaign.
 	Build Build `json:"build"`
+	// Rules was written by early programs of 0.1.0: the version of the rules of their engine,
+	// always 1. Nothing depends on it; it is read, so that a log of theirs is not taken for one
+	// that was changed.
+	Rules int `json:"rules,omitempty"`
 }
 
 // Build identifies a program that computed something. Floating-point results
@@ -57,6 +61,10 @@ type CampaignPaused struct {
 	// Device is the device that the run did not have to itself any more, where that is why
 	// the engine paused: its identity, or the instrument's name where it has none.
 	Device string `json:"device,omitempty"`
+	// Occurrences is how many times in a row the engine, which paused for that, saw experiments
+	// end without a result, where several that ended together with one cause count once. Absent:
+	// each of them was counted.
+	Occurrences int `json:"occurrences,omitempty"`
 }
 
 // CampaignResumed ends a pause.

@@ -88,15 +88,23 @@ type Elimination struct {
 	Beta float64 `json:"beta"`
 }
 
-// PolicyRef names a composed policy and its version. The version is raised
-// whenever the same view and seed could lead to another decision.
+// PolicyRef names a composed policy, the family of methods that it belongs to, and the
+// family's version.
 type PolicyRef struct {
 	Next     string `json:"next"`
 	Trust    string `json:"trust"`
 	Handover string `json:"handover"`
 	// Duel names the rule of a campaign without measurements.
-	Duel    string `json:"duel,omitempty"`
-	Version int    `json:"version"`
+	Duel string `json:"duel,omitempty"`
+	// Version is that of the family, raised whenever the same view and seed could lead to
+	// another decision.
+	Version int `json:"version"`
+	// Family is the family's name, Module the path of the Go module that its package belongs
+	// to. Decisions of programs that did not record them are of families of campaignd itself.
+	Family string `json:"family,omitempty"`
+	Module string `json:"module,omitempty"`
+	// ModuleVersion is the module's version, where the program knows it. Nothing depends on it.
+	ModuleVersion string `json:"module_version,omitempty"`
 }
 
 // Candidate is a point a decision weighed. Values of the objective are in the

@@ -105,6 +105,9 @@ type ExperimentCancelled struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command,omitempty"`
 	Reason     string `json:"reason"`
+	// Once is set where it was to repeat a measurement in doubt, and the instrument can
+	// measure the composition only once: no fault of the instrument.
+	Once bool `json:"once,omitempty"`
 }
 
 // ExperimentUnresolved says that nobody knows whether the physical action took
@@ -187,6 +190,12 @@ const (
 	// What was made is not what was asked for: it counts where it was made, and judges
 	// no other measurement.
 	VerdictElsewhere Verdict = "elsewhere"
+	// It was doubted, and the instrument cannot measure the composition again: it counts,
+	// and the doubt stays until a person decides.
+	VerdictKept Verdict = "kept"
+	// It equals the one before of another composition, bit for bit: it counts, and a person
+	// should look whether it is a value of its own.
+	VerdictSame Verdict = "same"
 )
 
 // MeasurementsJudged says what was expected of measurements, each from those of other

@@ -102,6 +102,8 @@ var (
 	ErrDamaged = errors.New("the store is damaged")
 	// ErrNewerFormat means that a newer campaignd wrote the store.
 	ErrNewerFormat = errors.New("the store was written by a newer version of campaignd")
+	// ErrEarlierFormat means that a campaignd from before 0.1.0 wrote the store.
+	ErrEarlierFormat = errors.New("the store was written by a campaignd from before 0.1.0")
 	// ErrUncertain means that an Append may or may not have become durable:
 	// the disk failed, or the caller stopped waiting. The log shows which once
 	// it is opened or read again; nothing was acknowledged.

@@ -44,6 +44,10 @@ type QuestionAsked struct {
 	Decision     string        `json:"decision,omitempty"`
 	// Expires is when the campaign goes on without an answer; absent: never.
 	Expires time.Time `json:"expires,omitzero"`
+	// ByHand says whether it was asked on the way to a suggestion, where people run the experiments
+	// and come back when they come back: questions then expire only where the definition sets a time
+	// that is not the default. Absent, in logs of 0.1.0, nothing says so.
+	ByHand *bool `json:"by_hand,omitempty"`
 }
 
 // QuestionAnswered is an expert's answer.

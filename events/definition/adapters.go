@@ -110,6 +110,10 @@ const DefaultAnswerTakes = Duration(20 * time.Second)
 // who answers when they come by.
 const DefaultMeanwhile = 3
 
+// DefaultInitialWait is how long a campaign that measures waits for what people are asked at
+// first: a weekend lies within it.
+const DefaultInitialWait = Duration(72 * time.Hour)
+
 // DefaultAnswerWithin is how long a person at a terminal is waited for who is
 // given no other time, in a campaign that goes on by itself.
 const DefaultAnswerWithin = Duration(2 * time.Minute)

@@ -3,6 +3,8 @@ package definition
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -221,18 +223,22 @@ type Model struct {
 
 // Initial designs.
 const (
-	DesignSobol  = "sobol"
-	DesignRandom = "random"
-	DesignPoints = "points"
+	DesignSobol    = "sobol"
+	DesignCovering = "covering"
+	DesignRandom   = "random"
+	DesignPoints   = "points"
 )
 
 // Initial describes what is done before the policy takes over.
 type Initial struct {
-	// Experiments is how many experiments the design holds. Default 3, or the
-	// number of given points.
+	// Experiments is how many experiments the design holds. Default: the number of given
+	// points, else two for each parameter that is free, and one for each category without
+	// descriptors, where a quarter of the budget is enough; 3 at least.
 	Experiments *int `json:"experiments,omitempty" jsonschema:"minimum=0"`
-	// Design is "sobol" (default), "random" or "points".
-	Design string `json:"design,omitempty" jsonschema:"enum=sobol,enum=random,enum=points"`
+	// Design is "sobol" (default), "covering" (default where there are categories),
+	// "random" or "points". "covering" is "sobol" with every category at least once, or
+	// as many as there are experiments.
+	Design string `json:"design,omitempty" jsonschema:"enum=sobol,enum=covering,enum=random,enum=points"`
 	// Points of the design "points".
 	Points []Point `json:"points,omitempty"`
 	// Labels is how many labels each expert gives at first. Default 10 for
@@ -253,6 +259,17 @@ type Initial struct {
 	// Marks asks for estimates in marks from 1, the worst, to 5, the best, instead of in
 	// the objective's unit.
 	Marks bool `json:"marks,omitempty"`
+	// Wait is how long the campaign waits for what people are asked at first, where something
+	// is measured: until then, or until it is all answered, no experiment beyond the initial
+	// ones is chosen; then the questions expire and the campaign goes on, and whoever answers
+	// later is still heard. Who has an AnswerWithin has as long for each of their questions, one
+	// after the other, but not beyond Wait. "0s" waits for nothing: the Meanwhile of the experts
+	// says how far the campaign goes on. Default "72h" where a person is asked; "0s" where
+	// nothing is measured.
+	//
+	// Absent: as it was before there was a Wait. People are asked one initial question at a
+	// time, and their Meanwhile says how far the campaign goes on.
+	Wait *Duration `json:"wait,omitempty"`
 }
 
 // Budget limits the campaign. All counts include the initial ones.
@@ -285,9 +302,9 @@ type Stop struct {
 }
 
 // DurationPattern is a regular expression of a duration as it is written.
-const DurationPattern = `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`
+const DurationPattern = `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h|d|w))+$`
 
-// Duration is a span of time written as in "90s", "15m", "36h".
+// Duration is a span of time written as in "90s", "15m", "36h", "14d", "2w". A day has 24 hours.
 type Duration time.Duration
 
 // String writes the duration without parts that are zero: "10m", not "10m0s".
@@ -312,10 +329,27 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("%s is not a duration: write it with a unit, for example \"15m\"", data)
 	}
-	v, err := time.ParseDuration(s)
+	v, err := time.ParseDuration(inHours(s))
 	if err != nil || v < 0 {
-		return fmt.Errorf("%q is not a duration: write it with a unit, for example \"90s\", \"15m\" or \"36h\"", s)
+		return fmt.Errorf("%q is not a duration: write it with a unit, for example \"90s\", \"15m\", \"36h\" or \"14d\"", s)
 	}
 	*d = Duration(v)
 	return nil
+}
+
+var longUnits = regexp.MustCompile(`([0-9]+(?:\.[0-9]*)?)([dw])`)
+
+// inHours writes days and weeks as hours, which [time.ParseDuration] knows.
+func inHours(s string) string {
+	return longUnits.ReplaceAllStringFunc(s, func(part string) string {
+		hours := 24.0
+		if strings.HasSuffix(part, "w") {
+			hours *= 7
+		}
+		count, err := strconv.ParseFloat(part[:len(part)-1], 64)
+		if err != nil {
+			return part
+		}
+		return strconv.FormatFloat(count*hours, 'f', -1, 64) + "h"
+	})
 }

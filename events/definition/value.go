@@ -2,6 +2,7 @@ package definition
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 )
@@ -12,50 +13,60 @@ import (
 const Greatest = 1e100
 
 // Value is the value of one parameter: a number in the parameter's unit, or
-// the name of a category.
+// the name of a category. The zero Value is the number 0.
 type Value struct {
 	number   float64
 	category string
+	// named is set for a category, so that an empty name is never read as the number 0.
+	named bool
 }
 
 // Number returns a numeric value, in the parameter's unit.
 func Number(x float64) Value { return Value{number: x} }
 
-// Category returns a categorical value. The name must not be empty.
-func Category(name string) Value { return Value{category: name} }
+// Category returns a categorical value. One with an empty name is no number either: no
+// parameter has it, and it cannot be written.
+func Category(name string) Value { return Value{category: name, named: true} }
 
 // Float returns the number; ok is false for a category.
-func (v Value) Float() (x float64, ok bool) { return v.number, v.category == "" }
+func (v Value) Float() (x float64, ok bool) { return v.number, !v.named }
 
 // Name returns the category's name; empty for a number.
 func (v Value) Name() string { return v.category }
 
 // String formats the value as a person would write it.
 func (v Value) String() string {
-	if v.category != "" {
+	if v.named {
 		return v.category
 	}
 	return strconv.FormatFloat(v.number, 'g', 6, 64)
 }
 
-// MarshalJSON writes a JSON number or a JSON string.
+var errNoName = errors.New("a category must have a name")
+
+// MarshalJSON writes a JSON number or a non-empty JSON string.
 func (v Value) MarshalJSON() ([]byte, error) {
-	if v.category != "" {
-		return json.Marshal(v.category)
+	switch {
+	case !v.named:
+		return json.Marshal(v.number)
+	case v.category == "":
+		return nil, errNoName
 	}
-	return json.Marshal(v.number)
+	return json.Marshal(v.category)
 }
 
 // UnmarshalJSON reads a JSON number or a non-empty JSON string.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	*v = Value{}
 	if len(data) > 0 && data[0] == '"' {
-		if err := json.Unmarshal(data, &v.category); err != nil {
+		var name string
+		if err := json.Unmarshal(data, &name); err != nil {
 			return err
 		}
-		if v.category == "" {
-			return fmt.Errorf("a category must have a name")
+		if name == "" {
+			return errNoName
 		}
+		*v = Category(name)
 		return nil
 	}
 	x, err := strconv.ParseFloat(string(data), 64)

@@ -27,3 +27,21 @@ func TestValueJSON(t *testing.T) {
 		}
 	}
 }
+
+// Law: an empty text is not the number 0: it is neither a number nor the name of a category, and
+// cannot be written.
+func TestEmptyCategory(t *testing.T) {
+	empty := definition.Category("")
+	if x, ok := empty.Float(); ok {
+		t.Errorf("it is the number %v", x)
+	}
+	if empty == definition.Number(0) {
+		t.Error("it equals the number 0")
+	}
+	if written, err := json.Marshal(empty); err == nil {
+		t.Errorf("it is written %s", written)
+	}
+	if empty.String() == definition.Number(0).String() {
+		t.Errorf("it reads %q", empty)
+	}
+}

@@ -2,7 +2,7 @@
 // must do, whatever keeps it. A log's own tests call [Run]:
 //
 //	func TestConformance(t *testing.T) {
-//		logtest.Run(t, func(testing.TB) events.Log { return memlog.New() }, nil)
+//		logtest.RunInMemory(t, func(testing.TB) events.Log { return memlog.New() })
 //	}
 //
 // What only a disk can do wrong (crashes, damage, a failing fsync) is tested
@@ -24,14 +24,27 @@ import (
 // Run checks every law of the contract as a subtest.
 //
 // open returns a new, empty log; the suite closes it. reopen closes a log and
-// opens it again from what it stored; it is nil for a log that is not durable,
-// and the laws of durability are then left out.
+// opens it again from what it stored.
 func Run(t *testing.T, open func(testing.TB) events.Log, reopen func(testing.TB, events.Log) events.Log) {
+	if reopen == nil {
+		t.Fatal("logtest: without reopen the laws of durability are not tested: " +
+			"give it, or call RunInMemory for a log that does not outlive its process")
+	}
+	run(t, laws, open, reopen)
+}
+
+// RunInMemory checks the laws of a log that does not outlive its process: all but those
+// of durability.
+func RunInMemory(t *testing.T, open func(testing.TB) events.Log) {
+	volatile := slices.DeleteFunc(slices.Clone(laws), func(l law) bool { return l.durable })
+	run(t, volatile, open, nil)
+}
+
+func run(
+	t *testing.T, laws []law, open func(testing.TB) events.Log, reopen func(testing.TB, events.Log) events.Log,
+) {
 	for _, l := range laws {
 		t.Run(l.name, func(t *testing.T) {
-			if l.durable && reopen == nil {
-				t.Skip("this log does not outlive its process")
-			}
 			s := &subject{Log: open(t), patience: 30 * time.Second}
 			if reopen != nil {
 				s.reopen = func(log events.Log) events.Log { return reopen(t, log) }

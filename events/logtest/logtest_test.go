@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -469,7 +471,7 @@ func (l *late) Last() events.Position { return events.Position(l.known.Load()) }
 // log that knows everything at once, nor in one that learns it as late as it may.
 func TestSoundLog(t *testing.T) {
 	t.Run("prompt", func(t *testing.T) {
-		Run(t, func(testing.TB) events.Log { return &broken{Log: memlog.New()} }, nil)
+		RunInMemory(t, func(testing.TB) events.Log { return &broken{Log: memlog.New()} })
 	})
 	t.Run("late", func(t *testing.T) {
 		open := func(testing.TB) events.Log { return &late{Log: memlog.New()} }
@@ -486,5 +488,23 @@ func TestSuiteCatchesBlindness(t *testing.T) {
 		if check(&subject{Log: &late{Log: memlog.New(), blind: true}, patience: time.Second}) == nil {
 			t.Errorf("the law %s was not found broken", name)
 		}
+	}
+}
+
+// runVariable has TestRunWithoutReopen run the suite as an author's test does.
+const runVariable = "LOGTEST_RUN_WITHOUT_REOPEN"
+
+// Law: a suite that was given no way to reopen a log does not pass as if durability had
+// been tested.
+func TestRunWithoutReopen(t *testing.T) {
+	if os.Getenv(runVariable) != "" {
+		Run(t, func(testing.TB) events.Log { return memlog.New() }, nil)
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestRunWithoutReopen$")
+	cmd.Env = append(os.Environ(), runVariable+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "RunInMemory") {
+		t.Errorf("it passes, or does not say what to do: %v\n%s", err, out)
 	}
 }

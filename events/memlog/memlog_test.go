@@ -9,5 +9,5 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	logtest.Run(t, func(testing.TB) events.Log { return memlog.New() }, nil)
+	logtest.RunInMemory(t, func(testing.TB) events.Log { return memlog.New() })
 }

@@ -1,9 +1,12 @@
 package pebblelog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -48,11 +51,14 @@ var ErrStopped = errors.New("the log stopped after the disk failed")
 // a store on disk.
 type Log struct {
 	db       *pebble.DB
+	files    vfs.FS    // of the database,
+	database string    // which is in this folder
 	lock     io.Closer // a reader's is its snapshot
 	guard    *guardfs.Guard
 	head     *headFile // the syncer's; nil when read-only
 	readOnly bool
 	notes    []string // what Open found worth mentioning
+	probe    func() error
 
 	queue  queue
 	groups chan *group // from the committer to the syncer
@@ -125,6 +131,21 @@ func (l *Log) stopped() error {
 	return nil
 }
 
+// Failed returns a channel that is closed once a write has failed: the log takes no more events,
+// and is opened again once [Log.Probe] finds that the disk takes writes.
+func (l *Log) Failed() <-chan struct{} { return l.guard.Failed() }
+
+// Err returns an error that wraps [ErrStopped] once a write has failed, nil before.
+func (l *Log) Err() error { return l.stopped() }
+
+// Probe reports whether the disk takes writes, by a file beside the log.
+func (l *Log) Probe() error {
+	if l.readOnly {
+		return ErrReadOnly
+	}
+	return l.probe()
+}
+
 // Close implements [events.Log]. It returns the failure of a log that has
 // stopped. Closing again waits for the first to end, and answers the same.
 func (l *Log) Close() error {
@@ -162,9 +183,31 @@ func (l *Log) release() error {
 	}
 	errs = append(errs, l.db.Close())
 	l.db = nil
+	if !l.readOnly && l.guard.Err() == nil && errors.Join(errs...) == nil {
+		removeFlushed(l.files, l.database)
+	}
 	errs = append(errs, l.lock.Close())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("pebblelog: close: %w", err)
 	}
 	return nil
+}
+
+// removeFlushed removes the write-ahead logs of a closed database whose memtables had all
+// been flushed: Pebble keeps them, to write over them, until it is opened again. Only the
+// newest is that of the memtable since, which is empty. One that cannot be removed only
+// takes room.
+func removeFlushed(fsys vfs.FS, dir string) {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return
+	}
+	logs := slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".log") })
+	// Their names are numbers with leading zeros, and may be of different lengths.
+	slices.SortFunc(logs, func(x, y string) int {
+		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
+	})
+	for i := range len(logs) - 1 {
+		_ = fsys.Remove(fsys.PathJoin(dir, logs[i]))
+	}
 }

@@ -42,7 +42,8 @@ const (
 // log as it was at that moment, whoever writes to it meanwhile.
 //
 // Otherwise it answers with [events.ErrInUse] where another process has the store open,
-// with [events.ErrNewerFormat] where a newer campaignd wrote it, and with
+// with [events.ErrNewerFormat] where a newer campaignd wrote it, with
+// [events.ErrEarlierFormat] where one from before 0.1.0 did, and with
 // [events.ErrDamaged], and what is lost, where events are missing or not what
 // was acknowledged. A store that is refused is not changed.
 //
@@ -94,7 +95,7 @@ func openToRead(fsys vfs.FS, dir string, o Options) (l *Log, err error) {
 	}
 	var head, last tlog.Tree
 	for look, quiet := 0, 0; look < looks && quiet < quietLooks; look++ {
-		if l, head, err = lookOnce(fsys, dir, o); err == nil || errors.Is(err, events.ErrNewerFormat) || errors.Is(err, fs.ErrPermission) {
+		if l, head, err = lookOnce(fsys, dir, o); err == nil || otherFormat(err) || errors.Is(err, fs.ErrPermission) {
 			return l, err
 		}
 		quiet++
@@ -104,6 +105,11 @@ func openToRead(fsys vfs.FS, dir string, o Options) (l *Log, err error) {
 		time.Sleep(lookPause)
 	}
 	return nil, err
+}
+
+// otherFormat reports whether an error says that another campaignd is needed.
+func otherFormat(err error) bool {
+	return errors.Is(err, events.ErrNewerFormat) || errors.Is(err, events.ErrEarlierFormat)
 }
 
 // lookOnce is one look at a store.
@@ -190,6 +196,7 @@ func openToWrite(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
 		return nil, err
 	}
 	l.lock, l.edge = lock, first.edge
+	l.probe = func() error { return guardfs.Probe(fsys, dir) }
 	if err := l.resume(fsys, dir, other); err != nil {
 		return nil, errors.Join(err, l.db.Close())
 	}
@@ -240,8 +247,8 @@ func makeDir(fsys vfs.FS, dir string) error {
 
 // openPebble opens the database, and returns a Log with nothing else in it.
 func openPebble(fsys vfs.FS, dir string, o Options, readOnly bool) (*Log, error) {
-	l := &Log{guard: guardfs.New()}
-	db, err := pebble.Open(fsys.PathJoin(dir, pebbleName), pebbleOptions(fsys, o, readOnly, l.guard))
+	l := &Log{guard: guardfs.New(), files: fsys, database: fsys.PathJoin(dir, pebbleName)}
+	db, err := pebble.Open(l.database, pebbleOptions(fsys, o, readOnly, l.guard))
 	if failure := l.guard.Err(); failure != nil {
 		if err == nil {
 			err = db.Close()
