@@ -290,6 +290,7 @@ func (s *State) applyExperiment(e events.Event, payload events.Payload) (problem
 	case *events.ExperimentCancelled:
 		if x := expect(p.Experiment, Requested, Dispatched, Started, Unresolved); x != nil {
 			end(x, Cancelled, p.Reason)
+			x.Once = p.Once
 		}
 	case *events.ExperimentUnresolved:
 		if x := expect(p.Experiment, Dispatched, Started); x != nil {

@@ -48,7 +48,7 @@ func (s *State) correctOutcome(e events.Event, p *events.ExperimentCorrected) (p
 		x.Measurement, x.Cause = nil, p.Reason
 	}
 	x.Status, x.Excluded, x.Source, x.LastEvent, x.Trace = status, p.Excluded, e.ID, e.ID, e.Trace
-	x.Flag, x.Elsewhere = nil, false // a person's word is the last
+	x.Flag, x.Elsewhere, x.Once = nil, false, false // a person's word is the last
 	if status == Cancelled {
 		s.reopen()
 	}

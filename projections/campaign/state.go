@@ -96,6 +96,8 @@ type Experiment struct {
 	Flag *events.MeasurementFlagged `json:"flag,omitempty"`
 	// Simulated marks a result of a simulated instrument.
 	Simulated bool `json:"simulated,omitempty"`
+	// Once is as in [events.ExperimentCancelled].
+	Once bool `json:"once,omitempty"`
 	// Cause says why there is no result, or why the fate is unknown.
 	Cause string `json:"cause,omitempty"`
 	// Stalled is set while the instrument is known to be silent.

@@ -106,7 +106,7 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 	case *events.ExperimentCorrected:
 		p.correctOutcome(d)
 	case *events.MeasurementFlagged:
-		if d.Verdict == events.VerdictElsewhere {
+		if d.Verdict == events.VerdictElsewhere || d.Verdict == events.VerdictSame {
 			return nil // it says nothing against the value
 		}
 		p.flag(d)

@@ -64,14 +64,21 @@ func (s *Space) Sample(n int, seed uint64) ([]definition.Point, error) {
 // points that brings the design's energy distance to the uniform distribution
 // down most. The first few points spread as the first points of a Sobol
 // sequence do, and no part of a simplex is preferred.
+//
+// Kind [definition.DesignCovering] fills the space as Sobol does and holds every
+// category at least once, or as many as it has points. How soon a category has to
+// come depends on n, so that a longer design need not begin with the shorter one.
 func (s *Space) Design(kind string, n int, seed uint64) ([]definition.Point, error) {
 	rng := rand.New(rand.NewPCG(seed, streamDesign))
 	d := designer{s: s, rng: rng, seen: map[string]bool{}}
+	if kind == definition.DesignCovering {
+		d.cover = newCover(s)
+	}
 	switch {
-	case kind != definition.DesignSobol && kind != definition.DesignRandom:
+	case kind != definition.DesignSobol && kind != definition.DesignRandom && kind != definition.DesignCovering:
 		return nil, fmt.Errorf(
-			"there is no design %q; choose %q or %q", kind, definition.DesignSobol,
-			definition.DesignRandom,
+			"there is no design %q; choose %q, %q or %q", kind, definition.DesignCovering,
+			definition.DesignSobol, definition.DesignRandom,
 		)
 	case s.list != nil:
 		n = min(n, len(s.list))
@@ -169,6 +176,7 @@ type designer struct {
 	seen   map[string]bool
 	points []definition.Point
 	places [][]float64 // points, encoded
+	cover  *cover      // of a design that holds every category; nil for others
 }
 
 // add takes p unless it is a repeat.
@@ -180,6 +188,7 @@ func (d *designer) add(p definition.Point) (bool, error) {
 	if k := key(x); !d.seen[k] {
 		d.seen[k] = true
 		d.points, d.places = append(d.points, p), append(d.places, x)
+		d.cover.take(x)
 		return true, nil
 	}
 	return false, nil
@@ -198,7 +207,7 @@ func (d *designer) sobol(n int, seed uint64) ([]definition.Point, error) {
 	u := make([]float64, len(d.s.axes))
 	for repeats := 0; len(d.points) < n && repeats < patience; {
 		sequence.Next(u)
-		fresh, err := d.add(d.s.fromCube(u))
+		fresh, err := d.add(d.cover.bend(d.s.fromCube(u), n-len(d.points)))
 		if err != nil {
 			return nil, err
 		}
@@ -243,7 +252,7 @@ func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 			most = used
 		}
 		before := len(d.points)
-		if err := d.choose(pool, min(n-before, most)); err != nil {
+		if err := d.choose(pool, min(n-before, most), n); err != nil {
 			return nil, err
 		}
 		if given != nil || len(d.points) == before {
@@ -253,9 +262,10 @@ func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 	return d.points, nil
 }
 
-// choose adds up to n points of the pool. With k points chosen, the next one
-// maximizes −mean_y ‖x − y‖ + 1/(k+1) Σ ‖x − x_i‖ over the pool.
-func (d *designer) choose(pool [][]float64, n int) error {
+// choose adds up to n points of the pool to a design of whole points. With k points chosen, the
+// next one maximizes −mean_y ‖x − y‖ + 1/(k+1) Σ ‖x − x_i‖ over the pool, or over those of it that
+// bring the most of the categories that are due.
+func (d *designer) choose(pool [][]float64, n, whole int) error {
 	mean := make([]float64, len(pool)) // mean distance to the pool, from at most 512 of its points
 	stride := (len(pool) + 511) / 512
 	away := make([]float64, len(pool)) // sum of distances to the design
@@ -272,13 +282,16 @@ func (d *designer) choose(pool [][]float64, n int) error {
 		}
 	}
 	for chosen := 0; chosen < n; {
-		best, value := -1, math.Inf(-1)
-		for i := range pool {
+		best, value, most := -1, math.Inf(-1), 0
+		due := d.cover.due(whole - len(d.points))
+		for i, x := range pool {
 			if used[i] {
 				continue
 			}
-			if v := away[i]/float64(len(d.places)+1) - mean[i]; v > value {
-				best, value = i, v
+			brings := d.cover.brings(x, due)
+			v := away[i]/float64(len(d.places)+1) - mean[i]
+			if brings > most || brings == most && v > value {
+				best, value, most = i, v, brings
 			}
 		}
 		if len(d.places) == 0 {
