@@ -111,7 +111,7 @@ func newHall(t *testing.T, name string, experts int, company [3]attendance) *hal
 	m := methods()[name]
 	def, err := study.Define("branin", 3, 6, func(def *definition.Campaign) {
 		def.Policy = m.policy
-		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(2), Comparisons: ptr(2)}
+		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(2), Comparisons: ptr(2), Wait: ptr(definition.Duration(0))}
 		for i, name := range []string{"ada", "bob", "eve"}[:experts] {
 			h.people[name] = company[i]
 			within := definition.Duration(time.Millisecond)
@@ -129,7 +129,7 @@ func newHall(t *testing.T, name string, experts int, company [3]attendance) *hal
 		}
 		if !m.policy.Measures() {
 			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 4 * experts}
-			def.Initial = definition.Initial{Comparisons: ptr(1)}
+			def.Initial = definition.Initial{Comparisons: ptr(1), Wait: ptr(definition.Duration(0))}
 			def.Model.Utility.Posterior = map[string]string{
 				"rahbo with ep": definition.PosteriorEP, "rahbo with hallucinate": definition.PosteriorHallucinate,
 			}[name]

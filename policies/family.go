@@ -28,6 +28,13 @@ const (
 type Family struct {
 	// Name for messages, for example "cobol".
 	Name string
+	// Version, from 1, is raised whenever the same view and seed could lead to another decision,
+	// or the policy needs other models than before. It is recorded with each decision, and an
+	// audit does not make those of another version again.
+	Version int
+	// Module is the path of the Go module that the family's package belongs to, ModuleVersion
+	// the module's version, empty where it is not known. The program fills them in.
+	Module, ModuleVersion string
 	// Rules it owns. No two families own the same.
 	Rules []Rule
 	// Methods are its compositions that have a name of their own.
@@ -79,11 +86,34 @@ func (r Registry) New(def definition.Campaign) (Policy, error) {
 			)
 		}
 	}
-	part := Lead(def.Policy)
-	name := Choice(&def.Policy, part).Name
+	leader, _ := r.leader(def.Policy)
+	return leader.New(def)
+}
+
+// leader returns the family that leads a composition.
+func (r Registry) leader(p definition.Policy) (Family, bool) {
+	part := Lead(p)
+	name := Choice(&p, part).Name
 	owns := func(rule Rule) bool { return rule.Part == part && rule.Name == name }
-	leader := slices.IndexFunc(r, func(f Family) bool { return slices.ContainsFunc(f.Rules, owns) })
-	return r[leader].New(def)
+	i := slices.IndexFunc(r, func(f Family) bool { return slices.ContainsFunc(f.Rules, owns) })
+	if i < 0 {
+		return Family{}, false
+	}
+	return r[i], true
+}
+
+// Ref names the composition of a complete definition, as it is recorded with decisions.
+func (r Registry) Ref(p definition.Policy) events.PolicyRef {
+	leader, _ := r.leader(p)
+	ref := events.PolicyRef{
+		Next: p.Next.Name, Trust: p.Trust.Name, Handover: p.Handover.Name,
+		Version: leader.Version, Family: leader.Name,
+		Module: leader.Module, ModuleVersion: leader.ModuleVersion,
+	}
+	if !p.Measures() {
+		ref.Next, ref.Trust, ref.Handover, ref.Duel = None, None, Never, p.Duel.Name
+	}
+	return ref
 }
 
 // Needs returns what the policy of a definition needs: nothing where the definition makes
@@ -200,14 +230,4 @@ func (r Registry) Method(name string) (Method, bool) {
 		}
 	}
 	return Method{}, false
-}
-
-// RefOf names a composition.
-func RefOf(p definition.Policy) events.PolicyRef {
-	if !p.Measures() {
-		return events.PolicyRef{Next: None, Trust: None, Handover: Never, Duel: p.Duel.Name, Version: Version}
-	}
-	return events.PolicyRef{
-		Next: p.Next.Name, Trust: p.Trust.Name, Handover: p.Handover.Name, Version: Version,
-	}
 }

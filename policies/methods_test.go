@@ -138,18 +138,8 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 	if experts > 1 {
 		return
 	}
-	again := engine.NewCore(builtin.Registry())
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
-			policytest.Run(t, policyOf(t, def), viewOf(t, again), payload.(*events.DecisionMade).Seed)
-		}
-		if err := again.Apply(e); err != nil {
-			t.Fatal(err)
-		}
-	}
+	views := viewsOf(t, log, engine.NewCore(builtin.Registry()))
+	policytest.All(t, func() policies.Policy { return policyOf(t, def) }, views)
 }
 
 // Law: a policy that measures and whose method asks experts has a fault where a campaign has none,

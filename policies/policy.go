@@ -16,7 +16,6 @@ package policies
 import (
 	"context"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -26,10 +25,13 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Version is raised whenever the same view and seed could lead to another
-// decision than before. Decisions of another version are not made again: an audit says
-// that it is incomplete.
+// Version is that of the families of this module, which share most of what they decide
+// with. A family on its own gets a number of its own. The next one is 4: programs of 0.1.0
+// recorded 3, before the count began again.
 const Version = 2
+
+// Module is the Go module of campaignd's own families.
+const Module = "github.com/campaignd/campaignd"
 
 // Policy makes the decisions of one campaign. It may remember what it has computed,
 // which decides nothing; one goroutine uses it at a time.
@@ -37,8 +39,6 @@ type Policy interface {
 	// Decide returns the next step. It is deterministic in (view, seed); a
 	// cancelled context is an error, never a hastier decision.
 	Decide(ctx context.Context, v View, seed uint64) (Decision, error)
-	// Ref names the policy.
-	Ref() events.PolicyRef
 	// Needs says which models the decisions read.
 	Needs() Needs
 }

@@ -31,7 +31,8 @@ import (
 
 // Family is the program's row for these policies.
 var Family = policies.Family{
-	Name: "answers",
+	Name:    "answers",
+	Version: policies.Version,
 	Rules: []policies.Rule{
 		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(Answers) }},
 		{Part: policies.Handover, Name: WorthName, Settings: func() definition.Settings { return new(Worth) }},
@@ -91,12 +92,10 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return p, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
-
 func (p *policy) Needs() policies.Needs { return policies.Needs{Objective: true, Compared: p.compared} }
 
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
-	d := step.Stop(&p.def, v, step.Begin(p, v, seed))
+	d := step.Stop(&p.def, v, step.Begin(v, seed))
 	if d.Made() {
 		return d, nil
 	}

@@ -22,7 +22,8 @@ import (
 
 // Family is the program's row for these policies.
 var Family = policies.Family{
-	Name: "cobol",
+	Name:    "cobol",
+	Version: policies.Version,
 	Rules: []policies.Rule{
 		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(COBOL) }},
 		{Part: policies.Trust, Name: COBOHLName, Settings: func() definition.Settings { return new(COBOHL) }},
@@ -131,8 +132,6 @@ func widthOf(policy definition.Policy) (*handover.Width, error) {
 	}, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
-
 func (p *policy) Needs() policies.Needs {
 	needs := policies.Needs{Objective: true}
 	if len(p.def.Experts) > 0 {
@@ -142,7 +141,7 @@ func (p *policy) Needs() policies.Needs {
 }
 
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
-	d := step.Stop(&p.def, v, step.Begin(p, v, seed))
+	d := step.Stop(&p.def, v, step.Begin(v, seed))
 	if d.Made() {
 		return d, nil
 	}

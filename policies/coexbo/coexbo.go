@@ -23,7 +23,8 @@ import (
 
 // Family is the program's row for these policies.
 var Family = policies.Family{
-	Name: "coexbo",
+	Name:    "coexbo",
+	Version: policies.Version,
 	Rules: []policies.Rule{
 		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(CoExBO) }},
 		{Part: policies.Trust, Name: PiBOName, Settings: func() definition.Settings { return new(PiBO) }},
@@ -154,8 +155,6 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return p, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
-
 func (p *policy) Needs() policies.Needs {
 	gated := p.choose != nil && p.choose.Gate
 	needs := policies.Needs{Objective: p.rule != nil || gated || p.def.Stop.Target != nil}
@@ -166,7 +165,7 @@ func (p *policy) Needs() policies.Needs {
 }
 
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
-	d := step.Begin(p, v, seed)
+	d := step.Begin(v, seed)
 	if p.choose != nil && v.Objective != nil {
 		review, err := reviewed(ctx, v)
 		if err != nil {

@@ -18,7 +18,8 @@ import (
 
 // Family is the program's row for these policies.
 var Family = policies.Family{
-	Name: "direct",
+	Name:    "direct",
+	Version: policies.Version,
 	Rules: []policies.Rule{
 		{Part: policies.Next, Name: PriorName, Settings: func() definition.Settings { return new(Prior) }},
 		{Part: policies.Next, Name: ManualName, Settings: func() definition.Settings { return new(Manual) }},
@@ -47,8 +48,6 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return &policy{def}, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
-
 func (p *policy) Needs() policies.Needs {
 	needs := policies.Needs{Objective: p.def.Stop.Target != nil}
 	if p.def.Policy.Next.Name == PriorName {
@@ -58,7 +57,7 @@ func (p *policy) Needs() policies.Needs {
 }
 
 func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (policies.Decision, error) {
-	d := step.Stop(&p.def, v, step.Begin(p, v, seed))
+	d := step.Stop(&p.def, v, step.Begin(v, seed))
 	switch {
 	case d.Made():
 		return d, nil

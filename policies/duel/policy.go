@@ -15,7 +15,8 @@ import (
 
 // Family is the program's row for these policies.
 var Family = policies.Family{
-	Name: "duel",
+	Name:    "duel",
+	Version: policies.Version,
 	Rules: []policies.Rule{
 		{Part: policies.Duel, Name: MRLPFName, Settings: func() definition.Settings { return new(MRLPF) }},
 		{
@@ -85,8 +86,6 @@ func NewPolicy(def definition.Campaign) (policies.Policy, error) {
 	return &policy{def, rule}, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
-
 func (p *policy) Needs() policies.Needs {
 	needs := policies.Needs{Objective: p.def.Stop.Target != nil}
 	if p.rule.candidates == nil && p.rule.name != RandomName {
@@ -96,7 +95,7 @@ func (p *policy) Needs() policies.Needs {
 }
 
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
-	d := step.Begin(p, v, seed)
+	d := step.Begin(v, seed)
 	made := p.made(v)
 	if most := p.def.Budget.Comparisons; made.asked >= most {
 		detail := fmt.Sprintf("All %d comparisons have been made.", most)

@@ -1,4 +1,5 @@
-// Package policytest holds the laws every policy obeys.
+// Package policytest holds the laws every policy obeys: [All] checks them at every
+// decision of a campaign, [Run] at one.
 package policytest
 
 import (
@@ -6,11 +7,41 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
 )
+
+// All checks the laws at each view of a campaign with the seed that its decision was
+// made with, and returns the decisions. A campaign at which little can be seen is no
+// test: it fails where there is no view, and where no decision has a candidate, runs an
+// experiment or asks a question.
+//
+// policy is called for each view; it may return the same policy.
+func All(t testing.TB, policy func() policies.Policy, views iter.Seq2[policies.View, uint64]) []policies.Decision {
+	t.Helper()
+	var decisions []policies.Decision
+	candidates, acts := 0, 0
+	for view, seed := range views {
+		d := Run(t, policy(), view, seed)
+		decisions = append(decisions, d)
+		candidates += len(d.Candidates)
+		if d.Action == events.ActionRun || d.Action == events.ActionAsk {
+			acts++
+		}
+	}
+	switch n := len(decisions); {
+	case n == 0:
+		t.Error("policytest: no law was tested: there is no view of a campaign at which a decision is made")
+	case candidates == 0:
+		t.Errorf("policytest: none of %d decisions has a candidate: that candidates may be measured was not tested", n)
+	case acts == 0:
+		t.Errorf("policytest: none of %d decisions runs an experiment or asks a question", n)
+	}
+	return decisions
+}
 
 // Run checks a policy on one view:
 //

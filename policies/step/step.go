@@ -28,9 +28,9 @@ var ErrBelief = errors.New("the expert's belief cannot be used")
 // ErrNoFit says that there is no model of an expert yet.
 var ErrNoFit = errors.New("it has not been fitted")
 
-// Begin returns the decision of a policy before anything is decided.
-func Begin(p policies.Policy, v policies.View, seed uint64) policies.Decision {
-	d := policies.Decision{DecisionMade: events.DecisionMade{Seed: seed, Policy: p.Ref()}}
+// Begin returns a decision before anything is decided.
+func Begin(v policies.View, seed uint64) policies.Decision {
+	d := policies.Decision{DecisionMade: events.DecisionMade{Seed: seed}}
 	if v.Objective != nil {
 		fit := v.Objective.Fit
 		d.Objective = &fit

@@ -5,7 +5,6 @@ package unaided
 import (
 	"context"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
@@ -14,7 +13,8 @@ import (
 
 // Family is the program's row for these policies.
 var Family = policies.Family{
-	Name: "unaided",
+	Name:    "unaided",
+	Version: policies.Version,
 	Rules: []policies.Rule{
 		{
 			Part:     policies.Next,
@@ -82,14 +82,12 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return &policy{def, rule}, nil
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
-
 func (p *policy) Needs() policies.Needs {
 	return policies.Needs{Objective: p.rule != nil || p.def.Stop.Target != nil}
 }
 
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
-	d := step.Stop(&p.def, v, step.Begin(p, v, seed))
+	d := step.Stop(&p.def, v, step.Begin(v, seed))
 	if d.Made() {
 		return d, nil
 	}
