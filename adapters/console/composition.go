@@ -2,10 +2,8 @@ package console
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -351,14 +349,9 @@ func parseValue(par definition.Parameter, text string) (definition.Value, error)
 		}
 		return definition.Value{}, fmt.Errorf("%s: %q is none of %s", par.Name, text, strings.Join(names, ", "))
 	}
-	x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, par.Unit)), 64)
-	switch {
-	case err != nil && strings.Contains(text, ","):
-		return definition.Value{}, fmt.Errorf("%s: %q is not a number; write it with a decimal point", par.Name, text)
-	case err != nil:
-		return definition.Value{}, fmt.Errorf("%s: %q is not a number", par.Name, text)
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return definition.Value{}, fmt.Errorf("%s: %q is not a finite number", par.Name, text)
+	x, err := format.ReadNumber(strings.TrimSuffix(text, par.Unit))
+	if err != nil {
+		return definition.Value{}, fmt.Errorf("%s: %w", par.Name, err)
 	}
 	return definition.Number(x), nil
 }

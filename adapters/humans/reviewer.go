@@ -66,6 +66,9 @@ type InitialComparer interface {
 type Description struct {
 	Expert    string
 	Simulated bool
+	// OneAtATime says that the expert is shown one question at a time: of several that are
+	// open the next is put when there is an answer to the one before.
+	OneAtATime bool
 }
 
 // Question is one question to an expert.

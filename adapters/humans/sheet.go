@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // Sheet is a table of estimates that a person fills in: a row for each option, counted
@@ -91,7 +92,7 @@ func (s *Sheet) Fill(line string, from int) (rows []int, err error) {
 
 // pairs reads "3=11.2 7=9".
 func (s *Sheet) pairs(line string) (entries []entry, err error) {
-	for _, pair := range strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' }) {
+	for _, pair := range pairsOf(line) {
 		if pair == s.scale.Unit {
 			continue
 		}
@@ -112,10 +113,33 @@ func (s *Sheet) pairs(line string) (entries []entry, err error) {
 	return entries, nil
 }
 
+// pairsOf are what stands between blanks, semicolons, and commas that are no decimal ones:
+// "3=11,2" is one pair, "3=11,7=9" are two.
+func pairsOf(line string) (pairs []string) {
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || r == ';' }) {
+		word = strings.Trim(word, ",")
+		if strings.Count(word, "=") > 1 {
+			pairs = append(pairs, strings.Split(word, ",")...)
+		} else if word != "" {
+			pairs = append(pairs, word)
+		}
+	}
+	return pairs
+}
+
 // list reads numbers of rows that follow each other, and the row and the number of one.
 func (s *Sheet) list(line string, from int) (entries []entry, err error) {
 	texts := strings.Split(line, ",")
+	words := strings.Fields(line)
 	switch {
+	case len(texts) == 2 && len(words) == 2 && len(s.values) > 2 && format.DecimalComma(words[1]):
+		row, ok := s.row(words[0])
+		if !ok {
+			return nil, fmt.Errorf("%q is no row from 1 to %d", words[0], len(s.values))
+		}
+		from, texts = row, words[1:]
+	case len(texts) == 2 && s.scale.Marks == 0 && from == len(s.values)-1 && format.DecimalComma(line):
+		texts = []string{line} // only one number has room
 	case strings.Contains(line, ";"):
 		texts = strings.Split(line, ";")
 	case len(texts) == 1:
@@ -131,7 +155,7 @@ func (s *Sheet) list(line string, from int) (entries []entry, err error) {
 			from, texts = row, texts[1:]
 		}
 	case len(texts) == 2 && s.scale.Marks == 0 && digits(texts[0]) && digits(texts[1]):
-		return nil, fmt.Errorf("%q may be one number or two: write a decimal point, or a space after the comma", line)
+		return nil, fmt.Errorf("%q may be one number or two: write a decimal point, or a semicolon between numbers", line)
 	}
 	if len(texts) == len(s.values) {
 		from = 0
@@ -170,9 +194,9 @@ func (s *Sheet) number(text string) (*float64, error) {
 	if first, _ := utf8.DecodeRuneInString(s.scale.Unit); !unicode.IsDigit(first) {
 		plain = strings.TrimSpace(strings.TrimSuffix(plain, s.scale.Unit))
 	}
-	x, err := strconv.ParseFloat(plain, 64)
+	x, err := format.ReadNumber(plain)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a number", text)
+		return nil, err
 	}
 	if err := s.scale.Takes(x); err != nil {
 		return nil, err

@@ -36,6 +36,9 @@ type Environment struct {
 	Store string
 	// Prompter asks whoever sits at the terminal; nil where there is no terminal.
 	Prompter console.Prompter
+	// Acts is the file to which the device's side appends what it does, for a check that
+	// counts it; empty where nothing is counted.
+	Acts string
 	// Logf takes remarks, a line each. It may be called by several goroutines.
 	Logf func(format string, args ...any)
 }

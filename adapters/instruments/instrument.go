@@ -35,8 +35,8 @@
 // # Optional capabilities
 //
 // [Recoverer] for instruments whose memory outlives the process, [Candidates]
-// for those that can only measure a list, [Killer] for those that run a program,
-// io.Closer for those that hold resources. adapters/instruments/instrumenttest holds the suite every
+// for those that can only measure a list, [Killer], [Redeliverer] and [Watched] for those that
+// run a program, io.Closer for those that hold resources. adapters/instruments/instrumenttest holds the suite every
 // instrument passes; `campaignd instrument check` runs it.
 package instruments
 
@@ -51,7 +51,8 @@ import (
 // Instrument performs experiments. See the package documentation for its
 // obligations.
 type Instrument interface {
-	// Describe says what the instrument is and can do. It has no effect.
+	// Describe says what the instrument is and can do. It has no effect. Where the device
+	// cannot be described yet the error wraps [ErrLater].
 	Describe(ctx context.Context) (Description, error)
 	// Start hands over a command. It returns nil once the instrument has
 	// accepted it (or had accepted it before), an error that wraps
@@ -84,6 +85,36 @@ type Killer interface {
 	// its further output is lost. Kill does not stop what the program has set in
 	// motion.
 	Kill(ctx context.Context, severed bool) error
+}
+
+// Redeliverer is an Instrument that hands commands on to a program, and answers
+// repetitions of Start itself. The conformance suite needs the program's own answer.
+type Redeliverer interface {
+	// Redeliver sends the program the start of a command that it may know already,
+	// as a network does that delivers twice, and waits for its answer until ctx is
+	// done. It returns what Start would return for that answer.
+	Redeliver(ctx context.Context, cmd Command) error
+}
+
+// Watched is an Instrument that runs a program and keeps account of what the
+// program does besides answering.
+type Watched interface {
+	Watch() Watch
+}
+
+// Watch is what a program did besides answering.
+type Watch struct {
+	// Exits counts the times that the program ended by itself, and LastExit says
+	// how it did so last.
+	Exits    int
+	LastExit string
+	// StrayLines counts the lines on its standard output that were no messages, and
+	// FirstStray is the first of them.
+	StrayLines int
+	FirstStray string
+	// Left is the process that was left at work when the instrument was closed, for
+	// as long as it lives; otherwise 0.
+	Left int
 }
 
 // Candidates is an Instrument that can measure only the compositions it lists.
@@ -181,6 +212,8 @@ type Outcome struct {
 	// Rejected is the instrument's answer where Status is Failed because it could
 	// not be used: as it was given, for the record.
 	Rejected string `json:"-"`
+	// Once is set by the engine where Status is Failed because of [ErrOnce].
+	Once bool `json:"-"`
 }
 
 // Recordable returns the outcome with texts that the log can hold: legible, and
@@ -199,6 +232,16 @@ var ErrRefused = errors.New("the instrument refused the command")
 // kind would be refused as well: the composition is out of limits, a table has no
 // such row. The experiment has failed.
 var ErrPermanent = errors.New("permanently")
+
+// ErrLater is wrapped by the error of a Describe that may succeed later: the device behind the
+// instrument is off, or starts up. Whoever wants to begin with it asks again.
+var ErrLater = errors.New("the instrument does not describe itself yet")
+
+// ErrOnce is wrapped beside [ErrPermanent] where the composition was measured before and
+// cannot be measured again: a table of past results has one row of it. Where the campaign
+// only wanted to know whether a measurement in doubt is right, that costs nothing, and says
+// nothing against the instrument.
+var ErrOnce = errors.New("it cannot be measured again")
 
 // ErrNotStarted is wrapped by the error of an Await of a command that the
 // instrument has never been given, where it can tell.

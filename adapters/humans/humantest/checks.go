@@ -236,8 +236,12 @@ func contextOver(ctx context.Context, s *session) error {
 // for the end of Ask.
 func (s *session) withdrawn(ctx context.Context) (humans.Question, error) {
 	q := s.question(0)
-	if s.env.Person == nil {
+	switch {
+	case s.env.Person != nil:
+	case s.reviewer.Describe().Simulated:
 		return q, fmt.Errorf("%w: the reviewer answers by itself", ErrSkipped)
+	default:
+		return q, fmt.Errorf("%w: the reviewer is not simulated, and nobody answers: set Env.Person", errUnjudged)
 	}
 	open, cancel := context.WithCancel(ctx)
 	defer cancel()

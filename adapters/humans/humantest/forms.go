@@ -156,6 +156,25 @@ func (s *session) of(form events.Form, n int) (humans.Question, error) {
 	return humans.Question{}, fmt.Errorf("%w: the environment has no such question", ErrSkipped)
 }
 
+// everyForm looks for forms that no check has put.
+func everyForm(_ context.Context, s *session) error {
+	var missing []events.Form
+	for _, form := range events.Forms() {
+		_, err := s.of(form, 0)
+		switch unsupported := slices.Contains(s.env.Unsupported, form); {
+		case err == nil && unsupported:
+			return fmt.Errorf("%q is in Env.Unsupported, and there is a question of it", form)
+		case err != nil && !unsupported:
+			missing = append(missing, form)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: no question is a %v: add some to Env.Questions, "+
+			"or name the forms that the reviewer cannot put in Env.Unsupported", errUnjudged, missing)
+	}
+	return nil
+}
+
 func comparison(ctx context.Context, s *session) error {
 	like, err := s.of(events.FormComparison, 2)
 	if err != nil {

@@ -3,7 +3,11 @@
 //
 // A reviewer with a person behind it needs one for the suite too: [Env.Person]
 // is a program that sees what is shown and answers. Without it the reviewer
-// must answer by itself, and the checks about people are skipped.
+// must answer by itself, as one that describes itself as simulated does.
+//
+// What could not be judged is not passed: [Run] fails where a reviewer that is not
+// simulated has no person, and where a form of question is neither among
+// [Env.Questions] nor in [Env.Unsupported].
 package humantest
 
 import (
@@ -11,10 +15,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
 )
 
 // Env is the reviewer under test and how it is to be tested.
@@ -26,6 +32,9 @@ type Env struct {
 	// them IDs of its own. Compositions in them that are allowed are what the
 	// person answers to a pinpoint.
 	Questions []humans.Question
+	// Unsupported are the forms that the reviewer cannot put. Of every other form there
+	// is one among Questions.
+	Unsupported []events.Form
 	// Person answers; nil where the reviewer answers by itself.
 	Person Person
 	// Patience is the longest an answer may take. Default 1 minute.
@@ -57,6 +66,10 @@ type Check struct {
 // ErrSkipped is wrapped by the error of a check that does not apply.
 var ErrSkipped = errors.New("skipped")
 
+// errUnjudged is wrapped by the error of a check that applies, and for which the
+// environment lacks something.
+var errUnjudged = fmt.Errorf("%w: it could not be judged", ErrSkipped)
+
 // Checks returns the suite, in order.
 func Checks() []Check {
 	return []Check{
@@ -71,6 +84,7 @@ func Checks() []Check {
 			withdraw},
 		{"late-answer", "An answer that comes after the withdrawal answers no other question.", lateAnswer},
 		{"other-expert", "A question to someone else is an error.", otherExpert},
+		{"forms", "There is a question of every form that the reviewer can put.", everyForm},
 		{"comparison", "A comparison gets an order of its options, of all or of the best.", comparison},
 		{"pinpoint",
 			"A pinpointed composition is one that is allowed; the person is asked again for one that is not.",
@@ -89,6 +103,10 @@ type Result struct {
 	Check Check
 	Err   error
 }
+
+// Unjudged reports whether the law applies, and could not be judged because the
+// environment lacks something.
+func (r Result) Unjudged() bool { return errors.Is(r.Err, errUnjudged) }
 
 // Examine runs the suite.
 func Examine(ctx context.Context, env Env) ([]Result, error) {
@@ -130,6 +148,8 @@ func Run(t *testing.T, env Env) {
 	for _, r := range results {
 		t.Run(r.Check.Name, func(t *testing.T) {
 			switch {
+			case r.Unjudged():
+				t.Errorf("%s\n%s", r.Check.Law, strings.TrimPrefix(r.Err.Error(), ErrSkipped.Error()+": "))
 			case errors.Is(r.Err, ErrSkipped):
 				t.Skip(r.Err)
 			case r.Err != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -286,6 +287,43 @@ func TestEveryForm(t *testing.T) {
 	for _, form := range events.Forms() {
 		if !questions[form] {
 			t.Errorf("no %s is asked in these tests: add one", form)
+		}
+	}
+}
+
+// Law: what the environment lacks is not passed: a person behind a reviewer who is not
+// simulated, and questions of forms that nobody said the reviewer cannot put.
+func TestWhatIsLackingIsNotPassed(t *testing.T) {
+	d := newDesk("")
+	labels := questionsOfAllForms()[:2]
+	others := []events.Form{events.FormComparison, events.FormPinpoint, events.FormEstimate}
+	for _, test := range []struct {
+		lacking  string
+		change   func(*humantest.Env)
+		unjudged string // the checks that say so
+	}{
+		{"nothing", func(*humantest.Env) {}, ""},
+		{"questions", func(e *humantest.Env) { e.Questions = labels }, "forms"},
+		{"nothing that it can put", func(e *humantest.Env) { e.Questions, e.Unsupported = labels, others }, ""},
+		{"a person", func(e *humantest.Env) { e.Person = nil }, "withdraw late-answer"},
+	} {
+		env := humantest.Env{
+			Open: func() humans.Reviewer { return d }, Questions: questionsOfAllForms(), Person: d,
+			Patience: 100 * time.Millisecond, Prompt: 100 * time.Millisecond,
+		}
+		test.change(&env)
+		results, err := humantest.Examine(t.Context(), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var unjudged []string
+		for _, r := range results {
+			if r.Unjudged() {
+				unjudged = append(unjudged, r.Check.Name)
+			}
+		}
+		if got := strings.Join(unjudged, " "); got != test.unjudged {
+			t.Errorf("lacking %s: unjudged are %q, want %q", test.lacking, got, test.unjudged)
 		}
 	}
 }

@@ -37,7 +37,17 @@ func New(expert string, prompt console.Prompter, now func() time.Time) humans.Re
 			f.Problem = err.Error()
 		}
 	}
-	return humans.NewReviewer(expert, ask)
+	return reviewer{humans.NewReviewer(expert, ask)}
+}
+
+// reviewer has a screen for one question.
+type reviewer struct{ humans.Reviewer }
+
+// Describe implements humans.Reviewer.
+func (r reviewer) Describe() humans.Description {
+	d := r.Reviewer.Describe()
+	d.OneAtATime = true
+	return d
 }
 
 // width is how wide the lines of a question are where nothing is known of the

@@ -59,10 +59,13 @@ func TestSuite(t *testing.T) {
 	other := question(events.FormLabel, 1)
 	other.Options[0].Parameters = definition.Point{"x": definition.Number(0.9)}
 	humantest.Run(t, humantest.Env{
-		Open:      func() humans.Reviewer { return desk.Reviewer("ada") },
-		Questions: []humans.Question{question(events.FormLabel, 1), other, question(events.FormComparison, 2), estimate},
-		Person:    person{desk},
-		Patience:  10 * time.Second,
+		Open: func() humans.Reviewer { return desk.Reviewer("ada") },
+		Questions: []humans.Question{
+			question(events.FormLabel, 1), other, question(events.FormComparison, 2), estimate,
+			question(events.FormPinpoint, 0),
+		},
+		Person:   person{desk},
+		Patience: 10 * time.Second,
 	})
 }
 

@@ -1,6 +1,7 @@
 package instrumenttest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,10 @@ const attempts = 5
 
 // noMeasurement says that a command ended legitimately without a measurement,
 // so that nothing can be judged by it.
-type noMeasurement struct{ why error }
+type noMeasurement struct {
+	why   error
+	later bool // it was deferred, or refused for now
+}
 
 func (e *noMeasurement) Error() string { return e.why.Error() }
 func (e *noMeasurement) Unwrap() error { return e.why }
@@ -21,23 +25,44 @@ func (e *noMeasurement) Unwrap() error { return e.why }
 // run runs one check and leaves the instrument idle.
 func (s *Session) run(ctx context.Context, check Check) Result {
 	result := Result{Check: check.Name, Law: check.Law, Verdict: Pass}
+	if check.Acts != "" {
+		if s.counted() {
+			result.Law = strings.TrimSuffix(check.Law, ".") + ", " + check.Acts + "."
+		} else {
+			result.Unseen = true
+		}
+	}
 	begin := time.Now()
 	s.started, s.remarks = nil, nil
 	var err error
 	switch {
-	case check.Name != "describe" && !s.description.Simulated && !s.env.AllowRuns:
-		err = skip("it may perform %d experiments on a real instrument, which was not allowed", max(1, check.Runs))
-	case s.hopeless:
-		err = skip("the instrument did not measure at a safe point: nothing more is asked of it")
+	case check.Name != describes && !s.description.Simulated && !s.env.AllowRuns:
+		err = unjudged("it may perform %d experiments on a real instrument, which was not allowed",
+			max(1, check.Runs))
+	case s.hopeless != "":
+		err = unjudged("%s: nothing more is asked of it", s.hopeless)
 	default:
 		err = s.persist(ctx, check, &result)
-		s.hopeless = check.Name == "measure" && err != nil
+		if fault := s.account(); fault != nil {
+			err = faulty(err, fault)
+		}
+		switch {
+		case err == nil:
+		case check.Name == describes:
+			s.hopeless = "the instrument does not fit the campaign, or moves by itself"
+		case check.Name == "measure":
+			s.hopeless = "the instrument did not measure at a safe point"
+		}
+	}
+	if err == nil {
+		s.strayed()
 	}
 	result.Seconds = time.Since(begin).Seconds()
 	result.Reason = strings.Join(s.remarks, "\n")
 	switch {
 	case errors.Is(err, ErrSkipped):
 		result.Verdict = Skip
+		result.Unjudged = errors.Is(err, errUnjudged)
 		result.Reason = strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": ")
 	case err != nil:
 		result.Verdict, result.Reason = Fail, err.Error()
@@ -45,15 +70,73 @@ func (s *Session) run(ctx context.Context, check Check) Result {
 	return result
 }
 
+// faulty adds what was noticed after a check to what came of it.
+func faulty(err, fault error) error {
+	if err == nil || errors.Is(err, ErrSkipped) || errors.As(err, new(*noMeasurement)) {
+		return fault
+	}
+	return fmt.Errorf("%w\n%w", err, fault)
+}
+
+// exited returns an error where a program has ended by itself since it was last asked.
+func (s *Session) exited() error {
+	exits, last := 0, ""
+	for _, inst := range s.watched {
+		w := inst.Watch()
+		exits += w.Exits
+		last = cmp.Or(w.LastExit, last)
+	}
+	before := s.exits
+	s.exits = exits
+	if exits == before {
+		return nil
+	}
+	return fmt.Errorf("its program ended by itself, %s: %s", times(exits-before), last)
+}
+
+// strayed remarks, once, on lines of a program that were no messages.
+func (s *Session) strayed() {
+	lines, first := 0, ""
+	for _, inst := range s.watched {
+		w := inst.Watch()
+		lines += w.StrayLines
+		first = cmp.Or(first, w.FirstStray)
+	}
+	if s.strays == 0 && lines > 0 {
+		s.remark("its program writes lines on standard output that are no messages, such as %s: "+
+			"they belong on standard error", first)
+	}
+	s.strays = lines
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 // persist runs a check, and runs it again at other points while commands end
 // honestly without a measurement. If that goes on, either the instrument cannot
 // be judged, or the check itself makes the experiments fail; undisturbed
 // commands in between tell which.
-func (s *Session) persist(ctx context.Context, check Check, result *Result) (err error) {
+//
+// A command that was deferred is repeated as campaignd does, after a pause that
+// grows; that is no attempt, and ends with the patience of the suite.
+func (s *Session) persist(ctx context.Context, check Check, result *Result) error {
 	var honest *noMeasurement
+	var waited time.Duration
+	pause := s.env.RetryAfter
+	tries := 0
 	for attempt := 1; ; attempt++ {
 		s.started, s.remarks = nil, nil
-		err = s.guarded(ctx, check)
+		tries++
+		err := s.guarded(ctx, check)
+		if fault := s.exited(); fault != nil {
+			s.settle(ctx)
+			result.Dispatched += len(s.started)
+			return faulty(err, fault)
+		}
 		if errors.As(err, &honest) && attempt >= attempts && check.Name != "measure" {
 			for range max(1, check.Runs) {
 				if _, _, control := s.measured(ctx, 0); errors.As(control, new(*noMeasurement)) {
@@ -68,17 +151,27 @@ func (s *Session) persist(ctx context.Context, check Check, result *Result) (err
 		s.shift++
 		switch {
 		case err == nil && honest != nil:
-			s.remark("it took %d attempts: %v", attempt, honest)
+			s.remark("it took %d attempts: %v", tries, honest)
 			return nil
 		case !errors.As(err, &honest) || ctx.Err() != nil:
 			return err
-		case result.Unjudged || check.Name == "measure" && attempt == attempts:
-			result.Unjudged = true
-			return skip("it could not be judged: no attempt of %d had a measurement to judge by; the last: %v",
-				attempt, err)
+		case honest.later && waited < s.env.Patience:
+			if err := s.pause(ctx, pause); err != nil {
+				return err
+			}
+			waited += pause
+			pause = min(2*pause, longestPause)
+			attempt--
+			result.Unjudged = false
+		case result.Unjudged || check.Name == "measure" && attempt >= attempts || honest.later:
+			return unjudged("no attempt of %d had a measurement to judge by; the last: %v", tries, err)
 		case attempt == 2*attempts:
 			return fmt.Errorf("none of %d attempts had a measurement, and every undisturbed command did; the last: %v",
-				attempt, err)
+				tries, err)
 		}
 	}
 }
+
+// longestPause is how long campaignd waits at most before it repeats a command that
+// was deferred.
+const longestPause = 10 * time.Minute

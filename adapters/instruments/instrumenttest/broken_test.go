@@ -208,7 +208,10 @@ func env(b *bench, breakIt func(*broken)) instrumenttest.Env {
 			return inst, nil
 		},
 		Definition: campaign, Points: points, AllowRuns: true, AllowOutOfLimits: true,
-		Acts: b.counts, Patience: time.Second, Prompt: 300 * time.Millisecond,
+		Acts:       instrumenttest.Counted(b.counts),
+		RetryAfter: time.Millisecond,
+		Patience:   time.Second,
+		Prompt:     300 * time.Millisecond,
 	}
 }
 
@@ -595,7 +598,7 @@ func TestReportIsReadable(t *testing.T) {
 	}
 	for _, want := range []string{
 		"test/bench, REAL: commands move things, capacity 2",
-		"counted by the instrument's own record",
+		"counted after every check",
 		"pass  duplicate-start",
 		"fail  cancel-while-running",
 		"→ its Cancel: no such button",

@@ -43,7 +43,7 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 		// that otherwise never defers means the Cancel.
 		err := fmt.Errorf("command %s was called off and ended as \"deferred\", which asks for it again", cmd.ID)
 		if s.calledOff++; s.calledOff < attempts || s.deferrals > 0 {
-			return &noMeasurement{err}
+			return &noMeasurement{why: err}
 		}
 		return err
 	case instruments.Failed, instruments.Infeasible, instruments.Cancelled, instruments.Unknown:
@@ -52,8 +52,11 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 		}
 	}
 	s.remark("the cancelled command ended as %q", first.Status)
+	if err := s.atRest(ctx, cmd, first.Status); err != nil {
+		return err
+	}
 	// The same command again is not a new one: it stays cancelled.
-	if err := s.start(ctx, cmd); err != nil {
+	if err := s.startAgain(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start of the cancelled command: %w", err)
 	}
 	second, err := s.await(ctx, cmd)
@@ -63,16 +66,33 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	if err := same(cmd, first, second); err != nil {
 		return err
 	}
-	n, counted, err := s.acts(cmd)
-	switch {
-	case err != nil || !counted:
-		return err
-	case n > 1:
+	if first.Status == instruments.Measured {
 		return s.acted(cmd, 1)
-	case n == 0 && first.Status == instruments.Measured:
-		return fmt.Errorf("command %s was measured without an action", cmd.ID)
 	}
 	return nil
+}
+
+// atRest checks that nothing moves any more for a command that has ended: it waits
+// for as long as a measurement lasts.
+func (s *Session) atRest(ctx context.Context, cmd instruments.Command, status instruments.Status) error {
+	if !s.counted() || status == instruments.Unknown {
+		return nil
+	}
+	if err := s.actOver(cmd, status); err != nil {
+		return err
+	}
+	before, err := s.record()
+	if err != nil {
+		return err
+	}
+	if err := s.pause(ctx, s.lasts); err != nil {
+		return err
+	}
+	after, err := s.record()
+	if err == nil && after.acts[cmd.ID] != before.acts[cmd.ID] {
+		err = fmt.Errorf("the instrument acted on command %s after it had said that it was %q", cmd.ID, status)
+	}
+	return err
 }
 
 func cancelAfterCompletion(ctx context.Context, s *Session) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"sync"
@@ -82,6 +83,45 @@ func measure(ctx context.Context, s *Session) error {
 	return err
 }
 
+// unattended starts a command and asks for nothing until the record of acts tells
+// that it is carried out.
+func unattended(ctx context.Context, s *Session) error {
+	if !s.counted() {
+		return skip("only a record of its acts tells when it acts")
+	}
+	cmd := s.command(0)
+	if err := s.start(ctx, cmd); err != nil {
+		return fmt.Errorf("its Start: %w", err)
+	}
+	carriedOut, err := s.carriesOut(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	if _, err := s.expectMeasured(ctx, cmd); err != nil || carriedOut {
+		return err
+	}
+	return fmt.Errorf("command %s was started and not acted on until its outcome was waited for", cmd.ID)
+}
+
+// carriesOut waits until the instrument acts on a command that was started, or says
+// that it has ended; for much longer than a measurement lasts.
+func (s *Session) carriesOut(ctx context.Context, cmd instruments.Command) (bool, error) {
+	limit := time.Now().Add(min(s.env.Patience, 3*s.lasts+5*s.env.Prompt))
+	for time.Now().Before(limit) {
+		r, err := s.record()
+		if err != nil || r.acts[cmd.ID] > 0 {
+			return err == nil, err
+		}
+		if fate, ok, err := s.fate(ctx, cmd); ok && err == nil && fate == instruments.FateFinished {
+			return true, nil
+		}
+		if err := s.pause(ctx, s.env.Prompt/100); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
 func awaitAgain(ctx context.Context, s *Session) error {
 	cmd, first, err := s.done(ctx)
 	if err != nil {
@@ -112,7 +152,7 @@ func startAfterCompletion(ctx context.Context, s *Session) error {
 }
 
 func (s *Session) startFinished(ctx context.Context, cmd instruments.Command, first instruments.Outcome) error {
-	if err := s.start(ctx, cmd); err != nil {
+	if err := s.startAgain(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start after completion: %w", err)
 	}
 	second, err := s.await(ctx, cmd)
@@ -127,10 +167,11 @@ func (s *Session) startFinished(ctx context.Context, cmd instruments.Command, fi
 
 func duplicateStart(ctx context.Context, s *Session) error {
 	one := s.command(0)
-	for range 2 {
-		if err := s.start(ctx, one); err != nil {
-			return fmt.Errorf("its Start: %w", err)
-		}
+	if err := s.start(ctx, one); err != nil {
+		return fmt.Errorf("its Start: %w", err)
+	}
+	if err := s.startAgain(ctx, one); err != nil {
+		return fmt.Errorf("its Start, while the command is under way: %w", err)
 	}
 	if _, err := s.expectMeasured(ctx, one); err != nil {
 		return err
@@ -141,6 +182,9 @@ func duplicateStart(ctx context.Context, s *Session) error {
 			return fmt.Errorf("its Start from several goroutines: %v", err)
 		}
 		return fmt.Errorf("its Start from several goroutines: %w", err)
+	}
+	if err := atOnce(3, func(int) error { return s.redeliver(ctx, s.inst, two) }); err != nil {
+		return err
 	}
 	outcomes := make([]instruments.Outcome, 4)
 	if err := atOnce(4, func(n int) (err error) {
@@ -234,7 +278,7 @@ func lostConfirmation(ctx context.Context, s *Session) error {
 				cmd.ID)
 			continue
 		}
-		if err := s.start(ctx, cmd); err != nil {
+		if err := s.startAgain(ctx, cmd); err != nil {
 			return fmt.Errorf("the same Start again: %w", err)
 		}
 		if _, err := s.expectMeasured(ctx, cmd); err != nil {
@@ -294,22 +338,9 @@ func sideBySide(ctx context.Context, s *Session) error {
 	if s.description.Capacity < 2 {
 		return skip("the instrument works on one command at a time")
 	}
-	cmds := []instruments.Command{s.command(0), s.command(1)}
-	for _, cmd := range cmds {
-		if err := s.start(ctx, cmd); err != nil {
-			return fmt.Errorf("its Start: %w", err)
-		}
-	}
-	outcomes := make([]instruments.Outcome, len(cmds))
-	for _, n := range []int{1, 0} {
-		o, err := s.expectMeasured(ctx, cmds[n])
-		if err != nil {
-			return err
-		}
-		outcomes[n] = o
-	}
-	if len(s.env.Points) < 2 {
-		return nil
+	cmds, outcomes, err := s.pair(ctx)
+	if err != nil || maps.Equal(cmds[0].Parameters, cmds[1].Parameters) {
+		return err
 	}
 	// What was made is nearer to what was asked for than to the other command.
 	for n, o := range outcomes {
@@ -318,6 +349,59 @@ func sideBySide(ctx context.Context, s *Session) error {
 		if own > other {
 			return fmt.Errorf("the outcome of command %s is that of command %s", cmds[n].ID, cmds[1-n].ID)
 		}
+	}
+	return s.asAlone(ctx, outcomes)
+}
+
+// pair measures two commands side by side, at the compositions that were measured
+// alone if there are such, and waits for the later one first.
+func (s *Session) pair(ctx context.Context) ([]instruments.Command, []instruments.Outcome, error) {
+	cmds := []instruments.Command{s.command(0), s.command(1)}
+	if s.alone != nil {
+		cmds = []instruments.Command{s.commandAt(s.alone.points[0]), s.commandAt(s.alone.points[1])}
+	}
+	for _, cmd := range cmds {
+		if err := s.start(ctx, cmd); err != nil {
+			return cmds, nil, fmt.Errorf("its Start: %w", err)
+		}
+	}
+	outcomes := make([]instruments.Outcome, len(cmds))
+	for _, n := range []int{1, 0} {
+		o, err := s.expectMeasured(ctx, cmds[n])
+		if err != nil {
+			return cmds, nil, err
+		}
+		outcomes[n] = o
+	}
+	return cmds, outcomes, s.overlapped(cmds)
+}
+
+// overlapped remarks on commands that were worked on one after the other, where
+// the record of acts says when each began and ended.
+func (s *Session) overlapped(cmds []instruments.Command) error {
+	if !s.counted() {
+		return nil
+	}
+	r, err := s.record()
+	if err != nil {
+		return err
+	}
+	marked, under, most := 0, 0, 0
+	for _, act := range r.lines {
+		if act.Command != cmds[0].ID && act.Command != cmds[1].ID {
+			continue
+		}
+		switch act.Mark {
+		case Begins:
+			marked++
+			under++
+		case Ends:
+			under--
+		}
+		most = max(most, under)
+	}
+	if marked == len(cmds) && most == 1 {
+		s.remark("it took commands side by side and worked on one after the other")
 	}
 	return nil
 }

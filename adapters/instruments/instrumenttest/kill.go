@@ -63,6 +63,11 @@ func (s *Session) killRunning(ctx context.Context, after time.Duration, severed 
 	if err := s.start(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start: %w", err)
 	}
+	if after > 0 && s.counted() { // in the middle of its act
+		if _, err := s.carriesOut(ctx, cmd); err != nil {
+			return err
+		}
+	}
 	if err := s.pause(ctx, after); err != nil {
 		return err
 	}
@@ -92,9 +97,6 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 		s.remark("after the program was killed the instrument does not know what became of the command: " +
 			"a person would have to look")
 		s.exhausted[cmd.ID] = true // nothing to wait for
-		if err := s.atMostOnce(cmd); err != nil {
-			return err
-		}
 		return s.rest(ctx)
 	}
 	first, err := s.await(ctx, cmd)
@@ -104,9 +106,6 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 			cmd.ID, fate, err)
 	case first.Status == instruments.Unknown:
 		s.remark("after the program was killed the command ended as unknown: a person would have to look")
-		if err := s.atMostOnce(cmd); err != nil {
-			return err
-		}
 		return s.rest(ctx)
 	}
 	if err := instruments.CheckOutcome(s.env.Definition, first); err != nil {
@@ -117,25 +116,14 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 			return err
 		}
 	}
-	if err := s.start(ctx, cmd); err != nil {
+	if err := s.startAgain(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start after the program was killed and the command had ended: %w", err)
 	}
 	second, err := s.await(ctx, cmd)
 	if err != nil {
 		return fmt.Errorf("its Await after that Start: %w", err)
 	}
-	if err := s.sameResult(cmd, first, second); err != nil {
-		return err
-	}
-	return s.atMostOnce(cmd)
-}
-
-// atMostOnce checks that a command was not acted on twice.
-func (s *Session) atMostOnce(cmd instruments.Command) error {
-	if n, counted, err := s.acts(cmd); err != nil || !counted || n <= 1 {
-		return err
-	}
-	return s.acted(cmd, 1)
+	return s.sameResult(cmd, first, second)
 }
 
 // rest gives a real device, whose program was killed, the time to come to rest.

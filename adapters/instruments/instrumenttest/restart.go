@@ -64,11 +64,7 @@ func restartWhileRunning(ctx context.Context, s *Session) error {
 		s.exhausted[cmd.ID] = true // nothing to wait for
 		s.remark("the instrument does not know a command that was running when campaignd was restarted: " +
 			"a person would have to look")
-		n, counted, err := s.acts(cmd)
-		if counted && n > 1 {
-			err = s.acted(cmd, 1)
-		}
-		return err
+		return nil
 	case fate == instruments.FateNotStarted && !s.description.Simulated:
 		return fmt.Errorf("its Recover says that command %s, whose start was confirmed, is %s", cmd.ID, fate)
 	case fate == instruments.FateNotStarted: // nothing physical is lost with it
@@ -114,7 +110,21 @@ func restartAfterCompletion(ctx context.Context, s *Session) error {
 			return err
 		}
 	}
-	return s.startFinished(ctx, cmd, first)
+	if err := s.startFinished(ctx, cmd, first); err != nil {
+		return err
+	}
+	if fate != instruments.FateFinished {
+		return nil
+	}
+	// What was started again must not have taken the place of the first outcome.
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	last, err := s.await(ctx, cmd)
+	if err != nil {
+		return fmt.Errorf("its Await from a new process, after the start was delivered again: %w", err)
+	}
+	return s.sameResult(cmd, first, last)
 }
 
 func otherParameters(ctx context.Context, s *Session) error {
@@ -127,7 +137,7 @@ func otherParameters(ctx context.Context, s *Session) error {
 	}
 	other := slices.IndexFunc(s.env.Points, func(p definition.Point) bool { return !maps.Equal(p, cmd.Parameters) })
 	if other < 0 {
-		return skip("there is only one point to measure at")
+		return unjudged("there is only one composition to measure at: name another one")
 	}
 	// As a new process: this one knows the command itself.
 	if err := s.restart(ctx); err != nil {

@@ -29,13 +29,26 @@ type Session struct {
 	started   []instruments.Command // in this check
 	remarks   []string              // of this check
 	completed *completed
-	exhausted map[string]bool // commands that were waited for with all patience
-	accepted  map[string]bool // commands whose Start was confirmed
-	shift     int             // of the points, where a check is made again
-	deferrals int             // of commands that nobody called off
-	calledOff int             // commands that were, and then deferred
-	lasts     time.Duration   // a measurement
-	hopeless  bool            // it does not even measure
+	issued    map[string]bool  // commands that there are
+	handed    map[string]bool  // commands that were given to Start
+	accepted  map[string]bool  // commands whose Start was confirmed
+	refused   map[string]bool  // commands whose Start was refused
+	exhausted map[string]bool  // commands that were waited for with all patience
+	latest    definition.Point // of the command that was started last
+	shift     int              // of the points, where a check is made again
+	deferrals int              // of commands that nobody called off
+	calledOff int              // commands that were, and then deferred
+	lasts     time.Duration    // a measurement
+	hopeless  string           // why nothing more is asked of it
+
+	earlier     int             // lines of the record of acts from before the suite
+	accounted   map[string]bool // faults of that record that were reported
+	redelivered int             // starts that reached a program again
+	alone       *alone          // what was measured one command at a time
+
+	watched []instruments.Watched // every instrument that was opened
+	exits   int                   // of their programs that were reported
+	strays  int                   // lines of theirs that were reported
 }
 
 type completed struct {
@@ -47,7 +60,22 @@ func newSession(ctx context.Context, env Env) (*Session, error) {
 	if err := env.complete(); err != nil {
 		return nil, err
 	}
-	s := &Session{env: env, exhausted: make(map[string]bool), accepted: make(map[string]bool)}
+	s := &Session{
+		env:       env,
+		issued:    make(map[string]bool),
+		handed:    make(map[string]bool),
+		accepted:  make(map[string]bool),
+		refused:   make(map[string]bool),
+		exhausted: make(map[string]bool),
+		accounted: make(map[string]bool),
+	}
+	if env.Acts != nil {
+		acts, err := env.Acts()
+		if err != nil {
+			return nil, fmt.Errorf("the record of acts: %w", err)
+		}
+		s.earlier = len(acts)
+	}
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
@@ -69,14 +97,38 @@ func (s *Session) open(ctx context.Context) error {
 		return fmt.Errorf("the instrument cannot be opened: %w", err)
 	}
 	s.inst = inst
+	if w, ok := inst.(instruments.Watched); ok {
+		s.watched = append(s.watched, w)
+	}
 	return nil
 }
 
-func (s *Session) close() error {
-	if closer, ok := s.inst.(io.Closer); ok {
+func (s *Session) close() error { return closeInstrument(s.inst) }
+
+func closeInstrument(inst instruments.Instrument) error {
+	if closer, ok := inst.(io.Closer); ok {
 		return closer.Close()
 	}
 	return nil
+}
+
+// end closes the instrument. A command that the suite has given up waiting for is
+// still under way: the program of a simulation is ended, and that of a real device is
+// left to finish. It returns the processes that are left.
+func (s *Session) end() (left []int) {
+	killer, ok := s.inst.(instruments.Killer)
+	if ok && s.description.Simulated && len(s.exhausted) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), s.env.Prompt)
+		_ = killer.Kill(ctx, false)
+		cancel()
+	}
+	_ = s.close()
+	for _, inst := range s.watched {
+		if pid := inst.Watch().Left; pid != 0 {
+			left = append(left, pid)
+		}
+	}
+	return left
 }
 
 // restart ends campaignd's side of the instrument and opens it as a new process
@@ -116,12 +168,22 @@ func (s *Session) remark(format string, args ...any) {
 func (s *Session) command(n int) instruments.Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.newCommand(s.env.Points[(n+s.shift)%len(s.env.Points)])
+}
+
+// commandAt returns a command with a new ID at a point.
+func (s *Session) commandAt(point definition.Point) instruments.Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.newCommand(point)
+}
+
+func (s *Session) newCommand(point definition.Point) instruments.Command {
 	s.lastID++
 	e := fmt.Sprintf("e%d", s.lastID)
-	return instruments.Command{
-		ID: s.env.Prefix + "/" + e, Campaign: s.env.Prefix, Experiment: e,
-		Parameters: s.env.Points[(n+s.shift)%len(s.env.Points)], Replicate: 1,
-	}
+	id := s.env.Prefix + "/" + e
+	s.issued[id] = true
+	return instruments.Command{ID: id, Campaign: s.env.Prefix, Experiment: e, Parameters: point, Replicate: 1}
 }
 
 // call calls a method with at most the patience of the suite, and does not wait
@@ -181,6 +243,8 @@ func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 		(s.completed == nil || s.completed.command.ID != cmd.ID) {
 		s.started = append(s.started, cmd)
 	}
+	s.handed[cmd.ID] = true
+	s.latest = cmd.Parameters
 	s.mu.Unlock()
 	inst := s.inst
 	_, err := call(s, ctx, "Start",
@@ -192,9 +256,37 @@ func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 		s.accepted[cmd.ID] = true
 	case errors.Is(err, instruments.ErrRefused) && !s.accepted[cmd.ID]:
 		// It may refuse a new command, but not one that it has accepted.
-		return &noMeasurement{err}
+		s.refused[cmd.ID] = true
+		return &noMeasurement{why: err, later: !errors.Is(err, instruments.ErrPermanent)}
 	}
 	return err
+}
+
+// startAgain starts a command that the instrument has accepted: as campaignd does,
+// and so that a program behind the instrument really receives it again.
+func (s *Session) startAgain(ctx context.Context, cmd instruments.Command) error {
+	if err := s.start(ctx, cmd); err != nil {
+		return err
+	}
+	return s.redeliver(ctx, s.inst, cmd)
+}
+
+// redeliver has the start of a command reach the program behind inst, if there is
+// one, although it has had it already.
+func (s *Session) redeliver(ctx context.Context, inst instruments.Instrument, cmd instruments.Command) error {
+	program, ok := inst.(instruments.Redeliverer)
+	if !ok {
+		return nil
+	}
+	_, err := call(s, ctx, "Redeliver",
+		func(ctx context.Context) (struct{}, error) { return struct{}{}, program.Redeliver(ctx, cmd) })
+	if err != nil {
+		return fmt.Errorf("the start of command %s was delivered again: %w", cmd.ID, err)
+	}
+	s.mu.Lock()
+	s.redelivered++
+	s.mu.Unlock()
+	return nil
 }
 
 func (s *Session) await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
@@ -238,7 +330,13 @@ func (s *Session) fate(ctx context.Context, cmd instruments.Command) (fate instr
 // measured starts a new command at the n-th safe point and waits for its
 // measurement.
 func (s *Session) measured(ctx context.Context, n int) (instruments.Command, instruments.Outcome, error) {
-	cmd := s.command(n)
+	return s.measuredAt(ctx, s.command(n))
+}
+
+// measuredAt starts a new command and waits for its measurement.
+func (s *Session) measuredAt(ctx context.Context, cmd instruments.Command) (
+	instruments.Command, instruments.Outcome, error,
+) {
 	if err := s.start(ctx, cmd); err != nil {
 		return cmd, instruments.Outcome{}, fmt.Errorf("its Start of command %s: %w", cmd.ID, err)
 	}
@@ -260,6 +358,12 @@ func (s *Session) expectMeasured(ctx context.Context, cmd instruments.Command) (
 	if err := instruments.CheckOutcome(s.env.Definition, o); err != nil {
 		return o, fmt.Errorf("command %s: %w", cmd.ID, err)
 	}
+	if o.Rejected != "" {
+		return o, fmt.Errorf("the answer to command %s cannot be used: %s", cmd.ID, o.Cause)
+	}
+	if err := s.actOver(cmd, o.Status); err != nil {
+		return o, err
+	}
 	switch o.Status {
 	case instruments.Measured:
 		if n := len(o.Measurement.Unread); n > 0 {
@@ -275,11 +379,11 @@ func (s *Session) expectMeasured(ctx context.Context, cmd instruments.Command) (
 	if o.Cause == "" {
 		return o, fmt.Errorf("command %s ended as %q without a cause", cmd.ID, o.Status)
 	}
-	if err := s.atMostOnce(cmd); err != nil {
-		return o, err
+	return o, &noMeasurement{
+		why: fmt.Errorf("command %s at (%s) ended as %q: %s",
+			cmd.ID, composition(cmd.Parameters), o.Status, o.Cause),
+		later: o.Status == instruments.Deferred,
 	}
-	return o, &noMeasurement{fmt.Errorf("command %s at (%s) ended as %q: %s",
-		cmd.ID, composition(cmd.Parameters), o.Status, o.Cause)}
 }
 
 // composition names a point as --at takes it.
@@ -301,27 +405,6 @@ func (s *Session) done(ctx context.Context) (instruments.Command, instruments.Ou
 		s.completed = &completed{cmd, o}
 	}
 	return s.completed.command, s.completed.outcome, nil
-}
-
-// acted checks how often the instrument acted on a command, where it keeps a
-// record.
-func (s *Session) acted(cmd instruments.Command, want int) error {
-	n, counted, err := s.acts(cmd)
-	if err != nil || !counted || n == want {
-		return err
-	}
-	return fmt.Errorf("the instrument acted %d times on command %s, and should have acted %d times", n, cmd.ID, want)
-}
-
-func (s *Session) acts(cmd instruments.Command) (n int, counted bool, err error) {
-	if s.env.Acts == nil {
-		return 0, false, nil
-	}
-	counts, err := s.env.Acts()
-	if err != nil {
-		return 0, false, fmt.Errorf("the instrument's record of its actions: %w", err)
-	}
-	return counts[cmd.ID], true, nil
 }
 
 // same checks that an outcome has not changed.

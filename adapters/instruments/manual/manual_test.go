@@ -149,9 +149,9 @@ func TestMalformedEntries(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                  "nothing was entered",
 		"good":              `"good" is not a number`,
-		"12,9":              "as in 12.9",
+		"12,900":            "may be 12.900 or 12900",
 		"12.9 S/m":          `the unit is mS/cm and not "S/m"`,
-		"NaN":               "not a measured value",
+		"NaN":               "not a finite number",
 		"129":               "above the plausible maximum of 40",
 		"12.9 water=1":      "the parameters are lipf6, solvent",
 		"12.9 lipf6=":       "lipf6",

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // parse understands what a person entered for cmd:
@@ -121,27 +120,17 @@ func number(text, unit string) (float64, error) {
 	if unit != "" {
 		digits = strings.TrimSpace(strings.TrimSuffix(text, unit))
 	}
-	if x, err := strconv.ParseFloat(digits, 64); err == nil {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return 0, fmt.Errorf("%s is not a measured value", digits)
-		}
+	x, err := format.ReadNumber(digits)
+	if err == nil {
 		return x, nil
 	}
-	if head, tail, ok := strings.Cut(digits, ","); ok && isDigits(head) && isDigits(tail) {
-		return 0, fmt.Errorf("%q has a comma and needs a point, as in %s.%s", digits, head, tail)
-	}
 	if head, tail, ok := strings.Cut(digits, " "); ok {
-		if _, err := strconv.ParseFloat(head, 64); err == nil {
+		if _, other := format.ReadNumber(head); other == nil {
 			if unit == "" {
 				return 0, fmt.Errorf("%q follows the number, which has no unit here", tail)
 			}
 			return 0, fmt.Errorf("the unit is %s and not %q: convert the value", unit, tail)
 		}
 	}
-	return 0, fmt.Errorf("%q is not a number", text)
-}
-
-func isDigits(s string) bool {
-	s = strings.TrimPrefix(s, "-")
-	return s != "" && strings.Trim(s, "0123456789") == ""
+	return 0, err
 }

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,10 @@ import (
 // Name of the driver in a campaign file.
 const Name = "process"
 
+// ActsVariable is the environment variable in which a program gets the file for its
+// acts ([instruments.Environment]), where they are counted.
+const ActsVariable = "CAMPAIGND_ACTS"
+
 // Driver is the program's row for this instrument.
 var Driver = instruments.Driver{
 	Name:     Name,
@@ -26,6 +31,13 @@ var Driver = instruments.Driver{
 		settings, err := SettingsOf(def)
 		if err != nil {
 			return nil, err
+		}
+		if env.Acts != "" {
+			settings.Env = maps.Clone(settings.Env)
+			if settings.Env == nil {
+				settings.Env = make(map[string]string)
+			}
+			settings.Env[ActsVariable] = env.Acts
 		}
 		i, err := New(settings, def, env.Folder, env.Logf)
 		if err != nil {

@@ -93,6 +93,11 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	case i.life.Err() != nil:
 		p.shutdown(nil)
 	default:
+		if errors.Is(err, instruments.ErrLater) {
+			p.mu.Lock()
+			p.stopping = true // it has done nothing wrong
+			p.mu.Unlock()
+		}
 		kill(p.cmd)
 		<-p.exited
 	}
@@ -140,8 +145,11 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	p.recovers = reply.Recover
 	p.finishes = reply.Finishes
 	reply, err = p.call(i.life, wire.Request{Op: wire.OpDescribe}, nil)
-	if err != nil {
-		return p, fmt.Errorf("describe: %w", err)
+	switch {
+	case err != nil: // it answered the handshake: it can be run, and its device is not there
+		return p, fmt.Errorf("%w: describe: %w", instruments.ErrLater, err)
+	case reply.Later != "":
+		return p, fmt.Errorf("%w: %s", instruments.ErrLater, reply.Later)
 	}
 	if reply.Description == nil {
 		return p, errors.New("describe: the answer holds no description")
@@ -233,9 +241,9 @@ func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 	return reply.Fate, "", nil
 }
 
-// exited records the end of the program. It is called before the pending
-// requests get their errors.
-func (i *Instrument) exited(p *peer, expected bool) {
+// exited records the end of the program: expected of one that is closed, killed by Kill.
+// It is called before the pending requests get their errors.
+func (i *Instrument) exited(p *peer, expected, killed bool) {
 	i.mu.Lock()
 	p.over = true
 	if i.peer == p {
@@ -246,6 +254,10 @@ func (i *Instrument) exited(p *peer, expected bool) {
 	}
 	i.shortRuns++
 	i.lastExit = time.Now()
+	if !expected && !killed {
+		i.watch.Exits++
+		i.watch.LastExit = p.exitErr.Error()
+	}
 	var open []*command
 	for _, id := range slices.Sorted(maps.Keys(i.commands)) {
 		if c := i.commands[id]; c.underWay() {

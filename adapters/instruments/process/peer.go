@@ -34,6 +34,7 @@ type peer struct {
 	writing  chan struct{} // holds a token: one line is written at a time
 	exited   chan struct{} // closed when the program has ended and its output was read
 	exitErr  error         // why; set before gone is closed
+	ended    chan struct{} // closed when the program has ended, also if it was detached
 	detached chan struct{} // closed when it is left to finish on its own
 
 	enlisted atomic.Bool // it is in the record of running instances
@@ -44,6 +45,7 @@ type peer struct {
 	pending  map[uint64]*request
 	awaited  map[uint64]string // command of each await that was answered
 	stopping bool              // its end is expected: no failure
+	killed   bool              // by Kill
 
 	// Of the goroutine that reads standard output:
 	garbage int            // lines that were no messages
@@ -114,6 +116,7 @@ func (i *Instrument) spawn() (*peer, error) {
 		startedAt: time.Now(),
 		writing:   make(chan struct{}, 1),
 		exited:    make(chan struct{}),
+		ended:     make(chan struct{}),
 		detached:  make(chan struct{}),
 		pending:   make(map[uint64]*request),
 		awaited:   make(map[uint64]string),
@@ -138,7 +141,10 @@ func (p *peer) supervise(stdout, stderr *os.File) {
 		})
 	})
 	ended := make(chan error, 1)
-	go func() { ended <- p.cmd.Wait() }() // reaps the program even if it is detached
+	go func() { // reaps the program even if it is detached
+		ended <- p.cmd.Wait()
+		close(p.ended)
+	}()
 
 	var err error
 	select {
@@ -248,7 +254,8 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-limit.C:
-		err = fmt.Errorf("%s did not answer the request %q within %v (reply_within in the campaign file)",
+		err = fmt.Errorf("%s did not answer the request %q within %v: "+
+			"where it needs longer, raise reply_within in the campaign file",
 			p.i.program(), req.Op, p.i.replyWithin)
 		if names := p.i.earlier(p); names != "" {
 			err = fmt.Errorf("%w; an earlier instance, which may hold the device, is still alive: %s",
@@ -348,6 +355,11 @@ func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 func (p *peer) notProtocol(line []byte, err error) {
 	const most = 20
 	p.garbage++
+	p.i.mu.Lock()
+	if p.i.watch.StrayLines++; p.i.watch.StrayLines == 1 {
+		p.i.watch.FirstStray = wire.Clip(line)
+	}
+	p.i.mu.Unlock()
 	switch {
 	case p.garbage <= most:
 		p.i.logf("%s: a line on standard output is not a message (%v) and is ignored; "+
@@ -372,13 +384,14 @@ func (p *peer) finish(err error) {
 	pending := p.pending
 	p.pending = nil
 	expected := p.stopping
+	killed := p.killed
 	p.mu.Unlock()
 	select {
 	case <-p.detached: // it goes on
 	default:
 		p.i.delist(p)
 	}
-	p.i.exited(p, expected)
+	p.i.exited(p, expected, killed)
 	close(p.exited)
 	for _, r := range pending {
 		r.deliver(wire.Reply{}, p.exitErr)
@@ -398,8 +411,11 @@ func (p *peer) shutdown(open []string) {
 		return
 	}
 	if p.finishes && len(open) > 0 {
-		p.i.logf("%s goes on with %s by itself and keeps the result; the next run asks for it",
-			p.i.program(), strings.Join(open, ", "))
+		p.i.logf("%s (process %d) goes on with %s by itself and keeps the result; the next run asks for it",
+			p.i.program(), p.cmd.Process.Pid, strings.Join(open, ", "))
+		p.i.mu.Lock()
+		p.i.left = p
+		p.i.mu.Unlock()
 		close(p.detached)
 		<-p.exited
 		return

@@ -45,7 +45,8 @@ const DefaultReplyWithin = 10 * time.Second
 var ErrClosed = errors.New("the instrument is closed")
 
 // Instrument is a program behind the contract of package instruments. It also
-// implements [instruments.Recoverer], [instruments.Killer] and io.Closer.
+// implements [instruments.Recoverer], [instruments.Killer], [instruments.Redeliverer],
+// [instruments.Watched] and io.Closer.
 type Instrument struct {
 	argv        []string // argv[0] is absolute, or was found in PATH
 	dir         string
@@ -72,6 +73,8 @@ type Instrument struct {
 	lastExit  time.Time
 	described *instruments.Description // by the program's first run
 	shown     *instruments.Description // to whoever asked last; nil before
+	watch     instruments.Watch        // but Left
+	left      *peer                    // by Close, still at work; or nil
 }
 
 // pauses are the adapter's own times. Tests shorten them.
@@ -197,29 +200,10 @@ func (i *Instrument) Close() error {
 	return nil
 }
 
-// Kill implements [instruments.Killer]. It ends the whole process group.
-func (i *Instrument) Kill(ctx context.Context, severed bool) error {
-	i.mu.Lock()
-	p := i.peer
-	i.mu.Unlock()
-	if p == nil {
-		return nil
-	}
-	if severed {
-		p.stdin.Close()
-		p.stdout.Close()
-	}
-	kill(p.cmd)
-	select {
-	case <-p.exited:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 var (
-	_ instruments.Instrument = (*Instrument)(nil)
-	_ instruments.Recoverer  = (*Instrument)(nil)
-	_ instruments.Killer     = (*Instrument)(nil)
+	_ instruments.Instrument  = (*Instrument)(nil)
+	_ instruments.Recoverer   = (*Instrument)(nil)
+	_ instruments.Killer      = (*Instrument)(nil)
+	_ instruments.Redeliverer = (*Instrument)(nil)
+	_ instruments.Watched     = (*Instrument)(nil)
 )

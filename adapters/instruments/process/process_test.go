@@ -155,7 +155,10 @@ func TestConformance(t *testing.T) {
 					inst, _ := open(t, cfg)
 					return inst, nil
 				},
-				Definition: campaign, Points: safePoints, Acts: acts, Patience: 20 * time.Second,
+				Definition: campaign,
+				Points:     safePoints,
+				Acts:       instrumenttest.Counted(acts),
+				Patience:   20 * time.Second,
 			})
 		})
 	}

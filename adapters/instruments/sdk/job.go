@@ -71,7 +71,7 @@ func (s *server) perform(
 	defer func() {
 		if r := recover(); r != nil {
 			o = instruments.Outcome{
-				Status: instruments.Failed,
+				Status: instruments.Unknown,
 				Cause:  fmt.Sprintf("the instrument's program panicked: %v", r),
 			}
 		}
@@ -89,13 +89,15 @@ func (s *server) perform(
 		return instruments.Outcome{Status: instruments.Infeasible, Cause: err.Error()}
 	case errors.Is(err, ErrUnknown):
 		return instruments.Outcome{Status: instruments.Unknown, Cause: err.Error()}
-	case err != nil && ctx.Err() != nil:
+	case errors.Is(err, ErrFailed):
+		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return instruments.Outcome{
 			Status: instruments.Failed,
 			Cause:  fmt.Sprintf("it was cancelled while it was under way: %v", err),
 		}
-	case err != nil:
-		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}
+	case err != nil: // who knows that it took place says so
+		return instruments.Outcome{Status: instruments.Unknown, Cause: err.Error()}
 	}
 	if m.Actual == nil {
 		m.Actual = maps.Clone(cmd.Parameters)

@@ -146,7 +146,8 @@ func (s *session) outcome(id string) (status, cause string) {
 	return o["status"].(string), cause
 }
 
-// Whatever Measure does becomes an outcome that campaignd can use.
+// Law: whatever Measure does becomes an outcome that campaignd can use, and only what says so
+// has failed: after any other error nobody can tell what took place.
 func TestMeasureBecomesOutcome(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -155,9 +156,12 @@ func TestMeasureBecomesOutcome(t *testing.T) {
 		cause   string
 	}{
 		{"a value", quick, "measured", ""},
-		{"an error", func(context.Context, instruments.Command) (events.Measurement, error) {
-			return events.Measurement{}, errors.New("a bubble")
+		{"it failed", func(context.Context, instruments.Command) (events.Measurement, error) {
+			return events.Measurement{}, fmt.Errorf("%w: a bubble", sdk.ErrFailed)
 		}, "failed", "a bubble"},
+		{"an error", func(context.Context, instruments.Command) (events.Measurement, error) {
+			return events.Measurement{}, errors.New("the line is dead")
+		}, "unknown", "the line is dead"},
 		{"nothing took place", func(context.Context, instruments.Command) (events.Measurement, error) {
 			return events.Measurement{}, fmt.Errorf("%w: the door is open", sdk.ErrNotPerformed)
 		}, "cancelled", "the door is open"},
@@ -172,7 +176,7 @@ func TestMeasureBecomesOutcome(t *testing.T) {
 		}, "failed", "NaN"},
 		{"a panic", func(context.Context, instruments.Command) (events.Measurement, error) {
 			panic("short circuit")
-		}, "failed", "short circuit"},
+		}, "unknown", "short circuit"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := &device{measure: test.measure}
@@ -194,12 +198,37 @@ func TestMeasureBecomesOutcome(t *testing.T) {
 				}
 				s.end()
 				s = serve(t, dir, d)
-				if r := s.command("recover", "c/e1", 1); r["fate"] != "finished" {
+				fate := "finished"
+				if test.status == "unknown" { // a later instance knows no more, not even why
+					fate, test.cause = "unknown", "the instrument's program ended"
+				}
+				if r := s.command("recover", "c/e1", 1); r["fate"] != fate {
 					t.Errorf("recover: %v", r)
 				}
 			}
 			d.acted(t, "c/e1", 1)
 		})
+	}
+}
+
+// away is a device that cannot be described.
+type away struct {
+	device
+	err error
+}
+
+func (a *away) Describe(context.Context) (instruments.Description, error) {
+	return instruments.Description{}, a.err
+}
+
+// Law: a device that cannot be described yet is told of as that, and nothing is begun with it.
+func TestDescribedLater(t *testing.T) {
+	s := serve(t, t.TempDir(), &away{err: fmt.Errorf("%w: the pump is off", sdk.ErrTryAgain)})
+	if r := s.ask(`"op":"describe"`); !strings.Contains(fmt.Sprint(r["later"]), "the pump is off") || r["description"] != nil {
+		t.Errorf("describe: %v", r)
+	}
+	if r := s.command("start", "c/e1", 1); r["ok"] == true || !strings.Contains(fmt.Sprint(r["error"]), "the pump is off") {
+		t.Errorf("start: %v", r)
 	}
 }
 
@@ -266,7 +295,7 @@ func TestLongResults(t *testing.T) {
 		t.Errorf("%.500s", fmt.Sprint(m))
 	}
 	d = &device{measure: func(context.Context, instruments.Command) (events.Measurement, error) {
-		return events.Measurement{}, errors.New(strings.Repeat("no ", 1<<20))
+		return events.Measurement{}, fmt.Errorf("%w: %s", sdk.ErrFailed, strings.Repeat("no ", 1<<20))
 	}}
 	s = serve(t, t.TempDir(), d)
 	s.command("start", "c/e1", 1)

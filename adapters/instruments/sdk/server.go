@@ -26,7 +26,8 @@ type server struct {
 	description instruments.Description
 	slots       chan struct{} // as many as the instrument's capacity
 	introduced  bool
-	intake      bool // this instance is the one that accepts commands
+	later       string // why there is no description yet
+	intake      bool   // this instance is the one that accepts commands
 
 	working sync.WaitGroup // jobs
 	waiting sync.WaitGroup // answers to await
@@ -121,6 +122,15 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 	}
 	if !s.introduced {
 		fail(errors.New("the first request must be the handshake"))
+		return nil
+	}
+	if s.later != "" {
+		if req.Op == wire.OpDescribe {
+			reply.Later = s.later
+		} else {
+			reply.Error = "the device is not described yet: " + s.later
+		}
+		s.say(reply)
 		return nil
 	}
 	if req.Op == wire.OpDescribe {
@@ -219,6 +229,11 @@ func (s *server) introduce(ctx context.Context, req wire.Request) error {
 		}
 	}
 	d, err := s.inst.Describe(ctx)
+	if errors.Is(err, ErrTryAgain) {
+		s.later = err.Error()
+		s.introduced = true
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("describe: %w", err)
 	}

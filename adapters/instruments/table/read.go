@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 // FileError is a fault in the file.
@@ -39,7 +39,10 @@ func (i *Instrument) read(path, data string, columns map[string]string) error {
 	fault := func(line int, format string, args ...any) error {
 		return &FileError{File: path, Line: line, Problem: fmt.Sprintf(format, args...)}
 	}
-	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(data, "\uFEFF"))) // as spreadsheets begin a file
+	data = strings.TrimPrefix(data, "\uFEFF") // as spreadsheets begin a file
+	r := csv.NewReader(strings.NewReader(data))
+	r.Comma = format.Separator(data)
+	comma := decimalComma(data)
 	header, err := r.Read()
 	if err == io.EOF {
 		return fault(0, "it is empty; it needs a header and rows")
@@ -63,7 +66,7 @@ func (i *Instrument) read(path, data string, columns map[string]string) error {
 			break
 		}
 		line, _ := r.FieldPos(0)
-		point, value, err := i.parse(record, at)
+		point, value, err := i.parse(record, at, comma)
 		if err != nil {
 			faults = append(faults, fault(line, "%v", err))
 			continue
@@ -128,7 +131,7 @@ func (i *Instrument) columns(header []string, mapping map[string]string) ([]int,
 }
 
 // parse reads one row; at is as columns returns it.
-func (i *Instrument) parse(record []string, at []int) (definition.Point, float64, error) {
+func (i *Instrument) parse(record []string, at []int, comma bool) (definition.Point, float64, error) {
 	point := make(definition.Point, len(i.def.Parameters))
 	for k, p := range i.def.Parameters {
 		cell := strings.TrimSpace(record[at[k]])
@@ -139,26 +142,41 @@ func (i *Instrument) parse(record []string, at []int) (definition.Point, float64
 			point[p.Name] = definition.Category(cell)
 			continue
 		}
-		x, err := number(cell)
+		x, err := number(cell, comma)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s %w", p.Name, err)
 		}
 		point[p.Name] = definition.Number(x)
 	}
-	value, err := number(strings.TrimSpace(record[at[len(at)-1]]))
+	value, err := number(strings.TrimSpace(record[at[len(at)-1]]), comma)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s %w", i.def.Objective.Name, err)
 	}
 	return point, value, nil
 }
 
-func number(cell string) (float64, error) {
+// decimalComma reports whether a number of the table has a decimal comma for certain.
+func decimalComma(data string) bool {
+	r := csv.NewReader(strings.NewReader(data))
+	r.Comma, r.FieldsPerRecord = format.Separator(data), -1
+	for {
+		record, err := r.Read()
+		if slices.ContainsFunc(record, format.DecimalComma) {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+	}
+}
+
+func number(cell string, comma bool) (float64, error) {
 	if cell == "" {
 		return 0, errors.New("is empty")
 	}
-	x, err := strconv.ParseFloat(cell, 64)
-	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, fmt.Errorf("is %q, which is not a finite number", cell)
+	x, err := format.ReadNumberIn(cell, comma)
+	if err != nil {
+		return 0, fmt.Errorf("is no finite number: %w", err)
 	}
 	return x + 0, nil // −0 becomes 0
 }

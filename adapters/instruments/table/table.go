@@ -233,7 +233,11 @@ func (i *Instrument) find(cmd instruments.Command) (row, error) {
 	case len(rows) == 0:
 		return row{}, fmt.Errorf("%w: %s holds no row with %s (%w)",
 			instruments.ErrRefused, i.name, i.format(cmd.Parameters), instruments.ErrPermanent)
-	case cmd.Replicate < 1 || cmd.Replicate > len(rows):
+	case cmd.Replicate > len(rows):
+		return row{}, fmt.Errorf("%w: %s holds %d rows with %s and was asked for the one numbered %d: %w (%w)",
+			instruments.ErrRefused, i.name, len(rows), i.format(cmd.Parameters), cmd.Replicate,
+			instruments.ErrOnce, instruments.ErrPermanent)
+	case cmd.Replicate < 1:
 		return row{}, fmt.Errorf("%w: %s holds %d rows with %s and was asked for the one numbered %d (%w)",
 			instruments.ErrRefused, i.name, len(rows), i.format(cmd.Parameters), cmd.Replicate,
 			instruments.ErrPermanent)

@@ -38,6 +38,7 @@ func DecodeReply(line []byte) (Reply, error) {
 func (r Reply) legible() Reply {
 	r.Error = instruments.Legible(r.Error, instruments.MaxCause)
 	r.Refused = instruments.Legible(r.Refused, instruments.MaxCause)
+	r.Later = instruments.Legible(r.Later, instruments.MaxCause)
 	return r
 }
 

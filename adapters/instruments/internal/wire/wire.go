@@ -56,6 +56,8 @@ type Reply struct {
 	Finishes bool `json:"finishes,omitempty"`
 	// Description answers describe.
 	Description *instruments.Description `json:"description,omitempty"`
+	// Later answers describe where the device cannot be described yet: why.
+	Later string `json:"later,omitempty"`
 	// OK answers start and cancel.
 	OK bool `json:"ok,omitempty"`
 	// Refused answers a start that was not and will not be acted on.

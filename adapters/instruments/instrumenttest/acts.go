@@ -1,0 +1,192 @@
+package instrumenttest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+)
+
+// Act is one line of the record that the device's side keeps of what moved.
+type Act struct {
+	// Command is the ID of the command that it moved for, or whatever stands in its
+	// place.
+	Command string
+	// Mark is empty where a line stands for a whole act.
+	Mark Mark
+}
+
+// Mark says which end of an act a line stands for.
+type Mark string
+
+const (
+	Begins Mark = "begin"
+	Ends   Mark = "end"
+)
+
+// ActsIn returns an [Env.Acts] that reads the file at path: one line for each
+// physical act, appended before the outcome is given, which is
+//
+//	ID         it acted on command ID
+//	ID begin   it began to act on command ID
+//	ID end     that act ended, in whichever way
+//
+// A file that does not exist holds no acts. A last line without its end is still
+// being written.
+func ActsIn(path string) func() ([]Act, error) {
+	return func() ([]Act, error) {
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var acts []Act
+		for line := range strings.Lines(string(data)) {
+			if !strings.HasSuffix(line, "\n") {
+				break
+			}
+			acts = append(acts, parseAct(line))
+		}
+		return acts, nil
+	}
+}
+
+func parseAct(line string) Act {
+	line = strings.TrimSpace(line)
+	for _, mark := range []Mark{Begins, Ends} {
+		if id, found := strings.CutSuffix(line, " "+string(mark)); found {
+			return Act{Command: strings.TrimSpace(id), Mark: mark}
+		}
+	}
+	return Act{Command: line}
+}
+
+// Counted returns an [Env.Acts] for a record that counts acts by command.
+func Counted(counts func() (map[string]int, error)) func() ([]Act, error) {
+	return func() ([]Act, error) {
+		all, err := counts()
+		var acts []Act
+		for id, n := range all {
+			acts = append(acts, slices.Repeat([]Act{{Command: id}}, n)...)
+		}
+		return acts, err
+	}
+}
+
+// record is what has moved since the suite began.
+type record struct {
+	acts  map[string]int // by command
+	under map[string]int // acts that began and have not ended, by command
+	lines []Act
+}
+
+func newRecord(lines []Act) record {
+	r := record{acts: map[string]int{}, under: map[string]int{}, lines: lines}
+	for _, act := range lines {
+		switch act.Mark {
+		case Begins:
+			r.acts[act.Command]++
+			r.under[act.Command]++
+		case Ends:
+			r.under[act.Command]--
+		default:
+			r.acts[act.Command]++
+		}
+	}
+	return r
+}
+
+// counted reports whether acts are counted.
+func (s *Session) counted() bool { return s.env.Acts != nil }
+
+// record reads the record of acts; only where they are counted.
+func (s *Session) record() (record, error) {
+	lines, err := s.env.Acts()
+	if err == nil && len(lines) < s.earlier {
+		err = fmt.Errorf("it held %d lines and holds %d now: lines are only ever appended", s.earlier, len(lines))
+	}
+	if err != nil {
+		return record{}, fmt.Errorf("the record of acts: %w", err)
+	}
+	return newRecord(lines[s.earlier:]), nil
+}
+
+// acted checks how often the instrument acted on a command, where acts are
+// counted, and that no act is under way once it has ended.
+func (s *Session) acted(cmd instruments.Command, want int) error {
+	if !s.counted() {
+		return nil
+	}
+	r, err := s.record()
+	switch n := r.acts[cmd.ID]; {
+	case err != nil:
+		return err
+	case n == 0 && want == 1:
+		return fmt.Errorf("the record of acts holds none of command %s: "+
+			"the device's side appends a line with this identifier before the outcome is given", cmd.ID)
+	case n != want:
+		return fmt.Errorf("the instrument acted %d times on command %s, and should have acted %d times",
+			n, cmd.ID, want)
+	}
+	return nil
+}
+
+// actOver checks that no act of a command that has ended is under way.
+func (s *Session) actOver(cmd instruments.Command, status instruments.Status) error {
+	if !s.counted() {
+		return nil
+	}
+	r, err := s.record()
+	if err == nil && r.under[cmd.ID] > 0 {
+		err = fmt.Errorf("command %s was said to be %q while the instrument was still acting on it", cmd.ID, status)
+	}
+	return err
+}
+
+// account checks the whole record of acts after a check, whatever the check was
+// about. Each fault is reported once.
+func (s *Session) account() error {
+	if !s.counted() {
+		return nil
+	}
+	r, err := s.record()
+	if err != nil {
+		return err
+	}
+	var faults []error
+	fault := func(key, format string, args ...any) {
+		if !s.accounted[key] {
+			s.accounted[key] = true
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	for n, act := range r.lines {
+		if !s.issued[act.Command] {
+			fault(fmt.Sprintf("line %d", n),
+				"something moved that nobody asked for: line %d of the record of acts is %q, "+
+					"and no command of this check",
+				s.earlier+n+1, act.Command)
+		}
+	}
+	for id := range s.issued {
+		n := r.acts[id]
+		switch {
+		case n > 1:
+			fault(fmt.Sprintf("%s %d", id, n),
+				"the instrument acted %d times on command %s, and should have acted once at most", n, id)
+		case n == 1 && !s.handed[id]:
+			fault(id, "the instrument acted on command %s, which was never started", id)
+		case n == 1 && s.refused[id] && !s.accepted[id]:
+			fault(id, "the instrument acted on command %s, which it had refused", id)
+		case r.under[id] < 0:
+			fault(id+" end", "in the record of acts, one of command %s ended that had not begun", id)
+		}
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,237 @@
+package instrumenttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// order is that of the two compositions in the check "fresh", after the first: A, B,
+// A, B, and then such that each follows each equally often, for as long as the values
+// do not tell what they depend on.
+var order = []int{0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 1}
+
+const (
+	leastReadings = 5 // of the check "fresh", with the measurement before it
+	// manyPoints is how many compositions have to give the same value before that
+	// is taken for a fault.
+	manyPoints = 4
+)
+
+// alone is what was measured one command at a time at two compositions.
+type alone struct {
+	points   [2]definition.Point
+	readings []reading
+}
+
+// fresh measures at two compositions in turn.
+func fresh(ctx context.Context, s *Session) error {
+	cmd, first, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	a := &alone{points: [2]definition.Point{cmd.Parameters}}
+	a.readings = []reading{{own: 0, before: -1, value: first.Measurement.Objective.Value}}
+	if err := s.take(ctx, a, order[0]); err != nil {
+		return err
+	}
+	others := s.others(cmd.Parameters)
+	if len(others) == 0 {
+		return unjudged("there is only one composition to measure at: name another one")
+	}
+	if others, err = s.second(ctx, a, others); err != nil {
+		return err
+	}
+	for _, which := range order[2:] {
+		if err := s.take(ctx, a, which); err != nil {
+			return err
+		}
+		if len(a.readings) < leastReadings {
+			continue
+		}
+		switch origins(a.readings) {
+		case ofOwn:
+			s.alone = a
+			return nil
+		case ofBefore:
+			return fmt.Errorf("its values are those of the run before, "+
+				"and not of the composition they are given for: %s", a)
+		case ofNothing:
+			return s.constant(ctx, a, others)
+		}
+	}
+	return unjudged("its values do not tell the two compositions apart, in %d measurements: %s. "+
+		"Name compositions that differ more", len(a.readings), a)
+}
+
+// second measures at the first of others where it can, which becomes the second
+// composition. It returns those that were not tried.
+func (s *Session) second(
+	ctx context.Context, a *alone, others []definition.Point,
+) ([]definition.Point, error) {
+	var honest *noMeasurement
+	for n, point := range others {
+		a.points[1] = point
+		err := s.take(ctx, a, 1)
+		if err == nil || !errors.As(err, &honest) || honest.later || n == len(others)-1 {
+			return others[n+1:], err
+		}
+	}
+	return nil, nil
+}
+
+// take adds a reading.
+func (s *Session) take(ctx context.Context, a *alone, which int) error {
+	before := slices.IndexFunc(a.points[:], func(p definition.Point) bool { return maps.Equal(p, s.latest) })
+	if s.latest == nil {
+		before = -1
+	}
+	_, o, err := s.measuredAt(ctx, s.commandAt(a.points[which]))
+	if err != nil {
+		return err
+	}
+	a.readings = append(a.readings, reading{own: which, before: before, value: o.Measurement.Objective.Value})
+	return nil
+}
+
+// constant judges an instrument that gave one value at two compositions by further
+// ones.
+func (s *Session) constant(ctx context.Context, a *alone, others []definition.Point) error {
+	value := a.readings[0].value
+	same := 2
+	for _, point := range others {
+		if same == manyPoints {
+			break
+		}
+		_, o, err := s.measuredAt(ctx, s.commandAt(point))
+		switch {
+		case errors.As(err, new(*noMeasurement)):
+			continue
+		case err != nil:
+			return err
+		case o.Measurement.Objective.Value != value:
+			return unjudged("it measures the same at (%s) and (%s): name compositions that differ",
+				composition(a.points[0]), composition(a.points[1]))
+		}
+		same++
+	}
+	if same < manyPoints {
+		return unjudged("it measured %g every time, at %d compositions: name others, at which it must differ",
+			value, same)
+	}
+	return fmt.Errorf("it measured %g every time, at %d different compositions", value, same)
+}
+
+// String lists the readings: "A 1.2, B 3.4 …".
+func (a *alone) String() string {
+	text := fmt.Sprintf("A is (%s), B is (%s):", composition(a.points[0]), composition(a.points[1]))
+	for _, r := range a.readings {
+		text += fmt.Sprintf(" %c %g", "AB"[r.own], r.value)
+	}
+	return text
+}
+
+// others returns the safe points that are not p, the farthest first.
+func (s *Session) others(p definition.Point) []definition.Point {
+	var others []definition.Point
+	for _, q := range s.env.Points {
+		listed := slices.ContainsFunc(others, func(o definition.Point) bool { return maps.Equal(o, q) })
+		if !listed && !maps.Equal(p, q) {
+			others = append(others, q)
+		}
+	}
+	width := map[string]float64{}
+	for name := range p {
+		least, greatest := math.Inf(1), math.Inf(-1)
+		for _, q := range append(others, p) {
+			if x, ok := q[name].Float(); ok {
+				least, greatest = min(least, x), max(greatest, x)
+			}
+		}
+		width[name] = greatest - least
+	}
+	far := func(q definition.Point) (sum float64) {
+		for name := range p {
+			x, number := p[name].Float()
+			y, _ := q[name].Float()
+			switch {
+			case number && width[name] > 0:
+				sum += math.Abs(x-y) / width[name]
+			case !number && p[name].Name() != q[name].Name():
+				sum++
+			}
+		}
+		return sum
+	}
+	slices.SortStableFunc(others, func(a, b definition.Point) int {
+		switch d := far(b) - far(a); {
+		case d > 0:
+			return 1
+		case d < 0:
+			return -1
+		}
+		return 0
+	})
+	return others
+}
+
+// sideLevel is the level of the t test by which a value measured side by side differs
+// from those measured alone. It is taken of two pairs, one after the other, and both
+// have to differ.
+const sideLevel = 0.001
+
+// asAlone compares what was measured side by side with what the same compositions
+// gave alone, and measures another pair where they differ.
+func (s *Session) asAlone(ctx context.Context, outcomes []instruments.Outcome) error {
+	if s.alone == nil {
+		return nil
+	}
+	if s.alone.differ(outcomes) == "" {
+		return nil
+	}
+	_, again, err := s.pair(ctx)
+	if err != nil {
+		return err
+	}
+	if how := s.alone.differ(again); how != "" {
+		return errors.New(how)
+	}
+	s.remark("of two pairs, one gave other values than its compositions give alone: %g and %g",
+		outcomes[0].Measurement.Objective.Value, outcomes[1].Measurement.Objective.Value)
+	return nil
+}
+
+// differ says how values measured side by side differ from those measured alone by
+// more than noise: by a t test with the spread within both compositions, and by at
+// least a quarter of what lies between the two. It is empty where they do not.
+func (a *alone) differ(outcomes []instruments.Outcome) string {
+	var mean [2]float64
+	var count [2]int
+	for _, r := range a.readings {
+		mean[r.own] += r.value
+		count[r.own]++
+	}
+	mean[0] /= float64(count[0])
+	mean[1] /= float64(count[1])
+	free := float64(len(a.readings) - 2)
+	variance := unexplained(a.readings, func(r reading) []float64 { return []float64{1, float64(r.own)} }) / free
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: free}.Quantile(1 - sideLevel/2)
+	for n, o := range outcomes {
+		value := o.Measurement.Objective.Value
+		noise := t * math.Sqrt(variance*(1+1/float64(count[n])))
+		if away := math.Abs(value - mean[n]); away > noise && away > math.Abs(mean[1]-mean[0])/4 {
+			return fmt.Sprintf("side by side with (%s), it measured %g at (%s), where it measures %g alone; "+
+				"at the other, %g alone",
+				composition(a.points[1-n]), value, composition(a.points[n]), mean[n], mean[1-n])
+		}
+	}
+	return ""
+}

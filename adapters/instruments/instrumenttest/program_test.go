@@ -1,0 +1,468 @@
+//go:build unix
+
+package instrumenttest_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// programVariable turns this test binary into a program behind a process instrument.
+// Its value is the program's mode.
+const programVariable = "INSTRUMENTTEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(programVariable); mode != "" {
+		newProgram(mode).serve()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// actLasts is how long an act takes, and actOutlasts where it goes on until another process
+// of the program is up, also under the race detector.
+const (
+	actLasts    = 80 * time.Millisecond
+	actOutlasts = 2 * time.Second
+)
+
+// briefReplies is the reply_within of programs whose replies come too late, or never.
+const briefReplies = 5 * time.Second
+
+type message map[string]any
+
+// program speaks the protocol of process instruments, in the folder it is started
+// in. It works on commands in the background and keeps a durable ledger, which one
+// process at a time may write. It is honest in the mode "sound"; each other mode
+// differs in one thing, of which docs/process-instrument.md says that it must not be,
+// or may be.
+type program struct {
+	mode    string
+	lock    *os.File
+	ledger  *os.File
+	working sync.WaitGroup
+	out     sync.Mutex
+	channel sync.Mutex // of the mode "serial"
+
+	mu       sync.Mutex
+	alone    bool // no earlier process is at work
+	jobs     map[string]*job
+	latest   *job    // the one that ended last
+	register float64 // of the mode "onechannel": the composition that was set last
+}
+
+// job is a command that the program knows.
+type job struct {
+	id         string
+	parameters string
+	salt       float64
+	mine       atomic.Bool // this process works on it, or will
+	begun      sync.Once
+	cancelled  chan struct{}
+	called     sync.Once
+	done       chan struct{}
+	outcome    message // set when done is closed
+}
+
+// entry is a line of the ledger.
+type entry struct {
+	ID         string  `json:"id"`
+	Parameters string  `json:"parameters,omitempty"`
+	Outcome    message `json:"outcome,omitempty"`
+}
+
+func newProgram(mode string) *program {
+	open := func(name string) *os.File {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o666)
+		if err != nil {
+			panic(err)
+		}
+		return f
+	}
+	p := &program{mode: mode, lock: open("lock"), ledger: open("ledger"), jobs: map[string]*job{}}
+	p.read()
+	switch mode {
+	case "homes":
+		p.note("acts", "homing")
+	case "redo":
+		p.working.Go(func() {
+			p.takeOver()
+			for _, j := range p.interrupted() {
+				p.begin(j)
+			}
+		})
+	}
+	return p
+}
+
+// takeOver waits until no earlier process is at work, and reads what it did.
+func (p *program) takeOver() {
+	p.mu.Lock()
+	alone := p.alone
+	p.mu.Unlock()
+	if alone {
+		return
+	}
+	if err := syscall.Flock(int(p.lock.Fd()), syscall.LOCK_EX); err != nil {
+		panic(err)
+	}
+	p.mu.Lock()
+	p.alone = true
+	p.mu.Unlock()
+	p.read()
+}
+
+// tryAlone reports whether no earlier process is at work.
+func (p *program) tryAlone() bool {
+	if syscall.Flock(int(p.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		return false
+	}
+	p.takeOver()
+	return true
+}
+
+// read reads the ledger.
+func (p *program) read() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	data, err := os.ReadFile(p.ledger.Name())
+	if err != nil || p.mode == "forgets" {
+		return
+	}
+	for line := range strings.Lines(string(data)) {
+		var e entry
+		if json.Unmarshal([]byte(line), &e) != nil {
+			continue
+		}
+		j := p.jobs[e.ID]
+		if j == nil {
+			j = newJob(e.ID, e.Parameters)
+			p.jobs[e.ID] = j
+		}
+		if e.Outcome != nil && j.outcome == nil {
+			j.outcome = e.Outcome
+			close(j.done)
+			p.latest = j
+		}
+	}
+}
+
+func newJob(id, parameters string) *job {
+	j := &job{id: id, parameters: parameters, cancelled: make(chan struct{}), done: make(chan struct{})}
+	var point struct{ Salt float64 }
+	_ = json.Unmarshal([]byte(parameters), &point)
+	j.salt = point.Salt
+	return j
+}
+
+// over reports whether the job has ended.
+func (j *job) over() bool {
+	select {
+	case <-j.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *program) keep(e entry) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		panic(err)
+	}
+	if _, err := p.ledger.Write(append(line, '\n')); err != nil {
+		panic(err)
+	}
+	if err := p.ledger.Sync(); err != nil {
+		panic(err)
+	}
+}
+
+// note appends a line to a file.
+func (p *program) note(file, line string) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	fmt.Fprintln(f, line)
+}
+
+// interrupted are the jobs that an earlier process began and did not end.
+func (p *program) interrupted() []*job {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var some []*job
+	for _, j := range p.jobs {
+		if j.outcome == nil && !j.mine.Load() {
+			j.mine.Store(true)
+			some = append(some, j)
+		}
+	}
+	return some
+}
+
+// begin works on a job in the background.
+func (p *program) begin(j *job) {
+	p.working.Go(func() { j.begun.Do(func() { p.perform(j) }) })
+}
+
+func (p *program) perform(j *job) {
+	switch p.mode {
+	case "serial":
+		p.channel.Lock()
+		defer p.channel.Unlock()
+	case "tardy":
+		select {
+		case <-time.After(actLasts / 4):
+		case <-j.cancelled:
+			p.end(j, message{"status": "cancelled", "cause": "called off"})
+			time.Sleep(actLasts / 4)
+		}
+	}
+	p.note("acts", j.id+" begin")
+	p.mu.Lock()
+	p.register = j.salt
+	p.mu.Unlock()
+	switch p.mode {
+	case "exits":
+		os.Exit(0)
+	case "stuck", "stuck twin":
+		time.Sleep(time.Minute)
+	case "liesdone":
+		p.end(j, measurement(j, 10*j.salt))
+	}
+	lasts := actLasts
+	if p.mode == "twohands" {
+		lasts = actOutlasts
+	}
+	select {
+	case <-time.After(lasts):
+		p.note("acts", j.id+" end")
+		p.end(j, measurement(j, p.value(j)))
+	case <-j.cancelled:
+		if p.mode == "cancellies" {
+			p.end(j, message{"status": "cancelled", "cause": "called off"})
+			time.Sleep(actLasts)
+		}
+		p.note("acts", j.id+" end")
+		p.end(j, message{"status": "failed", "cause": "called off"})
+	}
+}
+
+func measurement(j *job, value float64) message {
+	return message{"status": "measured", "measurement": message{
+		"actual":    json.RawMessage(j.parameters),
+		"objective": message{"name": "conductivity", "value": value, "unit": "mS/cm"},
+	}}
+}
+
+// value is what is measured for a job: ten times its salt.
+func (p *program) value(j *job) float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch p.mode {
+	case "noisy":
+		return max(0, 10*j.salt+0.5*rand.NormFloat64())
+	case "constant":
+		return 8
+	case "onechannel":
+		return 10 * p.register
+	case "newest": // the file of the run before: this one is not written yet
+		before := 3.5
+		if data, err := os.ReadFile("newest"); err == nil {
+			_, _ = fmt.Sscan(string(data), &before)
+		}
+		_ = os.WriteFile("newest", fmt.Append(nil, 10*j.salt), 0o666)
+		return before
+	}
+	return 10 * j.salt
+}
+
+// end settles a job; the first outcome stands.
+func (p *program) end(j *job, outcome message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if j.outcome != nil {
+		return
+	}
+	p.keep(entry{ID: j.id, Outcome: outcome})
+	j.outcome = outcome
+	p.latest = j
+	close(j.done)
+}
+
+// again acts on a job once more.
+func (p *program) again(j *job) {
+	p.working.Go(func() {
+		p.note("acts", j.id+" begin")
+		time.Sleep(actLasts)
+		p.note("acts", j.id+" end")
+	})
+}
+
+func (p *program) find(id string) *job {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.jobs[id]
+}
+
+// serve answers until its input ends, and then finishes what it works on.
+func (p *program) serve() {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		p.note("stdin", in.Text())
+		var q struct {
+			ID      int
+			Op      string
+			Command struct {
+				ID         string
+				Parameters json.RawMessage
+			}
+		}
+		if err := json.Unmarshal(in.Bytes(), &q); err != nil {
+			panic(err)
+		}
+		if p.mode == "garbage" {
+			p.write([]byte("DEBUG " + q.Op))
+		}
+		answer := func(m message) {
+			m["id"] = q.ID
+			p.say(m)
+		}
+		switch q.Op {
+		case "handshake":
+			answer(message{"protocol": 1, "recover": true, "finishes": true})
+		case "describe":
+			answer(message{"description": message{
+				"name": "test/" + p.mode, "identity": filepath.Base(os.Args[0]), "capacity": 2,
+				"simulated":  p.mode == "stuck twin",
+				"parameters": []message{{"name": "salt", "unit": "mol/kg", "min": 0, "max": 2}},
+				"outputs":    []message{{"name": "conductivity", "unit": "mS/cm"}},
+			}})
+		case "start":
+			if p.mode == "slow" {
+				time.Sleep(2 * briefReplies)
+			}
+			p.start(q.Command.ID, string(q.Command.Parameters))
+			if p.mode == "wrongid" {
+				q.ID += 1000
+			}
+			answer(message{"ok": true})
+		case "cancel":
+			if j := p.find(q.Command.ID); j != nil && p.mode != "ignorescancel" {
+				j.called.Do(func() { close(j.cancelled) })
+			}
+			answer(message{"ok": true})
+		case "recover":
+			answer(message{"fate": p.fate(q.Command.ID, string(q.Command.Parameters))})
+		case "await":
+			go func() { answer(p.await(q.Command.ID, string(q.Command.Parameters))) }()
+		}
+	}
+	p.working.Wait()
+}
+
+func (p *program) start(id, parameters string) {
+	j := p.find(id)
+	if p.mode == "twohands" && j != nil && !j.mine.Load() && !j.over() {
+		p.again(j)
+	}
+	p.takeOver()
+	j = p.find(id)
+	if j != nil {
+		if p.mode == "double" {
+			p.again(j)
+		}
+		return
+	}
+	j = newJob(id, parameters)
+	j.mine.Store(true)
+	p.mu.Lock()
+	p.jobs[id] = j
+	p.mu.Unlock()
+	p.keep(entry{ID: id, Parameters: parameters})
+	if p.mode != "lazy" {
+		p.begin(j)
+	}
+}
+
+func (p *program) fate(id, parameters string) string {
+	j := p.find(id)
+	if j == nil {
+		p.takeOver()
+		j = p.find(id)
+	}
+	if j == nil {
+		return "not started"
+	}
+	if j.parameters != parameters {
+		return "unknown"
+	}
+	switch {
+	case j.over():
+		return "finished"
+	case j.mine.Load() || !p.tryAlone():
+		return "running"
+	case j.over(): // meanwhile
+		return "finished"
+	default:
+		return "unknown"
+	}
+}
+
+func (p *program) await(id, parameters string) message {
+	j := p.find(id)
+	if j == nil {
+		p.takeOver()
+		j = p.find(id)
+	}
+	switch {
+	case j == nil:
+		return message{"error": "never started"}
+	case j.parameters != parameters:
+		return message{"outcome": message{"status": "unknown", "cause": "it has other parameters"}}
+	}
+	if p.mode == "lazy" && j.mine.Load() {
+		p.begin(j)
+	}
+	if !j.mine.Load() {
+		if p.takeOver(); !j.over() {
+			return message{"outcome": message{"status": "unknown", "cause": "it ended half-way"}}
+		}
+	}
+	<-j.done
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mode == "other" {
+		j = p.latest
+	}
+	return message{"outcome": j.outcome}
+}
+
+func (p *program) say(m message) {
+	line, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	if p.mode == "nan" {
+		line = []byte(strings.ReplaceAll(string(line), `"value":`, `"value":NaN,"was":`))
+	}
+	p.write(line)
+}
+
+func (p *program) write(line []byte) {
+	p.out.Lock()
+	defer p.out.Unlock()
+	_, _ = os.Stdout.Write(append(line, '\n'))
+}

@@ -1,0 +1,237 @@
+//go:build unix
+
+package instrumenttest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// sinful runs the suite on the program in a mode, with its record of acts or without.
+func sinful(t *testing.T, mode string, counted bool) (report instrumenttest.Report, folder string) {
+	t.Helper()
+	env, folder := programEnv(t, mode)
+	if !counted {
+		env.Acts = nil
+	}
+	report, err := instrumenttest.Examine(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report, folder
+}
+
+// programEnv is the environment of the suite for the program in a mode, in a folder of
+// its own.
+func programEnv(t *testing.T, mode string) (env instrumenttest.Env, folder string) {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder = t.TempDir()
+	settings := process.Settings{
+		Command: []string{binary},
+		Env:     map[string]string{programVariable: mode, "GORACE": "atexit_sleep_ms=0"},
+	}
+	if mode == "slow" || mode == "wrongid" {
+		settings.ReplyWithin = definition.Duration(briefReplies)
+	}
+	return instrumenttest.Env{
+		Open: func(context.Context) (instruments.Instrument, error) {
+			return process.New(settings, campaign, folder, nil)
+		},
+		Definition:       campaign,
+		Points:           salts(1, 0.25, 1.75, 0.5),
+		Acts:             instrumenttest.ActsIn(filepath.Join(folder, "acts")),
+		AllowRuns:        true,
+		AllowOutOfLimits: true,
+		Patience:         20 * time.Second,
+		Prompt:           time.Second,
+	}, folder
+}
+
+func salts(values ...float64) []definition.Point {
+	var points []definition.Point
+	for _, x := range values {
+		points = append(points, definition.Point{"salt": definition.Number(x)})
+	}
+	return points
+}
+
+// Law: whatever a program does with its device, the check that is named for it says
+// so, where acts are counted. What is allowed passes, with a remark where it should be
+// known.
+func TestSinsAreFound(t *testing.T) {
+	sins := []struct {
+		mode, sin, check string // check fails, or is remarked on
+		words            string // of the failure or the remark
+	}{
+		{"forgets", "keeps its ledger in memory", "kill-while-running", "not started"},
+		{"wrongid", "answers a start under another id", "measure", "nobody can tell whether"},
+		{"other", "gives the outcome of what ended last", "side-by-side", "is that of command"},
+		{"slow", "takes longer to accept a start than reply_within", "measure", "reply_within"},
+		{"nan", "measures NaN", "measure", "allow_nan=False"},
+		{"exits", "ends in the middle of each measurement", "measure", "exit status 0"},
+		{"double", "acts on a start that it knows", "duplicate-start", "acted 2 times"},
+		{"redo", "works off its ledger when it starts", "kill-with-campaignd", "acted 2 times"},
+		{"homes", "moves when it starts", "describe", "nobody asked for"},
+		{"liesdone", "says measured before the act has ended", "measure", "still acting"},
+		{"newest", "returns the value of the run before", "fresh", "run before"},
+		{"constant", "returns the same value always", "fresh", "every time"},
+		{"onechannel", "sets one composition for both channels", "side-by-side", "alone; at the other"},
+		{"cancellies", "says cancelled and goes on", "cancel-while-running", "still acting"},
+		{"tardy", "says cancelled and acts afterwards", "cancel-while-running", "after it had said"},
+		{"twohands", "acts on what an earlier process is working on", "second-process", "acted 2 times"},
+		{"lazy", "acts when it is waited for", "unattended", "until its outcome was waited for"},
+		{"garbage", "prints debug lines on standard output", "", "no messages, such as DEBUG"},
+		{"serial", "takes two commands and works on one after the other", "", "one after the other"},
+		{"ignorescancel", "goes on after cancel, and says so", "", ""},
+		{"sound", "nothing", "", ""},
+		{"noisy", "nothing: its device is noisy", "", ""},
+	}
+	reports := make([]instrumenttest.Report, len(sins))
+	errs := make([]error, len(sins))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 8) // they mostly wait
+	for n, sin := range sins {
+		env, _ := programEnv(t, sin.mode)
+		wg.Go(func() {
+			slots <- struct{}{}
+			reports[n], errs[n] = instrumenttest.Examine(t.Context(), env)
+			<-slots
+		})
+	}
+	wg.Wait()
+	for n, sin := range sins {
+		t.Run(sin.mode, func(t *testing.T) {
+			if errs[n] != nil {
+				t.Fatal(errs[n])
+			}
+			var text strings.Builder
+			_ = reports[n].WriteText(&text)
+			t.Logf("%s: %s\n%s", sin.mode, sin.sin, &text)
+			found := false
+			for _, r := range reports[n].Results {
+				switch {
+				case sin.check == "" && r.Verdict != instrumenttest.Pass:
+					t.Errorf("%s: %s: %s", r.Check, r.Verdict, r.Reason)
+				case sin.check == "" && strings.Contains(r.Reason, sin.words):
+					found = true
+				case sin.check == r.Check && r.Verdict == instrumenttest.Fail && strings.Contains(r.Reason, sin.words):
+					found = true
+				}
+			}
+			if !found {
+				t.Errorf("it was not found: %s, by %q, with the words %q", sin.sin, sin.check, sin.words)
+			}
+		})
+	}
+}
+
+// Law: starts really reach the program twice, as the suite says of itself.
+func TestStartsAreDeliveredAgain(t *testing.T) {
+	report, folder := sinful(t, "sound", true)
+	data, err := os.ReadFile(filepath.Join(folder, "stdin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts := map[string]int{}
+	total := 0
+	for line := range strings.Lines(string(data)) {
+		if _, rest, found := strings.Cut(line, `"op":"start","command":{"id":"`); found {
+			id, _, _ := strings.Cut(rest, `"`)
+			starts[id]++
+			total++
+		}
+	}
+	again := 0
+	for _, n := range starts {
+		if n > 1 {
+			again++
+		}
+	}
+	t.Logf("%d starts of %d commands reached the program, more than one of %d", total, len(starts), again)
+	if again < 7 || total-len(starts) != report.Redelivered {
+		t.Errorf("%d starts of %d commands, more than one of %d; the report says that %d were delivered again",
+			total, len(starts), again, report.Redelivered)
+	}
+}
+
+// Law: nothing is said of acts that were not counted.
+func TestWhatIsNotCountedIsNotSaid(t *testing.T) {
+	report, _ := sinful(t, "double", false)
+	var b strings.Builder
+	if err := report.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, word := range []string{"acts once", "acts no more", "twice;", "nothing twice", "by one act", "second act"} {
+		if strings.Contains(text, word) {
+			t.Errorf("it says %q, and nothing was counted:\n%s", word, text)
+		}
+	}
+	if summary := text[strings.Index(text, " checks: "):]; !strings.Contains(summary, "whether it acted once was NOT seen (--acts)") {
+		t.Errorf("the summary does not say what was not seen:\n%s", summary)
+	}
+	for _, r := range report.Results {
+		if r.Check == "duplicate-start" && !r.Unseen {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Law: a check that gave up waiting ends the program of a simulation, and names the
+// process of a real device's, which it leaves at work.
+func TestWhatIsLeftIsNamed(t *testing.T) {
+	for mode, left := range map[string]int{"stuck": 1, "stuck twin": 0} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			env, _ := programEnv(t, mode)
+			env.Patience = time.Second
+			var program *process.Instrument
+			open := env.Open
+			env.Open = func(ctx context.Context) (instruments.Instrument, error) {
+				inst, err := open(ctx)
+				program = inst.(*process.Instrument)
+				return inst, err
+			}
+			report, err := instrumenttest.Examine(t.Context(), env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(report.Left) != left {
+				t.Fatalf("it left %v; %+v", report.Left, report.Failed())
+			}
+			var text strings.Builder
+			_ = report.WriteText(&text)
+			for _, pid := range report.Left {
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+					t.Errorf("process %d: %v", pid, err)
+				}
+				if want := fmt.Sprintf("left alone: process %d", pid); !strings.Contains(text.String(), want) {
+					t.Errorf("it does not say %q:\n%s", want, &text)
+				}
+			}
+			for range 100 { // until it is gone
+				if program.Watch().Left == 0 {
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			t.Error("its process is still there, or said to be")
+		})
+	}
+}

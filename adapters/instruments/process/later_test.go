@@ -1,0 +1,58 @@
+package process_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// Law: a program that speaks the protocol and cannot describe its device yet, because it says so,
+// answers with an error or ends, can be asked again later, and describes itself once the device
+// is on. One that cannot be started or does not speak the protocol is refused at once.
+func TestDeviceIsOff(t *testing.T) {
+	const handshake = `read line; echo '{"id":1,"protocol":1}'; read line; `
+	const description = `echo '{"id":2,"description":{"name":"off/sh","capacity":1,"simulated":true}}'; cat > /dev/null`
+	for name, c := range map[string]struct {
+		script, says string
+		later        bool
+	}{
+		"it says so":           {handshake + `[ -e on ] || { echo '{"id":2,"later":"the server is down"}'; cat > /dev/null; exit; }; `, "the server is down", true},
+		"an error":             {handshake + `[ -e on ] || { echo '{"id":2,"error":"no route to host"}'; cat > /dev/null; exit; }; `, "no route to host", true},
+		"it ends":              {handshake + `[ -e on ] || { echo "no route" >&2; exit 1; }; `, "no route", true},
+		"it cannot be started": {`exit 2; `, "handshake", false},
+		"nonsense":             {`read line; echo '{"id":1,"protocol":7}'; `, "version 7", false},
+		"no description":       {handshake + `echo '{"id":2,"ok":true}'; `, "no description", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			cfg := process.Settings{
+				Command: []string{"sh", "-c", c.script + description}, Dir: dir, ReplyWithin: definition.Duration(20 * time.Second),
+			}
+			inst, err := openFor(t, cfg, pythonCampaign)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := within(t, 60*time.Second)
+			_, err = inst.Describe(ctx)
+			if err == nil || errors.Is(err, instruments.ErrLater) != c.later || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("it is described with %v; want %q, later %v", err, c.says, c.later)
+			}
+			if !c.later {
+				return
+			}
+			if err := os.WriteFile(filepath.Join(dir, "on"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if d, err := inst.Describe(ctx); err != nil || d.Name != "off/sh" {
+				t.Errorf("switched on it is %+v, %v", d, err)
+			}
+		})
+	}
+}

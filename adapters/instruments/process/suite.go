@@ -1,0 +1,96 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
+)
+
+// This file holds what only the conformance suite needs.
+
+// Kill implements [instruments.Killer]. It ends the whole process group.
+func (i *Instrument) Kill(ctx context.Context, severed bool) error {
+	i.mu.Lock()
+	p := i.peer
+	i.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	p.killed = true
+	p.mu.Unlock()
+	if severed {
+		p.stdin.Close()
+		p.stdout.Close()
+	}
+	kill(p.cmd)
+	select {
+	case <-p.exited:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Redeliver implements [instruments.Redeliverer]. Nothing that this adapter knows of
+// the command keeps the start from being sent.
+func (i *Instrument) Redeliver(ctx context.Context, cmd instruments.Command) error {
+	c, err := i.known(cmd)
+	if err != nil {
+		return err
+	}
+	p, err := i.reconnect(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: command %s was not sent: %w", instruments.ErrRefused, cmd.ID, err)
+	}
+	i.mu.Lock()
+	c.sent = true
+	i.mu.Unlock()
+	type answer struct {
+		reply wire.Reply
+		err   error
+	}
+	answered := make(chan answer, 1)
+	request := wire.Request{Op: wire.OpStart, Command: &c.Command}
+	_, err = p.ask(ctx, request, func(r wire.Reply, err error) { answered <- answer{r, err} })
+	if err != nil {
+		return err
+	}
+	var a answer
+	select {
+	case a = <-answered:
+	case <-ctx.Done():
+		return fmt.Errorf("%s did not answer a start of command %s that was delivered again: %w",
+			i.program(), cmd.ID, ctx.Err())
+	}
+	switch {
+	case a.err != nil:
+		return a.err
+	case a.reply.Refused != "":
+		return fmt.Errorf("%w: %s", instruments.ErrRefused, a.reply.Refused)
+	case !a.reply.OK:
+		return errors.New(i.program() + " answered a start without ok, refused or error")
+	}
+	i.mu.Lock()
+	c.accepted = true
+	i.mu.Unlock()
+	return nil
+}
+
+// Watch implements [instruments.Watched].
+func (i *Instrument) Watch() instruments.Watch {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	w := i.watch
+	if p := i.left; p != nil {
+		select {
+		case <-p.ended:
+		default:
+			w.Left = p.cmd.Process.Pid
+		}
+	}
+	return w
+}
