@@ -149,7 +149,7 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 //   - budget, stop, policy and model, with all their settings;
 //   - min and max of a parameter, inward;
 //   - further excluded regions;
-//   - answer_within, meanwhile, time and answer_takes of an expert, and the instrument's stall_after, give_up_after,
+//   - how long initial answers are waited for; answer_within, meanwhile, time and answer_takes of an expert, and the instrument's stall_after, give_up_after,
 //     reply_within and the environment of its program;
 //   - descriptions.
 //
@@ -229,10 +229,10 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	case "parameters":
 		return refuseParameter(c, steps)
 	case "initial":
-		if follow[last] {
+		if follow[last] || last == "wait" {
 			return ""
 		}
-		return "the initial design has been made already"
+		return "the initial design has been made already; only wait can change"
 	case "instrument":
 		if len(steps) == 2 && (last == "stall_after" || last == "give_up_after") ||
 			len(steps) == 3 && last == "reply_within" ||

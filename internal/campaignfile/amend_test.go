@@ -64,6 +64,8 @@ func TestAmend(t *testing.T) {
 			changes: []string{"/model/kernel"}},
 		{name: "more patience with people", old: "terminal: {}", new: "terminal: {}, answer_within: 10m",
 			changes: []string{"/experts/0/answer_within"}},
+		{name: "more patience at first", old: "budget:", new: "initial: {wait: 1w}\nbudget:",
+			changes: []string{"/initial/wait"}},
 		{name: "instrument timing", old: "manual: {},", new: "manual: {}, stall_after: 1h,",
 			changes: []string{"/instrument/stall_after"}},
 		{name: "other steps", old: "ec: 0.01", new: "ec: 0.02", refused: "/instrument/steps/ec",
@@ -86,7 +88,12 @@ func TestAmend(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			from, to := parsed(t, running), parsed(t, strings.Replace(running, test.old, test.new, 1))
+			from := parsed(t, running)
+			file, err := Parse(builtin.Registry(), "running.yaml", []byte(strings.Replace(running, test.old, test.new, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := file.Begun(file.Definition, from.Initial)
 			changes, err := Amend(builtin.Registry(), from, to)
 			if test.refused == "" {
 				if err != nil {

@@ -14,7 +14,6 @@ import (
 const (
 	defaultSeed        = 1
 	defaultReplicates  = 1
-	defaultExperiments = 3
 	defaultImprovement = 0.1
 
 	defaultOutlierThreshold = 4
@@ -153,18 +152,66 @@ func completeInitial(def definition.Campaign) definition.Initial {
 		definition.Default(&in.Design, definition.DesignPoints)
 		definition.DefaultTo(&in.Experiments, len(in.Points))
 	}
+	if slices.ContainsFunc(def.Parameters, categorical) && def.Measures() {
+		definition.Default(&in.Design, definition.DesignCovering)
+	}
 	definition.Default(&in.Design, definition.DesignSobol)
-	if !def.Measures() {
-		definition.DefaultTo(&in.Experiments, 0)
-	}
-	definition.DefaultTo(&in.Experiments, defaultExperiments)
+	definition.DefaultTo(&in.Experiments, defaultExperiments(def))
 
-	simulated := len(def.Experts) > 0
-	for _, e := range def.Experts {
-		simulated = simulated && !e.Person
-	}
+	people := slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return e.Person })
+	simulated := len(def.Experts) > 0 && !people
 	definition.DefaultTo(&in.Balanced, simulated)
 	definition.DefaultTo(&in.Labels, 0)
 	definition.DefaultTo(&in.Comparisons, 0)
+	if people {
+		var wait definition.Duration // where nothing is measured there is nothing else to do
+		if def.Measures() {
+			wait = definition.DefaultInitialWait
+		}
+		definition.DefaultTo(&in.Wait, wait)
+	}
 	return in
+}
+
+// leastExperiments is how many initial experiments there are by default at least, and largestPart the
+// part of the budget, one in so many, that they are at most otherwise: a model chooses better.
+const (
+	leastExperiments = 3
+	largestPart      = 4
+)
+
+// defaultExperiments is how many initial experiments show a space: two for each number or choice that is
+// free, and one for each category of a parameter whose categories have nothing in common, where a part of
+// the budget allows it (docs/results.md).
+func defaultExperiments(def definition.Campaign) int {
+	if !def.Measures() {
+		return 0
+	}
+	free := len(def.Parameters)
+	for _, c := range def.Constraints {
+		if c.Equals != nil {
+			free--
+		}
+	}
+	most := max(leastExperiments, def.Budget.Experiments/(largestPart*max(1, def.Replicates)))
+	n := max(leastExperiments, min(2*free, most))
+	for _, p := range def.Parameters {
+		if k := unlike(p); k <= most { // more are not shown anyway
+			n = max(n, k)
+		}
+	}
+	return n
+}
+
+func categorical(p definition.Parameter) bool { return len(p.Categories) > 0 }
+
+// unlike returns how many categories of a parameter a model knows nothing of before each has been measured:
+// of those with descriptors it knows how alike they are.
+func unlike(p definition.Parameter) (n int) {
+	for _, c := range p.Categories {
+		if len(c.Descriptors) == 0 {
+			n++
+		}
+	}
+	return n
 }

@@ -246,9 +246,10 @@ func initialText(def definition.Campaign) string {
 		n = *in.Experiments
 	}
 	text := map[string]string{
-		definition.DesignSobol:  "spread evenly over the space",
-		definition.DesignRandom: "at random",
-		definition.DesignPoints: "as given",
+		definition.DesignSobol:    "spread evenly over the space",
+		definition.DesignCovering: "spread evenly over the space, each category at least once",
+		definition.DesignRandom:   "at random",
+		definition.DesignPoints:   "as given",
 	}[in.Design]
 	text = format.Count(n, "experiment") + " " + text
 	if n == 0 {
@@ -275,7 +276,48 @@ func initialText(def definition.Campaign) string {
 		}
 		text += fmt.Sprintf("; from each expert, in one sitting, what they expect of %d compositions, %s", *in.Estimates, how)
 	}
-	return text
+	return text + waitText(def)
+}
+
+// waitText says how long what people are asked at first is waited for, and what happens then.
+func waitText(def definition.Campaign) string {
+	in := def.Initial
+	asked := 0
+	for _, n := range []*int{in.Labels, in.Comparisons, in.Estimates} {
+		if n != nil {
+			asked += *n
+		}
+	}
+	if in.Wait == nil || asked == 0 || !def.Measures() {
+		return ""
+	}
+	var names []string
+	hurried, hasty := 0, false
+	for _, e := range def.Experts {
+		if e.Person {
+			names = append(names, e.Name)
+		}
+		if e.Person && e.AnswerWithin > 0 {
+			hurried++
+			hasty = hasty || e.AnswerWithin == definition.DefaultAnswerWithin
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	who := strings.Join(names, " and ")
+	switch {
+	case *in.Wait == 0:
+		return fmt.Sprintf("; what %s is asked at first is not waited for (wait: 0s)", who)
+	case hurried == len(names):
+		text := fmt.Sprintf("; the campaign waits for %s to answer, each answer as long as answer_within says and %s at most",
+			who, in.Wait)
+		if hasty {
+			text += " (without limit where experiments are only suggested)"
+		}
+		return text + "; then it goes on without the rest"
+	}
+	return fmt.Sprintf("; the campaign waits up to %s for %s to answer all of it; then it goes on without the rest", in.Wait, who)
 }
 
 func instrumentText(reg registry.Registry, def definition.Campaign) string {

@@ -29,6 +29,21 @@ type File struct {
 	// Source is the file as it was read. Where it refers to a lab file, what that says about
 	// the names stands at its end, so that Source alone gives Definition.
 	Source string
+
+	initial definition.Initial // as the file has it, without defaults
+}
+
+// Begun returns a definition that this file gives for a campaign that has begun, whose initial design is
+// the given one: that stays where the file leaves it to campaignd. What campaignd chooses then follows from
+// the space and the budget, of which an amendment changes some, and is not the same in all versions.
+func (f *File) Begun(def definition.Campaign, begun definition.Initial) definition.Campaign {
+	if f.initial.Experiments == nil && len(f.initial.Points) == 0 {
+		def.Initial.Experiments = begun.Experiments
+	}
+	if f.initial.Design == "" && len(f.initial.Points) == 0 {
+		def.Initial.Design = begun.Design
+	}
+	return def
 }
 
 // Read reads the campaign file at path. A file that cannot be read gives the
@@ -67,7 +82,7 @@ func parse(
 	if err != nil {
 		return nil, err
 	}
-	def, faults := define(reg, refers, faults, check)
+	def, initial, faults := define(reg, refers, faults, check)
 	if len(faults) > 0 {
 		return nil, yamltree.NewError(name, data, consequence, faults)
 	}
@@ -75,7 +90,7 @@ func parse(
 	if err != nil {
 		return nil, err
 	}
-	return &File{Definition: def, Source: source}, nil
+	return &File{Definition: def, Source: source, initial: initial}, nil
 }
 
 // fileFormat is that of campaign files.
@@ -97,7 +112,8 @@ func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []
 	if err != nil {
 		return definition.Campaign{}, []yamltree.Fault{{Message: err.Error()}}
 	}
-	return define(reg, refers, nil, noFurther)
+	def, _, faults := define(reg, refers, nil, noFurther)
+	return def, faults
 }
 
 // noFurther checks nothing.
@@ -105,11 +121,11 @@ func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 
 // define is Define of a tree whose references are written out, with the faults that were
 // found when it was read, and with a further check of the complete definition. It returns
-// all faults.
+// all faults, and the initial design as the tree has it.
 func define(
 	reg registry.Registry, refers resolved, faults []yamltree.Fault,
 	check func(definition.Campaign) []yamltree.Fault,
-) (definition.Campaign, []yamltree.Fault) {
+) (definition.Campaign, definition.Initial, []yamltree.Fault) {
 	root := refers.root
 	tree := root.Plain().(map[string]any)
 	expand(reg, tree)
@@ -136,7 +152,7 @@ func define(
 		}
 	}
 	if len(faults) > maxSyntax {
-		return definition.Campaign{}, faults
+		return definition.Campaign{}, definition.Initial{}, faults
 	}
 
 	// Take out what broke the schema, so that the rest can be validated in the
@@ -153,8 +169,9 @@ func define(
 		if len(faults) == 0 {
 			faults = append(faults, yamltree.Fault{Message: err.Error()})
 		}
-		return definition.Campaign{}, faults
+		return definition.Campaign{}, definition.Initial{}, faults
 	}
+	initial := def.Initial
 	def = Complete(reg, def)
 	for _, f := range append(Validate(reg, def), check(def)...) {
 		if !echoes(f.Path, syntax) {
@@ -162,9 +179,9 @@ func define(
 		}
 	}
 	if len(faults) > 0 {
-		return definition.Campaign{}, faults
+		return definition.Campaign{}, definition.Initial{}, faults
 	}
-	return def, nil
+	return def, initial, nil
 }
 
 // unread says whether there is a node at a path and it could not be read.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,6 +14,7 @@ import (
 func hintForValue(where path, value any) string {
 	side := len(where) == 4 && where[0] == "excluded" && where[2] == "where"
 	constraint := len(where) == 2 && where[0] == "constraints"
+	howMany := len(where) == 2 && where[0] == "initial" && (where[1] == "design" || where[1] == "points")
 	switch v := value.(type) {
 	case string:
 		switch {
@@ -30,8 +32,11 @@ func hintForValue(where path, value any) string {
 			return "write each constraint after a dash: - " + constraintExample
 		}
 	case json.Number:
-		if side {
+		switch {
+		case side:
 			return fmt.Sprintf("write %s: {min: %s, max: %s}, or wider", where[3], v, v)
+		case howMany:
+			return fmt.Sprintf("how many experiments come first is written experiments: %s", v)
 		}
 	}
 	return ""
@@ -73,6 +78,9 @@ func constraintHint(text string) string {
 	return fmt.Sprintf("{terms: {%s}, %s: %s}", strings.Join(terms, ", "), how, parts[3])
 }
 
+// namesOfHowMany are what other programs call the number of initial experiments.
+var namesOfHowMany = []string{"n", "number", "count", "size", "samples", "trials", "runs"}
+
 // hintForKey is what to write in place of an unknown key that is known from other
 // programs.
 func hintForKey(where path, name string, siblings any) string {
@@ -80,6 +88,8 @@ func hintForKey(where path, name string, siblings any) string {
 	switch {
 	case len(where) == 0 && name == "objectives":
 		return "a campaign has one objective: objective: {name: …, goal: maximize}"
+	case len(where) == 1 && where[0] == "initial" && slices.Contains(namesOfHowMany, name):
+		return "how many experiments come first is written experiments: 3"
 	case parameter && (name == "type" || name == "kind"):
 		return "the kind follows from what is given: " +
 			"min and max, values: [1, 2, 3] (also for whole numbers), or categories: [A, B]"

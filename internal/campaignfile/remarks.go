@@ -20,7 +20,54 @@ func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remark
 			remarks = append(remarks, s.Remarks(dir, definition.At("instrument", def.Instrument.Driver.Name))...)
 		}
 	}
+	remarks = append(remarks, unmeasurable(reg, def)...)
+	remarks = append(remarks, unshown(def)...)
 	return append(remarks, drowned(def)...)
+}
+
+// unshown remarks on choices of which an initial design leaves some out.
+func unshown(def definition.Campaign) (remarks []string) {
+	if !def.Measures() || def.Initial.Experiments == nil {
+		return nil
+	}
+	for _, p := range def.Parameters {
+		n, shown := unlike(p), *def.Initial.Experiments
+		if def.Initial.Design == definition.DesignPoints {
+			seen := map[definition.Value]bool{}
+			for _, point := range def.Initial.Points {
+				seen[point[p.Name]] = true
+			}
+			shown = min(shown, len(seen))
+		}
+		if n <= shown {
+			continue
+		}
+		remedy := fmt.Sprintf("raise initial.experiments to %d", n)
+		if n > def.Budget.Experiments/(2*max(1, def.Replicates)) {
+			remedy = "raise the budget, or leave choices out"
+		}
+		remarks = append(remarks, fmt.Sprintf("%s cannot show the %d choices of %s: %s",
+			format.Count(shown, "initial experiment"), n, p.Name, remedy))
+	}
+	return remarks
+}
+
+// unmeasurable remarks on compositions that a person is to make and that have more digits
+// than a balance: nothing says how finely the parameters can be set.
+func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
+	driver, _ := reg.Driver(def.Instrument.Driver.Name)
+	if !driver.ByHand || len(def.Instrument.Steps) > 0 {
+		return nil
+	}
+	for _, p := range def.Parameters {
+		if p.Min == nil || p.Max == nil || *p.Max <= *p.Min {
+			continue
+		}
+		step := math.Pow(10, math.Floor(math.Log10(*p.Max-*p.Min))-2)
+		return []string{fmt.Sprintf("compositions may have more digits than can be weighed out: say how finely they can be set, "+
+			"as in instrument: {%s: {}, steps: {%s: %s}}", driver.Name, p.Name, format.Setting(step))}
+	}
+	return nil
 }
 
 // unasked remarks on budgets that leave the policy no choice, and on experts who

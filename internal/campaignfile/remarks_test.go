@@ -23,12 +23,13 @@ parameters: [{name: x, min: 0, max: 1}]
 objective: {name: y, goal: maximize}
 policy: POLICY
 budget: {experiments: 8}
-instrument: manual
+instrument: {manual: {}, steps: {x: 0.01}}
 experts: [{name: ada, terminal: {}}]
 `
 
 // Law: what is valid and cannot be meant is remarked upon, and nothing else is: a
-// budget that leaves the policy no choice, and experts of whom nothing is read.
+// budget that leaves the policy no choice, experts of whom nothing is read, and amounts
+// that a person is to weigh out with any number of digits.
 func TestRemarks(t *testing.T) {
 	file := func(text, policy, initial string) string {
 		return strings.NewReplacer("POLICY", policy, "INITIAL", initial).Replace(text)
@@ -45,6 +46,7 @@ func TestRemarks(t *testing.T) {
 		{file(measuredFile, "prior-sampling", ""), ""},
 		{file(measuredFile, "manual", ""), ""},
 		{file(measuredFile, "batch-ucb", ""), ""},
+		{strings.Replace(file(measuredFile, "cobol", ""), ", steps: {x: 0.01}", "", 1), "steps: {x: 0.01}"},
 	} {
 		f, err := Parse(builtin.Registry(), "test.yaml", []byte(test.file))
 		if err != nil {

@@ -248,14 +248,15 @@ func patternAdvice(p path) string {
 	}
 	if last == "name" {
 		if p[0] == "parameters" {
-			return "a name begins with a letter and goes on with letters, digits, dot, dash and underscore"
+			return "a name begins with a letter and goes on with letters, digits, dot, dash and underscore; " +
+				"say the rest in description"
 		}
 		return "a name begins with a letter or digit and goes on with letters, digits, dot, dash and underscore"
 	}
 	return durationAdvice
 }
 
-const durationAdvice = `write a time with its unit: "90s", "15m" or "36h"`
+const durationAdvice = `write a time with its unit: "90s", "15m", "36h" or "14d"`
 
 // propertiesOf returns the properties that the schema at a location knows,
 // sorted.

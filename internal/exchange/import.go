@@ -170,11 +170,11 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	}
 	value := s.cell(row, def.Objective.Name)
 	var err error
-	tell.Value, err = Number(def.Objective.Name, value.text)
+	tell.Value, err = numberIn(def.Objective.Name, value.text, s.comma)
 	at(value, err)
 	tell.Unit = s.cell(row, columnUnit).text
 	sd := s.cell(row, columnSD)
-	tell.SD, err = OptionalNumber(columnSD, sd.text)
+	tell.SD, err = optionalIn(columnSD, sd.text, s.comma)
 	at(sd, err)
 	for _, name := range im.further {
 		c, deviation := s.cell(row, furtherPrefix+name), s.cell(row, furtherSDPrefix+name)
@@ -182,9 +182,9 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 			continue
 		}
 		q := definition.Quantity{Name: name, Unit: s.cell(row, furtherUnitPrefix+name).text}
-		q.Value, err = Number(name, c.text)
+		q.Value, err = numberIn(name, c.text, s.comma)
 		at(c, err)
-		q.SD, err = OptionalNumber(furtherSDPrefix+name, deviation.text)
+		q.SD, err = optionalIn(furtherSDPrefix+name, deviation.text, s.comma)
 		at(deviation, err)
 		tell.Further = append(tell.Further, q)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -22,6 +23,8 @@ type Sheet struct {
 	Header []string
 	// Rows are the lines below it.
 	Rows []Row
+	// comma is set where a number in it has a decimal comma for certain.
+	comma bool
 }
 
 // Row is a line below the header.
@@ -120,15 +123,25 @@ type Form struct {
 	remedy string
 }
 
-// ReadSheet reads a CSV file of that name. Cells are texts: what they mean is for the
-// caller to say. The error is a [Fault], or that of reading.
+// NewReader reads a table as text, whatever its columns are separated by: commas, semicolons or
+// tabs, as its first line shows. Its beginning must not be a byte order mark.
+func NewReader(in *bufio.Reader) *csv.Reader {
+	header, _ := in.Peek(in.Size()) // less where there is less
+	reader := csv.NewReader(in)
+	reader.Comma = format.Separator(string(header))
+	tabs := reader.Comma == '\t' // as copied from a spreadsheet: an empty cell is no space, and a quote none of CSV's
+	reader.TrimLeadingSpace, reader.LazyQuotes = !tabs, tabs
+	return reader
+}
+
+// ReadSheet reads a CSV file of that name, whose columns are separated by commas, semicolons or
+// tabs. Cells are texts: what they mean is for the caller to say. The error is a [Fault], or that of reading.
 func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (*Sheet, error) {
 	buffered := bufio.NewReader(in)
 	if err := skipMark(buffered, name); err != nil {
 		return nil, err
 	}
-	reader := csv.NewReader(buffered)
-	reader.TrimLeadingSpace = true
+	reader := NewReader(buffered)
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, faulty(name, 0, "is empty: its first line names the columns: %s", columnNames(def, form.required))
@@ -151,7 +164,7 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 			return nil, faulty(
 				name,
 				line,
-				"there are %d cells, and %d columns in the header; is there a number with a decimal comma? Write it with a point. Nothing was changed",
+				"there are %d cells, and %d columns in the header; is there a number with a decimal comma between commas? Separate the columns with semicolons. Nothing was changed",
 				len(record),
 				len(header),
 			)
@@ -164,6 +177,7 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 		for i, text := range record {
 			_, column := reader.FieldPos(i)
 			row.cells[i] = sheetCell{fromText(strings.TrimSpace(text)), column, header[i]}
+			s.comma = s.comma || format.DecimalComma(row.cells[i].text)
 		}
 		s.Rows = append(s.Rows, row)
 	}
@@ -209,7 +223,7 @@ func skipMark(in *bufio.Reader, name string) error {
 	case bytes.HasPrefix(start, []byte("\ufeff")):
 		_, _ = in.Discard(3)
 	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
-		return faulty(name, 0, "is UTF-16 text: save it as CSV UTF-8, separated by commas")
+		return faulty(name, 0, "is UTF-16 text: save it as CSV UTF-8")
 	}
 	return nil
 }
@@ -221,7 +235,7 @@ func (s *Sheet) point(def *definition.Campaign, row Row, ending string) (definit
 	var faults Faults
 	for _, par := range def.Parameters {
 		c := s.cell(row, par.Name+ending)
-		v, err := Value(def, par.Name, c.text)
+		v, err := valueIn(def, par.Name, c.text, s.comma)
 		if err != nil {
 			faults = append(faults, s.fault(row, c, err))
 		}
@@ -245,18 +259,6 @@ func (s *Sheet) Points(def *definition.Campaign) ([]definition.Point, error) {
 }
 
 func checkHeader(def *definition.Campaign, file string, header []string, form Form) error {
-	if len(header) == 1 {
-		for separator, name := range map[string]string{";": ";", "\t": "tabs"} {
-			if strings.Contains(header[0], separator) {
-				return faulty(
-					file,
-					1,
-					"the columns are separated by %s: save it as CSV separated by commas, with decimal points",
-					name,
-				)
-			}
-		}
-	}
 	var wanted []string
 	for _, par := range def.Parameters {
 		wanted = append(wanted, par.Name)

@@ -1,38 +1,36 @@
 package exchange
 
 import (
-	"errors"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// ErrNotFinite is wrapped by the errors of numbers that are none to reckon with.
-var ErrNotFinite = errors.New("not a finite number")
+// Number reads a finite number as people write it. what names it in messages.
+func Number(what, text string) (float64, error) { return numberIn(what, text, false) }
 
-// Number reads a finite number. what names it in messages.
-func Number(what, text string) (float64, error) {
-	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	switch {
-	case err != nil && strings.Contains(text, ","):
-		return 0, problem.New(problem.Invalid, "%s: %q is not a number; write it with a decimal point", what, text)
-	case err != nil:
-		return 0, problem.New(problem.Invalid, "%s: %q is not a number", what, text)
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return 0, problem.New(problem.Invalid, "%s: %q is %w", what, text, ErrNotFinite)
+// numberIn is Number in a table where the decimal comma is certain, or is not.
+func numberIn(what, text string, comma bool) (float64, error) {
+	x, err := format.ReadNumberIn(text, comma)
+	if err != nil {
+		return 0, problem.New(problem.Invalid, "%s: %w", what, err)
 	}
 	return x, nil
 }
 
 // OptionalNumber is Number, nil for an empty text.
 func OptionalNumber(what, text string) (*float64, error) {
+	return optionalIn(what, text, false)
+}
+
+// optionalIn is OptionalNumber in a table where the decimal comma is certain, or is not.
+func optionalIn(what, text string, comma bool) (*float64, error) {
 	if text == "" {
 		return nil, nil
 	}
-	x, err := Number(what, text)
+	x, err := numberIn(what, text, comma)
 	if err != nil {
 		return nil, err
 	}
@@ -41,13 +39,18 @@ func OptionalNumber(what, text string) (*float64, error) {
 
 // Value reads a parameter's value.
 func Value(def *definition.Campaign, name, text string) (definition.Value, error) {
+	return valueIn(def, name, text, false)
+}
+
+// valueIn is Value in a table where the decimal comma is certain, or is not.
+func valueIn(def *definition.Campaign, name, text string, comma bool) (definition.Value, error) {
 	text = strings.TrimSpace(text)
 	for _, par := range def.Parameters {
 		if par.Name != name {
 			continue
 		}
 		if par.Categories == nil {
-			x, err := Number(name, text)
+			x, err := numberIn(name, text, comma)
 			return definition.Number(x), err
 		}
 		names := make([]string, len(par.Categories))

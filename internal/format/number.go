@@ -10,6 +10,8 @@
 //   - what a person set, as they wrote it: [Setting];
 //   - the values of a composition, with the decimals that matter for each
 //     parameter: [Compositions].
+//
+// People's numbers are read in one way, too: [ReadNumber].
 package format
 
 import (

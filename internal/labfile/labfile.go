@@ -232,20 +232,41 @@ func (f *File) Using(reg registry.Registry, def *definition.Campaign) (name stri
 	for _, name := range sortedKeys(f.Instruments) {
 		in := f.Instruments[name]
 		driver, known := reg.Driver(in.Driver.Name)
-		if !known || in.Driver.Name != def.Instrument.Driver.Name {
-			continue
-		}
-		settings := driver.Settings()
-		if in.Driver.Decode(settings) != nil {
-			continue
-		}
-		completed := *def
-		settings.Complete(&completed)
-		if definition.NewChoice(in.Driver.Name, settings).Equal(def.Instrument.Driver) {
+		if known && same(in.Driver, driver.Settings(), def, def.Instrument.Driver) {
 			return name, in, true
 		}
 	}
 	return "", Instrument{}, false
+}
+
+// Offers reports whether what a completed campaign reaches is exactly what the lab says of an
+// instrument, or of an expert. Who wrote the lab file has decided that campaigns may reach it.
+func (f *File) Offers(reg registry.Registry, def *definition.Campaign, reach registry.Reach) bool {
+	if f == nil {
+		return false
+	}
+	if !reach.Expert {
+		_, _, ok := f.Using(reg, def)
+		return ok
+	}
+	for _, e := range f.Experts {
+		channel, known := reg.Channel(e.Channel.Name)
+		if known && same(e.Channel, channel.Settings(), def, reach.Choice) {
+			return true
+		}
+	}
+	return false
+}
+
+// same reports whether a choice of the lab, completed for a campaign, is what its definition
+// records. settings are empty ones of the choice.
+func same(lab definition.Choice, settings definition.Settings, def *definition.Campaign, recorded definition.Choice) bool {
+	if lab.Name != recorded.Name || lab.Decode(settings) != nil {
+		return false
+	}
+	completed := *def
+	settings.Complete(&completed)
+	return definition.NewChoice(lab.Name, settings).Equal(recorded)
 }
 
 // address is an address in a line of a file, up to where it ends.
