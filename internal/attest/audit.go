@@ -36,10 +36,12 @@ type Audit struct {
 	Decisions  int `json:"decisions"`
 	Reproduced int `json:"reproduced"`
 	// OtherVersion counts decisions, fits and judgments that this version does not make again.
-	OtherVersion   int        `json:"other_version,omitempty"`
-	Fits           int        `json:"fits"`
-	FitsReproduced int        `json:"fits_reproduced"`
-	Mismatches     []Mismatch `json:"mismatches"`
+	OtherVersion int `json:"other_version,omitempty"`
+	// Unmade says of which methods and versions the decisions among them are.
+	Unmade         []engine.Unmade `json:"unmade,omitempty"`
+	Fits           int             `json:"fits"`
+	FitsReproduced int             `json:"fits_reproduced"`
+	Mismatches     []Mismatch      `json:"mismatches"`
 	// Remarks are what an honest log can hold and an auditor should have seen.
 	Remarks []Mismatch `json:"remarks,omitempty"`
 	// Builds are the programs that made the decisions and fits. Excepted counts
@@ -179,6 +181,7 @@ func (r *Audit) campaign(ctx context.Context, log *pebblelog.Log, name string, o
 	r.Decisions += report.Decisions
 	r.Reproduced += report.Reproduced
 	r.OtherVersion += report.OtherVersion
+	r.addUnmade(report.Unmade)
 	r.Fits += report.Fits
 	r.FitsReproduced += report.FitsReproduced
 	if !report.Exact {
@@ -232,6 +235,21 @@ func (r *Audit) compare(ctx context.Context, log *pebblelog.Log, since []Earlier
 		})
 	}
 	return nil
+}
+
+// addUnmade counts the decisions that were not made again, by method and version.
+func (r *Audit) addUnmade(found []engine.Unmade) {
+	for _, u := range found {
+		i := slices.IndexFunc(r.Unmade, func(x engine.Unmade) bool {
+			x.Decisions = u.Decisions
+			return x == u
+		})
+		if i < 0 {
+			r.Unmade = append(r.Unmade, u)
+			continue
+		}
+		r.Unmade[i].Decisions += u.Decisions
+	}
 }
 
 // addBuilds counts what the programs made, and which of it is left out.

@@ -59,15 +59,20 @@ func checkDefinitions(
 			running = p.Build
 		case *events.CampaignDefined:
 			running, present = p.Build, p.Definition
-			if problem := followsFrom(reg, p.Source, p.Definition); problem != "" {
+			begun := p.Definition.Initial
+			if running == this {
+				begun = definition.Initial{} // what this program chooses now
+			}
+			if problem := followsFrom(reg, p.Source, p.Definition, begun); problem != "" {
 				say("%s", problem)
 			}
 		case *events.CampaignAmended:
 			if !slices.Equal(campaignfile.Diff(present, p.Definition), p.Changes) {
 				say("the changes that it lists are not those of the definition")
 			}
+			begun := present.Initial
 			present = p.Definition
-			if problem := followsFrom(reg, p.Source, p.Definition); problem != "" {
+			if problem := followsFrom(reg, p.Source, p.Definition, begun); problem != "" {
 				say("%s", problem)
 			}
 		}
@@ -77,8 +82,9 @@ func checkDefinitions(
 
 // followsFrom says where a definition is not what the campaign file means that is
 // recorded with it. The seed may have been given on the command line, and a list
-// of candidates by the instrument: what they led to is made again.
-func followsFrom(reg registry.Registry, source string, def definition.Campaign) string {
+// of candidates by the instrument: what they led to is made again. begun is the initial design that
+// the campaign has where its file leaves that to the program, empty for what this one chooses.
+func followsFrom(reg registry.Registry, source string, def definition.Campaign, begun definition.Initial) string {
 	if source == "" {
 		return ""
 	}
@@ -91,6 +97,9 @@ func followsFrom(reg registry.Registry, source string, def definition.Campaign) 
 		return fmt.Sprintf("the campaign file that is recorded with it does not read: %v", err)
 	}
 	wanted := file.Definition
+	if begun.Design != "" {
+		wanted = file.Begun(wanted, begun)
+	}
 	wanted.Seed = def.Seed
 	driver, _ := reg.Driver(def.Instrument.Driver.Name)
 	if wanted.Candidates == nil && driver.Listed {

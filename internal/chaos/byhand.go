@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -28,7 +27,7 @@ func (l *Life) handful(ctx context.Context, f *fuse) (err error) {
 		}
 		r := l.world.chance("suggest", l.lives, n)
 		l.store <- struct{}{}
-		runner := &engine.Runner{Registry: builtin.Registry(), Log: f, Campaign: l.world.Definition.Name}
+		runner := l.program(f)
 		suggestion, err := runner.Suggest(ctx)
 		l.core = runner.Core()
 		<-l.store

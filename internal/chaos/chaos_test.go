@@ -29,18 +29,7 @@ func TestWorlds(t *testing.T) {
 	live := func(t *testing.T, seed uint64) {
 		world := Draw(seed, methods[seed%uint64(len(methods))])
 		synctest.Test(t, func(t *testing.T) {
-			life := world.Live(t.Context())
-			if *only != 0 {
-				for e := range life.book.Read(t.Context(), 0) {
-					t.Logf("%d %s %s %s cause=%s %.300s", e.Sequence, e.Time.Format("02 15:04:05"), e.Kind, e.Actor, e.Cause, e.Data)
-				}
-			}
-			for _, fault := range life.Judge(t.Context()) {
-				t.Errorf("%.2000s", fault)
-			}
-			if t.Failed() || *only != 0 {
-				t.Logf("%v: %d lives, %d events", world, life.lives, life.book.read)
-			}
+			judge(t, world.Live(t.Context()))
 		})
 	}
 	if *only != 0 {
@@ -62,6 +51,22 @@ func TestWorlds(t *testing.T) {
 		}
 	}
 	t.Logf("%d worlds", n)
+}
+
+// judge reports the faults of a life.
+func judge(t *testing.T, life *Life) {
+	t.Helper()
+	if *only != 0 {
+		for e := range life.book.Read(t.Context(), 0) {
+			t.Logf("%d %s %s %s cause=%s %.300s", e.Sequence, e.Time.Format("02 15:04:05"), e.Kind, e.Actor, e.Cause, e.Data)
+		}
+	}
+	for _, fault := range life.Judge(t.Context()) {
+		t.Errorf("%.2000s", fault)
+	}
+	if t.Failed() || *only != 0 {
+		t.Logf("%v: %d lives, %d events", life.world, life.lives, life.book.read)
+	}
 }
 
 // calm is a world in which everybody is as a simulation would have them.

@@ -18,4 +18,10 @@
 //   - Nothing that anybody says ends the run.
 //   - The audit is clean, and replayed, restored and live states are the same.
 //   - The budget is kept.
+//
+// In some worlds people ask for everything that can be asked for: a [clerk] makes
+// requests of every kind, with each optional field set and left out, several at the same
+// instant, of running, paused and ended campaigns, between programs that are killed, are
+// of another build and lose their device. A [coverage] finds by reflection what such requests
+// can hold, so that a new field that no clerk sets fails the test.
 package chaos

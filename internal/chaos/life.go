@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -31,10 +32,15 @@ type Life struct {
 	device *device
 	honest atomic.Bool // from now on everybody is
 
+	looks  atomic.Int64 // at leases of the device
+	reader *engine.Core // what was read of the log so far
+
 	// store is the lock of the store: one program at a time opens it. Waiting for it
 	// takes time, as waiting for a mutex does not.
 	store  chan struct{}
 	runner *engine.Runner // of the program that runs; nil: none does
+
+	covered *coverage
 
 	mu     sync.Mutex
 	taken  []string // marks of requests that were acknowledged
@@ -52,8 +58,10 @@ type Life struct {
 
 // Live lives a world through. It must be called within a bubble of
 // testing/synctest: weeks pass.
-func (w World) Live(ctx context.Context) *Life {
-	l := &Life{world: w, book: newBook(w.Definition.Name), store: make(chan struct{}, 1)}
+func (w World) Live(ctx context.Context) *Life { return w.live(ctx, newCoverage()) }
+
+func (w World) live(ctx context.Context, covered *coverage) *Life {
+	l := &Life{world: w, book: newBook(w.Definition.Name), store: make(chan struct{}, 1), covered: covered}
 	l.device = newDevice(w, l.book)
 	l.waiting.Store(engine.Wait{})
 	ctx, stop := context.WithCancel(ctx)
@@ -61,13 +69,24 @@ func (w World) Live(ctx context.Context) *Life {
 	defer stop()
 	l.alive = ctx
 	defined := events.CampaignDefined{Definition: w.Definition, Instance: "chaos"}
-	if err := engine.Define(ctx, l.book, defined, "person:op", time.Now(), ""); err != nil {
+	trace := ""
+	if w.Traced {
+		trace = "00-" + strings.Repeat("7", 32) + "-" + strings.Repeat("1", 16) + "-01"
+	}
+	if err := engine.Define(ctx, l.book, defined, "person:op", time.Now(), trace); err != nil {
 		l.fault("the campaign cannot be defined: %v", err)
 		return l
 	}
 	l.wg.Go(func() { l.operate(ctx) })
 	end := time.Now().Add(wild)
 	l.drive(ctx, end)
+	for round := 0; w.Operator == Busy && l.ended && round < 3; round++ {
+		time.Sleep(8 * time.Hour) // much can be asked of a campaign that has ended, and it may go on
+		if core, err := engine.Load(ctx, builtin.Registry(), l.book, w.Definition.Name); err == nil && !core.State().Status.Ended() {
+			l.ended = false
+			l.drive(ctx, end)
+		}
+	}
 	if l.ended || len(l.faults) > 0 {
 		return l
 	}
@@ -120,6 +139,7 @@ func (l *Life) drive(ctx context.Context, end time.Time) {
 			l.ended = true
 			return
 		case f.killed:
+			l.covered.kill()
 			l.device.kill()
 		case ctx.Err() != nil:
 			return
@@ -147,10 +167,11 @@ func (l *Life) run(ctx context.Context, f *fuse) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	runner := &engine.Runner{
-		Registry: builtin.Registry(),
-		Log:      f, Campaign: l.world.Definition.Name, Instrument: l.device.instrument(), Reviewers: make(map[string]humans.Reviewer),
-		Observe: func(_ *engine.Core, wait engine.Wait) { l.waiting.Store(wait) },
+	runner := l.program(f)
+	runner.Instrument, runner.Reviewers = l.device.instrument(), make(map[string]humans.Reviewer)
+	runner.Observe = func(_ *engine.Core, wait engine.Wait) { l.waiting.Store(wait) }
+	if l.world.Loses > 0 {
+		runner.Lock = func(instruments.Description) (engine.Lease, error) { return &lease{life: l}, nil }
 	}
 	for name, temper := range l.world.Experts {
 		runner.Reviewers[name] = &person{name: name, temper: temper, life: l}
@@ -171,6 +192,23 @@ func (l *Life) run(ctx context.Context, f *fuse) (err error) {
 	return err
 }
 
+// program is the program of the present life.
+func (l *Life) program(f *fuse) *engine.Runner {
+	runner := &engine.Runner{Registry: builtin.Registry(), Log: f, Campaign: l.world.Definition.Name}
+	if l.world.Upgrades {
+		r := l.world.chance("build", l.lives)
+		runner.Build = events.Build{Version: []string{"", "v0.9.0", "v0.9.1"}[r.IntN(3)]}
+		runner.Account = []string{"", "ada (uid 1000)"}[r.IntN(2)]
+		if r.IntN(3) == 0 {
+			runner.Epoch = fmt.Sprint("copy", l.lives)
+		}
+	}
+	if l.world.Traced {
+		runner.Meter = meter{}
+	}
+	return runner
+}
+
 // submit makes a person's request, of the program that runs or without one, as
 // the command line does.
 func (l *Life) submit(request engine.Request) {
@@ -181,14 +219,16 @@ func (l *Life) submit(request engine.Request) {
 	var err error
 	if runner == nil {
 		var core *engine.Core
-		if core, err = engine.Load(ctx, builtin.Registry(), l.book, l.world.Definition.Name); err == nil {
+		if core, err = l.read(ctx); err == nil {
 			stored, err = engine.Submit(ctx, l.book, core, request, time.Now())
+			l.core = core
 		}
 	}
 	<-l.store
 	if runner != nil {
 		stored, err = runner.Submit(ctx, request)
 	}
+	l.covered.note(request, stored)
 	if err != nil {
 		return
 	}
@@ -197,6 +237,27 @@ func (l *Life) submit(request engine.Request) {
 	for _, e := range stored {
 		l.taken = append(l.taken, string(e.Data))
 	}
+}
+
+// read is the campaign as a program reads it that opens the store, whose lock the caller has.
+func (l *Life) read(ctx context.Context) (*engine.Core, error) {
+	if l.reader == nil {
+		core, err := engine.Load(ctx, builtin.Registry(), l.book, l.world.Definition.Name)
+		if err == nil {
+			l.reader = core
+		}
+		return core, err
+	}
+	name, last := l.world.Definition.Name, l.reader.State().Sequence
+	for e, err := range events.ReadCampaign(ctx, l.book, name, last) {
+		if err == nil {
+			err = l.reader.Apply(e)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return l.reader, nil
 }
 
 // submitLater makes a request after a while, while the world lasts.
@@ -233,9 +294,11 @@ func (l *Life) Judge(ctx context.Context) []string {
 		}
 	}
 	name := l.world.Definition.Name
-	audit, err := engine.Audit(ctx, builtin.Registry(), l.book, name, events.Build{})
-	if err != nil || len(audit.Mismatches) > 0 {
-		add("the audit: %+v, %v", audit.Mismatches, err)
+	for _, build := range l.builds() {
+		audit, err := engine.Audit(ctx, builtin.Registry(), l.book, name, build)
+		if err != nil || len(audit.Mismatches) > 0 {
+			add("the audit by %q: %+v, %v", build.Version, audit.Mismatches, err)
+		}
 	}
 	replayed, err := engine.Load(ctx, builtin.Registry(), l.book, name)
 	if err != nil {
@@ -257,6 +320,14 @@ func (l *Life) Judge(ctx context.Context) []string {
 		add("%d experiments were spent of a budget of %d", s.Spent(), most)
 	}
 	return faults
+}
+
+// builds are those by which the log is audited: one that wrote it, and another one.
+func (l *Life) builds() []events.Build {
+	if !l.world.Upgrades {
+		return []events.Build{{}}
+	}
+	return []events.Build{{Version: "v0.9.0"}, {Version: "v0.9.2"}}
 }
 
 // own counts the experiments that people added: those they ran without being asked or

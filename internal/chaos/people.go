@@ -10,7 +10,6 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
@@ -128,45 +127,61 @@ func (l *Life) operate(ctx context.Context) {
 	temper := l.world.Operator
 	for n := 1; ; n++ {
 		r := l.world.chance("operator", n)
-		pause := time.NewTimer(time.Duration((0.1 + r.Float64()) * float64(5*time.Hour)))
+		span := 5 * time.Hour
+		if temper == Busy && !l.honest.Load() {
+			span = time.Hour
+		}
+		pause := time.NewTimer(time.Duration((0.1 + r.Float64()) * float64(span)))
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
 			return
 		}
-		core, err := engine.Load(ctx, builtin.Registry(), l.book, l.world.Definition.Name)
-		if err != nil {
-			continue
-		}
-		switch {
-		case l.honest.Load():
-			l.care(core)
-		case temper == Absent:
-		case temper == Prompt:
-			l.care(core)
-			l.submit(l.sensible(core, n, r))
-		case temper == Contradictory:
-			l.submit(l.sensible(core, n, r))
-			l.submit(l.sensible(core, n, r))
-		default:
-			l.submit(nonsense(n, r))
-			l.submit(l.sensible(core, n, r))
+		for _, request := range l.wishes(ctx, n, r) {
+			l.submit(request)
 		}
 	}
 }
 
+// wishes is what the person in charge asks for at a time, from what they see of the campaign.
+func (l *Life) wishes(ctx context.Context, n int, r *rand.Rand) []engine.Request {
+	l.store <- struct{}{}
+	defer func() { <-l.store }()
+	core, err := l.read(ctx)
+	if err != nil {
+		return nil
+	}
+	temper := l.world.Operator
+	switch {
+	case l.honest.Load():
+		return care(core)
+	case temper == Absent:
+		return nil
+	case temper == Busy: // several at the same instant
+		c := newClerk(core, r, l.world.Seed)
+		return c.requests(1 + r.IntN(4))
+	case temper == Prompt:
+		return append(care(core), l.sensible(core, n, r))
+	case temper == Contradictory:
+		return []engine.Request{l.sensible(core, n, r), l.sensible(core, n, r)}
+	}
+	return []engine.Request{nonsense(n, r), l.sensible(core, n, r)}
+}
+
 // care does what the campaign waits for.
-func (l *Life) care(core *engine.Core) {
+func care(core *engine.Core) (requests []engine.Request) {
 	s := core.State()
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == "unresolved" {
-			l.submit(engine.Request{Actor: "person:op", Resolve: &engine.Resolve{Experiment: x.ID, Resolution: events.ResolvedNotPerformed, Reason: "looked"}})
+			resolve := &engine.Resolve{Experiment: x.ID, Resolution: events.ResolvedNotPerformed, Reason: "looked"}
+			requests = append(requests, engine.Request{Actor: "person:op", Resolve: resolve})
 		}
 	}
 	if s.Status == "paused" {
-		l.submit(engine.Request{Actor: "person:op", Resume: &events.CampaignResumed{}})
+		requests = append(requests, engine.Request{Actor: "person:op", Resume: &events.CampaignResumed{}})
 	}
+	return requests
 }
 
 // sensible is a request that a person might well make.

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
+	"github.com/campaignd/campaignd/adapters/humans/web"
 	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
@@ -29,6 +31,11 @@ type World struct {
 	ByHand bool
 	// Kills is the probability that a life of the program ends by being killed.
 	Kills float64
+	// Upgrades: each life may be one of another build, and some carry an epoch. Traced:
+	// events belong to a trace. Loses is the probability that a look at the lease of the
+	// device finds it lost.
+	Upgrades, Traced bool
+	Loses            float64
 }
 
 // Temper is how a person behaves.
@@ -42,6 +49,8 @@ const (
 	Contradictory Temper = "contradictory" // answers, and then says the opposite
 	Undecided     Temper = "undecided"     // can't tell
 	Broken        Temper = "broken"        // cannot be asked: the channel fails
+
+	Busy Temper = "busy" // of the operator alone: asks for everything, all the time
 )
 
 var tempers = []Temper{Prompt, Absent, Late, Careless, Contradictory, Undecided, Broken}
@@ -119,6 +128,32 @@ func Draw(seed uint64, method policies.Method) World {
 		Capacity: 1 + r.IntN(3),
 	}
 	w.Kills = []float64{0, 0.5, 1}[r.IntN(3)]
+	return w
+}
+
+// DrawAsked returns the world of a seed in which people ask for everything that can be asked for.
+func DrawAsked(seed uint64, method policies.Method) World {
+	w := Draw(seed, method)
+	r := w.chance("asked")
+	w.Operator = Busy
+	w.Upgrades, w.Traced = r.IntN(2) == 0, r.IntN(2) == 0
+	if r.IntN(3) == 0 {
+		w.Loses = 2e-4 // it is looked at every five seconds
+	}
+	def := w.Definition
+	for i := range def.Experts {
+		e := &def.Experts[i]
+		if r.IntN(3) == 0 {
+			e.Channel = web.Choose(web.Settings{})
+		}
+		if r.IntN(2) == 0 { // as long as the definition has it for such a channel
+			e.AnswerWithin, e.Meanwhile = 0, nil
+		}
+		if method.Form == events.FormPinpoint { // it is left to others to answer
+			w.Experts[e.Name], e.AnswerWithin = Absent, definition.Duration(20*time.Hour)
+		}
+	}
+	w.Definition = campaignfile.Complete(builtin.Registry(), def)
 	return w
 }
 

@@ -5,7 +5,7 @@
 // (functions drawn from a posterior are always the same ones). The checks come first
 // and are data: leave-one-out predictions and their calibration (leaveoneout.go),
 // measurements that contradict all others (outliers.go), noise against repetitions
-// (noise.go), the end of the search for hyperparameters (fit.go), lengthscales and
+// (noise.go), results that are those of the experiment before (lag.go), the end of the search for hyperparameters (fit.go), lengthscales and
 // slices (parameters.go, slices.go), labels against measurements (experts.go).
 // findings.go reads them: each [Finding] says in plain words what is wrong
 // (wording.go), with what a person can do as data, and the worst of them is the
@@ -66,10 +66,12 @@ type Diagnosis struct {
 	// Outliers contradict all other measurements; WithoutOutliers is the
 	// leave-one-out R² of a model fitted to the others, at its own
 	// hyperparameters, where there are any.
-	Outliers        []Outlier   `json:"outliers"`
-	WithoutOutliers *float64    `json:"r2_without_outliers,omitempty"`
-	Parameters      []Parameter `json:"parameters"`
-	Slices          []Slice     `json:"slices"`
+	Outliers        []Outlier `json:"outliers"`
+	WithoutOutliers *float64  `json:"r2_without_outliers,omitempty"`
+	// Lag compares the results with the experiments before them; nil where there are too few.
+	Lag        *Lag        `json:"lag,omitempty"`
+	Parameters []Parameter `json:"parameters"`
+	Slices     []Slice     `json:"slices"`
 
 	// Experts of the campaign, in its order.
 	Experts []Expert `json:"experts"`
@@ -101,6 +103,9 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 		d.Fit, d.Noise = fitOf(def, m), noiseOf(def, m)
 		var err error
 		if d.LeaveOneOut, err = leaveOneOut(ctx, def, m); err != nil {
+			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
+		}
+		if d.Lag, err = lagOf(ctx, def, v.Campaign, m); err != nil {
 			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)
 		}
 		slices, err := Slices(def, v.Space, m, m.Observations[best].Point)

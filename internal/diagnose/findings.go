@@ -47,6 +47,7 @@ const (
 	TooCautious     = "too_cautious"     // intervals are too wide
 	Contradiction   = "contradiction"    // a measurement contradicts all others
 	Scatter         = "scatter"          // repetitions scatter otherwise than the noise says
+	Lagged          = "lagged"           // results are those of the experiment before
 	TooFast         = "too_fast"         // a lengthscale at its lower bound
 	NotConverged    = "not_converged"    // the search for hyperparameters ended early
 	Jitter          = "jitter"           // the covariance needed help
@@ -155,6 +156,21 @@ func (r *reader) model() {
 	if failure := r.v.Campaign.Failure; failure != "" {
 		r.find(Doubtful, sayOldFit, failure).offer(look, correct)
 	}
+	if lag := r.d.Lag; lag != nil && lag.alarming(len(r.v.Objective.Fit.Lengthscales)) {
+		instrument := lag.Instrument
+		if instrument == "" {
+			instrument = "the instrument"
+		}
+		level := Doubtful
+		if lag.Evidence < surelyLagged {
+			level = Unusable
+		}
+		f := r.find(level, sayLagged, lag.Results, instrument, number(-lag.Evidence))
+		f.offer(look, correct)
+		if level == Unusable {
+			return // whatever else is wrong with the model follows from it
+		}
+	}
 	r.search()
 	check := r.d.LeaveOneOut
 	if check == nil || r.d.Fit.Compositions < r.needed {
@@ -232,8 +248,7 @@ func (r *reader) outliers() {
 			f.Text += fmt.Sprintf(" Without %s the leave-one-out R² is %s instead of %s.",
 				without, number(*r.d.WithoutOutliers), number(*r.d.LeaveOneOut.R2))
 		}
-		if x := r.v.Campaign.Experiment(o.Experiment); x != nil && x.Flag != nil &&
-			x.Flag.Verdict == events.VerdictSuspect {
+		if x := r.v.Campaign.Experiment(o.Experiment); x != nil && x.Flag != nil && x.Flag.Verdict != events.VerdictElsewhere {
 			f.say("It is flagged already.")
 		}
 		f.offer(

@@ -82,11 +82,7 @@ type refit struct {
 func (s sample) fit(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (refit, error) {
 	r := refit{shift: stat.Mean(s.y, nil)}
 	r.scale = stat.StdDev(s.y, nil)
-	greatest := 0.0
-	for _, y := range s.y {
-		greatest = max(greatest, math.Abs(y))
-	}
-	if !(r.scale > leastSpread*greatest) {
+	if !(r.scale > leastSpread*greatestOf(s.y)) {
 		r.scale = 1
 	}
 	data := r.data(s)
@@ -110,6 +106,15 @@ func (s sample) fit(ctx context.Context, model definition.Model, warm events.Obj
 	r.noise = result.Hyper.Noise
 	r.gp, err = gp.New(data, model.Kernel, result.Hyper)
 	return r, err
+}
+
+// greatestOf returns the greatest absolute value.
+func greatestOf(values []float64) float64 {
+	greatest := 0.0
+	for _, y := range values {
+		greatest = max(greatest, math.Abs(y))
+	}
+	return greatest
 }
 
 // data is the sample standardized.

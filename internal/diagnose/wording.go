@@ -60,6 +60,14 @@ var (
 		next: "Check that the instrument measures at all, and that its unit has decimals enough; " +
 			"then measure compositions that lie further apart.",
 	}
+	sayLagged = wording{
+		code:  Lagged,
+		title: "results look like those of the experiment before",
+		text: "The last %d results of %s fit the compositions of the experiments before them better " +
+			"than their own (by %s nats of evidence).",
+		next: "Check what the program that drives the instrument reads: a value that is not renewed yet, the newest " +
+			"file, a list that is off by one. What was measured so has to be corrected or left out.",
+	}
 	sayTooFast = wording{
 		code:  TooFast,
 		title: "it knows nothing along %s between measurements",

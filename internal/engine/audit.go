@@ -37,9 +37,11 @@ type AuditReport struct {
 	// and the audit is incomplete.
 	OtherVersion int `json:"other_version,omitempty"`
 	// OtherModels is how many of those are fits and judgments.
-	OtherModels    int `json:"other_models,omitempty"`
-	Fits           int `json:"fits"`
-	FitsReproduced int `json:"fits_reproduced"`
+	OtherModels int `json:"other_models,omitempty"`
+	// Unmade says of which methods and versions the decisions are that were not made again.
+	Unmade         []Unmade `json:"unmade,omitempty"`
+	Fits           int      `json:"fits"`
+	FitsReproduced int      `json:"fits_reproduced"`
 	// Exact is true where everything was compared bit for bit; otherwise some
 	// records come from another build and were compared to a tolerance.
 	Exact      bool       `json:"exact"`
@@ -76,9 +78,13 @@ func Audit(
 		report:     AuditReport{Exact: true, Mismatches: []Mismatch{}},
 		dispatched: make(map[string]events.Sequence),
 	}
+	var err error
+	if a.deciders, err = decidersOf(ctx, log, name); err != nil {
+		return a.report, err
+	}
 	a.ahead = lookAhead(ctx, reg, log, name, build)
 	defer a.ahead.end()
-	err := a.walk(ctx, log, name)
+	err = a.walk(ctx, log, name)
 	if err == nil && a.report.Events == 0 {
 		err = fmt.Errorf("%w: %q", ErrNoCampaign, name)
 	}
@@ -118,8 +124,11 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 			return nil
 		}
 		a.bases.note(a.core)
-		if _, measured := payload.(*events.ExperimentMeasured); measured {
+		switch payload.(type) {
+		case *events.ExperimentMeasured:
 			a.measurements++
+		case *events.CampaignAmended:
+			a.amended++
 		}
 		a.last, a.now = payload, e.Time
 		a.times = append(a.times, e.Time)
@@ -152,7 +161,9 @@ type auditor struct {
 
 	bases bases // since when what fits read has been as it is
 
-	unmade string // the event of the last decision of another version of the policies
+	unmade   string // the event of the last decision that is not made again
+	deciders deciders
+	amended  int // how often the definition was, before the event
 
 	running events.Build // the program that wrote a fit, a decision or that it took over last
 
@@ -264,16 +275,18 @@ func (a *auditor) next(now time.Time) Step {
 // nextTended is what [auditor.next] returns.
 func (c *Core) nextTended(now time.Time) Step {
 	s := c.State()
-	return c.nextTendedIn(now, s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments)
+	eager := s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments
+	return c.nextTendedIn(World{Now: now, Eager: eager})
 }
 
-// nextTendedIn is nextTended with or without the waits after failures (see [Runner.Eager]).
-func (c *Core) nextTendedIn(now time.Time, eager bool) Step {
+// nextTendedIn is nextTended in a world of which it is said how failures are counted, and
+// whether they are waited after (see [Runner.Eager]).
+func (c *Core) nextTendedIn(w World) Step {
 	s := c.State()
 	if s.Status == campaign.Undefined {
 		return nil
 	}
-	w := World{Now: now, Eager: eager, InFlight: make(map[string]bool, len(s.Experiments)+len(s.Questions))}
+	w.InFlight = make(map[string]bool, len(s.Experiments)+len(s.Questions))
 	for i := range s.Experiments {
 		w.InFlight[s.Experiments[i].ID] = true
 	}

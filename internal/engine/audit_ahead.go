@@ -8,7 +8,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/policies"
 )
 
 // What takes long in an audit, fits, judgments and decisions, is made ahead of it on all cores. Each of
@@ -127,7 +126,7 @@ func recordedStep(core *Core, payload events.Payload, now time.Time) Step {
 	var recorded Step
 	switch p := payload.(type) {
 	case *events.DecisionMade:
-		if p.Policy.Version != policies.Version || p.At != core.State().Sequence {
+		if !core.decides(p.Policy) || p.At != core.State().Sequence {
 			return nil
 		}
 		recorded = Decide{Decision: p.Decision, Seed: p.Seed}
@@ -182,7 +181,7 @@ func makeAgain(ctx context.Context, core *Core, step Step, build events.Build, n
 		payload, err := core.Judge(ctx, build)
 		return []events.Payload{payload}, err
 	}
-	return core.Decide(ctx, step.(Decide), build, now)
+	return core.Decide(ctx, step.(Decide), build, World{Now: now})
 }
 
 // again makes the step that the present event records: it waits for the worker that has taken it, if any.

@@ -52,7 +52,8 @@ func (a *auditor) checkClock() {
 func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.999999") }
 
 // checkExpiry holds the time at which a question expires to when it was asked: no
-// earlier than the event that it was asked after, and no later than it was recorded.
+// earlier than the event that it was asked after, and no later than it was recorded. Where
+// people run the experiments it may be another one, and the question says whether they do.
 func (a *auditor) checkExpiry(payload events.Payload) {
 	asked, ok := payload.(*events.QuestionAsked)
 	if !ok {
@@ -60,24 +61,32 @@ func (a *auditor) checkExpiry(payload events.Payload) {
 	}
 	question, expires := asked.Question, asked.Expires
 	expiry := func(since time.Time, byHand bool) time.Time {
-		return a.core.expiryIn(since, asked.Expert, asked.Form, len(asked.Options), byHand)
+		w := World{Now: since, ByHand: byHand}
+		return a.core.expiry(w, asked.Expert, asked.Form, len(asked.Options), asked.Decision == "")
 	}
-	since := a.now
-	if d, ok := a.opening.(*events.DecisionMade); ok && d.At >= 1 && int(d.At) <= len(a.times) {
+	since, byHand := a.now, false
+	d, decided := a.opening.(*events.DecisionMade)
+	if decided && d.At >= 1 && int(d.At) <= len(a.times) {
 		since = a.times[d.At-1]
 	}
-	if expires.IsZero() && expiry(since, true).IsZero() {
-		return // people may have run the experiments: a log does not say so
+	switch {
+	case asked.ByHand != nil:
+		byHand = *asked.ByHand
+	case decided && d.Build == a.build:
+		a.mismatch(question, "it does not say whether people ran the experiments, as this program would have")
+		return
+	default: // an earlier program did not say it
+		byHand = expires.IsZero()
 	}
-	if expiry(since, a.core.byHand).IsZero() != expires.IsZero() {
+	if expiry(since, byHand).IsZero() != expires.IsZero() {
 		a.mismatch(question, "it expires at %s; the definition says otherwise", clockTime(expires))
 		return
 	}
 	if a.event.Time.Before(since) { // the clock was set back
 		return
 	}
-	earliest := expiry(since, a.core.byHand)
-	latest := expiry(a.event.Time, a.core.byHand)
+	earliest := expiry(since, byHand)
+	latest := expiry(a.event.Time, byHand)
 	if expires.Before(earliest) || expires.After(latest) {
 		a.mismatch(question, "it expires at %s; asked at %s, it expires at %s",
 			clockTime(expires), clockTime(a.event.Time), clockTime(latest))

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -58,20 +57,15 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 		if in.author == byEngine {
 			a.checkRecords(p.Experiment, p)
 		}
+		if p.Once {
+			a.checkOnce(in, p)
+		}
 	case *events.QuestionWithdrawn:
 		if record, ok := a.next(a.now).(Record); ok && events.KindOf(record.Payloads[0]) == events.KindOf(p) && in.q != nil && a.event.Cause == a.core.State().LastEvent {
 			a.checkRecords(in.q.ID, p)
 		}
 	case *events.ExperimentDeferred:
 		a.expect(p.Experiment, true, a.core.withFollowUps(p)[1:]...)
-	case *events.ExperimentResolved:
-		if p.Repeat && in.x != nil {
-			replicate := in.x.Replicate
-			if p.Resolution == events.ResolvedFailed {
-				replicate++
-			}
-			a.expect(p.Experiment, true, a.core.retry(in.x, replicate))
-		}
 	case *events.MeasurementsJudged:
 		a.running = p.Build
 		return a.checkJudgment(ctx, p)
@@ -86,21 +80,32 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 	return nil
 }
 
+// checkOnce holds the word that a doubt cannot be settled by measuring again to what the
+// experiment was to repeat, and expects what becomes of the doubt.
+func (a *auditor) checkOnce(in *identified, p *events.ExperimentCancelled) {
+	if in.author != byInstrument || !a.core.repeatsSuspect(a.core.State(), p.Experiment) {
+		a.mismatch(p.Experiment, "it was to settle no doubt, so that nothing was to be had by measuring again")
+		return
+	}
+	a.expect(p.Experiment, true, a.core.withFollowUps(p)[1:]...)
+}
+
 // checkRecord compares an event that the engine writes on its own, outside a
 // decision.
 func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.Time) {
 	record, ok := a.next(now).(Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
-		a.mismatch(subject, "nothing before it calls for it")
+		a.uncalled(subject, "nothing before it calls for it")
 		return
 	}
 	if problem := a.compare(record.Payloads[0], recorded, true); problem != "" {
-		a.mismatch(subject, "%s", problem)
+		a.uncalled(subject, "%s", problem)
 	}
 }
 
 // checkPause compares a pause by the engine: after failures, or where all that is
-// asked for is put off.
+// asked for is put off. One that does not say how many times counted each experiment, as
+// all did before.
 func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	if recorded.Device != "" {
 		a.checkLost(recorded)
@@ -108,7 +113,8 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	}
 	for _, eager := range []bool{false, true} { // studies do not wait
 		for _, now := range []time.Time{a.now, a.event.Time} {
-			record, ok := a.core.nextTendedIn(now, eager).(Record)
+			w := World{Now: now, Eager: eager, CountEach: recorded.Occurrences == 0}
+			record, ok := a.core.nextTendedIn(w).(Record)
 			if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 				continue
 			}
@@ -118,7 +124,7 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 			}
 		}
 	}
-	a.mismatch("pause", "nothing before it calls for it")
+	a.uncalled("pause", "nothing before it calls for it")
 }
 
 // checkLost looks at a pause of a run that did not have its device any more. Why, no log
@@ -145,7 +151,7 @@ func (a *auditor) checkLost(recorded *events.CampaignPaused) {
 func (a *auditor) checkRecords(subject string, recorded events.Payload) {
 	record, ok := a.next(a.now).(Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
-		a.mismatch(subject, "nothing before it calls for it")
+		a.uncalled(subject, "nothing before it calls for it")
 		return
 	}
 	exact := a.running == a.build
@@ -165,7 +171,7 @@ func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 		form, options = events.FormComparison, step.Options
 	}
 	if !ok || step.Expert != p.Expert || form != p.Form || options != len(p.Options) {
-		a.mismatch(p.Expert, "nothing before it calls for an example")
+		a.uncalled(p.Expert, "nothing before it calls for an example")
 		return
 	}
 	a.expectFacts(p.Expert, step.N-1, fmt.Sprintf("%d examples in all", step.N), func(next events.Payload) bool {
@@ -183,7 +189,7 @@ func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudge
 	}
 	step, ok := a.next(a.now).(Judge)
 	if !ok {
-		a.mismatch("judgment", "nothing before it calls for a judgment of measurements")
+		a.uncalled("judgment", "nothing before it calls for a judgment of measurements")
 		return nil
 	}
 	again, err := a.again(ctx, step, p.Build)
@@ -204,7 +210,7 @@ func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudge
 func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
 	record, ok := a.next(a.now).(Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(p) {
-		a.mismatch(p.Experiment, "nothing before it calls for a word on this measurement")
+		a.uncalled(p.Experiment, "nothing before it calls for a word on this measurement")
 		return
 	}
 	exact := a.sameBuild(a.running)
@@ -224,10 +230,8 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 	case p.Policy.Version < 1:
 		a.mismatch(p.Decision, "there is no version %d of the policies", p.Policy.Version)
 		return nil
-	case p.Policy.Version != policies.Version:
-		a.report.OtherVersion++
-		share.OtherVersion++
-		a.unmade = a.event.ID
+	case !a.core.decides(p.Policy):
+		a.leaveOut(share, p.Policy)
 		return nil
 	}
 	step, ok := a.next(a.now).(Decide)
@@ -254,7 +258,15 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 		return nil
 	}
 	exact := a.sameBuild(p.Build)
-	if problem := a.compare(payloads[0], p, exact); problem != "" {
+	made := *payloads[0].(*events.DecisionMade)
+	if !exact {
+		made.Policy = located(made.Policy, p.Policy)
+	}
+	if problem := a.compare(&made, p, exact); problem != "" {
+		if !exact && p.Policy.Family == "" {
+			a.leaveOut(share, p.Policy)
+			return nil
+		}
 		a.mismatch(p.Decision, "%s", problem)
 		return nil // what it led to follows from what it was
 	}
@@ -291,6 +303,10 @@ func (a *auditor) checkFit(
 		)
 		return nil
 	case !ok || step.Model != model || step.Expert != expert:
+		if a.othersDecided() {
+			a.leaveOutFit(build)
+			return nil
+		}
 		a.mismatch(model, "nothing before it calls for this fit")
 		return nil
 	case step.Seed != seed:
@@ -326,9 +342,7 @@ func (a *auditor) otherModels(version int, build events.Build) bool {
 	if ownModels(version) {
 		return false
 	}
-	a.report.OtherVersion++
-	a.report.OtherModels++
-	a.share(build).OtherVersion++
+	a.leaveOutFit(build)
 	return true
 }
 
@@ -367,16 +381,18 @@ func (a *auditor) sameBuild(build events.Build) bool {
 }
 
 // compare says how a record made again differs from the recorded one: bit for
-// bit, or to [AuditTolerance] in numbers. When exactly a question expires is left
-// out: it follows from the clock, see checkExpiry.
+// bit, or to [AuditTolerance] in numbers. When a question expires, and what that
+// follows from beside the definition, is left out: see checkExpiry.
 func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
 	x, errAgain := fields(again)
 	y, errRecorded := fields(recorded)
 	if err := errors.Join(errAgain, errRecorded); err != nil {
 		return fmt.Sprintf("it cannot be compared: %v", err)
 	}
-	delete(x, "expires")
-	delete(y, "expires")
+	for _, field := range []string{"expires", "by_hand"} {
+		delete(x, field)
+		delete(y, field)
+	}
 	d := differ{exact: exact, spans: a.spans()}
 	return d.difference("", x, y)
 }

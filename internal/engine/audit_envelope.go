@@ -125,8 +125,10 @@ func (a *auditor) identify(payload events.Payload) (*identified, bool) {
 
 // joins reports whether an event that nothing calls for goes on with the batch of
 // the event before it: an exclusion that came with an answer, further rows of an import,
+// further experiments of which a person says the same,
 // a further command whose fate is unknown, a word on a composition that was made
-// elsewhere, a remark on what an instrument said or on which one it is.
+// elsewhere, a remark on what an instrument said or on which one it is, a person's remark on
+// the result that they tell or import with it.
 func (a *auditor) joins(in *identified) bool {
 	if a.opening == nil || a.event.Cause != a.batch.ID {
 		return false
@@ -143,17 +145,49 @@ func (a *auditor) joins(in *identified) bool {
 			return p.About == last.Question && last.Answer.Label == events.LabelReject
 		}
 	case *events.MeasurementFlagged:
-		return p.Verdict == events.VerdictElsewhere
+		return p.Verdict == events.VerdictElsewhere || p.Verdict == events.VerdictSame
 	case *events.NoteAdded: // by another author it is a batch of its own, recorded in the same microsecond
-		return a.event.Actor == a.batch.Actor && in.author&(byEngine|byInstrument) != 0
+		return a.event.Actor == a.batch.Actor && (in.author != byPerson || a.tells(p.About))
 	case *events.ExperimentUnresolved:
 		_, recovery := a.opening.(*events.RecoveryDone)
 		return recovery && in.author == byEngine
 	case *events.ExperimentRequested:
 		first, ok := a.opening.(*events.ExperimentRequested)
 		return ok && first.Origin == events.OriginImport && p.Origin == events.OriginImport
+	case *events.ExperimentResolved:
+		first, ok := a.opening.(*events.ExperimentResolved)
+		return ok && in.author == byPerson && first.Measurement == nil && p.Measurement == nil &&
+			first.Resolution == p.Resolution && first.Repeat == p.Repeat && first.Reason == p.Reason
+	case *events.ExperimentCorrected, *events.ExperimentCancelled:
+		first, calledOff := notPerformed(a.opening)
+		reason, ok := notPerformed(p)
+		return ok && calledOff && in.author == byPerson && first == reason
 	}
 	return false
+}
+
+// tells reports whether the batch tells a result of an experiment, of several the latest.
+func (a *auditor) tells(experiment string) bool {
+	switch a.opening.(type) {
+	case *events.ExperimentRequested:
+		all := a.core.State().Experiments
+		return experiment == all[len(all)-1].ID
+	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred:
+		return experiment == a.opening.Subject()
+	}
+	return false
+}
+
+// notPerformed reports whether a payload is a person's word that an experiment did not take
+// place, or is not to, with their reason: what they say of several at once.
+func notPerformed(payload events.Payload) (reason string, ok bool) {
+	switch p := payload.(type) {
+	case *events.ExperimentCorrected:
+		return p.Reason, p.Outcome == events.ResolvedNotPerformed
+	case *events.ExperimentCancelled:
+		return p.Reason, p.Command == ""
+	}
+	return "", false
 }
 
 // checkEnvelope holds what surrounds a payload to what a runner writes. When it
@@ -252,7 +286,7 @@ func (a *auditor) checkTrace(in *identified) {
 	}
 	parent, spans := a.core.State().Trace, false
 	switch a.event.Kind {
-	case events.KindModelFitted, events.KindModelFitFailed, events.KindDecisionMade:
+	case events.KindModelFitted, events.KindModelFitFailed, events.KindDecisionMade, events.KindMeasurementsJudged:
 		spans = true
 	}
 	switch {

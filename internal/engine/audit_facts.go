@@ -78,13 +78,23 @@ func (a *auditor) checkFact(in *identified) {
 		} else if p.Measurement != nil {
 			a.checkMeasurement(in, p.Experiment, *p.Measurement)
 		}
+		if p.Repeat && in.x != nil {
+			replicate := in.x.Replicate
+			if p.Resolution == events.ResolvedFailed {
+				replicate++
+			}
+			a.expect(p.Experiment, true, a.core.retry(in.x, replicate))
+		}
 	case *events.MeasurementCorrected:
 		a.checkCorrection(in, p)
 	case *events.ExperimentCorrected:
 		a.checkOutcome(in, p)
 	case *events.MeasurementFlagged:
-		if p.Verdict == events.VerdictElsewhere {
+		switch p.Verdict {
+		case events.VerdictElsewhere:
 			a.checkElsewhere(p)
+		case events.VerdictSame:
+			a.checkSame(p)
 		}
 
 	case *events.RegionExcluded:
@@ -254,8 +264,12 @@ func (a *auditor) checkSilence(in *identified, allowed time.Duration) {
 }
 
 // checkRecovery holds the list of commands that were under way at a restart to
-// those that were.
+// those that were. A run with an epoch says so when it begins, before it asks what became of
+// them.
 func (a *auditor) checkRecovery(p *events.RecoveryDone) {
+	if p.Epoch != "" && p.Commands == nil {
+		return
+	}
 	s := a.core.State()
 	var under []string
 	for i := range s.Experiments {

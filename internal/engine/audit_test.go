@@ -31,7 +31,10 @@ func audit(t *testing.T, forged []events.Event) engine.AuditReport {
 	return report
 }
 
-// edit changes one field of an event's payload.
+// absent is what [edit] makes of a field that it removes; null is a value.
+var absent = struct{}{}
+
+// edit changes one field of an event's payload, or removes it.
 func edit(t *testing.T, e events.Event, path string, value any) events.Event {
 	t.Helper()
 	var data map[string]any
@@ -50,6 +53,9 @@ func edit(t *testing.T, e events.Event, path string, value any) events.Event {
 		at = at.(map[string]any)[key]
 	}
 	at.(map[string]any)[keys[len(keys)-1]] = value
+	if value == any(absent) {
+		delete(at.(map[string]any), keys[len(keys)-1])
+	}
 	e.Data, _ = json.Marshal(data)
 	return e
 }
@@ -317,7 +323,7 @@ func TestAuditOfOtherVersions(t *testing.T) {
 	decisions := 0
 	for i, e := range others {
 		if e.Kind == events.KindDecisionMade {
-			others[i] = edit(t, e, "policy/version", policies.Version+1)
+			others[i] = edit(t, e, "policy/version", policies.Version+2)
 			none[i] = edit(t, e, "policy/version", 0)
 			decisions++
 		}
@@ -328,6 +334,54 @@ func TestAuditOfOtherVersions(t *testing.T) {
 	}
 	if report := audit(t, none); len(report.Mismatches) < decisions || report.OtherVersion > 0 {
 		t.Errorf("no version: %+v", report)
+	}
+}
+
+// Law: a version belongs to a family of methods. Decisions of another family, or of one of
+// the name from another module, are neither confirmed nor refuted, whatever their number; of
+// which family and version they are is said.
+func TestAuditOfOtherFamilies(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 6))
+	for field, name := range map[string]string{"family": "hillclimb", "module": "example.org/lab"} {
+		others, decisions := history(t, log), 0
+		for i, e := range others {
+			if e.Kind == events.KindDecisionMade {
+				others[i] = edit(t, e, "policy/"+field, name)
+				decisions++
+			}
+		}
+		report := audit(t, others)
+		if len(report.Mismatches) > 0 || report.OtherVersion != decisions || report.Reproduced != 0 ||
+			len(report.Unmade) != 1 || report.Unmade[0].Decisions != decisions {
+			t.Errorf("another %s: %+v", field, report)
+		}
+	}
+}
+
+// Law: programs of before did not record the families of their methods, and changed methods
+// without a new version. A decision of theirs that comes out otherwise is not refuted, one
+// that comes out the same is confirmed; this program's own must name the family.
+func TestAuditOfDecisionsWithoutFamily(t *testing.T) {
+	log, _ := simulate(t, electrolyte(t, 3, 6))
+	all := history(t, log)
+	decisions, last := 0, 0
+	for i, e := range all {
+		if e.Kind == events.KindDecisionMade {
+			all[i] = edit(t, edit(t, e, "policy/family", absent), "build/version", "earlier")
+			decisions++
+			last = i
+		}
+	}
+	if report := audit(t, all); len(report.Mismatches) > 0 || report.Reproduced != decisions {
+		t.Errorf("as they were made: %+v", report)
+	}
+	all[last] = edit(t, all[last], "reason", "it was another one")
+	if report := audit(t, all); len(report.Mismatches) > 0 || report.Reproduced != decisions-1 || report.OtherVersion != 1 {
+		t.Errorf("one comes out otherwise: %+v", report)
+	}
+	all[last] = edit(t, history(t, log)[last], "policy/family", absent)
+	if report := audit(t, all); len(report.Mismatches) == 0 {
+		t.Errorf("one of this program: %+v", report)
 	}
 }
 

@@ -224,8 +224,8 @@ func person(within time.Duration) definition.Expert {
 }
 
 // Law: the time within which the file has a question answered cannot be taken out of the
-// log. Where the file sets none, a question may wait for ever: people may have run the
-// experiments.
+// log. Where the file sets none, a question of a log of 0.1.0 may wait for ever: people may have run
+// the experiments, which such a log does not say.
 func TestAuditOfTheTimeToAnswer(t *testing.T) {
 	for within, found := range map[time.Duration]bool{time.Hour: true, 0: false} {
 		def := electrolyte(t, 3, 4, func(def *definition.Campaign) {
@@ -242,9 +242,13 @@ func TestAuditOfTheTimeToAnswer(t *testing.T) {
 		if report := audit(t, all); len(report.Mismatches) > 0 || !strings.Contains(string(all[i].Data), "expires") {
 			t.Fatalf("the honest log: %+v, %s", report.Mismatches, all[i].Data)
 		}
-		report := audit(t, replace(all, i, withoutField(t, all[i], "expires")))
-		if says(report.Mismatches, i, "the definition says otherwise") != found || !found && len(report.Mismatches) > 0 {
+		forged := withoutField(t, all[i], "expires")
+		if report := audit(t, replace(all, i, forged)); !says(report.Mismatches, i, "the definition says otherwise") {
 			t.Errorf("within %v: the audit says %+v", within, report.Mismatches)
+		}
+		report := audit(t, replace(all, i, withoutField(t, forged, "by_hand")))
+		if says(report.Mismatches, i, "the definition says otherwise") != found || !found && len(report.Mismatches) > 0 {
+			t.Errorf("0.1.0, within %v: the audit says %+v", within, report.Mismatches)
 		}
 	}
 }
@@ -305,6 +309,20 @@ func TestAuditOfExclusionsWithAnswers(t *testing.T) {
 		if c.says == "" && len(report.Mismatches) > 0 || c.says != "" && !says(report.Mismatches, c.at, c.says) {
 			t.Errorf("%s: the audit says %+v, want %q", name, report.Mismatches, c.says)
 		}
+	}
+	// A clock that stands still: another person's exclusion is no part of the answer before it.
+	core := mustLoad(t, log)
+	for _, request := range []engine.Request{
+		{Actor: "person:eve", Answer: &engine.Answer{Question: "q1", Reply: humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}}},
+		{Actor: "person:eve", Answer: &engine.Answer{Question: "q1", Reply: humans.Reply{Answer: events.Answer{Label: events.LabelReject}}}},
+		{Actor: "person:bob", Exclude: &engine.Exclude{About: "q1", Reason: "it clouds"}},
+	} {
+		if _, err := engine.Submit(t.Context(), log, core, request, all[len(all)-1].Time.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if report := audit(t, history(t, log)); len(report.Mismatches) > 0 {
+		t.Errorf("three requests at one time: %+v", report.Mismatches)
 	}
 	// Two people within a microsecond: the exclusion is no part of a new answer that accepts.
 	forged := accepted(superseded)

@@ -11,8 +11,8 @@ import (
 // An instrument that puts an experiment off, or fails twice in a row, is left
 // alone before it is given the next one: at first for firstRest, then for twice
 // as long each time, at most for longestRest. It may be rebooting, and a person
-// may be on the way to the door that is open. What it has put off for patience is
-// left to a person.
+// may be on the way to the door that is open. Experiments that ended together count
+// once (see together.go). What it has put off for patience is left to a person.
 const (
 	firstRest   = 5 * time.Second
 	longestRest = 10 * time.Minute
@@ -39,7 +39,7 @@ func failingRow(s *campaign.State) (row []*campaign.Experiment) {
 		row,
 		func(x *campaign.Experiment) bool { return last != nil && x.EndedAt.Before(last.EndedAt) },
 	)
-	slices.SortStableFunc(row, func(a, b *campaign.Experiment) int { return a.EndedAt.Compare(b.EndedAt) })
+	sortByEnd(row)
 	return row
 }
 
@@ -54,7 +54,7 @@ func blamesInstrument(x *campaign.Experiment) bool {
 // person at the bench knows when to go on.
 func restsUntil(s *campaign.State, w World) time.Time {
 	row := failingRow(s)
-	n := len(row)
+	n := len(occurrences(row))
 	if n > 0 && row[0].Status != campaign.Deferred {
 		n--
 	}
@@ -84,7 +84,7 @@ func rest(s *campaign.State, x *campaign.Experiment, until time.Time) string {
 		)
 	}
 	return fmt.Sprintf(
-		"%s, which gave no result %d times in a row (%s: %s); %s follows at %s", name, len(row),
+		"%s, which gave no result %d times in a row (%s: %s); %s follows at %s", name, len(occurrences(row)),
 		last.ID, last.Cause, x.ID, at,
 	)
 }

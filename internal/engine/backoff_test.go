@@ -33,6 +33,7 @@ func patiently(t *testing.T, log events.Log, def definition.Campaign, d *device,
 			return r
 		case w := <-waiting:
 			if text != "" && strings.Contains(w, text) {
+				synctest.Wait() // for the loop, whose state the caller reads
 				return r
 			}
 		case <-limit:

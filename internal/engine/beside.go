@@ -189,7 +189,7 @@ func (r *Runner) drop(c *computation) {
 func (r *Runner) begin(awaiting context.Context, step Step) *computation {
 	s := r.core.State()
 	c := &computation{step: step, at: s.Sequence, began: time.Now(), trace: s.Trace, end: func(error) {}}
-	var now time.Time
+	var world World
 	if _, name := measuredAs(step); name != "" {
 		c.trace, c.end = r.Meter.Trace(s.Trace, name)
 	}
@@ -197,7 +197,7 @@ func (r *Runner) begin(awaiting context.Context, step Step) *computation {
 	case Fit:
 		c.basis = r.core.basis(step.Model, step.Expert)
 	case Decide:
-		now = r.Now()
+		world = r.world()
 	}
 	ctx, cancel := context.WithCancel(awaiting)
 	c.cancel = cancel
@@ -230,7 +230,7 @@ func (r *Runner) begin(awaiting context.Context, step Step) *computation {
 			defer r.freeSlot()
 		}
 		began = time.Now()
-		result.make(ctx, r.aside, step, r.Build, now)
+		result.make(ctx, r.aside, step, r.Build, world)
 	})
 	return c
 }
@@ -282,7 +282,7 @@ func (r *Runner) catchUp(ctx context.Context, at events.Sequence, behind []event
 }
 
 // make makes a step on the core aside.
-func (result *computed) make(ctx context.Context, core *Core, step Step, build events.Build, now time.Time) {
+func (result *computed) make(ctx context.Context, core *Core, step Step, build events.Build, w World) {
 	// The model is what takes long, and it is needed by all but its own fit.
 	if fit, ok := step.(Fit); !ok || fit.Model == events.ModelBelief {
 		if _, err := core.objective.Model(ctx); err != nil && ctx.Err() != nil {
@@ -296,7 +296,7 @@ func (result *computed) make(ctx context.Context, core *Core, step Step, build e
 		payload, result.err = core.Fit(ctx, step, build)
 		result.payloads = []events.Payload{payload}
 	case Decide:
-		result.payloads, result.err = core.Decide(ctx, step, build, now)
+		result.payloads, result.err = core.Decide(ctx, step, build, w)
 	case Judge:
 		var payload *events.MeasurementsJudged
 		payload, result.err = core.Judge(ctx, build)
@@ -322,7 +322,7 @@ func (r *Runner) computeHere(ctx context.Context, step Step) error {
 	began := time.Now()
 	trace, end := r.Meter.Trace(s.Trace, name)
 	var result computed
-	result.make(ctx, r.core, step, r.Build, r.Now())
+	result.make(ctx, r.core, step, r.Build, r.byHand())
 	end(result.err)
 	if result.err != nil {
 		return result.err
@@ -364,7 +364,7 @@ func (r *Runner) arrived(result computed) {
 	if _, ok := c.step.(look); ok {
 		r.computing = nil
 		if result.standing != nil {
-			r.core.standing = result.standing
+			r.core.display.standing = result.standing
 		}
 		r.looked = c.step.(look).seen
 	}

@@ -30,7 +30,7 @@ func TestCoreIsCancelled(t *testing.T) {
 	if _, err := core.Helps(cancelled); !errors.Is(err, why) {
 		t.Errorf("the weighing of labels that was called off: %v", err)
 	}
-	if d, err := core.Decide(cancelled, engine.Decide{Decision: "d99"}, events.Build{}, live.State().EndedAt); !errors.Is(err, why) {
+	if d, err := core.Decide(cancelled, engine.Decide{Decision: "d99"}, events.Build{}, engine.World{Now: live.State().EndedAt}); !errors.Is(err, why) {
 		t.Errorf("a decision that was called off: %v, %v", d, err)
 	}
 	for _, model := range []string{events.ModelObjective, events.ModelBelief} {

@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// failuresInARow is how many experiments may end without a result in a row
+// failuresInARow is how many times in a row experiments may end without a result
 // before the campaign pauses: an instrument that is out of order must not spend
 // the budget.
 const failuresInARow = 4
@@ -18,50 +18,83 @@ const failuresInARow = 4
 // gave nothing, until a person has looked, also where they were the last of the budget:
 // else it would end with what a broken instrument left of it. What did not take place
 // costs nothing and is tried again for a good while first.
+//
+// Experiments that ended together count once (see together.go), as long as another such
+// occurrence leaves something of the budget.
 func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
-	spent := s.Spent() >= s.Definition.Budget.Experiments
-	if s.Status == campaign.Paused || spent && w.Eager {
+	left := s.Definition.Budget.Experiments - s.Spent()
+	if s.Status == campaign.Paused || left <= 0 && w.Eager {
 		return nil, nil
 	}
-	pause := func(format string, args ...any) (Step, error) {
-		reason := fmt.Sprintf(format, args...) + "; see to the instrument"
-		if spent {
+	pause := func(row []*campaign.Experiment, times int, format string, args ...any) (Step, error) {
+		x := row[len(row)-1]
+		reason := fmt.Sprintf(format, args...) +
+			fmt.Sprintf(", %s for this reason: %s; see to the instrument", x.ID, x.Cause)
+		if left <= 0 {
 			reason += ". The budget is spent with them"
 		}
-		return Record{[]events.Payload{&events.CampaignPaused{Reason: reason}}}, nil
+		payload := &events.CampaignPaused{Reason: reason}
+		if times < len(row) {
+			payload.Occurrences = times
+		}
+		return Record{[]events.Payload{payload}}, nil
 	}
-	gave := func(x *campaign.Experiment) bool { return !withoutResult(x) }
-	if last := lastEnded(s, w); len(last) == failuresInARow && !slices.ContainsFunc(last, gave) {
-		x := last[failuresInARow-1]
-		return pause(
-			"the last %d experiments gave no result, %s for this reason: %s", failuresInARow, x.ID,
-			x.Cause,
-		)
-	}
-	if row := failingRow(s); len(row) > failuresInARow {
-		first, x := row[0], row[len(row)-1]
-		if long := x.EndedAt.Sub(first.EndedAt); long >= patience {
+	if row := fruitless(s, w); len(row) >= failuresInARow {
+		groups := countedIn(row, w)
+		times := len(groups)
+		another := len(groups[times-1]) // as many as the last occurrence cost
+		switch {
+		case times == len(row):
+			return pause(row, times, "the last %d experiments gave no result", failuresInARow)
+		case times >= failuresInARow:
+			return pause(row, times, "the last %d experiments gave no result, %d times in a row", len(row), times)
+		case left <= another:
 			return pause(
-				"the instrument has put off everything for %s, %s for this reason: %s",
-				long.Round(time.Minute), x.ID, x.Cause,
+				row, times, "the last %d experiments gave no result, and %d more like the last would spend the budget",
+				len(row), another,
 			)
+		}
+	}
+	row := failingRow(s)
+	if times := len(countedIn(row, w)); times > failuresInARow {
+		if long := row[len(row)-1].EndedAt.Sub(row[0].EndedAt); long >= patience {
+			return pause(row, times, "the instrument has put off everything for %s", long.Round(time.Minute))
 		}
 	}
 	return nil, nil
 }
 
-// lastEnded returns the failuresInARow experiments that ended last since the
-// campaign was resumed, in the order of their ends, or fewer. What was put off
-// has not been tried.
-func lastEnded(s *campaign.State, w World) []*campaign.Experiment {
+// countedIn groups experiments without a result as the circuit breaker counts them.
+func countedIn(row []*campaign.Experiment, w World) [][]*campaign.Experiment {
+	if !w.CountEach {
+		return occurrences(row)
+	}
+	var each [][]*campaign.Experiment
+	for _, x := range row {
+		each = append(each, []*campaign.Experiment{x})
+	}
+	return each
+}
+
+// fruitless returns the experiments without a result that ended last since the campaign was
+// resumed, one after the other, in the order of their ends. What was put off has not been
+// tried. Where each is counted the last [failuresInARow] are enough.
+func fruitless(s *campaign.State, w World) []*campaign.Experiment {
 	var ended []*campaign.Experiment
 	for i := s.ResumedAt; i < len(s.Experiments); i++ {
 		if x := &s.Experiments[i]; !x.Status.Open() && (x.Status != campaign.Deferred || w.Eager) {
 			ended = append(ended, x)
 		}
 	}
-	slices.SortStableFunc(ended, func(a, b *campaign.Experiment) int { return a.EndedAt.Compare(b.EndedAt) })
-	return ended[max(0, len(ended)-failuresInARow):]
+	sortByEnd(ended)
+	first := len(ended)
+	for first > 0 && withoutResult(ended[first-1]) {
+		first--
+	}
+	if w.CountEach {
+		first = max(first, len(ended)-failuresInARow)
+	}
+	return ended[first:]
 }
 
 // withoutResult reports whether an instrument was given the experiment, or a person
@@ -71,7 +104,12 @@ func withoutResult(x *campaign.Experiment) bool {
 	case campaign.Failed, campaign.Infeasible, campaign.Deferred:
 		return true
 	case campaign.Cancelled: // without a command it was called off before anybody tried
-		return x.Command != ""
+		return x.Command != "" && !x.Once
 	}
 	return false
+}
+
+// sortByEnd sorts experiments by when they ended, and then by their numbers.
+func sortByEnd(list []*campaign.Experiment) {
+	slices.SortStableFunc(list, func(a, b *campaign.Experiment) int { return a.EndedAt.Compare(b.EndedAt) })
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -32,12 +33,17 @@ type Core struct {
 	definedBy string
 	space     *space.Space
 	policy    policies.Policy
+	ref       events.PolicyRef // names the policy
 
+	last time.Time // of the last event that was applied; zero after Restore
+
+	display display
+}
+
+// display is what is remembered for those who look at the campaign. No step depends on it, and
+// nothing of it reaches an event: see summary.go.
+type display struct {
 	helps helps
-
-	// byHand is set where people run the experiments (see [Runner.Suggest]).
-	byHand bool
-
 	// apart is true while what takes long is worked out beside the loop: see beside.go.
 	apart    bool
 	standing *standing // as of the last look, nil before
@@ -84,13 +90,15 @@ func (c *Core) Apply(e events.Event) error {
 			return fmt.Errorf("%s: %w", p.Name(), err)
 		}
 	}
+	c.last = e.Time
 	return c.refresh()
 }
 
 // Restore replaces the projections by their snapshots, in the order of
 // [Core.Projections].
 func (c *Core) Restore(snapshots [][]byte) error {
-	c.helps = helps{}
+	c.display.helps = helps{}
+	c.last = time.Time{}
 	c.definedBy = "" // the policy says anew what it needs of the projections
 	for i, p := range c.Projections() {
 		if err := p.Restore(snapshots[i]); err != nil {
@@ -117,6 +125,7 @@ func (c *Core) refresh() error {
 	if c.policy, err = c.registry.Methods.New(*s.Definition); err != nil {
 		return fmt.Errorf("the definition in event %s: %w", s.DefinedBy, err)
 	}
+	c.ref = c.registry.Methods.Ref(s.Definition.Policy)
 	needs := c.policy.Needs()
 	c.belief.Configure(needs.Belief)
 	c.preference.Configure(needs.Preference)

@@ -13,6 +13,7 @@ import (
 // Correct says that an experiment ended otherwise than the record has it, or that
 // its outcome is to be left out of the models. What it does not name stays.
 type Correct struct {
+	// Experiment is one, or, of those that were not performed, a list: "e1-e24", "e1,e3-e5".
 	Experiment string `json:"experiment"`
 	// Outcome is how it really ended; empty:
 	// as the record says, or measured where there is a Value.
@@ -38,10 +39,29 @@ func (r *Correct) changesMeasurement() bool {
 // correct records a person's correction of an experiment's outcome: every outcome
 // can become every other, and back.
 func (c *Core) correct(r *Correct) ([]events.Payload, error) {
-	x := c.State().Experiment(r.Experiment)
+	list, err := c.listed(r.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > 1 && (r.Outcome != events.ResolvedNotPerformed || r.Exclude || r.changesMeasurement()) {
+		return nil, notPossible("several experiments at once can be said not to have been performed, and nothing else")
+	}
+	var payloads []events.Payload
+	for _, x := range list {
+		corrected, err := c.correctOne(x, r)
+		if err != nil && len(list) > 1 {
+			return nil, fmt.Errorf("nothing was recorded of any of them: %w", err)
+		} else if err != nil {
+			return nil, err
+		}
+		payloads = append(payloads, corrected...)
+	}
+	return payloads, nil
+}
+
+// correctOne corrects one experiment.
+func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload, error) {
 	switch {
-	case x == nil:
-		return nil, noExperiment(r.Experiment)
 	case strings.TrimSpace(r.Reason) == "":
 		return nil, notPossible("a correction needs a reason").About(x.ID).With(giveReason)
 	case x.Status == campaign.Requested && r.Outcome == events.ResolvedNotPerformed && !r.Exclude && !r.changesMeasurement():

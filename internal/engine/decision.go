@@ -19,7 +19,7 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 		}, nil
 	}
 	if q := c.awaited(s); q != nil {
-		return Wait{For: fmt.Sprintf("%s to answer %s", q.Expert, q.ID), Until: deadline(s, w)}, nil
+		return Wait{For: q.Expert + " to answer " + q.ID + c.andMore(s, q), Until: deadline(s, w)}, nil
 	}
 	if open := underWay(s); open > 0 &&
 		(open >= s.Definition.Parallel || s.Spent() >= s.Definition.Budget.Experiments || initialOpen(s)) {
@@ -51,12 +51,30 @@ func (c *Core) awaited(s *campaign.State) *campaign.Question {
 	return nil
 }
 
+// andMore says how many other questions of an expert are awaited too: " and 29 more".
+func (c *Core) andMore(s *campaign.State, first *campaign.Question) string {
+	more := 0
+	for i := range s.Questions {
+		q := &s.Questions[i]
+		if q != first && q.Expert == first.Expert && q.Status == campaign.Asked && !c.goesOnBeside(s, q) {
+			more++
+		}
+	}
+	if more == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", more)
+}
+
 // goesOnBeside reports whether another experiment may be decided on while a question is open.
 // It may not where the answer is what is to be measured next, nor where there is nothing to
-// measure.
+// measure, nor while the first answers are waited for.
 func (c *Core) goesOnBeside(s *campaign.State, q *campaign.Question) bool {
 	if forms[q.Form].next || !s.Definition.Measures() {
 		return false
+	}
+	if wait := s.Definition.Initial.Wait; wait != nil && *wait > 0 && isInitial(q) {
+		return false // no budget is spent on what the first answers might say better
 	}
 	begun := 0
 	for _, x := range s.Experiments[min(q.Experiments, len(s.Experiments)):] {

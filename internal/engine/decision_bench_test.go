@@ -49,7 +49,7 @@ func BenchmarkDecision(b *testing.B) {
 					case engine.Judge:
 						payload, err = core.Judge(b.Context(), events.Build{})
 					case engine.Decide:
-						if _, err := core.Decide(b.Context(), step, events.Build{}, time.Unix(0, 0)); err != nil {
+						if _, err := core.Decide(b.Context(), step, events.Build{}, engine.World{Now: time.Unix(0, 0)}); err != nil {
 							b.Fatal(err)
 						}
 						decided = true

@@ -9,14 +9,21 @@ import (
 // same batch: an experiment that was put off is requested again, with the same
 // composition and for the same reason, unless the campaign has ended or the
 // composition has been excluded since. A measurement of something else than was
-// asked for is flagged.
+// asked for is flagged, and so is one that equals the one before, and one in doubt that cannot be measured again is kept.
 func (c *Core) withFollowUps(payload events.Payload) []events.Payload {
 	payloads := []events.Payload{payload}
 	if measured, ok := payload.(*events.ExperimentMeasured); ok {
 		if x := c.State().Experiment(measured.Experiment); x != nil { // not a person's own
-			payloads = append(payloads, c.elsewhere(x, measured.Actual)...)
+			word := c.elsewhere(x, measured.Actual)
+			if word == nil {
+				word = c.same(x, measured.Instrument, &measured.Measurement)
+			}
+			payloads = append(payloads, word...)
 		}
 		return payloads
+	}
+	if cancelled, ok := payload.(*events.ExperimentCancelled); ok && cancelled.Once {
+		return append(payloads, c.keep(c.State(), cancelled.Experiment)...)
 	}
 	deferred, ok := payload.(*events.ExperimentDeferred)
 	if !ok {

@@ -45,6 +45,7 @@ var free = []struct {
 	{`.*`, `(reason|comment)`, "a person's words"},
 	{`region\.excluded`, `region/where/.*`, "what a person does not want; a suggestion in it would be found"},
 	{`region\.excluded`, `about`, "what a person had in mind"},
+	{`question\.asked`, `by_hand`, "whether people ran the experiments, where the time to answer does not depend on it"},
 	{`question\.withdrawn`, `reason`, "how an adapter failed"},
 	{`experiment\.(failed|unresolved|cancelled|infeasible|deferred)`, `cause`, "an instrument's words"},
 	{`experiment\.failed`, `rejected`, "an instrument's words"},
@@ -430,6 +431,7 @@ func people(t *testing.T) []events.Event {
 	defined := def
 	defined.Instrument.Driver = process.Choose(process.Settings{Command: []string{"./mixer"}})
 	defined = campaignfile.Complete(builtin.Registry(), defined)
+	defined.Initial.Wait = nil // one question after the other: the expert's moods come in their order
 	trace := "00-" + strings.Repeat("1", 32) + "-" + strings.Repeat("2", 16) + "-01"
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Instance: "ABC", Definition: defined}, "person:eve", time.Now(), trace); err != nil {
 		t.Fatal(err)
@@ -441,7 +443,11 @@ func people(t *testing.T) []events.Event {
 	}
 
 	r, waiting := begin()
-	tell(r, engine.Request{Import: []engine.Tell{{Parameters: point(0.5, 0.35), Value: 9}, {Parameters: point(0.5, 0.35), Failed: "a leak"}, {Parameters: point(0.6, 0.35), Value: 9.5}}},
+	tell(r, engine.Request{Import: []engine.Tell{
+		{Parameters: point(0.5, 0.35), Value: 9, Notes: []string{"batch: 7", "by: ada"}},
+		{Parameters: point(0.5, 0.35), Failed: "a leak", Notes: []string{"batch: 8"}},
+		{Parameters: point(0.6, 0.35), Value: 9.5},
+	}},
 		engine.Request{Exclude: &engine.Exclude{Reason: "it clouds", Region: map[string]definition.RegionSide{"lipf6": {Min: ptr(2.0), Max: ptr(2.1)}}}},
 		engine.Request{Note: &events.NoteAdded{Text: "a new bottle"}},
 		engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
@@ -470,7 +476,7 @@ func people(t *testing.T) []events.Event {
 	}
 
 	r, _ = begin()
-	amended := *r.Core().State().Definition
+	amended := campaignfile.Complete(builtin.Registry(), *r.Core().State().Definition)
 	amended.Budget.Experiments += 4
 	reject := func(q string, exclude bool, comment string) engine.Request {
 		reply := humans.Reply{Answer: events.Answer{Label: events.LabelReject}, Exclude: exclude, Comment: comment}
@@ -480,7 +486,7 @@ func people(t *testing.T) []events.Event {
 		engine.Request{Correct: &engine.Correct{Experiment: settled, Value: ptr(11.2), Reason: "calibration"}},
 		engine.Request{Correct: &engine.Correct{Experiment: settled, Actual: point(1.2, 0.4), Reason: "weighed again"}},
 		engine.Request{Correct: &engine.Correct{Experiment: "e1", Exclude: true, Reason: "bubble"}},
-		engine.Request{Tell: &engine.Tell{Parameters: point(0.9, 0.45), Value: 11.5, SD: ptr(0.2)}},
+		engine.Request{Tell: &engine.Tell{Parameters: point(0.9, 0.45), Value: 11.5, SD: ptr(0.2), Notes: []string{"cloudy"}}},
 		engine.Request{Tell: &engine.Tell{Parameters: point(1.9, 0.45), Infeasible: "it does not dissolve"}},
 		reject("q1", false, "on second thoughts"), reject("q1", true, "really not"),
 		engine.Request{Allow: &engine.Allow{Exclusion: "n1", Reason: "the new salt is purer"}})

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"testing"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -24,7 +23,7 @@ func TestEveryFormIsPut(t *testing.T) {
 			continue
 		}
 		d.Form, d.Expert = form, "ada"
-		asked := core.ask(d, "Well?", time.Time{}).(*events.QuestionAsked)
+		asked := core.ask(d, "Well?", World{}).(*events.QuestionAsked)
 		if err := form.Check(len(asked.Options), asked.Scale); err != nil {
 			t.Errorf("the engine asks for a %s: %v", form, err)
 		}

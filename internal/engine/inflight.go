@@ -65,7 +65,8 @@ func (r *Runner) startAndAwait(
 		}
 		switch {
 		case errors.Is(err, instruments.ErrPermanent):
-			return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}, nil
+			once := errors.Is(err, instruments.ErrOnce)
+			return instruments.Outcome{Status: instruments.Failed, Cause: err.Error(), Once: once}, nil
 		case errors.Is(err, instruments.ErrRefused):
 			return instruments.Outcome{Status: instruments.Deferred, Cause: err.Error()}, nil
 		}
@@ -312,6 +313,11 @@ func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.
 		return &events.ExperimentMeasured{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
 			Requested: x.Parameters, Measurement: m}
 	case instruments.Failed:
+		if o.Once && r.core.repeatsSuspect(s, x.ID) {
+			return &events.ExperimentCancelled{
+				Experiment: x.ID, Command: x.Command, Reason: o.Cause, Once: true,
+			}
+		}
 		return &events.ExperimentFailed{
 			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
 			Rejected: o.Rejected,

@@ -15,7 +15,7 @@ func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 		if step != nil || err != nil {
 			return step, err
 		}
-		if sitting { // one thing at a time
+		if sitting && !together(s.Definition, expert) {
 			continue
 		}
 		for _, next := range []func(*campaign.State, World, definition.Expert) (Step, error){c.nextLabel, c.nextComparison} {
@@ -29,6 +29,16 @@ func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 	}
 	return c.nextDesign(s, w)
 }
+
+// together reports whether an expert's initial questions are open all at once: people choose
+// when they answer which. Campaigns that were begun before there was a [definition.Initial.Wait]
+// ask for one answer after the other.
+func together(def *definition.Campaign, expert definition.Expert) bool {
+	return expert.Person && def.Initial.Wait != nil
+}
+
+// isInitial reports whether a question was asked before the policy took over.
+func isInitial(q *campaign.Question) bool { return q.Decision == "" && !q.Volunteered }
 
 // initialAnswers counts an expert's initial questions of a form, and says whether one
 // is being asked.
@@ -48,7 +58,7 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 	def := s.Definition
 	have, open := initialAnswers(s, expert.Name, events.FormLabel)
 	want := *def.Initial.Labels
-	if have >= want || open {
+	if have >= want || open && !together(def, expert) {
 		return nil, nil
 	}
 	if !expert.Person {
@@ -65,7 +75,7 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 			"Initial question %d of %d, at a random composition: would it be worth an experiment?",
 			have+1, want,
 		),
-		Expires: c.expiry(w.Now, expert.Name, events.FormLabel, 1),
+		Expires: c.expiry(w, expert.Name, events.FormLabel, 1, true), ByHand: &w.ByHand,
 	}}}, nil
 }
 
@@ -76,7 +86,7 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 	def := s.Definition
 	have, open := initialAnswers(s, expert.Name, events.FormComparison)
 	want, size := *def.Initial.Comparisons, 2
-	if have >= want || open {
+	if have >= want || open && !together(def, expert) {
 		return nil, nil
 	}
 	if needs := c.policy.Needs(); needs.Compared > 0 {
@@ -99,7 +109,7 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormComparison,
 		Expert: expert.Name, Options: options,
 		Explanation: fmt.Sprintf("Initial comparison %d of %d.", have+1, want),
-		Expires:     c.expiry(w.Now, expert.Name, events.FormComparison, len(options)),
+		Expires:     c.expiry(w, expert.Name, events.FormComparison, len(options), true), ByHand: &w.ByHand,
 	}}}, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/projections"
@@ -58,10 +57,10 @@ func (c *Core) fitBelief(ctx context.Context, expert string) (events.BeliefFit, 
 }
 
 // Decide makes the decision of a step and returns what is to be recorded with
-// it, the decision first. now dates the expiry of a question; the decision
+// it, the decision first. From the world follows when a question expires; the decision
 // does not depend on it.
 func (c *Core) Decide(
-	ctx context.Context, step Decide, build events.Build, now time.Time,
+	ctx context.Context, step Decide, build events.Build, w World,
 ) ([]events.Payload, error) {
 	s := c.State()
 	view, err := c.View(ctx)
@@ -75,6 +74,7 @@ func (c *Core) Decide(
 	d.Decision = step.Decision
 	d.At = s.Sequence
 	d.Build = build
+	d.Policy = c.ref
 	payloads := []events.Payload{&d.DecisionMade}
 	if d.Trust != nil {
 		d.Trust.Decision = step.Decision
@@ -88,7 +88,7 @@ func (c *Core) Decide(
 			Replicate: 1 + c.runsOf(d.Candidate().Parameters),
 		})
 	case events.ActionAsk:
-		payloads = append(payloads, c.ask(&d.DecisionMade, d.Explanation, now))
+		payloads = append(payloads, c.ask(&d.DecisionMade, d.Explanation, w))
 	case events.ActionStop:
 		payloads = append(payloads, d.Completed)
 	}

@@ -18,6 +18,8 @@ type World struct {
 	// InFlight names the experiments and questions that somebody is waiting for
 	// in this process.
 	InFlight map[string]bool
+	// Occupied are the experts who have a question before them and are shown one at a time.
+	Occupied map[string]bool
 	// Capacity is how many experiments the instrument works on at once. How many
 	// may be requested at once is the definition's business.
 	Capacity int
@@ -26,6 +28,11 @@ type World struct {
 	Recovering bool
 	// Eager: see [Runner].
 	Eager bool
+	// CountEach counts each experiment without a result before a pause, also of those that ended
+	// together, as campaigns of before did: an audit asks so.
+	CountEach bool
+	// ByHand is set where people run the experiments (see [Runner.Suggest]). Questions record it.
+	ByHand bool
 	// Lost says why the campaign does not have its instrument any more, the device Device;
 	// empty while it has.
 	Lost, Device string
@@ -248,7 +255,7 @@ func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 		if overdue(q, w.Now) {
 			return Record{[]events.Payload{&events.QuestionExpired{Question: q.ID}}}, nil
 		}
-		if !w.InFlight[q.ID] {
+		if !w.InFlight[q.ID] && !w.Occupied[q.Expert] {
 			return Ask{Question: q.ID}, nil
 		}
 	}

@@ -142,7 +142,14 @@ func (c *Core) repetition(s *campaign.State, o objective.Observation) *objective
 
 // inDoubt reports whether nobody has settled yet what a measurement is worth.
 func inDoubt(x *campaign.Experiment) bool {
-	return x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect
+	if x.Flag == nil {
+		return false
+	}
+	switch x.Flag.Verdict {
+	case events.VerdictSuspect, events.VerdictKept, events.VerdictSame:
+		return true
+	}
+	return false
 }
 
 // agree reports whether two measurements of a composition agree.
@@ -232,6 +239,24 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Paylo
 	}
 }
 
+// keep is the engine's word on the measurement that an experiment was to repeat, whose
+// composition the instrument can measure only once: nothing but a person can settle the doubt,
+// and a campaign that left out what it cannot repeat would learn least of what is most
+// surprising.
+func (c *Core) keep(s *campaign.State, repetition string) []events.Payload {
+	o := c.suspectRepeatedBy(s, repetition)
+	if o == nil {
+		return nil
+	}
+	kept := *s.Experiment(o.Experiment).Flag
+	kept.Verdict, kept.Repetition = events.VerdictKept, ""
+	kept.Reason = fmt.Sprintf(
+		"It is %s, and %s was expected. The instrument cannot measure it again: it counts, in doubt until a person decides.",
+		c.amount(o.Value), c.interval(events.Expected{Predicted: kept.Predicted}),
+	)
+	return []events.Payload{&kept}
+}
+
 // lastTry follows a repetition that was put off to the experiment that took its
 // place.
 func (c *Core) lastTry(s *campaign.State, id string) string {
@@ -252,11 +277,19 @@ func (c *Core) lastTry(s *campaign.State, id string) string {
 // repeatsSuspect reports whether an experiment repeats one that is in doubt:
 // what it says is about that doubt.
 func (c *Core) repeatsSuspect(s *campaign.State, id string) bool {
-	return slices.ContainsFunc(c.objective.SuspectedOutliers(), func(o objective.Observation) bool {
+	return c.suspectRepeatedBy(s, id) != nil && !s.Experiment(id).Elsewhere
+}
+
+// suspectRepeatedBy is the measurement in doubt that an experiment was asked for to settle,
+// nil where it was not.
+func (c *Core) suspectRepeatedBy(s *campaign.State, id string) *objective.Observation {
+	for _, o := range c.objective.SuspectedOutliers() {
 		flag := s.Experiment(o.Experiment).Flag
-		return flag != nil && flag.Repetition != "" &&
-			c.lastTry(s, flag.Repetition) == id && !s.Experiment(id).Elsewhere
-	})
+		if flag != nil && flag.Repetition != "" && c.lastTry(s, flag.Repetition) == id {
+			return &o
+		}
+	}
+	return nil
 }
 
 func (c *Core) flag(

@@ -264,14 +264,14 @@ func (c *Core) Answerable(q *campaign.Question) error {
 	return nil
 }
 
-// ask is the event by which a decision's question is put. now dates its expiry.
-func (c *Core) ask(d *events.DecisionMade, explanation string, now time.Time) events.Payload {
+// ask is the event by which a decision's question is put in a world.
+func (c *Core) ask(d *events.DecisionMade, explanation string, w World) events.Payload {
 	about, suggestion := forms[d.Form].put(d)
 	return &events.QuestionAsked{
 		Question: events.QuestionID(len(c.State().Questions) + 1), Form: d.Form, Expert: d.Expert,
 		Options: about, Scale: c.scale(d.Form), Suggestion: suggestion, Explanation: explanation,
 		Attributions: d.Attributions, Decision: d.Decision,
-		Expires: c.expiry(now, d.Expert, d.Form, len(about)),
+		Expires: c.expiry(w, d.Expert, d.Form, len(about), false), ByHand: &w.ByHand,
 	}
 }
 
@@ -284,31 +284,61 @@ func (c *Core) scale(form events.Form) *events.Scale {
 	return events.ScaleOf(def.Objective, def.Initial.Marks)
 }
 
-// expiry returns when a question to an expert asked now expires, or zero. Where
+// expiry returns when a question to an expert expires that is asked in a world, or zero. Where
 // people run the experiments there is no instrument that must not stand still,
 // and they come back when they come back: nobody is hurried who is not to be.
-// Who is to say a number for each composition has the usual time for each.
-func (c *Core) expiry(now time.Time, expert string, form events.Form, options int) time.Time {
-	return c.expiryIn(now, expert, form, options, c.byHand)
-}
-
-// expiryIn is expiry where people run the experiments, or where they do not.
-func (c *Core) expiryIn(now time.Time, expert string, form events.Form, options int, byHand bool) time.Time {
-	for _, e := range c.State().Definition.Experts {
-		within := time.Duration(e.AnswerWithin)
-		if e.AnswerWithin == definition.DefaultAnswerWithin {
-			switch {
-			case byHand:
-				continue
-			case forms[form].scaled:
-				within *= time.Duration(options)
-			}
-		}
-		if e.Name == expert && within > 0 {
-			return now.Add(within).UTC().Truncate(time.Microsecond)
+// Who is to say a number for each composition has the usual time for each. Initial questions
+// that are open together are answered one after the other, each in the usual time, and the
+// campaign waits for them no longer than its definition says.
+func (c *Core) expiry(w World, expert string, form events.Form, options int, initial bool) time.Time {
+	def := c.State().Definition
+	i := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == expert })
+	if i < 0 {
+		return time.Time{}
+	}
+	e := def.Experts[i]
+	within := time.Duration(e.AnswerWithin)
+	if e.AnswerWithin == definition.DefaultAnswerWithin {
+		switch {
+		case w.ByHand:
+			return time.Time{}
+		case forms[form].scaled:
+			within *= time.Duration(options)
 		}
 	}
-	return time.Time{}
+	var wait time.Duration
+	initial = initial && together(def, e)
+	if initial && def.Measures() {
+		wait = time.Duration(*def.Initial.Wait)
+	}
+	var expires time.Time
+	switch {
+	case within > 0 && initial:
+		expires = c.lastInitial(expert, w.Now).Add(within)
+		if latest := w.Now.Add(max(wait, within)); wait > 0 && expires.After(latest) {
+			expires = latest
+		}
+	case within > 0:
+		expires = w.Now.Add(within)
+	case wait > 0:
+		expires = w.Now.Add(wait)
+	default:
+		return time.Time{}
+	}
+	return expires.UTC().Truncate(time.Microsecond)
+}
+
+// lastInitial returns when the last of an expert's open initial questions expires, or now.
+func (c *Core) lastInitial(expert string, now time.Time) time.Time {
+	last := now
+	questions := c.State().Questions
+	for i := range questions {
+		q := &questions[i]
+		if q.Expert == expert && q.Status == campaign.Asked && isInitial(q) && q.Expires.After(last) {
+			last = q.Expires
+		}
+	}
+	return last
 }
 
 // anchor checks the compositions at which an expert says they trust their own

@@ -63,7 +63,7 @@ type Tell struct {
 	Again      string `json:"again,omitempty"`
 	// Further quantities.
 	Further []definition.Quantity `json:"further,omitempty"`
-	// Notes are remarks on it, kept with an imported row.
+	// Notes are remarks on it, recorded together with it.
 	Notes []string `json:"notes,omitempty"`
 	// Anyway takes a composition that the campaign could not ask for.
 	Anyway bool `json:"anyway,omitempty"`
@@ -80,8 +80,10 @@ type Answer struct {
 	humans.Reply
 }
 
-// Resolve settles an experiment whose fate is unknown.
+// Resolve settles an experiment whose fate is unknown, or several in one way: all of them or
+// none.
 type Resolve struct {
+	// Experiment is one, or a list as people write it: "e1-e24", "e1,e3-e5".
 	Experiment string            `json:"experiment"`
 	Resolution events.Resolution `json:"resolution"`
 	Value      *float64          `json:"value,omitempty"`
@@ -120,7 +122,7 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 		if s.Status == campaign.Paused {
 			return nil, conflict(s.Name, "the campaign is paused already")
 		}
-		if r.Pause.Device != "" {
+		if r.Pause.Device != "" || r.Pause.Occurrences != 0 {
 			return nil, notPossible("who runs the campaign says that its instrument is lost, a person gives a reason")
 		}
 		return []events.Payload{r.Pause}, nil
@@ -231,8 +233,28 @@ func (c *Core) measurement(
 	return m, nil
 }
 
-// tell records a person's result. number is that of an experiment of their own.
+// tell records a person's result, with their remarks on it. number is that of an experiment of
+// their own.
 func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
+	payloads, err := c.result(t, origin, number)
+	if err != nil {
+		return nil, err
+	}
+	id := t.Experiment
+	if id == "" {
+		id = events.ExperimentID(number)
+	}
+	for _, text := range t.Notes {
+		if strings.TrimSpace(text) == "" {
+			return nil, notPossible("a note on it is empty")
+		}
+		payloads = append(payloads, &events.NoteAdded{Text: text, About: id})
+	}
+	return payloads, nil
+}
+
+// result records what became of an experiment, as a person tells it.
+func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
 	s := c.State()
 	var payloads []events.Payload
 	requested, id := t.Parameters, t.Experiment
@@ -391,84 +413,7 @@ func (c *Core) imports(rows []Tell, once bool) ([]events.Payload, error) {
 		requested.Replicate += before[key]
 		before[key]++
 		payloads = append(payloads, p...)
-		for _, text := range row.Notes {
-			payloads = append(payloads, &events.NoteAdded{Text: text, About: requested.Experiment})
-		}
 		number++
-	}
-	return payloads, nil
-}
-
-func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
-	s := c.State()
-	x := s.Experiment(r.Experiment)
-	switch {
-	case x == nil:
-		return nil, noExperiment(r.Experiment)
-	case x.Status != campaign.Unresolved:
-		return nil, conflict(
-			x.ID, "%s is %s: only an experiment whose fate is unknown can be resolved", x.ID,
-			x.Status,
-		)
-	case r.Repeat && r.Resolution == events.ResolvedMeasured:
-		return nil, notPossible("%s was measured: there is nothing to repeat", x.ID).About(x.ID)
-	case r.Repeat && r.Resolution == events.ResolvedInfeasible:
-		return nil, notPossible(
-			"%s showed that its composition cannot be made or measured: it is not repeated", x.ID,
-		).About(x.ID)
-	case r.Repeat && s.Status.Ended():
-		return nil, problem.New(problem.Gone, "the campaign is %s: nothing is repeated", s.Status)
-	case r.Repeat && r.Resolution == events.ResolvedFailed && s.Spent() >= s.Definition.Budget.Experiments:
-		return nil, notNow(x.ID, "the budget of %d experiments is spent", s.Definition.Budget.Experiments).
-			With(problem.Remedy{Text: fmt.Sprintf("to repeat %s, raise it", x.ID), Action: problem.Amend})
-	}
-	if r.Repeat {
-		if err := c.space.Contains(x.Parameters); err != nil {
-			return nil, notPossible("%s cannot be repeated: %w", x.ID, err).About(x.ID)
-		}
-	}
-	payload := &events.ExperimentResolved{
-		Experiment: x.ID, Resolution: r.Resolution, Repeat: r.Repeat, Reason: r.Reason,
-	}
-	switch r.Resolution {
-	case events.ResolvedMeasured:
-		if r.Value == nil {
-			return nil, notPossible("%s cannot be resolved as measured without a value", x.ID).About(x.ID).
-				With(problem.Remedy{
-					Text: "give its value", Action: problem.Complete,
-					Ways: []string{problem.WayValue},
-				})
-		}
-		m, err := c.measurement(made(x.Parameters, r.Actual), *r.Value, "", nil, nil)
-		if err != nil {
-			return nil, err
-		}
-		if r.Actual != nil && !r.Anyway {
-			if err := c.plausible(r.Actual, true); err != nil {
-				return nil, err
-			}
-		}
-		payload.Measurement = m
-	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
-		if r.Value != nil {
-			return nil, notPossible("%s was %s: it has no value", x.ID, r.Resolution).About(x.ID)
-		}
-	default:
-		return nil, notPossible(
-			"%q is not a resolution: the resolutions are %s", r.Resolution,
-			strings.Join(outcomes, ", "),
-		)
-	}
-	payloads := []events.Payload{payload}
-	if payload.Measurement != nil {
-		payloads = append(payloads, c.elsewhere(x, payload.Measurement.Actual)...)
-	}
-	if r.Repeat {
-		replicate := x.Replicate
-		if r.Resolution == events.ResolvedFailed {
-			replicate++ // it was a run of its own
-		}
-		payloads = append(payloads, c.retry(x, replicate))
 	}
 	return payloads, nil
 }

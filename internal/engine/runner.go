@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -212,7 +213,10 @@ func (r *Runner) describe(ctx context.Context) error {
 			description, err = r.Instrument.Describe(ctx)
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, instruments.ErrLater):
+		return err // it says so itself
+	case err != nil:
 		return fmt.Errorf("the instrument does not describe itself: %w", err)
 	}
 	if err := instruments.Compatible(description, *r.core.State().Definition); err != nil {
@@ -237,8 +241,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer r.leaveTurns()
 	defer r.wg.Wait()
 	defer stopAwaiting()
-	r.core.apart = true
-	defer func() { r.core.apart = false }()
+	r.core.display.apart = true
+	defer func() { r.core.display.apart = false }()
 
 	s := r.core.State()
 	resumed := s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0
@@ -307,6 +311,14 @@ func (r *Runner) world() World {
 	}
 	for id := range r.inFlight {
 		w.InFlight[id] = true
+		q := r.core.State().Question(id)
+		if q == nil || r.Reviewers[q.Expert] == nil || !r.Reviewers[q.Expert].Describe().OneAtATime {
+			continue
+		}
+		if w.Occupied == nil {
+			w.Occupied = make(map[string]bool)
+		}
+		w.Occupied[q.Expert] = true
 	}
 	if r.lost != "" {
 		w.Lost, w.Device = r.lost, deviceOf(r.description)

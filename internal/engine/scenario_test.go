@@ -30,10 +30,11 @@ import (
 //
 // A script has these commands:
 //
-//	define [capacity=N] [eager]
+//	define [capacity=N] [eager] [without-wait]
 //	    A campaign from here on: that of scenarioFile, with the parts of a campaign file
 //	    that are given below in the place of its own. The clock stands at 0s. The
-//	    instrument works on so many experiments at once; eager as in engine.World.
+//	    instrument works on so many experiments at once; eager as in engine.World. A campaign
+//	    without wait was begun before there was an `initial: {wait: …}`.
 //
 //	given
 //	    What happened, one event a line in the notation of scenario_words_test.go; "at 5m"
@@ -132,6 +133,8 @@ type scenario struct {
 	core  *engine.Core
 	world engine.World // its Now is the script's clock
 	marks map[string]mark
+
+	withoutWait bool
 }
 
 // mark is what a scenario goes back to.
@@ -146,6 +149,8 @@ func define(t *testing.T, d *datadriven.TestData) *scenario {
 		parts: maps.Clone(scenarioFile),
 		world: engine.World{Capacity: 1, Eager: d.HasArg("eager")},
 		marks: make(map[string]mark),
+
+		withoutWait: d.HasArg("without-wait"),
 	}
 	d.MaybeScanArgs(t, "capacity", &s.world.Capacity)
 	s.begin(t, d.Input)
@@ -155,6 +160,9 @@ func define(t *testing.T, d *datadriven.TestData) *scenario {
 // begin defines the campaign in an empty log.
 func (s *scenario) begin(t *testing.T, parts string) {
 	defined := events.CampaignDefined{Definition: s.file(t, parts)}
+	if s.withoutWait {
+		defined.Definition.Initial.Wait = nil
+	}
 	s.log = memlog.New()
 	if err := engine.Define(t.Context(), s.log, defined, "person:ada", beginning, ""); err != nil {
 		t.Fatal(err)
@@ -172,7 +180,7 @@ func (s *scenario) back(t *testing.T, d *datadriven.TestData) *scenario {
 	if !ok {
 		t.Fatalf("there is no mark %s", d.CmdArgs[0].Key)
 	}
-	again := &scenario{parts: maps.Clone(mark.parts), world: s.world, marks: s.marks}
+	again := &scenario{parts: maps.Clone(mark.parts), world: s.world, marks: s.marks, withoutWait: s.withoutWait}
 	again.begin(t, d.Input)
 	for _, e := range mark.history[1:] {
 		payload, err := events.Decode(e)
@@ -322,7 +330,7 @@ func (s *scenario) run(t *testing.T) string {
 				fmt.Fprintf(&done, "  %s %s ± %s %s\n", expected.Experiment, brief(p.Mean), brief(p.SD), p.Unit)
 			}
 		case engine.Decide:
-			payloads, err := s.core.Decide(t.Context(), step, events.Build{}, s.world.Now)
+			payloads, err := s.core.Decide(t.Context(), step, events.Build{}, s.world)
 			if err != nil {
 				t.Fatal(err)
 			}

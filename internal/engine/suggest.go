@@ -35,7 +35,6 @@ func (r *Runner) Suggest(ctx context.Context) (Suggestion, error) {
 	if err := r.load(ctx); err != nil {
 		return Suggestion{}, err
 	}
-	r.core.byHand = true
 	asking, stop := context.WithCancel(ctx)
 	defer r.wg.Wait()
 	defer stop()
@@ -69,7 +68,7 @@ func (r *Runner) Suggest(ctx context.Context) (Suggestion, error) {
 // dispatched, what an earlier run dispatched is left to the next one, and
 // questions to people wait for them.
 func (r *Runner) byHand() World {
-	w := World{Now: r.Now(), Eager: r.Eager, Capacity: 0, InFlight: make(map[string]bool)}
+	w := World{Now: r.Now(), Eager: r.Eager, ByHand: true, Capacity: 0, InFlight: make(map[string]bool)}
 	s := r.core.State()
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {

@@ -55,7 +55,7 @@ func benchmarkSuggestion(b *testing.B, history []events.Event, cold bool) {
 			case engine.Judge:
 				feed(judge(b, name, core))
 			case engine.Decide:
-				if _, err := core.Decide(b.Context(), step, events.Build{}, time.Unix(0, 0)); err != nil {
+				if _, err := core.Decide(b.Context(), step, events.Build{}, engine.World{Now: time.Unix(0, 0)}); err != nil {
 					b.Fatal(err)
 				}
 				decided = true

@@ -45,7 +45,7 @@ type Summary struct {
 // first the best that was measured.
 func (c *Core) Standing() Summary {
 	summary := c.counts()
-	switch last := c.standing; {
+	switch last := c.display.standing; {
 	case last != nil:
 		summary.Best = last.best
 		summary.Preferred = last.preferred
@@ -58,7 +58,7 @@ func (c *Core) Standing() Summary {
 
 // Summarize returns the campaign's summary. While the campaign is run, it is [Core.Standing].
 func (c *Core) Summarize(ctx context.Context) (Summary, error) {
-	if c.apart || c.standing != nil && c.standing.seen == c.seen() {
+	if d := c.display; d.apart || d.standing != nil && d.standing.seen == c.seen() {
 		return c.Standing(), nil
 	}
 	summary := c.counts()
@@ -109,13 +109,13 @@ func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 		return nil, nil
 	}
 	answers := c.answers()
-	if h := &c.helps; h.model != model || h.answers != answers || h.definedBy != c.definedBy {
+	if h := &c.display.helps; h.model != model || h.answers != answers || h.definedBy != c.definedBy {
 		*h = helps{
 			model, answers, c.definedBy,
 			helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model}),
 		}
 	}
-	return c.helps.all, nil
+	return c.display.helps.all, nil
 }
 
 // Informed returns the model of the objective with the experts' answers in it (see [policies.Informer]); nil where the policy

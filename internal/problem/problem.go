@@ -40,7 +40,8 @@ const (
 	Gone Code = "gone"
 	// NoCampaign is a campaign that the store does not hold.
 	NoCampaign Code = "no_campaign"
-	// Unavailable is a store that cannot be used now: it is not there, or somebody holds it.
+	// Unavailable is a store or a device that cannot be used now: it is not there, does not
+	// answer, or is held by another.
 	Unavailable Code = "unavailable"
 	// Uncertain is a request that may or may not have been recorded.
 	Uncertain Code = "uncertain"
@@ -81,9 +82,9 @@ var kinds = []struct {
 	{NoCampaign, "the store holds no such campaign", nil},
 	{Interrupted, "interrupted", []error{context.Canceled}},
 	{Damaged, "the store is damaged", []error{events.ErrDamaged}},
-	{Unsupported, "another version of campaignd is needed", []error{events.ErrNewerFormat}},
+	{Unsupported, "another version of campaignd is needed", []error{events.ErrNewerFormat, events.ErrEarlierFormat}},
 	{Uncertain, "it may or may not be recorded", []error{events.ErrUncertain}},
-	{Unavailable, "the store cannot be used now", []error{events.ErrClosed, events.ErrInUse}},
+	{Unavailable, "what it needs cannot be used now", []error{events.ErrClosed, events.ErrInUse}},
 	{Internal, "something went wrong", nil},
 }
 

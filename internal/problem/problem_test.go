@@ -86,6 +86,7 @@ func TestCodeOf(t *testing.T) {
 		{events.ErrInUse, Unavailable},
 		{events.ErrClosed, Unavailable},
 		{events.ErrNewerFormat, Unsupported},
+		{events.ErrEarlierFormat, Unsupported},
 		{&events.UnknownKindError{}, Unsupported},
 		{fmt.Errorf("fit: %w", context.Canceled), Interrupted},
 		{New(Unavailable, "%w", context.Canceled), Interrupted},

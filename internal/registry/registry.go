@@ -101,22 +101,29 @@ func (r Registry) ExpertSettings(e definition.Expert) (definition.Settings, erro
 	return decoded(e.Channel, channel.Settings())
 }
 
-// Reaches says what in a definition reaches beyond the campaign, as in "instrument.process":
-// an instrument or a channel that names a program, a file or an address. It is empty where
-// nothing does.
-func (r Registry) Reaches(def *definition.Campaign) string {
+// Reach is what in a definition reaches beyond the campaign: an instrument or a channel that
+// names a program, a file or an address.
+type Reach struct {
+	// Where it stands: "instrument.process".
+	Where string
+	// Choice is the driver, or the channel of an expert where Expert is set.
+	Choice definition.Choice
+	Expert bool
+}
+
+// Reaches lists what in a definition reaches beyond the campaign.
+func (r Registry) Reaches(def *definition.Campaign) (found []Reach) {
 	settings, err := r.InstrumentSettings(def)
-	if err != nil || !confined(settings) {
-		if def.Instrument.Driver.Name != "" {
-			return "instrument." + def.Instrument.Driver.Name
-		}
+	if driver := def.Instrument.Driver; driver.Name != "" && (err != nil || !confined(settings)) {
+		found = append(found, Reach{Where: "instrument." + driver.Name, Choice: driver})
 	}
 	for i, e := range def.Experts {
 		if settings, err := r.ExpertSettings(e); err != nil || !confined(settings) {
-			return fmt.Sprintf("experts[%d].%s", i, e.Channel.Name)
+			where := fmt.Sprintf("experts[%d].%s", i, e.Channel.Name)
+			found = append(found, Reach{Where: where, Choice: e.Channel, Expert: true})
 		}
 	}
-	return ""
+	return found
 }
 
 func confined(s definition.Settings) bool {

@@ -211,16 +211,15 @@ func (h *history) policy() string {
 // policyText names the method of a definition, or the three choices.
 func policyText(def definition.Campaign) string {
 	p := def.Policy
-	ref := policies.RefOf(def.Policy)
-	if ref.Duel != "" {
-		return ref.Duel + ", comparisons alone"
+	if !p.Measures() {
+		return p.Duel.Name + ", comparisons alone"
 	}
-	text := ref.Next
+	text := p.Next.Name
 	if lcb, ok := next.LCBOf(p); ok && lcb.Beta != nil && lcb.BetaRule == next.BetaFixed {
 		text += ", β = " + format.Rounded(*lcb.Beta, 4)
 	}
-	if ref.Trust != "none" {
-		text += "; trust " + ref.Trust
+	if p.Trust.Name != policies.None {
+		text += "; trust " + p.Trust.Name
 		if b := belief.SettingsOf(p.Trust); b != nil && b.Feedback != belief.FeedbackLabel {
 			text += " by " + b.Feedback
 		}

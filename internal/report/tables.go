@@ -134,8 +134,11 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 
 // marks are the corrections of an experiment, and what was made elsewhere.
 func (h *history) marks(x *campaign.Experiment) (marks []string) {
-	if x.Elsewhere && x.Flag != nil && x.Flag.Verdict == events.VerdictElsewhere {
-		marks = append(marks, x.Flag.Reason)
+	if x.Flag != nil {
+		switch x.Flag.Verdict {
+		case events.VerdictElsewhere, events.VerdictKept, events.VerdictSame:
+			marks = append(marks, x.Flag.Reason)
+		}
 	}
 	for _, c := range h.corrections[x.ID] {
 		marks = append(marks, correctionText(c))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/diagnose"
@@ -114,6 +115,18 @@ func Exclusions(state *campaign.State) []campaign.Exclusion {
 	return held
 }
 
+// InDoubt reports whether a doubt about a measurement is to be shown: nobody has settled it.
+func InDoubt(x *campaign.Experiment) bool {
+	if x.Flag == nil {
+		return false
+	}
+	switch x.Flag.Verdict {
+	case events.VerdictSuspect, events.VerdictKept, events.VerdictSame:
+		return true
+	}
+	return false
+}
+
 // Doubtful returns the measurements in doubt that nobody is measuring again.
 func Doubtful(state *campaign.State) (in []campaign.Experiment) {
 	for i := range state.Experiments {
@@ -135,11 +148,24 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 // NeedsPerson says what a person must do before the campaign goes on.
 func (st *Status) NeedsPerson(how How) []string {
 	needs := []string{}
+	type fate struct{ instrument, cause string }
+	unknown := make(map[fate][]string)
 	for _, x := range st.Open {
 		if x.Status == campaign.Unresolved {
-			needs = append(needs, fmt.Sprintf("nobody knows what became of %s (%s): look at %s, then `%s`",
-				x.ID, x.Cause, x.Instrument, how(problem.Remedy{Action: problem.Resolve, Subject: x.ID})))
+			f := fate{x.Instrument, x.Cause}
+			unknown[f] = append(unknown[f], x.ID)
 		}
+	}
+	for _, x := range st.Open {
+		f := fate{x.Instrument, x.Cause}
+		if x.Status != campaign.Unresolved || unknown[f] == nil {
+			continue // or those with its cause have been told of
+		}
+		ids := events.ExperimentList(unknown[f])
+		settle := problem.Remedy{Action: problem.Resolve, Subject: strings.ReplaceAll(ids, " ", "")}
+		needs = append(needs, fmt.Sprintf("nobody knows what became of %s (%s): look at %s, then `%s`",
+			ids, x.Cause, x.Instrument, how(settle)))
+		delete(unknown, f)
 	}
 	for _, x := range st.Doubtful {
 		settle := problem.Remedy{

@@ -139,8 +139,11 @@ func (s *Story) measurementsJudged(_ events.Event, p *events.MeasurementsJudged)
 }
 
 func (s *Story) measurementFlagged(_ events.Event, p *events.MeasurementFlagged) Entry {
-	if p.Verdict == events.VerdictElsewhere {
+	switch p.Verdict {
+	case events.VerdictElsewhere, events.VerdictSame:
 		return Entry{Text: p.Experiment, Reason: p.Reason}
+	case events.VerdictKept:
+		return Entry{Text: p.Experiment + " is kept, in doubt", Reason: p.Reason}
 	}
 	return Entry{Text: p.Experiment + " is " + string(p.Verdict), Reason: p.Reason}
 }

@@ -225,9 +225,9 @@ type memory struct {
 	questions []campaign.Question
 }
 
-// Describe implements humans.Reviewer.
+// Describe implements humans.Reviewer. One at a time, so that the same what-if goes the same way.
 func (m *memory) Describe() humans.Description {
-	return humans.Description{Expert: m.expert, Simulated: true}
+	return humans.Description{Expert: m.expert, Simulated: true, OneAtATime: true}
 }
 
 // Ask implements humans.Reviewer.

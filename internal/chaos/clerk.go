@@ -1,0 +1,488 @@
+package chaos
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// clerk makes requests of every kind, with each optional field now there and now
+// not, about what the campaign has in the state that the clerk sees. Many of them can be
+// fulfilled. What a clerk must be able to ask for is found by reflection: see coverage.go.
+type clerk struct {
+	*rand.Rand
+	core *engine.Core
+	s    *campaign.State
+	n    int    // of texts so far
+	last string // question answered before
+	seed uint64
+}
+
+func newClerk(core *engine.Core, r *rand.Rand, seed uint64) *clerk {
+	return &clerk{Rand: r, core: core, s: core.State(), seed: seed}
+}
+
+// requestKinds makes a request of each kind, by the name of the field of [engine.Request]
+// that holds it.
+var requestKinds = map[string]func(*clerk, *engine.Request){
+	"Pause": func(c *clerk, r *engine.Request) {
+		r.Pause = &events.CampaignPaused{Reason: c.text()}
+		switch c.IntN(4) {
+		case 0:
+			r.Pause.Device = "M2, serial 0042"
+		case 1:
+			r.Pause.Occurrences = 3
+		}
+	},
+	"Resume":  func(c *clerk, r *engine.Request) { r.Resume = &events.CampaignResumed{Reason: c.text()} },
+	"Stop":    func(c *clerk, r *engine.Request) { r.Stop = &events.CampaignStopped{Reason: c.text()} },
+	"Amend":   func(c *clerk, r *engine.Request) { r.Amend = c.amendment() },
+	"Note":    func(c *clerk, r *engine.Request) { r.Note = &events.NoteAdded{Text: c.words(), About: c.anything()} },
+	"Tell":    func(c *clerk, r *engine.Request) { r.Tell = c.result(c.half()) },
+	"Answer":  func(c *clerk, r *engine.Request) { r.Answer = c.answer() },
+	"Correct": func(c *clerk, r *engine.Request) { r.Correct = c.correction() },
+	"Resolve": func(c *clerk, r *engine.Request) { r.Resolve = c.resolution() },
+	"Exclude": func(c *clerk, r *engine.Request) { r.Exclude = c.exclusion() },
+	"Allow":   func(c *clerk, r *engine.Request) { r.Allow = &engine.Allow{Exclusion: c.excluded(), Reason: c.text()} },
+	"Anchors": func(c *clerk, r *engine.Request) { r.Anchors = c.anchors() },
+	"Import": func(c *clerk, r *engine.Request) {
+		for range 1 + c.IntN(4) {
+			r.Import = append(r.Import, *c.result(false))
+		}
+		r.ImportOnce = c.half()
+	},
+}
+
+// usual is how often each kind of request is made, the others of requestKinds once.
+var usual = map[string]int{
+	"Tell": 4, "Answer": 6, "Correct": 6, "Import": 4, "Amend": 3, "Note": 2, "Resolve": 2, "Exclude": 2, "Anchors": 2,
+}
+
+// requests are n requests, all from the same state.
+func (c *clerk) requests(n int) (list []engine.Request) {
+	for range n {
+		list = append(list, c.request())
+	}
+	return list
+}
+
+// request is one request of any kind.
+func (c *clerk) request() engine.Request {
+	var names []string
+	for name := range requestKinds {
+		if name == "Stop" && c.IntN(20) > 0 {
+			continue // little can be asked of a campaign that was stopped
+		}
+		names = append(names, slices.Repeat([]string{name}, max(1, usual[name]))...)
+	}
+	slices.Sort(names)
+	name := names[c.IntN(len(names))]
+	switch {
+	case c.pinpoint() && c.half(), c.last != "" && c.half(): // they think better of it
+		name = "Answer"
+	case c.s.Status == campaign.Paused && c.half():
+		name = "Resume"
+	case c.s.Count(campaign.Unresolved) > 0 && c.half():
+		name = "Resolve"
+	}
+	request := engine.Request{Actor: c.actor()}
+	if c.half() {
+		request.Account = "root (uid 0)"
+	}
+	requestKinds[name](c, &request)
+	return request
+}
+
+func (c *clerk) half() bool { return c.IntN(2) == 0 }
+
+func (c *clerk) actor() string {
+	return []string{"person:op", "person:ada", "person:bob", "person:Zoë Ñandú"}[c.IntN(4)]
+}
+
+// words is a text like no other.
+func (c *clerk) words() string {
+	c.n++
+	return fmt.Sprintf("remark %d.%d of seed %d", c.s.Sequence, c.n, c.seed)
+}
+
+// text is optional.
+func (c *clerk) text() string {
+	if c.half() {
+		return ""
+	}
+	return c.words()
+}
+
+func (c *clerk) number() *float64 {
+	if c.half() {
+		return nil
+	}
+	x := c.Float64()
+	return &x
+}
+
+// value is a plausible result.
+func (c *clerk) value() float64 { return 20 + 70*c.Float64() }
+
+// anything names an experiment, a question, a decision, or nothing.
+func (c *clerk) anything() string {
+	switch c.IntN(4) {
+	case 0:
+		return c.experiment()
+	case 1:
+		return c.question()
+	case 2:
+		if c.s.Decisions > 0 {
+			return events.DecisionID(1 + c.IntN(c.s.Decisions))
+		}
+	}
+	return ""
+}
+
+// experiment names an experiment, where there is one of one of the statuses.
+func (c *clerk) experiment(statuses ...campaign.ExperimentStatus) string {
+	var ids []string
+	for i := range c.s.Experiments {
+		if x := &c.s.Experiments[i]; len(statuses) == 0 || slices.Contains(statuses, x.Status) {
+			ids = append(ids, x.ID)
+		}
+	}
+	if ids == nil {
+		return events.ExperimentID(1)
+	}
+	return ids[c.IntN(len(ids))]
+}
+
+// pinpoint reports whether an expert is asked what is to be measured next, which is seldom.
+func (c *clerk) pinpoint() bool {
+	open := func(q campaign.Question) bool { return q.Form == events.FormPinpoint && q.Status == campaign.Asked }
+	return slices.ContainsFunc(c.s.Questions, open)
+}
+
+// question names a question, an open one more often than others.
+func (c *clerk) question() string {
+	if c.half() {
+		for i := range c.s.Questions {
+			if q := &c.s.Questions[i]; q.Status == campaign.Asked {
+				return q.ID
+			}
+		}
+	}
+	return events.QuestionID(1 + c.IntN(max(1, len(c.s.Questions))))
+}
+
+func (c *clerk) excluded() string { return events.ExclusionID(1 + c.IntN(max(1, len(c.s.Exclusions)))) }
+
+// point is a composition of the space, or one that was asked for before.
+func (c *clerk) point() definition.Point {
+	if n := len(c.s.Experiments); n > 0 && c.IntN(3) == 0 {
+		return c.s.Experiments[c.IntN(n)].Parameters
+	}
+	points, err := c.core.Space().Sample(1, c.Uint64())
+	if err != nil || len(points) == 0 {
+		return definition.Point{"x": definition.Number(1), "y": definition.Number(0)}
+	}
+	return points[0]
+}
+
+// made is a composition that was made in place of another, or nil. A stray one lies
+// outside the bounds.
+func (c *clerk) made(stray bool) definition.Point {
+	if c.half() {
+		return nil
+	}
+	p := make(definition.Point)
+	for name, v := range c.point() {
+		if x, ok := v.Float(); ok && stray {
+			v = definition.Number(x + 0.3)
+		}
+		p[name] = v
+	}
+	return p
+}
+
+func (c *clerk) further() (list []definition.Quantity) {
+	for _, q := range []definition.Quantity{{Name: "viscosity", Unit: "mPa·s"}, {Name: "color"}} {
+		if c.IntN(3) == 0 {
+			q.Value, q.SD = c.Float64(), c.number()
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
+// result is a result of a suggested experiment, or of one of a person's own.
+func (c *clerk) result(suggested bool) *engine.Tell {
+	t := &engine.Tell{Anyway: c.half()}
+	if suggested {
+		t.Experiment = c.experiment(campaign.Requested)
+	} else {
+		t.Parameters = c.point()
+		switch c.IntN(40) { // refused in an import
+		case 0:
+			t.Experiment = c.experiment()
+		case 1:
+			t.Parameters = nil
+		}
+	}
+	for range c.IntN(3) {
+		t.Notes = append(t.Notes, c.words())
+	}
+	switch c.IntN(8) {
+	case 0:
+		t.Failed = c.words()
+		return t
+	case 1:
+		t.Infeasible = c.words()
+		return t
+	case 2:
+		t.Again = c.words()
+		return t
+	}
+	t.Value, t.SD, t.Actual, t.Further = c.value(), c.number(), c.made(t.Anyway), c.further()
+	if c.half() {
+		t.Unit = c.s.Definition.Objective.Unit
+	}
+	return t
+}
+
+// answer is an answer to a question, first or changed, by somebody who saw the latest
+// answer, another one or none.
+func (c *clerk) answer() *engine.Answer {
+	a := &engine.Answer{Question: c.question()}
+	if c.last != "" && c.half() {
+		a.Question = c.last
+	}
+	c.last = a.Question
+	q := c.s.Question(a.Question)
+	if q == nil {
+		return a
+	}
+	if c.half() && (q.Form != events.FormPinpoint || c.half()) { // which is soon taken up
+		saw := []string{"", q.Source, "1"}[c.IntN(3)]
+		a.Saw = &saw
+	}
+	a.Reply = reply(humans.Question{Form: q.Form, Options: q.Options, Suggestion: q.Suggestion}, c.Rand)
+	if q.Form == events.FormPinpoint && c.IntN(4) > 0 {
+		a.Answer.Point = c.point()
+	}
+	if a.Comment = c.text(); c.half() {
+		a.Took = 60 * c.Float64()
+	}
+	if c.half() {
+		a.Shown = &events.Shown{At: events.Sequence(1 + c.IntN(int(c.s.Sequence)))}
+		if len(c.s.Experiments) > 0 && c.half() {
+			a.Shown.Best = c.experiment()
+		}
+		if len(c.s.Experiments) > 0 && c.half() {
+			a.Shown.Nearest = []string{c.experiment(), c.experiment()}
+		}
+	}
+	return a
+}
+
+// resolutions are all that can be said of how an experiment ended.
+var resolutions = []events.Resolution{
+	events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed,
+}
+
+func (c *clerk) correction() *engine.Correct {
+	r := &engine.Correct{
+		Experiment: c.experiment(
+			campaign.Measured, campaign.Failed, campaign.Infeasible, campaign.Deferred, campaign.Cancelled,
+		),
+		Reason: c.words(), Anyway: c.half(),
+	}
+	if c.IntN(3) == 0 {
+		r.Experiment = c.experiment()
+	}
+	r.Exclude = c.IntN(4) == 0
+	if c.IntN(3) > 0 {
+		r.Outcome = resolutions[c.IntN(len(resolutions))]
+	}
+	if r.Outcome != "" && r.Outcome != events.ResolvedMeasured {
+		return r
+	}
+	if !r.Exclude && c.half() {
+		value := c.value()
+		r.Value = &value
+	}
+	r.SD, r.Actual, r.Further = c.number(), c.made(r.Anyway), c.further()
+	return r
+}
+
+func (c *clerk) resolution() *engine.Resolve {
+	r := &engine.Resolve{
+		Experiment: c.experiment(campaign.Unresolved), Resolution: resolutions[c.IntN(len(resolutions))],
+		Reason: c.text(), Anyway: c.half(),
+	}
+	if r.Resolution == events.ResolvedMeasured {
+		value := c.value()
+		r.Value, r.Actual = &value, c.made(r.Anyway)
+		return r
+	}
+	r.Repeat = c.half()
+	return r
+}
+
+func (c *clerk) exclusion() *engine.Exclude {
+	e := &engine.Exclude{Reason: c.words()}
+	switch c.IntN(3) {
+	case 0:
+		e.Point = c.point()
+	case 1:
+		e.Region = c.region()
+	case 2:
+		e.About = c.experiment()
+		return e
+	}
+	if c.half() && len(c.s.Experiments) > 0 {
+		e.About = c.experiment()
+	}
+	return e
+}
+
+// region is a corner of the space.
+func (c *clerk) region() map[string]definition.RegionSide {
+	p := c.s.Definition.Parameters[c.IntN(len(c.s.Definition.Parameters))]
+	var side definition.RegionSide
+	switch {
+	case p.Categories != nil:
+		side.Is = p.Categories[c.IntN(len(p.Categories))].Name
+	case p.Values != nil:
+		side.Max = number(p.Values[0])
+	case c.half():
+		side.Max = number(*p.Min + 0.02*c.Float64()*(*p.Max-*p.Min))
+	default:
+		side.Min = number(*p.Max - 0.02*c.Float64()*(*p.Max-*p.Min))
+	}
+	return map[string]definition.RegionSide{p.Name: side}
+}
+
+func (c *clerk) anchors() *events.AnchorsDeclared {
+	a := &events.AnchorsDeclared{Expert: "ada", Instead: c.half(), Reason: c.text()}
+	if experts := c.s.Definition.Experts; len(experts) > 0 {
+		a.Expert = experts[c.IntN(len(experts))].Name
+	}
+	for range c.IntN(3) {
+		a.Points = append(a.Points, c.point())
+	}
+	return a
+}
+
+// amendments change a part of a definition, by the name of the field of
+// [definition.Campaign] that they change.
+var amendments = map[string]func(*clerk, *definition.Campaign){
+	"Description": func(c *clerk, d *definition.Campaign) { d.Description = c.words() },
+	"Parameters": func(c *clerk, d *definition.Campaign) {
+		p := &d.Parameters[c.IntN(len(d.Parameters))]
+		if p.Description = c.words(); p.Min != nil {
+			*p.Max -= 0.02 * c.Float64() * (*p.Max - *p.Min)
+		}
+	},
+	"Excluded": func(c *clerk, d *definition.Campaign) {
+		d.Excluded = append(d.Excluded, definition.Region{Name: c.words(), Where: c.region()})
+	},
+	"Model": func(c *clerk, d *definition.Campaign) {
+		kernels := []string{"rbf", "matern52", "matern32"}
+		d.Model.Kernel = kernels[(slices.Index(kernels, d.Model.Kernel)+1)%len(kernels)]
+		feasibility := c.half()
+		d.Model.Feasibility = &feasibility
+	},
+	"Policy": func(c *clerk, d *definition.Campaign) {
+		methods := builtin.Registry().Methods.Methods()
+		d.Policy = methods[c.IntN(len(methods))].Policy
+		d.Initial.Labels, d.Initial.Comparisons, d.Initial.Estimates = nil, nil, nil
+		*d = campaignfile.Complete(builtin.Registry(), *d)
+	},
+	"Initial": func(c *clerk, d *definition.Campaign) { // as it follows from another policy
+		methods := builtin.Registry().Methods.Methods()
+		d.Policy = methods[c.IntN(len(methods))].Policy
+		d.Initial.Labels, d.Initial.Comparisons, d.Initial.Estimates = nil, nil, nil
+		*d = campaignfile.Complete(builtin.Registry(), *d)
+	},
+	"Budget": func(c *clerk, d *definition.Campaign) {
+		b := &d.Budget
+		if 0 < b.Experiments && b.Experiments < 16 {
+			b.Experiments++
+		}
+		if 0 < b.Comparisons && b.Comparisons < 20 {
+			b.Comparisons++
+		}
+		b.Time, b.Labels = 0, nil
+		if c.half() {
+			b.Time, b.Labels = definition.Duration(time.Duration(10+c.IntN(20))*24*time.Hour), count(c.IntN(30))
+		}
+	},
+	"Stop": func(c *clerk, d *definition.Campaign) {
+		if d.Stop = (definition.Stop{}); c.half() {
+			d.Stop.Target, d.Stop.Window, d.Stop.Improvement = number(95), 5+c.IntN(5), number(0.01)
+		}
+	},
+	"Instrument": func(c *clerk, d *definition.Campaign) {
+		if d.Measures() && !d.Instrument.ByHand {
+			d.Instrument.StallAfter = definition.Duration(time.Duration(5+c.IntN(60)) * time.Minute)
+			d.Instrument.GiveUpAfter = definition.Duration(time.Duration(2+c.IntN(20)) * time.Hour)
+		}
+	},
+	"Experts": func(c *clerk, d *definition.Campaign) {
+		for i := range d.Experts {
+			e := &d.Experts[i]
+			e.AnswerWithin = definition.Duration(time.Duration(c.IntN(90)) * time.Minute)
+			if c.half() {
+				e.Meanwhile = count(c.IntN(4))
+				e.Time, e.AnswerTakes = definition.Duration(time.Duration(1+c.IntN(60))*time.Minute), definition.Duration(time.Minute)
+			}
+		}
+	},
+	"Name":       func(c *clerk, d *definition.Campaign) { d.Name += "-2" },
+	"Seed":       func(c *clerk, d *definition.Campaign) { d.Seed++ },
+	"Objective":  func(c *clerk, d *definition.Campaign) { d.Objective.Goal = definition.Minimize },
+	"Parallel":   func(c *clerk, d *definition.Campaign) { d.Parallel++ },
+	"Replicates": func(c *clerk, d *definition.Campaign) { d.Replicates++ },
+	"Outliers":   func(c *clerk, d *definition.Campaign) { d.Outliers.Action = definition.OutlierIgnore },
+	"Candidates": func(c *clerk, d *definition.Campaign) { d.Candidates = []definition.Point{c.point(), c.point()} },
+	"Constraints": func(c *clerk, d *definition.Campaign) {
+		d.Constraints = append(d.Constraints, definition.Constraint{Terms: map[string]float64{"x": 1}, AtMost: number(5)})
+	},
+}
+
+// amendment changes one to three parts of the definition.
+func (c *clerk) amendment() *events.CampaignAmended {
+	a := &events.CampaignAmended{Definition: *copied(c.s.Definition), Reason: c.text(), Source: c.text()}
+	names := make([]string, 0, len(amendments))
+	for name := range amendments {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for range 1 + c.IntN(3) {
+		amendments[names[c.IntN(len(names))]](c, &a.Definition)
+	}
+	if c.half() { // what it changes is not for the sender to say
+		a.Changes = []events.Change{{Path: "/budget/experiments", From: "1"}, {Path: "/seed", To: "2"}}
+	}
+	return a
+}
+
+// copied is a definition that shares nothing with another.
+func copied(d *definition.Campaign) *definition.Campaign {
+	data, err := json.Marshal(d)
+	if err != nil {
+		panic(err) // it was read from JSON
+	}
+	var again definition.Campaign
+	if err := json.Unmarshal(data, &again); err != nil {
+		panic(err)
+	}
+	return &again
+}

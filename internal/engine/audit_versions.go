@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/policies"
+)
+
+// Unmade are decisions that were not made again: another version of the method decided, or
+// another method of the name.
+type Unmade struct {
+	// Family and Module are those that were recorded; Family is empty in decisions of
+	// programs that did not record it, and Module stands for campaignd's own where it is.
+	Family string `json:"family,omitempty"`
+	Module string `json:"module,omitempty"`
+	// Version is the one that decided, Here the one that this program has, of the
+	// family HereFamily in HereModule. Of decisions without a family the two may be equal: before
+	// versions belonged to families, methods changed without a new one.
+	Version    int    `json:"version"`
+	Here       int    `json:"here"`
+	HereFamily string `json:"here_family,omitempty"`
+	HereModule string `json:"here_module,omitempty"`
+	// Decisions counts them.
+	Decisions int `json:"decisions"`
+}
+
+// decides reports whether the present policy is the version of the method that a decision
+// names.
+func (c *Core) decides(p events.PolicyRef) bool {
+	return p.Version == c.ref.Version && (p.Family == "" || p.Family == c.ref.Family) &&
+		moduleOf(p) == moduleOf(c.ref)
+}
+
+// moduleOf is the module of a policy's family: campaignd's own where none is recorded.
+func moduleOf(p events.PolicyRef) string { return cmp.Or(p.Module, policies.Module) }
+
+// located returns the name of a policy with what the recorded one, of another build, says
+// of where its family comes from: that was compared, and the version of the module decides
+// nothing.
+func located(made, recorded events.PolicyRef) events.PolicyRef {
+	made.Family = recorded.Family
+	made.Module = recorded.Module
+	made.ModuleVersion = recorded.ModuleVersion
+	return made
+}
+
+// leaveOut counts the present event, a decision that cannot be made again, as neither
+// confirmed nor refuted, and what it led to as recorded.
+func (a *auditor) leaveOut(share *BuildShare, p events.PolicyRef) {
+	a.report.OtherVersion++
+	share.OtherVersion++
+	a.unmade = a.event.ID
+	unmade := Unmade{
+		Family: p.Family, Module: p.Module, Version: p.Version,
+		Here: a.core.ref.Version, HereFamily: a.core.ref.Family, HereModule: a.core.ref.Module,
+	}
+	same := func(u Unmade) bool { u.Decisions = 0; return u == unmade }
+	i := slices.IndexFunc(a.report.Unmade, same)
+	if i < 0 {
+		i = len(a.report.Unmade)
+		a.report.Unmade = append(a.report.Unmade, unmade)
+	}
+	a.report.Unmade[i].Decisions++
+}
+
+// leaveOutFit counts a fit or a judgment as neither confirmed nor refuted.
+func (a *auditor) leaveOutFit(build events.Build) {
+	a.report.OtherVersion++
+	a.report.OtherModels++
+	a.share(build).OtherVersion++
+}
+
+// uncalled is a mismatch of something that the engine wrote on its own, unless a version of
+// the method decided that this program does not have: what that one needed, which
+// fits and which first questions, it may not need.
+func (a *auditor) uncalled(subject, format string, args ...any) {
+	if !a.othersDecided() {
+		a.mismatch(subject, format, args...)
+	}
+}
+
+// deciders are the policies that made the decisions of a campaign, for each of its
+// definitions in their order.
+type deciders [][]events.PolicyRef
+
+// decidersOf reads them from a log. What does not read is left to the audit.
+func decidersOf(ctx context.Context, log events.Log, name string) (deciders, error) {
+	all := deciders{nil}
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			return nil, err
+		}
+		switch e.Kind {
+		case events.KindCampaignAmended:
+			all = append(all, nil)
+		case events.KindDecisionMade:
+			var decision struct {
+				Policy events.PolicyRef `json:"policy"`
+			}
+			last := &all[len(all)-1]
+			if json.Unmarshal(e.Data, &decision) == nil && !slices.Contains(*last, decision.Policy) {
+				*last = append(*last, decision.Policy)
+			}
+		}
+	}
+	return all, nil
+}
+
+// othersDecided reports whether decisions under the present definition are left out, as they
+// are of another version of the method than this program's. The audit is incomplete then.
+func (a *auditor) othersDecided() bool {
+	if a.amended >= len(a.deciders) {
+		return false
+	}
+	return slices.ContainsFunc(a.deciders[a.amended], func(p events.PolicyRef) bool { return !a.core.decides(p) })
+}

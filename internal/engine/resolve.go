@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// listed returns the experiments that a request names: one, or a list such as "e1-e24".
+func (c *Core) listed(text string) ([]*campaign.Experiment, error) {
+	s := c.State()
+	if x := s.Experiment(text); x != nil {
+		return []*campaign.Experiment{x}, nil
+	}
+	if !strings.ContainsAny(text, "-,") {
+		return nil, noExperiment(text)
+	}
+	ids, err := events.ParseExperimentList(text, len(s.Experiments))
+	if err != nil {
+		return nil, notFound(text, "%w", err)
+	}
+	var list []*campaign.Experiment
+	for _, id := range ids {
+		list = append(list, s.Experiment(id))
+	}
+	return list, nil
+}
+
+// ofSeveral adds to why a request about several experiments cannot be fulfilled which of them
+// it could be about.
+func ofSeveral(err error, list []*campaign.Experiment, status campaign.ExperimentStatus) error {
+	if len(list) == 1 {
+		return err
+	}
+	var fit []string
+	for _, x := range list {
+		if x.Status == status {
+			fit = append(fit, x.ID)
+		}
+	}
+	if len(fit) == 0 || len(fit) == len(list) {
+		return fmt.Errorf("nothing was recorded of any of them: %w", err)
+	}
+	return fmt.Errorf("nothing was recorded of any of them (%s are %s): %w", events.ExperimentList(fit), status, err)
+}
+
+// resolve records what a person found out about experiments whose fate is unknown.
+func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
+	list, err := c.listed(r.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > 1 && (r.Value != nil || r.Actual != nil || r.Resolution == events.ResolvedMeasured) {
+		return nil, notPossible("%s have a result each: settle what was measured one by one", r.Experiment)
+	}
+	var payloads []events.Payload
+	repeated := 0
+	for _, x := range list {
+		resolved, err := c.resolveOne(x, r, repeated)
+		if err != nil {
+			return nil, ofSeveral(err, list, campaign.Unresolved)
+		}
+		if r.Repeat {
+			repeated++
+		}
+		payloads = append(payloads, resolved...)
+	}
+	return payloads, nil
+}
+
+// resolveOne settles one experiment; so many others of the request are repeated before it.
+func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]events.Payload, error) {
+	s := c.State()
+	switch {
+	case x.Status != campaign.Unresolved:
+		return nil, conflict(
+			x.ID, "%s is %s: only an experiment whose fate is unknown can be resolved", x.ID,
+			x.Status,
+		)
+	case r.Repeat && r.Resolution == events.ResolvedMeasured:
+		return nil, notPossible("%s was measured: there is nothing to repeat", x.ID).About(x.ID)
+	case r.Repeat && r.Resolution == events.ResolvedInfeasible:
+		return nil, notPossible(
+			"%s showed that its composition cannot be made or measured: it is not repeated", x.ID,
+		).About(x.ID)
+	case r.Repeat && s.Status.Ended():
+		return nil, problem.New(problem.Gone, "the campaign is %s: nothing is repeated", s.Status)
+	case r.Repeat && r.Resolution == events.ResolvedFailed && s.Spent()+repeated >= s.Definition.Budget.Experiments:
+		return nil, notNow(x.ID, "the budget of %d experiments is spent", s.Definition.Budget.Experiments).
+			With(problem.Remedy{Text: fmt.Sprintf("to repeat %s, raise it", x.ID), Action: problem.Amend})
+	}
+	if r.Repeat {
+		if err := c.space.Contains(x.Parameters); err != nil {
+			return nil, notPossible("%s cannot be repeated: %w", x.ID, err).About(x.ID)
+		}
+	}
+	payload := &events.ExperimentResolved{
+		Experiment: x.ID, Resolution: r.Resolution, Repeat: r.Repeat, Reason: r.Reason,
+	}
+	switch r.Resolution {
+	case events.ResolvedMeasured:
+		if r.Value == nil {
+			return nil, notPossible("%s cannot be resolved as measured without a value", x.ID).About(x.ID).
+				With(problem.Remedy{
+					Text: "give its value", Action: problem.Complete,
+					Ways: []string{problem.WayValue},
+				})
+		}
+		m, err := c.measurement(made(x.Parameters, r.Actual), *r.Value, "", nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		if r.Actual != nil && !r.Anyway {
+			if err := c.plausible(r.Actual, true); err != nil {
+				return nil, err
+			}
+		}
+		payload.Measurement = m
+	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
+		if r.Value != nil {
+			return nil, notPossible("%s was %s: it has no value", x.ID, r.Resolution).About(x.ID)
+		}
+	default:
+		return nil, notPossible(
+			"%q is not a resolution: the resolutions are %s", r.Resolution,
+			strings.Join(outcomes, ", "),
+		)
+	}
+	payloads := []events.Payload{payload}
+	if payload.Measurement != nil {
+		payloads = append(payloads, c.elsewhere(x, payload.Measurement.Actual)...)
+	}
+	if r.Repeat {
+		replicate := x.Replicate
+		if r.Resolution == events.ResolvedFailed {
+			replicate++ // it was a run of its own
+		}
+		retry := c.retry(x, replicate)
+		retry.Experiment = events.ExperimentID(len(s.Experiments) + 1 + repeated)
+		payloads = append(payloads, retry)
+	}
+	return payloads, nil
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// coarse is how many times values may have come again before an instrument counts as one whose
+// values do: it counts, rounds or is at a limit, and that two are equal says nothing.
+const coarse = 3
+
+// same is the engine's word that a measurement equals, bit for bit, the one that the instrument
+// gave before, of another composition: a program that reads a value before it is renewed does
+// that. It says so and nothing else; whether the value is in doubt is judged as that of any
+// other. An instrument that gave this value for an earlier composition too, with other values in
+// between, is not accused of it.
+func (c *Core) same(x *campaign.Experiment, instrument string, m *events.Measurement) []events.Payload {
+	value := m.Objective.Value
+	runs := c.runsOfValues(instrument, x.ID)
+	last := len(runs) - 1
+	if last < 0 || runs[last].value != value || c.sameComposition(m.Actual, runs[last].newest.Measurement.Actual) {
+		return nil
+	}
+	seen := make(map[float64]bool)
+	again := 0
+	for _, r := range runs[:last] {
+		if seen[r.value] {
+			again++
+		}
+		seen[r.value] = true
+	}
+	if seen[value] || again >= coarse {
+		return nil
+	}
+	return []events.Payload{&events.MeasurementFlagged{Experiment: x.ID, Verdict: events.VerdictSame,
+		Predicted: events.Prediction{Unit: c.State().Definition.Objective.Unit},
+		Reason: fmt.Sprintf(
+			"It is %s, to the last digit what %s of another composition was just before. It counts; look whether it is a value of its own.",
+			c.amount(value), runs[last].newest.ID,
+		)}}
+}
+
+// run is a value that an instrument gave one or several times in a row.
+type run struct {
+	value  float64
+	newest *campaign.Experiment
+}
+
+// runsOfValues returns what an instrument has measured, but for one experiment, in the order of
+// the ends.
+func (c *Core) runsOfValues(instrument, but string) (runs []run) {
+	s := c.State()
+	var ended []*campaign.Experiment
+	for i := range s.Experiments {
+		y := &s.Experiments[i]
+		if y.Status == campaign.Measured && y.ID != but && y.Origin != events.OriginImport &&
+			y.Instrument == instrument {
+			ended = append(ended, y)
+		}
+	}
+	sortByEnd(ended)
+	for _, y := range ended {
+		value := y.Measurement.Objective.Value
+		if n := len(runs); n > 0 && runs[n-1].value == value {
+			runs[n-1].newest = y
+			continue
+		}
+		runs = append(runs, run{value, y})
+	}
+	return runs
+}
+
+// sameComposition reports whether two compositions are one.
+func (c *Core) sameComposition(a, b definition.Point) bool {
+	one, err := c.space.Key(a)
+	if err != nil {
+		return false
+	}
+	other, err := c.space.Key(b)
+	return err == nil && one == other
+}
+
+// checkSame compares the word that a measurement equals the one before with the measurements.
+func (a *auditor) checkSame(p *events.MeasurementFlagged) {
+	x := a.core.State().Experiment(p.Experiment)
+	if x == nil || x.Measurement == nil {
+		return // a contradiction, which the fold names
+	}
+	due := a.core.same(x, x.Instrument, x.Measurement)
+	if due == nil {
+		a.mismatch(p.Experiment, "its value is not that of the one before, or nothing to remark on")
+	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
+		a.mismatch(p.Experiment, "%s", mismatch)
+	}
+}
