@@ -1163,8 +1163,26 @@ func TestFullDisk(t *testing.T) {
 	if own := must(b.Account("bob"))(t); len(own.Grants) != 1 {
 		t.Errorf("bob is %v", own.Grants)
 	}
-	_ = b.Close()
+	must(b.VerifyTrail(system))(t)
+	if b.Err() == nil {
+		t.Error("it does not say that it takes nothing")
+	}
+
+	// With room again it goes on, with what was acknowledged: the first change opens the book anew,
+	// and is to be asked for again.
 	full.Store(false)
+	if _, err := b.Grant(t.Context(), system, "bob", Grant{Role: Viewer}); problem.CodeOf(orNil(err)) != problem.Unavailable {
+		t.Errorf("a change that was made from what may not be there: %v", err)
+	}
+	if err := b.Err(); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
+	must(b.Grant(t.Context(), system, "bob", Grant{Role: Viewer}))(t)
+	if _, err := b.Authenticate(t.Context(), token); err != nil {
+		t.Errorf("ada's session is lost: %v", err)
+	}
+	must(b.VerifyTrail(system))(t)
+	done(t, b.Close())
 	b = open(t, b.dir, c, Options{})
 	if _, err := b.Authenticate(t.Context(), token); err != nil {
 		t.Errorf("ada's session is lost: %v", err)
@@ -1194,5 +1212,25 @@ func TestManyAtOnce(t *testing.T) {
 	must(b.VerifyTrail(system))(t)
 	if n := len(slices.Collect(maps.Keys(b.accounts))); n != 10 {
 		t.Errorf("there are %d accounts", n)
+	}
+}
+
+// Law: who became the first admin, while everybody here could, is told to those who follow.
+func TestFirstAdminIsTold(t *testing.T) {
+	b := open(t, t.TempDir(), newClock(), Options{})
+	anybody := OpenIdentity("mallory")
+	ctx := WithAddress(t.Context(), "127.0.0.1")
+	admin := func(name string) Request {
+		return Request{Add: &NewAccount{Name: name, Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}}
+	}
+	if reply := must(b.Fulfill(ctx, anybody, admin("evil")))(t); reply.First != nil {
+		t.Errorf("before the first one was %v", reply.First)
+	}
+	reply := must(b.Fulfill(t.Context(), system, admin("owner")))(t)
+	if reply.First == nil || reply.First.Account != "evil" || reply.First.By != "mallory" || reply.First.From != "127.0.0.1" {
+		t.Errorf("the owner is told %+v", reply.First)
+	}
+	if reply := must(b.Fulfill(t.Context(), system, Request{Add: &NewAccount{Name: "eve", Grants: []Grant{{Role: Viewer}}}}))(t); reply.First != nil {
+		t.Errorf("with a viewer: %v", reply.First)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/alexedwards/argon2id"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/campaignd/campaignd/internal/guardfs"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -65,6 +66,9 @@ type Book struct {
 	// reading is held by whoever reads the database, and by Close.
 	reading sync.RWMutex
 	closed  bool
+	// stopped is why the book has no database: it was to be opened again after its disk had failed,
+	// and could not be.
+	stopped error
 
 	passwords  *passwords
 	limits     *limits
@@ -159,7 +163,46 @@ func (b *Book) Close() error {
 		return nil
 	}
 	b.closed = true
+	if b.stopped != nil {
+		return b.stopped
+	}
 	return b.store.close()
+}
+
+// Err says why the book takes nothing now, nil where it does.
+func (b *Book) Err() error {
+	b.reading.RLock()
+	defer b.reading.RUnlock()
+	if b.stopped != nil {
+		return b.stopped
+	}
+	return b.store.guard.Err()
+}
+
+// mend opens the database again once its disk takes writes, after it had failed. What is in it is
+// compared with its head, as after a crash, and read anew. The caller holds writing.
+func (b *Book) mend() error {
+	if b.stopped == nil && guardfs.Probe(b.o.files, b.dir) != nil {
+		return unavailable(b.store.guard.Err())
+	}
+	b.reading.Lock()
+	defer b.reading.Unlock()
+	if b.stopped == nil {
+		_ = b.store.close() // it says again what failed
+	}
+	store, err := openStore(b.dir, b.o.files)
+	if err == nil {
+		b.store = store
+		b.mu.Lock()
+		b.accounts, b.sessions, b.tokens = make(map[string]*account), make(map[key]*Session), make(map[key]*Token)
+		err = b.load()
+		b.mu.Unlock()
+		if err != nil {
+			err = errors.Join(err, store.close())
+		}
+	}
+	b.stopped = err
+	return err
 }
 
 // errClosed is the answer to whoever comes after Close.
@@ -196,6 +239,13 @@ type change struct {
 func (b *Book) commit(c change) error {
 	if b.closed {
 		return errClosed()
+	}
+	if b.stopped != nil || b.store.guard.Err() != nil {
+		if err := b.mend(); err != nil {
+			return err
+		}
+		// What this change was made from may not be what is there.
+		return unavailable(errors.New("they have just been opened again after their disk had failed: try again"))
 	}
 	batch := b.store.db.NewBatch()
 	var faults []error

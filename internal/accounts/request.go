@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"syscall"
 
 	"github.com/campaignd/campaignd/internal/problem"
@@ -62,7 +63,9 @@ type (
 
 // Reply is what came of a [Request].
 type Reply struct {
-	Account  *Account  `json:"account,omitempty"`
+	Account *Account `json:"account,omitempty"`
+	// First, where an admin was added beside others, tells how the first one came about.
+	First    *Entry    `json:"first,omitempty"`
 	Accounts []Account `json:"accounts,omitempty"`
 	Token    *Token    `json:"token,omitempty"`
 	// Secret is the token itself, which is kept nowhere.
@@ -85,7 +88,15 @@ func (b *Book) Fulfill(ctx context.Context, by Identity, r Request) (a Reply, er
 	case r.Accounts:
 		a.Accounts = b.Accounts()
 	case r.Add != nil:
-		return account(b.Add(ctx, by, *r.Add))
+		added, err := b.Add(ctx, by, *r.Add)
+		a.Account = &added
+		if err == nil && slices.Contains(added.Grants, Grant{Role: Admin}) {
+			// What was added stays where this cannot be told.
+			if first, ok, _ := b.First(); ok && first.Account != added.Name {
+				a.First = &first
+			}
+		}
+		return a, err
 	case r.Change != nil:
 		return account(b.Change(ctx, by, r.Change.Name, r.Change.Changes))
 	case r.Grant != nil:

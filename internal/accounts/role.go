@@ -51,6 +51,16 @@ var permissions = []struct {
 	{Administer, "change accounts", true},
 }
 
+// Words says in plain words what the permission lets one do.
+func (p Permission) Words() string {
+	for _, known := range permissions {
+		if known.permission == p {
+			return known.words
+		}
+	}
+	return string(p)
+}
+
 // Role is what a person is in a lab, or in one of its campaigns.
 type Role string
 

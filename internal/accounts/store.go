@@ -371,7 +371,7 @@ var ErrInUse = problem.New(problem.Unavailable, "another process holds the accou
 
 // restart is the remedy for a disk that failed.
 var restart = problem.Remedy{
-	Text: "make room on the disk or mend it, start the program again, and look whether it was recorded", Action: problem.Trail,
+	Text: "make room on the disk or mend it, and look whether it was recorded", Action: problem.Trail,
 }
 
 func unavailable(err error) error {

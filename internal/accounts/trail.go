@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -68,6 +69,21 @@ type Entry struct {
 	Previous string `json:"previous"`
 	// Hash is the SHA-256 of the entry without it, as JSON in the canonical form of RFC 8785.
 	Hash string `json:"hash,omitempty"`
+}
+
+// Origin says of an account that was added who made it, from where and when.
+func (e Entry) Origin() string {
+	by := "made by " + cmp.Or(e.By, "somebody")
+	switch e.Method {
+	case ByLoopback:
+		by += ", when everybody on this machine could"
+	case BySystem:
+		by += ", on the machine of the lab"
+	}
+	if e.From != "" {
+		by += ", from " + e.From
+	}
+	return e.Account + ", " + by + ", on " + e.Time.Format(time.DateTime) + " UTC"
 }
 
 // String says what happened, in words.
@@ -214,6 +230,35 @@ type Page struct {
 	Limit int `json:"limit,omitempty"`
 }
 
+// First tells how the first account was made, which is an admin's: by whom and from where. Before it
+// everybody who reached the lab could make it, so that those who follow should know. ok is false
+// where there is none yet.
+func (b *Book) First() (first Entry, ok bool, err error) {
+	b.reading.RLock()
+	defer b.reading.RUnlock()
+	if b.closed || b.stopped != nil {
+		return first, false, errClosed()
+	}
+	it, err := b.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte(entryKey(0)), UpperBound: []byte(entryKey(1 << 63))})
+	if err != nil {
+		return first, false, damaged("%w", err)
+	}
+	defer it.Close()
+	for found := it.First(); found; found = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return first, false, damaged("%w", err)
+		}
+		if first, err = decodeEntry(value); err != nil {
+			return first, false, damaged("an entry of the audit trail cannot be read: %w", err)
+		}
+		if first.Kind == KindAdded {
+			return first, true, nil
+		}
+	}
+	return first, false, nil
+}
+
 // Trail returns a page of the audit trail, to those who may [Audit] the lab. A page that is
 // shorter than its limit is the last one.
 func (b *Book) Trail(by Identity, p Page) ([]Entry, error) {
@@ -222,7 +267,7 @@ func (b *Book) Trail(by Identity, p Page) ([]Entry, error) {
 	}
 	b.reading.RLock()
 	defer b.reading.RUnlock()
-	if b.closed {
+	if b.closed || b.stopped != nil {
 		return nil, errClosed()
 	}
 	limit := p.Limit
@@ -280,7 +325,7 @@ func (b *Book) VerifyTrail(by Identity) (Proof, error) {
 	}
 	b.reading.RLock()
 	defer b.reading.RUnlock()
-	if b.closed {
+	if b.closed || b.stopped != nil {
 		return Proof{}, errClosed()
 	}
 	at, err := verifyTrail(b.store.db)

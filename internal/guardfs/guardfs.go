@@ -191,12 +191,42 @@ func (f FS) RemoveAll(name string) error {
 // guard.
 func (f FS) Unwrap() vfs.FS { return nil }
 
+// probeName is a file that [Probe] writes and removes, probeSize its length in bytes: a database
+// that is opened writes more than a few.
+const (
+	probeName = "PROBE"
+	probeSize = 1 << 20
+)
+
+// Probe reports whether a directory takes writes, again: whoever holds a database that has failed
+// asks before giving up what can still be read.
+func Probe(fsys vfs.FS, dir string) (err error) {
+	name := fsys.PathJoin(dir, probeName)
+	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, probeSize))
+	return errors.Join(err, f.Sync(), f.Close(), fsys.Remove(name))
+}
+
 // guardFile is an open file of a FS.
 type guardFile struct {
 	vfs.File
 	guard *Guard
 	hide  bool // errors are for the guard alone
+
+	// One goroutine at a time writes a file from its beginning to its end.
+	reserves bool  // Pebble wants space reserved ahead of what is written
+	written  int64 // by Write
+	reserved int64
 }
+
+// Of the space that is reserved at a time: as much as was written so far, within these bounds.
+const (
+	leastReserved = 64 << 10
+	mostReserved  = 16 << 20
+)
 
 func (f *guardFile) do(change func() error) error {
 	err := f.guard.Err()
@@ -212,6 +242,8 @@ func (f *guardFile) do(change func() error) error {
 }
 
 func (f *guardFile) Write(p []byte) (int, error) {
+	f.written += int64(len(p))
+	f.reserve()
 	// A Write may change what it is given, and the caller expects it all
 	// written, so only the error is passed on.
 	if err := f.do(func() error { _, err := f.File.Write(p); return err }); err != nil {
@@ -235,12 +267,24 @@ func (f *guardFile) SyncTo(length int64) (full bool, err error) {
 	return full, err
 }
 
-// Preallocate is an optimization, and Pebble ignores its errors.
-func (f *guardFile) Preallocate(offset, length int64) error {
-	if err := f.guard.Err(); err != nil {
-		return err
+// Preallocate has space reserved from now on, as the file grows. Pebble asks for the whole
+// of a write-ahead log at once, a tenth more than a memtable (18 MB): most databases here
+// hold a hundredth of that, there are hundreds of them, and the space stays taken until
+// the file is removed.
+func (f *guardFile) Preallocate(int64, int64) error {
+	f.reserves = true
+	return nil
+}
+
+// reserve reserves the space for what is written, and some more. It is an optimization, so
+// that errors do not matter.
+func (f *guardFile) reserve() {
+	if !f.reserves || f.written <= f.reserved || f.guard.Err() != nil {
+		return
 	}
-	return f.File.Preallocate(offset, length)
+	length := f.written - f.reserved + min(max(f.written, leastReserved), mostReserved)
+	_ = f.File.Preallocate(f.reserved, length)
+	f.reserved += length
 }
 
 func (f *guardFile) Close() error {

@@ -123,8 +123,11 @@ func (e *Equipment) Prepare(ctx context.Context, def definition.Campaign, source
 		return def, err
 	}
 	description, err := e.Instrument.Describe(ctx)
-	if err != nil {
-		return def, fmt.Errorf("the instrument does not describe itself: %w", err)
+	switch {
+	case errors.Is(err, instruments.ErrLater):
+		return def, err // it says so itself
+	case err != nil:
+		return def, &SilentError{fmt.Errorf("the instrument does not describe itself: %w", err)}
 	}
 	if err := instruments.Compatible(description, def); err != nil {
 		return def, problem.New(problem.Invalid, "%w", err)
@@ -135,6 +138,13 @@ func (e *Equipment) Prepare(ctx context.Context, def definition.Campaign, source
 	_, err = e.lease(description, def.Name, source)
 	return def, err
 }
+
+// SilentError is why a campaign cannot be begun whose instrument does not answer as it should: a
+// fault of the device, or of the program that was named for it, and not of campaignd.
+type SilentError struct{ error }
+
+// Unwrap returns what went wrong.
+func (e *SilentError) Unwrap() error { return e.error }
 
 // OpenInstrument returns the instrument that a definition names, nil where it measures
 // nothing. Close it with [CloseInstrument].
@@ -215,7 +225,7 @@ func WithCandidates(
 	}
 	points, err := list.Candidates(ctx)
 	if err != nil {
-		return def, fmt.Errorf("the instrument's list of compositions: %w", err)
+		return def, &SilentError{fmt.Errorf("the instrument's list of compositions: %w", err)}
 	}
 	def.Candidates = points
 	return def, nil

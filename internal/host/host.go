@@ -24,6 +24,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
@@ -52,6 +54,8 @@ type Options struct {
 	// Campaign is the one that must be readable whole before anything is written; empty
 	// for all.
 	Campaign string
+	// FS is the file system of the store; nil is the system's own.
+	FS vfs.FS
 }
 
 // Host holds a store, for this process alone. Its methods may be called by several

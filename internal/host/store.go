@@ -25,6 +25,7 @@ func openLog(ctx context.Context, store string, o Options) (*pebblelog.Log, erro
 	err := Patiently(ctx, func() error {
 		var err error
 		log, err = pebblelog.Open(store, pebblelog.Options{
+			FS:        o.FS,
 			MustExist: o.MustExist,
 			Check:     func(log *pebblelog.Log) error { return readAll(ctx, log, o.Campaign) },
 		})

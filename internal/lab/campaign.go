@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/host"
@@ -168,6 +170,13 @@ func (c *Campaign) Read(f func(*engine.Core)) {
 	f(c.core)
 }
 
+// Defined is what the campaign is, as it was amended last.
+func (c *Campaign) Defined() *definition.Campaign {
+	var def definition.Campaign
+	c.Read(func(core *engine.Core) { def = *core.State().Definition })
+	return &def
+}
+
 // Submit has a person's request recorded, by whoever runs the campaign. When it returns,
 // the campaign as the lab shows it holds what was recorded.
 func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
@@ -196,6 +205,11 @@ func (c *Campaign) submit(ctx context.Context, r engine.Request) ([]events.Event
 			stored, err = h.Submit(ctx, c.name, r)
 		default:
 			stored, err = owner.Submit(ctx, c.name, r)
+		}
+		if errors.Is(err, pebblelog.ErrStopped) && !errors.Is(err, events.ErrUncertain) {
+			return nil, problem.New(problem.Unavailable, "%w", err).With(problem.Remedy{
+				Text: "make room on the disk: the store is opened again by itself once it takes writes",
+			})
 		}
 		if err == nil || !host.IsEnded(err) || time.Since(began) > host.Patience {
 			return stored, err

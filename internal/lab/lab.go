@@ -24,6 +24,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
@@ -60,6 +63,9 @@ type Options struct {
 	// Log, if set, takes what whoever looks after the server should know. It may be
 	// called by several goroutines.
 	Log func(format string, args ...any)
+
+	// What tests replace: the file system of the stores.
+	files vfs.FS
 }
 
 // Lab holds stores and runs campaigns. Its methods may be called by several goroutines.
@@ -267,6 +273,17 @@ func (l *Lab) Troubles() (troubles []string) {
 	return troubles
 }
 
+// Health counts the stores: all, and those that cannot be used or take no events now.
+func (l *Lab) Health() (stores, troubled int) {
+	for _, s := range l.list() {
+		stores++
+		if s.failure() != nil {
+			troubled++
+		}
+	}
+	return stores, troubled
+}
+
 // Changed returns a channel that is closed at the next change of any campaign.
 func (l *Lab) Changed() <-chan struct{} {
 	l.mu.Lock()
@@ -291,6 +308,34 @@ func (l *Lab) Parse(name string, source []byte) (*campaignfile.File, error) {
 		return nil, err
 	}
 	return campaignfile.ParseIn(l.options.Registry, named, name, source)
+}
+
+// Reaches returns what a definition reaches beyond the campaign that neither the lab file, as it
+// is now, nor the campaign as it was, nil for a new one, reaches already; ok is false where that
+// is nothing.
+func (l *Lab) Reaches(def, was *definition.Campaign) (first registry.Reach, ok bool, err error) {
+	reg := l.options.Registry
+	found := reg.Reaches(def)
+	if len(found) == 0 {
+		return first, false, nil
+	}
+	file, err := labfile.ReadFolder(reg, l.options.Folder)
+	if err != nil {
+		return first, false, err
+	}
+	var before []registry.Reach
+	if was != nil {
+		before = reg.Reaches(was)
+	}
+	for _, reach := range found {
+		reached := slices.ContainsFunc(before, func(b registry.Reach) bool {
+			return b.Expert == reach.Expert && b.Choice.Equal(reach.Choice)
+		})
+		if !reached && !file.Offers(reg, def, reach) {
+			return reach, true, nil
+		}
+	}
+	return first, false, nil
 }
 
 // Define is [Lab.Begin] of a campaign that is run at once.
@@ -320,14 +365,17 @@ func (l *Lab) Begin(ctx context.Context, file *campaignfile.File, actor string) 
 	}
 	equipment, err := host.OpenEquipment(ctx, l.options.Registry, def, l.environment(path, def.Name))
 	if err != nil {
-		return nil, err
+		return nil, unanswered(err)
 	}
 	def, err = equipment.Prepare(ctx, def, file.Source)
 	var held *lock.HeldError
 	if errors.As(err, &held) {
 		err = nil // the campaign waits for its turn
 	}
-	if err = errors.Join(err, equipment.Close()); err != nil {
+	if errors.Is(err, instruments.ErrLater) {
+		err = nil // and for a device that is off
+	}
+	if err = errors.Join(unanswered(err), equipment.Close()); err != nil {
 		return nil, err
 	}
 	s := l.add(path)
@@ -340,8 +388,19 @@ func (l *Lab) Begin(ctx context.Context, file *campaignfile.File, actor string) 
 	return s.await(ctx, def.Name, 1)
 }
 
+// unanswered says what can be done about an instrument that does not answer as it should.
+func unanswered(err error) error {
+	var silent *host.SilentError
+	if !errors.As(err, &silent) {
+		return err
+	}
+	return problem.New(problem.Unavailable, "%w", err).About("instrument").With(problem.Remedy{
+		Text: "see that the device is on and that its program speaks the protocol; then begin again",
+	})
+}
+
 // Definition returns what a file says about a campaign that exists: the compositions that its
-// instrument lists, and the seed that it has, where the file names none.
+// instrument lists, and what it has that the file leaves open.
 func (l *Lab) Definition(ctx context.Context, c *Campaign, file *campaignfile.File) (definition.Campaign, error) {
 	def := file.Definition
 	driver, _ := l.options.Registry.Driver(def.Instrument.Driver.Name)
@@ -351,7 +410,7 @@ func (l *Lab) Definition(ctx context.Context, c *Campaign, file *campaignfile.Fi
 			return def, err
 		}
 		def, err = host.WithCandidates(ctx, def, instrument)
-		if err = errors.Join(err, host.CloseInstrument(instrument)); err != nil {
+		if err = errors.Join(unanswered(err), host.CloseInstrument(instrument)); err != nil {
 			return def, err
 		}
 	}
@@ -360,9 +419,6 @@ func (l *Lab) Definition(ctx context.Context, c *Campaign, file *campaignfile.Fi
 		return def, err
 	}
 	state := core.State()
-	first, err := campaignfile.Parse(l.options.Registry, file.Definition.Name, []byte(state.Source))
-	if err == nil && first.Definition.Seed == def.Seed {
-		def.Seed = state.Definition.Seed
-	}
-	return def, nil
+	def, err = campaignfile.Meant(l.options.Registry, *state.Definition, state.Source, def)
+	return file.Begun(def, state.Definition.Initial), err
 }

@@ -24,8 +24,6 @@ import (
 // mistaken is a method with a mistake in it.
 type mistaken struct{ def definition.Campaign }
 
-func (p mistaken) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
-
 func (mistaken) Needs() policies.Needs { return policies.Needs{} }
 
 func (mistaken) Decide(context.Context, policies.View, uint64) (policies.Decision, error) {

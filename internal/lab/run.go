@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -160,8 +161,13 @@ func (c *Campaign) drive(ctx context.Context, h *host.Host, r *run, began chan<-
 		c.mu.Unlock()
 		c.store.lab.announce()
 	}
+	once := func() error { return c.once(ctx, h, r, &place, func() { tell(nil) }) }
+	off := func(err error, again time.Duration) {
+		waits(fmt.Errorf("%w; it is asked again in %s", err, format.Duration(again)))
+		tell(nil)
+	}
 	for {
-		err := c.once(ctx, h, r, &place, func() { tell(nil) })
+		err := host.Described(ctx, once, off)
 		var held *lock.HeldError
 		if !errors.As(err, &held) {
 			tell(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/host"
@@ -60,8 +61,14 @@ func (s *store) hold() {
 	for s.lab.ctx.Err() == nil {
 		log, release, err := s.open(s.lab.ctx)
 		if err == nil {
-			err = s.follow(s.lab.ctx, log)
+			ctx, done := s.mending(s.lab.ctx, log)
+			err = s.follow(ctx, log)
+			mended := context.Cause(ctx) == errMended
+			done()
 			release()
+			if mended {
+				continue
+			}
 		}
 		if s.lab.ctx.Err() != nil {
 			return
@@ -78,6 +85,46 @@ func (s *store) hold() {
 		case <-s.lab.ctx.Done():
 		}
 	}
+}
+
+// errMended ends the following of a log that has stopped, on a disk that takes writes again.
+var errMended = errors.New("the disk takes writes again")
+
+// mending returns a context that ends, for errMended, once a log that has stopped can be opened
+// again. Until then what it holds is read, and what is to be recorded is refused: nothing that was
+// acknowledged is lost. Opening compares the log with its head, as after a crash. done ends
+// watching.
+func (s *store) mending(ctx context.Context, log events.Log) (_ context.Context, done func()) {
+	own, ok := log.(*pebblelog.Log)
+	if !ok {
+		return ctx, func() {} // of another process, which sees to it
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.lab.wg.Go(func() {
+		select {
+		case <-own.Failed():
+		case <-ctx.Done():
+			return
+		}
+		s.mu.Lock()
+		s.err = own.Err()
+		s.mu.Unlock()
+		s.lab.options.Log("%s takes no events: %v", s.path, own.Err())
+		s.lab.announce()
+		for {
+			select {
+			case <-time.After(retryAfter):
+			case <-ctx.Done():
+				return
+			}
+			if own.Probe() == nil {
+				s.lab.options.Log("%s is opened again: its disk takes writes", s.path)
+				cancel(errMended)
+				return
+			}
+		}
+	})
+	return ctx, func() { cancel(nil) }
 }
 
 // open takes the store, or connects to the process that holds it.
@@ -102,6 +149,7 @@ func (s *store) open(ctx context.Context) (log events.Log, release func(), err e
 		Build:    s.lab.options.Build,
 		Account:  s.lab.options.Account,
 		Slots:    s.lab.slots,
+		FS:       s.lab.options.files,
 		Remark:   func(campaign, text string) { s.lab.options.Log("%s: %s", campaign, text) },
 	})
 	if err != nil {
@@ -195,7 +243,7 @@ func (s *store) campaign(name string) *Campaign {
 	return s.campaigns[name]
 }
 
-// failure is why the store cannot be used now.
+// failure is why the store cannot be used, or takes no events now.
 func (s *store) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
