@@ -116,6 +116,16 @@ func (c *Console) undo(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, questionPath(of.Name(), id), "undone")
 }
 
+// sendNow sends an answer that could still be taken back: the next question may depend on it.
+func (c *Console) sendNow(w http.ResponseWriter, r *http.Request) {
+	of := c.find(w, r, AnswerIt)
+	if of == nil {
+		return
+	}
+	c.answers.sendNow(of.Name(), r.PathValue("question"), visitorOf(r.Context()).Name)
+	redirect(w, r, "/questions?next", "sent")
+}
+
 func (c *Console) dismiss(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {

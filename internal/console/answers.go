@@ -136,7 +136,8 @@ func fileOf(campaign, question, name string) string {
 }
 
 // give keeps an answer, on the disk when it returns, to be sent once it can no longer be
-// taken back. An earlier one that was not sent yet is replaced.
+// taken back. An earlier one that was not sent yet is replaced; those that the person gave to
+// other questions are sent now: who has gone on to the next question has no doubt about the last.
 func (a *answers) give(p pending) error {
 	p.file = fileOf(p.Campaign, p.Question, p.Name)
 	p.Given = time.Now().UTC()
@@ -159,7 +160,29 @@ func (a *answers) give(p pending) error {
 	}
 	a.all[p.file] = &p
 	a.schedule(&p, a.undo)
+	for _, other := range a.all {
+		if other.Name == p.Name && other != &p {
+			a.hasten(other)
+		}
+	}
 	return nil
+}
+
+// hasten has an answer that waits sent now. a.mu is held.
+func (a *answers) hasten(p *pending) {
+	if p.State == waiting && !p.sending && p.tries == 0 && p.timer != nil && p.timer.Stop() {
+		a.wg.Done()
+		a.schedule(p, 0)
+	}
+}
+
+// sendNow has somebody's answer sent without waiting for whether they take it back.
+func (a *answers) sendNow(campaign, question, name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p := a.all[fileOf(campaign, question, name)]; p != nil {
+		a.hasten(p)
+	}
 }
 
 // store writes an answer to the disk.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
@@ -268,30 +269,12 @@ func tableOf(r *http.Request) (name, table string, err error) {
 			With(problem.Remedy{Text: "choose a file, or paste its text"})
 	case strings.HasPrefix(table, "\xff\xfe"), strings.HasPrefix(table, "\xfe\xff"):
 		return name, "", problem.New(problem.Invalid, "%s is UTF-16 text", name).
-			With(problem.Remedy{Text: "save it as CSV UTF-8, separated by commas"})
+			With(problem.Remedy{Text: "save it as CSV UTF-8"})
 	case !utf8.ValidString(table):
 		return name, "", problem.New(problem.Invalid, "%s is no text in UTF-8", name).
-			With(problem.Remedy{Text: "save it as CSV UTF-8, separated by commas"})
+			With(problem.Remedy{Text: "save it as CSV UTF-8"})
 	}
-	return name, commas(strings.ReplaceAll(table, "\r\n", "\n")), nil
-}
-
-// commas separates what was copied from a spreadsheet, whose cells are separated by tabs.
-func commas(table string) string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(table, "\ufeff"), "\n")
-	if !strings.Contains(first, "\t") || strings.Contains(first, ",") {
-		return table
-	}
-	in := csv.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff")))
-	in.Comma, in.LazyQuotes, in.FieldsPerRecord = '\t', true, -1
-	records, err := in.ReadAll()
-	if err != nil {
-		return table
-	}
-	var b strings.Builder
-	out := csv.NewWriter(&b)
-	_ = out.WriteAll(records) // into memory
-	return b.String()
+	return name, strings.ReplaceAll(table, "\r\n", "\n"), nil
 }
 
 // look looks at a table: what would become of each row.
@@ -348,8 +331,7 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 
 // headerOf are the names of a table's columns, as far as they can be read.
 func headerOf(table string) []string {
-	in := csv.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff")))
-	in.TrimLeadingSpace = true
+	in := exchange.NewReader(bufio.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff"))))
 	header, err := in.Read()
 	if err != nil {
 		return nil

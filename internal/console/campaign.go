@@ -270,7 +270,7 @@ func (p *campaignPage) rows(s *campaign.State, log told, best *engine.Best, all 
 			break
 		}
 		row := experimentRow{ID: x.ID, Status: string(x.Status), Class: classOf(x, best), Decision: x.Decision,
-			Origin: string(x.Origin), Ended: x.EndedAt, Flagged: x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect}
+			Origin: string(x.Origin), Ended: x.EndedAt, Flagged: view.InDoubt(x)}
 		for k := range def.Parameters {
 			text, _ := write.Value(k, x.Parameters)
 			row.Cells = append(row.Cells, text)

@@ -196,7 +196,7 @@ func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
 		Spark:     sparkline(s.Values, def.Objective.Goal),
 		CanPause:  s.Status == campaign.Running && (s.Here || s.PID != 0),
 		CanResume: s.Status == campaign.Paused,
-		CanRun:    !s.Status.Ended() && !s.Here && s.PID == 0,
+		CanRun:    !s.Status.Ended() && !s.Here && s.PID == 0 && !slices.ContainsFunc(needs, need.runs),
 	}
 	if !def.Measures() {
 		row.What = "comparisons"
@@ -222,6 +222,9 @@ func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
 	}
 	return row
 }
+
+// runs reports whether what is needed is that the campaign is run, and offers it.
+func (n need) runs() bool { return strings.HasSuffix(n.Post, "/run") }
 
 // needsOf are what waits for a person in a campaign, what is wrong first.
 func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {

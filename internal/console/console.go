@@ -111,6 +111,7 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /questions/{campaign}/{question}", c.question)
 	mux.HandleFunc("POST /questions/{campaign}/{question}", c.answer)
 	mux.HandleFunc("POST /questions/{campaign}/{question}/undo", c.undo)
+	mux.HandleFunc("POST /questions/{campaign}/{question}/send", c.sendNow)
 	mux.HandleFunc("POST /questions/{campaign}/{question}/dismiss", c.dismiss)
 	mux.HandleFunc("GET /questions/{campaign}/{question}/feasible", c.feasible)
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -23,6 +22,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/console"
@@ -518,6 +518,33 @@ func TestUndo(t *testing.T) {
 	}
 }
 
+// Law: the time in which an answer can be taken back ends with the answer to another question, or
+// when its giver says so; it holds no other question back.
+func TestTheHoldEnds(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin(byHand("bench", "{experiments: 2, labels: 3}", "{trust: cobol}"))
+	s.until(c, "has asked all", func(st *campaign.State) bool { return len(st.Questions) == 3 })
+	give := func(id string) {
+		path := "/questions/bench/" + id
+		_, page := s.get(path)
+		form := s.hidden(page, path)
+		form.Set("answer", "accept")
+		s.sent(path, form)
+	}
+	is := func(id string, status campaign.QuestionStatus) {
+		t.Helper()
+		s.until(c, id+" is "+string(status), func(st *campaign.State) bool { return st.Question(id).Status == status })
+	}
+	give("q1")
+	is("q1", campaign.Asked)
+	give("q2")
+	is("q1", campaign.Answered)
+	is("q2", campaign.Asked)
+	s.sent("/questions/bench/q2/send", nil)
+	is("q2", campaign.Answered)
+	is("q3", campaign.Asked)
+}
+
 // Law: an answer that the page has taken is recorded once, whenever the server dies: before it
 // was sent, or after it was recorded and before the server knew.
 func TestAnswersSurvive(t *testing.T) {
@@ -579,10 +606,10 @@ func TestForms(t *testing.T) {
 		kind events.Kind // that is recorded; empty: it is refused
 		back string
 	}{
-		{"tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"2,5"}}, "", `value="2,5"`},
+		{"tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"2,500"}}, "", `value="2,500"`},
 		{"tell", url.Values{"experiment": {"e1"}, "outcome": {"failed"}}, "", "why there is no result"},
 		{"tell", url.Values{"experiment": {"e99"}, "outcome": {"measured"}, "value": {"1"}}, "", "e99"},
-		{"tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"2.5"}, "actual.x": {"0.5"}}, events.KindExperimentMeasured, ""},
+		{"tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"2,5"}, "actual.x": {"0,5"}}, events.KindExperimentMeasured, ""},
 		{"correct", url.Values{"experiment": {"e1"}, "how": {"measured"}, "value": {"3"}}, "", "Say why"},
 		{"correct", url.Values{"experiment": {"e1"}, "how": {"measured"}, "value": {"3"}, "reason": {"a typo"}}, events.KindMeasurementCorrected, ""},
 		{"resolve", url.Values{"experiment": {"e1"}, "resolution": {"failed"}}, "", "nly an experiment whose fate is unknown"},
@@ -750,7 +777,7 @@ experts: [{name: bob, simulated: {accuracy: 2}}]
 `
 
 // lose begins a campaign of whose first experiment nobody knows what became.
-func (s *site) lose(name string) *lab.Campaign {
+func (s *site) lose(name string, more ...events.Payload) *lab.Campaign {
 	s.t.Helper()
 	c := s.begin("name: " + name + space + "initial: {experiments: 2}\nbudget: {experiments: 4}\ninstrument: manual\n")
 	s.until(c, "measures", func(st *campaign.State) bool {
@@ -765,13 +792,17 @@ func (s *site) lose(name string) *lab.Campaign {
 		s.t.Fatal(err)
 	}
 	payload := &events.ExperimentUnresolved{Experiment: "e1", Command: first.Command, Instrument: "bench", Cause: "the power went out"}
-	lost, err := events.New(name, payload)
-	if err != nil {
-		s.t.Fatal(err)
+	for _, payload := range append([]events.Payload{payload}, more...) {
+		lost, err := events.New(name, payload)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		lost.Time, lost.Actor = time.Now(), "engine"
+		if _, err = log.Append(s.t.Context(), name, events.AnySequence, lost); err != nil {
+			s.t.Fatal(err)
+		}
 	}
-	lost.Time, lost.Actor = time.Now(), "engine"
-	_, err = log.Append(s.t.Context(), name, events.AnySequence, lost)
-	if err = errors.Join(err, log.Close()); err != nil {
+	if err := log.Close(); err != nil {
 		s.t.Fatal(err)
 	}
 	*s = *reopened(s)
@@ -780,6 +811,29 @@ func (s *site) lose(name string) *lab.Campaign {
 		s.t.Fatal(err)
 	}
 	return c
+}
+
+// Law: who settles what became of one experiment is offered the others of which nobody knows
+// either, and settles them in one act.
+func TestOthersAreSettledToo(t *testing.T) {
+	s := serve(t, time.Hour)
+	plate := s.lose("plate",
+		&events.ExperimentRequested{
+			Experiment: "e2", Origin: events.OriginInitial, Replicate: 1,
+			Parameters: definition.Point{"x": definition.Number(1), "salt": definition.Category("A")},
+		},
+		&events.ExperimentDispatched{Experiment: "e2", Command: "plate/e2", Instrument: "bench"},
+		&events.ExperimentUnresolved{Experiment: "e2", Command: "plate/e2", Instrument: "bench", Cause: "the power went out"},
+	)
+	if _, page := s.get("/campaigns/plate/experiments/e1"); !strings.Contains(page, `name="also" value="e2"`) {
+		t.Errorf("the other one is not offered: %s", page)
+	}
+	s.sent("/campaigns/plate/resolve", url.Values{
+		"experiment": {"e1"}, "also": {"e2"}, "resolution": {"failed"}, "value": {""}, "reason": {"the plate fell"},
+	})
+	s.until(plate, "is settled", func(st *campaign.State) bool {
+		return st.Experiment("e1").Status == campaign.Failed && st.Experiment("e2").Status == campaign.Failed
+	})
 }
 
 // reopened opens a site's folder again.

@@ -34,6 +34,23 @@ budget: {experiments: 20}
 instrument: manual
 `
 
+// demoTemplate is a campaign that looks after itself: everything in it is simulated.
+const demoTemplate = `name: demonstration
+description: A battery electrolyte, simulated. Nothing is made and no person is asked.
+
+parameters:
+  - {name: lipf6, unit: mol/kg, description: molality of the salt, min: 0.2, max: 2.1}
+  - {name: ec, unit: kg/kg, description: mass fraction of EC in the solvent, min: 0.30, max: 0.52}
+  - {name: dmc, description: share of DMC in the linear carbonates, min: 0, max: 1}
+
+objective: {name: conductivity, unit: mS/cm, goal: maximize, noise: 0.27}
+
+budget: {experiments: 25}
+
+instrument:
+  simulated: {task: electrolyte, noise: 0.27, latency: 2s}
+`
+
 // fileName is what faults call the text that was typed.
 const fileName = "the campaign file"
 
@@ -59,6 +76,9 @@ func (p *filePage) number() {
 func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
 	p := &filePage{shell: c.shellOf(r, "New campaign"), Source: fileTemplate}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
+	if r.URL.Query().Has("demonstration") {
+		p.Source = demoTemplate
+	}
 	if from := r.URL.Query().Get("from"); from != "" { // a copy of another one's file
 		of, err := c.lab.Campaign(from)
 		if err == nil && p.Visitor.may(See, of.Name()) == nil {
@@ -93,7 +113,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	}
 	var begun *lab.Campaign
 	if err == nil {
-		err = p.Visitor.mayDefine(&file.Definition)
+		err = p.Visitor.mayDefine(&file.Definition, nil)
 	}
 	if err == nil {
 		begun, err = c.lab.Define(r.Context(), file, p.Visitor.Actor())
@@ -110,7 +130,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 // remarks are what a file may contain, but probably does not mean. They look at the files that
 // it names: for visitors who may have it run.
 func (c *Console) remarks(v Visitor, file *campaignfile.File) []string {
-	if v.mayDefine(&file.Definition) != nil {
+	if v.mayDefine(&file.Definition, nil) != nil {
 		return nil
 	}
 	return campaignfile.Remarks(c.lab.Registry(), file.Definition, c.lab.Folder())
@@ -180,7 +200,7 @@ func (c *Console) amendment(r *http.Request, of *lab.Campaign) (engine.Request, 
 	if err != nil {
 		return engine.Request{}, err
 	}
-	if err := visitorOf(r.Context()).mayDefine(&file.Definition); err != nil {
+	if err := visitorOf(r.Context()).mayDefine(&file.Definition, of.Defined()); err != nil {
 		return engine.Request{}, err
 	}
 	def, err := c.lab.Definition(r.Context(), of, file)

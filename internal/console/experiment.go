@@ -36,6 +36,7 @@ type experimentPage struct {
 	Dispatched               time.Time
 	ByHand, CanResolve       bool
 	CanRepeat                bool
+	Also                     string       // of which nobody knows either
 	Fields                   []pointField // of what was really made
 }
 
@@ -97,6 +98,9 @@ func (p *experimentPage) fill(core *engine.Core, x *campaign.Experiment, log tol
 	p.Instrument, p.Cause, p.Decision = instrumentName(s, x), sentence(x.Cause), x.Decision
 	p.Dispatched, p.ByHand = x.DispatchedAt, def.Instrument.ByHand
 	p.CanRepeat = !s.Status.Ended()
+	if p.Unresolved {
+		p.Also = alsoUnresolved(s, x.ID)
+	}
 	write := format.CompositionsToMake(def)
 	at := positions(def, x.Parameters)
 	var actual definition.Point
@@ -120,7 +124,7 @@ func (p *experimentPage) fill(core *engine.Core, x *campaign.Experiment, log tol
 		p.Fields = append(p.Fields, f)
 	}
 	if x.Flag != nil {
-		p.Flag, p.Doubtful = sentence(x.Flag.Reason), x.Flag.Verdict == events.VerdictSuspect
+		p.Flag, p.Doubtful = sentence(x.Flag.Reason), view.InDoubt(x)
 	}
 	add := func(name, text string) {
 		if text != "" {
@@ -175,7 +179,7 @@ func optionalNumber(r *http.Request, name string) (*float64, error) {
 	if typed == "" {
 		return nil, nil
 	}
-	x, err := numberOf(typed)
+	x, err := format.ReadNumber(typed)
 	if err != nil {
 		return nil, problem.New(problem.Invalid, "%s: %w", name, err)
 	}
@@ -224,6 +228,17 @@ func compositionOf(of *lab.Campaign, id string) (def *definition.Campaign, point
 	return def, point, err
 }
 
+// alsoUnresolved are the other experiments whose fate nobody knows, as a list.
+func alsoUnresolved(s *campaign.State, id string) string {
+	var ids []string
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Status == campaign.Unresolved && x.ID != id {
+			ids = append(ids, x.ID)
+		}
+	}
+	return events.ExperimentList(ids)
+}
+
 // resolution reads the form that settles what became of an experiment.
 func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	id := text(r, "experiment")
@@ -245,6 +260,9 @@ func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	actual, err := madeOf(r, def, point)
 	if err != nil {
 		return engine.Request{}, err
+	}
+	if also := text(r, "also"); also != "" {
+		id += "," + also
 	}
 	return engine.Request{Resolve: &engine.Resolve{
 		Experiment: id, Resolution: events.Resolution(how), Value: value, Actual: actual,

@@ -73,7 +73,7 @@ func regionOf(def *definition.Campaign, form url.Values) (map[string]definition.
 		if text = strings.TrimSpace(text); text == "" {
 			return nil
 		}
-		x, err := numberOf(text)
+		x, err := format.ReadNumber(text)
 		if err != nil {
 			faults = append(faults, par+", "+what+": "+err.Error())
 			return nil

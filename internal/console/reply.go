@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -96,7 +97,7 @@ func pointOf(def *definition.Campaign, form url.Values, prefix string) (definiti
 			}
 			point[par.Name] = definition.Category(text)
 		default:
-			x, err := numberOf(text)
+			x, err := format.ReadNumber(text)
 			if err != nil {
 				faults = append(faults, par.Name+": "+err.Error())
 			}
@@ -109,21 +110,6 @@ func pointOf(def *definition.Campaign, form url.Values, prefix string) (definiti
 	return point, nil
 }
 
-// numberOf reads a number as people type it.
-func numberOf(text string) (float64, error) {
-	plain := strings.ReplaceAll(strings.TrimSpace(text), "\u2212", "-")
-	x, err := strconv.ParseFloat(plain, 64)
-	switch {
-	case err != nil && strings.Contains(text, ","):
-		return 0, fmt.Errorf("%q is not a number; write it with a decimal point", text)
-	case err != nil:
-		return 0, fmt.Errorf("%q is not a number", text)
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return 0, fmt.Errorf("%q is not a finite number", text)
-	}
-	return x, nil
-}
-
 // estimatesOf reads a number for each row; an empty one says that the expert cannot tell.
 func estimatesOf(q *campaign.Question, form url.Values) (list []events.Estimate, err error) {
 	for i := range q.Options {
@@ -131,7 +117,7 @@ func estimatesOf(q *campaign.Question, form url.Values) (list []events.Estimate,
 		if text == "" {
 			continue
 		}
-		x, err := numberOf(text)
+		x, err := format.ReadNumber(text)
 		if err == nil {
 			err = q.Scale.Takes(x)
 		}

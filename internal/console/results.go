@@ -104,7 +104,7 @@ func (c *Console) showResults(
 		c.fail(w, r, err)
 		return
 	}
-	batch, err := numberOf(p.Batch)
+	batch, err := format.ReadNumber(p.Batch)
 	if err != nil || batch <= 0 {
 		batch = 0
 	}

@@ -39,9 +39,9 @@ type Visitor struct {
 	// "resolve" or "override"; nil where they need not. A nil Confirmed asks for nothing.
 	Confirmed func(act string) error
 	// MayDefine says why the visitor may not have this server run a campaign of that definition,
-	// which may name a program, a file or an address; nil where they may. A nil MayDefine
-	// allows all.
-	MayDefine func(def *definition.Campaign) error
+	// which may name a program, a file or an address, in the place of what the campaign was, nil
+	// for a new one; nil where they may. A nil MayDefine allows all.
+	MayDefine func(def, was *definition.Campaign) error
 	// Now returns the visitor as they are now, for a page that stays open: what they may can have
 	// changed. It fails where they are logged in no longer. A nil Now: nothing changes.
 	Now func() (Visitor, error)
@@ -77,12 +77,13 @@ func (v Visitor) answersAs(expert, campaign string) error {
 	return v.AnswersAs(expert, campaign)
 }
 
-// mayDefine says why the visitor may not have a campaign of that definition run here.
-func (v Visitor) mayDefine(def *definition.Campaign) error {
+// mayDefine says why the visitor may not have a campaign of that definition run here, in the place
+// of what it was, nil for a new one.
+func (v Visitor) mayDefine(def, was *definition.Campaign) error {
 	if v.MayDefine == nil {
 		return nil
 	}
-	return v.MayDefine(def)
+	return v.MayDefine(def, was)
 }
 
 func (v Visitor) now() (Visitor, error) {

@@ -78,11 +78,12 @@ func (s *Server) newAPI() *api {
 	a.attesting()
 	a.imagining()
 	admitNull(schemas)
-	admitNullFrom(a.huma.OpenAPI())
+	checked := admitNullFrom(a.huma.OpenAPI())
 	text, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")
 	if err != nil {
 		panic(err) // of types that are known when the program is written
 	}
+	checked()
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
 		_, _ = w.Write(append(bytes.Clone(text), '\n'))

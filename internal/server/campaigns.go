@@ -207,7 +207,7 @@ type beginInput struct {
 func (a *api) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
 	file, err := a.lab.Parse("the campaign file", in.RawBody)
 	if err == nil {
-		err = a.mayDefine(ctx, &file.Definition)
+		err = a.mayDefine(ctx, &file.Definition, nil)
 	}
 	if err != nil {
 		return nil, problemOf(err)
@@ -247,7 +247,7 @@ func (a *api) validate(ctx context.Context, in *fileInput) (*struct{ Body Valida
 	}
 	reg := a.lab.Registry()
 	var remarks []string
-	if a.mayDefine(ctx, &file.Definition) == nil { // they look at the files that it names
+	if a.mayDefine(ctx, &file.Definition, nil) == nil { // they look at the files that it names
 		remarks = campaignfile.Remarks(reg, file.Definition, a.lab.Folder())
 	}
 	return &struct{ Body Validated }{Validated{

@@ -27,7 +27,7 @@ func (s *Server) visitor(ctx context.Context) console.Visitor {
 			s.noteRefused(who, accounts.Permission(permission), campaign)
 		},
 		Confirmed: func(act string) error { return s.confirmed(ctx, act) },
-		MayDefine: func(def *definition.Campaign) error { return s.api.mayDefine(ctx, def) },
+		MayDefine: func(def, was *definition.Campaign) error { return s.api.mayDefine(ctx, def, was) },
 		Now:       func() (console.Visitor, error) { return s.visitorNow(ctx) },
 	}
 	switch {

@@ -77,7 +77,7 @@ func (a *api) take(ctx context.Context, c *lab.Campaign, name string, r engine.R
 		}
 	}
 	if r.Amend != nil {
-		if err := a.mayDefine(ctx, &r.Amend.Definition); err != nil {
+		if err := a.mayDefine(ctx, &r.Amend.Definition, c.Defined()); err != nil {
 			return nil, err
 		}
 		if err := a.saidBy(ctx, c, r.Amend); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,11 +107,15 @@ func (s *Server) door() {
 
 // page shows a page in the console's frame.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, p console.Page) {
+	if p.Failure != nil {
+		retryAfter(w, p.Failure)
+	}
 	s.console.Show(w, r.WithContext(console.WithVisitor(r.Context(), s.visitor(r.Context()))), p)
 }
 
 // fail shows an error as a page.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	retryAfter(w, err)
 	s.console.Fail(w, r.WithContext(console.WithVisitor(r.Context(), s.visitor(r.Context()))), err)
 }
 
@@ -371,6 +376,7 @@ type accountData struct {
 	Tokens      []accounts.Token
 	Sessions    []accounts.Session
 	Permissions []accounts.Permission
+	Campaigns   []string
 	Passkeys    bool
 	// Confirmed says that they have shown just now who they are.
 	Confirmed bool
@@ -390,6 +396,7 @@ func (s *Server) showAccount(w http.ResponseWriter, r *http.Request, secret stri
 		Tokens:      book.Tokens(who.Account),
 		Sessions:    book.Sessions(who.Account),
 		Permissions: accounts.Permissions(),
+		Campaigns:   s.campaignNames(r.Context()),
 		Passkeys:    book.HasPasskeys(),
 		Confirmed:   book.Recent(who, accounts.JustNow) == nil,
 		Secret:      secret,
@@ -422,7 +429,7 @@ func (s *Server) changePassword(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) createToken(w http.ResponseWriter, r *http.Request) {
 	who := identityOf(r.Context())
-	wanted := accounts.NewToken{Name: r.PostFormValue("name"), Campaigns: listIn(r.PostFormValue("campaigns"))}
+	wanted := accounts.NewToken{Name: r.PostFormValue("name"), Campaigns: r.PostForm["campaign"]}
 	for _, scope := range r.PostForm["scope"] {
 		wanted.Scopes = append(wanted.Scopes, accounts.Permission(scope))
 	}
@@ -457,10 +464,25 @@ func grantIn(r *http.Request) accounts.Grant {
 
 type peopleData struct {
 	Accounts []accounts.Account
-	Roles    []accounts.Role
-	Reached  []notify.Status
+	// First says how the first account came about; empty where that is not known.
+	First string
+	// Campaigns are those that a role can be given in.
+	Campaigns []string
+	Roles     []accounts.Role
+	Reached   []notify.Status
 	// Confirmed says that whoever looks has shown just now who they are.
 	Confirmed bool
+}
+
+// campaignNames are the campaigns that whoever asks may see, each name once.
+func (s *Server) campaignNames(ctx context.Context) (names []string) {
+	for _, c := range s.lab.Campaigns() {
+		if sees(ctx, c.Name()) {
+			names = append(names, c.Name())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, failure error) {
@@ -468,6 +490,10 @@ func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, failure erro
 	data := peopleData{
 		Accounts: s.options.Accounts.Accounts(), Roles: accounts.Roles(),
 		Confirmed: s.options.Accounts.Recent(who, accounts.JustNow) == nil,
+		Campaigns: s.campaignNames(r.Context()),
+	}
+	if first, ok, err := s.options.Accounts.First(); err == nil && ok {
+		data.First = first.Origin()
 	}
 	if s.options.Reached != nil {
 		data.Reached = s.options.Reached()

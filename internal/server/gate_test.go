@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/server"
 )
 
@@ -35,6 +36,11 @@ type guarded struct {
 }
 
 func guard(t *testing.T, confirm ...string) *guarded {
+	t.Helper()
+	return guardWith(t, builtin.Registry(), confirm...)
+}
+
+func guardWith(t *testing.T, reg registry.Registry, confirm ...string) *guarded {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv(lock.Variable, t.TempDir())
@@ -62,7 +68,7 @@ func guard(t *testing.T, confirm ...string) *guarded {
 	}
 	add("here", accounts.Grant{Role: accounts.Scientist, Campaign: "bench"})
 	add("nothing")
-	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: reg, Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -633,4 +639,58 @@ func TestOwnCampaigns(t *testing.T) {
 	if status, text := g.as(g.token("expert"), "POST", "/api/v1/questions/bench/q1", "application/json", `{"order": ["A", "B"]}`); status != http.StatusOK {
 		t.Errorf("as ada: %d %s", status, text)
 	}
+}
+
+// Law: what is given for a campaign is chosen from those that there are, and the rights of a token in
+// plain words; a token of one campaign is for that one alone.
+func TestChosenFromAList(t *testing.T) {
+	g := guard(t)
+	g.begin(bench)
+	g.begin(strings.Replace(bench, "name: bench", "name: other", 1))
+	b := g.browser()
+	g.login(b, "admin", "/")
+	if _, page := g.visit(b, "/people"); !strings.Contains(page, "<option>bench</option><option>other</option>") {
+		t.Errorf("the campaigns are not offered:\n%s", page)
+	}
+	_, page := g.visit(b, "/account")
+	if !strings.Contains(page, "> answer for others</label>") || strings.Contains(page, "> act_for_others") {
+		t.Errorf("rights are named by identifiers:\n%s", page)
+	}
+	_, page = g.submit(b, "/account/tokens", url.Values{"name": {"plots"}, "scope": {"see"}, "campaign": {"other"}, "days": {"1"}})
+	_, rest, _ := strings.Cut(page, `<code class="secret">`)
+	token, _, _ := strings.Cut(rest, "<")
+	for campaign, want := range map[string]int{"other": http.StatusOK, "bench": http.StatusForbidden} {
+		if status, text := g.as(token, "GET", "/api/v1/campaigns/"+campaign, "", ""); status != want {
+			t.Errorf("%s: %d %s", campaign, status, text)
+		}
+	}
+}
+
+// Law: sessions and tokens end when their time is over, by the clock of the server.
+func TestTimeIsOver(t *testing.T) {
+	g := guard(t)
+	g.begin(bench)
+	token := g.token("viewer")
+	b := g.browser()
+	g.login(b, "viewer", "/")
+	here := func() (byToken, bySession int) {
+		byToken, _ = g.as(token, "GET", "/api/v1/campaigns/bench", "", "")
+		answer, _ := g.visit(b, "/campaigns/bench")
+		if bySession = answer.StatusCode; answer.Request.URL.Path == "/login" {
+			bySession = http.StatusUnauthorized
+		}
+		return byToken, bySession
+	}
+	step := func(what string, by time.Duration, byToken, bySession int) {
+		t.Helper()
+		g.now = g.now.Add(by)
+		if a, b := here(); a != byToken || b != bySession {
+			t.Errorf("%s: %d by token, %d by session; want %d and %d", what, a, b, byToken, bySession)
+		}
+	}
+	step("at first", 0, http.StatusOK, http.StatusOK)
+	step("after a night that is used", 7*time.Hour, http.StatusOK, http.StatusOK)
+	step("after a day that is not", 24*time.Hour, http.StatusOK, http.StatusUnauthorized)
+	step("before its last day", 88*24*time.Hour, http.StatusOK, http.StatusUnauthorized)
+	step("after it", 24*time.Hour, http.StatusUnauthorized, http.StatusUnauthorized)
 }

@@ -44,13 +44,16 @@ func (a *api) mayNameProgram(ctx context.Context) error {
 	return a.allowed(ctx, accounts.Equip, "")
 }
 
-// mayDefine checks a definition that somebody sends.
-func (a *api) mayDefine(ctx context.Context, def *definition.Campaign) error {
-	what := a.lab.Registry().Reaches(def)
-	if what == "" {
-		return nil
+// mayDefine checks a definition that somebody sends, in the place of that of a campaign as it was,
+// nil for a new one. What is reached with it must be what the lab file says, what the campaign
+// reached before, or allowed to the sender.
+func (a *api) mayDefine(ctx context.Context, def, was *definition.Campaign) error {
+	reach, ok, err := a.lab.Reaches(def, was)
+	if err != nil || !ok {
+		return err
 	}
 	if err := a.mayNameProgram(ctx); err != nil {
+		what := reach.Where
 		return problem.New(problem.CodeOf(err), "%s: %w", what, err).About(what).With(problem.RemediesOf(err)...)
 	}
 	return nil

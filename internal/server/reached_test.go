@@ -53,6 +53,7 @@ func TestReached(t *testing.T) {
 	for _, want := range []string{
 		"quiet hours now", "ntfy://•••", "2026-05-01T12:00:00Z", "3 things", "550 &lt;b&gt;no&lt;/b&gt;", "2026-05-01T13:00:00Z",
 		"2026-05-01T14:00:00Z", "nowhere: the lab file names no address",
+		"The first admin here is admin, made by root, on the machine of the lab",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q:\n%s", want, page)

@@ -30,7 +30,7 @@ type Tell struct {
 	Infeasible string            `json:"infeasible,omitempty" doc:"Why the composition cannot be made or measured."`
 	Again      string            `json:"again,omitempty" doc:"Why nothing took place: the same is asked for again."`
 	Further    []FurtherQuantity `json:"further,omitempty" doc:"Other quantities that were measured."`
-	Notes      []string          `json:"notes,omitempty" doc:"Remarks, kept with an imported row."`
+	Notes      []string          `json:"notes,omitempty" doc:"Remarks on it, recorded together with it."`
 	Anyway     bool              `json:"anyway,omitempty" doc:"Take a composition that the campaign could not ask for."`
 }
 
@@ -94,16 +94,22 @@ func pointOf(field string, values map[string]any) (definition.Point, error) {
 	if values == nil {
 		return nil, nil
 	}
+	if len(values) == 0 {
+		return nil, problem.New(problem.Invalid, "%s is empty: give a value for each parameter", field)
+	}
 	point := make(definition.Point, len(values))
 	for name, v := range values {
 		switch v := v.(type) {
 		case float64:
 			point[name] = definition.Number(v)
+			continue
 		case string:
-			point[name] = definition.Category(v)
-		default:
-			return nil, problem.New(problem.Invalid, "%s.%s is neither a number nor the name of a category", field, name)
+			if v != "" {
+				point[name] = definition.Category(v)
+				continue
+			}
 		}
+		return nil, problem.New(problem.Invalid, "%s.%s is neither a number nor the name of a category", field, name)
 	}
 	return point, nil
 }
@@ -165,7 +171,7 @@ func (a *api) steer(verb, summary, description string, make func(reason string) 
 
 // Correction says that an experiment ended otherwise than the record has it.
 type Correction struct {
-	Experiment string            `json:"experiment"`
+	Experiment string            `json:"experiment" doc:"The experiment, or several that were not performed: e1-e24, or e1,e3-e5."`
 	Outcome    string            `json:"outcome,omitempty" enum:"measured,failed,infeasible,not-performed" doc:"How it really ended."`
 	Value      *float64          `json:"value,omitempty"`
 	SD         *float64          `json:"sd,omitempty"`
@@ -178,7 +184,7 @@ type Correction struct {
 
 // Resolution settles an experiment whose fate is unknown.
 type Resolution struct {
-	Experiment string         `json:"experiment"`
+	Experiment string         `json:"experiment" doc:"The experiment, or several of which the same is said, all or none: e1-e24, or e1,e3-e5."`
 	Resolution string         `json:"resolution" enum:"measured,failed,infeasible,not-performed" doc:"What became of it."`
 	Value      *float64       `json:"value,omitempty" doc:"The result, where it was measured."`
 	Actual     map[string]any `json:"actual,omitempty"`
@@ -280,6 +286,9 @@ func (a *api) requests() {
 	record(a, on("exclude", "exclude", "Exclude compositions", "Nothing there is suggested any more."),
 		func(x Exclusion) (engine.Request, error) {
 			point, err := pointOf("point", x.Point)
+			if x.Region != nil && len(x.Region) == 0 {
+				return engine.Request{}, problem.New(problem.Invalid, "region is empty: give an interval or a category for a parameter")
+			}
 			var region map[string]definition.RegionSide
 			for name, side := range x.Region {
 				if region == nil {
@@ -347,7 +356,7 @@ func (a *api) amend(ctx context.Context, in *amendInput) (*recordedOutput, error
 	}
 	file, err := a.lab.Parse("the campaign file", in.RawBody)
 	if err == nil {
-		err = a.mayDefine(ctx, &file.Definition)
+		err = a.mayDefine(ctx, &file.Definition, c.Defined())
 	}
 	if err != nil {
 		return nil, problemOf(err)

@@ -81,8 +81,11 @@ func admitNull(schemas huma.Registry) {
 	}
 }
 
-// admitNullFrom lets what is received be null where it may be left out: so it is read.
-func admitNullFrom(api *huma.OpenAPI) {
+// admitNullFrom says in the document that what is received may be null where it may be left out: so
+// it is read. After checked, requests are checked by the references again, to which the library
+// adds null by itself; of a reference or null, written as alternatives, it takes everything.
+func admitNullFrom(api *huma.OpenAPI) (checked func()) {
+	var undo []func()
 	seen := make(map[*huma.Schema]bool)
 	var visit func(s *huma.Schema)
 	visit = func(s *huma.Schema) {
@@ -101,10 +104,12 @@ func admitNullFrom(api *huma.OpenAPI) {
 			switch {
 			case slices.Contains(s.Required, name), property.Nullable, property.Type == "" && property.Ref == "":
 			case property.Ref != "":
-				s.Properties[name] = &huma.Schema{
+				whole := &huma.Schema{
 					AnyOf:       []*huma.Schema{{Ref: property.Ref}, {Type: "null"}},
 					Description: property.Description,
 				}
+				s.Properties[name] = whole
+				undo = append(undo, func() { s.Properties[name] = property })
 			default:
 				property.Nullable = true
 				if property.Enum != nil {
@@ -125,6 +130,11 @@ func admitNullFrom(api *huma.OpenAPI) {
 			if content := op.RequestBody.Content["application/json"]; content != nil {
 				visit(content.Schema)
 			}
+		}
+	}
+	return func() {
+		for _, f := range undo {
+			f()
 		}
 	}
 }

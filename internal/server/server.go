@@ -9,6 +9,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -64,6 +65,8 @@ type Server struct {
 	audits  audits
 	whatIf  *whatif.Runs
 	keys    *keys
+	busy    busy
+	bounds  bounds
 	closing chan struct{}
 	// patience is how long clients are waited for.
 	patience patience
@@ -78,7 +81,7 @@ func New(o Options) *Server {
 		o.User = systemUser()
 	}
 	s := &Server{
-		options: o, lab: o.Lab, mux: new(console.Mux), whatIf: whatif.NewRuns(o.Log), closing: make(chan struct{}), patience: usualPatience,
+		options: o, lab: o.Lab, mux: new(console.Mux), whatIf: whatif.NewRuns(o.Log), closing: make(chan struct{}), patience: usualPatience, bounds: usualBounds,
 	}
 	s.keys = openKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	s.mux.HandleFunc("GET /healthz", s.health)
@@ -89,7 +92,7 @@ func New(o Options) *Server {
 
 // Handler returns everything that is served.
 func (s *Server) Handler() http.Handler {
-	return s.recovered(s.secured(s.limited(s.gate(s.formed(s.mux)))))
+	return s.recovered(s.secured(s.limited(s.gate(s.room(s.arrived(s.formed(s.mux)))))))
 }
 
 // Patterns returns what the server and its pages are registered under. The operations of the
@@ -126,9 +129,19 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// health says that the server can take requests.
+// health says that the server can take requests, and how many of its stores cannot be used, or take
+// no events now: by their number alone, since strangers read it.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	stores, troubled := s.lab.Health()
+	if s.options.Accounts != nil && s.options.Accounts.Err() != nil {
+		stores, troubled = stores+1, troubled+1 // those of the accounts
+	}
+	if troubled > 0 {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintf(w, "trouble: %d of %d stores cannot be used, or take nothing more; the server's log says why\n", troubled, stores)
+		return
+	}
 	_, _ = w.Write([]byte("ok\n"))
 }
 

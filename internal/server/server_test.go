@@ -183,7 +183,7 @@ func TestProblems(t *testing.T) {
 		{"a value that is text", "POST", "/api/v1/campaigns/bench/tell", "application/json", `{"experiment":"e1","value":"1"}`, 422, "body.value"},
 		{"half a body", "POST", "/api/v1/campaigns/bench/tell", "application/json", `{"experiment":`, 400, `"code":"invalid"`},
 		{"another unit", "POST", "/api/v1/campaigns/bench/tell", "application/json", `{"experiment":"e1","value":1,"unit":"L"}`, 422, "mL/s"},
-		{"no such question", "POST", "/api/v1/questions/bench/q9", "application/json", `{"answer":"accept"}`, 404, "q9"},
+		{"no such question", "POST", "/api/v1/questions/bench/q99", "application/json", `{"answer":"accept"}`, 404, "q99"},
 		{"an unknown parameter", "GET", "/api/v1/campaigns?sort=name", "", "", 422, "sort"},
 		{"a resolution of nothing", "POST", "/api/v1/campaigns/bench/resolve", "application/json",
 			`{"experiment":"e1","resolution":"failed"}`, 409, "unknown"},

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"strings"
 
@@ -10,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// A request that is answered at once is made by who it was when it came. A stream goes on: before
-// it tells of anything, it is asked again who listens and what they may.
+// A request that is answered at once is made by who it was when it had come whole. A stream goes
+// on: before it tells of anything, it is asked again who listens and what they may.
 
 type stillKey struct{}
 
@@ -35,6 +37,40 @@ func (s *Server) still(ctx context.Context, r *http.Request) (accounts.Identity,
 	}
 	return book.Still(ctx, cookie.Value)
 }
+
+// arrived waits for the body of a request of somebody who is known, and asks again who they are:
+// access that has ended while the body was on its way carries nothing out. A body that does not
+// come whole fails where it is read.
+func (s *Server) arrived(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body == nil || r.Body == http.NoBody || !identityOf(r.Context()).Known() {
+			next.ServeHTTP(w, r)
+			return
+		}
+		text, err := io.ReadAll(r.Body)
+		whole := io.Reader(bytes.NewReader(text))
+		if err != nil {
+			whole = io.MultiReader(whole, failing{err})
+		}
+		r.Body = readCloser{whole, r.Body}
+		who, err := listener(r.Context())
+		if err != nil {
+			who = accounts.Identity{}
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
+	})
+}
+
+// readCloser is a body that was read, with what closes the one it came in.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// failing is the end of a body that did not come whole.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // listener returns who makes the request of a context now.
 func listener(ctx context.Context) (accounts.Identity, error) {

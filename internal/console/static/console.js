@@ -69,16 +69,42 @@
     localTimes(old);
   };
   const seen = new Map(regions().map((r) => [r.id, r.innerHTML]));
+  const typed = (field) => {
+    if (field.matches("[type=hidden], [type=range]")) return false; // a slider follows its number
+    if (field.matches("select")) return field.selectedIndex !== Math.max(0, [...field.options].findIndex((o) => o.defaultSelected));
+    if (field.matches("[type=checkbox], [type=radio]")) return field.checked !== field.defaultChecked;
+    return field.value !== field.defaultValue;
+  };
+  // What a page is about: its parts that change, and what its forms are for. Where the address
+  // has something else now, such as the next question, the form of what is to be measured or
+  // the login, that is opened; what somebody has typed is not taken from them.
+  const shape = (root) => $$("[data-live]", root).map((r) => r.id).concat($$("[data-shows]", root).map((e) => e.dataset.shows)).sort().join(" ");
+  const moveOn = (url) => {
+    if (!$$("form input, form textarea, form select", $("#main")).some(typed)) {
+      if (url === location.href) location.reload();
+      else location.replace(url);
+      return;
+    }
+    const note = $("#live-note"), link = document.createElement("a");
+    if ($("a", note)) return;
+    link.href = url;
+    link.textContent = "Open what is there now.";
+    note.replaceChildren("This page is no longer up to date; what you typed is still in it. ", link);
+  };
   const refresh = async () => {
     pendingFetch = 0;
     lastFetch = Date.now();
-    let text;
+    let answer, text;
     try {
-      const answer = await fetch(location.href, { headers: { "Campaignd-Fragment": "live" } });
+      answer = await fetch(location.href, { headers: { "Campaignd-Fragment": "live" } });
       if (!answer.ok) return;
       text = await answer.text();
     } catch { return; }
     const page = new DOMParser().parseFromString(text, "text/html");
+    if (answer.redirected || shape(page) !== shape(document)) {
+      moveOn(answer.redirected ? answer.url : location.href);
+      return;
+    }
     for (const old of regions()) {
       const fresh = page.getElementById(old.id);
       if (!fresh || busy(old)) continue;
@@ -109,6 +135,7 @@
         place.append(" ", count);
       }
       seen.set(place.id, place.innerHTML);
+      if (watch === "*") soon(); // asked between the making of this page and the first word of the stream
     });
     stream.addEventListener("open", () => { if (lost) { lost = false; $("#live-note").textContent = "Connected again."; soon(); } });
     stream.addEventListener("error", () => { if (!lost) { lost = true; $("#live-note").textContent = "The connection is lost; the page tries again by itself."; } });
@@ -335,7 +362,11 @@
               area.scrollTop = Math.max(0, (f.Line - 4) * area.scrollHeight / lines.length);
             });
           }
-          li.append(" " + [f.Field, f.Message].filter(Boolean).join(": ") + (f.Remedy ? " " + f.Remedy : ""));
+          li.append(" " + [f.Field, f.Message].filter(Boolean).join(": "));
+          if (f.Remedy) {
+            add("br", "", li);
+            add("span", f.Remedy, li).className = "hint";
+          }
         }
       } else {
         box.className = "box good";

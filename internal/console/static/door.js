@@ -13,6 +13,15 @@
     }
     return text ? JSON.parse(text) : {};
   };
+  // A browser refuses passkeys for an address in numbers, and for a name that they were not made for.
+  const elsewhere = () => {
+    const here = location.hostname.replace(/[[\]]/g, "");
+    if (here === "::1" || here.startsWith("127.")) {
+      return "Passkeys need a name in place of " + here + ": open http://localhost" + (location.port ? ":" + location.port : "") + location.pathname + ".";
+    }
+    return "Passkeys do not work at " + location.host + ": open the address that lab.yaml gives as url, or under passkeys.";
+  };
+  const why = (fault) => ({ NotAllowedError: "No passkey was given.", SecurityError: elsewhere() })[fault.name] || fault.message;
   for (const form of document.querySelectorAll("form[data-passkey]")) {
     form.hidden = false;
     form.addEventListener("submit", async (event) => {
@@ -31,7 +40,7 @@
         await post(path + "/finish", JSON.stringify({ ceremony: begun.ceremony, name: name, answer: made.toJSON() }));
         location.assign(form.dataset.next || "/");
       } catch (fault) {
-        said.textContent = fault.name === "NotAllowedError" ? "No passkey was given." : fault.message;
+        said.textContent = why(fault);
       }
     });
   }

@@ -1,0 +1,85 @@
+package server_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/campaignd/campaignd/internal/lock"
+)
+
+// Campaigns in which a person names what is measured: each question follows from the answer before.
+const (
+	named = `name: named
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: utility, goal: maximize}
+initial: {experiments: 0}
+budget: {experiments: 3}
+instrument: {simulated: {task: rkhs1-rbf}}
+experts: [{name: ada, web: {}}]
+policy: manual
+`
+	byHand = `name: by-hand
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: flow, unit: mL/s, goal: maximize}
+initial: {experiments: 1}
+budget: {experiments: 2}
+instrument: manual
+experts: [{name: ada, web: {}}]
+policy: manual
+`
+)
+
+// lives begins a lab with a browser at it.
+func lives(t *testing.T) *visitor {
+	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	h := &house{t: t, folder: t.TempDir(), address: "127.0.0.1:0"}
+	h.begin()
+	t.Cleanup(func() { h.end() })
+	v := browse(t, "http://"+h.address)
+	v.open("/campaigns")
+	v.logIn("ada")
+	return v
+}
+
+// Law: the page that says that nobody is asked shows the next question once there is one, by
+// itself, with one campaign and with several.
+func TestTheNextQuestionComesByItself(t *testing.T) {
+	v := lives(t)
+	v.define("named", named)
+	v.open("/questions?next")
+	for _, id := range []string{"q1", "q2"} {
+		v.until(id+" is shown", `location.pathname === "/questions/named/`+id+`" && document.readyState === "complete"`)
+		v.do("name a composition", fill(`[name="p.x"]`, "0.5"))
+		v.press(`button[value=own]`)
+	}
+	v.define("by-hand", byHand)
+	v.open("/questions/named/q3")
+	v.do("name a composition", fill(`[name="p.x"]`, "0.5"))
+	v.press(`button[value=own]`)
+	ask[bool](v, `fetch("/campaigns/by-hand/tell", {method: "POST", body: new URLSearchParams({experiment: "e1", value: "0.5"})}).then(r => r.ok)`,
+		chromedp.EvalAwaitPromise)
+	v.until("the one of the other campaign is shown", `location.pathname === "/questions/by-hand/q1"`)
+}
+
+// Law: a page that has nothing to do shows what there is to do once there is something, by
+// itself; what somebody has typed is not taken from them.
+func TestWhatIsToBeDoneComesByItself(t *testing.T) {
+	v := lives(t)
+	v.define("by-hand", byHand)
+	v.measures("by-hand")
+	v.open("/campaigns/by-hand/results")
+	v.sees("There is nothing to be measured by hand now.")
+	ask[bool](v, `fetch("/questions/by-hand/q1", {method: "POST", body: new URLSearchParams({answer: "own", "p.x": "0.25"})}).then(r => r.ok)`,
+		chromedp.EvalAwaitPromise)
+	v.until("what is to be measured is shown", `!!document.querySelector("form.tell #value")`)
+	v.do("begin to type", fill("form.tell #value", "0.7"))
+	ask[bool](v, `fetch("/campaigns/by-hand/tell", {method: "POST", body: new URLSearchParams({experiment: "e2", value: "0.5"})}).then(r => r.ok)`,
+		chromedp.EvalAwaitPromise)
+	v.sees("This page is no longer up to date")
+	if kept := ask[string](v, `document.querySelector("form.tell #value").value`); kept != "0.7" {
+		t.Errorf("the field holds %q", kept)
+	}
+}

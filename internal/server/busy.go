@@ -1,0 +1,134 @@
+package server
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Connections are bounded by address ([Bounded]), but this machine and a trusted proxy have none:
+// what one account, or one of its tokens, has under way at a time is bounded wherever it comes from,
+// so that others find room.
+type bounds struct {
+	// underWay is how many requests of an account are under way at once, its streams among them:
+	// some wait for minutes, such as suggest.
+	underWay int
+	// streams is how many of them are streams, each an open page or a program that follows, and
+	// tokenStreams how many of those are of one token.
+	streams, tokenStreams int
+	// allStreams is how many streams there are of all accounts.
+	allStreams int
+}
+
+// usualBounds leave room in [maxConnections].
+var usualBounds = bounds{underWay: 300, streams: 250, tokenStreams: 100, allStreams: 600}
+
+// comeAgain is when a request that found no room may come again.
+const comeAgain = 10 * time.Second
+
+// busy counts what is under way, by whose it is.
+type busy struct {
+	mu   sync.Mutex
+	open map[string]int
+}
+
+// place is a count, with its bound and what is said where that is reached.
+type place struct {
+	of   string
+	most int
+	full string
+}
+
+// enter takes a place in each of the counts, or in none. leave gives them back.
+func (b *busy) enter(places ...place) (leave func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range places {
+		if b.open[p.of] >= p.most {
+			return nil, problem.New(problem.TooMany, "%d %s, and no more at a time", p.most, p.full).With(problem.Remedy{
+				Text: "close pages that show the lab, or end programs that follow it, and try again",
+			})
+		}
+	}
+	if b.open == nil {
+		b.open = make(map[string]int)
+	}
+	for _, p := range places {
+		b.open[p.of]++
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, p := range places {
+			if b.open[p.of]--; b.open[p.of] == 0 {
+				delete(b.open, p.of)
+			}
+		}
+	}, nil
+}
+
+// ownerOf says whose a request is: an account's, or, of whom it is not known who they are, an
+// address's.
+func ownerOf(who accounts.Identity) string {
+	if !who.Known() {
+		return "from " + who.From
+	}
+	return "account " + who.Account + " " + who.Actor()
+}
+
+// room lets a request through where there is room for it, and for as long as it takes.
+func (s *Server) room(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who := identityOf(r.Context())
+		if !who.Known() {
+			who.From = s.address(r)
+		}
+		owner := ownerOf(who)
+		most := s.bounds
+		places := []place{{owner, most.underWay, "requests of yours are under way"}}
+		if streams(r) {
+			places = append(places,
+				place{"streams of " + owner, most.streams, "streams of yours are open"},
+				place{"streams", most.allStreams, "streams are open here"},
+			)
+			if who.Method == accounts.ByToken {
+				places = append(places, place{"streams of token " + who.Credential, most.tokenStreams, "streams of this token are open"})
+			}
+		}
+		leave, err := s.busy.enter(places...)
+		if err != nil {
+			retryAfter(w, err)
+			writeProblem(w, problemOf(err))
+			return
+		}
+		defer leave()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// streams reports whether a request is answered by a stream that goes on: of a page, of the API's
+// events, or of the protocol of a store.
+func streams(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/event-stream") || r.URL.Path == "/live" ||
+		r.URL.Query().Get("follow") != ""
+}
+
+// retryAfter says when somebody may come again who was refused for coming too soon or too often.
+func retryAfter(w http.ResponseWriter, err error) {
+	if problem.CodeOf(err) != problem.TooMany {
+		return
+	}
+	wait := comeAgain
+	var soon *accounts.TooSoonError
+	if errors.As(err, &soon) {
+		wait = soon.Wait
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+}
