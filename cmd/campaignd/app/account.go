@@ -159,7 +159,12 @@ password is asked for twice, or read from standard input; without one they log i
 				}
 				n.Password = password
 			}
-			return a.aboutAccount(ask(cmd, accounts.Request{Add: &n}))
+			reply, err := ask(cmd, accounts.Request{Add: &n})
+			if err := a.aboutAccount(reply, err); err != nil || a.json || reply.First == nil {
+				return err
+			}
+			a.printf("the first admin here is %s\n", reply.First.Origin())
+			return nil
 		},
 	}
 	flags := cmd.Flags()

@@ -58,7 +58,7 @@ func Run(
 	}()
 	ctx, interrupt, stop := interruptible(ctx)
 	defer stop()
-	a := &app{registry: registry, stdin: stdin, stdout: stdout, stderr: stderr, interrupt: interrupt}
+	a := &app{registry: withModules(registry, buildInfo()), stdin: stdin, stdout: stdout, stderr: stderr, interrupt: interrupt}
 	root := newRoot(a)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {

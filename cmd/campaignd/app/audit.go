@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // audited is what `audit --json` prints.
@@ -197,6 +198,9 @@ func (a *app) printBuilds(r *audited) {
 			a.printf("  %s by campaignd %s%s\n", strings.Join(made, " and "), build{b.Build}, other)
 		}
 	}
+	for _, u := range r.Unmade {
+		a.printf("  %s\n", unmadeText(u))
+	}
 	if left := r.OtherVersion - r.Excepted; left > 0 {
 		var names []string
 		for _, b := range r.Builds {
@@ -212,6 +216,28 @@ func (a *app) printBuilds(r *audited) {
 	} else if r.Excepted > 0 {
 		a.printf("%s of another version were left out, as asked.\n", format.Count(r.Excepted, "record"))
 	}
+}
+
+// unmadeText says why decisions were not made again.
+func unmadeText(u engine.Unmade) string {
+	made := format.Count(u.Decisions, "decision")
+	if u.Family == "" && u.Version == u.Here {
+		return made + " by an earlier program, which did not record what tells its methods from this one's, come out " +
+			"otherwise here: neither confirmed nor refuted"
+	}
+	by := func(family, module string) string {
+		text := cmp.Or(family, "the method")
+		if module != "" && (u.Module != u.HereModule || module != policies.Module) {
+			text += " of " + module
+		}
+		return text
+	}
+	here := ""
+	if u.Family != "" && (u.Family != u.HereFamily || cmp.Or(u.Module, policies.Module) != cmp.Or(u.HereModule, policies.Module)) {
+		here = " of " + by(u.HereFamily, u.HereModule)
+	}
+	return fmt.Sprintf("%s made by version %d of %s, this is version %d%s: not made again",
+		made, u.Version, by(u.Family, u.Module), u.Here, here)
 }
 
 // readCheckpoints reads the checkpoints of an audit, the oldest first.

@@ -8,10 +8,12 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // build identifies this program, as it is recorded with fits and decisions.
@@ -23,31 +25,57 @@ func (b build) String() string { return view.Build(b.Build) }
 // thisBuild is the build of this program. Once in a process, and only where it is
 // asked for, it may read the program's file.
 var thisBuild = sync.OnceValue(func() build {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
+	info := buildInfo()
 	b := toolchain(info)
 	b.Revision = revisionOf(info, hashOfProgram)
+	b.Version = versionOf(info, b.Revision)
 	return build{b}
 })
 
 // version is this program's version alone.
-func version() string {
+func version() string { return thisBuild().Version }
+
+// buildInfo is how this program was built; empty where that is not known.
+func buildInfo() *debug.BuildInfo {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		info = &debug.BuildInfo{}
+		return &debug.BuildInfo{}
 	}
-	return toolchain(info).Version
+	return info
 }
 
-// release is the version of this source: see CHANGELOG.md. What else may differ
-// between two programs of a version, the revision says.
-const release = "v0.1.0"
+// release is the release that this source is, or becomes: see CHANGELOG.md.
+const release = "v0.3.0"
 
-// toolchain is what a build is without its source.
+// versionOf is a program's version, which no other source has: the release where it was built
+// from that, by its tag, and otherwise what leads to it, as in "v0.3.0-dev+1f2e3d4c5b6a".
+func versionOf(info *debug.BuildInfo, revision string) string {
+	if _, version := moduleOf(policies.Module, info); version == release {
+		return release
+	}
+	commit, hash, dirty := strings.Cut(revision, "+dirty.")
+	version := release + "-dev+" + digits(commit)
+	if dirty {
+		version += ".dirty." + digits(hash)
+	}
+	return version
+}
+
+// digits are the first ones of a revision, without what it is a hash of.
+func digits(revision string) string {
+	hash := revision[strings.IndexByte(revision, ':')+1:]
+	allowed := func(r rune) rune {
+		if r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' {
+			return '-' // a version has no others
+		}
+		return r
+	}
+	return strings.Map(allowed, hash[:min(12, len(hash))])
+}
+
+// toolchain is what a build is without its source and version.
 func toolchain(info *debug.BuildInfo) events.Build {
-	b := events.Build{Version: release, Go: runtime.Version(), Arch: runtime.GOARCH}
+	b := events.Build{Go: runtime.Version(), Arch: runtime.GOARCH}
 	// The level decides which instructions the compiler may use, and so the
 	// last bits of a result.
 	levels := map[string]string{
@@ -123,9 +151,5 @@ func commitOf(info *debug.BuildInfo) (commit, at string, modified bool) {
 
 // revision is the commit this program was built from, where it is known.
 func revision() (commit, at string, modified bool) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "", "", false
-	}
-	return commitOf(info)
+	return commitOf(buildInfo())
 }

@@ -46,7 +46,7 @@ a measurement (--value). --not-performed gives the budget back; a campaign that 
 completed because its budget was spent then goes on with the next run. --exclude
 leaves a measurement out of the model of the objective, and a failure out of that
 of what is feasible. An experiment that nobody has performed yet is called off
-with --not-performed.`,
+with --not-performed, which is also the one thing that is said of several at once.`,
 		Example: `  campaignd correct e7 --value 13.1 --reason "misread the display"
   campaignd correct e7 --actual lipf6=1.08 --reason "weighed again"
   campaignd correct e7 --further viscosity=3.1mPas --reason "another spindle"
@@ -54,6 +54,7 @@ with --not-performed.`,
   campaignd correct e8 --failed --reason "the cell was short-circuited"
   campaignd correct e9 --value 12.4 --reason "it did not leak"
   campaignd correct e9 --not-performed --reason "another vial was measured"
+  campaignd correct e25-e48 --not-performed --reason "the plate was never loaded"
   campaignd correct electrolyte.campaign q3 accept --reason "looked again"
   campaignd correct q13 A --reason "mixed them up"
   campaignd correct q14 3=11.5 4=- --reason "a row too low"`,
@@ -161,6 +162,13 @@ func (f correction) place(state *campaign.State, c *engine.Correct) error {
 		return badInput("a correction needs a reason: --reason \"why\"")
 	}
 	x := state.Experiment(c.Experiment)
+	if x == nil && strings.HasPrefix(c.Experiment, "e") { // several: what can be said of them says the engine
+		if f.actual != "" {
+			return badInput("--actual is of one experiment")
+		}
+		c.Exclude = f.exclude
+		return nil
+	}
 	if x == nil {
 		return badInput("%s is a decision: decisions are not corrected; correct what it was made from", c.Experiment)
 	}

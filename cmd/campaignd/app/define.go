@@ -126,10 +126,6 @@ func (a *app) wantedDefinition(ctx context.Context, t target, s *campaign.State)
 	if t.remote && driver.Listed && def.Candidates == nil {
 		def.Candidates = s.Definition.Candidates
 	}
-	// A seed that --seed gave is not in the file, and need not be given again.
-	first, err := campaignfile.Parse(a.registry, t.path, []byte(s.Source))
-	if err == nil && first.Definition.Seed == def.Seed {
-		def.Seed = s.Definition.Seed
-	}
-	return def, nil
+	def, err = campaignfile.Meant(a.registry, *s.Definition, s.Source, def)
+	return t.file.Begun(def, s.Definition.Initial), err
 }

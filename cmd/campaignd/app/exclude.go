@@ -111,7 +111,7 @@ func parseRegion(def *definition.Campaign, text string) (map[string]definition.R
 		return nil, nil
 	}
 	region := make(map[string]definition.RegionSide)
-	for _, part := range strings.Split(text, ",") {
+	for _, part := range assignments(text) {
 		name, value, ok := strings.Cut(part, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || value == "" || value == ".." {

@@ -64,6 +64,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 		{fmt.Errorf("a: %w", events.ErrDamaged), 3},
 		{fmt.Errorf("a: %w", events.ErrUncertain), 3},
 		{events.ErrNewerFormat, 3},
+		{fmt.Errorf("a: %w", events.ErrEarlierFormat), 3},
 		{events.ErrClosed, 3},
 		{&events.UnknownKindError{}, 3},
 		{fmt.Errorf("a: %w", pebblelog.ErrStopped), 3},

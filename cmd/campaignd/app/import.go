@@ -21,8 +21,8 @@ func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [TARGET] FILE.csv",
 		Short: "Take over measurements that someone already has: warm start",
-		Long: `Take over measurements from a CSV file, separated by commas, with decimal points.
-Its header names the parameters and the objective, in the campaign's units. Other
+		Long: `Take over measurements from a CSV file, separated by commas, or by semicolons or tabs
+with decimal points or commas, as a spreadsheet writes it. Its header names the parameters and the objective, in the campaign's units. Other
 columns may be there:
 
   NAME_actual    the composition that was made, a column for each parameter

@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -42,7 +44,7 @@ func (a *app) requestWith(
 // number reads a finite number. what names it in messages.
 func number(what, text string) (float64, error) {
 	x, err := exchange.Number(what, text)
-	if errors.Is(err, exchange.ErrNotFinite) {
+	if errors.Is(err, format.ErrNotFinite) {
 		return 0, badInput("%w; where there is no result, say --failed \"why\"", err)
 	}
 	return x, err
@@ -68,7 +70,7 @@ func parsePoint(def *definition.Campaign, what, text string, all bool) (definiti
 		return nil, nil
 	}
 	point := make(definition.Point)
-	for _, part := range strings.Split(text, ",") {
+	for _, part := range assignments(text) {
 		name, value, ok := strings.Cut(part, "=")
 		name = strings.TrimSpace(name)
 		if !ok {
@@ -94,6 +96,19 @@ func parsePoint(def *definition.Campaign, what, text string, all bool) (definiti
 	return point, nil
 }
 
+// assignments splits "lipf6=1,1,ec=0.3" at the commas between NAME=VALUE: what has no = belongs to
+// the value before it.
+func assignments(text string) (parts []string) {
+	for _, part := range strings.Split(text, ",") {
+		if n := len(parts); n > 0 && !strings.Contains(part, "=") && strings.Contains(parts[n-1], "=") {
+			parts[n-1] += "," + part
+			continue
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
 // What flags of several commands say of themselves.
 const (
 	furtherHelp = "a further quantity, `viscosity=3.1mPas`; may be given several times"
@@ -101,7 +116,7 @@ const (
 )
 
 // furtherValue is a number with the unit behind it.
-var furtherValue = regexp.MustCompile(`^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)$`)
+var furtherValue = regexp.MustCompile(`^([+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(.*)$`)
 
 // parseFurther reads further quantities: "viscosity=3.1mPas".
 func parseFurther(texts []string) ([]definition.Quantity, error) {
@@ -150,6 +165,10 @@ func fill(actual, requested definition.Point) definition.Point {
 // person, not a matter of the campaign's state.
 func known(s *campaign.State, id string) error {
 	switch {
+	case strings.HasPrefix(id, "e") && strings.ContainsAny(id, "-,"):
+		if _, err := events.ParseExperimentList(id, len(s.Experiments)); err != nil {
+			return badInput("%w; %s", err, upTo('e', len(s.Experiments)))
+		}
 	case strings.HasPrefix(id, "e") && s.Experiment(id) == nil:
 		return badInput("there is no experiment %s; %s", id, upTo('e', len(s.Experiments)))
 	case strings.HasPrefix(id, "q") && s.Question(id) == nil:

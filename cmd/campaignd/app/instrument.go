@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,77 +33,110 @@ func (a *app) instrumentCommand() *cobra.Command {
 	return cmd
 }
 
+// checkFlags are those of `campaignd instrument check`.
+type checkFlags struct {
+	at               []string
+	acts             string
+	allowReal        bool
+	allowOutOfLimits bool
+	allowUnjudged    bool
+	noKill           bool
+	patience         time.Duration
+}
+
 func (a *app) instrumentCheckCommand() *cobra.Command {
-	var allowReal, allowOutOfLimits, noKill bool
-	var at []string
-	var patience time.Duration
+	var flags checkFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Put an instrument through what crashes and networks do, before a real pump moves",
-		Long: `Run the conformance suite on the instrument that FILE names: duplicate starts,
-lost confirmations, restarts of campaignd in each phase, cancellations, wrong
-limits; and the program behind a process instrument is killed after a measurement
-and in the middle of one, to see what it still knows. Compositions are those of the
-campaign's initial design, or those of --at.
+		Long: `Run the conformance suite on the instrument that FILE names: starts that arrive
+twice, lost confirmations, restarts of campaignd in each phase, cancellations, wrong
+limits, values that belong to another run; and the program behind a process
+instrument is killed after a measurement and in the middle of one, to see what it
+still knows. Compositions are those of the campaign's initial design, or those of
+--at.
+
+What an instrument says does not show what it does. With --acts ACTS its acts are
+counted after every check: the device's side appends a line to the file ACTS for
+each physical act, which is the identifier of the command, or two lines, "ID begin"
+and "ID end". A line with anything else means that something moved that nobody had
+asked for. A program finds the path of the file in the variable CAMPAIGND_ACTS.
+Without --acts the check does not see whether the instrument acted once, and says so.
 
 On an instrument that is not simulated only its description is checked, unless
 --allow-real consents to experiments, some of which are interrupted. With
 --no-kill its program is not killed.
 
 Experiments may fail: a check that comes upon a failed, infeasible, deferred or
-refused one is made again elsewhere, and skipped where it could not be judged.
-Exits 1 where a check fails.`,
-		Example: `  campaignd instrument check examples/process.yaml
-  campaignd instrument check examples/process.yaml --at lipf6=1,dmc=0.5
-  campaignd instrument check robot.yaml --allow-real --patience 2h`,
+refused one is made again elsewhere, after a deferral with pauses of 5 s, 10 s and so
+on until --patience is used up. What could not be judged is not passed. Exits 1 where
+a check fails, or could not be judged; with --allow-unjudged only where one fails.`,
+		Example: `  campaignd instrument check examples/process.yaml --acts acts.txt
+  campaignd instrument check examples/process.yaml --at lipf6=1,dmc=0.5 --at lipf6=0.5,dmc=1
+  campaignd instrument check robot.yaml --allow-real --acts /mnt/robot/acts.txt --patience 2h`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := a.target(args[0])
-			if err != nil {
-				return err
-			}
-			if t.file == nil {
-				return badInput("%s is a store; the check takes a campaign file", args[0])
-			}
-			env, err := a.checkEnv(cmd.Context(), t, at)
-			if err != nil {
-				return err
-			}
-			env.AllowRuns = allowReal
-			env.NoKill = noKill
-			env.AllowOutOfLimits = allowOutOfLimits
-			env.Patience = patience
-			if allowReal {
-				release, err := a.lockForCheck(cmd.Context(), t, env)
-				if err != nil {
-					return err
-				}
-				defer release()
-			}
-			report, err := instrumenttest.Examine(cmd.Context(), env)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				err = a.printJSON(report)
-			} else {
-				err = report.WriteText(a.stdout)
-			}
-			if err == nil && len(report.Failed()) > 0 {
-				err = errReported
-			}
-			return err
+			return a.checkInstrument(cmd.Context(), args[0], flags)
 		},
 	}
-	cmd.Flags().BoolVar(&allowReal, "allow-real", false,
+	cmd.Flags().BoolVar(&flags.allowReal, "allow-real", false,
 		"run experiments on an instrument that is not simulated, and kill its program in the middle of some")
-	cmd.Flags().BoolVar(&noKill, "no-kill", false, "do not kill the program of such an instrument")
-	cmd.Flags().StringArrayVar(&at, "at", nil,
+	cmd.Flags().BoolVar(&flags.noKill, "no-kill", false, "do not kill the program of such an instrument")
+	cmd.Flags().StringArrayVar(&flags.at, "at", nil,
 		"measure at this `composition` (lipf6=1,dmc=0.5); may be given more than once")
-	cmd.Flags().BoolVar(&allowOutOfLimits, "allow-out-of-limits", false,
+	cmd.Flags().StringVar(&flags.acts, "acts", "",
+		"count physical acts: the `file` to which the device's side appends a line for each")
+	cmd.Flags().BoolVar(&flags.allowOutOfLimits, "allow-out-of-limits", false,
 		"also ask such an instrument for compositions just outside its limits")
-	cmd.Flags().DurationVar(&patience, "patience", time.Minute, "the longest a measurement may take")
+	cmd.Flags().BoolVar(&flags.allowUnjudged, "allow-unjudged", false,
+		"exit 0 also where checks could not be judged")
+	cmd.Flags().DurationVar(&flags.patience, "patience", time.Minute,
+		"the longest a measurement may take, and how long an instrument may defer")
 	return cmd
+}
+
+func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags) error {
+	t, err := a.target(file)
+	if err != nil {
+		return err
+	}
+	if t.file == nil {
+		return badInput("%s is a store; the check takes a campaign file", file)
+	}
+	env, err := a.checkEnv(ctx, t, flags)
+	if err != nil {
+		return err
+	}
+	if flags.allowReal {
+		release, err := a.lockForCheck(ctx, t, env)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	report, err := instrumenttest.Examine(ctx, env)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.printJSON(report)
+	} else {
+		err = report.WriteText(a.stdout)
+	}
+	unjudged := report.Unjudged()
+	switch {
+	case err != nil:
+		return err
+	case len(unjudged) > 0 && !report.Instrument.Simulated && !flags.allowReal:
+		a.remark("nothing but its description was checked: --allow-real consents to experiments on it")
+	case len(unjudged) > 0 && !flags.allowUnjudged:
+		a.remark("what could not be judged is not passed: --at says where it can be measured, " +
+			"--allow-unjudged lets it pass")
+	}
+	if len(report.Failed()) > 0 || len(unjudged) > 0 && !flags.allowUnjudged {
+		return errReported
+	}
+	return nil
 }
 
 // checkPoints is how many compositions of the initial design the check measures
@@ -109,7 +144,7 @@ Exits 1 where a check fails.`,
 const checkPoints = 8
 
 // checkEnv is how the suite gets at a file's instrument, and at which compositions.
-func (a *app) checkEnv(ctx context.Context, t target, at []string) (instrumenttest.Env, error) {
+func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrumenttest.Env, error) {
 	if !t.file.Definition.Measures() {
 		return instrumenttest.Env{}, badInput(
 			"%s has no instrument to check: its experts compare compositions, and nothing is measured",
@@ -125,7 +160,7 @@ func (a *app) checkEnv(ctx context.Context, t target, at []string) (instrumentte
 		return instrumenttest.Env{}, inputError{err}
 	}
 	var points []definition.Point
-	for _, text := range at {
+	for _, text := range flags.at {
 		point, err := parsePoint(&def, "--at", text, true)
 		if err != nil {
 			return instrumenttest.Env{}, err
@@ -151,19 +186,36 @@ func (a *app) checkEnv(ctx context.Context, t target, at []string) (instrumentte
 			points = append(points, more...)
 		}
 	}
+	var acts string
+	var counting func() ([]instrumenttest.Act, error)
+	if flags.acts != "" {
+		if acts, err = filepath.Abs(flags.acts); err != nil {
+			return instrumenttest.Env{}, inputError{err}
+		}
+		if info, err := os.Stat(filepath.Dir(acts)); err != nil || !info.IsDir() {
+			return instrumenttest.Env{}, badInput("--acts %s: there is no folder %s", flags.acts, filepath.Dir(acts))
+		}
+		counting = instrumenttest.ActsIn(acts)
+	}
 	lines := console.NewLines(a.stdin, a.stderr, isTerminal(a.stdin))
 	env := instruments.Environment{
 		Folder:   t.base,
 		Prompter: lines,
+		Acts:     acts,
 		Logf:     func(format string, args ...any) { a.remark("%s", fmt.Sprintf(format, args...)) },
 	}
 	return instrumenttest.Env{
 		Open: func(ctx context.Context) (instruments.Instrument, error) {
 			return host.OpenInstrument(ctx, a.registry, def, env)
 		},
-		Definition:    def,
-		Points:        points,
-		AnswersUnseen: def.Instrument.ByHand, // a person may have performed what campaignd forgot
+		Definition:       def,
+		Points:           points,
+		Acts:             counting,
+		AnswersUnseen:    def.Instrument.ByHand, // a person may have performed what campaignd forgot
+		AllowRuns:        flags.allowReal,
+		NoKill:           flags.noKill,
+		AllowOutOfLimits: flags.allowOutOfLimits,
+		Patience:         flags.patience,
 	}, nil
 }
 

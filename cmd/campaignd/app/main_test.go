@@ -233,12 +233,16 @@ func TestCrash(t *testing.T) {
 // no memory.
 func robot() {
 	mode := os.Args[1]
+	known := map[string]bool{} // commands, in the modes "counts" and "twice"
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		var request struct {
 			ID      int    `json:"id"`
 			Op      string `json:"op"`
-			Command struct{ Parameters map[string]any }
+			Command struct {
+				ID         string
+				Parameters map[string]any
+			}
 		}
 		if json.Unmarshal(lines.Bytes(), &request) != nil {
 			continue
@@ -249,11 +253,22 @@ func robot() {
 			reply = `"protocol":1`
 		case "describe":
 			reply = `"description":{"name":"acme/robot","identity":"R1","capacity":1}`
+			if mode == "steps" {
+				reply = `"description":{"name":"acme/robot","parameters":[{"name":"salt","unit":"mol/kg","step":0.001}]}`
+			}
 			if mode == "name" {
 				reply = `"description":{"name":"acme\u0007robot\n","capacity":1}`
 			}
 		case "start", "cancel":
 			reply = `"ok":true`
+			if counted := os.Getenv("CAMPAIGND_ACTS"); request.Op == "start" && counted != "" {
+				if mode == "twice" || !known[request.Command.ID] {
+					f, _ := os.OpenFile(counted, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+					fmt.Fprintln(f, request.Command.ID)
+					f.Close()
+				}
+				known[request.Command.ID] = true
+			}
 			if f, err := os.OpenFile("acts.txt", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
 				fmt.Fprintln(f, request.Op)
 				f.Close()
@@ -261,6 +276,8 @@ func robot() {
 		case "await":
 			value, unit, further, outcome := "12.5", "mS/cm", "", ""
 			switch mode {
+			case "counts", "twice":
+				value = fmt.Sprint(5 * (1 + request.Command.Parameters["salt"].(float64)))
 			case "nan":
 				value = "NaN"
 			case "unit":
@@ -279,7 +296,9 @@ func robot() {
 			case "huge":
 				further = `,"trace":"` + strings.Repeat("x", 2<<20) + `"`
 			case "cannot":
-				if x, _ := request.Command.Parameters["salt"].(float64); x != 1 {
+				x, _ := request.Command.Parameters["salt"].(float64)
+				value = fmt.Sprint(12 + x)
+				if x < 1 {
 					outcome = `"outcome":{"status":"infeasible","cause":"it does not dissolve"}`
 				}
 			}

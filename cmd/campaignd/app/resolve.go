@@ -20,7 +20,7 @@ func (a *app) resolveCommand() *cobra.Command {
 		events.ResolvedNotPerformed,
 	}
 	cmd := &cobra.Command{
-		Use:   "resolve [TARGET] EXPERIMENT measured|failed|infeasible|not-performed",
+		Use:   "resolve [TARGET] EXPERIMENTS measured|failed|infeasible|not-performed",
 		Short: "Resolve an experiment whose outcome is unknown",
 		Long: `Resolve an experiment whose outcome is unknown: campaignd was killed or lost the
 instrument while it was under way, and the instrument cannot say whether it took
@@ -31,9 +31,13 @@ place. Nothing is dispatched until a person has looked. Say
   infeasible     it took place, and showed that the composition cannot be made or measured
   not-performed  it did not take place
 
+Several are settled in one act, all of them or none: e1-e24, or e1,e3-e5. What
+was measured is settled one by one, each with its value.
+
 What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 		Example: `  campaignd resolve e7 measured --value 13.1 --reason "read from the display"
-  campaignd resolve electrolyte.campaign e7 not-performed --repeat --reason "the vial is still full"`,
+  campaignd resolve electrolyte.campaign e7 not-performed --repeat --reason "the vial is still full"
+  campaignd resolve e1-e24 failed --reason "the plate fell"`,
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, args, err := a.targetAndArgs(args, 2)
@@ -60,8 +64,11 @@ What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 					return engine.Request{}, err
 				}
 				point, err := parsePoint(state.Definition, "--actual", actual, false)
-				if x := state.Experiment(r.Experiment); x != nil {
+				switch x := state.Experiment(r.Experiment); {
+				case x != nil:
 					r.Actual = fill(point, x.Parameters)
+				case actual != "":
+					return engine.Request{}, badInput("--actual is of one experiment")
 				}
 				return engine.Request{Resolve: r}, err
 			})

@@ -250,16 +250,26 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 	if err := r.assemble(ctx, def); err != nil {
 		return err
 	}
-	def, err := r.equipment.Prepare(ctx, def, r.target.file.Source)
+	prepared := def
+	err := host.Described(ctx, func() (err error) {
+		prepared, err = r.equipment.Prepare(ctx, def, r.target.file.Source)
+		return err
+	}, r.off)
 	if err != nil {
 		return err
 	}
+	def = prepared
 	if r.host == nil {
 		if err := r.openStore(ctx); err != nil {
 			return err
 		}
 	}
 	return r.define(ctx, r.host, r.target, def)
+}
+
+// off says that the instrument is waited for.
+func (r *running) off(err error, again time.Duration) {
+	r.warn(fmt.Sprintf("%v; asked again in %s (Ctrl-C ends the wait)", err, format.Duration(again)))
 }
 
 // assemble opens what the definition names.
@@ -314,7 +324,11 @@ func (r *running) hooks() host.Hooks {
 // drive runs the campaign until it ends or ctx does. Whatever happens is shown before it
 // returns.
 func (r *running) drive(ctx context.Context) error {
-	c, err := r.host.Start(ctx, r.target.campaign, r.equipment, r.hooks())
+	var c *host.Campaign
+	err := host.Described(ctx, func() (err error) {
+		c, err = r.host.Start(ctx, r.target.campaign, r.equipment, r.hooks())
+		return err
+	}, r.off)
 	if err != nil {
 		return err
 	}

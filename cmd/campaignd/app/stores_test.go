@@ -1,0 +1,119 @@
+package app
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/campaignd/campaignd/internal/lock"
+)
+
+// keptStore is a store that an earlier program left, in testdata/stores: of a method, finished or
+// killed in the middle, with its campaign file and what that program printed of its events.
+type keptStore struct {
+	name   string // "86d9ee8/cobol.killed"
+	folder string
+	events string // the digest of what `campaignd events` printed
+}
+
+// keptStores unpacks all of them, or with -short those of a few methods.
+func keptStores(t *testing.T) (all []keptStore) {
+	t.Helper()
+	sets, err := filepath.Glob("testdata/stores/*.zip")
+	if err != nil || len(sets) < 4 {
+		t.Fatalf("%d sets of stores: %v", len(sets), err)
+	}
+	into := t.TempDir()
+	for _, set := range sets {
+		packed, err := zip.OpenReader(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit := strings.TrimSuffix(filepath.Base(set), ".zip")
+		for _, f := range packed.File {
+			folder, _, _ := strings.Cut(f.Name, "/")
+			if method, _, _ := strings.Cut(folder, "."); testing.Short() && !slices.Contains([]string{"answers", "cobol", "raeubo"}, method) {
+				continue
+			}
+			content, err := packed.Open(f.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			if _, err := b.ReadFrom(content); err != nil {
+				t.Fatal(err)
+			}
+			at := filepath.Join(into, commit, f.Name)
+			if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(at, b.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if path.Base(f.Name) == "events.sha256" {
+				all = append(all, keptStore{commit + "/" + folder, filepath.Dir(at), strings.TrimSpace(b.String())})
+			}
+		}
+		if err := packed.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// Law: what any program since 0.1.0 has written is read as that one read it, goes on with
+// the file that it was begun with, and is never accused: neither as it was left nor after
+// this program has gone on with it. The events are what the program itself printed of them.
+func TestStoresOfEarlierPrograms(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(lock.Variable, t.TempDir())
+	todo := make(chan keptStore)
+	var work sync.WaitGroup
+	for range 4 { // most of the time is that of simulated instruments
+		work.Go(func() {
+			for s := range todo {
+				s.check(t)
+			}
+		})
+	}
+	for _, s := range keptStores(t) {
+		todo <- s
+	}
+	close(todo)
+	work.Wait()
+}
+
+func (s keptStore) check(t *testing.T) {
+	store := filepath.Join(s.folder, "old.campaign")
+	printed, code := s.campaignd(t, "events", store)
+	if sum := sha256.Sum256([]byte(printed)); code != 0 || hex.EncodeToString(sum[:]) != s.events {
+		t.Errorf("%s: exit code %d, and the events are others than they were", s.name, code)
+	}
+	audit := func(when string) {
+		report, code := s.campaignd(t, "audit", store)
+		incomplete := strings.Contains(report, "\nINCOMPLETE: ")
+		if code != 0 && !(code == 1 && incomplete) || strings.Contains(report, "MISMATCH") || !strings.Contains(report, "The log is sound") {
+			t.Errorf("%s, audited %s: exit code %d\n%s", s.name, when, code, report)
+		}
+	}
+	audit("as it was left")
+	if report, code := s.campaignd(t, "run", filepath.Join(s.folder, "old.yaml")); code != 0 {
+		t.Errorf("%s: it does not go on: exit code %d\n%s", s.name, code, report)
+	}
+	audit("at its end")
+}
+
+// campaignd runs the program as a person would.
+func (keptStore) campaignd(t *testing.T, args ...string) (printed string, code int) {
+	var out bytes.Buffer
+	code = Run(t.Context(), Builtin(), args, strings.NewReader(""), &out, &out)
+	return out.String(), code
+}
