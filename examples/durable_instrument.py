@@ -13,12 +13,15 @@ def describe():  # say "simulated": False as soon as something moves
 def reach():  # an exception here: the device is off or not ready, nothing has moved, campaignd asks again later
     pass
 
-def measure(p):  # the only place that acts; an exception makes the experiment failed
+def acted(c):  # a line for each act, which `campaignd instrument check --acts` counts; better the device writes it
+    if "CAMPAIGND_ACTS" in os.environ: print(c["id"], file=open(os.environ["CAMPAIGND_ACTS"], "a"))
+
+class Failed(Exception):  # raise it where you know that the experiment took place and gave nothing usable
+    pass
+
+def measure(p):  # the only place that acts; any other exception is unknown: nobody can tell what moved, a person looks
     value = 12 - 6 * (p["lipf6"] - 1.1) ** 2 - 4 * (p["dmc"] - 0.6) ** 2
     return {"actual": p, "objective": {"name": "conductivity", "value": value, "unit": "mS/cm"}}
-
-class NobodyKnows(Exception):  # raise it in measure where you cannot tell whether the device acted: a person looks
-    pass
 
 path = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "instrument.ledger")
 if not os.path.exists(path): print("a new ledger begins:", path, "- what was done before is not known here", file=sys.stderr)
@@ -44,9 +47,10 @@ def keep(command, entry):  # on disk when it returns
 def perform(c):
     try:
         reach()
+        acted(c)
         try: outcome = {"status": "measured", "measurement": measure(c["parameters"])}
-        except NobodyKnows as e: outcome = {"status": "unknown", "cause": str(e)}
-        except Exception as e: outcome = {"status": "failed", "cause": repr(e)}
+        except Failed as e: outcome = {"status": "failed", "cause": str(e)}
+        except Exception as e: outcome = {"status": "unknown", "cause": repr(e)}
     except Exception as e: outcome = {"status": "deferred", "cause": "the device cannot be reached: " + repr(e)}
     try: keep(c["id"], outcome)
     except ValueError as e: keep(c["id"], {"status": "failed", "cause": "it measured no number: %r: %s" % (outcome, e)})

@@ -4,19 +4,27 @@
 It performs a command once, but forgets when it ends: what was under way at a crash is left to a person.
 durable_instrument.py remembers, and campaignd goes on by itself. docs/process-instrument.md has the protocol.
 """
-import json, sys
+import json, os, sys
 
 def reach():  # an exception here: the device is off or not ready, nothing has moved, campaignd asks again later
     pass
 
-def measure(p):  # the only place that acts; an exception makes the experiment failed
+def acted(c):  # a line for each act, which `campaignd instrument check --acts` counts; better the device writes it
+    if "CAMPAIGND_ACTS" in os.environ: print(c["id"], file=open(os.environ["CAMPAIGND_ACTS"], "a"))
+
+class Failed(Exception):  # raise it where you know that the experiment took place and gave nothing usable
+    pass
+
+def measure(p):  # the only place that acts; any other exception is unknown: nobody can tell what moved, a person looks
     return 12 - 6 * (p["lipf6"] - 1.1) ** 2 - 4 * (p["dmc"] - 0.6) ** 2
 
 def perform(c):
     try: reach()
     except Exception as e: return {"status": "deferred", "cause": "the device cannot be reached: " + repr(e)}
+    acted(c)
     try: quantity = {"name": "conductivity", "value": measure(c["parameters"]), "unit": "mS/cm"}
-    except Exception as e: return {"status": "failed", "cause": repr(e)}
+    except Failed as e: return {"status": "failed", "cause": str(e)}
+    except Exception as e: return {"status": "unknown", "cause": repr(e)}
     return {"status": "measured", "measurement": {"objective": quantity}}
 
 outcomes = {}  # by command

@@ -33,6 +33,9 @@ Value = Union[float, str]  # noqa: UP007 (evaluated, and Python 3.9 has no other
 
 JSON = dict[str, Any]
 
+Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]  # noqa: UP007
+"""A campaign file: its path, its text, or a mapping with its keys."""
+
 
 @dataclass(frozen=True)
 class Remedy:
@@ -142,23 +145,20 @@ class Client:
         """The campaign of a name; NAME@STORE where several stores have one."""
         return Campaign(self, name)
 
-    def begin(self, source: str | os.PathLike[str], *, run: bool = True, seed: int | None = None) -> Campaign:
-        """Begin the campaign of a file, or of a text in the file's language.
+    def begin(self, source: Source, *, run: bool = True, seed: int | None = None) -> Campaign:
+        """Begin the campaign of a file, of a text in the file's language, or of a mapping with the file's keys.
 
-        With run=False nobody runs it yet: earlier measurements can be imported before."""
-        text = os.fspath(source)
-        if "\n" not in text:
-            with open(text, encoding="utf-8") as file:
-                text = file.read()
+        With run=False it waits to be run: earlier measurements can be imported before."""
+        text = _text(source)
         query: JSON = {"run": str(run).lower()}
         if seed is not None:
             query["seed"] = seed
         answer = self._json("POST", "/campaigns", query, text.encode(), "application/yaml")
         return Campaign(self, str(answer["campaign"]))
 
-    def validate(self, source: str) -> JSON:
-        """What the text of a campaign file means. A Problem has its faults."""
-        return self._json("POST", "/validate", None, source.encode(), "application/yaml")
+    def validate(self, source: Source) -> JSON:
+        """What a campaign file means. A Problem has its faults."""
+        return self._json("POST", "/validate", None, _text(source).encode(), "application/yaml")
 
     def questions(self, *, campaign: str | None = None, expert: str | None = None) -> list[JSON]:
         """The open questions of all campaigns, or of one, or to one expert."""
@@ -457,14 +457,20 @@ class Campaign:
         """Say that an experiment ended otherwise: value=…, outcome=…, actual=…, exclude=True."""
         return self._record("correct", experiment=experiment, reason=reason, **how)
 
-    def amend(self, source: str, reason: str = "") -> list[JSON]:
-        """Make the text of a campaign file that of the campaign, where it allows the changes."""
+    def amend(self, source: Source, reason: str = "") -> list[JSON]:
+        """Make a campaign file that of the campaign, where it allows the changes."""
         query = {"reason": reason} if reason else None
-        answer = self.client._json("PUT", self._path + "/definition", query, source.encode(), "application/yaml")
+        answer = self.client._json("PUT", self._path + "/definition", query, _text(source).encode(), "application/yaml")
         return list(answer["recorded"] or ())
 
-    def import_csv(self, table: str, *, again: bool = False, anyway: bool = False, preview: bool = False) -> JSON:
-        """Take over measurements from the text of a CSV file, all rows or none."""
+    def import_csv(self, table: Any, *, again: bool = False, anyway: bool = False, preview: bool = False) -> JSON:
+        """Take over measurements from the text of a CSV file, or from a pandas or polars DataFrame: all rows or none."""
+        if hasattr(table, "to_csv"):  # pandas
+            table = table.to_csv(index=False)
+        elif hasattr(table, "write_csv"):  # polars
+            table = table.write_csv()
+        if not isinstance(table, str):
+            raise TypeError(f"import_csv takes the text of a CSV file or a DataFrame, and this is a {type(table).__name__}")
         flags = (("again", again), ("anyway", anyway), ("preview", preview))
         query = {name: "true" for name, on in flags if on}
         return self.client._json("POST", self._path + "/import/csv", query, table.encode(), "text/csv")
@@ -484,6 +490,17 @@ class Campaign:
 
 def _experiment(x: JSON) -> Experiment:
     return Experiment(x["id"], x["parameters"], x.get("replicate", 1), x.get("reason", ""), x.get("prediction"), x)
+
+
+def _text(source: Source) -> str:
+    """A campaign file's text: JSON is YAML, too."""
+    if isinstance(source, Mapping):
+        return json.dumps(source) + "\n"
+    text = os.fspath(source)
+    if "\n" not in text:
+        with open(text, encoding="utf-8") as file:
+            text = file.read()
+    return text
 
 
 def _point(point: Mapping[str, Value] | None) -> dict[str, Value] | None:

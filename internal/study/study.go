@@ -22,8 +22,13 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
+// initial is how many initial experiments there are where a test or a study does not say: as many
+// as what is recorded of them began with.
+const initial = 3
+
 // Define returns the complete definition of a campaign on a task with its
-// simulated instrument, after the given changes.
+// simulated instrument, after the given changes, with three initial experiments evenly
+// spread where they name no others.
 func Define(
 	task string, seed uint64, experiments int, changes ...func(*definition.Campaign),
 ) (definition.Campaign, error) {
@@ -42,6 +47,10 @@ func Define(
 	}
 	for _, change := range changes {
 		change(&def)
+	}
+	if def.Measures() && len(def.Initial.Points) == 0 {
+		definition.DefaultTo(&def.Initial.Experiments, initial)
+		definition.Default(&def.Initial.Design, definition.DesignSobol)
 	}
 	return campaignfile.Complete(builtin.Registry(), def), nil
 }

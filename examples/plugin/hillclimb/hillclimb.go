@@ -22,8 +22,9 @@ const (
 
 // Family is the row of the table.
 var Family = policies.Family{
-	Name:  name,
-	Rules: []policies.Rule{{Part: policies.Next, Name: name, Settings: func() definition.Settings { return new(Settings) }}},
+	Name:    name,
+	Version: 1,
+	Rules:   []policies.Rule{{Part: policies.Next, Name: name, Settings: func() definition.Settings { return new(Settings) }}},
 	Methods: []policies.Method{{Name: name, Summary: "small steps from the best composition so far",
 		Asks: "accept or reject", Form: events.FormLabel, Policy: policies.Alone(definition.NewChoice(name, nil))}},
 	New: open,
@@ -58,12 +59,10 @@ func open(def definition.Campaign) (policies.Policy, error) {
 	return p, err
 }
 
-func (p *policy) Ref() events.PolicyRef { return policies.RefOf(p.def.Policy) }
-
 func (*policy) Needs() policies.Needs { return policies.Needs{} }
 
 func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (policies.Decision, error) {
-	d := step.Stop(&p.def, v, step.Begin(p, v, seed))
+	d := step.Stop(&p.def, v, step.Begin(v, seed))
 	best := incumbent(v.Campaign, p.def.Objective.Goal)
 	switch {
 	case d.Made():

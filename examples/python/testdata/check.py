@@ -41,6 +41,30 @@ def refused(code, call):
 faults = refused("invalid", lambda: client.begin("name: b\nbudget: {experiments: 0}\n")).faults
 assert all(f.line and f.message for f in faults) and any(f.field == "budget.experiments" for f in faults), faults
 
+# A mapping with the file's keys is a file, and a table is any with a method that writes CSV.
+other = client.begin({
+    "name": "mapping",
+    "parameters": [{"name": "x", "min": 0, "max": 1}],
+    "objective": {"name": "flow", "unit": "mL/s", "goal": "maximize"},
+    "budget": {"experiments": 3},
+    "instrument": "manual",
+}, run=False)
+
+
+class Frame:
+    def to_csv(self, index):
+        assert index is False
+        return "x,flow\n0.5,2\n"
+
+
+other.import_csv(Frame())
+assert [e["flow"] for e in other.experiments()] == [2], other.experiments()
+try:
+    other.import_csv([[0.5, 2]])
+    raise AssertionError("a list was taken for a table")
+except TypeError as error:
+    assert "DataFrame" in str(error), error
+
 bench = client.begin(BENCH)
 assert refused("conflict", lambda: client.begin(BENCH)).remedies, "no remedy"
 assert refused("no_campaign", lambda: client.campaign("nobody").status()).status == 404
@@ -95,7 +119,7 @@ assert [r["experiment"] for r in csv.DictReader(io.StringIO(bench.export()))] ==
 assert {q["status"] for q in bench.questions()} == {"answered"} and bench.questions(status="asked") == []
 assert bench.explain(third.id)["decision"]["decision"].startswith("d")
 assert bench.predict([{"x": 0.5, "salt": "LiFSI"}])[0], "no prediction"
-assert bench.status()["status"] == "completed" and [c["campaign"] for c in client.campaigns()] == ["bench"]
+assert bench.status()["status"] == "completed" and {c["campaign"] for c in client.campaigns()} == {"bench", "mapping"}
 assert bench.definition() == BENCH and "<html" in bench.report()
 assert bench.import_csv("x,salt,flow\n0.25,LiPF6,3\n", preview=True)["rows"][0]["value"] == 3
 print("DONE", flush=True)

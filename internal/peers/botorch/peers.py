@@ -18,7 +18,7 @@ the study says that it is, else inferred; MixedSingleTaskGP where there are cate
 
 searched from 8 restarts of 256 samples; where a value or a category is to be chosen, by
 optimize_acqf_mixed_alternating; in a mixture the samples are thinned less than by default, which would take half of
-the time. Nothing is tuned to any task.
+the time. On a table the rows that were not measured yet are compared, all of them. Nothing is tuned to any task.
 """
 
 import argparse
@@ -36,7 +36,7 @@ try:
     from botorch.acquisition.logei import qLogNoisyExpectedImprovement
     from botorch.fit import fit_gpytorch_mll
     from botorch.models import MixedSingleTaskGP, SingleTaskGP
-    from botorch.optim import optimize_acqf, optimize_acqf_mixed_alternating
+    from botorch.optim import optimize_acqf, optimize_acqf_discrete, optimize_acqf_mixed_alternating
     from gpytorch.mlls import ExactMarginalLogLikelihood
 except ImportError as missing:
     sys.exit(f"peers.py: BoTorch is not installed ({missing}).\n"
@@ -86,6 +86,7 @@ class Space:
                 self.values[i] = [self.share(p, v) for v in sorted(p["values"])]
             upper.append(1.0)
         self.bounds = torch.tensor([[0.0] * len(upper), upper], dtype=torch.double)
+        self.rows = {tuple(self.encode(point)): point for point in task.get("candidates", [])}
         self.equalities = []
         for c in task.get("constraints", []):
             if "equals" not in c:
@@ -109,6 +110,8 @@ class Space:
         return x
 
     def decode(self, x):
+        if self.rows:
+            return self.rows[tuple(x)]
         point = {}
         for i, p in enumerate(self.parameters):
             if p.get("categories"):
@@ -128,8 +131,11 @@ class Space:
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return model
 
-    def search(self, acquisition):
-        if self.values or self.categories:
+    def search(self, acquisition, measured):
+        if self.rows:
+            left = torch.tensor([row for row in self.rows if list(row) not in measured], dtype=torch.double)
+            best, _ = optimize_acqf_discrete(acquisition, q=1, choices=left)
+        elif self.values or self.categories:
             best, _ = optimize_acqf_mixed_alternating(
                 acquisition, self.bounds, discrete_dims=self.values, cat_dims=self.categories,
                 raw_samples=SAMPLES, num_restarts=RESTARTS)
@@ -166,7 +172,7 @@ def campaign(starts, start, arm):
             acquisition = LogExpectedImprovement(model, best_f=mean.max() if noise else y.max())
         else:
             acquisition = qLogNoisyExpectedImprovement(model, X_baseline=x)
-        point = space.decode(space.search(acquisition))
+        point = space.decode(space.search(acquisition, x.tolist()))
         seconds.append(time.perf_counter() - began)
         said.append(starts.measure(start["start"], point, len(said) + 1))
         said[-1]["point"] = point

@@ -25,7 +25,6 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/yamltree"
-	"github.com/campaignd/campaignd/policies"
 )
 
 // Study is a study that can be run.
@@ -110,7 +109,7 @@ func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, er
 				u := Unit{Task: i, Arm: j, Seed: seed, Definition: definitions[i][j]}
 				u.Definition.Seed = seed
 				var err error
-				if u.Key, err = key(u.Definition, t.digest); err != nil {
+				if u.Key, err = key(u.Definition, file.Registry.Methods.Ref(u.Definition.Policy).Version, t.digest); err != nil {
 					return nil, err
 				}
 				s.Units = append(s.Units, u)
@@ -121,13 +120,13 @@ func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, er
 }
 
 // key identifies a campaign by what its result depends on: the definition with
-// its seed, what the task's answers come from, and the version of the policies.
-func key(def definition.Campaign, digest string) (string, error) {
+// its seed, what the task's answers come from, and the version of the method.
+func key(def definition.Campaign, version int, digest string) (string, error) {
 	return keyOf(struct {
 		Result, Policies int
 		Digest           string
 		Definition       definition.Campaign
-	}{resultVersion, policies.Version, digest, def})
+	}{resultVersion, version, digest, def})
 }
 
 // keyOf identifies a value by what it is written as in JSON.

@@ -113,6 +113,7 @@ type task struct {
 	Name        string                  `json:"name"`
 	Parameters  []definition.Parameter  `json:"parameters"`
 	Constraints []definition.Constraint `json:"constraints,omitempty"`
+	Candidates  []definition.Point      `json:"candidates,omitempty"`
 	Objective   definition.Objective    `json:"objective"`
 	Experiments int                     `json:"experiments"`
 	Best        float64                 `json:"best"`
@@ -127,8 +128,17 @@ func about(study *simulate.Study) map[string]any {
 			continue
 		}
 		seen[s.Task.Name] = true
-		list = append(list, task{s.Task.Name, s.Definition.Parameters, s.Definition.Constraints, s.Definition.Objective,
-			s.Definition.Budget.Experiments, s.Task.Truth.Best, s.Task.Truth.Worst})
+		def := s.Definition
+		list = append(list, task{
+			Name:        s.Task.Name,
+			Parameters:  def.Parameters,
+			Constraints: def.Constraints,
+			Candidates:  def.Candidates,
+			Objective:   def.Objective,
+			Experiments: def.Budget.Experiments,
+			Best:        s.Task.Truth.Best,
+			Worst:       s.Task.Truth.Worst,
+		})
 	}
 	return map[string]any{"study": study.File.Name, "tasks": list}
 }
