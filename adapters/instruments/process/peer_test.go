@@ -81,7 +81,7 @@ func (p *program) noted(name string) []string { return noted(p.dir, name) }
 
 func noted(dir, name string) []string {
 	data, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
+	if err != nil || len(data) == 0 { // opened, and not yet written to
 		return nil
 	}
 	return strings.Split(strings.TrimRight(string(data), "\n"), "\n")
