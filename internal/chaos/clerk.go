@@ -328,7 +328,7 @@ func (c *clerk) resolution() *engine.Resolve {
 	}
 	if r.Resolution == events.ResolvedMeasured {
 		value := c.value()
-		r.Value, r.Actual = &value, c.made(r.Anyway)
+		r.Value, r.SD, r.Actual, r.Further = &value, c.number(), c.made(r.Anyway), c.further()
 		return r
 	}
 	r.Repeat = c.half()

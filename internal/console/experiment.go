@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -36,8 +35,8 @@ type experimentPage struct {
 	Dispatched               time.Time
 	ByHand, CanResolve       bool
 	CanRepeat                bool
-	Also                     string       // of which nobody knows either
-	Fields                   []pointField // of what was really made
+	Also                     string // of which nobody knows either
+	Measured                 measuredFields
 }
 
 func (c *Console) experiment(w http.ResponseWriter, r *http.Request) {
@@ -117,12 +116,8 @@ func (p *experimentPage) fill(core *engine.Core, x *campaign.Experiment, log tol
 			row.Differs, p.Made = true, true
 		}
 		p.Rows = append(p.Rows, row)
-		f := pointField{Name: par.Name, Unit: par.Unit, Suggested: value}
-		for _, c := range par.Categories {
-			f.Choices = append(f.Choices, c.Name)
-		}
-		p.Fields = append(p.Fields, f)
 	}
+	p.Measured = p.measuredFieldsOf("", s, x, p.WasTyped("resolve") || p.WasTyped("correct"))
 	if x.Flag != nil {
 		p.Flag, p.Doubtful = sentence(x.Flag.Reason), view.InDoubt(x)
 	}
@@ -173,59 +168,16 @@ func valueOrNil(x *campaign.Experiment) *float64 {
 // SubjectPath is where the page of what an event is about is.
 func (p *experimentPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
 
-// optionalNumber reads a number that may be left out.
-func optionalNumber(r *http.Request, name string) (*float64, error) {
-	typed := text(r, name)
-	if typed == "" {
-		return nil, nil
-	}
-	x, err := format.ReadNumber(typed)
-	if err != nil {
-		return nil, problem.New(problem.Invalid, "%s: %w", name, err)
-	}
-	return &x, nil
-}
-
-// madeOf reads what was really made: nil where nothing else than was asked for is typed.
-func madeOf(r *http.Request, def *definition.Campaign, requested definition.Point) (definition.Point, error) {
-	const prefix = "actual."
-	any := false
-	for _, par := range def.Parameters {
-		any = any || text(r, prefix+par.Name) != ""
-	}
-	if !any {
-		return nil, nil
-	}
-	form := cloneMap(r.PostForm)
-	for _, par := range def.Parameters {
-		if strings.TrimSpace(r.PostForm.Get(prefix+par.Name)) == "" {
-			form[prefix+par.Name] = []string{requested[par.Name].String()}
-		}
-	}
-	point, err := pointOf(def, form, prefix)
-	if err != nil {
-		return nil, problem.New(problem.Invalid, "what was made: %w", err)
-	}
-	for _, par := range def.Parameters { // left as it was: exactly what was asked for
-		if strings.TrimSpace(r.PostForm.Get(prefix+par.Name)) == "" {
-			point[par.Name] = requested[par.Name]
-		}
-	}
-	return point, nil
-}
-
-// compositionOf finds what was asked for in an experiment.
-func compositionOf(of *lab.Campaign, id string) (def *definition.Campaign, point definition.Point, err error) {
+// experimentOf finds an experiment. It is a copy.
+func experimentOf(of *lab.Campaign, id string) (x campaign.Experiment, err error) {
 	of.Read(func(core *engine.Core) {
-		s := core.State()
-		def = s.Definition
-		if x := s.Experiment(id); x != nil {
-			point = x.Parameters
+		if found := core.State().Experiment(id); found != nil {
+			x = *found
 		} else {
 			err = problem.New(problem.NotFound, "%s has no experiment %q", of.Name(), id)
 		}
 	})
-	return def, point, err
+	return x, err
 }
 
 // alsoUnresolved are the other experiments whose fate nobody knows, as a list.
@@ -242,30 +194,26 @@ func alsoUnresolved(s *campaign.State, id string) string {
 // resolution reads the form that settles what became of an experiment.
 func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	id := text(r, "experiment")
-	def, point, err := compositionOf(of, id)
+	x, err := experimentOf(of, id)
 	if err != nil {
 		return engine.Request{}, err
 	}
-	how := text(r, "resolution")
-	if how == "" {
+	result, err := resultOf(r, of, x.Parameters)
+	if err != nil {
+		return engine.Request{}, err
+	}
+	how := events.Resolution(text(r, "resolution"))
+	switch {
+	case how == "" && result.Value != nil: // what has a value was measured
+		how = events.ResolvedMeasured
+	case how == "":
 		return engine.Request{}, problem.New(problem.Invalid, "choose what became of %s", id).About(id)
-	}
-	value, err := optionalNumber(r, "value")
-	if err != nil {
-		return engine.Request{}, err
-	}
-	if how != string(events.ResolvedMeasured) {
-		value = nil
-	}
-	actual, err := madeOf(r, def, point)
-	if err != nil {
-		return engine.Request{}, err
 	}
 	if also := text(r, "also"); also != "" {
 		id += "," + also
 	}
 	return engine.Request{Resolve: &engine.Resolve{
-		Experiment: id, Resolution: events.Resolution(how), Value: value, Actual: actual,
+		Experiment: id, Resolution: how, Value: result.Value, SD: result.SD, Actual: result.Actual, Further: result.Further,
 		Repeat: text(r, "repeat") != "", Reason: text(r, "reason"), Anyway: text(r, "anyway") != "",
 	}}, nil
 }
@@ -273,28 +221,31 @@ func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 // correction reads the form that corrects an outcome.
 func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	id := text(r, "experiment")
-	def, point, err := compositionOf(of, id)
+	x, err := experimentOf(of, id)
 	if err != nil {
 		return engine.Request{}, err
 	}
 	c := &engine.Correct{Experiment: id, Reason: text(r, "reason"), Anyway: text(r, "anyway") != ""}
-	if c.Reason == "" {
-		return engine.Request{}, problem.New(problem.Invalid, "say why, for the record").About(id)
+	result, err := resultOf(r, of, madeIn(&x))
+	if err != nil {
+		return engine.Request{}, err
 	}
+	c.Value, c.SD, c.Actual, c.Further = result.Value, result.SD, result.Actual, result.Further
 	switch how := text(r, "how"); how {
 	case "include":
 	case "exclude":
 		c.Exclude = true
 	case "":
-		return engine.Request{}, problem.New(problem.Invalid, "choose what is to be corrected about %s", id).About(id)
+		// What is typed is meant. What was left out of the models stays so, unless there is a new value.
+		if !result.any() {
+			return engine.Request{}, problem.New(problem.Invalid, "choose what is to be corrected about %s", id).About(id)
+		}
+		c.Exclude = x.Excluded && c.Value == nil
 	default:
 		c.Outcome = events.Resolution(how)
 	}
-	if c.Value, err = optionalNumber(r, "value"); err != nil {
-		return engine.Request{}, err
-	}
-	if c.Actual, err = madeOf(r, def, point); err != nil {
-		return engine.Request{}, err
+	if c.Reason == "" {
+		return engine.Request{}, problem.New(problem.Invalid, "say why, for the record").About(id)
 	}
 	return engine.Request{Correct: c}, nil
 }

@@ -57,7 +57,10 @@ var templates = func() map[string]*template.Template {
 		"path":    url.PathEscape,
 		"count":   format.Count,
 		"list":    func(items ...any) []any { return items },
-		"field":   func(s *shell, action, name string) typed { return typed{s, action, name} },
+		"row": func(prefix string, f quantityField, known bool) quantityRow {
+			return quantityRow{prefix, f, known}
+		},
+		"field": func(s *shell, action, name string) typed { return typed{s, action, name} },
 	}
 	base := template.Must(template.New("layout").Funcs(functions).ParseFS(templateFiles,
 		"templates/layout.html", "templates/parts.html"))

@@ -25,6 +25,8 @@ type resultsPage struct {
 	CanTell bool
 	Ended   bool
 	Own     []pointField // of an experiment of one's own
+	// Measured is what else is measured: of the experiment that is shown, and of one's own.
+	Measured, OwnMeasured measuredFields
 }
 
 // toMeasure is an experiment that a person is to make and measure.
@@ -37,7 +39,6 @@ type toMeasure struct {
 	Shares    bool
 	Sum       string
 	Replicate int
-	Fields    []pointField
 }
 
 // amount is what to take of something.
@@ -121,6 +122,9 @@ func (c *Console) showResults(
 				p.To = append(p.To, measureOf(def, x, log, batch))
 			}
 		}
+		own := p.WasTyped("tell") && wanted == ""
+		p.OwnMeasured = p.measuredFieldsOf("own-", s, nil, own)
+		p.OwnMeasured.Own, p.OwnMeasured.Remarks = true, true
 		if !p.Ended && def.Measures() {
 			for _, par := range def.Parameters {
 				f := pointField{Name: par.Name, Unit: par.Unit, Description: par.Description,
@@ -131,12 +135,17 @@ func (c *Console) showResults(
 				p.Own = append(p.Own, f)
 			}
 		}
-	})
-	for i := range p.To {
-		if p.To[i].ID == wanted || p.Shown == nil {
-			p.Shown = &p.To[i]
+		for i := range p.To {
+			if p.To[i].ID == wanted || p.Shown == nil {
+				p.Shown = &p.To[i]
+			}
 		}
-	}
+		if p.Shown != nil {
+			typed := p.WasTyped("tell") && wanted == p.Shown.ID
+			p.Measured = p.measuredFieldsOf("", s, s.Experiment(p.Shown.ID), typed)
+			p.Measured.Remarks = true
+		}
+	})
 	if p.Shown == nil {
 		p.Waits = standing.WaitingFor
 		for _, remedy := range standing.Remedies {
@@ -160,11 +169,6 @@ func measureOf(def *definition.Campaign, x *campaign.Experiment, log told, batch
 			}
 		}
 		t.Rows = append(t.Rows, row)
-		f := pointField{Name: par.Name, Unit: par.Unit, Suggested: value}
-		for _, c := range par.Categories {
-			f.Choices = append(f.Choices, c.Name)
-		}
-		t.Fields = append(t.Fields, f)
 	}
 	if made, ok := log.Made[x.Decision]; ok {
 		t.Why = made.Reason
@@ -179,37 +183,42 @@ func measureOf(def *definition.Campaign, x *campaign.Experiment, log told, batch
 func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	tell := &engine.Tell{Experiment: text(r, "experiment"), Anyway: text(r, "anyway") != ""}
 	var def *definition.Campaign
-	var point definition.Point
-	var err error
+	of.Read(func(core *engine.Core) { def = core.State().Definition })
+	var requested definition.Point
 	if tell.Experiment != "" {
-		def, point, err = compositionOf(of, tell.Experiment)
-	} else {
-		of.Read(func(core *engine.Core) { def = core.State().Definition })
-		tell.Parameters, err = pointOf(def, r.PostForm, "own.")
+		x, err := experimentOf(of, tell.Experiment)
 		if err != nil {
-			err = problem.New(problem.Invalid, "the composition: %w", err)
+			return engine.Request{}, err
 		}
+		requested = x.Parameters
+	} else {
+		var err error
+		if tell.Parameters, err = pointOf(def, r.PostForm, "own."); err != nil {
+			return engine.Request{}, problem.New(problem.Invalid, "the composition: %w", err)
+		}
+		requested = tell.Parameters
 	}
+	typed, err := resultOf(r, of, requested)
 	if err != nil {
 		return engine.Request{}, err
+	}
+	if remark := text(r, fieldRemark); remark != "" {
+		tell.Notes = []string{remark}
 	}
 	why := text(r, "why")
 	switch outcome := text(r, "outcome"); outcome {
 	case "", "measured":
-		value, err := optionalNumber(r, "value")
-		if err != nil {
-			return engine.Request{}, err
-		}
-		if value == nil {
+		if typed.Value == nil {
 			return engine.Request{}, problem.New(problem.Invalid,
 				"type the value of %s, or say why there is none", def.Objective.Name).About(tell.Experiment)
 		}
-		tell.Value = *value
-		if tell.SD, err = optionalNumber(r, "sd"); err != nil {
-			return engine.Request{}, err
-		}
+		tell.Value, tell.SD, tell.Further, tell.Actual = *typed.Value, typed.SD, typed.Further, typed.Actual
 	case "failed", "infeasible", "again":
-		if why == "" {
+		switch {
+		case typed.any():
+			return engine.Request{}, problem.New(problem.Invalid,
+				"there is no result, and something is typed of one: empty that, or record the value").About(tell.Experiment)
+		case why == "":
 			return engine.Request{}, problem.New(problem.Invalid,
 				"say in a word or two why there is no result").About(tell.Experiment)
 		}
@@ -223,11 +232,6 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		}
 	default:
 		return engine.Request{}, problem.New(problem.Invalid, "%q is not how an experiment ends", outcome)
-	}
-	if point != nil {
-		if tell.Actual, err = madeOf(r, def, point); err != nil {
-			return engine.Request{}, err
-		}
 	}
 	return engine.Request{Tell: tell}, nil
 }

@@ -86,10 +86,13 @@ type Resolve struct {
 	// Experiment is one, or a list as people write it: "e1-e24", "e1,e3-e5".
 	Experiment string            `json:"experiment"`
 	Resolution events.Resolution `json:"resolution"`
-	Value      *float64          `json:"value,omitempty"`
-	Actual     definition.Point  `json:"actual,omitempty"`
-	Repeat     bool              `json:"repeat,omitempty"`
-	Reason     string            `json:"reason,omitempty"`
+	// Value, SD, Actual and Further are of the measurement.
+	Value   *float64              `json:"value,omitempty"`
+	SD      *float64              `json:"sd,omitempty"`
+	Actual  definition.Point      `json:"actual,omitempty"`
+	Further []definition.Quantity `json:"further,omitempty"`
+	Repeat  bool                  `json:"repeat,omitempty"`
+	Reason  string                `json:"reason,omitempty"`
 	// Anyway takes a composition that the campaign could not ask for.
 	Anyway bool `json:"anyway,omitempty"`
 }

@@ -47,13 +47,16 @@ func ofSeveral(err error, list []*campaign.Experiment, status campaign.Experimen
 	return fmt.Errorf("nothing was recorded of any of them (%s are %s): %w", events.ExperimentList(fit), status, err)
 }
 
+// hasResult reports whether it gives a part of a result.
+func (r *Resolve) hasResult() bool { return r.Value != nil || r.SD != nil || len(r.Further) > 0 }
+
 // resolve records what a person found out about experiments whose fate is unknown.
 func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 	list, err := c.listed(r.Experiment)
 	if err != nil {
 		return nil, err
 	}
-	if len(list) > 1 && (r.Value != nil || r.Actual != nil || r.Resolution == events.ResolvedMeasured) {
+	if len(list) > 1 && (r.hasResult() || r.Actual != nil || r.Resolution == events.ResolvedMeasured) {
 		return nil, notPossible("%s have a result each: settle what was measured one by one", r.Experiment)
 	}
 	var payloads []events.Payload
@@ -109,7 +112,7 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 					Ways: []string{problem.WayValue},
 				})
 		}
-		m, err := c.measurement(made(x.Parameters, r.Actual), *r.Value, "", nil, nil)
+		m, err := c.measurement(made(x.Parameters, r.Actual), *r.Value, "", r.SD, r.Further)
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +123,7 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 		}
 		payload.Measurement = m
 	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:
-		if r.Value != nil {
+		if r.hasResult() {
 			return nil, notPossible("%s was %s: it has no value", x.ID, r.Resolution).About(x.ID)
 		}
 	default:

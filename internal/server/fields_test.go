@@ -102,7 +102,8 @@ var samples = map[string][]sample{
 		{campaign: manually, before: measured, body: `{"experiment": "e1", "outcome": "failed", "reason": "misread"}`},
 	},
 	"resolve": {
-		{campaign: unknown, body: `{"experiment": "e1", "resolution": "measured", "value": 2.5, "actual": {"x": 0.125, "y": 0.375, "k": "a"}, "anyway": true, "reason": "on the display"}`},
+		{campaign: unknown, body: `{"experiment": "e1", "resolution": "measured", "value": 2.5, "sd": 0.25, "actual": {"x": 0.125, "y": 0.375, "k": "a"},
+			"further": [{"name": "pH", "value": 7.5, "unit": "one", "sd": 0.75}], "anyway": true, "reason": "on the display"}`},
 		{campaign: unknown, body: `{"experiment": "e1", "resolution": "not-performed", "repeat": true, "reason": "the vial is full"}`},
 	},
 	"exclude": {

@@ -184,13 +184,15 @@ type Correction struct {
 
 // Resolution settles an experiment whose fate is unknown.
 type Resolution struct {
-	Experiment string         `json:"experiment" doc:"The experiment, or several of which the same is said, all or none: e1-e24, or e1,e3-e5."`
-	Resolution string         `json:"resolution" enum:"measured,failed,infeasible,not-performed" doc:"What became of it."`
-	Value      *float64       `json:"value,omitempty" doc:"The result, where it was measured."`
-	Actual     map[string]any `json:"actual,omitempty"`
-	Repeat     bool           `json:"repeat,omitempty" doc:"Ask for the same again."`
-	Reason     string         `json:"reason,omitempty"`
-	Anyway     bool           `json:"anyway,omitempty"`
+	Experiment string            `json:"experiment" doc:"The experiment, or several of which the same is said, all or none: e1-e24, or e1,e3-e5."`
+	Resolution string            `json:"resolution" enum:"measured,failed,infeasible,not-performed" doc:"What became of it."`
+	Value      *float64          `json:"value,omitempty" doc:"The result, where it was measured."`
+	SD         *float64          `json:"sd,omitempty"`
+	Actual     map[string]any    `json:"actual,omitempty"`
+	Further    []FurtherQuantity `json:"further,omitempty"`
+	Repeat     bool              `json:"repeat,omitempty" doc:"Ask for the same again."`
+	Reason     string            `json:"reason,omitempty"`
+	Anyway     bool              `json:"anyway,omitempty"`
 }
 
 // Exclusion is a person's "won't".
@@ -277,7 +279,9 @@ func (a *api) requests() {
 				Experiment: r.Experiment,
 				Resolution: events.Resolution(r.Resolution),
 				Value:      r.Value,
+				SD:         r.SD,
 				Actual:     actual,
+				Further:    furtherOf(r.Further),
 				Repeat:     r.Repeat,
 				Reason:     r.Reason,
 				Anyway:     r.Anyway,

@@ -11,7 +11,8 @@ import (
 )
 
 func (a *app) resolveCommand() *cobra.Command {
-	var value, actual, reason string
+	var value, sd, actual, reason string
+	var further []string
 	var repeat, anyway bool
 	outcomes := []events.Resolution{
 		events.ResolvedMeasured,
@@ -36,6 +37,7 @@ was measured is settled one by one, each with its value.
 
 What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 		Example: `  campaignd resolve e7 measured --value 13.1 --reason "read from the display"
+  campaignd resolve e8 measured --value 12.9 --sd 0.2 --further viscosity=3.1mPas
   campaignd resolve electrolyte.campaign e7 not-performed --repeat --reason "the vial is still full"
   campaignd resolve e1-e24 failed --reason "the plate fell"`,
 		Args: cobra.RangeArgs(2, 3),
@@ -59,6 +61,12 @@ What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 			if r.Value, err = optionalNumber("--value", value); err != nil {
 				return err
 			}
+			if r.SD, err = optionalNumber("--sd", sd); err != nil {
+				return err
+			}
+			if r.Further, err = parseFurther(further); err != nil {
+				return err
+			}
 			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
 				if err := known(state, r.Experiment); err != nil {
 					return engine.Request{}, err
@@ -75,6 +83,8 @@ What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 		},
 	}
 	cmd.Flags().StringVar(&value, "value", "", "the measured `value`, in the objective's unit")
+	cmd.Flags().StringVar(&sd, "sd", "", "the standard deviation of the value, where you know it")
+	cmd.Flags().StringArrayVar(&further, "further", nil, furtherHelp)
 	cmd.Flags().StringVar(&actual, "actual", "",
 		"the composition that was really made, where it differs: `lipf6=1.08,ec=0.3`")
 	cmd.Flags().BoolVar(&repeat, "repeat", false, "run the same composition again, as a new experiment")

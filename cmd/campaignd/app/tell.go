@@ -52,6 +52,7 @@ be named any more once something else was chosen in its place.`,
 		Example: `  campaignd tell e4 12.3
   campaignd tell electrolyte.campaign e4 12.3 --unit mS/cm --actual lipf6=1.08
   campaignd tell e4 12.3 --sd 0.2 --further viscosity=3.1mPas
+  campaignd tell e4 12.3 --comment "cloudy, filtered twice"
   campaignd tell e4 --failed "the cell leaked"
   campaignd tell e4 --cannot "the salt does not dissolve"
   campaignd tell e4 --again "the argon ran out"
@@ -84,7 +85,7 @@ be named any more once something else was chosen in its place.`,
 	flags.StringVar(&f.cannot, "cannot", "",
 		"can't: why the composition, and others like it, cannot be made or measured")
 	flags.StringVar(&f.again, "again", "", "try again: why nothing took place; the same is asked for again")
-	flags.StringVar(&f.comment, "comment", "", "a remark with an answer")
+	flags.StringVar(&f.comment, "comment", "", "a remark, with an answer or on an experiment")
 	flags.BoolVar(&f.anyway, "anyway", false, anywayHelp)
 	return cmd
 }
@@ -185,6 +186,9 @@ func (f told) result(id string) (*engine.Tell, error) {
 	}
 	if tell.SD, err = optionalNumber("--sd", f.sd); err != nil {
 		return nil, err
+	}
+	if strings.TrimSpace(f.comment) != "" {
+		tell.Notes = []string{f.comment}
 	}
 	tell.Further, err = parseFurther(f.further)
 	return tell, err

@@ -190,6 +190,22 @@
   });
   window.addEventListener("pageshow", () => $$("form[data-sent]").forEach((f) => delete f.dataset.sent));
 
+  // A value that is typed says that there is one.
+  $$("[data-means]").forEach((field) => field.addEventListener("input", () => {
+    const radio = $(`input[name="${field.dataset.means}"][value=measured]`, field.form);
+    if (radio && field.value.trim()) radio.checked = true;
+  }));
+
+  // The last row is followed by an empty one as soon as something stands in it.
+  $$("[data-rows]").forEach((rows) => rows.addEventListener("input", (e) => {
+    const last = rows.lastElementChild;
+    if (!last.contains(e.target) || !e.target.value.trim()) return;
+    const fresh = last.cloneNode(true), n = rows.children.length;
+    $$("label", fresh).forEach((l) => { l.htmlFor += "-" + n; });
+    $$("input", fresh).forEach((f) => { f.id += "-" + n; f.value = ""; f.removeAttribute("value"); });
+    rows.append(fresh);
+  }));
+
   // A sitting is kept as it is typed.
   const sitting = $("form[data-keep]");
   if (sitting) {

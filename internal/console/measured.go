@@ -1,0 +1,267 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Names of the fields of what was measured. Those of further quantities are there once a row.
+const (
+	fieldValue        = "value"
+	fieldSD           = "sd"
+	fieldRemark       = "remark"
+	fieldFurtherName  = "further.name"
+	fieldFurtherValue = "further.value"
+	fieldFurtherUnit  = "further.unit"
+	prefixActual      = "actual."
+)
+
+// measuredFields are the fields for what was measured, beside the value itself. Every form that
+// takes a result has them.
+type measuredFields struct {
+	// Prefix is that of the elements' ids: a page may have several such forms.
+	Prefix string
+	// Unit is that of the objective.
+	Unit   string
+	SD, Of string // what was typed, what is recorded
+	// Known are the quantities that the campaign has measured before, Other the rows for
+	// others, of which the last one is empty.
+	Known, Other []quantityField
+	// Remarks is set where a remark can be recorded with the result.
+	Remarks bool
+	Remark  string
+	// Fields are of what was really made.
+	Fields []pointField
+	Anyway bool
+	// Own is set for an experiment of one's own, whose form asks itself whether it may be taken.
+	Own bool
+}
+
+// quantityField is a row for a further quantity.
+type quantityField struct {
+	Index                 int
+	Name, Value, Unit, Of string // Of is the value that is recorded
+}
+
+// quantityRow is a row as its template wants it.
+type quantityRow struct {
+	Prefix string
+	Row    quantityField
+	Known  bool
+}
+
+// Typed reports whether something stands in a field that is not shown at first.
+func (m measuredFields) Typed() bool {
+	return m.SD != "" || m.Remark != "" || len(m.Other) > 1
+}
+
+// MadeTyped reports whether something is said of what was made.
+func (m measuredFields) MadeTyped() bool {
+	return m.Anyway && !m.Own || slices.ContainsFunc(m.Fields, func(f pointField) bool { return f.Typed != "" })
+}
+
+// measuredFieldsOf returns the fields, with what is recorded of an experiment (nil: of none), and
+// what was typed where typed is set.
+func (s *shell) measuredFieldsOf(prefix string, state *campaign.State, x *campaign.Experiment, typed bool) measuredFields {
+	def := state.Definition
+	m := measuredFields{Prefix: prefix, Unit: def.Objective.Unit}
+	was := func(name string) string {
+		if !typed {
+			return ""
+		}
+		return strings.TrimSpace(s.form.Get(name))
+	}
+	m.SD, m.Remark, m.Anyway = was(fieldSD), was(fieldRemark), was("anyway") != ""
+	recorded := make(map[string]definition.Quantity)
+	var made definition.Point
+	if x != nil {
+		made = madeIn(x)
+		if r := resultIn(x); r != nil {
+			if r.Objective.SD != nil {
+				m.Of = format.Short(*r.Objective.SD)
+			}
+			for _, q := range r.Further {
+				recorded[q.Name] = q
+			}
+		}
+	}
+	for i, q := range furtherNames(state) {
+		f := quantityField{Index: i, Name: q.Name, Unit: q.Unit}
+		if q, is := recorded[q.Name]; is {
+			f.Of, f.Unit = format.Short(q.Value), q.Unit
+		}
+		m.Known = append(m.Known, f)
+	}
+	if typed {
+		for _, row := range quantityRows(s.form) {
+			i := slices.IndexFunc(m.Known, func(f quantityField) bool { return f.Name == row.Name })
+			switch {
+			case i >= 0 && row.Value != "":
+				m.Known[i].Value, m.Known[i].Unit = row.Value, row.Unit
+			case i < 0 && row.Name+row.Value+row.Unit != "":
+				m.Other = append(m.Other, row)
+			}
+		}
+	}
+	m.Other = append(m.Other, quantityField{})
+	for i := range m.Other {
+		m.Other[i].Index = len(m.Known) + i
+	}
+	write := format.CompositionsToMake(def)
+	for k, par := range def.Parameters {
+		f := pointField{Name: par.Name, Unit: par.Unit, Typed: was(prefixActual + par.Name)}
+		if made != nil {
+			f.Suggested, _ = write.Value(k, made)
+		}
+		for _, c := range par.Categories {
+			f.Choices = append(f.Choices, c.Name)
+		}
+		m.Fields = append(m.Fields, f)
+	}
+	return m
+}
+
+// resultIn is the result of an experiment that stands, or that was taken back; nil for none.
+func resultIn(x *campaign.Experiment) *events.Measurement {
+	if x.Measurement != nil {
+		return x.Measurement
+	}
+	return x.Retracted
+}
+
+// madeIn is what was made in an experiment, as far as the record says.
+func madeIn(x *campaign.Experiment) definition.Point {
+	if r := resultIn(x); r != nil && r.Actual != nil {
+		return r.Actual
+	}
+	return x.Parameters
+}
+
+// furtherNames are the further quantities that a campaign has measured, in the order in which they
+// came, each with the unit that it had last.
+func furtherNames(s *campaign.State) (list []definition.Quantity) {
+	for i := range s.Experiments {
+		m := s.Experiments[i].Measurement
+		if m == nil {
+			continue
+		}
+		for _, q := range m.Further {
+			k := slices.IndexFunc(list, func(known definition.Quantity) bool { return known.Name == q.Name })
+			if k < 0 {
+				k, list = len(list), append(list, definition.Quantity{Name: q.Name})
+			}
+			list[k].Unit = q.Unit
+		}
+	}
+	return list
+}
+
+// quantityRows are the rows of further quantities as they were typed.
+func quantityRows(form map[string][]string) (rows []quantityField) {
+	cell := func(name string, i int) string {
+		if all := form[name]; i < len(all) {
+			return strings.TrimSpace(all[i])
+		}
+		return ""
+	}
+	for i := range form[fieldFurtherName] {
+		rows = append(rows, quantityField{
+			Name: cell(fieldFurtherName, i), Value: cell(fieldFurtherValue, i), Unit: cell(fieldFurtherUnit, i),
+		})
+	}
+	return rows
+}
+
+// typedResult is what a form says of a measurement.
+type typedResult struct {
+	Value, SD *float64
+	Further   []definition.Quantity
+	Actual    definition.Point
+}
+
+// any reports whether it says anything.
+func (t typedResult) any() bool {
+	return t.Value != nil || t.SD != nil || t.Further != nil || t.Actual != nil
+}
+
+// resultOf reads the fields of a measurement. made is what was made where nothing else is said.
+func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typedResult, err error) {
+	var def *definition.Campaign
+	var known []definition.Quantity
+	of.Read(func(core *engine.Core) { def, known = core.State().Definition, furtherNames(core.State()) })
+	if t.Value, err = optionalNumber(r, fieldValue, def.Objective.Name); err != nil {
+		return t, err
+	}
+	if t.SD, err = optionalNumber(r, fieldSD, "the standard deviation"); err != nil {
+		return t, err
+	}
+	for _, row := range quantityRows(r.PostForm) {
+		asked := slices.ContainsFunc(known, func(q definition.Quantity) bool { return q.Name == row.Name })
+		switch {
+		case row.Value == "" && (asked || row.Name == "" && row.Unit == ""):
+			continue
+		case row.Name == "":
+			return t, problem.New(problem.Invalid, "a further quantity: say what it is called")
+		case row.Value == "":
+			return t, problem.New(problem.Invalid, "%s: type its value, or empty its row", row.Name)
+		case slices.ContainsFunc(t.Further, func(q definition.Quantity) bool { return q.Name == row.Name }):
+			return t, problem.New(problem.Invalid, "%s is there twice", row.Name)
+		}
+		x, err := format.ReadNumber(row.Value)
+		if err != nil {
+			return t, problem.New(problem.Invalid, "%s: %w", row.Name, err)
+		}
+		t.Further = append(t.Further, definition.Quantity{Name: row.Name, Value: x, Unit: row.Unit})
+	}
+	t.Actual, err = madeOf(r, def, made)
+	return t, err
+}
+
+// optionalNumber reads a number that may be left out.
+func optionalNumber(r *http.Request, field, name string) (*float64, error) {
+	typed := text(r, field)
+	if typed == "" {
+		return nil, nil
+	}
+	x, err := format.ReadNumber(typed)
+	if err != nil {
+		return nil, problem.New(problem.Invalid, "%s: %w", name, err)
+	}
+	return &x, nil
+}
+
+// madeOf reads what was really made: nil where nothing else than was made by the record is typed.
+func madeOf(r *http.Request, def *definition.Campaign, recorded definition.Point) (definition.Point, error) {
+	any := false
+	for _, par := range def.Parameters {
+		any = any || text(r, prefixActual+par.Name) != ""
+	}
+	if !any {
+		return nil, nil
+	}
+	form := cloneMap(r.PostForm)
+	for _, par := range def.Parameters {
+		if text(r, prefixActual+par.Name) == "" {
+			form[prefixActual+par.Name] = []string{recorded[par.Name].String()}
+		}
+	}
+	point, err := pointOf(def, form, prefixActual)
+	if err != nil {
+		return nil, problem.New(problem.Invalid, "what was made: %w", err)
+	}
+	for _, par := range def.Parameters { // left as it was: exactly what is recorded
+		if text(r, prefixActual+par.Name) == "" {
+			point[par.Name] = recorded[par.Name]
+		}
+	}
+	return point, nil
+}

@@ -1,0 +1,176 @@
+package console_test
+
+import (
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// fieldsOf are the names of what a page's form to an address sends, its buttons among them.
+func (s *site) fieldsOf(page, action string) (names []string) {
+	s.t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for form := range root.Descendants() {
+		if form.Data != "form" || attribute(form, "action") != action {
+			continue
+		}
+		for n := range form.Descendants() {
+			if name := attribute(n, "name"); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// Law: whatever a request to tell, settle or correct a result can carry, and so whatever the
+// terminal and the API can record, the form of the browser asks for, and sends.
+func TestFormsTakeWhatRequestsCarry(t *testing.T) {
+	s := serve(t, time.Hour)
+	bench := s.begin("name: bench" + space + "initial: {experiments: 2}\nbudget: {experiments: 4}\ninstrument: manual\n")
+	s.until(bench, "measures", func(st *campaign.State) bool { return len(st.Experiments) > 0 })
+	s.lose("lost")
+	bench, err := s.lab.Campaign("bench")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, err := s.lab.Campaign("lost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// How the forms call what requests carry.
+	fields := map[string][]string{
+		"experiment": {"experiment"}, "parameters": {"own.x", "own.salt"}, "actual": {"actual.x", "actual.salt"},
+		"value": {"value"}, "sd": {"sd"}, "further": {"further.name", "further.value", "further.unit"}, "notes": {"remark"},
+		"failed": {"outcome", "why"}, "infeasible": {"outcome", "why"}, "again": {"outcome", "why"},
+		"anyway": {"anyway"}, "reason": {"reason"}, "outcome": {"how"}, "exclude": {"how"},
+		"resolution": {"resolution"}, "repeat": {"repeat"},
+		"unit": nil, // it stands beside the field, and the terminal has its own checked against it
+	}
+	measured := url.Values{
+		"value": {"2,5"}, "sd": {"0.25"}, "actual.x": {"1.5"}, "anyway": {"on"}, "remark": {"cloudy"}, "reason": {"read again"},
+		"further.name": {"viscosity", "pH", ""}, "further.value": {"3,1", "7", ""}, "further.unit": {"mPa s", "", ""},
+	}
+	with := func(more url.Values) url.Values {
+		form := url.Values{}
+		for _, of := range []url.Values{measured, more} {
+			for name, values := range of {
+				form[name] = values
+			}
+		}
+		return form
+	}
+	const measurement = `"objective":{"name":"flow","value":2.5,"unit":"mL/s","sd":0.25},` +
+		`"further":[{"name":"viscosity","value":3.1,"unit":"mPa s"},{"name":"pH","value":7}]`
+	for _, f := range []struct {
+		request any
+		page    string
+		path    string
+		form    url.Values
+		kind    events.Kind
+		holds   []string
+	}{
+		{engine.Tell{}, "/campaigns/bench/results", "/campaigns/bench/tell", // an experiment of one's own
+			with(url.Values{"own.x": {"0.25"}, "own.salt": {"B"}}), events.KindExperimentMeasured,
+			[]string{measurement, `"requested":{"salt":"B","x":0.25}`, `"actual":{"salt":"B","x":1.5}`}},
+		{engine.Tell{}, "/campaigns/bench/results", "/campaigns/bench/tell",
+			with(url.Values{"experiment": {"e1"}, "outcome": {"measured"}}), events.KindExperimentMeasured,
+			[]string{measurement, `"actual":{"salt":"`, `"x":1.5`}},
+		{engine.Correct{}, "/campaigns/bench/experiments/e1", "/campaigns/bench/correct",
+			with(url.Values{"experiment": {"e1"}, "sd": {"0.5"}, "further.value": {"", "8", ""}}), // no radio: what is typed is meant
+			events.KindMeasurementCorrected,
+			[]string{`"sd":0.5`, `"further":[{"name":"pH","value":8}]`, `"x":1.5`, "read again"}},
+		{engine.Resolve{}, "/campaigns/lost/experiments/e1", "/campaigns/lost/resolve",
+			with(url.Values{"experiment": {"e1"}}), events.KindExperimentResolved,
+			[]string{measurement, `"resolution":"measured"`, `"x":1.5`, "read again"}},
+	} {
+		_, page := s.get(f.page)
+		there := s.fieldsOf(page, f.path)
+		for i := range reflect.TypeOf(f.request).NumField() {
+			name, _, _ := strings.Cut(reflect.TypeOf(f.request).Field(i).Tag.Get("json"), ",")
+			sends, known := fields[name]
+			if !known {
+				t.Errorf("no form says the %s of %T", name, f.request)
+			}
+			for _, field := range sends {
+				if !slices.Contains(there, field) {
+					t.Errorf("%s: the form has no field %s, for the %s of %T", f.page, field, name, f.request)
+				}
+			}
+		}
+		of := bench
+		if strings.Contains(f.path, "lost") {
+			of = lost
+		}
+		s.sent(f.path, f.form)
+		all := s.events(of, f.kind)
+		text := string(all[len(all)-1].Data)
+		for _, want := range f.holds {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: recorded without %s: %s", f.path, want, text)
+			}
+		}
+	}
+	notes := s.events(bench, events.KindNoteAdded)
+	if len(notes) != 2 {
+		t.Errorf("%d remarks", len(notes))
+	}
+	// What was measured before is asked for by its name from then on.
+	if _, page := s.get("/campaigns/bench/experiments/e1"); !strings.Contains(page, `value="viscosity"`) || !strings.Contains(page, `placeholder="8.000"`) {
+		t.Errorf("the quantities are not asked for: %s", page)
+	}
+}
+
+// Law: nothing that is typed is dropped. What contradicts something else, or has no name or no
+// value, is refused, and stands in the form again.
+func TestNothingTypedIsDropped(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin("name: bench" + space + "initial: {experiments: 2}\nbudget: {experiments: 4}\ninstrument: manual\n")
+	s.until(c, "measures", func(st *campaign.State) bool { return len(st.Experiments) > 0 })
+	tell := func(more url.Values) url.Values {
+		form := url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"2"}}
+		for name, values := range more {
+			form[name] = values
+		}
+		return form
+	}
+	for _, f := range []struct {
+		form  url.Values
+		says  string
+		again string
+	}{
+		{tell(url.Values{"outcome": {"failed"}, "why": {"it leaked"}}), "empty that", `value="2"`},
+		{tell(url.Values{"further.name": {"pH"}, "further.value": {""}, "further.unit": {""}}), "type its value", `value="pH"`},
+		{tell(url.Values{"further.name": {""}, "further.value": {"7"}, "further.unit": {""}}), "what it is called", `value="7"`},
+		{tell(url.Values{"further.name": {"pH", "pH"}, "further.value": {"7", "8"}, "further.unit": {"", ""}}), "twice", `value="8"`},
+		{tell(url.Values{"sd": {"wide"}, "remark": {"it foams"}}), "standard deviation", `value="it foams"`},
+		{tell(url.Values{"actual.x": {"7"}, "actual.salt": {"B"}}), "far outside", `<option selected>B`},
+	} {
+		status, _, page := s.post("/campaigns/bench/tell", f.form)
+		if status < 400 || !strings.Contains(page, f.says) || !strings.Contains(page, f.again) {
+			t.Errorf("%v: %d, without %q or %q: %s", f.form, status, f.says, f.again, page)
+		}
+	}
+	s.sent("/campaigns/bench/tell", tell(nil))
+	// A value beside another outcome is a contradiction, as in the terminal.
+	status, _, page := s.post("/campaigns/bench/correct", url.Values{"experiment": {"e1"}, "how": {"failed"}, "value": {"3"}, "reason": {"x"}})
+	if status < 400 || !strings.Contains(page, "one of the two is wrong") {
+		t.Errorf("a failure with a value: %d %s", status, page)
+	}
+	status, _, page = s.post("/campaigns/bench/correct", url.Values{"experiment": {"e1"}, "reason": {"x"}})
+	if status < 400 || !strings.Contains(page, "choose what is to be corrected") && !strings.Contains(page, "Choose what is to be corrected") {
+		t.Errorf("a correction of nothing: %d %s", status, page)
+	}
+}
