@@ -44,6 +44,11 @@ const (
 	prefixUse   = "use."
 	useAsNote   = "note"
 	useAsNought = "ignore"
+	// A further quantity, with its name and unit.
+	useAsFurther = "further"
+	prefixName   = "name."
+	prefixUnit   = "unit."
+	useAsColumn  = "is." // before the name of one of the campaign's columns
 )
 
 // bringPage is where measurements that somebody already has are taken over.
@@ -59,6 +64,7 @@ type bringPage struct {
 	Looked                  bool
 	Header                  []string
 	Own                     []columnUse
+	Missing                 []string // columns that must be there
 	Rows                    []broughtRow
 	Hidden                  int // rows that are not shown
 	New, Known, Left, Wrong int
@@ -69,14 +75,23 @@ type bringPage struct {
 // CanTake reports whether the table can be taken over as it is.
 func (p *bringPage) CanTake() bool {
 	undecided := slices.ContainsFunc(p.Own, func(c columnUse) bool { return c.Use == "" })
-	return p.Looked && p.Wrong == 0 && p.New > 0 && !undecided
+	return p.Looked && p.Wrong == 0 && p.New > 0 && p.Missing == nil && !undecided
 }
 
 // columnUse is a column of one's own, and what becomes of it.
 type columnUse struct {
 	Index     int
 	Name, Use string
+	// Chosen is what the list of choices shows: Use, or what it may be.
+	Chosen string
+	// Further and Unit are those of a further quantity.
+	Further, Unit string
+	// Be are the columns of the campaign that it may be.
+	Be []columnChoice
 }
+
+// columnChoice is a column of the campaign, by its value in the form and in words.
+type columnChoice struct{ Value, Text string }
 
 // broughtRow is a row of a table, and what becomes of it.
 type broughtRow struct {
@@ -191,7 +206,7 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 	take := text(r, "do") == "take"
 	p.Changed = take && text(r, fieldSeen) != p.Seen
 	switch {
-	case take && p.New == 0 && p.Wrong == 0 && !p.Changed: // it was pressed twice
+	case take && p.New == 0 && p.Wrong == 0 && p.Missing == nil && !p.Changed: // it was pressed twice
 		redirect(w, r, p.Path, "known")
 		return
 	case !take || p.Changed || !p.CanTake():
@@ -226,7 +241,7 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 // bringWords say what to do about a row, on this page.
 var bringWords = exchange.Words{
 	Again: "tick that the same may come again", Anyway: "tick that it is taken all the same",
-	Note: "where it is to be a note", Ignore: "where it is not wanted",
+	Note: "where it is to be a note", Ignore: "where it is not wanted", Column: "where it is listed",
 	Clause: func(err error) string {
 		text := err.Error()
 		for _, remedy := range problem.RemediesOf(err) {
@@ -267,6 +282,9 @@ func tableOf(r *http.Request) (name, table string, err error) {
 	case strings.TrimSpace(table) == "":
 		return name, "", problem.New(problem.Invalid, "there is no table").
 			With(problem.Remedy{Text: "choose a file, or paste its text"})
+	case exchange.Workbook(table):
+		return name, "", problem.New(problem.Invalid, "%s is a workbook of a spreadsheet (as .xlsx), and no table of text", name).
+			With(problem.Remedy{Text: "save it as CSV"})
 	case strings.HasPrefix(table, "\xff\xfe"), strings.HasPrefix(table, "\xfe\xff"):
 		return name, "", problem.New(problem.Invalid, "%s is UTF-16 text", name).
 			With(problem.Remedy{Text: "save it as CSV UTF-8"})
@@ -279,37 +297,45 @@ func tableOf(r *http.Request) (name, table string, err error) {
 
 // look looks at a table: what would become of each row.
 func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
-	for field, values := range r.PostForm {
-		if column, ok := strings.CutPrefix(field, prefixUse); ok && len(values) > 0 {
-			switch values[0] {
-			case useAsNote:
-				im.Notes = append(im.Notes, column)
-			case useAsNought:
-				im.Ignore = append(im.Ignore, column)
-			}
-		}
-	}
 	header := headerOf(p.Table) // what was said of columns of another table is forgotten
-	gone := func(column string) bool { return !slices.Contains(header, column) }
-	im.Notes, im.Ignore = slices.DeleteFunc(im.Notes, gone), slices.DeleteFunc(im.Ignore, gone)
-	slices.Sort(im.Notes)
-	slices.Sort(im.Ignore)
+	uses := make(map[string]string)
+	im.Columns, im.Units = make(map[string]string), make(map[string]string)
+	for _, column := range header {
+		use := text(r, prefixUse+column)
+		switch name, is := strings.CutPrefix(use, useAsColumn); {
+		case is:
+			im.Columns[column] = name
+		case use == useAsNote:
+			im.Notes = append(im.Notes, column)
+		case use == useAsNought:
+			im.Ignore = append(im.Ignore, column)
+		case use == useAsFurther:
+			called, unit := furtherOf(r, column)
+			im.Columns[column], im.Units[column] = exchange.FurtherColumn(called), unit
+		default:
+			continue
+		}
+		uses[column] = use
+	}
 	seen, err := im.Preview(p.Name, strings.NewReader(p.Table))
 	if err != nil {
 		return err
 	}
+	if p.Missing = seen.Missing; p.Missing != nil && len(seen.Unknown) == 0 {
+		return im.Read(p.Name, strings.NewReader(p.Table)) // it says what is missing
+	}
 	p.Looked, p.Header = true, seen.Header
 	for _, column := range seen.Header {
-		use := ""
-		switch {
-		case slices.Contains(im.Notes, column):
-			use = useAsNote
-		case slices.Contains(im.Ignore, column):
-			use = useAsNought
-		case !slices.Contains(seen.Unknown, column):
+		use := uses[column]
+		if use == "" && !slices.Contains(seen.Unknown, column) {
 			continue
 		}
-		p.Own = append(p.Own, columnUse{len(p.Own), column, use})
+		own := columnUse{Index: len(p.Own), Name: column, Use: use, Chosen: use, Be: p.mayBe(im, seen, use)}
+		if guess := exchange.Guess(column, seen.Missing); use == "" && guess != "" {
+			own.Chosen = useAsColumn + guess
+		}
+		own.Further, own.Unit = furtherOf(r, column)
+		p.Own = append(p.Own, own)
 	}
 	p.New, p.Known = seen.Count(exchange.FateNew), seen.Count(exchange.FateKnown)
 	p.Left, p.Wrong = seen.Count(exchange.FateLeft), seen.Count(exchange.FateWrong)
@@ -321,12 +347,53 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 		p.Rows = append(p.Rows, broughtRowOf(seen.Header, row))
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %t %t %q %q", p.Table, p.Again, p.Anyway, im.Notes, im.Ignore)
+	fmt.Fprintf(h, "%q %t %t %q %q %q %q", p.Table, p.Again, p.Anyway, im.Notes, im.Ignore, im.Columns, im.Units)
 	p.Seen = hex.EncodeToString(h.Sum(nil))
 	if p.Once = text(r, fieldOnce); p.Once == "" || text(r, "do") != "take" {
 		p.Once = rand.Text()
 	}
 	return nil
+}
+
+// mayBe are the columns of the campaign that one of a table may be: those that are missing, the one
+// that was chosen, and the standard deviation where no column is it.
+func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use string) (list []columnChoice) {
+	def := im.Core.State().Definition
+	add := func(name, what, unit string) {
+		value := useAsColumn + name
+		if value != use && !slices.Contains(seen.Missing, name) {
+			return
+		}
+		if unit != "" {
+			what += ", in " + unit
+		}
+		list = append(list, columnChoice{value, what})
+	}
+	for _, par := range def.Parameters {
+		add(par.Name, "it is the parameter "+par.Name, par.Unit)
+	}
+	add(def.Objective.Name, "it is "+def.Objective.Name+", what is sought", def.Objective.Unit)
+	named := slices.Contains(seen.Header, exchange.ColumnSD)
+	for _, name := range im.Columns {
+		named = named || name == exchange.ColumnSD
+	}
+	if value := useAsColumn + exchange.ColumnSD; !named || use == value {
+		list = append(list, columnChoice{value, "it is the standard deviation of " + def.Objective.Name})
+	}
+	return list
+}
+
+// furtherOf is what a column is called, and its unit, as a further quantity: as typed, else as its
+// heading says.
+func furtherOf(r *http.Request, column string) (name, unit string) {
+	name, unit = exchange.Heading(column)
+	if r.PostForm.Has(prefixName + column) {
+		unit = text(r, prefixUnit+column)
+		if typed := text(r, prefixName+column); typed != "" {
+			name = typed
+		}
+	}
+	return name, unit
 }
 
 // headerOf are the names of a table's columns, as far as they can be read.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
@@ -143,5 +145,59 @@ func TestBringMeasurements(t *testing.T) {
 	s.sent(path, form)
 	if n := experiments(); n != 8 {
 		t.Errorf("four rows more of four, pressed twice: %d", n)
+	}
+}
+
+// Law: a column under another name can be told to be a parameter, what is sought, its standard
+// deviation or a further quantity with its unit; until then nothing is taken. What its heading
+// says is offered, and only a person says that it is so. A workbook is called one.
+func TestBringColumns(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin(byHand("bench", "{experiments: 2}", "logei"))
+	const path = "/campaigns/bench/bring"
+	const table = "X (mol/kg);salt;yield;error;viscosity (mPa s)\n0,1;A;3;0,2;12,5\n0,5;B;7;;\n"
+	_, _, page := s.upload(path, url.Values{"do": {"look"}}, table)
+	for _, want := range []string{"<b>x</b>, <b>flow</b> are missing", `<option value="is.x" selected>it is the parameter x, in mol/kg`,
+		`<option value="is.flow">`, `value="viscosity"`, `value="mPa s"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("without %q: %s", want, page)
+		}
+	}
+	if strings.Contains(page, `value="take"`) {
+		t.Error("a table without its columns can be taken")
+	}
+	form := url.Values{
+		"table": {table}, "do": {"look"}, "use.X (mol/kg)": {"is.x"}, "use.yield": {"is.flow"}, "use.error": {"is.sd"},
+		"use.viscosity (mPa s)": {"further"}, "name.viscosity (mPa s)": {"viscosity"}, "unit.viscosity (mPa s)": {"mPas"},
+	}
+	_, _, page = s.post(path, form)
+	if !strings.Contains(page, "<b>2</b> new") || !strings.Contains(page, `value="take"`) {
+		t.Errorf("it cannot be taken: %s", page)
+	}
+	hidden := s.hidden(page, path)
+	form["do"], form["seen"], form["once"] = []string{"take"}, hidden["seen"], hidden["once"]
+	other := url.Values{}
+	for name, values := range form {
+		other[name] = values
+	}
+	other["unit.viscosity (mPa s)"] = []string{"Pas"}
+	if status, _, _ := s.post(path, other); status != http.StatusConflict {
+		t.Errorf("another unit than was looked at: %d", status)
+	}
+	s.sent(path, form)
+	var m events.Measurement
+	c.Read(func(core *engine.Core) {
+		for _, x := range core.State().Experiments {
+			if x.Measurement != nil && x.Measurement.Objective.Value == 3 {
+				m = *x.Measurement
+			}
+		}
+	})
+	if x, _ := m.Actual["x"].Float(); x != 0.1 || m.Objective.SD == nil || *m.Objective.SD != 0.2 ||
+		len(m.Further) != 1 || m.Further[0] != (definition.Quantity{Name: "viscosity", Value: 12.5, Unit: "mPas"}) {
+		t.Errorf("taken over: %+v", m)
+	}
+	if _, _, page := s.upload(path, url.Values{"do": {"look"}}, "PK\x03\x04\x14\x00"); !strings.Contains(page, "is a workbook") || !strings.Contains(page, "save it as CSV") {
+		t.Errorf("of a workbook it says: %s", page)
 	}
 }

@@ -29,6 +29,12 @@ type Import struct {
 	Once bool
 	// Notes are the columns that become notes, Ignore those that are left out.
 	Notes, Ignore []string
+	// Columns are the campaign's names of columns that the file has under others: "salt (mol/kg)"
+	// is salt, "viscosity (mPa s)" is further_viscosity.
+	Columns map[string]string
+	// Units are those of columns that are further quantities under another name; the one in the
+	// heading where there is none here.
+	Units map[string]string
 	// MaxRows is how many rows a file may have; 0 for any number.
 	MaxRows int
 	// Words say what to do, in the words of whoever asks.
@@ -49,8 +55,8 @@ type Import struct {
 type Words struct {
 	// Again takes a row over that is there, as in "import it --again", Anyway one that
 	// could not be asked for, as in "take it --anyway". Note keeps a column of one's own,
-	// as in "with --note NAME", Ignore leaves it out.
-	Again, Anyway, Note, Ignore string
+	// as in "with --note NAME", Ignore leaves it out. Column says what a column is.
+	Again, Anyway, Note, Ignore, Column string
 	// Clause says what went wrong with a row, and what can be done about it.
 	Clause func(err error) string
 }
@@ -81,17 +87,15 @@ func (im *Import) known(name string, header []string) bool {
 // remedy says what to do about a column that is not known.
 func (im *Import) remedy() string {
 	return fmt.Sprintf(
-		"; a column of your own is kept as a note on each experiment %s, and left out %s; a further quantity is called %sNAME",
-		im.Words.Note,
-		im.Words.Ignore,
-		furtherPrefix,
-	)
+		"; one that has another name is told %s; a column of your own is kept as a note on each experiment %s, "+
+			"and left out %s; a further quantity is called %sNAME",
+		im.Words.Column, im.Words.Note, im.Words.Ignore, furtherPrefix)
 }
 
 // Read reads and checks the rows of a file of that name. Every fault is named, in a
 // [Fault] or a [Faults], and then there are no rows.
 func (im *Import) Read(file string, in io.Reader) error {
-	p, err := im.look(file, in, im.known)
+	p, err := im.look(file, in, Form{known: im.known})
 	if err != nil {
 		return err
 	}
@@ -181,7 +185,7 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 		if c.text == "" {
 			continue
 		}
-		q := definition.Quantity{Name: name, Unit: s.cell(row, furtherUnitPrefix+name).text}
+		q := definition.Quantity{Name: name, Unit: im.unit(row, name)}
 		q.Value, err = numberIn(name, c.text, s.comma)
 		at(c, err)
 		q.SD, err = optionalIn(furtherSDPrefix+name, deviation.text, s.comma)
@@ -197,6 +201,22 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 		at(c, fmt.Errorf("it was simulated, and this campaign measures; leave the row out, or %s", im.Words.Anyway))
 	}
 	return tell, faults
+}
+
+// unit is that of a further quantity in a row.
+func (im *Import) unit(row Row, name string) string {
+	if unit := im.sheet.cell(row, furtherUnitPrefix+name).text; unit != "" {
+		return unit
+	}
+	column := im.sheet.Columns[slices.Index(im.sheet.Header, furtherPrefix+name)]
+	if _, renamed := im.Columns[column]; !renamed {
+		return ""
+	}
+	if unit, told := im.Units[column]; told {
+		return unit
+	}
+	_, unit := Heading(column)
+	return unit
 }
 
 // furtherColumns returns the names of the further quantities among columns.

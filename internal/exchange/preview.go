@@ -27,7 +27,9 @@ type Preview struct {
 	Rows   []PreviewRow `json:"rows"`
 	// Unknown are the columns of which it is not said yet whether they are kept as notes or
 	// left out.
-	Unknown []string `json:"unknown" doc:"Columns of which neither note nor ignore says what becomes of them."`
+	Unknown []string `json:"unknown" doc:"Columns of which it is not said what becomes of them."`
+	// Missing are the columns that must be there, and are not. Then no row is judged.
+	Missing []string `json:"-"`
 }
 
 // PreviewRow is a row of a table, and what becomes of it.
@@ -71,26 +73,33 @@ func (p *Preview) LeftOut() map[string]int {
 }
 
 // Preview reads a file as [Import.Read] does, and says what would become of each row. Columns
-// that are not known are no fault yet. The error is a [Fault]: the file is no such table.
+// that are not known, or are missing, are no fault yet. The error is a [Fault]: the file is no such table.
 func (im *Import) Preview(file string, in io.Reader) (*Preview, error) {
 	unknown := []string{}
-	p, err := im.look(file, in, func(name string, header []string) bool {
-		if !im.known(name, header) {
-			unknown = append(unknown, name)
-		}
-		return true
+	var missing []string
+	p, err := im.look(file, in, Form{
+		known: func(name string, header []string) bool {
+			if !im.known(name, header) {
+				unknown = append(unknown, name)
+			}
+			return true
+		},
+		missing: func(name string) { missing = append(missing, name) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	p.Unknown = unknown
+	p.Unknown, p.Missing = unknown, missing
+	if missing != nil {
+		p.Rows = nil
+	}
 	return p, nil
 }
 
 // look reads a file and judges its rows.
-func (im *Import) look(file string, in io.Reader, known func(string, []string) bool) (*Preview, error) {
+func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	im.def = im.Core.State().Definition
-	form := Form{required: []string{im.def.Objective.Name}, known: known, remedy: im.remedy()}
+	form.required, form.remedy, form.columns = []string{im.def.Objective.Name}, im.remedy(), im.Columns
 	s, err := ReadSheet(im.def, file, in, form)
 	if err != nil {
 		return nil, err
@@ -105,7 +114,7 @@ func (im *Import) look(file string, in io.Reader, known func(string, []string) b
 		}
 	}
 	im.sheet, im.further = s, furtherColumns(s.Header)
-	p := &Preview{Name: s.Name, Header: s.Header, Unknown: []string{}}
+	p := &Preview{Name: s.Name, Header: s.Columns, Unknown: []string{}}
 	tells := make([]engine.Tell, len(s.Rows))
 	for i, row := range s.Rows {
 		seen := im.judge(row)

@@ -19,8 +19,8 @@ import (
 type Sheet struct {
 	// Name is that of the file.
 	Name string
-	// Header holds the names of the columns.
-	Header []string
+	// Header holds the names of the columns, as the campaign has them, and Columns as the file has them.
+	Header, Columns []string
 	// Rows are the lines below it.
 	Rows []Row
 	// comma is set where a number in it has a decimal comma for certain.
@@ -37,7 +37,7 @@ type Row struct {
 type sheetCell struct {
 	text   string
 	column int
-	name   string // of its column
+	name   string // of its column in the file
 }
 
 // has reports whether there is a column of a name.
@@ -121,6 +121,10 @@ type Form struct {
 	known func(name string, header []string) bool
 	// remedy is what to do about one that may not.
 	remedy string
+	// columns are the campaign's names of columns that the file has under others.
+	columns map[string]string
+	// missing, if set, is told of columns that must be there and are not, which is then no fault.
+	missing func(name string)
 }
 
 // NewReader reads a table as text, whatever its columns are separated by: commas, semicolons or
@@ -149,11 +153,14 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 	if err != nil {
 		return nil, unread(name, err)
 	}
-	header = Names(header)
+	columns := Names(header)
+	if header, err = form.rename(name, columns); err != nil {
+		return nil, err
+	}
 	if err := checkHeader(def, name, header, form); err != nil {
 		return nil, err
 	}
-	s := &Sheet{Name: name, Header: header}
+	s := &Sheet{Name: name, Header: header, Columns: columns}
 	for {
 		record, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -176,7 +183,7 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 		row.line, _ = reader.FieldPos(0)
 		for i, text := range record {
 			_, column := reader.FieldPos(i)
-			row.cells[i] = sheetCell{fromText(strings.TrimSpace(text)), column, header[i]}
+			row.cells[i] = sheetCell{fromText(strings.TrimSpace(text)), column, columns[i]}
 			s.comma = s.comma || format.DecimalComma(row.cells[i].text)
 		}
 		s.Rows = append(s.Rows, row)
@@ -215,11 +222,19 @@ func unread(name string, err error) error {
 	return fmt.Errorf("%s: %w; nothing was changed", name, err)
 }
 
-// skipMark skips the byte order mark that spreadsheets write, and names a file that
-// is no UTF-8.
+// Workbook reports whether a file begins as those of spreadsheets do: .xls; and .xlsx and .ods,
+// which are archives.
+func Workbook(file string) bool {
+	return strings.HasPrefix(file, "PK\x03\x04") || strings.HasPrefix(file, "\xd0\xcf\x11\xe0")
+}
+
+// skipMark skips the byte order mark that spreadsheets write, and names a file that is no text,
+// or none in UTF-8.
 func skipMark(in *bufio.Reader, name string) error {
-	start, _ := in.Peek(3)
+	start, _ := in.Peek(4)
 	switch {
+	case Workbook(string(start)):
+		return faulty(name, 0, "is a workbook of a spreadsheet (as .xlsx), and no table of text: save it as CSV")
 	case bytes.HasPrefix(start, []byte("\ufeff")):
 		_, _ = in.Discard(3)
 	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
@@ -256,45 +271,4 @@ func (s *Sheet) Points(def *definition.Campaign) ([]definition.Point, error) {
 		return nil, faults
 	}
 	return points, nil
-}
-
-func checkHeader(def *definition.Campaign, file string, header []string, form Form) error {
-	var wanted []string
-	for _, par := range def.Parameters {
-		wanted = append(wanted, par.Name)
-	}
-	wanted = append(wanted, form.required...)
-	var faults []string
-	foreign := false
-	for i, name := range header {
-		switch {
-		case slices.Contains(header[:i], name):
-			faults = append(faults, fmt.Sprintf("%q is there twice", name))
-		case !slices.Contains(wanted, name) && (form.known == nil || !form.known(name, header)):
-			foreign = true
-			faults = append(faults, fmt.Sprintf("there is no %q", name))
-		}
-	}
-	for _, name := range wanted {
-		if !slices.Contains(header, name) {
-			faults = append(faults, fmt.Sprintf("%q is missing", name))
-		}
-	}
-	if faults == nil {
-		return nil
-	}
-	remedy := ""
-	if foreign {
-		remedy = form.remedy
-	}
-	return faulty(file, 1, "the columns: %s; they must be %s%s",
-		strings.Join(faults, ", "), columnNames(def, form.required), remedy)
-}
-
-func columnNames(def *definition.Campaign, extra []string) string {
-	names := ParameterNames(def)
-	if len(extra) > 0 {
-		names += ", " + strings.Join(extra, ", ")
-	}
-	return names
 }

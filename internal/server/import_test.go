@@ -3,12 +3,14 @@ package server_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 )
 
 // Law: a preview says what becomes of each row and records nothing; a table that is sent twice
 // with once is recorded once, and the second answer says that all was there; without it the
-// campaign refuses what it has, and names the line.
+// campaign refuses what it has, and names the line. Columns may have other names, which are told.
 func TestImportOnce(t *testing.T) {
 	c := serve(t)
 	c.begin(bench)
@@ -47,6 +49,11 @@ func TestImportOnce(t *testing.T) {
 	}
 	if refused := send("", table, http.StatusUnprocessableEntity); len(refused.Faults) != 3 {
 		t.Errorf("without once: %+v", refused)
+	}
+	named := "?column=" + url.QueryEscape("x (mol/kg)=x") + "&column=" + url.QueryEscape("visc. (mPa s)=further_viscosity")
+	sent := send(named, "x (mol/kg),salt,flow,visc. (mPa s)\n0.125,1,9,12\n", http.StatusOK)
+	if text, _ := json.Marshal(sent.Recorded); !strings.Contains(string(text), `"further":[{"name":"viscosity","value":12,"unit":"mPa s"}]`) {
+		t.Errorf("columns under other names: %s", text)
 	}
 	wrong := send("?once=true", "x,salt,flow\n0.25,1,many\n", http.StatusUnprocessableEntity)
 	if len(wrong.Faults) != 1 || wrong.Faults[0].Line != 2 || wrong.Faults[0].Field != "flow" {

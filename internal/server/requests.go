@@ -423,6 +423,7 @@ type importInput struct {
 	Anyway  bool     `query:"anyway" doc:"Take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated."`
 	Note    []string `query:"note" maxItems:"100" doc:"Columns whose cells are kept as notes."`
 	Ignore  []string `query:"ignore" maxItems:"100" doc:"Columns that are left out."`
+	Column  []string `query:"column,explode" maxItems:"1000" doc:"Columns that the table has under another name, as in \"salt (mol/kg)=salt\" or \"visc. (mPa s)=further_viscosity\"."`
 	Preview bool     `query:"preview" doc:"Only say what would be taken over."`
 	RawBody []byte   `contentType:"text/csv"`
 }
@@ -449,10 +450,19 @@ func (a *api) importing() {
 		im := exchange.Import{
 			Registry: a.lab.Registry(), Core: core, Actor: actor,
 			Again: in.Again, Anyway: in.Anyway, Once: in.Once && !in.Again, Notes: in.Note, Ignore: in.Ignore,
+			Columns: make(map[string]string),
 			Words: exchange.Words{
 				Again: "take it all the same (again)", Anyway: "take it all the same (anyway)",
-				Note: "where note names it", Ignore: "where ignore names it", Clause: error.Error,
+				Note: "where note names it", Ignore: "where ignore names it",
+				Column: `where column says what it is, as in "salt (mol/kg)=salt"`, Clause: error.Error,
 			},
+		}
+		for _, text := range in.Column {
+			column, name, err := exchange.ParseColumn(text)
+			if err != nil {
+				return nil, problemOf(problem.New(problem.Invalid, "column: %w", err))
+			}
+			im.Columns[column] = name
 		}
 		out := new(importOutput)
 		table, err := im.Preview("the table", bytes.NewReader(in.RawBody))

@@ -16,8 +16,10 @@ import (
 func (a *app) importCommand() *cobra.Command {
 	im := exchange.Import{Registry: a.registry, Words: exchange.Words{
 		Again: "import it --again", Anyway: "take it --anyway", Note: "with --note NAME", Ignore: "with --ignore NAME",
+		Column: `with --column "THAT NAME=NAME"`,
 		Clause: func(err error) string { return a.about.clause(err.Error(), problem.RemediesOf(err)) },
 	}}
+	var columns []string
 	cmd := &cobra.Command{
 		Use:   "import [TARGET] FILE.csv",
 		Short: "Take over measurements that someone already has: warm start",
@@ -32,18 +34,28 @@ columns may be there:
                  that were excluded, are left out and counted; when and why they were
                  run is not taken over
 
-A column of your own is kept as a note with --note, and left out with --ignore. All
+A column under another name is told with --column; of a further quantity the heading may
+name the unit. A column of your own is kept as a note with --note, and left out with --ignore. All
 rows are taken or none. They do not count against the budget, unlike experiments of
 your own (campaignd tell --parameters), and serve as the initial design. Given a
 campaign file that has no store yet, the store is made.`,
 		Example: `  campaignd import electrolyte.yaml last-year.csv
   campaignd import last-year.csv --note sample,comment --ignore plate
+  campaignd import last-year.csv --column "salt (mol/kg)=salt" --column "visc. (mPa s)=further_viscosity"
   campaignd export old.campaign | campaignd import new.yaml -`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, args, err := a.targetAndArgs(args, 1)
 			if err != nil {
 				return err
+			}
+			im.Columns = make(map[string]string)
+			for _, text := range columns {
+				column, name, err := exchange.ParseColumn(text)
+				if err != nil {
+					return badInput("--column: %w", err)
+				}
+				im.Columns[column] = name
 			}
 			return a.importRows(cmd.Context(), t, args[0], &im)
 		},
@@ -55,6 +67,8 @@ campaign file that has no store yet, the store is made.`,
 		"take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
 	flags.StringSliceVar(&im.Notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")
 	flags.StringSliceVar(&im.Ignore, "ignore", nil, "`columns` that are left out: plate,operator")
+	flags.StringArrayVar(&columns, "column", nil,
+		"a column that the file has under another name: `\"salt (mol/kg)=salt\"`; may be given several times")
 	return cmd
 }
 

@@ -1,0 +1,120 @@
+package exchange
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// FurtherColumn is the name of the column of a further quantity.
+func FurtherColumn(name string) string { return furtherPrefix + name }
+
+// ColumnSD is the name of the column of the objective's standard deviation.
+const ColumnSD = columnSD
+
+// ParseColumn reads "salt (mol/kg)=salt": which column a table has under another name. The name
+// is behind the last equals sign.
+func ParseColumn(text string) (column, name string, err error) {
+	at := strings.LastIndex(text, "=")
+	if at >= 0 {
+		column, name = strings.TrimSpace(text[:at]), strings.TrimSpace(text[at+1:])
+	}
+	if column == "" || name == "" {
+		return "", "", problem.New(problem.Invalid,
+			"%q does not say which column it is: write it as in salt (mol/kg)=salt, or viscosity (mPa s)=%sviscosity",
+			text, furtherPrefix)
+	}
+	return column, name, nil
+}
+
+// Heading splits the heading of a column into what it names and the unit behind it, as people
+// write it: "salt (mol/kg)", "salt [mol/kg]", "salt / mol/kg". Without one the unit is empty.
+func Heading(column string) (name, unit string) {
+	for _, brackets := range []string{"()", "[]"} {
+		begin := strings.Index(column, brackets[:1])
+		if begin > 0 && strings.HasSuffix(column, brackets[1:]) {
+			return strings.TrimSpace(column[:begin]), strings.TrimSpace(column[begin+1 : len(column)-1])
+		}
+	}
+	if name, unit, ok := strings.Cut(column, " / "); ok && name != "" {
+		return strings.TrimSpace(name), strings.TrimSpace(unit)
+	}
+	return column, ""
+}
+
+// Guess says which of the columns that are missing a column may be by its heading: "" where
+// none comes near. Only a person knows.
+func Guess(column string, missing []string) string {
+	name, _ := Heading(column)
+	for _, m := range missing {
+		if strings.EqualFold(name, m) {
+			return m
+		}
+	}
+	return ""
+}
+
+// rename gives the columns of a header the names that the campaign has for them.
+func (f Form) rename(file string, header []string) ([]string, error) {
+	for column := range f.columns {
+		if !slices.Contains(header, column) {
+			return nil, faulty(file, 1, "there is no column %q; the columns are %s", column, strings.Join(header, ", "))
+		}
+	}
+	names := slices.Clone(header)
+	for i, column := range header {
+		if name, ok := f.columns[column]; ok {
+			names[i] = name
+		}
+	}
+	return names, nil
+}
+
+// checkHeader refuses columns that may not be there, or are not.
+func checkHeader(def *definition.Campaign, file string, header []string, form Form) error {
+	var wanted []string
+	for _, par := range def.Parameters {
+		wanted = append(wanted, par.Name)
+	}
+	wanted = append(wanted, form.required...)
+	var faults []string
+	foreign := false
+	for i, name := range header {
+		switch {
+		case slices.Contains(header[:i], name):
+			faults = append(faults, fmt.Sprintf("%q is there twice", name))
+		case !slices.Contains(wanted, name) && (form.known == nil || !form.known(name, header)):
+			foreign = true
+			faults = append(faults, fmt.Sprintf("there is no %q", name))
+		}
+	}
+	for _, name := range wanted {
+		switch {
+		case slices.Contains(header, name):
+		case form.missing != nil:
+			form.missing(name)
+		default:
+			faults = append(faults, fmt.Sprintf("%q is missing", name))
+		}
+	}
+	if faults == nil {
+		return nil
+	}
+	remedy := ""
+	if foreign {
+		remedy = form.remedy
+	}
+	return faulty(file, 1, "the columns: %s; they must be %s%s",
+		strings.Join(faults, ", "), columnNames(def, form.required), remedy)
+}
+
+func columnNames(def *definition.Campaign, extra []string) string {
+	names := ParameterNames(def)
+	if len(extra) > 0 {
+		names += ", " + strings.Join(extra, ", ")
+	}
+	return names
+}
