@@ -43,6 +43,9 @@ func (a *auditor) checkFact(in *identified) {
 		if _, known := a.simulatedExpert(p.Expert); !known {
 			a.mismatch(p.Expert, "the campaign has no such expert")
 		}
+		if len(p.Points) == 0 && !p.Instead {
+			a.mismatch(p.Expert, "it names no composition")
+		}
 		for _, point := range p.Points {
 			a.checkPoint(p.Expert, def, point)
 		}
@@ -101,6 +104,7 @@ func (a *auditor) checkFact(in *identified) {
 		a.checkExclusion(in, p)
 	case *events.QuestionAnswered:
 		a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
+		a.checkShown(p.Question, p.Took, p.Shown)
 		if p.Volunteered {
 			for _, point := range p.Options {
 				a.checkPoint(p.Question, def, point)
@@ -108,8 +112,13 @@ func (a *auditor) checkFact(in *identified) {
 		}
 	case *events.QuestionSuperseded:
 		a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
+		a.checkShown(p.Question, p.Took, p.Shown)
 	case *events.QuestionContested:
 		a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
+		a.checkShown(p.Question, p.Took, p.Shown)
+		if p.Exclude && p.Answer.Label != events.LabelReject {
+			a.mismatch(p.Question, "only a composition that is rejected can be excluded")
+		}
 	case *events.QuestionExpired:
 		if q := in.q; q != nil && (q.Expires.IsZero() || a.event.Time.Before(q.Expires)) && !a.event.Time.Before(a.now) {
 			a.mismatch(
@@ -370,5 +379,25 @@ func (a *auditor) checkAnswer(
 	}
 	if answer.Point != nil {
 		a.checkPoint(question, a.core.State().Definition, answer.Point)
+	}
+}
+
+// checkShown holds what was shown beside a question to what there was before the answer, and the
+// time that somebody took to what a time can be. Answers were never recorded otherwise.
+func (a *auditor) checkShown(question string, took float64, shown *events.Shown) {
+	if took < 0 {
+		a.mismatch(question, "nobody answers %v seconds after a question was shown", took)
+	}
+	if shown == nil {
+		return
+	}
+	s := a.core.State()
+	if shown.At > s.Sequence {
+		a.mismatch(question, "it says that event %d was shown, and stands behind event %d", shown.At, s.Sequence)
+	}
+	for _, id := range append([]string{shown.Best}, shown.Nearest...) {
+		if id != "" && s.Experiment(id) == nil {
+			a.mismatch(question, "it says that %q was shown, and there was no such experiment", id)
+		}
 	}
 }

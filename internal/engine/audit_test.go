@@ -24,7 +24,7 @@ import (
 // audit audits a forged history of the electrolyte campaign.
 func audit(t *testing.T, forged []events.Event) engine.AuditReport {
 	t.Helper()
-	report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, forged), "electrolyte", events.Build{})
+	report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, forged), forged[0].Campaign, events.Build{})
 	if err != nil {
 		t.Fatal(err)
 	}

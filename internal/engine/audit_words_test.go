@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -473,5 +474,33 @@ func TestAuditRemarks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Law: what a channel showed beside a question was there, in the log before the answer, and nobody
+// answers before they are shown a question. An answer that does not count says as much as one that does.
+func TestAuditOfWhatWasShown(t *testing.T) {
+	all := contestedBy(t)
+	for _, kind := range []events.Kind{
+		events.KindQuestionAnswered, events.KindQuestionContested, events.KindQuestionSuperseded,
+	} {
+		i := find(t, all, kind, "", 0)
+		for path, c := range map[string]struct {
+			value any
+			says  string
+		}{
+			"shown/at":      {i + 1, "event " + fmt.Sprint(i+1) + " was shown, and stands behind event " + fmt.Sprint(i)},
+			"shown/best":    {"e7", `"e7" was shown`},
+			"shown/nearest": {[]string{"e1", "e7"}, `"e7" was shown`},
+			"took":          {-0.5, "nobody answers -0.5 seconds after"},
+		} {
+			if report := audit(t, replace(all, i, edit(t, all[i], path, c.value))); !says(report.Mismatches, i, c.says) {
+				t.Errorf("%s: %s = %v: the audit says %+v", kind, path, c.value, report.Mismatches)
+			}
+		}
+	}
+	i := find(t, all, events.KindQuestionContested, `"exclude":true`, 0)
+	if report := audit(t, replace(all, i, edit(t, all[i], "answer/label", "accept"))); !says(report.Mismatches, i, "only a composition that is rejected") {
+		t.Errorf("the audit says %+v", report.Mismatches)
 	}
 }

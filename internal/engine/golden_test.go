@@ -255,7 +255,8 @@ func contestedBy(t *testing.T) []events.Event {
 		t.Helper()
 		now = now.Add(time.Second)
 		answer := &engine.Answer{Question: "q1", Saw: saw, Reply: humans.Reply{
-			Answer: events.Answer{Label: label}, Took: 4, Shown: &events.Shown{At: core.State().Sequence},
+			Answer: events.Answer{Label: label}, Exclude: label == events.LabelReject, Comment: "I know it", Took: 4,
+			Shown: &events.Shown{At: core.State().Sequence, Best: "e1", Nearest: []string{"e1"}},
 		}}
 		if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: actor, Answer: answer}, now); err != nil {
 			t.Fatal(err)
@@ -284,12 +285,16 @@ func dueled(t *testing.T) []events.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	anchors := &events.AnchorsDeclared{Expert: def.Experts[0].Name, Points: []definition.Point{
-		{"x1": definition.Number(3), "x2": definition.Number(2)},
-	}}
-	request := engine.Request{Actor: "person:ada", Anchors: anchors}
-	if _, err := engine.Submit(t.Context(), log, r.Core(), request, r.Core().State().DefinedAt); err != nil {
-		t.Fatal(err)
+	expert := def.Experts[0].Name
+	for _, anchors := range []*events.AnchorsDeclared{
+		{Expert: expert, Points: []definition.Point{{"x1": definition.Number(3), "x2": definition.Number(2)}},
+			Instead: true, Reason: "these alone"},
+		{Expert: expert, Points: []definition.Point{{"x1": definition.Number(9), "x2": definition.Number(3)}}},
+	} {
+		request := engine.Request{Actor: "person:ada", Anchors: anchors}
+		if _, err := engine.Submit(t.Context(), log, r.Core(), request, r.Core().State().DefinedAt); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -357,6 +362,12 @@ func unfit(t *testing.T) []events.Event {
 	later(engine.Request{Correct: &engine.Correct{
 		Experiment: "e3", Outcome: events.ResolvedMeasured, Value: ptr(2.0), Reason: "it was the neighbor's",
 	}})
+	later(
+		engine.Request{Correct: &engine.Correct{Experiment: "e1", Reason: "it was the right one"}},
+		engine.Request{Correct: &engine.Correct{
+			Experiment: "e4", Outcome: events.ResolvedNotPerformed, Reason: "no bottle is left",
+		}},
+	)
 	later(engine.Request{Stop: &events.CampaignStopped{Reason: "the scale is broken"}})
 	return history(t, log)
 }

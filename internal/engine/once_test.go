@@ -28,21 +28,21 @@ budget: {experiments: 30}
 policy: {next: lcb}
 `
 
-// Law: a doubtful measurement of an instrument that can measure each composition only once is
-// kept, with the doubt shown, and the campaign goes on: what could not be had by measuring again
-// costs no budget, says nothing against the instrument and pauses nothing.
-func TestDoubtsThatCannotBeRepeatedAreKept(t *testing.T) {
+// onceRun runs a campaign to its end whose instrument measures each composition only once, and
+// whose rows are wrong where they are said to be.
+func onceRun(t *testing.T, rows, experiments int, wrong func(row int) bool) (*memlog.Log, *engine.Core) {
+	t.Helper()
 	folder := t.TempDir()
-	rows := "x,y\n"
-	for k := range 40 {
-		x := float64(k) / 39
+	text := "x,y\n"
+	for k := range rows {
+		x := float64(k) / float64(rows-1)
 		y := 10 * math.Sin(3*x)
-		if k%9 == 4 {
-			y -= 9 // one row in nine is far from its neighbors
+		if wrong(k) {
+			y -= 9
 		}
-		rows += fmt.Sprintf("%.6f,%.6f\n", x, y)
+		text += fmt.Sprintf("%.6f,%.6f\n", x, y)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(rows), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	file, err := campaignfile.Parse(builtin.Registry(), "once.yaml", []byte(onceFile))
@@ -50,6 +50,7 @@ func TestDoubtsThatCannotBeRepeatedAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	def := file.Definition
+	def.Budget.Experiments = experiments
 	rowsOf, err := table.Driver.Open(t.Context(), def, instruments.Environment{Folder: folder})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,16 @@ func TestDoubtsThatCannotBeRepeatedAreKept(t *testing.T) {
 	if err := run(t, r)(); err != nil {
 		t.Fatal(err)
 	}
-	s := r.Core().State()
+	return log, r.Core()
+}
+
+// Law: a doubtful measurement of an instrument that can measure each composition only once is
+// kept, with the doubt shown, and the campaign goes on: what could not be had by measuring again
+// costs no budget, says nothing against the instrument and pauses nothing.
+func TestDoubtsThatCannotBeRepeatedAreKept(t *testing.T) {
+	// One row in nine is far from its neighbors.
+	log, core := onceRun(t, 40, 30, func(row int) bool { return row%9 == 4 })
+	s := core.State()
 	kept, cancelled := 0, 0
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
@@ -85,10 +95,10 @@ func TestDoubtsThatCannotBeRepeatedAreKept(t *testing.T) {
 	if s.Status != campaign.Completed || s.Count(campaign.Measured) != 30 {
 		t.Errorf("the campaign is %s (%s) with %d measurements", s.Status, s.Reason, s.Count(campaign.Measured))
 	}
-	if model, err := r.Core().Summarize(t.Context()); err != nil || model.Best == nil {
+	if model, err := core.Summarize(t.Context()); err != nil || model.Best == nil {
 		t.Errorf("%+v %v", model, err)
 	}
-	report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+	report, err := engine.Audit(t.Context(), builtin.Registry(), log, s.Name, events.Build{})
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v %v", report.Mismatches, err)
 	}
@@ -103,10 +113,16 @@ func TestDoubtsThatCannotBeRepeatedAreKept(t *testing.T) {
 			Campaign: e.Campaign, Sequence: e.Sequence + 1, ID: fmt.Sprint(e.Sequence + 1), Kind: events.KindNoteAdded,
 			Actor: "person:eve", Cause: e.ID, Time: e.Time, Data: []byte(`{"text":"nothing to see"}`), Version: 1,
 		}))
-		report, err := engine.Audit(t.Context(), builtin.Registry(), forged, def.Name, events.Build{})
+		report, err := engine.Audit(t.Context(), builtin.Registry(), forged, s.Name, events.Build{})
 		if err != nil || len(report.Mismatches) == 0 {
 			t.Errorf("a doubt that went away unnoticed: %+v %v", report.Mismatches, err)
 		}
 		break
 	}
+}
+
+// once is such a campaign with one doubt.
+func once(t *testing.T) []events.Event {
+	log, _ := onceRun(t, 40, 13, func(row int) bool { return row%9 == 4 })
+	return history(t, log)
 }

@@ -61,10 +61,11 @@ func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 	var expectedOfWorst events.Expected
 	greatest := 0.0
 	for _, expected := range c.objective.Expected() {
-		o := *c.objective.Of(expected.Experiment)
-		if o.Suspect {
-			continue
+		observed := c.objective.Of(expected.Experiment)
+		if observed == nil || observed.Suspect {
+			continue // an audit comes across a judgment of what nobody has measured, in a log that was changed
 		}
+		o := *observed
 		off := o.Value - expected.Predicted.Mean
 		deviation, threshold := off/expected.Predicted.SD, *outliers.Threshold
 		if !c.objective.Unseen(o) {
