@@ -239,7 +239,7 @@ func typeset(number string) string { return strings.ReplaceAll(number, "-", "\u2
 
 // scale draws what is expected on the scale of what was measured: a tick for each
 // measurement, the best one longer, and a box from mean − sd to mean + sd with a whisker of
-// two sd.
+// two sd. Once there is a scale, its ends stand below.
 func scale(measured []float64, best *float64, shown span, p *events.Prediction) template.HTML {
 	const w, h, pad = 300.0, 40.0, 8.0
 	title := "Nothing was measured yet"
@@ -264,7 +264,11 @@ func scale(measured []float64, best *float64, shown span, p *events.Prediction) 
 		d.rect("within", at(p.Mean-p.SD), 7, at(p.Mean+p.SD)-at(p.Mean-p.SD), 12)
 		d.line("mean", at(p.Mean), 5, at(p.Mean), 21)
 	}
-	return d.svg()
+	if len(measured) == 0 {
+		return d.svg()
+	}
+	return d.svg() + template.HTML(fmt.Sprintf(`<p class="ends"><span>%s</span><span>%s</span></p>`,
+		typeset(format.Short(shown.low)), typeset(format.Short(shown.high))))
 }
 
 // bar draws where a value lies in a parameter's range, with the incumbent's.

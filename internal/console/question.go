@@ -58,17 +58,17 @@ type questionPage struct {
 	Suggestion *card
 	Names      []string // of the options
 	// Best is the best so far.
-	Best    *known
-	Low     string // the ends of the scale of what was measured
-	High    string
-	Columns []string // of a sitting
-	Fields  []pointField
-	Marks   int
-	Unit    string
-	Why     []string
-	Shares  []shareTable
-	Trust   []string
-	Step    string // the decision that asks
+	Best *known
+	// Measured and Expects say what the strips of the cards show.
+	Measured, Expects bool
+	Columns           []string // of a sitting
+	Fields            []pointField
+	Marks             int
+	Unit              string
+	Why               []string
+	Shares            []shareTable
+	Trust             []string
+	Step              string // the decision that asks
 	// Answer is the present answer, Comment what was said with it; Given is the visitor's
 	// that is being sent.
 	Answer, Comment, By string
@@ -197,12 +197,11 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 		options = append(slices.Clone(options), *q.Suggestion)
 	}
 	shown := beside.span(options)
-	if beside.best != nil { // before anything is measured there is no scale
-		p.Low, p.High = typeset(format.Short(shown.low)), typeset(format.Short(shown.high))
-	}
+	p.Measured = len(beside.values) > 0
 	var points []definition.Point
 	for _, o := range options {
 		points = append(points, o.Parameters)
+		p.Expects = p.Expects || o.Prediction != nil
 	}
 	order := beside.order(points)
 	write := format.CompositionsOf(def).Apart(points...)

@@ -83,3 +83,50 @@ func TestWhatIsToBeDoneComesByItself(t *testing.T) {
 		t.Errorf("the field holds %q", kept)
 	}
 }
+
+// Law: in the first hour with one campaign, a person answers by keys, which the page shows, what the
+// campaign asks, question after question; types a result with a decimal comma, and with it what
+// else was measured; and is asked the next question, whose scale has its ends where it ends.
+func TestTheFirstHour(t *testing.T) {
+	v := lives(t)
+	v.define("labels", labels)
+	v.open("/questions?next")
+	for _, id := range []string{"q1", "q2"} {
+		v.until(id+" is shown", `location.pathname === "/questions/labels/`+id+`" && document.readyState === "complete"`)
+		if id == "q1" {
+			v.do("ask for the keys", chromedp.KeyEvent("?"))
+			v.sees("Keys of this page")
+			v.inPlace("the keys of a page")
+			v.do("press one all the same", chromedp.KeyEvent("a"), chromedp.KeyEvent("\u001b"))
+			v.until("the keys are put away", `!document.querySelector("dialog")`)
+		}
+		v.do("accept by its key", chromedp.Evaluate[chromedp.Void](mark), chromedp.KeyEvent("a"))
+		v.next()
+	}
+	for _, name := range []string{"viscosity", "pH"} {
+		v.open("/campaigns/labels/results")
+		v.until("something is to be measured", `!!document.querySelector("form.tell #value")`)
+		v.do("enter a result", fill("form.tell #value", "9,4"), chromedp.Click(css("form.tell details summary")),
+			fill(`form.tell [data-rows] [name="further.name"]`, name), fill(`form.tell [data-rows] [name="further.value"]`, "3,1"),
+			fill("#remark", "cloudy"))
+		if rows := ask[int](v, `document.querySelectorAll("form.tell [data-rows] .quantity").length`); rows != 2 {
+			t.Errorf("beside the quantity that is typed are %d rows", rows-1)
+		}
+		v.inPlace("a result with a further quantity")
+		v.press(`button[value=measured]`)
+		v.sees("The result is recorded.")
+	}
+	v.open("/campaigns/labels/experiments/e2")
+	for _, said := range []string{"9.4", "pH", "cloudy"} {
+		v.sees(said)
+	}
+	v.open("/questions?next")
+	v.until("the next question is shown", `location.pathname === "/questions/labels/q3" && document.readyState === "complete"`)
+	if !ask[bool](v, `(() => {
+		const box = document.querySelector(".scalebox svg").getBoundingClientRect();
+		const [low, high] = [...document.querySelectorAll(".scalebox .ends span")].map((e) => e.getBoundingClientRect());
+		return low.left >= box.left && low.left < box.left + 0.1 * box.width && high.right <= box.right && high.right > box.right - 0.1 * box.width;
+	})()`) {
+		t.Error("the numbers do not stand at the ends of the scale")
+	}
+}

@@ -262,7 +262,7 @@ func (v *visitor) measures(name string) bool {
 	if !v.has("form.tell #value") {
 		return false
 	}
-	v.do("enter a result", fill("form.tell #value", "0.5"))
+	v.do("enter a result", fill("form.tell #value", "0,5"))
 	v.press(`button[value=measured]`)
 	v.sees("The result is recorded.")
 	return true
@@ -419,8 +419,11 @@ func (v *visitor) brings() {
 		v.t.Error("a table with a fault can be taken over")
 	}
 	v.inPlace("a table with a fault")
-	v.do("mend it", chromedp.SetValue(css("#table"), "x,salt,flow,lot\n0.25,2,0.7,old\n0.75,3,0.9,old\n"),
-		chromedp.SetValue(css("#use-0"), "note"))
+	v.do("mend it", chromedp.SetValue(css("#table"), "X (mol/kg),salt,flow,lot,pH (1)\n0.25,2,0.7,old,7\n0.75,3,0.9,old,8\n"))
+	v.press(`button[value=look]`)
+	v.sees("If it has another name")
+	v.inPlace("a table with columns of other names")
+	v.do("say what they are", chromedp.SetValue(css("#use-1"), "note"), chromedp.SetValue(css("#use-2"), "further"))
 	v.press(`button[value=look]`)
 	v.inPlace("a table to be taken")
 	v.press(`button[value=take]`)
@@ -489,7 +492,10 @@ func TestBrowser(t *testing.T) {
 
 	v.open("/campaigns/pairs/experiments/e1")
 	v.do("correct a result", chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(d => { d.open = true })`),
-		chromedp.Click(css(`input[name=how][value=measured]`)), fill("#correct-value", "0.9"), fill("#correct-reason", "wrong dilution"))
+		fill("#correct-value", "0,9"), fill("#correct-reason", "wrong dilution"))
+	if !ask[bool](v, `document.querySelector("input[name=how][value=measured]").checked`) {
+		t.Error("a value is typed, and it is not said that there is one")
+	}
 	v.press(`form[action$="/correct"] button`)
 	v.sees("The correction is recorded.")
 

@@ -165,8 +165,46 @@
   }), 1000);
 
   // Keys: one for each button that shows it, where nobody is typing.
+  const find = () => $("main input[type=search]");
+  const keyed = () => $$("button[data-key]").filter((b) => !b.disabled);
+  const named = (b) => { const copy = b.cloneNode(true); $$("kbd", copy).forEach((k) => k.remove()); return copy.textContent.trim(); };
+  const keyList = () => {
+    const list = keyed().map((b) => [b.dataset.key, named(b)]);
+    const rank = $("[data-rank]");
+    if (rank) list.unshift([`1 … ${$$(".side", rank).length}`, "Put that one next in the order, or take it out again"]);
+    if ($("form[data-keep]")) list.unshift(["Enter ↓ ↑", "Go from row to row"]);
+    if (find()) list.push(["/", "Find"]);
+    return list.concat([["?", "Show these keys"]]);
+  };
+  const help = () => {
+    const dialog = document.createElement("dialog"), heading = document.createElement("h2"), list = document.createElement("dl");
+    heading.id = "keys-h";
+    heading.textContent = "Keys of this page";
+    dialog.setAttribute("aria-labelledby", heading.id);
+    for (const [key, does] of keyList()) {
+      const term = document.createElement("dt"), what = document.createElement("dd");
+      key.split(" ").forEach((part) => {
+        const one = document.createElement(part === "…" ? "span" : "kbd");
+        one.textContent = part;
+        term.append(one, " ");
+      });
+      what.textContent = does;
+      list.append(term, what);
+    }
+    const close = document.createElement("button");
+    close.type = "button";
+    close.textContent = "Close";
+    close.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("close", () => dialog.remove());
+    dialog.append(heading, list, close);
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+  $("#keys").hidden = false;
+  $("#keys").addEventListener("click", help);
+  document.documentElement.dataset.keys = "heard";
   document.addEventListener("keydown", (e) => {
-    if (e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
+    if (e.ctrlKey || e.metaKey || e.altKey || e.repeat || $("dialog[open]")) return;
     const typing = e.target.matches("input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select, summary, [contenteditable]");
     if (typing || (e.key === "Enter" && e.target.closest("a, button"))) return;
     const rank = $("[data-rank]");
@@ -175,7 +213,9 @@
       if (side) { pick(side); e.preventDefault(); }
       return;
     }
-    const button = $$("button[data-key]").find((b) => b.dataset.key === e.key && !b.disabled);
+    if (e.key === "?") { e.preventDefault(); help(); return; }
+    if (e.key === "/" && find()) { e.preventDefault(); find().focus(); find().select(); return; }
+    const button = keyed().find((b) => b.dataset.key === e.key);
     if (button) { e.preventDefault(); button.click(); }
   });
 
