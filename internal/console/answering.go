@@ -40,7 +40,7 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 		redirect(w, r, questionPath(of.Name(), p.Question), "beside")
 		return
 	}
-	redirect(w, r, "/questions?next", "answered")
+	redirect(w, r, "/questions?next", "") // that it is kept, and can be taken back, every page says
 }
 
 // given checks an answer as the campaign will. Nothing is recorded.

@@ -157,7 +157,6 @@ var saids = map[string]string{
 	"known":     "The campaign has these measurements already: nothing was changed.",
 	"amended":   "The campaign goes on with the changed file.",
 	"same":      "The file says what the campaign does already: nothing was changed.",
-	"answered":  "Your answer is kept, and is sent in a few seconds.",
 	"sent":      "Your answer is on its way.",
 	"beside":    "Somebody has answered meanwhile, and that counts. Yours is kept beside it.",
 	"undone":    "Taken back. Nothing was sent.",

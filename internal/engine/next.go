@@ -378,12 +378,14 @@ func waitingForInstrument(s *campaign.State, w World) string {
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		if x.Status == campaign.Dispatched || x.Status == campaign.Started {
-			if x.Stalled {
-				return fmt.Sprintf(
-					"%s to measure %s (silent for longer than it should be)", x.Instrument, x.ID,
-				)
+			who := x.Instrument
+			if s.Definition.Instrument.ByHand {
+				who = "somebody"
 			}
-			return fmt.Sprintf("%s to measure %s", x.Instrument, x.ID)
+			if x.Stalled {
+				return fmt.Sprintf("%s to measure %s (silent for longer than it should be)", who, x.ID)
+			}
+			return fmt.Sprintf("%s to measure %s", who, x.ID)
 		}
 	}
 	if x, until := firstRequested(s), restsUntil(s, w); x != nil && until.After(w.Now) {

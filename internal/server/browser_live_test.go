@@ -103,6 +103,8 @@ func TestTheFirstHour(t *testing.T) {
 		v.do("accept by its key", chromedp.Evaluate[chromedp.Void](mark), chromedp.KeyEvent("a"))
 		v.next()
 	}
+	v.sees("ada accepted q1")
+	v.sees("ada accepted q2") // once it can no longer be taken back: the page changes by itself
 	for _, name := range []string{"viscosity", "pH"} {
 		v.open("/campaigns/labels/results")
 		v.until("something is to be measured", `!!document.querySelector("form.tell #value")`)
