@@ -128,7 +128,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 		t.Errorf("experts were asked %d times", asked)
 	}
 	summary, err := core.Summarize(t.Context())
-	if err != nil || summary.Stopped == "" || (summary.Best == nil) != !m.policy.Measures() || !m.policy.Measures() && len(summary.Preferred) != experts {
+	if err != nil || summary.Stopped == "" || (summary.BestByModel == nil) != !m.policy.Measures() || !m.policy.Measures() && len(summary.Preferred) != experts {
 		t.Errorf("it ended as %+v, %v", summary, err)
 	}
 	report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})

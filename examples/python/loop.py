@@ -28,4 +28,6 @@ if __name__ == "__main__":
     campaign = Client().begin(FILE)
     while (experiment := campaign.ask()) is not None:
         campaign.tell(experiment, measure(experiment))
-    print(campaign.status()["best"])
+    status = campaign.status()
+    print("best by the model:", status["best_by_model"])
+    print("best measured:", status["best_measured"])

@@ -36,7 +36,8 @@ type campaignPage struct {
 	Since             time.Time
 	WaitingFor        string
 	BestRows          []cardRow
-	BestID            string
+	ByModelIn         string // the experiments of the two bests
+	MeasuredIn        string
 	Preferred         []view.Row
 	Trust             []string
 	Curve             template.HTML
@@ -74,6 +75,7 @@ type underWay struct {
 // experimentRow is an experiment in the table.
 type experimentRow struct {
 	ID, Status, Class, Predicted, Measured, Why, Decision, Origin string
+	Best                                                          string // in which way it is the best
 	Cells                                                         []string
 	Flagged                                                       bool
 	Ended                                                         time.Time
@@ -132,12 +134,21 @@ func (c *Console) showCampaign(
 		p.PastTime = log.Times[until-1]
 		log.Entries = log.Entries[:until]
 		standing := lab.Standing{Progress: view.ProgressOf(core, "")}
+		summary, err := core.Summarize(r.Context())
+		if err == nil {
+			standing.Bests, standing.Preferred, standing.Helps = summary.Bests, summary.Preferred, summary.Helps
+		} else if r.Context().Err() == nil {
+			standing.NoModel = err.Error() // a model that cannot be built is no fault of the page
+		}
 		p.fill(core, standing, log, all)
 		p.State = state{"as it was", "paused"}
 		c.write(w, status, "campaign", p)
 		return
 	}
 	p.At = p.Count
+	wait, cancel := context.WithTimeout(r.Context(), worthWaiting)
+	defer cancel()
+	c.lab.Find(wait, []*lab.Campaign{of})
 	standing := of.Standing()
 	p.Needs = needsOf(of, standing)
 	of.Read(func(core *engine.Core) {
@@ -206,13 +217,17 @@ func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all boo
 	}
 	p.Computing, p.Since, p.WaitingFor = s.Computing.What, s.Computing.Since, s.WaitingFor
 	p.Trust = view.TrustIn(s.Helps, s.Trust)
-	best := s.Best
 	write := format.CompositionsOf(def)
-	if best != nil {
-		p.Row.Best, p.BestID = format.Quantity(best.Value, best.Unit), best.Experiment
-		at := positions(def, best.Parameters)
+	best, leading := s.Leading()
+	if measured := s.BestMeasured; measured != nil {
+		p.Row.Measured, p.MeasuredIn = format.Quantity(measured.Value, measured.Unit), measured.Experiment
+		p.Row.ByModel = s.NoModel
+		if byModel := s.BestByModel; byModel != nil {
+			p.Row.ByModel, p.ByModelIn = view.ByModel(byModel), byModel.Experiment
+		}
+		at := positions(def, leading)
 		for k, par := range def.Parameters {
-			text, _ := write.Value(k, best.Parameters)
+			text, _ := write.Value(k, leading)
 			p.BestRows = append(p.BestRows, cardRow{Name: par.Name, Unit: par.Unit, Value: text, Description: par.Description,
 				Bar: bar(par.Name+" "+text, at[k], nan)})
 		}
@@ -230,7 +245,7 @@ func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all boo
 	}
 	p.Parallel = parallel(state, best)
 	p.Last = log.last(10)
-	p.rows(state, log, best, all)
+	p.rows(state, log, s.Bests, all)
 	for _, n := range slices.Backward(state.Notes) {
 		p.Notes = append(p.Notes, noteRow{n.Text, n.About, events.ActorName(n.Actor), n.Time})
 	}
@@ -242,7 +257,7 @@ func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all boo
 }
 
 // rows lists the experiments, the newest first, or the comparisons where nothing is measured.
-func (p *campaignPage) rows(s *campaign.State, log told, best *engine.Best, all bool) {
+func (p *campaignPage) rows(s *campaign.State, log told, bests engine.Bests, all bool) {
 	def := s.Definition
 	for _, par := range def.Parameters {
 		p.Columns = append(p.Columns, format.Heading(par.Name, par.Unit))
@@ -263,14 +278,15 @@ func (p *campaignPage) rows(s *campaign.State, log told, best *engine.Best, all 
 		return
 	}
 	write := format.CompositionsOf(def)
+	leading, _ := bests.Leading()
 	for i := len(s.Experiments) - 1; i >= 0; i-- {
 		x := &s.Experiments[i]
 		if len(p.Experiments) == mostRows && !all {
 			p.More = i + 1
 			break
 		}
-		row := experimentRow{ID: x.ID, Status: string(x.Status), Class: classOf(x, best), Decision: x.Decision,
-			Origin: string(x.Origin), Ended: x.EndedAt, Flagged: view.InDoubt(x)}
+		row := experimentRow{ID: x.ID, Status: string(x.Status), Class: classOf(x, leading), Decision: x.Decision,
+			Origin: string(x.Origin), Ended: x.EndedAt, Flagged: view.InDoubt(x), Best: bestOf(bests, x.ID)}
 		for k := range def.Parameters {
 			text, _ := write.Value(k, x.Parameters)
 			row.Cells = append(row.Cells, text)

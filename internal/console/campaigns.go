@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
@@ -23,7 +25,8 @@ const perPage = 50
 type listed struct {
 	Name, Path, Description string
 	State                   state
-	Best, Composition       string
+	ByModel, Measured       string // the two bests
+	Preferred, Composition  string
 	Spark                   template.HTML
 	Done, Budget            int
 	What                    string // what Done and Budget count
@@ -89,6 +92,9 @@ type filter struct {
 var shows = []struct{ word, text string }{
 	{"", "All"}, {"needs", "Waiting for somebody"}, {"running", "Running"}, {"ended", "Ended"},
 }
+
+// worthWaiting is how long a page waits for what models say; it shows what takes longer once it is there.
+const worthWaiting = time.Second
 
 func (c *Console) campaigns(w http.ResponseWriter, r *http.Request) {
 	c.showCampaigns(w, r)
@@ -166,7 +172,11 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 	if number < last {
 		p.Next = link(p.Show, number+1)
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), worthWaiting)
+	defer cancel()
+	c.lab.Find(ctx, rows[from:to])
 	for _, each := range rows[from:to] {
+		standings[each] = each.Standing()
 		row := listedOf(each, standings[each], needs[each])
 		may := p.Visitor.may(Run, each.Name()) == nil
 		row.CanRun, row.CanPause, row.CanResume = row.CanRun && may, row.CanPause && may, row.CanResume && may
@@ -206,11 +216,16 @@ func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
 	}
 	write := format.CompositionsOf(def)
 	switch {
-	case s.Best != nil:
-		row.Best = format.Quantity(s.Best.Value, s.Best.Unit)
-		row.Composition = write.LineWithUnits(s.Best.Parameters)
+	case s.BestMeasured != nil:
+		row.Measured = format.Quantity(s.BestMeasured.Value, s.BestMeasured.Unit) + ", in " + s.BestMeasured.Experiment
+		row.ByModel = s.NoModel
+		if s.BestByModel != nil {
+			row.ByModel = view.ByModel(s.BestByModel) + ", in " + s.BestByModel.Experiment
+		}
+		_, leading := s.Leading()
+		row.Composition = write.LineWithUnits(leading)
 	case len(s.Preferred) > 0:
-		row.Best = "preferred by " + s.Preferred[0].Expert
+		row.Preferred = "preferred by " + s.Preferred[0].Expert
 		row.Composition = write.LineWithUnits(s.Preferred[0].Parameters)
 	}
 	switch {

@@ -64,10 +64,11 @@ func (c *Console) showExperiment(
 		return
 	}
 	found := false
+	best, _ := of.Standing().Leading()
 	of.Read(func(core *engine.Core) {
 		if x := core.State().Experiment(id); x != nil {
 			found = true
-			p.fill(core, x, log)
+			p.fill(core, best, x, log)
 		}
 	})
 	if !found {
@@ -87,10 +88,10 @@ func (c *Console) showExperiment(
 	c.write(w, status, "experiment", p)
 }
 
-func (p *experimentPage) fill(core *engine.Core, x *campaign.Experiment, log told) {
+func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experiment, log told) {
 	s := core.State()
 	def := s.Definition
-	p.Status, p.Class = string(x.Status), classOf(x, core.Standing().Best)
+	p.Status, p.Class = string(x.Status), classOf(x, best)
 	p.Objective, p.Unit = def.Objective.Name, def.Objective.Unit
 	p.Ongoing, p.Unresolved = x.Status.Open(), x.Status == campaign.Unresolved
 	p.Ended, p.Excluded = !x.Status.Open(), x.Excluded

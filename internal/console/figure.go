@@ -339,10 +339,25 @@ func positionOf(par *definition.Parameter, v definition.Value) float64 {
 	return math.NaN()
 }
 
-// classOf says how an experiment is drawn.
-func classOf(x *campaign.Experiment, best *engine.Best) string {
+// bestOf says in which way an experiment is the best one; "" where it is not.
+func bestOf(bests engine.Bests, id string) string {
+	byModel := bests.BestByModel != nil && bests.BestByModel.Experiment == id
+	measured := bests.BestMeasured != nil && bests.BestMeasured.Experiment == id
 	switch {
-	case best != nil && best.Experiment == x.ID:
+	case byModel && measured:
+		return "best by the model, and measured"
+	case byModel:
+		return "best by the model"
+	case measured:
+		return "best measured"
+	}
+	return ""
+}
+
+// classOf says how an experiment is drawn; best is the one to go by.
+func classOf(x *campaign.Experiment, best string) string {
+	switch {
+	case best == x.ID:
 		return "is-best"
 	case x.Status == campaign.Failed || x.Status == campaign.Infeasible:
 		return "failed"
@@ -384,7 +399,7 @@ func valueOf(x *campaign.Experiment) float64 {
 }
 
 // scatter draws two parameters against each other.
-func scatter(s *campaign.State, i, j int, best *engine.Best) template.HTML {
+func scatter(s *campaign.State, i, j int, best string) template.HTML {
 	def := s.Definition
 	all := drawn(s)
 	if len(all) == 0 || i >= len(def.Parameters) || j >= len(def.Parameters) {
@@ -443,7 +458,7 @@ func endsOf(par *definition.Parameter) (ticks []tickAt) {
 }
 
 // parallel draws each composition as a line through all parameters to its value.
-func parallel(s *campaign.State, best *engine.Best) template.HTML {
+func parallel(s *campaign.State, best string) template.HTML {
 	def := s.Definition
 	all := drawn(s)
 	if len(all) == 0 {

@@ -83,7 +83,7 @@ type mark struct {
 func markOf(c *lab.Campaign) mark {
 	m := mark{sequence: c.Sequence()}
 	s := c.Standing()
-	m.doing = fmt.Sprint(s.Here, s.PID, s.WaitingFor, s.Computing.What, s.Trouble)
+	m.doing = fmt.Sprint(s.Here, s.PID, s.WaitingFor, s.Computing.What, s.Trouble, s.NoModel)
 	return m
 }
 

@@ -37,10 +37,10 @@ func TestExcludeARegion(t *testing.T) {
 	if _, err := fmt.Sscanf(strings.ReplaceAll(after, "\u202f", " "), "%f", &share); err != nil || share < 10 || share > 15 {
 		t.Errorf("an eighth of the space is %v %%, %v", share, err)
 	}
-	if strings.Contains(page, "The best so far lies in it") || count(events.KindRegionExcluded) > 0 {
+	if strings.Contains(page, "The best that was measured lies in it") || count(events.KindRegionExcluded) > 0 {
 		t.Error("the best is elsewhere, and nothing was sent")
 	}
-	if _, whole := s.get(path + "?min.x=0.9&max.x=0.9"); !strings.Contains(whole, "The best so far lies in it") {
+	if _, whole := s.get(path + "?min.x=0.9&max.x=0.9"); !strings.Contains(whole, "The best that was measured lies in it") {
 		t.Error("the best lies in it, and nobody says so")
 	}
 	for _, query := range []string{"?look=on", "?min.x=much", "?min.x=0.7&max.x=0.3", "?is.salt=C", "?min.x=0", "?min.x=inf"} {

@@ -280,7 +280,7 @@ func wayOf(r problem.Remedy, campaign string) way {
 		if r.Subject != "" {
 			w.Link += "/" + url.PathEscape(campaign) + "/" + subject
 		}
-	case problem.Tell:
+	case problem.Tell, problem.Suggest:
 		w.Link = base + "/results"
 	case problem.Note:
 		w.Link = base + "#note"

@@ -135,7 +135,7 @@ func TestLogarithm(t *testing.T) {
 func TestNothingToJudge(t *testing.T) {
 	b := newBench(t, box(2, 1))
 	if d := b.diagnosis(); d.Verdict != Untested || found(d, NoModel) == nil ||
-		d.Findings[0].Remedies[0].Action != problem.Run {
+		d.Findings[0].Remedies[0].Action != problem.Suggest {
 		t.Errorf("without a model: %s, %+v", d.Verdict, d.Findings)
 	}
 	b.measure(b.points(5), func(i int, _ definition.Point) float64 { return float64(i) }).fit(nil)

@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/policies"
 	channels "github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // Finding is one thing that is wrong or worth knowing.
@@ -100,8 +102,13 @@ func (r *reader) read() {
 		f := r.find(Unusable, sayNoFit, r.v.Campaign.Failure)
 		f.offer(look, correct)
 	case d.Fit == nil:
-		f := r.find(Untested, sayNoModel)
-		f.offer(r.more(2)...)
+		n := r.counted()
+		is := fmt.Sprintf("are %d", n)
+		if n == 1 {
+			is = "is 1"
+		}
+		f := r.find(Untested, sayNoModel, objective.LeastObservations, is)
+		f.offer(r.more(objective.LeastObservations - n)...)
 	default:
 		r.model()
 	}
@@ -207,6 +214,19 @@ func (r *reader) model() {
 			Action: problem.TakeOver,
 		})
 	}
+}
+
+// counted counts the measurements that a model would be fitted to.
+func (r *reader) counted() (n int) {
+	repeats := r.v.Campaign.Definition.Outliers.Action == definition.OutlierRepeat
+	for i := range r.v.Campaign.Experiments {
+		x := &r.v.Campaign.Experiments[i]
+		withheld := repeats && x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect
+		if x.Measurement != nil && !x.Excluded && !withheld {
+			n++
+		}
+	}
+	return n
 }
 
 // search reads how the search for hyperparameters ended.
@@ -438,6 +458,11 @@ func (r *reader) more(n int) []problem.Remedy {
 	n = max(n, 1)
 	left := s.Definition.Budget.Experiments - s.Spent()
 	measure := problem.Remedy{Text: fmt.Sprintf("let the campaign measure %d more", n), Action: problem.Run}
+	if s.Definition.Instrument.ByHand {
+		measure = problem.Remedy{
+			Text: fmt.Sprintf("measure %d more by hand, and tell the results: the campaign suggests them", n), Action: problem.Suggest,
+		}
+	}
 	switch {
 	case s.Status == campaign.Stopped:
 		return []problem.Remedy{{

@@ -33,7 +33,7 @@ var (
 	sayNoModel = wording{
 		code:  NoModel,
 		title: "there is none yet",
-		text:  "There is no model yet.",
+		text:  "There is no model yet: it takes %d measurements that count, and there %s.",
 	}
 	sayNoFit = wording{
 		code:  FailedFit,

@@ -37,7 +37,7 @@ type (
 		Version [2]int
 	}
 	// look works out the best composition so far, for Observe.
-	look struct{ seen seen }
+	look struct{ seen Seen }
 )
 
 func (Judge) step() {}
@@ -68,25 +68,27 @@ type computed struct {
 	panicked any
 }
 
-// seen is what the best composition, and what labels are worth, follow from.
-type seen struct {
+// Seen names what the best composition by the model, and what labels are worth, follow from.
+type Seen struct {
 	objective   [2]int
 	comparisons int
 	answers     uint64
 	definedBy   string
 }
 
-// standing is the best composition, or what each expert prefers, with what their
+// standing is the best composition by the model, or what each expert prefers, with what their
 // labels have shown, and what it follows from.
 type standing struct {
-	seen      seen
-	best      *Best
+	seen      Seen
+	byModel   *ModelBest
+	noModel   string
 	preferred []policies.Best
 	helps     []policies.Help
 }
 
-func (c *Core) seen() seen {
-	return seen{c.objective.Version(), c.State().Comparisons(), c.answers(), c.State().DefinedBy}
+// Seen names what the summary's models follow from now.
+func (c *Core) Seen() Seen {
+	return Seen{c.objective.Version(), c.State().Comparisons(), c.answers(), c.State().DefinedBy}
 }
 
 // basis names all that a fit reads: equal bases of one campaign give equal fits.
@@ -306,7 +308,7 @@ func (result *computed) make(ctx context.Context, core *Core, step Step, build e
 		if err != nil {
 			break // it is looked at again once something has changed
 		}
-		result.standing = &standing{core.seen(), summary.Best, summary.Preferred, summary.Helps}
+		result.standing = &standing{core.Seen(), summary.BestByModel, summary.NoModel, summary.Preferred, summary.Helps}
 	}
 }
 
@@ -389,7 +391,7 @@ func (r *Runner) take(ctx context.Context, c *computation) error {
 // glance has the best composition worked out anew, where Observe shows it,
 // something has changed, and nothing else is being computed.
 func (r *Runner) glance(awaiting context.Context) {
-	if now := r.core.seen(); r.Standing && r.computing == nil && r.looked != now {
+	if now := r.core.Seen(); r.Standing && r.computing == nil && r.looked != now {
 		r.begin(awaiting, look{now})
 	}
 }

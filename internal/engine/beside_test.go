@@ -292,7 +292,7 @@ func TestStandingIsThatOfTheLog(t *testing.T) {
 	instrument := stopped{plain.(*simulated.Instrument), "e6", release}
 	log := memlog.New()
 	r, _ := start(t, log, def, instrument)
-	shown := make(chan *engine.Best, 1000)
+	shown := make(chan *engine.ModelBest, 1000)
 	over, end := context.WithCancel(t.Context())
 	end()
 	r.Standing = true
@@ -302,7 +302,7 @@ func TestStandingIsThatOfTheLog(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			shown <- summary.Best
+			shown <- summary.BestByModel
 		}
 	}
 	ended := run(t, r)
@@ -317,11 +317,11 @@ func TestStandingIsThatOfTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for timeout := time.After(10 * time.Second); best.Value != want.Best.Value; {
+	for timeout := time.After(10 * time.Second); best == nil || best.Mean != want.BestByModel.Mean; {
 		select {
 		case best = <-shown:
 		case <-timeout:
-			t.Fatalf("%+v is shown, the log says %+v", best, want.Best)
+			t.Fatalf("%+v is shown, the log says %+v", best, want.BestByModel)
 		}
 	}
 }

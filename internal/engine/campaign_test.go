@@ -119,9 +119,9 @@ func TestCampaignRunsToItsEnd(t *testing.T) {
 	if summary.Labels <= *def.Initial.Labels {
 		t.Errorf("the expert gave %d labels: none beyond the initial ones", summary.Labels)
 	}
-	x := core.State().Experiment(summary.Best.Experiment)
-	if x == nil || !cmp.Equal(x.Measurement.Actual, summary.Best.Parameters, cmp.AllowUnexported(definition.Value{})) {
-		t.Errorf("the best composition %v was not measured in %s", summary.Best.Parameters, summary.Best.Experiment)
+	x := core.State().Experiment(summary.BestByModel.Experiment)
+	if x == nil || !cmp.Equal(x.Measurement.Actual, summary.BestByModel.Parameters, cmp.AllowUnexported(definition.Value{})) {
+		t.Errorf("the best composition %v was not measured in %s", summary.BestByModel.Parameters, summary.BestByModel.Experiment)
 	}
 }
 

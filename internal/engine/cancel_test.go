@@ -41,14 +41,14 @@ func TestCoreIsCancelled(t *testing.T) {
 	}
 
 	again, err := core.Summarize(t.Context())
-	if err != nil || again.Best == nil {
+	if err != nil || again.BestByModel == nil {
 		t.Fatalf("after it was called off the summary is %+v, %v", again, err)
 	}
 	want, err := live.Summarize(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Best.Experiment != want.Best.Experiment || again.Best.Value != want.Best.Value {
-		t.Errorf("after it was called off the best is %+v, else %+v", again.Best, want.Best)
+	if again.BestByModel.Experiment != want.BestByModel.Experiment || again.BestByModel.Mean != want.BestByModel.Mean {
+		t.Errorf("after it was called off the best is %+v, else %+v", again.BestByModel, want.BestByModel)
 	}
 }

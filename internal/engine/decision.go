@@ -146,17 +146,10 @@ func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
 	}
 	for _, expert := range s.Definition.Experts {
 		if c.objective.Fitted() && c.policy.Needs().Belief != nil && c.belief.Stale(expert.Name) {
-			return Fit{Model: events.ModelBelief, Expert: expert.Name,
-				Seed: seedFor(s.Definition.Seed, "fit belief", expert.Name, c.belief.Revision(expert.Name))}, true
+			return c.fitBeliefOf(expert.Name), true
 		}
 		if c.preference.Stale(expert.Name) {
-			return Fit{Model: events.ModelPreference, Expert: expert.Name,
-				Seed: seedFor(
-					s.Definition.Seed,
-					"fit preference",
-					expert.Name,
-					c.preference.Revision(expert.Name),
-				)}, true
+			return c.fitPreferenceOf(expert.Name), true
 		}
 	}
 	return Fit{}, false
@@ -167,5 +160,21 @@ func (c *Core) fitObjective() Fit {
 	return Fit{
 		Model: events.ModelObjective,
 		Seed:  seedFor(c.State().Definition.Seed, "fit objective", c.objective.Revision()),
+	}
+}
+
+// fitBeliefOf is the fit of what an expert believes to their present answers.
+func (c *Core) fitBeliefOf(expert string) Fit {
+	return Fit{
+		Model: events.ModelBelief, Expert: expert,
+		Seed: seedFor(c.State().Definition.Seed, "fit belief", expert, c.belief.Revision(expert)),
+	}
+}
+
+// fitPreferenceOf is the fit of what an expert prefers to their present comparisons.
+func (c *Core) fitPreferenceOf(expert string) Fit {
+	return Fit{
+		Model: events.ModelPreference, Expert: expert,
+		Seed: seedFor(c.State().Definition.Seed, "fit preference", expert, c.preference.Revision(expert)),
 	}
 }

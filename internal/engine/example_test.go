@@ -143,7 +143,7 @@ func ExampleRunner() {
 		return
 	}
 	fmt.Println(summary.Experiments, "experiments; stopped:", summary.Stopped)
-	fmt.Printf("best: %.0f %s\n", summary.Best.Value, summary.Best.Unit)
+	fmt.Printf("best: %.0f %s\n", summary.BestByModel.Mean, summary.BestByModel.Unit)
 
 	report, err := engine.Audit(ctx, registry, log, def.Name, events.Build{})
 	if err != nil {

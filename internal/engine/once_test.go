@@ -95,7 +95,7 @@ func TestDoubtsThatCannotBeRepeatedAreKept(t *testing.T) {
 	if s.Status != campaign.Completed || s.Count(campaign.Measured) != 30 {
 		t.Errorf("the campaign is %s (%s) with %d measurements", s.Status, s.Reason, s.Count(campaign.Measured))
 	}
-	if model, err := core.Summarize(t.Context()); err != nil || model.Best == nil {
+	if model, err := core.Summarize(t.Context()); err != nil || model.BestByModel == nil {
 		t.Errorf("%+v %v", model, err)
 	}
 	report, err := engine.Audit(t.Context(), builtin.Registry(), log, s.Name, events.Build{})

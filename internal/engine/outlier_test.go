@@ -75,11 +75,11 @@ func runsMaking(t *testing.T, seed uint64, action string, experiments int, wrong
 func regret(t *testing.T, core *engine.Core) float64 {
 	t.Helper()
 	summary, err := core.Summarize(t.Context())
-	if err != nil || summary.Best == nil {
+	if err != nil || summary.BestByModel == nil {
 		t.Fatal(summary, err)
 	}
 	task, _ := tasks.Lookup("electrolyte")
-	value, err := task.Value(summary.Best.Parameters)
+	value, err := task.Value(summary.BestByModel.Parameters)
 	if err != nil {
 		t.Fatal(err)
 	}

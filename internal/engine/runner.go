@@ -81,7 +81,7 @@ type Runner struct {
 	followed  bool           // there is, or will soon be, a core aside
 	behind    []events.Event // that the core aside has not folded
 	overtaken int            // decisions in a row that something came before
-	looked    seen           // what was looked at last
+	looked    Seen           // what was looked at last
 	// hold, if set by a test, is called before each computation, beside the loop.
 	hold func(context.Context, Step)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 
 	"github.com/campaignd/campaignd/events/definition"
@@ -10,28 +11,65 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Best is the measured composition with the best posterior mean.
+// Best is the composition with the best measured value, noise included.
 type Best struct {
 	Parameters definition.Point `json:"parameters"`
-	// Value is the posterior mean there, in Unit; before the first fit it is
-	// the best measured value.
-	Value float64 `json:"value"`
-	Unit  string  `json:"unit"`
+	// Value is what was measured, in Unit, and SD its standard deviation where the instrument knows it.
+	Value float64  `json:"value"`
+	SD    *float64 `json:"sd,omitempty"`
+	Unit  string   `json:"unit"`
 	// Experiment is the experiment that measured it, with these further quantities.
 	Experiment string                `json:"experiment"`
 	Further    []definition.Quantity `json:"further,omitempty"`
 }
+
+// ModelBest is the measured composition with the best posterior mean.
+type ModelBest struct {
+	Parameters definition.Point `json:"parameters"`
+	// Mean and SD are the posterior there, without noise, in Unit; Measured is what was measured.
+	Mean     float64 `json:"mean"`
+	SD       float64 `json:"sd"`
+	Measured float64 `json:"measured"`
+	Unit     string  `json:"unit"`
+	// Experiment is the experiment that measured it, with these further quantities.
+	Experiment string                `json:"experiment"`
+	Further    []definition.Quantity `json:"further,omitempty"`
+}
+
+// Bests are the two best compositions of a campaign that measures. They are often different ones: the best measured
+// value has its noise in its favor, and the model holds it against all the others.
+type Bests struct {
+	BestMeasured *Best      `json:"best_measured"`
+	BestByModel  *ModelBest `json:"best_by_model"`
+	// NoModel says why there is no best by the model; empty where there is one, or where nothing is measured.
+	NoModel string `json:"no_model,omitempty"`
+}
+
+// Leading returns the experiment and the composition to go by: those that are best by the model, without one those
+// with the best measured value, and none where nothing was measured.
+func (b Bests) Leading() (experiment string, composition definition.Point) {
+	switch {
+	case b.BestByModel != nil:
+		return b.BestByModel.Experiment, b.BestByModel.Parameters
+	case b.BestMeasured != nil:
+		return b.BestMeasured.Experiment, b.BestMeasured.Parameters
+	}
+	return "", nil
+}
+
+// BeingWorkedOut is why there is no best by the model of what was measured last, where there will be one in a moment.
+const BeingWorkedOut = "is being worked out"
 
 // Summary is a campaign in a few numbers.
 type Summary struct {
 	Campaign string `json:"campaign"`
 	// Experiments counts those run, Labels those given; both include the
 	// initial ones, and neither what was imported.
-	Experiments int   `json:"experiments"`
-	Labels      int   `json:"labels"`
-	Best        *Best `json:"best"`
+	Experiments int `json:"experiments"`
+	Labels      int `json:"labels"`
+	Bests
 	// Comparisons counts the comparisons that were answered. Preferred is what
-	// each expert prefers, in a campaign without measurements; Best is then nil.
+	// each expert prefers, in a campaign without measurements, which has no Bests.
 	Comparisons int             `json:"comparisons,omitempty"`
 	Preferred   []policies.Best `json:"preferred,omitempty"`
 	// Helps is what each expert's labels have shown, where the policy reads labels.
@@ -41,40 +79,50 @@ type Summary struct {
 }
 
 // Standing returns the campaign's summary as far as it is known without working anything
-// out: with the best composition of the last look (see [Runner.Standing]), before the
-// first the best that was measured.
+// out: with the best composition by the model of the last look (see [Runner.Standing]), which
+// [Core.Looked] names, and before the first with none.
 func (c *Core) Standing() Summary {
 	summary := c.counts()
-	switch last := c.display.standing; {
-	case last != nil:
-		summary.Best = last.best
+	if last := c.display.standing; last != nil {
+		summary.BestByModel, summary.NoModel = last.byModel, last.noModel
 		summary.Preferred = last.preferred
 		summary.Helps = last.helps
-	case c.State().Definition.Measures():
-		summary.Best = c.bestMeasured()
 	}
 	return summary
 }
 
-// Summarize returns the campaign's summary. While the campaign is run, it is [Core.Standing].
+// Looked names what the models of [Core.Standing] follow from, and Seen what they would follow from now: where the two
+// are equal they are those of now.
+func (c *Core) Looked() Seen {
+	if c.display.standing == nil {
+		return Seen{}
+	}
+	return c.display.standing.seen
+}
+
+// Summarize returns the campaign's summary, with the models of [Core.Read]. While the campaign is run, it is
+// [Core.Standing].
 func (c *Core) Summarize(ctx context.Context) (Summary, error) {
-	if d := c.display; d.apart || d.standing != nil && d.standing.seen == c.seen() {
+	if d := c.display; d.apart || d.standing != nil && d.standing.seen == c.Seen() {
 		return c.Standing(), nil
 	}
 	summary := c.counts()
-	var err error
+	read, err := c.fitted(ctx)
+	if err != nil {
+		return summary, err
+	}
 	if c.State().Definition.Measures() {
-		if summary.Best, err = c.best(ctx); err != nil {
+		if err := read.byModel(ctx, &summary.Bests); err != nil {
 			return summary, err
 		}
-		summary.Helps, err = c.Helps(ctx)
+		summary.Helps, err = read.Helps(ctx)
 		return summary, err
 	}
 	p, ok := c.policy.(policies.Preferrer)
 	if !ok {
 		return summary, nil
 	}
-	view, err := c.View(ctx)
+	view, err := read.View(ctx)
 	if err != nil {
 		return summary, err
 	}
@@ -87,6 +135,10 @@ func (c *Core) counts() Summary {
 	s := c.State()
 	summary := Summary{
 		Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels(), Comparisons: s.Comparisons(),
+	}
+	if s.Definition.Measures() {
+		summary.BestMeasured = c.bestMeasured()
+		summary.NoModel = c.noModel()
 	}
 	if s.Status.Ended() {
 		summary.Stopped = s.Reason
@@ -146,25 +198,45 @@ type helps struct {
 	all       []policies.Help
 }
 
-func (c *Core) best(ctx context.Context) (*Best, error) {
+// noModel says why there is no model of the objective: what it is fitted to is missing, or it has to be worked out.
+func (c *Core) noModel() string {
+	n := c.objective.Observed()
+	switch {
+	case n == 0:
+		return fmt.Sprintf("there is none before %d measurements", LeastMeasured)
+	case n < LeastMeasured:
+		return fmt.Sprintf("there is none before %d measurements: %d more", LeastMeasured, LeastMeasured-n)
+	case c.objective.Failed():
+		return "the fit failed: " + c.State().Failure
+	}
+	return BeingWorkedOut
+}
+
+// byModel fills in the best composition by the model, or why there is none.
+func (c *Core) byModel(ctx context.Context, bests *Bests) error {
 	s := c.State()
 	model, err := c.objective.Model(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if model != nil && len(model.Observations) > 0 {
-		i, mean := model.Best()
-		o := model.Observations[i]
-		best := &Best{
-			Parameters: o.Point, Value: mean, Unit: s.Definition.Objective.Unit,
-			Experiment: o.Experiment,
+	if model == nil {
+		if c.display.unfit != nil {
+			bests.NoModel = "the fit failed: " + c.display.unfit.Error()
 		}
-		if x := s.Experiment(o.Experiment); x != nil && x.Measurement != nil {
-			best.Further = x.Measurement.Further
-		}
-		return best, nil
+		return nil
 	}
-	return c.bestMeasured(), nil
+	i, _ := model.Best()
+	o := model.Observations[i]
+	at := model.PredictAt(model.X[i])
+	bests.BestByModel = &ModelBest{
+		Parameters: o.Point, Mean: at.Mean, SD: at.SD, Measured: o.Value, Unit: s.Definition.Objective.Unit,
+		Experiment: o.Experiment,
+	}
+	if x := s.Experiment(o.Experiment); x != nil && x.Measurement != nil {
+		bests.BestByModel.Further = x.Measurement.Further
+	}
+	bests.NoModel = ""
+	return nil
 }
 
 // bestMeasured is the composition with the best measured value, nil where there is none.
@@ -178,7 +250,7 @@ func (c *Core) bestMeasured() (best *Best) {
 		value := x.Measurement.Objective.Value
 		if best == nil || better(value, best.Value, s.Definition.Objective.Goal) {
 			best = &Best{
-				Parameters: x.Measurement.Actual, Value: value, Unit: s.Definition.Objective.Unit,
+				Parameters: x.Measurement.Actual, Value: value, SD: x.Measurement.Objective.SD, Unit: s.Definition.Objective.Unit,
 				Experiment: x.ID, Further: x.Measurement.Further,
 			}
 		}

@@ -101,6 +101,12 @@ type Standing struct {
 
 // Standing returns where the campaign stands, without working anything out.
 func (c *Campaign) Standing() Standing {
+	s, _ := c.standing()
+	return s
+}
+
+// standing returns where the campaign stands, and what its models follow from now.
+func (c *Campaign) standing() (Standing, engine.Seen) {
 	s := Standing{ID: c.name, Store: c.store.path}
 	run := c.running()
 	c.mu.Lock()
@@ -108,20 +114,20 @@ func (c *Campaign) Standing() Standing {
 	s.Summary = c.core.Standing()
 	s.Sequence = c.core.State().Sequence
 	s.Trouble = errors.Join(c.broken, c.trouble)
+	now := c.core.Seen()
 	here := c.run
 	c.mu.Unlock()
-	if best := c.bestKnown(s.Sequence); best != nil {
-		s.Best, s.Summary.Best = best, best
-	}
+	c.cache.found.fill(now, &s)
 	if here != nil {
-		here.fill(&s)
+		here.fill(&s, now)
 	}
+	s.Bests, s.Preferred, s.Helps = s.Summary.Bests, s.Summary.Preferred, s.Summary.Helps
 	if run != nil {
 		s.Run, s.PID = &run.Running, run.PID
 		s.WaitingFor, s.Remedies = run.WaitingFor, run.Remedies
 		s.Computing = engine.Computation{What: run.Computing, Since: run.ComputingSince}
 	}
-	return s
+	return s, now
 }
 
 // Running is a process that runs a campaign, and what the campaign is doing.

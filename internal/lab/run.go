@@ -27,18 +27,19 @@ type run struct {
 	idle     bool           // the loop waits, and not for a computation
 }
 
-// fill tells what the loop knows better than the log: the best that was worked out.
-func (r *run) fill(s *Standing) {
+// fill tells what the loop knows better than the log: what was worked out, where that is of the campaign as it is now.
+func (r *run) fill(s *Standing, now engine.Seen) {
 	s.Here = true
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.progress == nil {
 		return
 	}
-	if r.progress.Best != nil {
-		s.Best, s.Summary.Best = r.progress.Best, r.progress.Best
+	if r.progress.Seen == now {
+		s.Summary.BestByModel, s.Summary.NoModel = r.progress.BestByModel, r.progress.NoModel
+		s.Summary.Preferred = r.progress.Preferred
 	}
-	s.Helps = r.progress.Helps
+	s.Summary.Helps = r.progress.Helps
 	s.WaitingFor = r.progress.WaitingFor
 }
 

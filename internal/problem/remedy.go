@@ -32,6 +32,8 @@ const (
 	// Start begins a campaign in the store; Run continues the one there is.
 	Start Action = "start"
 	Run   Action = "run"
+	// Suggest asks for the next experiments of a campaign whose experiments people run.
+	Suggest Action = "suggest"
 	// Resume ends a pause.
 	Resume Action = "resume"
 	// Resolve settles an experiment whose fate is unknown. Its ways are the
@@ -86,7 +88,7 @@ const (
 // Actions returns every action there is.
 func Actions() []Action {
 	return []Action{
-		Start, Run, Resume, Resolve, Correct, Answer, CorrectAnswer, Tell, Note, Amend, Allow,
+		Start, Run, Suggest, Resume, Resolve, Correct, Answer, CorrectAnswer, Tell, Note, Amend, Allow,
 		Export, TakeOver, Review, Explain, Diagnose, Trail, LogIn, Confirm, AddAccount,
 		ChangeAccount, Grant, SetPassword, Unlock, Enable, Disable, Complete,
 	}

@@ -335,7 +335,7 @@ func (h *history) figurePlane(
 		names = append(names, fmt.Sprintf("%s %s", letterOf(letters, o.Name), color))
 	}
 	caption := fmt.Sprintf("The two parameters that count most, the others as in %s (%s); "+
-		"star: best measured until then. The marks show only these two parameters of each.",
+		"star: best by the model until then. The marks show only these two parameters of each.",
 		letterOf(letters, p.Candidate), strings.Join(names, ", "))
 	return []figure{mean, sd}, caption, nil
 }

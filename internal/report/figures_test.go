@@ -57,8 +57,8 @@ func TestConvergence(t *testing.T) {
 func TestProgressAgreesWithSummary(t *testing.T) {
 	h := newTrial(t, electrolyte(12)).run(nil).history()
 	last := h.progress[len(h.progress)-1]
-	if last.mean != h.summary.Best.Value || last.experiment != h.summary.Best.Experiment || last.experiments != 12 {
-		t.Errorf("the curve ends with %+v, the summary says %+v", last, h.summary.Best)
+	if last.mean != h.summary.BestByModel.Mean || last.experiment != h.summary.BestByModel.Experiment || last.experiments != 12 {
+		t.Errorf("the curve ends with %+v, the summary says %+v", last, h.summary.BestByModel)
 	}
 	if len(h.progress) != 10 { // after the third experiment, …, after the twelfth
 		t.Errorf("the curve has %d points, want one for each of 10 fits", len(h.progress))
@@ -130,7 +130,7 @@ func TestSlicesPassThroughTheBest(t *testing.T) {
 		if err != nil || len(all) == 0 {
 			t.Fatalf("%s: %d slices, %v", name, len(all), err)
 		}
-		p, err := h.model.Predict(h.summary.Best.Parameters)
+		p, err := h.model.Predict(h.summary.BestByModel.Parameters)
 		if err != nil {
 			t.Fatal(err)
 		}

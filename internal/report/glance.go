@@ -13,15 +13,20 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// answer is the best composition.
+// answer are the two best compositions: by the model, and as measured.
 type answer struct {
+	ByModel, Measured *bestAnswer // ByModel is nil where there is no model,
+	NoModel           string      // and why
+	Unit              string
+	Objective         string
+	Extreme           string
+}
+
+// bestAnswer is one of them; Rows are nil where it is the composition of the other.
+type bestAnswer struct {
 	Rows       []answerRow
-	Mean, SD   string
-	Unit       string
-	Objective  string
-	Extreme    string
+	Value, SD  string
 	Experiment string
-	Measured   string
 }
 
 type answerRow struct{ Name, Value, Unit, Description string }
@@ -29,30 +34,49 @@ type answerRow struct{ Name, Value, Unit, Description string }
 // number is one figure of the summary.
 type number struct{ Value, Name, Detail string }
 
-// answer is the best composition, or what is missing for one.
+// answer are the best compositions, or what is missing for one.
 func (h *history) answer() (*answer, string) {
-	best := h.summary.Best
-	if best == nil {
+	measured, byModel := h.summary.BestMeasured, h.summary.BestByModel
+	if measured == nil {
 		return nil, "Nothing has been measured yet."
 	}
-	a := &answer{Unit: best.Unit, Objective: h.def.Objective.Name, Experiment: best.Experiment, Extreme: "lowest"}
+	a := &answer{Unit: measured.Unit, Objective: h.def.Objective.Name, Extreme: "lowest", NoModel: h.summary.NoModel}
 	if h.def.Objective.Goal == definition.Maximize {
 		a.Extreme = "highest"
 	}
-	for i, p := range h.def.Parameters {
-		a.Rows = append(a.Rows, answerRow{p.Name, h.format.value(i, best.Parameters), p.Unit, p.Description})
+	a.Measured = &bestAnswer{
+		Value: chart.Typeset(format.Fixed(measured.Value, h.places)), Experiment: measured.Experiment,
 	}
-	a.Mean = chart.Typeset(format.Fixed(best.Value, h.places))
-	if h.model != nil {
-		if p, err := h.model.Predict(best.Parameters); err == nil {
-			mean, sd := format.MeanSD(p.Mean, p.SD)
-			a.Mean, a.SD = chart.Typeset(mean), sd
-		}
+	if byModel != nil {
+		mean, sd := format.MeanSD(byModel.Mean, byModel.SD)
+		a.ByModel = &bestAnswer{h.answerRows(byModel.Parameters), chart.Typeset(mean), sd, byModel.Experiment}
 	}
-	if x := h.state.Experiment(best.Experiment); x != nil && x.Measurement != nil {
-		a.Measured = chart.Typeset(format.Fixed(x.Measurement.Objective.Value, h.places))
+	if byModel == nil || byModel.Experiment != measured.Experiment {
+		a.Measured.Rows = h.answerRows(measured.Parameters)
 	}
 	return a, ""
+}
+
+func (h *history) answerRows(point definition.Point) (rows []answerRow) {
+	for i, p := range h.def.Parameters {
+		rows = append(rows, answerRow{p.Name, h.format.value(i, point), p.Unit, p.Description})
+	}
+	return rows
+}
+
+// bestAs says in which way an experiment is the best one; "" where it is not.
+func (h *history) bestAs(id string) string {
+	byModel := h.summary.BestByModel != nil && h.summary.BestByModel.Experiment == id
+	measured := h.summary.BestMeasured != nil && h.summary.BestMeasured.Experiment == id
+	switch {
+	case byModel && measured:
+		return "best"
+	case byModel:
+		return "best by the model"
+	case measured:
+		return "best measured"
+	}
+	return ""
 }
 
 // numbers are the counts of the summary.

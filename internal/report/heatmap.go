@@ -38,11 +38,11 @@ const (
 // heat computes the model over the two parameters with the shortest
 // lengthscales that can be varied independently; ok is false where there are none.
 func (h *history) heat() (out heat, ok bool, err error) {
-	if h.model == nil || h.summary.Best == nil {
+	if h.model == nil || h.summary.BestByModel == nil {
 		return heat{}, false, nil
 	}
 	f := diagnose.NewFrame(h.def, h.core.Space())
-	best, err := h.core.Space().Encode(h.summary.Best.Parameters)
+	best, err := h.core.Space().Encode(h.summary.BestByModel.Parameters)
 	if err != nil {
 		return heat{}, false, err
 	}

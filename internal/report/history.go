@@ -152,9 +152,16 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	h.places = h.decimals()
 	h.place()
 
-	// A model that cannot be rebuilt is a warning of the report, not its end.
-	if h.model, h.modelError = h.objective().Model(ctx); h.modelError == nil {
-		var err error
+	// A model that cannot be built is a warning of the report, not its end.
+	v, err := h.core.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.model, h.modelError = v.Objective, v.ObjectiveError
+	h.summary = h.core.Standing()
+	if h.modelError != nil {
+		h.summary.NoModel = h.modelError.Error()
+	} else {
 		if h.summary, err = h.core.Summarize(ctx); err != nil {
 			return nil, err
 		}

@@ -101,7 +101,7 @@ type amendmentRow struct {
 // page gathers what the template shows.
 func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	s := h.state
-	v, err := h.core.View(ctx)
+	v, err := h.core.Read(ctx)
 	if err != nil {
 		return nil, err
 	}

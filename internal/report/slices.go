@@ -16,10 +16,10 @@ import (
 
 // slices computes the model along every parameter that can be varied.
 func (h *history) slices() ([]diagnose.Slice, error) {
-	if h.model == nil || h.summary.Best == nil {
+	if h.model == nil || h.summary.BestByModel == nil {
 		return nil, nil
 	}
-	return diagnose.Slices(h.def, h.core.Space(), h.model, h.summary.Best.Parameters)
+	return diagnose.Slices(h.def, h.core.Space(), h.model, h.summary.BestByModel.Parameters)
 }
 
 // figureSlices draws the slices, all on one scale.

@@ -20,7 +20,7 @@ type cell struct{ Value, Asked string }
 type measurementRow struct {
 	ID         string
 	Symbol     template.HTML
-	Best       bool
+	Best       string // in which way it is the best
 	Cells      []cell
 	Value      string
 	Note       string // instead of a value: failed, running, …
@@ -50,10 +50,6 @@ const (
 
 // measurements returns the table of all experiments, folded where it is long.
 func (h *history) measurements() []measurementGroup {
-	best := ""
-	if h.summary.Best != nil {
-		best = h.summary.Best.Experiment
-	}
 	var symbols [classes]template.HTML
 	for k := range classes {
 		symbols[k] = k.svg()
@@ -62,7 +58,7 @@ func (h *history) measurements() []measurementGroup {
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
 		rows[i] = h.measurementRow(x)
-		rows[i].Best = x.ID == best
+		rows[i].Best = h.bestAs(x.ID)
 		rows[i].Symbol = symbols[h.class(x)]
 	}
 	if len(rows) <= unfolded {

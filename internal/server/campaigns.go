@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -34,6 +35,9 @@ type Listed struct {
 	Store   string `json:"store"`
 	Events  uint64 `json:"events"`
 }
+
+// listedWithin is how long a list waits for what models say. What takes longer says so in no_model.
+const listedWithin = 2 * time.Second
 
 func listed(c *lab.Campaign) Listed {
 	s := c.Standing()
@@ -126,7 +130,8 @@ type fileInput struct {
 // campaigns are the operations that begin and show campaigns.
 func (a *api) campaigns() {
 	huma.Register(a.huma, operation("list-campaigns", http.MethodGet, "/campaigns", "The campaigns of the lab",
-		"In the order of their names."), a.list)
+		"In the order of their names. best_by_model is the posterior mean, without noise, at a measured composition, "+
+			"best_measured the best value that was measured; no_model says why the first is null."), a.list)
 
 	begin := operation("begin-campaign", http.MethodPost, "/campaigns", "Begin a campaign",
 		"The body is a campaign file. It is refused whole where it has a fault; otherwise the campaign begins, and is run.")
@@ -184,14 +189,15 @@ func (a *api) list(ctx context.Context, in *Page) (*campaignsOutput, error) {
 	if sees(ctx, "") { // stores are named like campaigns
 		out.Body.Troubles = append(out.Body.Troubles, a.lab.Troubles()...)
 	}
-	for _, c := range all[first:] {
-		if len(out.Body.Campaigns) == in.Limit {
-			break
-		}
+	shown := all[first:min(first+in.Limit, len(all))]
+	within, cancel := context.WithTimeout(ctx, listedWithin)
+	defer cancel()
+	a.lab.Find(within, shown)
+	for _, c := range shown {
 		out.Body.Campaigns = append(out.Body.Campaigns, listed(c))
 	}
-	if shown := len(out.Body.Campaigns); first+shown < len(all) && shown > 0 {
-		out.Body.Next = key(all[first+shown-1])
+	if n := len(shown); first+n < len(all) && n > 0 {
+		out.Body.Next = key(shown[n-1])
 	}
 	return out, nil
 }

@@ -118,7 +118,7 @@ func (a *api) records() {
 			if err != nil {
 				return nil, err
 			}
-			v, err := core.View(ctx)
+			v, err := core.Read(ctx)
 			if err != nil {
 				return nil, problemOf(err)
 			}

@@ -323,14 +323,14 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 		want  []string
 		line  string
 	}{
-		"nothing": {nil, nil, "run          by nobody; go on with `run`"},
+		"nothing": {nil, nil, "run          by hand: `suggest` says what is next, and `tell EXPERIMENT` takes its result"},
 		"asked":   {[]events.Payload{requested}, nil, "under way    e1 is requested (salt 1.00)"},
 		"unknown": {[]events.Payload{requested, dispatched, unresolved},
 			[]string{"nobody knows what became of e1 (no light): look at bench, then `resolve e1`"},
 			"under way    e1 is unresolved (salt 1.00)"},
 		"in doubt": {[]events.Payload{requested, dispatched, measured, suspect},
 			[]string{"e1 is in doubt: far off. Settle it with `correct e1 include|exclude`"},
-			"best         conductivity 12.00 mS/cm, in e1"},
+			"             measured: conductivity 12.00 mS/cm, in e1"},
 		"repeated": {[]events.Payload{requested, dispatched, measured, suspect, again}, nil,
 			"under way    e2 is requested (salt 1.00)"},
 	} {
@@ -481,7 +481,7 @@ func TestDocuments(t *testing.T) {
 		document any
 		fields   string
 	}{
-		"status": {st, "asked best budget campaign comparisons events excluded experiments experts expired labels model open" +
+		"status": {st, "asked best_by_model best_measured budget campaign comparisons events excluded experiments experts expired labels model open" +
 			" questions reason status stopped trust"},
 		"decision":   {d, "asked chose decision followed position review time"},
 		"suggestion": {suggestion, "campaign experiment further questions stopped"},
@@ -496,8 +496,10 @@ func TestDocuments(t *testing.T) {
 		if err := json.Unmarshal(text, &fields); err != nil {
 			t.Fatal(err)
 		}
-		delete(fields, "best") // a decision has it with a plane alone
-		want := strings.ReplaceAll(c.fields, "best ", "")
+		if name == "decision" {
+			delete(fields, "best_measured") // it has it with a plane alone
+		}
+		want := c.fields
 		if got := strings.Join(slices.Sorted(maps.Keys(fields)), " "); got != want {
 			t.Errorf("the %s has the fields\n%s, want\n%s", name, got, want)
 		}
@@ -519,14 +521,14 @@ func TestPredictions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := predictor.Predict(t.Context(), summary.Best.Parameters)
-	if err != nil || math.Abs(*p.Mean-summary.Best.Value) > 1e-9*math.Abs(*p.Mean) || p.Outside != "" {
-		t.Errorf("the best is predicted %+v, %v; the summary says %v", p, err, summary.Best.Value)
+	p, err := predictor.Predict(t.Context(), summary.BestByModel.Parameters)
+	if err != nil || math.Abs(*p.Mean-summary.BestByModel.Mean) > 1e-9*math.Abs(*p.Mean) || p.Outside != "" {
+		t.Errorf("the best is predicted %+v, %v; the summary says %v", p, err, summary.BestByModel.Mean)
 	}
 	if _, ok := p.Preferences[core.State().Definition.Experts[0].Name]; !ok {
 		t.Error("nothing is said of what the expert prefers")
 	}
-	beyond := maps.Clone(summary.Best.Parameters)
+	beyond := maps.Clone(summary.BestByModel.Parameters)
 	first := core.State().Definition.Parameters[0]
 	beyond[first.Name] = definition.Number(*first.Max + 1)
 	if p, err := predictor.Predict(t.Context(), beyond); err != nil || !strings.Contains(p.Outside, first.Name) {

@@ -20,8 +20,8 @@ type Decision struct {
 	Decision *events.DecisionMade `json:"decision"`
 	Position events.Position      `json:"position"`
 	Time     time.Time            `json:"time"`
-	// Best is the best measured composition when it was made, with a plane only.
-	Best *engine.Best `json:"best,omitempty"`
+	// BestMeasured is the best measured composition when it was made, with a plane only.
+	BestMeasured *engine.Best `json:"best_measured,omitempty"`
 	// Trust is how it moved the expert's dual variable, if it did.
 	Trust *events.TrustAdjusted `json:"trust,omitempty"`
 	// Asked is the question it put, with the answer. Chose is the decision that
@@ -116,11 +116,7 @@ func ReadDecision(
 		r.d.Answered = state.Question(took.ID)
 	}
 	if at := r.d.Decision.Attributions; at != nil && at.Plane != nil {
-		summary, err := r.before.Summarize(ctx)
-		if err != nil {
-			return nil, err
-		}
-		r.d.Best = summary.Best
+		r.d.BestMeasured = r.before.Standing().BestMeasured
 	}
 	return &r.d, nil
 }

@@ -96,9 +96,9 @@ func (d *Decision) planeMarks(p *events.Plane) (marks map[planeCell]string, lege
 		legend = append(legend, name+" "+c.Name)
 	}
 	slices.Sort(legend)
-	if d.Best != nil {
-		mark("*", d.Best.Parameters)
-		legend = append(legend, "* best measured so far ("+d.Best.Experiment+")")
+	if d.BestMeasured != nil {
+		mark("*", d.BestMeasured.Parameters)
+		legend = append(legend, "* best measured so far ("+d.BestMeasured.Experiment+")")
 	}
 	return marks, legend
 }

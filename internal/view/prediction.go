@@ -62,7 +62,7 @@ type Predictor struct {
 // NewPredictor returns one, or why there is none: an error of the models, or one that
 // wraps [ErrNoModel].
 func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
-	view, err := core.View(ctx)
+	view, err := core.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	case view.ObjectiveError != nil:
 		return nil, view.ObjectiveError
 	case view.Objective == nil && def.Measures():
-		return nil, noModel{"the campaign has no model yet: it is fitted after the initial experiments"}
+		return nil, noModel{"the campaign has no model: " + core.Standing().NoModel}
 	}
 	if err := errors.Join(view.PreferenceErrors...); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 		return nil, noModel{"this policy finds the best of its candidates and has no model of any other" +
 			" composition; eubo, raeubo and the other rules on a utility have one"}
 	}
-	return nil, noModel{"the campaign has no model yet: it is fitted after the initial comparisons"}
+	return nil, noModel{"the campaign has no model: there is none before an expert has answered a comparison"}
 }
 
 // Predict returns what the models say of a composition. The error wraps

@@ -25,8 +25,9 @@ type Progress struct {
 	Compared, Named, Estimated int
 	// Questions are the open questions, by their identifiers.
 	Questions  map[string]campaign.Question
-	Best       *engine.Best
-	Preferred  []policies.Best // instead of Best, where nothing is measured
+	engine.Bests
+	Seen       engine.Seen     // what the best by the model follows from
+	Preferred  []policies.Best // instead of the bests, where nothing is measured
 	Definition *definition.Campaign
 	Trust      []campaign.Trust
 	Helps      []policies.Help
@@ -68,7 +69,8 @@ func ProgressOf(core *engine.Core, waitingFor string) Progress {
 		p.count(&s.Experiments[i])
 	}
 	standing := core.Standing() // nothing is worked out in the loop, which asks this
-	p.Best = standing.Best
+	p.Bests = standing.Bests
+	p.Seen = core.Looked()
 	p.Preferred = standing.Preferred
 	p.Helps = standing.Helps
 	return p

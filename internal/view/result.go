@@ -27,38 +27,45 @@ func Standing(s *campaign.State) string {
 	return string(s.Status)
 }
 
-// Found says what a campaign has found: the best composition, or, where nothing is
-// measured, what each expert prefers.
+// Found says what a campaign has found: the best composition by the model and the best that was measured, or, where
+// nothing is measured, what each expert prefers.
 func Found(s *campaign.State, summary engine.Summary) []Row {
 	write := format.CompositionsOf(s.Definition)
 	if !s.Definition.Measures() {
 		return preferred(write, summary)
 	}
-	best := summary.Best
-	if best == nil {
+	measured, byModel := summary.BestMeasured, summary.BestByModel
+	if measured == nil {
 		return []Row{{"best", "nothing was measured"}}
 	}
-	rows := []Row{{"best", bestText(s, best)}, {"", write.LineWithUnits(best.Parameters)}}
-	if further := quantities(best.Further); len(further) > 0 {
-		rows = append(rows, Row{"", "further " + strings.Join(further, ", ")})
+	name := s.Definition.Objective.Name + " "
+	add := func(rows []Row, point definition.Point, further []definition.Quantity) []Row {
+		rows = append(rows, Row{"", write.LineWithUnits(point)})
+		if further := quantities(further); len(further) > 0 {
+			rows = append(rows, Row{"", "further " + strings.Join(further, ", ")})
+		}
+		return rows
 	}
-	return rows
+	both := Row{"", "measured: " + name + Measured(measured) + ", in " + measured.Experiment}
+	switch {
+	case byModel == nil:
+		return add([]Row{{"best", "by the model: " + summary.NoModel}, both}, measured.Parameters, measured.Further)
+	case byModel.Experiment == measured.Experiment:
+		return add([]Row{rowByModel(name, byModel), both}, measured.Parameters, measured.Further)
+	}
+	rows := add([]Row{rowByModel(name, byModel)}, byModel.Parameters, byModel.Further)
+	return add(append(rows, both), measured.Parameters, measured.Further)
 }
 
-// bestText says what value the best composition has. The measured value contains
-// noise and the model's does not: where they differ, both are given.
-func bestText(s *campaign.State, best *engine.Best) string {
-	text := s.Definition.Objective.Name + " " + format.Quantity(best.Value, best.Unit)
-	x := s.Experiment(best.Experiment)
-	if x == nil || x.Measurement == nil {
-		return text + ", in " + best.Experiment
-	}
-	value := format.Short(x.Measurement.Objective.Value)
-	if value == format.Short(best.Value) {
-		return text + ", in " + best.Experiment
-	}
-	return fmt.Sprintf("%s by the model, in %s, which measured %s", text, best.Experiment, value)
+func rowByModel(name string, best *engine.ModelBest) Row {
+	return Row{"best", "by the model: " + name + ByModel(best) + ", in " + best.Experiment}
 }
+
+// ByModel writes the posterior at the composition that is best by the model.
+func ByModel(best *engine.ModelBest) string { return format.PlusMinus(best.Mean, best.SD, best.Unit) }
+
+// Measured writes the best measured value.
+func Measured(best *engine.Best) string { return format.Quantity(best.Value, best.Unit) }
 
 // preferred says what each expert prefers.
 func preferred(write format.Compositions, summary engine.Summary) []Row {

@@ -63,7 +63,7 @@ type ModelStatus struct {
 func StatusOf(ctx context.Context, core *engine.Core, d diagnose.Diagnosis) (*Status, error) {
 	summary, err := core.Summarize(ctx)
 	if err != nil {
-		view, viewErr := core.View(ctx)
+		view, viewErr := core.Read(ctx)
 		if viewErr != nil || view.ObjectiveError == nil {
 			return nil, err
 		}

@@ -56,7 +56,11 @@ func (st *Status) running(running string, how How) (rows []Row) {
 	switch {
 	case running != "":
 		rows = append(rows, Row{"run", running})
-	case !st.Status.Ended():
+	case st.Status.Ended():
+	case st.state.Definition.Instrument.ByHand:
+		rows = append(rows, rowf("run", "by hand: `%s` says what is next, and `%s` takes its result",
+			how(problem.Remedy{Action: problem.Suggest}), how(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"})))
+	default:
 		rows = append(rows, rowf("run", "by nobody; go on with `%s`", how(problem.Remedy{Action: problem.Run})))
 	}
 	def := st.state.Definition

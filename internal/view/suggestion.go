@@ -49,10 +49,6 @@ type SuggestedExperiment struct {
 func Suggest(
 	ctx context.Context, core *engine.Core, log events.Log, suggested engine.Suggestion,
 ) (*Suggestion, error) {
-	summary, err := core.Summarize(ctx)
-	if err != nil {
-		return nil, err
-	}
 	state := core.State()
 	s := &Suggestion{
 		Campaign:   state.Name,
@@ -60,7 +56,7 @@ func Suggest(
 		Questions:  append([]campaign.Question{}, suggested.Questions...),
 		WaitingFor: suggested.WaitingFor,
 		Remedies:   suggested.Remedies,
-		Stopped:    summary.Stopped,
+		Stopped:    core.Standing().Stopped,
 		definition: state.Definition,
 	}
 	for i, x := range suggested.Experiments {

@@ -171,6 +171,12 @@ func (p *Projection) find(name string) *Expert {
 	return nil
 }
 
+// Fitted reports whether there is a fit of the expert's answers.
+func (p *Projection) Fitted(expert string) bool {
+	x := p.find(expert)
+	return x != nil && x.Fit != nil
+}
+
 // Stale reports whether the expert's belief was never fitted, or their answers
 // have changed since; never where the policy's belief needs no fit.
 func (p *Projection) Stale(expert string) bool {

@@ -188,12 +188,15 @@ func (p *Projection) included() []Observation {
 // from many observations hardly move with one more, while a fit costs O(n³).
 const refitEvery = 200
 
+// LeastObservations is how many observations a fit takes.
+const LeastObservations = 2
+
 // Stale reports whether there are enough observations to fit, and enough of
 // them have changed since the last fit. In between, the model holds every
 // observation under the last fit's hyperparameters.
 func (p *Projection) Stale() bool {
 	n := len(p.included())
-	if n < 2 {
+	if n < LeastObservations {
 		return false
 	}
 	changes := p.state.Revision - p.state.FitRevision
@@ -216,6 +219,11 @@ func (p *Projection) Scale() (scale float64, ok bool) {
 		return 0, false
 	}
 	return p.state.Fit.Scale, true
+}
+
+// Failed reports whether the last fit of the present observations failed, and there is none of before.
+func (p *Projection) Failed() bool {
+	return p.state.Fit == nil && p.state.Revision > 0 && p.state.FitRevision == p.state.Revision
 }
 
 // Fitted reports whether there is a fit.

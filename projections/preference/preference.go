@@ -187,6 +187,12 @@ func (p *Projection) anchors(x *Expert) []definition.Point {
 // of the choice form; with n comparisons ⌈n/choiceRefitEvery⌉ new ones do.
 const choiceRefitEvery = 20
 
+// Fitted reports whether there is a fit of the expert's answers.
+func (p *Projection) Fitted(expert string) bool {
+	x := p.find(expert)
+	return x != nil && x.Fit != nil
+}
+
 // Stale reports whether the expert's model is to be fitted: it never was, or
 // enough comparisons have come since.
 func (p *Projection) Stale(expert string) bool {

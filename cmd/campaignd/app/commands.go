@@ -20,7 +20,7 @@ func commandsOn(t target) view.How {
 	}
 	return func(r problem.Remedy) string {
 		switch r.Action {
-		case problem.Run, problem.Diagnose:
+		case problem.Run, problem.Suggest, problem.Diagnose:
 			return commands{server: t.server, store: named}.line(r)
 		case problem.Answer, problem.Tell:
 			return commands{server: t.server, store: t.store}.line(r)

@@ -33,7 +33,7 @@ to judge by. Nothing is changed; the exit code is 0 whatever the verdict.`,
 			if err != nil {
 				return err
 			}
-			v, err := core.View(cmd.Context())
+			v, err := core.Read(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -206,7 +206,7 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 func TestNothingDrawnIsHarmful(t *testing.T) {
 	s := standing()
 	s.Campaign, s.WaitingFor, s.Failure = harmful(), harmful(), harmful()
-	s.Definition.Objective.Name, s.Definition.Parameters[0].Unit, s.Best.Unit = harmful(), harmful(), harmful()
+	s.Definition.Objective.Name, s.Definition.Parameters[0].Unit, s.BestMeasured.Unit = harmful(), harmful(), harmful()
 	p := &panel{interrupt: func() {}}
 	p.Update(tea.WindowSizeMsg{Width: 200, Height: 500})
 	p.Update(s)

@@ -30,7 +30,10 @@ func standing() view.Progress {
 	low, high := 0.0, 2.0
 	return view.Progress{
 		Campaign: "tiny", Status: campaign.Running, Done: 3, Open: 1, Budget: 10, Labels: 12, Asked: 2,
-		Best: &engine.Best{Parameters: definition.Point{"salt": definition.Number(1.1)}, Value: 13.42, Unit: "mS/cm", Experiment: "e3"},
+		Bests: engine.Bests{
+			BestMeasured: &engine.Best{Parameters: definition.Point{"salt": definition.Number(1.2)}, Value: 13.61, Unit: "mS/cm", Experiment: "e2"},
+			BestByModel:  &engine.ModelBest{Parameters: definition.Point{"salt": definition.Number(1.1)}, Mean: 13.42, SD: 0.11, Unit: "mS/cm", Experiment: "e3"},
+		},
 		Definition: &definition.Campaign{
 			Name: "tiny", Parameters: []definition.Parameter{{Name: "salt", Unit: "mol/kg", Min: &low, Max: &high}},
 			Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize}, Experts: []definition.Expert{{Name: "ada"}},
@@ -46,7 +49,7 @@ func TestPanelShows(t *testing.T) {
 	p := &panel{width: 80}
 	p.Update(standing())
 	view := text(p)
-	for _, want := range []string{"tiny", "3 of 10 experiments, 7 left", "13.42 mS/cm  in e3", "salt 1.10 mol/kg", "12 given, 2 questions asked", "ada helps with probability 0.91 (weight λ of the belief 0.25)", "acme/mixer to measure e4", "▁█▅", "Ctrl-C"} {
+	for _, want := range []string{"tiny", "3 of 10 experiments, 7 left", "by the model: 13.42 ± 0.11 mS/cm  in e3", "measured: 13.61 mS/cm  in e2", "salt 1.10 mol/kg", "12 given, 2 questions asked", "ada helps with probability 0.91 (weight λ of the belief 0.25)", "acme/mixer to measure e4", "▁█▅", "Ctrl-C"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("%q is missing in\n%s", want, view)
 		}
@@ -73,7 +76,7 @@ func TestPanelShowsComparisons(t *testing.T) {
 	s := standing()
 	def := *s.Definition
 	def.Policy.Duel = duel.MRLPF{}.Choice()
-	s.Definition, s.Best, s.Trust, s.Values, s.WaitingFor = &def, nil, nil, nil, "ada to answer q4"
+	s.Definition, s.Bests, s.Trust, s.Values, s.WaitingFor = &def, engine.Bests{}, nil, nil, "ada to answer q4"
 	s.Preferred = []policies.Best{{Expert: "ada", Parameters: definition.Point{"salt": definition.Number(1.1)}}}
 	p := &panel{width: 80}
 	p.Update(s)
@@ -101,7 +104,7 @@ func TestPanelShowsChoices(t *testing.T) {
 	p := &panel{width: 80}
 	p.Update(s)
 	view := text(p)
-	for _, want := range []string{"comparisons  14 given, 2 questions asked", "ada was right with probability 0.93 (q14)", "13.42 mS/cm"} {
+	for _, want := range []string{"comparisons  14 given, 2 questions asked", "ada was right with probability 0.93 (q14)", "13.42 ± 0.11 mS/cm"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("%q is missing in\n%s", want, view)
 		}

@@ -30,6 +30,14 @@ var sequences = strings.NewReplacer("\ufdd0", "\x1b[1m", "\ufdd1", "\x1b[2m", "\
 // drawn is a line as the terminal gets it.
 func drawn(line string) string { return sequences.Replace(plaintext.Line(line)) }
 
+// bestByModel writes what is best by the model as it was worked out last.
+func bestByModel(s view.Progress) string {
+	if best := s.BestByModel; best != nil {
+		return fmt.Sprintf("%s  in %s", bold(view.ByModel(best)), best.Experiment)
+	}
+	return s.NoModel
+}
+
 // View implements tea.Model.
 func (p *panel) View() tea.View {
 	if p.closing || !p.known {
@@ -49,9 +57,11 @@ func (p *panel) View() tea.View {
 	if line := sparkline(s.Values, max(p.width-16, 10)); line != "" {
 		row("measured", "%s", cyan(line))
 	}
-	if best := s.Best; best != nil {
-		row("best so far", "%s  in %s", bold(format.Quantity(best.Value, best.Unit)), best.Experiment)
-		row("", "%s", format.CompositionsOf(def).LineWithUnits(best.Parameters))
+	if measured := s.BestMeasured; measured != nil {
+		row("best", "by the model: %s", bestByModel(s))
+		row("", "measured: %s  in %s", bold(view.Measured(measured)), measured.Experiment)
+		_, leading := s.Leading()
+		row("", "%s", format.CompositionsOf(def).LineWithUnits(leading))
 	}
 	for _, best := range s.Preferred {
 		name := format.Shorten(best.Expert, 12)

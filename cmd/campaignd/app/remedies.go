@@ -38,6 +38,7 @@ var verbs = map[problem.Action]struct {
 	after   string // what follows the subject
 }{
 	problem.Run:           {name: "run"},
+	problem.Suggest:       {name: "suggest"},
 	problem.Resume:        {name: "resume"},
 	problem.Resolve:       {name: "resolve", subject: "EXPERIMENT"},
 	problem.Correct:       {name: "correct", subject: "EXPERIMENT"},

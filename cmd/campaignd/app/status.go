@@ -71,7 +71,7 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context, core *engine.Core, s *session, t target) error {
-	v, err := core.View(ctx)
+	v, err := core.Read(ctx)
 	if err != nil {
 		return err
 	}

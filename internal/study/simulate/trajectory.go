@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // Trajectory is how a campaign went: a step for each experiment, in the order they
@@ -231,11 +232,24 @@ func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 		}
 		return points, err
 	}
-	summary, err := f.core.Summarize(ctx)
-	if err != nil || summary.Best == nil {
-		return nil, err
+	for _, p := range f.core.Projections() {
+		fitted, ok := p.(*objective.Projection)
+		if !ok {
+			continue
+		}
+		model, err := fitted.Model(ctx) // of the fit that was recorded by then
+		if err != nil {
+			return nil, err
+		}
+		if model != nil {
+			i, _ := model.Best()
+			return []definition.Point{model.Observations[i].Point}, nil
+		}
 	}
-	return []definition.Point{summary.Best.Parameters}, nil
+	if best := f.core.Standing().BestMeasured; best != nil {
+		return []definition.Point{best.Parameters}, nil
+	}
+	return nil, nil
 }
 
 // recommendedAfter is the regret of what was named after the i-th step, from 0.
