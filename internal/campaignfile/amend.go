@@ -16,7 +16,8 @@ import (
 
 // Diff lists the differences between two completed definitions: each change at
 // the deepest field that differs, as a JSON pointer, fields in alphabetical
-// order and list entries in theirs.
+// order and list entries in theirs. The categories and values of a parameter that came
+// or went are named as such, at their place in the list that has them, wherever in the list that is.
 func Diff(from, to definition.Campaign) []events.Change {
 	var changes []events.Change
 	diff("", plain(from), plain(to), &changes)
@@ -63,6 +64,9 @@ func diff(pointer string, from, to any, changes *[]events.Change) {
 	}
 	if a, ok := from.([]any); ok {
 		if b, ok := to.([]any); ok {
+			if grows(pointer) && diffGrown(pointer, a, b, changes) {
+				return
+			}
 			for i := range max(len(a), len(b)) {
 				diff(pointer+"/"+strconv.Itoa(i), element(a, i), element(b, i), changes)
 			}
@@ -70,6 +74,43 @@ func diff(pointer string, from, to any, changes *[]events.Change) {
 		}
 	}
 	*changes = append(*changes, events.Change{Path: pointer, From: text(from), To: text(to)})
+}
+
+// grows reports whether a pointer is to a list that can grow under way: the categories or the values of a parameter.
+func grows(pointer string) bool {
+	steps := strings.Split(pointer, "/")
+	return len(steps) == 4 && steps[1] == "parameters" && (steps[3] == "categories" || steps[3] == "values")
+}
+
+// diffGrown lists what came to a list and what went. It reports false, and lists nothing, where that does not tell the
+// two lists apart: entries were changed, or stand in another order.
+func diffGrown(pointer string, from, to []any, changes *[]events.Change) bool {
+	var found []events.Change
+	has := func(list []any, entry any) bool {
+		return slices.ContainsFunc(list, func(x any) bool { return reflect.DeepEqual(x, entry) })
+	}
+	var stayed, stay []any
+	for i, entry := range from {
+		if has(to, entry) {
+			stayed = append(stayed, entry)
+			continue
+		}
+		found = append(found, events.Change{Path: pointer + "/" + strconv.Itoa(i), From: text(entry)})
+	}
+	for i, entry := range to {
+		if has(from, entry) {
+			stay = append(stay, entry)
+			continue
+		}
+		found = append(found, events.Change{Path: pointer + "/" + strconv.Itoa(i), To: text(entry)})
+	}
+	renamed := slices.ContainsFunc(found, func(c events.Change) bool { return c.From != "" }) &&
+		slices.ContainsFunc(found, func(c events.Change) bool { return c.To != "" })
+	if renamed || !reflect.DeepEqual(stayed, stay) {
+		return false
+	}
+	*changes = append(*changes, found...)
+	return true
 }
 
 func member(m map[string]any, name string) any {
@@ -106,26 +147,121 @@ type AmendError struct {
 	Refused []Refusal
 }
 
-// Refusal is one change that is not allowed.
+// Refusal is what is not allowed for one reason at one place.
 type Refusal struct {
-	events.Change
+	// Place says where, as in `parameters[0] "solvent"`, `initial` or `budget`.
+	Place string
+	// Changes are what is not allowed there; none where it is the new definition that has a fault.
+	Changes []events.Change
 	// Reason says why not, and what can be done instead.
 	Reason string
+}
+
+// What says what is not allowed, within the place: "categories: DMF removed"; "" where that is the place itself.
+func (r Refusal) What() string {
+	parts := make([]string, len(r.Changes))
+	for i, c := range r.Changes {
+		steps := strings.Split(c.Path, "/")[1:]
+		if parts[i] = change(c); len(steps) > elementSteps(steps) {
+			within := inWords(steps[elementSteps(steps):])
+			if grows("/" + strings.Join(steps[:len(steps)-1], "/")) {
+				within = steps[2]
+			}
+			parts[i] = within + ": " + parts[i]
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Text says what is not allowed and why not, in a line.
+func (r Refusal) Text() string {
+	if what := r.What(); what != "" {
+		return what + ": " + r.Reason
+	}
+	return r.Reason
+}
+
+// elementSteps is how many steps of a path name an element of the file: an entry of a list of named things, or a key.
+func elementSteps(steps []string) int {
+	if len(steps) < 2 {
+		return len(steps)
+	}
+	switch steps[0] {
+	case "parameters", "constraints", "experts", "excluded":
+		return 2
+	}
+	return 1
+}
+
+// inWords writes the steps of a path as people write them: "process.command[0]".
+func inWords(steps []string) string {
+	var b strings.Builder
+	for i, step := range steps {
+		switch _, err := strconv.Atoi(step); {
+		case err == nil:
+			b.WriteString("[" + step + "]")
+		case i > 0:
+			b.WriteString("." + step)
+		default:
+			b.WriteString(step)
+		}
+	}
+	return b.String()
+}
+
+// placeOf names the element of the file that a path leads to.
+func placeOf(def definition.Campaign, steps []string) string {
+	n := elementSteps(steps)
+	place := inWords(steps[:n])
+	if n < 2 {
+		return place
+	}
+	i, err := strconv.Atoi(steps[1])
+	if err != nil {
+		return place
+	}
+	name := ""
+	switch list := steps[0]; {
+	case list == "parameters" && i < len(def.Parameters):
+		name = def.Parameters[i].Name
+	case list == "constraints" && i < len(def.Constraints):
+		name = def.Constraints[i].Name
+	case list == "experts" && i < len(def.Experts):
+		name = def.Experts[i].Name
+	case list == "excluded" && i < len(def.Excluded):
+		name = def.Excluded[i].Name
+	}
+	if name != "" {
+		place += " " + strconv.Quote(name)
+	}
+	return place
+}
+
+// change writes what becomes of a value; of an entry with a name, its name.
+func change(c events.Change) string {
+	short := func(value string) string {
+		var named struct{ Name string }
+		if json.Unmarshal([]byte(value), &named) == nil && named.Name != "" {
+			return named.Name
+		}
+		return value
+	}
+	switch {
+	case c.From == "":
+		return short(c.To) + " added"
+	case c.To == "":
+		return short(c.From) + " removed"
+	}
+	return c.From + " → " + c.To
 }
 
 func (e *AmendError) Error() string {
 	var b strings.Builder
 	b.WriteString("the campaign is under way and cannot be changed so:")
 	for _, r := range e.Refused {
-		b.WriteString("\n  " + r.Path)
-		switch {
-		case r.From == "" && r.To == "":
-		case r.From == "":
-			b.WriteString(": " + r.To + " added")
-		case r.To == "":
-			b.WriteString(": " + r.From + " removed")
-		default:
-			b.WriteString(": " + r.From + " → " + r.To)
+		b.WriteString("\n  " + r.Place)
+		if what := r.What(); what != "" {
+			b.WriteString(": " + what)
 		}
 		b.WriteString("\n      " + r.Reason)
 	}
@@ -147,7 +283,7 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 // campaign to another, if all of them are allowed while it is under way:
 //
 //   - budget, stop, policy and model, with all their settings;
-//   - min and max of a parameter, inward;
+//   - min and max of a parameter, further categories (with descriptors where its others have them) and further values;
 //   - further excluded regions;
 //   - how long initial answers are waited for; answer_within, meanwhile, time and answer_takes of an expert, and the instrument's stall_after, give_up_after,
 //     reply_within and the environment of its program;
@@ -166,6 +302,15 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 	}
 	var refused []Refusal
 	regions := false
+	refuseAs := func(place, reason string, changes ...events.Change) {
+		for i := range refused { // one cause at one place is said once
+			if r := &refused[i]; r.Place == place && r.Reason == reason {
+				r.Changes = append(r.Changes, changes...)
+				return
+			}
+		}
+		refused = append(refused, Refusal{place, changes, reason})
+	}
 	for _, c := range changes {
 		steps := strings.Split(c.Path, "/")[1:]
 		if steps[0] == "excluded" {
@@ -173,17 +318,15 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 			continue
 		}
 		if why := refuse(c, steps, follow); why != "" {
-			refused = append(refused, Refusal{Change: c, Reason: why})
+			refuseAs(placeOf(old, steps), why, c)
 		}
 	}
 	if regions {
 		for i, r := range old.Excluded {
 			kept := slices.ContainsFunc(new.Excluded, func(s definition.Region) bool { return reflect.DeepEqual(r, s) })
 			if !kept {
-				refused = append(refused, Refusal{
-					Change: events.Change{Path: fmt.Sprintf("/excluded/%d", i), From: jsonOf(r)},
-					Reason: "an excluded region stays as it is for the whole campaign; only further ones can be added",
-				})
+				refuseAs(placeOf(old, []string{"excluded", strconv.Itoa(i)}),
+					"an excluded region stays as it is for the whole campaign; only further ones can be added")
 			}
 		}
 	}
@@ -193,21 +336,13 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 			if f.Remedy != "" {
 				reason += "; " + f.Remedy
 			}
-			refused = append(refused, Refusal{Change: events.Change{Path: pointer(f.Path)}, Reason: reason})
+			refuseAs(f.Path.String(), reason)
 		}
 	}
 	if len(refused) > 0 {
 		return nil, &AmendError{Refused: refused}
 	}
 	return changes, nil
-}
-
-func jsonOf(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic("campaignfile: " + err.Error())
-	}
-	return string(data)
 }
 
 // pointer writes a path as a JSON pointer.
@@ -248,7 +383,7 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		return "the labels so far are those of these experts; only answer_within, meanwhile, time and answer_takes can change"
 	case "constraints":
 		return "what was suggested so far satisfies these constraints and no others; " +
-			"tighten bounds or exclude a region instead"
+			"change bounds or exclude a region instead"
 	case "candidates":
 		return "the list of candidates belongs to the campaign; exclude a region instead"
 	case "objective":
@@ -268,24 +403,24 @@ func refuseParameter(c events.Change, steps []string) string {
 		return "parameters can neither be added nor removed; " +
 			"tighten min and max until they nearly meet to hold one fixed"
 	}
-	from, errFrom := strconv.ParseFloat(c.From, 64)
-	to, errTo := strconv.ParseFloat(c.To, 64)
-	numbers := errFrom == nil && errTo == nil
 	switch steps[2] {
 	case "description":
 		return ""
-	case "min":
-		if numbers && to > from {
+	case "min", "max":
+		if c.From != "" && c.To != "" {
 			return ""
 		}
-		return "bounds can only become tighter: min can rise"
-	case "max":
-		if numbers && to < from {
-			return ""
-		}
-		return "bounds can only become tighter: max can fall"
+		return "a number between bounds stays one, and a list a list"
 	case "values", "categories":
-		return "the list stays as it is; exclude a region to leave one of them out"
+		switch {
+		case len(steps) == 4 && c.From == "" && grows(strings.Join(append([]string{""}, steps[:3]...), "/")):
+			return ""
+		case len(steps) == 3:
+			return "a number between bounds stays one, and a list a list"
+		case len(steps) == 4 && c.To == "":
+			return "what was measured with it stays; exclude a region to leave it out from now on"
+		}
+		return "further ones can be added; those that are there stay as they are, in their order"
 	}
 	return "the measurements so far are in these parameters"
 }

@@ -197,7 +197,7 @@ func failureOf(err error, campaign string) *failure {
 	if errors.As(err, &amend) {
 		f := &failure{Title: "A campaign under way does not allow these changes", Text: "Nothing was changed."}
 		for _, x := range amend.Refused {
-			f.Faults = append(f.Faults, fault{Field: x.Path, Message: x.Reason})
+			f.Faults = append(f.Faults, fault{Field: x.Place, Message: x.Text()})
 		}
 		return f
 	}

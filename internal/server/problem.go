@@ -101,7 +101,7 @@ func problemOf(err error) *Problem {
 		p := newProblem(http.StatusUnprocessableEntity, problem.NotPossible,
 			"A campaign under way does not allow these changes; nothing was changed.")
 		for _, r := range amend.Refused {
-			p.Faults = append(p.Faults, Fault{Field: r.Path, Message: r.Reason})
+			p.Faults = append(p.Faults, Fault{Field: r.Place, Message: r.Text()})
 		}
 		return p
 	}

@@ -21,8 +21,8 @@ func (a *app) amendCommand() *cobra.Command {
 		Use:   "amend FILE",
 		Short: "Make the allowed changes of the file those of the campaign",
 		Long: `Make what FILE says different from the store hold from now on, as an event:
-budget, stopping rule, policy and model, tighter bounds, further excluded
-regions, times. Whatever else differs is refused, with the reason. A campaign
+budget, stopping rule, policy and model, bounds, further categories and values of
+a parameter, further excluded regions, times. Whatever else differs is refused, with the reason. A campaign
 that completed goes on after its budget is raised: run it again. One that a person
 stopped stays as it is.`,
 		Example: `  campaignd amend electrolyte.yaml --reason "ten more experiments were granted"`,

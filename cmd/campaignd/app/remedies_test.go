@@ -21,9 +21,10 @@ func TestRemediesAreCommands(t *testing.T) {
 		remedy problem.Remedy
 		how    string
 	}{
-		problem.Start:  {problem.Remedy{}, " with `campaignd run FILE`"},
-		problem.Run:    {problem.Remedy{}, " with `campaignd run 'my lab.campaign'`"},
-		problem.Resume: {problem.Remedy{}, " with `campaignd resume 'my lab.campaign'`"},
+		problem.Start:   {problem.Remedy{}, " with `campaignd run FILE`"},
+		problem.Run:     {problem.Remedy{}, " with `campaignd run 'my lab.campaign'`"},
+		problem.Suggest: {problem.Remedy{}, " with `campaignd suggest 'my lab.campaign'`"},
+		problem.Resume:  {problem.Remedy{}, " with `campaignd resume 'my lab.campaign'`"},
 		problem.Resolve: {
 			problem.Remedy{Subject: "e7", Ways: resolutions},
 			" with `campaignd resolve 'my lab.campaign' e7 measured|failed|infeasible|not-performed`",
