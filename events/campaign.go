@@ -33,8 +33,8 @@ type Build struct {
 	Revision string `json:"revision,omitempty"`
 }
 
-// CampaignAmended replaces the definition by an allowed change of it: budget,
-// tighter bounds, excluded regions, policy.
+// CampaignAmended replaces the definition by an allowed change of it: budget, bounds,
+// further categories and values, excluded regions, policy.
 type CampaignAmended struct {
 	// Definition is the whole definition that holds from here on.
 	Definition definition.Campaign `json:"definition"`

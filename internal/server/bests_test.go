@@ -112,7 +112,7 @@ func TestTwoBests(t *testing.T) {
 				t.Errorf("%s: the report does not say %q", when, part)
 			}
 		}
-		if of.Sequence() != before {
+		if of.Running() == nil && of.Sequence() != before {
 			t.Errorf("%s: whoever looked recorded %d events", when, of.Sequence()-before)
 		}
 	}

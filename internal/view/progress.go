@@ -24,7 +24,7 @@ type Progress struct {
 	// experts named, Estimated the numbers and marks that they gave.
 	Compared, Named, Estimated int
 	// Questions are the open questions, by their identifiers.
-	Questions  map[string]campaign.Question
+	Questions map[string]campaign.Question
 	engine.Bests
 	Seen       engine.Seen     // what the best by the model follows from
 	Preferred  []policies.Best // instead of the bests, where nothing is measured
