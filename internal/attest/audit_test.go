@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
@@ -120,6 +121,50 @@ func TestDefinitionsFollowFromTheirFiles(t *testing.T) {
 		}
 		if tried < 20 {
 			t.Errorf("only %d fields of %s were changed", tried, all[i].Kind)
+		}
+	}
+}
+
+// Law: an amendment by this program of a campaign that another one began, with other defaults, follows
+// from its file where it changes what the file says otherwise than before, and nothing else.
+func TestAnAmendmentKeepsTheDefaultsOfBefore(t *testing.T) {
+	const begun = "name: n\nparameters: [{name: x, min: 0, max: 1}]\nobjective: {name: y, goal: maximize}\n" +
+		"budget: {experiments: 8}\ninstrument: manual\nexperts: [{name: ada, web: {}}]\npolicy: cobol\n"
+	more := strings.Replace(begun, "experiments: 8", "experiments: 9", 1)
+	read := func(text string) definition.Campaign {
+		file, err := campaignfile.Parse(builtin.Registry(), "n.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file.Definition
+	}
+	this, three := events.Build{Version: "v2.0.0"}, 3
+	first, amended, drifted := read(begun), read(more), read(more)
+	for _, def := range []*definition.Campaign{&first, &amended} {
+		def.Initial.Wait, def.Initial.Experiments = nil, &three
+	}
+	for name, c := range map[string]struct {
+		amended definition.Campaign
+		found   bool
+	}{"what the file says": {amended, false}, "and a default": {drifted, true}} {
+		log := memlog.New()
+		for i, p := range []events.Payload{
+			&events.CampaignDefined{Definition: first, Source: begun, Build: events.Build{Version: "v1.0.0"}},
+			&events.RecoveryDone{Build: this},
+			&events.CampaignAmended{Definition: c.amended, Source: more, Changes: campaignfile.Diff(first, c.amended)},
+		} {
+			e, err := events.New("n", p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Time = time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC)
+			if _, err := log.Append(t.Context(), "n", events.Sequence(i), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mismatches, _, err := checkDefinitions(t.Context(), builtin.Registry(), log, "n", this)
+		if err != nil || (len(mismatches) > 0) != c.found {
+			t.Errorf("%s: %+v %v", name, mismatches, err)
 		}
 	}
 }

@@ -27,6 +27,7 @@ func checkDefinitions(
 	this events.Build,
 ) (mismatches, remarks []engine.Mismatch, err error) {
 	var present definition.Campaign
+	var source string // of the present definition
 	var running events.Build
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
@@ -58,33 +59,51 @@ func checkDefinitions(
 		case *events.ModelFitted:
 			running = p.Build
 		case *events.CampaignDefined:
-			running, present = p.Build, p.Definition
-			begun := p.Definition.Initial
+			running, present, source = p.Build, p.Definition, p.Source
+			means := asBegun(p.Definition.Initial)
 			if running == this {
-				begun = definition.Initial{} // what this program chooses now
+				means = defined // what this program chooses now
 			}
-			if problem := followsFrom(reg, p.Source, p.Definition, begun); problem != "" {
+			if problem := followsFrom(reg, p.Source, p.Definition, means); problem != "" {
 				say("%s", problem)
 			}
 		case *events.CampaignAmended:
 			if !slices.Equal(campaignfile.Diff(present, p.Definition), p.Changes) {
 				say("the changes that it lists are not those of the definition")
 			}
-			begun := present.Initial
-			present = p.Definition
-			if problem := followsFrom(reg, p.Source, p.Definition, begun); problem != "" {
+			if problem := followsFrom(reg, p.Source, p.Definition, amends(reg, present, source)); problem != "" {
 				say("%s", problem)
 			}
+			present, source = p.Definition, p.Source
 		}
 	}
 	return mismatches, remarks, nil
 }
 
+// meaning is the definition that a campaign file gives at its place in a log.
+type meaning func(*campaignfile.File) (definition.Campaign, error)
+
+// defined is what a file means of itself.
+func defined(f *campaignfile.File) (definition.Campaign, error) { return f.Definition, nil }
+
+// asBegun is what it means where the initial design that it leaves to the program is the given one.
+func asBegun(begun definition.Initial) meaning {
+	return func(f *campaignfile.File) (definition.Campaign, error) { return f.Begun(f.Definition, begun), nil }
+}
+
+// amends is what it means for a campaign that has a definition, and its file: what the two files say alike
+// stays as it is, whatever the defaults of the program are that amends it.
+func amends(reg registry.Registry, present definition.Campaign, source string) meaning {
+	return func(f *campaignfile.File) (definition.Campaign, error) {
+		def, err := campaignfile.Meant(reg, present, source, f.Definition)
+		return f.Begun(def, present.Initial), err
+	}
+}
+
 // followsFrom says where a definition is not what the campaign file means that is
 // recorded with it. The seed may have been given on the command line, and a list
-// of candidates by the instrument: what they led to is made again. begun is the initial design that
-// the campaign has where its file leaves that to the program, empty for what this one chooses.
-func followsFrom(reg registry.Registry, source string, def definition.Campaign, begun definition.Initial) string {
+// of candidates by the instrument: what they led to is made again.
+func followsFrom(reg registry.Registry, source string, def definition.Campaign, means meaning) string {
 	if source == "" {
 		return ""
 	}
@@ -96,9 +115,9 @@ func followsFrom(reg registry.Registry, source string, def definition.Campaign, 
 		}
 		return fmt.Sprintf("the campaign file that is recorded with it does not read: %v", err)
 	}
-	wanted := file.Definition
-	if begun.Design != "" {
-		wanted = file.Begun(wanted, begun)
+	wanted, err := means(file)
+	if err != nil {
+		return fmt.Sprintf("what the campaign file means that is recorded with it cannot be said: %v", err)
 	}
 	wanted.Seed = def.Seed
 	driver, _ := reg.Driver(def.Instrument.Driver.Name)

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/yamltree"
@@ -15,8 +17,9 @@ import (
 
 // Sound returns an error if a campaign cannot be run with the definition: it
 // breaks the schema, leaves out a default, or does not pass [Validate]. It is
-// for definitions that came from a program instead of a file.
-func Sound(reg registry.Registry, def definition.Campaign) error {
+// for definitions that came from a program instead of a file. What the definition before, was,
+// leaves out may be left out: the default has come since, and the campaign goes on as it was without it.
+func Sound(reg registry.Registry, was, def definition.Campaign) error {
 	text, err := json.Marshal(def)
 	if err != nil {
 		return err // a number that JSON does not know
@@ -32,7 +35,11 @@ func Sound(reg registry.Registry, def definition.Campaign) error {
 		}
 	}
 	if len(faults) == 0 {
+		came := Diff(was, Complete(reg, was))
 		for _, c := range Diff(def, Complete(reg, def)) {
+			if c.From == "" && slices.ContainsFunc(came, func(d events.Change) bool { return d.Path == c.Path && d.From == "" }) {
+				continue
+			}
 			faults = append(faults, yamltree.Fault{
 				Message: c.Path + ": there is no value",
 				Remedy:  "write every default out",

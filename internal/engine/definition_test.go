@@ -2,19 +2,24 @@ package engine_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"runtime/debug"
 	"slices"
 	"testing"
+	"time"
 
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/report"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies/coexbo"
@@ -183,5 +188,33 @@ func TestFitsWithoutForm(t *testing.T) {
 		if _, err := engine.Load(t.Context(), builtin.Registry(), forged, c.all[0].Campaign); err == nil || err.Error() != want {
 			t.Errorf("%s = %v: %v, want %q", c.path, c.value, err, want)
 		}
+	}
+}
+
+// Law: a campaign of a program that did not have a default yet is amended, and goes on without it;
+// what the campaign has an amendment cannot leave out.
+func TestAmendingWithoutALaterDefault(t *testing.T) {
+	def := campaignfile.Complete(builtin.Registry(), electrolyte(t, 3, 4, func(def *definition.Campaign) {
+		def.Experts[0] = definition.Expert{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}
+	}))
+	def.Initial.Wait = nil // as before there was one
+	log := memlog.New()
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Now(), ""); err != nil {
+		t.Fatal(err)
+	}
+	core := mustLoad(t, log)
+	amend := func(change func(*definition.Campaign)) error {
+		amended := def
+		amended.Budget.Experiments++
+		change(&amended)
+		request := engine.Request{Actor: "person:ada", Amend: &events.CampaignAmended{Definition: amended}}
+		_, err := engine.Submit(t.Context(), log, core, request, time.Now())
+		return err
+	}
+	if err := amend(func(def *definition.Campaign) { def.Model.Feasibility = nil }); !errors.Is(err, problem.ErrInvalidRequest) {
+		t.Errorf("without a model of what is feasible, which the campaign has: %v", err)
+	}
+	if err := amend(func(*definition.Campaign) {}); err != nil {
+		t.Errorf("without a wait, as the campaign: %v", err)
 	}
 }

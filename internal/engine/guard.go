@@ -187,7 +187,7 @@ func (c *Core) guardAmendment(a *events.CampaignAmended) error {
 		return notPossible("the amendment's file and changes have %d bytes, at most %d are recorded",
 			size, maxWords)
 	}
-	if err := campaignfile.Sound(c.registry, a.Definition); err != nil {
+	if err := campaignfile.Sound(c.registry, *c.State().Definition, a.Definition); err != nil {
 		return notPossible("the amended definition cannot be run: %w", err)
 	}
 	return nil

@@ -71,7 +71,8 @@ func keptStores(t *testing.T) (all []keptStore) {
 
 // Law: what any program since 0.1.0 has written is read as that one read it, goes on with
 // the file that it was begun with, and is never accused: neither as it was left nor after
-// this program has gone on with it. The events are what the program itself printed of them.
+// this program has gone on with it. An amendment of its file is that alone, whatever defaults
+// have come since. The events are what the program itself printed of them.
 func TestStoresOfEarlierPrograms(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv(lock.Variable, t.TempDir())
@@ -109,6 +110,26 @@ func (s keptStore) check(t *testing.T) {
 		t.Errorf("%s: it does not go on: exit code %d\n%s", s.name, code, report)
 	}
 	audit("at its end")
+	file := filepath.Join(s.folder, "old.yaml")
+	said, err := os.ReadFile(file)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, c := range []struct{ text, ends string }{
+		{string(said), "nothing was changed."},
+		{string(said) + "\ndescription: a campaign of before\n", `amended the campaign: description: "a campaign of before" (new)`},
+	} {
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Error(err)
+			return
+		}
+		report, code := s.campaignd(t, "amend", file)
+		if first, _, _ := strings.Cut(report, "\n"); code != 0 || !strings.HasSuffix(first, c.ends) {
+			t.Errorf("%s: exit code %d, want %q:\n%s", s.name, code, c.ends, report)
+		}
+	}
+	audit("amended")
 }
 
 // campaignd runs the program as a person would.
