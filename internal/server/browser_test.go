@@ -324,9 +324,17 @@ func (v *visitor) inPlace(what string) {
 	v.do("size", chromedp.ResetViewport())
 }
 
-// axeOn has axe look at the page that is open.
+// axeOn has axe look at the page that is open; it is no wider than the screen, and links in its
+// tables are high enough for a finger (WCAG 2.2, 2.5.8).
 func (v *visitor) axeOn(what string) {
 	v.t.Helper()
+	if beyond := ask[int](v, `document.documentElement.scrollWidth - innerWidth`); beyond > 0 {
+		v.t.Errorf("%s: %d px of it are beyond the edge", what, beyond)
+	}
+	for _, low := range ask[[]string](v, `[...document.querySelectorAll("td a, th a")]
+		.filter(a => a.offsetParent && a.getBoundingClientRect().height < 24).map(a => a.outerHTML)`) {
+		v.t.Errorf("%s: the link %s is less than 24 px high", what, low)
+	}
 	v.do("axe", chromedp.Evaluate[chromedp.Void](v.axe))
 	found := ask[[]barrier](v,
 		`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
