@@ -1,16 +1,26 @@
 package console
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // fileTemplate is what a new campaign's file starts from.
@@ -61,6 +71,12 @@ type filePage struct {
 	Remarks                       []string
 	Checked                       bool
 	CanDefine                     bool
+	// Along is a campaign whose measurements can be taken along, WithAlong whether they are, Measured how many.
+	Along     string
+	WithAlong bool
+	Measured  int
+	// Reworded is set where the file that is shown is not the campaign's.
+	Reworded bool
 }
 
 // sourceOf is the file that was typed, with line ends as faults count them.
@@ -82,7 +98,12 @@ func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
 	if from := r.URL.Query().Get("from"); from != "" { // a copy of another one's file
 		of, err := c.lab.Campaign(from)
 		if err == nil && p.Visitor.may(See, of.Name()) == nil {
-			of.Read(func(core *engine.Core) { p.Source = core.State().Source })
+			of.Read(func(core *engine.Core) {
+				p.Source = core.State().Source
+				p.Measured = measuredIn(core)
+			})
+			p.Source = c.renamed(p.Source)
+			p.Along, p.WithAlong = from, p.Measured > 0
 		}
 	}
 	p.number()
@@ -101,7 +122,10 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	source := strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n")
-	p := &filePage{shell: c.shellOf(r, "New campaign"), Source: source, CanDefine: true}
+	p := &filePage{shell: c.shellOf(r, "New campaign"), Source: source, CanDefine: true, Along: text(r, "from"), WithAlong: text(r, "along") != ""}
+	if of, err := c.lab.Campaign(p.Along); err == nil && p.Visitor.may(See, of.Name()) == nil {
+		of.Read(func(core *engine.Core) { p.Measured = measuredIn(core) })
+	}
 	file, err := c.lab.Parse(fileName, []byte(source))
 	if err == nil && text(r, "check") != "" {
 		p.Checked = true
@@ -115,8 +139,21 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = p.Visitor.mayDefine(&file.Definition, nil)
 	}
-	if err == nil {
+	var rows []engine.Tell
+	if err == nil && p.WithAlong {
+		rows, err = c.along(r.Context(), p.Visitor, p.Along, file)
+	}
+	switch {
+	case err != nil:
+	case rows == nil:
 		begun, err = c.lab.Define(r.Context(), file, p.Visitor.Actor())
+	default: // nothing is decided before they are there
+		if begun, err = c.lab.Begin(r.Context(), file, p.Visitor.Actor()); err == nil {
+			_, err = begun.Submit(r.Context(), engine.Request{Actor: p.Visitor.Actor(), Account: p.Visitor.Account, Import: rows})
+		}
+		if err == nil {
+			err = begun.Start(r.Context())
+		}
 	}
 	if err != nil && begun == nil {
 		p.Failure, p.Failed, p.form = failureOf(err, ""), "new", r.PostForm
@@ -125,6 +162,90 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	redirect(w, r, address(begun), "begun") // where it does not run, its page says why
+}
+
+// measuredIn counts the measurements that another campaign could take along.
+func measuredIn(core *engine.Core) (n int) {
+	for _, x := range core.State().Experiments {
+		if x.Measurement != nil && !x.Excluded {
+			n++
+		}
+	}
+	return n
+}
+
+// nameLine is the line of a campaign file with its name.
+var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*([A-Za-z0-9._-]+)[ \t]*$`)
+
+// renamed gives a campaign file a name that no campaign of the lab has.
+func (c *Console) renamed(source string) string {
+	at := nameLine.FindStringSubmatchIndex(source)
+	if at == nil {
+		return source
+	}
+	name := source[at[2]:at[3]]
+	for n := 2; ; n++ {
+		another := fmt.Sprintf("%s-%d", name, n)
+		if _, err := c.lab.Campaign(another); problem.CodeOf(err) == problem.NoCampaign {
+			return source[:at[2]] + another + source[at[3]:]
+		}
+	}
+}
+
+// along returns the measurements of a campaign as another one takes them over, as a table that is exported and
+// imported: each with a note that says where it comes from. Rows that the new campaign could not take are faults.
+func (c *Console) along(ctx context.Context, v Visitor, from string, file *campaignfile.File) ([]engine.Tell, error) {
+	of, err := c.lab.Campaign(from)
+	if err == nil {
+		err = v.may(See, of.Name())
+	}
+	if err != nil {
+		return nil, err
+	}
+	core, err := of.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var table bytes.Buffer
+	if err := exchange.TableOf(core.State()).WriteCSV(&table); err != nil {
+		return nil, err
+	}
+	rehearsal, err := rehearse(c.lab.Registry(), file)
+	if err != nil {
+		return nil, err
+	}
+	const column = "experiment"
+	im := &exchange.Import{
+		Registry: c.lab.Registry(), Core: rehearsal, Actor: v.Actor(), Again: true, Notes: []string{column},
+		Words: bringWords,
+	}
+	if err := im.Read("the measurements of "+of.Name(), &table); err != nil {
+		return nil, err
+	}
+	for i := range im.Rows {
+		for k, note := range im.Rows[i].Notes {
+			if id, ok := strings.CutPrefix(note, column+": "); ok {
+				im.Rows[i].Notes[k] = "taken over from " + id + " of " + of.Name()
+			}
+		}
+	}
+	return im.Rows, nil
+}
+
+// rehearse is the campaign of a file as it is once it has begun; nothing is written.
+func rehearse(reg registry.Registry, file *campaignfile.File) (*engine.Core, error) {
+	def := file.Definition
+	e, err := events.New(def.Name, &events.CampaignDefined{Definition: def, Source: file.Source})
+	if err != nil {
+		return nil, err
+	}
+	e.Actor, e.Time = "person:rehearsal", time.Now()
+	first, err := events.Assign(def.Name, 0, []events.Event{e})
+	if err != nil {
+		return nil, err
+	}
+	core := engine.NewCore(reg)
+	return core, core.Apply(first[0])
 }
 
 // remarks are what a file may contain, but probably does not mean. They look at the files that
@@ -149,6 +270,8 @@ func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
 		Text    string   `json:"text"`
 		Meaning string   `json:"meaning"`
 		Remarks []string `json:"remarks"`
+		// Changes are what would become of the campaign that the file amends; nil where it amends none.
+		Changes []string `json:"changes,omitempty"`
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if err := r.ParseForm(); err != nil {
@@ -159,6 +282,12 @@ func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
 	} else {
 		answer.Meaning = campaignfile.Explain(c.lab.Registry(), file.Definition)
 		answer.Remarks = c.remarks(visitor, file)
+		if of, err := c.lab.Campaign(r.Form.Get("amends")); err == nil && visitor.may(Run, of.Name()) == nil {
+			if answer.Changes, err = c.changes(r, of); err != nil {
+				f := failureOf(err, of.Name())
+				answer.Faults, answer.Text = f.Faults, f.Title
+			}
+		}
 	}
 	_ = json.NewEncoder(w).Encode(answer) // the visitor may have gone
 }
@@ -188,10 +317,27 @@ func (c *Console) showDefinition(
 	if refusal != nil {
 		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
 		p.Source, p.Reason = r.PostForm.Get("source"), r.PostForm.Get("reason")
+		p.Reworded = true
 	}
 	p.CanDefine = p.May(Define)
 	p.number()
 	c.write(w, status, "definition", p)
+}
+
+// changes says in words what a changed file would make of a campaign.
+func (c *Console) changes(r *http.Request, of *lab.Campaign) ([]string, error) {
+	request, err := c.amendment(r, of)
+	if errors.Is(err, errNothing) {
+		return []string{"nothing: the campaign is defined like that already"}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for _, change := range request.Amend.Changes {
+		lines = append(lines, view.Change(&request.Amend.Definition, change))
+	}
+	return lines, nil
 }
 
 // amendment reads the form of a changed file.

@@ -45,6 +45,8 @@ type PreviewRow struct {
 
 	row  Row
 	tell engine.Tell
+	// refused is set where the row is read, and the campaign does not take it.
+	refused bool
 }
 
 // Count returns how many rows have a fate.
@@ -125,8 +127,9 @@ func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 		return nil, err
 	}
 	for i := range p.Rows {
-		if row := &p.Rows[i]; row.Fate == FateNew && before[i] != "" && !im.Again {
-			row.Fate, row.Experiment = FateKnown, before[i]
+		row := &p.Rows[i]
+		if (row.Fate == FateNew || row.refused) && before[i] != "" && !im.Again {
+			row.Fate, row.Experiment, row.Faults = FateKnown, before[i], nil // what was taken once was allowed then
 		}
 	}
 	return p, nil
@@ -148,7 +151,7 @@ func (im *Import) judge(row Row) PreviewRow {
 	}
 	if _, err := im.Core.Handle(engine.Request{Actor: im.Actor, Import: []engine.Tell{seen.tell}}); err != nil {
 		text := strings.TrimPrefix(im.Words.Clause(err), "row 1: ")
-		seen.Fate, seen.Faults = FateWrong, Faults{im.sheet.Fault(row, errors.New(text))}
+		seen.Fate, seen.Faults, seen.refused = FateWrong, Faults{im.sheet.Fault(row, errors.New(text))}, true
 	}
 	return seen
 }

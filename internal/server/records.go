@@ -50,9 +50,9 @@ type askedOutput struct {
 
 type rowsOutput struct {
 	Body struct {
-		Columns []string         `json:"columns" doc:"In the order of the table."`
-		Rows    []map[string]any `json:"rows" doc:"A row each: numbers, texts, true and false, and null where there is nothing."`
-		Next    string           `json:"next,omitempty" doc:"The cursor of the next page; absent on the last one."`
+		Columns []string   `json:"columns" doc:"In the order of the table."`
+		Rows    []tableRow `json:"rows" doc:"A row each: numbers, texts, true and false, and null where there is nothing."`
+		Next    string     `json:"next,omitempty" doc:"The cursor of the next page; absent on the last one."`
 	}
 }
 
@@ -196,6 +196,38 @@ func (a *api) asked(ctx context.Context, in *askedInput) (*askedOutput, error) {
 	return out, nil
 }
 
+// tableRow is a row as an object, its fields in the order of the columns: that of the campaign file, which data frames
+// keep.
+type tableRow struct {
+	columns []string
+	cells   []exchange.Cell
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r tableRow) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, column := range r.columns {
+		name, err := json.Marshal(column)
+		if err != nil {
+			return nil, err
+		}
+		cell, err := json.Marshal(r.cells[i])
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, name...), ':'), cell...)
+	}
+	return append(b, '}'), nil
+}
+
+// Schema implements huma.SchemaProvider.
+func (tableRow) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{}}
+}
+
 func (a *api) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	core, _, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
@@ -203,7 +235,7 @@ func (a *api) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	}
 	table := exchange.TableOf(core.State())
 	out := new(rowsOutput)
-	out.Body.Columns, out.Body.Rows = table.Columns, []map[string]any{}
+	out.Body.Columns, out.Body.Rows = table.Columns, []tableRow{}
 	past := func(row []exchange.Cell) bool { return row[0] == exchange.Cell(in.Cursor) }
 	first := 0
 	if in.Cursor != "" {
@@ -213,14 +245,10 @@ func (a *api) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	}
 	for _, row := range table.Rows[first:] {
 		if len(out.Body.Rows) == in.Limit {
-			out.Body.Next, _ = out.Body.Rows[in.Limit-1][table.Columns[0]].(string)
+			out.Body.Next, _ = out.Body.Rows[in.Limit-1].cells[0].(string)
 			break
 		}
-		cells := make(map[string]any, len(row))
-		for i, cell := range row {
-			cells[table.Columns[i]] = cell
-		}
-		out.Body.Rows = append(out.Body.Rows, cells)
+		out.Body.Rows = append(out.Body.Rows, tableRow{table.Columns, row})
 	}
 	return out, nil
 }

@@ -428,6 +428,11 @@
         box.className = "box good";
         add("p", "The file has no fault.");
         for (const remark of answer.remarks || []) add("p", remark);
+        if (answer.changes) {
+          add("p", "What would change:");
+          const list = add("ul", "");
+          for (const change of answer.changes) add("li", change, list);
+        }
         add("pre", answer.meaning);
       }
       verdict.replaceChildren(box);
