@@ -19,7 +19,6 @@ import (
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -210,7 +209,7 @@ func (c *Console) along(ctx context.Context, v Visitor, from string, file *campa
 	if err := exchange.TableOf(core.State()).WriteCSV(&table); err != nil {
 		return nil, err
 	}
-	rehearsal, err := rehearse(c.lab.Registry(), file)
+	rehearsal, err := c.rehearse(file)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +232,7 @@ func (c *Console) along(ctx context.Context, v Visitor, from string, file *campa
 }
 
 // rehearse is the campaign of a file as it is once it has begun; nothing is written.
-func rehearse(reg registry.Registry, file *campaignfile.File) (*engine.Core, error) {
+func (c *Console) rehearse(file *campaignfile.File) (*engine.Core, error) {
 	def := file.Definition
 	e, err := events.New(def.Name, &events.CampaignDefined{Definition: def, Source: file.Source})
 	if err != nil {
@@ -244,7 +243,7 @@ func rehearse(reg registry.Registry, file *campaignfile.File) (*engine.Core, err
 	if err != nil {
 		return nil, err
 	}
-	core := engine.NewCore(reg)
+	core := engine.NewCore(c.lab.Registry())
 	return core, core.Apply(first[0])
 }
 
