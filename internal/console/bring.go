@@ -75,7 +75,7 @@ type bringPage struct {
 // CanTake reports whether the table can be taken over as it is.
 func (p *bringPage) CanTake() bool {
 	undecided := slices.ContainsFunc(p.Own, func(c columnUse) bool { return c.Use == "" })
-	return p.Looked && p.Wrong == 0 && p.New > 0 && p.Missing == nil && !undecided
+	return p.Looked && p.Wrong == 0 && p.New > 0 && !undecided
 }
 
 // columnUse is a column of one's own, and what becomes of it.
