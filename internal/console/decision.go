@@ -21,6 +21,7 @@ type decisionPage struct {
 	Facts                  []view.Row
 	Names                  []string
 	Rows                   []view.CandidateRow
+	Gloss                  string // what the candidates' names mean
 	Tests                  []testRow
 	Models                 []view.Row
 	Shares                 []shareTable
@@ -41,8 +42,7 @@ type decisionPage struct {
 }
 
 type testRow struct {
-	Name, Compared string
-	Holds          bool
+	Name, Compared, Answer string
 }
 
 func (p *decisionPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
@@ -121,6 +121,7 @@ func (p *decisionPage) fill(d *view.Decision) {
 	if d.Answered != nil {
 		p.AnsweredID, p.Answered = d.Answered.ID, stop(view.Answer(def, d.Answered))
 	}
+	p.Gloss = view.CandidateGloss(made)
 	for _, x := range made.Candidates {
 		name := strings.TrimSpace(letters[x.Name] + " " + x.Name)
 		switch {
@@ -133,7 +134,8 @@ func (p *decisionPage) fill(d *view.Decision) {
 	}
 	p.Rows = view.CandidateTable(def, made)
 	for _, t := range made.Tests {
-		p.Tests = append(p.Tests, testRow{t.Name, format.Short(t.Left) + " " + t.Relation + " " + format.Short(t.Right), t.Holds})
+		question, answer := view.TestWords(t)
+		p.Tests = append(p.Tests, testRow{t.Name, question, answer})
 	}
 	p.Models = view.Models(def, made)
 	shares := view.Shares(def, made)

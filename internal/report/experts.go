@@ -236,6 +236,13 @@ func (h *history) figureWorth() (figure, bool) {
 		at := slices.IndexFunc(h.def.Experts, func(e definition.Expert) bool { return e.Name == l.expert })
 		color := expertColors[max(at, 0)%len(expertColors)]
 		final := l.points[len(l.points)-1].Y
+		now := slices.IndexFunc(h.summary.Helps, func(p policies.Help) bool { return p.Expert == l.expert && p.Kind == l.kind })
+		if now >= 0 { // what was measured since the last decision counts, as in the caption
+			if final = h.summary.Helps[now].Worth; h.summary.Helps[now].Misleads > h.summary.Helps[now].Helps {
+				final = -final
+			}
+			values = append(values, final)
+		}
 		// Kinds of one expert have one color, and names at their ends.
 		c.Line(append(slices.Clone(l.points), plotter.XY{X: end, Y: final}), color, 2)
 		for _, p := range l.points {

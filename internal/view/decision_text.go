@@ -131,6 +131,9 @@ func (d *Decision) writeCandidates(p *page) {
 	if d.Asked != nil && d.Asked.Winner() != nil {
 		p.line("  * %s", Answer(d.Definition, d.Asked))
 	}
+	if gloss := CandidateGloss(d.Decision); gloss != "" {
+		p.line("  %s", gloss)
+	}
 }
 
 // candidateNames heads the columns of the candidates.
@@ -234,7 +237,7 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 // candidate, that of the model that proposed it, and one is not to be compared with the other.
 func acquisitionName(d *events.DecisionMade) string {
 	if slices.ContainsFunc(d.Candidates, func(c events.Candidate) bool { return c.Informed != nil }) {
-		return "acquisition, of the model that proposed it"
+		return "acquisition (smaller is better), of the model that proposed it"
 	}
 	return "acquisition (smaller is better)"
 }
@@ -301,18 +304,42 @@ func (d *Decision) wouldExplain() bool {
 	return d.Decision.Form == events.FormComparison && choose.Explain != nil && *choose.Explain
 }
 
-// testRows writes tests: "optimistic bound  1.2 <= 1.3  holds".
+// testRows writes tests: "optimistic bound  is 1.2 at most 1.3?  yes".
 func testRows(tests []events.Test) [][]string {
 	rows := make([][]string, len(tests))
 	for i, t := range tests {
-		verdict := "holds"
-		if !t.Holds {
-			verdict = "does not hold"
-		}
-		compared := format.Short(t.Left) + " " + t.Relation + " " + format.Short(t.Right)
-		rows[i] = []string{"  " + t.Name, compared, verdict}
+		question, answer := TestWords(t)
+		rows[i] = []string{"  " + t.Name, question, answer}
 	}
 	return rows
+}
+
+// TestWords writes a test of a decision as a question with its answer: "is 0 at least 0.002?", "no".
+func TestWords(t events.Test) (question, answer string) {
+	words := map[string]string{"<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
+	relation, ok := words[t.Relation]
+	if !ok {
+		relation = t.Relation
+	}
+	if answer = "no"; t.Holds {
+		answer = "yes"
+	}
+	return fmt.Sprintf("is %s %s %s?", format.Rounded(t.Left, 4), relation, format.Rounded(t.Right, 4)), answer
+}
+
+// CandidateGloss says what the names of a decision's candidates mean; "" where they speak for themselves.
+func CandidateGloss(d *events.DecisionMade) string {
+	has := func(name string) bool {
+		return slices.ContainsFunc(d.Candidates, func(c events.Candidate) bool { return c.Name == name })
+	}
+	if !has(policies.Aided) {
+		return ""
+	}
+	gloss := "aided: with what the experts say"
+	if has(policies.Unaided) {
+		gloss += "; unaided: what the model alone would measure"
+	}
+	return gloss + "."
 }
 
 // Models are the fits that a decision used.
@@ -322,7 +349,7 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 		rows = append(rows,
 			rowf("objective", "%s kernel on %s, log posterior %s",
 				f.Kernel, format.Count(f.Observations, "measurement"), format.Short(f.LogPosterior)),
-			rowf("", "lengthscales %s (in the unit cube), prior sd %s, noise sd %s",
+			rowf("", "lengthscales %s (parts of each parameter's range), prior sd %s, noise sd %s",
 				format.Numbers(f.Lengthscales),
 				format.Quantity(sqrt(f.OutputScale)*f.Scale, unit),
 				noiseText(def, f)))
@@ -341,7 +368,7 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 			rowf("preference", "%s model, %s kernel on %s, log evidence %s",
 				f.Form, f.Kernel,
 				format.Count(f.Comparisons, "comparison"), format.Short(f.LogEvidence)),
-			rowf("", "lengthscales %s (in the unit cube), output scale %s",
+			rowf("", "lengthscales %s (parts of each parameter's range), output scale %s",
 				format.Numbers(f.Lengthscales), format.Short(f.OutputScale)))
 	}
 	return rows

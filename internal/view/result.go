@@ -208,7 +208,7 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 	}
 	if helps == nil { // beliefs from other answers than labels
 		for _, t := range weights {
-			lines = append(lines, fmt.Sprintf("%s's belief has the weight λ %.2f", t.Expert, t.Lambda))
+			lines = append(lines, fmt.Sprintf("%s's belief counts %.2f in a choice (its weight λ; at 0 it does not count)", t.Expert, t.Lambda))
 		}
 	}
 	return lines
