@@ -229,6 +229,8 @@ type entry struct {
 	began   time.Time
 	size    int64
 	done    chan struct{} // not nil while its request is carried out; closed at its end
+	// answer is one that the disk did not take.
+	answer *keptAnswer
 }
 
 // count changes how much is kept for an account. k.mu is held, or nobody else has k.
@@ -293,10 +295,13 @@ func (k *keys) take(ctx context.Context, account, caller, key, request string) (
 			defer k.mu.Unlock()
 			return k.begin(name, account, request)
 		}
-		running := e.done
+		running, unwritten := e.done, e.answer
 		k.mu.Unlock()
 		if running == nil {
 			kept, err = k.read(name)
+			if kept.Answer == nil {
+				kept.Answer = unwritten
+			}
 			if !errors.Is(err, os.ErrNotExist) {
 				break
 			}
@@ -321,7 +326,7 @@ func (k *keys) take(ctx context.Context, account, caller, key, request string) (
 			"This "+keyHeader+" came with another request before; take another one for each.")
 	case kept.Answer == nil:
 		p := newProblem(http.StatusConflict, problem.Uncertain,
-			"The server ended while it carried this request out: it may be recorded or not.")
+			"The server ended while it carried this request out, or before its answer was on the disk: it may be recorded or not.")
 		p.Remedies = []Remedy{{
 			Text:   "look whether it is recorded, and send it with another " + keyHeader + " if not",
 			Action: string(problem.Review),
@@ -359,20 +364,22 @@ func again(status int) bool {
 	return status == http.StatusServiceUnavailable || status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
-// keep writes the answer, unless it may be asked for again.
+// keep writes the answer, unless it may be asked for again. One that the disk does not take is
+// remembered.
 func (t *taken) keep(r *recorder) error {
 	if again(r.status) {
 		return nil
 	}
 	t.kept.Answer = r.result()
 	size, err := t.keys.write(t.name, t.kept)
-	if err != nil {
-		return err
-	}
-	t.settled = true
 	t.keys.mu.Lock()
 	defer t.keys.mu.Unlock()
 	e := t.keys.known[t.name]
+	if err != nil {
+		e.answer = t.kept.Answer // until this server ends; then it is one that was cut off
+		return err
+	}
+	t.settled = true
 	t.keys.count(e.account, 0, size-e.size)
 	e.size = size
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -113,6 +114,42 @@ func TestReachesWhatTheLabNames(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Law: what the server calls besides instruments (services of messages, an issuer of logins) is named in
+// the lab file alone, which nobody writes through the server: a campaign file can explain instruments and
+// experts, and nothing else of a lab, whoever sends it.
+func TestAddressesAreOfTheLabFile(t *testing.T) {
+	g := guard(t)
+	called := make(chan string, 100)
+	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { called <- r.URL.Path }))
+	t.Cleanup(inside.Close)
+	generic := strings.Replace(inside.URL, "http://", "generic+http://", 1)
+	g.equip(shelf)
+	path := filepath.Join(g.lab.Folder(), "lab.yaml")
+	for what, section := range map[string]string{
+		"somebody to tell": "people: {eve: {notify: [" + generic + "]}}, alarms: [eve]",
+		"an issuer":        "oidc: {issuer: " + inside.URL + ", client_id: x, roles: {x: admin}}",
+		"the address":      "url: " + inside.URL,
+		"passkeys":         "passkeys: {origins: [" + inside.URL + "]}",
+	} {
+		for _, who := range []string{"scientist", "admin"} {
+			source := strings.NewReplacer("NAME", "bench", "INSTRUMENT", "manual").Replace(shelved)
+			for _, text := range []string{source + "lab: {" + section + "}\n", source + section + "\n"} {
+				if status, answer := g.as(g.token(who), "POST", "/api/v1/campaigns", "application/yaml", text); status != http.StatusUnprocessableEntity {
+					t.Errorf("%s by %s: %d %s", what, who, status, answer)
+				}
+			}
+		}
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != shelf {
+		t.Errorf("lab.yaml says %q, %v", text, err)
+	}
+	select {
+	case path := <-called:
+		t.Errorf("%s was called", path)
+	default:
 	}
 }
 

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Law: while the disk takes no keys, a request with one is refused and not carried out; with room
+// again it is, with the same key and without a restart. An answer that found no room is given again, and once
+// the server has ended nobody claims to know it.
+func TestKeysOnAFullDisk(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "idempotency")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	full := func(is bool) { // a file where the folder was: nothing can be written there
+		t.Helper()
+		var err error
+		if is {
+			err = errors.Join(os.Rename(folder, folder+".away"), os.WriteFile(folder, nil, 0o600))
+		} else {
+			err = errors.Join(os.Remove(folder), os.Rename(folder+".away", folder))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := openKeys(folder, t.Logf)
+	take := func(key string) (*taken, error) { return k.take(t.Context(), "ada", "person:ada", key, "a request") }
+	answer := &recorder{header: make(http.Header), status: http.StatusOK, whole: true}
+
+	full(true)
+	if _, err := take("one"); problem.CodeOf(err) != problem.Unavailable {
+		t.Errorf("a full disk: %v", err)
+	}
+	full(false)
+	for _, key := range []string{"one", "two"} {
+		first, err := take(key)
+		if err != nil || first.answer != nil {
+			t.Fatalf("%s, with room again: %+v %v", key, first, err)
+		}
+		if key == "two" {
+			full(true)
+		}
+		if err := first.keep(answer); (err == nil) != (key == "one") {
+			t.Errorf("%s: the answer: %v", key, err)
+		}
+		first.release(answer)
+		if key == "two" {
+			full(false)
+		}
+	}
+	for _, key := range []string{"one", "two"} {
+		if again, err := take(key); err != nil || again.answer == nil || again.answer.Status != http.StatusOK {
+			t.Errorf("%s, again: %+v %v", key, again, err)
+		}
+	}
+	k = openKeys(folder, t.Logf)
+	if again, err := take("one"); err != nil || again.answer == nil {
+		t.Errorf("one, after a restart: %+v %v", again, err)
+	}
+	var p *Problem
+	if _, err := take("two"); !errors.As(err, &p) || p.Code != problem.Uncertain {
+		t.Errorf("two, after a restart: %v", err)
+	}
+}
