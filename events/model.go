@@ -102,6 +102,9 @@ type ObjectiveFit struct {
 	// Shift and Scale standardize: z = (y − Shift)/Scale, y in the campaign's unit.
 	Shift float64 `json:"shift"`
 	Scale float64 `json:"scale"`
+	// Compressed is how bad results were compressed before they were standardized; absent where they
+	// were not.
+	Compressed *Compression `json:"compressed,omitempty"`
 	// LogPosterior is the attained log marginal likelihood plus log priors.
 	LogPosterior float64 `json:"log_posterior"`
 	// Observations is the number of measurements used.

@@ -19,7 +19,7 @@ func TestHelps(t *testing.T) {
 	for name, accuracy := range map[string]float64{"right": 3, "wrong": -3} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			def, err := study.Define("electrolyte", 5, 20, study.WithExpert(accuracy))
+			def, err := study.Define("electrolyte", 5, 24, study.WithExpert(accuracy))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -168,8 +169,14 @@ func decisions(t *testing.T, w *strings.Builder, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Settings that came later are absent from the campaigns of then.
+	def := file.Definition
+	def.Model.Tails = ""
+	if def.Policy.Next.Name == next.LogNEIName {
+		def.Policy.Next = next.LogNEI{}.Choice()
+	}
 	log := memlog.New()
-	core, err := study.Simulate(t.Context(), log, file.Definition)
+	core, err := study.Simulate(t.Context(), log, def)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -217,9 +217,22 @@ type Model struct {
 	// Feasibility learns from failed and infeasible experiments where the next
 	// would fail too, and keeps the policy away. Default true.
 	Feasibility *bool `json:"feasibility,omitempty"`
+	// Tails is "compress" (default) or "keep": what becomes of results that are far worse than most. A few
+	// terrible ones make all differences among good ones small, and a model then takes those for noise.
+	// Compressed, what is worse than the median counts by its logarithm, once there are eight apart from one
+	// another, and the worst of those is more than 20 times as far from their median as the best.
+	//
+	// Absent: as it was before there were Tails, "keep".
+	Tails string `json:"tails,omitempty" jsonschema:"enum=compress,enum=keep"`
 	// Utility is known from comparisons, where policy.duel models one.
 	Utility Utility `json:"utility,omitzero"`
 }
+
+// What becomes of results that are far worse than most.
+const (
+	TailsCompress = "compress"
+	TailsKeep     = "keep"
+)
 
 // Initial designs.
 const (

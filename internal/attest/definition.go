@@ -60,7 +60,7 @@ func checkDefinitions(
 			running = p.Build
 		case *events.CampaignDefined:
 			running, present, source = p.Build, p.Definition, p.Source
-			means := asBegun(p.Definition.Initial)
+			means := asBegun(reg, p.Definition)
 			if running == this {
 				means = defined // what this program chooses now
 			}
@@ -86,9 +86,9 @@ type meaning func(*campaignfile.File) (definition.Campaign, error)
 // defined is what a file means of itself.
 func defined(f *campaignfile.File) (definition.Campaign, error) { return f.Definition, nil }
 
-// asBegun is what it means where the initial design that it leaves to the program is the given one.
-func asBegun(begun definition.Initial) meaning {
-	return func(f *campaignfile.File) (definition.Campaign, error) { return f.Begun(f.Definition, begun), nil }
+// asBegun is what it means where that which it leaves to the program is as in the given definition.
+func asBegun(reg registry.Registry, begun definition.Campaign) meaning {
+	return func(f *campaignfile.File) (definition.Campaign, error) { return f.Begun(reg, f.Definition, begun), nil }
 }
 
 // amends is what it means for a campaign that has a definition, and its file: what the two files say alike
@@ -96,7 +96,7 @@ func asBegun(begun definition.Initial) meaning {
 func amends(reg registry.Registry, present definition.Campaign, source string) meaning {
 	return func(f *campaignfile.File) (definition.Campaign, error) {
 		def, err := campaignfile.Meant(reg, present, source, f.Definition)
-		return f.Begun(def, present.Initial), err
+		return f.Begun(reg, def, present), err
 	}
 }
 

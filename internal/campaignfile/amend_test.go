@@ -114,7 +114,7 @@ func TestAmend(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			to := file.Begun(file.Definition, from.Initial)
+			to := file.Begun(builtin.Registry(), file.Definition, from)
 			changes, err := Amend(builtin.Registry(), from, to)
 			if test.refused == "" {
 				if err != nil {
@@ -147,7 +147,7 @@ func begun(t *testing.T, text string, from definition.Campaign) definition.Campa
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file.Begun(file.Definition, from.Initial)
+	return file.Begun(builtin.Registry(), file.Definition, from)
 }
 
 // A refused amendment reads like this.

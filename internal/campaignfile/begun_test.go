@@ -89,11 +89,68 @@ func TestABegunDesignStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		var paths []string
-		for _, change := range Diff(begun, f.Begun(f.Definition, begun.Initial)) {
+		for _, change := range Diff(begun, f.Begun(reg, f.Definition, begun)) {
 			paths = append(paths, change.Path)
 		}
 		if fmt.Sprint(paths) != fmt.Sprint(c.changes) {
 			t.Errorf("%s changes %v, want %v", c.name, paths, c.changes)
 		}
+	}
+}
+
+// Law: settings that came after a campaign had begun stay as they were for it, absent: its file is no amendment as it
+// is, another budget amends that alone, and what is amended is sound. Where the file names one, it is amended.
+func TestLaterSettingsStayAbsent(t *testing.T) {
+	reg := builtin.Registry()
+	const text = "name: n\nparameters: [{name: a, min: 0, max: 1}]\nobjective: {name: y, goal: minimize}\n" +
+		"budget: {experiments: 8}\ninstrument: manual\nexperts: [{name: ada, web: {}}]\npolicy: {next: lognei, trust: cobol}\n"
+	whole := parsed(t, text)
+	tree := plain(whole)
+	for _, pointer := range []string{"/initial/wait", "/model/tails", "/policy/next/lognei/restarts"} {
+		steps := strings.Split(pointer, "/")[1:]
+		parent, name := steps[:len(steps)-1], steps[len(steps)-1]
+		if _, has := under(tree, parent)[name]; !has {
+			t.Fatalf("a campaign that begins now has no %s", pointer)
+		}
+		delete(under(tree, parent), name)
+	}
+	begun, err := fromPlain(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, text string
+		changes    []string
+	}{
+		{"the same file", text, nil},
+		{"a greater budget", strings.Replace(text, "experiments: 8", "experiments: 9", 1), []string{"/budget/experiments"}},
+		{"another kernel", text + "model: {kernel: matern52}\n", []string{"/model/kernel"}},
+		{"a setting that came later", text + "model: {tails: keep}\n", []string{"/model/tails"}},
+		{"another method", strings.Replace(text, "next: lognei", "next: logei", 1), []string{"/policy/next/logei", "/policy/next/lognei"}},
+	} {
+		for _, source := range []string{text, "a file of which nothing is known"} {
+			f, err := Parse(reg, "n.yaml", []byte(c.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			def, err := Meant(reg, begun, source, f.Definition)
+			if err != nil {
+				t.Fatal(err)
+			}
+			def = f.Begun(reg, def, begun)
+			var paths []string
+			for _, change := range Diff(begun, def) {
+				paths = append(paths, change.Path)
+			}
+			if fmt.Sprint(paths) != fmt.Sprint(c.changes) {
+				t.Errorf("%s changes %v, want %v", c.name, paths, c.changes)
+			}
+			if err := Sound(reg, begun, def); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	}
+	if kept := CompleteBegun(reg, begun, begun); len(Diff(begun, kept)) > 0 {
+		t.Errorf("completed, it is another: %v", Diff(begun, kept))
 	}
 }

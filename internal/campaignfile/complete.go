@@ -38,6 +38,7 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 	definition.Default(&def.Model.Kernel, "rbf")
 	if def.Measures() {
 		definition.DefaultTo(&def.Model.Feasibility, true)
+		definition.Default(&def.Model.Tails, definition.TailsCompress)
 		definition.Default(&def.Outliers.Action, definition.OutlierRepeat)
 		definition.DefaultTo(&def.Outliers.Threshold, defaultOutlierThreshold)
 		completeInstrument(reg, &def)

@@ -30,20 +30,7 @@ type File struct {
 	// the names stands at its end, so that Source alone gives Definition.
 	Source string
 
-	initial definition.Initial // as the file has it, without defaults
-}
-
-// Begun returns a definition that this file gives for a campaign that has begun, whose initial design is
-// the given one: that stays where the file leaves it to campaignd. What campaignd chooses then follows from
-// the space and the budget, of which an amendment changes some, and is not the same in all versions.
-func (f *File) Begun(def definition.Campaign, begun definition.Initial) definition.Campaign {
-	if f.initial.Experiments == nil && len(f.initial.Points) == 0 {
-		def.Initial.Experiments = begun.Experiments
-	}
-	if f.initial.Design == "" && len(f.initial.Points) == 0 {
-		def.Initial.Design = begun.Design
-	}
-	return def
+	said definition.Campaign // without defaults
 }
 
 // Read reads the campaign file at path. A file that cannot be read gives the
@@ -82,7 +69,7 @@ func parse(
 	if err != nil {
 		return nil, err
 	}
-	def, initial, faults := define(reg, refers, faults, check)
+	def, said, faults := define(reg, refers, faults, check)
 	if len(faults) > 0 {
 		return nil, yamltree.NewError(name, data, consequence, faults)
 	}
@@ -90,7 +77,7 @@ func parse(
 	if err != nil {
 		return nil, err
 	}
-	return &File{Definition: def, Source: source, initial: initial}, nil
+	return &File{Definition: def, Source: source, said: said}, nil
 }
 
 // fileFormat is that of campaign files.
@@ -121,11 +108,11 @@ func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 
 // define is Define of a tree whose references are written out, with the faults that were
 // found when it was read, and with a further check of the complete definition. It returns
-// all faults, and the initial design as the tree has it.
+// all faults, and what the tree says without defaults.
 func define(
 	reg registry.Registry, refers resolved, faults []yamltree.Fault,
 	check func(definition.Campaign) []yamltree.Fault,
-) (definition.Campaign, definition.Initial, []yamltree.Fault) {
+) (definition.Campaign, definition.Campaign, []yamltree.Fault) {
 	root := refers.root
 	tree := root.Plain().(map[string]any)
 	expand(reg, tree)
@@ -152,7 +139,7 @@ func define(
 		}
 	}
 	if len(faults) > maxSyntax {
-		return definition.Campaign{}, definition.Initial{}, faults
+		return definition.Campaign{}, definition.Campaign{}, faults
 	}
 
 	// Take out what broke the schema, so that the rest can be validated in the
@@ -169,9 +156,9 @@ func define(
 		if len(faults) == 0 {
 			faults = append(faults, yamltree.Fault{Message: err.Error()})
 		}
-		return definition.Campaign{}, definition.Initial{}, faults
+		return definition.Campaign{}, definition.Campaign{}, faults
 	}
-	initial := def.Initial
+	said := def
 	def = Complete(reg, def)
 	for _, f := range append(Validate(reg, def), check(def)...) {
 		if !echoes(f.Path, syntax) {
@@ -179,9 +166,9 @@ func define(
 		}
 	}
 	if len(faults) > 0 {
-		return definition.Campaign{}, definition.Initial{}, faults
+		return definition.Campaign{}, definition.Campaign{}, faults
 	}
-	return def, initial, nil
+	return def, said, nil
 }
 
 // unread says whether there is a node at a path and it could not be read.

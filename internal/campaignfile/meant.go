@@ -1,8 +1,6 @@
 package campaignfile
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -23,16 +21,7 @@ func Meant(
 	if err != nil {
 		return wanted, nil
 	}
-	merged := merge(plain(before.Definition), plain(wanted), plain(recorded))
-	data, err := json.Marshal(merged)
-	if err != nil {
-		return wanted, fmt.Errorf("the definition cannot be written: %w", err)
-	}
-	var def definition.Campaign
-	if err := json.Unmarshal(data, &def); err != nil {
-		return wanted, fmt.Errorf("the definition cannot be read: %w", err)
-	}
-	return def, nil
+	return fromPlain(merge(plain(before.Definition), plain(wanted), plain(recorded)))
 }
 
 // merge returns what is recorded, changed where after differs from before.

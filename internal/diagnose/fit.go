@@ -38,12 +38,13 @@ const steep = 0.5
 
 // fitOf looks at the fit of a model.
 func fitOf(def *definition.Campaign, m *objective.Model) *Fit {
+	priorSD := math.Sqrt(m.Fit.OutputScale)
 	f := &Fit{
 		Kernel:       m.Fit.Kernel,
 		Observations: len(m.Observations),
 		Compositions: m.GP().Len(),
 		Fitted:       m.Fit.Observations,
-		PriorSD:      math.Sqrt(m.Fit.OutputScale) * m.Fit.Scale,
+		PriorSD:      priorSD * m.Between(m.Fit.Mean-priorSD, m.Fit.Mean+priorSD),
 		PriorMean:    m.Untransform(m.Fit.Mean),
 		LogPosterior: m.Fit.LogPosterior,
 		Jitter:       max(m.Fit.Jitter, m.GP().Jitter()),

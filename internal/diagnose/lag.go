@@ -101,7 +101,7 @@ func lagOfSeries(
 		own.y, own.sd = append(own.y, all.y[k]), append(own.sd, all.sd[k])
 	}
 	if skip := len(own.y) - mostLagged; skip > 0 {
-		own = sample{own.x[skip:], own.y[skip:], own.sd[skip:]}
+		own = sample{x: own.x[skip:], y: own.y[skip:], sd: own.sd[skip:]}
 		before.x = before.x[skip:]
 	}
 	before.y, before.sd = own.y, own.sd

@@ -113,7 +113,9 @@ func seen(m *objective.Model) *LeaveOneOut {
 	y, mean, sd := m.GP().LeaveOneOut()
 	out := &LeaveOneOut{Rows: make([]Row, len(y))}
 	for i := range y {
-		out.Rows[i] = Row{Measured: m.Untransform(y[i]), Predicted: m.Untransform(mean[i]), SD: sd[i] * m.Fit.Scale}
+		out.Rows[i] = Row{
+			Measured: m.Untransform(y[i]), Predicted: m.Untransform(mean[i]), SD: sd[i] * m.Between(mean[i], y[i]),
+		}
 	}
 	return out
 }
@@ -140,7 +142,8 @@ func (l *LeaveOneOut) blind(ctx context.Context, def *definition.Campaign, m *ob
 		}
 		_, mean, sd := whole.LeaveOneOut()
 		for i := part; i < len(l.Rows); i += parts {
-			l.Rows[i].Predicted, l.Rows[i].SD = others.shift+others.scale*mean[i], others.scale*sd[i]
+			r := &l.Rows[i]
+			r.Predicted, r.SD = all.inUnit(others.shift+others.scale*mean[i], others.scale*sd[i], r.Measured)
 		}
 	}
 	return nil

@@ -129,9 +129,11 @@ func (s sample) explain(
 	for _, k := range set {
 		mean, sd := others.predict(s.x[k], s.sd[k])
 		if z := (s.y[k] - mean) / sd; math.Abs(z) >= outlierZ {
+			measured := m.Observations[k].Value
+			mean, sd = s.inUnit(mean, sd, measured)
 			e.outliers = append(e.outliers, Outlier{
 				Experiment: m.Observations[k].Experiment,
-				Measured:   s.y[k],
+				Measured:   measured,
 				Predicted:  mean,
 				SD:         sd,
 				Z:          z,

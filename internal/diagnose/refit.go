@@ -25,16 +25,25 @@ type sample struct {
 	x  [][]float64 // points of the unit cube
 	y  []float64   // in the objective's unit, or transformed
 	sd []float64   // known noise in that unit, NaN where it is not known
+
+	compressed *events.Compression // how y was transformed; nil where it was not
 }
 
-// sampleOf returns the observations of a model.
+// sampleOf returns the observations of a model, compressed as its fit compresses them.
 func sampleOf(def *definition.Campaign, m *objective.Model) sample {
-	s := sample{x: m.X}
+	s := sample{x: m.X, compressed: m.Fit.Compressed}
 	for _, o := range m.Observations {
-		s.y = append(s.y, o.Value)
-		s.sd = append(s.sd, knownNoise(def, o))
+		y := s.compressed.Compress(o.Value)
+		s.y = append(s.y, y)
+		s.sd = append(s.sd, knownNoise(def, o)/s.compressed.Stretch(y, y))
 	}
 	return s
+}
+
+// inUnit returns what is predicted of a sample in the objective's unit: the mean, and the standard deviation
+// towards a value that was measured, of which the mean differs by as many of them as it does for the model.
+func (s sample) inUnit(mean, sd, measured float64) (float64, float64) {
+	return s.compressed.Expand(mean), sd * s.compressed.Stretch(mean, s.compressed.Compress(measured))
 }
 
 // knownNoise is the noise of an observation, in the objective's unit: as the
@@ -55,7 +64,7 @@ func (s sample) without(out []int) sample {
 	for _, k := range out {
 		gone[k] = true
 	}
-	var kept sample
+	kept := sample{compressed: s.compressed}
 	for k := range s.y {
 		if !gone[k] {
 			kept.x = append(kept.x, s.x[k])
@@ -159,6 +168,9 @@ const (
 // give no reason to try it. Noise is inferred: what is known of it is not known
 // of the logarithm.
 func (s sample) logarithm(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (float64, error) {
+	if s.compressed != nil { // bad results count by their logarithm already
+		return math.Inf(-1), nil
+	}
 	logs := sample{x: s.x, y: make([]float64, len(s.y)), sd: make([]float64, len(s.y))}
 	least := math.Inf(1)
 	greatest := 0.0

@@ -166,5 +166,6 @@ func (s *slicer) effect() {
 	}
 	j := s.model.GP().Joint([][]float64{s.at[low], s.at[high]})
 	s.Effect = s.Mean[high] - s.Mean[low]
-	s.EffectSD = math.Sqrt(max(0, j.Cov[0]+j.Cov[3]-j.Cov[1]-j.Cov[2])) * s.model.Fit.Scale
+	s.EffectSD = math.Sqrt(max(0, j.Cov[0]+j.Cov[3]-j.Cov[1]-j.Cov[2])) *
+		s.model.Between(j.Mean[0], j.Mean[1])
 }

@@ -420,5 +420,5 @@ func (l *Lab) Definition(ctx context.Context, c *Campaign, file *campaignfile.Fi
 	}
 	state := core.State()
 	def, err = campaignfile.Meant(l.options.Registry, *state.Definition, state.Source, def)
-	return file.Begun(def, state.Definition.Initial), err
+	return file.Begun(l.options.Registry, def, *state.Definition), err
 }

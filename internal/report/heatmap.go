@@ -96,7 +96,7 @@ func (h *history) heatOver(
 		means, sds := make([]float64, out.n), make([]float64, out.n)
 		for c := range out.n {
 			mean, sd := predictor.Posterior(at(float64(c)/float64(out.n-1), float64(r)/float64(out.n-1)))
-			means[c], sds[c] = h.model.Untransform(mean), sd*h.model.Fit.Scale
+			means[c], sds[c] = h.model.Untransform(mean), sd*h.model.Between(mean-sd, mean+sd)
 		}
 		out.mean, out.sd = append(out.mean, means), append(out.sd, sds)
 	}

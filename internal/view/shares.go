@@ -8,7 +8,8 @@ import (
 )
 
 // Share is a quantity at a candidate, attributed to the parameters, in the
-// campaign's unit and direction: Total is Base plus the sum of Values.
+// campaign's unit and direction: Total is Base plus the sum of Values. Where the fit compresses bad results, so
+// are the shares of them.
 type Share struct {
 	// Candidate is the candidate's name, Quantity one of the Quantity constants of events.
 	Candidate, Quantity string
@@ -17,7 +18,7 @@ type Share struct {
 	Values              []float64
 	Total               float64
 	// Model is what the model itself says of the quantity there; nil where the
-	// decision did not record it. It is the total, but for decisions of version 2 of
+	// decision did not record it, or only in a unit that bad results stretch. It is the total, but for decisions of version 2 of
 	// the policies: they rested on the measured compositions alone (Adachi et al.
 	// 2024, Prop. 4), which know less and less about candidates far away.
 	Model *float64
@@ -73,18 +74,25 @@ func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 	return shares
 }
 
-// recorded is what a decision recorded of a quantity at a candidate.
+// recorded is what a decision recorded of a quantity at a candidate, as its fit compresses it.
 func recorded(d *events.DecisionMade, candidate, quantity string) *float64 {
+	compressed := d.Objective.Compressed
 	for i := range d.Candidates {
 		c := &d.Candidates[i]
 		switch {
 		case c.Name != candidate:
 		case quantity == events.QuantityUCB:
-			return c.Optimistic
+			if c.Optimistic == nil {
+				return nil
+			}
+			return new(compressed.Compress(*c.Optimistic))
 		case c.Prediction == nil:
 		case quantity == events.QuantityMean:
-			return &c.Prediction.Mean
+			return new(compressed.Compress(c.Prediction.Mean))
 		case quantity == events.QuantitySD:
+			if compressed.Compress(c.Prediction.Mean) != c.Prediction.Mean {
+				return nil
+			}
 			return &c.Prediction.SD
 		}
 	}

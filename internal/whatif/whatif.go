@@ -279,13 +279,13 @@ func Change(reg registry.Registry, def definition.Campaign, q Question) (definit
 	if def.Measures() != changed.Policy.Measures() {
 		return def, problem.New(problem.NotPossible, "%s measures nothing, or this campaign does: they cannot take each other's place", q.Method)
 	}
-	completed, err := sound(reg, changed)
+	completed, err := sound(reg, changed, def)
 	if err != nil && q.Method == "" && len(changed.Experts) == 0 && changed.Measures() {
 		// A policy for an expert has none any more: what it chooses by itself is left.
 		changed.Policy = policies.Alone(def.Policy.Next)
-		if completed, err = sound(reg, changed); err != nil {
+		if completed, err = sound(reg, changed, def); err != nil {
 			changed.Policy = definition.Policy{}
-			completed, err = sound(reg, changed)
+			completed, err = sound(reg, changed, def)
 		}
 	}
 	if err != nil {
@@ -294,15 +294,16 @@ func Change(reg registry.Registry, def definition.Campaign, q Question) (definit
 	return completed, nil
 }
 
-// sound completes a definition whose policy has changed, or says why no campaign can be run with it.
-func sound(reg registry.Registry, def definition.Campaign) (definition.Campaign, error) {
+// sound completes a definition of which a campaign began with another policy, or says why no campaign can be run
+// with it.
+func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Campaign, error) {
 	asked := def.Initial
 	def.Initial.Labels, def.Initial.Comparisons, def.Initial.Estimates = nil, nil, nil
-	def = campaignfile.Complete(reg, def)
+	def = campaignfile.CompleteBegun(reg, def, begun)
 	if len(def.Experts) > 0 { // what was asked at first was asked
 		kept := def
 		kept.Initial = asked
-		if kept = campaignfile.Complete(reg, kept); len(campaignfile.Validate(reg, kept)) == 0 {
+		if kept = campaignfile.CompleteBegun(reg, kept, begun); len(campaignfile.Validate(reg, kept)) == 0 {
 			def = kept
 		}
 	}

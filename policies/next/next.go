@@ -38,7 +38,10 @@ type Starter interface {
 
 // Balancer is implemented by rules whose experiments are chosen by a model with shorter lengthscales now
 // and then, once nothing has improved for long.
-type Balancer interface{ Balances() }
+type Balancer interface {
+	// BalancesUntil returns the part of the budget of experiments after which they no longer are.
+	BalancesUntil() float64
+}
 
 // New returns the acquisition that a complete definition chooses; nil where it chooses
 // none of this package.
@@ -59,7 +62,12 @@ func New(c definition.Choice) (Rule, error) {
 	case LogEIName:
 		return logEI{}, nil
 	case LogNEIName:
-		return logNEI{}, nil
+		var s LogNEI
+		if err := c.Decode(&s); err != nil {
+			return nil, err
+		}
+		definition.DefaultTo(&s.Restarts, 1) // of before there were any
+		return logNEI{*s.Restarts}, nil
 	case ThompsonName:
 		return thompson{}, nil
 	}

@@ -28,7 +28,7 @@ const (
 // without noise, at the compositions measured and under way, and the mean over the draws of the expected
 // improvement on the least value of each, given all of its values. So nothing is to be gained where something
 // was measured or is under way, and where nothing is noisy and nothing under way it is logEI.
-type logNEI struct{}
+type logNEI struct{ restarts float64 }
 
 func (logNEI) Name() string { return LogNEIName }
 
@@ -36,8 +36,8 @@ func (logNEI) Rationale() string {
 	return "the greatest expected improvement on the best so far, as uncertain as that is"
 }
 
-// Balances implements [Balancer].
-func (logNEI) Balances() {}
+// BalancesUntil implements [Balancer].
+func (r logNEI) BalancesUntil() float64 { return r.restarts }
 
 func (logNEI) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) {
 	m, pending := m.Expected()

@@ -94,16 +94,38 @@ func (*LogEI) Words(*definition.Campaign) string {
 
 // LogNEI is the logarithm of the noisy expected improvement: that on the best value so far, averaged over
 // what that value may be. Once nothing has improved for five turns, every second one is chosen by a model with
-// lengthscales half as long.
-type LogNEI struct{ plain }
+// lengthscales half as long: a restart.
+type LogNEI struct {
+	// Restarts is the part of the budget of experiments after which there are no more of them, since nobody
+	// can use any more what they show: 0 for none, 1 for all. Default 0.8. Absent: as it was before there
+	// were Restarts, 1.
+	Restarts *float64 `json:"restarts,omitempty" jsonschema:"minimum=0,maximum=1"`
+}
+
+// defaultRestarts is the part of the budget where a file does not say.
+const defaultRestarts = 0.8
 
 // Choice returns the choice of this rule.
-func (LogNEI) Choice() definition.Choice { return definition.NewChoice(LogNEIName, nil) }
+func (s LogNEI) Choice() definition.Choice { return definition.NewChoice(LogNEIName, s) }
+
+// Complete implements definition.Settings.
+func (s *LogNEI) Complete(*definition.Campaign) { definition.DefaultTo(&s.Restarts, defaultRestarts) }
+
+// Check implements definition.Settings.
+func (*LogNEI) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
 
 // Words implements definition.Settings.
-func (*LogNEI) Words(*definition.Campaign) string {
-	return "the composition with the greatest expected improvement on the best so far, as uncertain as that is " +
-		"(its logarithm); once nothing improves, every second one by a model that expects more where nothing was measured"
+func (s *LogNEI) Words(*definition.Campaign) string {
+	const rule = "the composition with the greatest expected improvement on the best so far, as uncertain as that is " +
+		"(its logarithm)"
+	const restarts = rule + "; once nothing improves, every second one by a model that expects more where nothing was measured"
+	switch {
+	case s.Restarts == nil || *s.Restarts == 1:
+		return restarts
+	case *s.Restarts == 0:
+		return rule
+	}
+	return fmt.Sprintf("%s, but for the last %s %% of the budget", restarts, format.Significant(100*(1-*s.Restarts), 2))
 }
 
 // Thompson takes the optimum of one draw from the posterior.

@@ -10,7 +10,7 @@ import (
 // A model whose lengthscales are too long is sure of a space that it has hardly seen: a campaign then measures
 // one basin until its budget is spent, and learns nothing that would contradict. So once several turns have
 // improved nothing, every second one is chosen by a model with shorter lengthscales, until something improves;
-// the others by the fitted one. That is a balance of lengthscales (Ziomek, Adachi and Osborne 2024), which
+// the others by the fitted one. Towards the end of the budget none is: what it finds nobody could follow. That is a balance of lengthscales (Ziomek, Adachi and Osborne 2024), which
 // no-regret bounds for lengthscales that are not known rest on (Berkenkamp, Schoellig and Krause 2019).
 const (
 	patience    = 5    // turns without an improvement
@@ -20,7 +20,8 @@ const (
 
 // restart sets the model that the unaided candidate is chosen by where it is one with shorter lengthscales.
 func (s *Step) restart(ctx context.Context) error {
-	if _, balances := s.Rule.(next.Balancer); !balances {
+	rule, balances := s.Rule.(next.Balancer)
+	if !balances || float64(s.View.Campaign.Spent()) >= rule.BalancesUntil()*float64(s.Def.Budget.Experiments) {
 		return nil
 	}
 	last, idle := s.stale()

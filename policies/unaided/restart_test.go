@@ -67,7 +67,8 @@ func told(t *testing.T, rule definition.Choice, experiments int, value func(n in
 }
 
 // Law: once five turns have improved nothing, every second one is chosen by a model that expects more where
-// nothing was measured, and says so, until something improves. A rule of the literature is left as it is.
+// nothing was measured, and says so, until something improves; but for the last fifth of the budget, or as the
+// file says. A rule of the literature is left as it is.
 func TestRestart(t *testing.T) {
 	const improved = 13 // experiments, two of them initial
 	value := func(n int) float64 {
@@ -79,7 +80,8 @@ func TestRestart(t *testing.T) {
 		}
 		return 12 + float64(n%3)
 	}
-	rules, reasons := told(t, next.LogNEI{}.Choice(), 21, value)
+	always := 1.0
+	rules, reasons := told(t, next.LogNEI{Restarts: &always}.Choice(), 21, value)
 	want := map[int]bool{6: true, 8: true, 10: true, 17: true, 19: true} // turns; the eleventh improves
 	for i, rule := range rules {
 		restarts := rule == policies.RuleRestart
@@ -89,6 +91,12 @@ func TestRestart(t *testing.T) {
 	}
 	if !strings.Contains(reasons[7], "The last 7 turns improved nothing") {
 		t.Errorf("turn 8: %s", reasons[7])
+	}
+	rules, _ = told(t, next.LogNEI{}.Choice(), 21, value)
+	for i, rule := range rules {
+		if restarts := rule == policies.RuleRestart; restarts != (want[i+1] && i+1 < 16) { // 16 of the 21 by then
+			t.Errorf("by default, turn %d is by %q", i+1, rule)
+		}
 	}
 	rules, _ = told(t, next.LogEI{}.Choice(), 10, value)
 	for i, rule := range rules {

@@ -41,46 +41,6 @@ type Model struct {
 	unit     string
 }
 
-// standard is the transform of a measured value y to z = sign·(y − shift)/scale.
-type standard struct{ shift, scale, sign float64 }
-
-func (s standard) transform(y float64) float64 { return s.sign * (y - s.shift) / s.scale }
-
-func (s standard) untransform(z float64) float64 { return s.shift + s.sign*s.scale*z }
-
-// leastSpread is the standard deviation, relative to the greatest value, below
-// which observations count as equal. It is relative, so that a model does not
-// depend on the unit.
-const leastSpread = 1e-12
-
-// standardize returns the standard of the given observations: mean 0 and
-// standard deviation 1 over them; the scale is 1 where they are all equal.
-func standardize(observations []Observation, goal string) standard {
-	sum := 0.0
-	for _, o := range observations {
-		sum += o.Value
-	}
-	mean := sum / float64(len(observations))
-	squares, greatest := 0.0, 0.0
-	for _, o := range observations {
-		squares += (o.Value - mean) * (o.Value - mean)
-		greatest = max(greatest, math.Abs(o.Value))
-	}
-	sd := math.Sqrt(squares / float64(max(1, len(observations)-1)))
-	if sd <= leastSpread*greatest {
-		sd = 1
-	}
-	return standard{shift: mean, scale: sd, sign: sign(goal)}
-}
-
-// sign is +1 where the objective is minimized, −1 where it is maximized.
-func sign(goal string) float64 {
-	if goal == definition.Maximize {
-		return -1
-	}
-	return 1
-}
-
 // data returns the observations as the model sees them.
 func (p *Projection) data(observations []Observation, std standard) (gp.Data, error) {
 	var data gp.Data
@@ -92,7 +52,7 @@ func (p *Projection) data(observations []Observation, std standard) (gp.Data, er
 		}
 		data.X = append(data.X, x)
 		data.Y = append(data.Y, std.transform(o.Value))
-		data.NoiseVar = append(data.NoiseVar, noiseVariance(o.SD, noise, std.scale))
+		data.NoiseVar = append(data.NoiseVar, noiseVariance(o.SD, noise, std.at(o.Value)))
 	}
 	return data, nil
 }
@@ -117,12 +77,15 @@ func noiseVariance(instrument, campaign *float64, scale float64) float64 {
 // result depends on the state and the seed alone.
 func (p *Projection) FitObjective(ctx context.Context, seed uint64) (events.ObjectiveFit, error) {
 	observations := p.included()
-	std := standardize(observations, p.state.Definition.Objective.Goal)
+	model := p.state.Definition.Model
+	std, err := p.standardize(observations)
+	if err != nil {
+		return events.ObjectiveFit{}, err
+	}
 	data, err := p.data(observations, std)
 	if err != nil {
 		return events.ObjectiveFit{}, err
 	}
-	model := p.state.Definition.Model
 	result, err := gp.Fit(ctx, data, gp.FitConfig{
 		Kernel: model.Kernel, FreeOutputScale: model.FreeOutputScale, Seed: seed, Warm: p.lastHyper(),
 	})
@@ -142,6 +105,7 @@ func recorded(result gp.FitResult, kernel string, std standard, observations int
 		Mean:         result.Hyper.Mean,
 		Shift:        std.shift,
 		Scale:        std.scale,
+		Compressed:   std.compressed,
 		LogPosterior: result.LogPosterior,
 		Observations: observations,
 		Jitter:       result.Jitter,
@@ -178,7 +142,7 @@ func (p *Projection) Model(ctx context.Context) (*Model, error) {
 	if len(observations) == 0 { // all have been excluded
 		return nil, nil
 	}
-	std := standard{shift: fit.Shift, scale: fit.Scale, sign: sign(p.state.Definition.Objective.Goal)}
+	std := p.standard()
 	data, err := p.data(observations, std)
 	if err != nil {
 		return nil, err
@@ -339,6 +303,10 @@ func (m *Model) Kernel() kernel.Kernel { return m.gp.Kernel() }
 // Untransform returns what a standardized value is in the user's unit.
 func (m *Model) Untransform(z float64) float64 { return m.scale.untransform(z) }
 
+// Between returns how much of the user's unit one standardized unit is on the way from one standardized value
+// to another: the scale of the fit, and more where bad results are compressed.
+func (m *Model) Between(z1, z2 float64) float64 { return m.scale.between(z1, z2) }
+
 // Predict returns the posterior at a composition, in the user's unit.
 func (m *Model) Predict(point definition.Point) (events.Prediction, error) {
 	x, err := m.space.Encode(point)
@@ -351,7 +319,9 @@ func (m *Model) Predict(point definition.Point) (events.Prediction, error) {
 // PredictAt returns the posterior at a point of the unit cube, in the user's unit.
 func (m *Model) PredictAt(x []float64) events.Prediction {
 	mean, sd := m.Posterior(x)
-	return events.Prediction{Mean: m.scale.untransform(mean), SD: sd * m.scale.scale, Unit: m.unit}
+	return events.Prediction{
+		Mean: m.scale.untransform(mean), SD: sd * m.scale.between(mean-sd, mean+sd), Unit: m.unit,
+	}
 }
 
 // Best returns the index of the observation whose composition has the best

@@ -155,8 +155,9 @@ func (p *Projection) few() bool { return len(p.included()) <= reviewFactor*p.Min
 
 // standard is that of the last fit.
 func (p *Projection) standard() standard {
+	fit := p.state.Fit
 	return standard{
-		shift: p.state.Fit.Shift, scale: p.state.Fit.Scale,
+		shift: fit.Shift, scale: fit.Scale, compressed: fit.Compressed,
 		sign: sign(p.state.Definition.Objective.Goal),
 	}
 }
@@ -201,7 +202,9 @@ func (p *Projection) LeaveOneOut(
 		return e, false, nil
 	}
 	if refit && p.few() {
-		std = standardize(others, p.state.Definition.Objective.Goal)
+		if std, err = p.standardize(others); err != nil {
+			return e, false, err
+		}
 		fit, err = p.refit(ctx, others, std, seed)
 		if ctx.Err() != nil {
 			return e, false, context.Cause(ctx)
@@ -267,20 +270,21 @@ func (p *Projection) predictFrom(
 	if err != nil {
 		return e, false, nil
 	}
-	noise := noiseVariance(o.SD, p.state.Definition.Objective.Noise, std.scale)
+	noise := noiseVariance(o.SD, p.state.Definition.Objective.Noise, std.at(o.Value))
 	if math.IsNaN(noise) {
 		noise = h.Noise
 	}
 	mean, sd := process.Posterior(x)
+	scale := std.between(mean, std.transform(o.Value)) // so that the doubt is that of the model
 	return events.Expected{
 		Experiment: o.Experiment,
 		Predicted: events.Prediction{
 			Mean: std.untransform(mean),
-			SD:   std.scale * math.Sqrt(sd*sd+noise),
+			SD:   scale * math.Sqrt(sd*sd+noise),
 			Unit: p.state.Definition.Objective.Unit,
 		},
-		Noise:        std.scale * math.Sqrt(noise),
-		Spread:       std.scale,
+		Noise:        scale * math.Sqrt(noise),
+		Spread:       scale,
 		Observations: len(others),
 	}, true, nil
 }

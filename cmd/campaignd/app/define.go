@@ -127,5 +127,5 @@ func (a *app) wantedDefinition(ctx context.Context, t target, s *campaign.State)
 		def.Candidates = s.Definition.Candidates
 	}
 	def, err = campaignfile.Meant(a.registry, *s.Definition, s.Source, def)
-	return t.file.Begun(def, s.Definition.Initial), err
+	return t.file.Begun(a.registry, def, *s.Definition), err
 }

@@ -1,0 +1,81 @@
+package campaignfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/registry"
+)
+
+// Begun returns a definition that this file gives for a campaign that has begun with another. What the file
+// leaves to campaignd stays as it began: the initial design, which follows from the space and the budget, of
+// which an amendment changes some, and the absence of settings that came later. Neither is the same in all
+// versions.
+func (f *File) Begun(reg registry.Registry, def, begun definition.Campaign) definition.Campaign {
+	said := f.said.Initial
+	if said.Experiments == nil && len(said.Points) == 0 {
+		def.Initial.Experiments = begun.Initial.Experiments
+	}
+	if said.Design == "" && len(said.Points) == 0 {
+		def.Initial.Design = begun.Initial.Design
+	}
+	return withoutLater(reg, def, f.said, begun)
+}
+
+// CompleteBegun is [Complete] of a definition that a campaign might have begun with in place of another: settings
+// that came later, and that neither has, stay absent.
+func CompleteBegun(reg registry.Registry, def, begun definition.Campaign) definition.Campaign {
+	return withoutLater(reg, Complete(reg, def), def, begun)
+}
+
+// withoutLater takes those settings from a definition that came after a campaign had begun with another, where
+// they are not said. A definition that has none means what it meant then, so that neither a decision of such a
+// campaign nor its audit changes.
+func withoutLater(reg registry.Registry, def, said, begun definition.Campaign) definition.Campaign {
+	sayings, tree := plain(said), plain(def)
+	for _, later := range Diff(begun, Complete(reg, begun)) {
+		steps := strings.Split(later.Path, "/")[1:]
+		parent, name := steps[:len(steps)-1], steps[len(steps)-1]
+		if _, isSaid := under(sayings, parent)[name]; later.From == "" && !isSaid {
+			delete(under(tree, parent), name)
+		}
+	}
+	without, err := fromPlain(tree)
+	if err != nil {
+		panic("campaignfile: a definition that lacks a setting cannot be read: " + err.Error())
+	}
+	return without
+}
+
+// under returns the object at a path of a tree, nil where there is none.
+func under(tree any, path []string) map[string]any {
+	for _, step := range path {
+		switch at := tree.(type) {
+		case map[string]any:
+			tree = at[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(at) {
+				return nil
+			}
+			tree = at[i]
+		}
+	}
+	object, _ := tree.(map[string]any)
+	return object
+}
+
+// fromPlain is the definition of which [plain] makes a tree.
+func fromPlain(tree any) (def definition.Campaign, err error) {
+	data, err := json.Marshal(tree)
+	if err != nil {
+		return def, fmt.Errorf("the definition cannot be written: %w", err)
+	}
+	if err := json.Unmarshal(data, &def); err != nil {
+		return def, fmt.Errorf("the definition cannot be read: %w", err)
+	}
+	return def, nil
+}
