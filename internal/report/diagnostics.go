@@ -309,12 +309,17 @@ func (h *history) hyperparameters() [][2]string {
 		repetitions = fmt.Sprintf("%s (95 %%: %s to %s), from %s", unit(r.SD),
 			format.Significant(r.Lower, 2), format.Significant(r.Upper, 2), format.Count(r.Freedom, "repetition"))
 	}
+	tails := "as they are"
+	if c := fit.Compressed; c != nil {
+		tails = "by their logarithm, those worse than " + unit(c.From)
+	}
 	return [][2]string{
 		{"kernel", fit.Kernel + ", one lengthscale for each coordinate"},
 		{"noise sd of one measurement", noise},
 		{"sd of repetitions", repetitions},
 		{"prior sd of the objective", unit(fit.Scale * math.Sqrt(fit.OutputScale))},
 		{"prior mean", unit(h.model.Untransform(fit.Mean))},
+		{"bad results count", tails},
 		{"fitted to", format.Count(fit.Observations, "measurement") + ", on the unit cube and standardized values"},
 	}
 }

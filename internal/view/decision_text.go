@@ -353,6 +353,10 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 				format.Numbers(f.Lengthscales),
 				format.Quantity(sqrt(f.OutputScale)*f.Scale, unit),
 				noiseText(def, f)))
+		if f.Compressed != nil {
+			rows = append(rows, rowf("", "results worse than %s count by their logarithm: a few are far worse than most",
+				format.Quantity(f.Compressed.From, unit)))
+		}
 	}
 	if f := d.Belief; f != nil {
 		noun := "label"

@@ -15,6 +15,8 @@ the study says that it is, else inferred; MixedSingleTaskGP where there are cate
   BoTorch LogEI     the best so far is the greatest posterior mean where measurements are noisy, else the
                     best measurement
   BoTorch qLogNEI   q = 1, the results so far as the baseline
+  BoTorch qLogNEI, four
+                    four at once, one after the other chosen beside those that have no result yet
 
 searched from 8 restarts of 256 samples; where a value or a category is to be chosen, by
 optimize_acqf_mixed_alternating; in a mixture the samples are thinned less than by default, which would take half of
@@ -45,6 +47,7 @@ except ImportError as missing:
 RESTARTS, SAMPLES = 8, 256
 POLYTOPE = {"n_burnin": 1000, "n_thinning": 16}
 ARMS = ["BoTorch LogEI", "BoTorch qLogNEI"]
+BATCHES = {"BoTorch qLogNEI, four": 4}  # on demand, by --arms
 
 
 class Starts:
@@ -172,11 +175,17 @@ def campaign(starts, start, arm):
             acquisition = LogExpectedImprovement(model, best_f=mean.max() if noise else y.max())
         else:
             acquisition = qLogNoisyExpectedImprovement(model, X_baseline=x)
-        point = space.decode(space.search(acquisition, x.tolist()))
-        seconds.append(time.perf_counter() - began)
-        said.append(starts.measure(start["start"], point, len(said) + 1))
-        said[-1]["point"] = point
-        recommended.append(recommended[-1])
+        chosen = []
+        for _ in range(min(BATCHES.get(arm, 1), task["experiments"] - len(said))):
+            if chosen:
+                acquisition.set_X_pending(torch.tensor(chosen, dtype=torch.double))
+            chosen.append(space.search(acquisition, x.tolist() + chosen))
+            seconds.append(time.perf_counter() - began)
+            began = time.perf_counter()
+        for point in map(space.decode, chosen):
+            said.append(starts.measure(start["start"], point, len(said) + 1))
+            said[-1]["point"] = point
+            recommended.append(recommended[-1])
     _, _, _, mean = posterior()
     recommended[-1] = said[int(mean.argmax())]["regret"]
     best = None
@@ -206,12 +215,12 @@ def main():
     args.add_argument("--seeds", default="-", help="first-last, instead of the study's")
     args.add_argument("--out", help="the study's folder (default: as campaignd simulate has it)")
     args.add_argument("--tasks", help="these tasks alone, with commas between them")
-    args.add_argument("--arms", default=",".join(ARMS), help="these arms alone")
+    args.add_argument("--arms", default=";".join(ARMS), help="these arms alone, with semicolons between them")
     args.add_argument("--starts", default="go run ./internal/study/starts", help="the command of the starts")
     args = args.parse_args()
-    arms = args.arms.split(",")
-    if unknown := [arm for arm in arms if arm not in ARMS]:
-        sys.exit(f"peers.py: there is no arm {unknown[0]!r}; choose from {', '.join(ARMS)}")
+    arms = args.arms.split(";")
+    if unknown := [arm for arm in arms if arm not in ARMS + list(BATCHES)]:
+        sys.exit(f"peers.py: there is no arm {unknown[0]!r}; choose from {'; '.join(ARMS + list(BATCHES))}")
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     starts = Starts(args.starts.split() + [args.study, args.size, args.seeds])
