@@ -230,7 +230,7 @@ func TestAtOnce(t *testing.T) {
 	in := run(t, fmt.Sprintf(electrolyte, "cobol", 1, "{name: bob, simulated: {accuracy: 2}}"))
 	in = defined(t, in, func(def *definition.Campaign) {
 		def.Instrument.Driver = definition.NewChoice("simulated", map[string]any{"task": "electrolyte", "noise": 0.27, "latency": "1000h"})
-		def.Experts[0].Channel = definition.NewChoice("simulated", map[string]any{"accuracy": 2, "latency": "1000h"})
+		def.Experts[0].Channel = definition.NewChoice("simulated", map[string]any{"task": "electrolyte", "accuracy": 2, "latency": "1000h"})
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
