@@ -26,6 +26,16 @@ type Driver struct {
 	// definition determines them. It is nil where only the instrument itself knows; such an
 	// instrument may also remember commands of earlier processes.
 	Identify func(def definition.Campaign) (name string, simulated bool)
+	// Foregone returns the best answer that such an instrument could give, where all of them are known beforehand;
+	// nil elsewhere. Relative paths of the definition start from the folder.
+	Foregone func(def definition.Campaign, folder string) (Foregone, error)
+}
+
+// Foregone is an answer that is known before anybody asks, and the identity of the device that gives it.
+type Foregone struct {
+	Point    definition.Point
+	Value    float64
+	Identity string
 }
 
 // Environment is what the program provides to an instrument that it opens.

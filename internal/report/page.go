@@ -74,6 +74,7 @@ type pageData struct {
 	Amendments     []amendmentRow
 	Audit          []command
 	Digest         string
+	Backtest       string // whether the best row of a table was found
 	Checkpoint     string // of the log, empty for none
 	Events         int
 	Position       events.Position

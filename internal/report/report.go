@@ -27,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Input says what to report on.
@@ -43,6 +44,8 @@ type Input struct {
 	// Advise writes what can be done about a finding, with commands between
 	// backquotes. Default: without commands.
 	Advise func(next string, remedies []problem.Remedy) string
+	// Folder is where relative paths of the definition start from; empty where that is not known.
+	Folder string
 	// Checkpoint is the text of a checkpoint of the log, which is printed; empty
 	// for none.
 	Checkpoint string
@@ -80,6 +83,9 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 		return fmt.Errorf("report: %w", err)
 	}
 	data.Checkpoint = in.Checkpoint
+	if in.Folder != "" {
+		data.Backtest = view.Backtest(h.core, in.Folder)
+	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, data); err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -85,7 +85,7 @@ func (a *api) reading() {
 			}
 			var b bytes.Buffer
 			err = report.Write(ctx, &b, report.Input{
-				Registry: a.lab.Registry(), Log: log, Campaign: c.Name(), Store: c.Store(),
+				Registry: a.lab.Registry(), Log: log, Campaign: c.Name(), Store: c.Store(), Folder: a.lab.Folder(),
 			})
 			if err != nil {
 				return nil, problemOf(err)

@@ -29,6 +29,24 @@ var Driver = instruments.Driver{
 		return New(settings, def, env.Folder)
 	},
 	Listed: true,
+	Foregone: func(def definition.Campaign, folder string) (instruments.Foregone, error) {
+		settings, err := SettingsOf(def)
+		if err != nil {
+			return instruments.Foregone{}, err
+		}
+		i, err := New(settings, def, folder)
+		if err != nil {
+			return instruments.Foregone{}, err
+		}
+		rows := i.Rows()
+		best := rows[0]
+		for _, r := range rows {
+			if def.Objective.Goal == definition.Maximize && r.Value > best.Value || def.Objective.Goal != definition.Maximize && r.Value < best.Value {
+				best = r
+			}
+		}
+		return instruments.Foregone{Point: best.Point, Value: best.Value, Identity: i.identity}, nil
+	},
 	Identify: func(def definition.Campaign) (string, bool) {
 		settings, _ := SettingsOf(def)
 		return "table/" + filepath.Base(settings.File), true

@@ -128,6 +128,7 @@ func (a *app) writeReport(
 			Log:        log,
 			Campaign:   name,
 			Store:      store,
+			Folder:     filepath.Dir(store),
 			Checkpoint: checkpoint,
 			Advise:     commands{store: store}.advice,
 		}

@@ -48,6 +48,9 @@ func (a *app) summarize(
 	for _, r := range view.Result(s, summary, undecided) {
 		row(r.Name, r.Text)
 	}
+	if backtest := view.Backtest(core, t.base); backtest != "" {
+		row("backtest", backtest)
+	}
 	row("store", a.where(t))
 	if report != "" {
 		row("report", report)

@@ -1,0 +1,68 @@
+package view_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// Law: a backtest says which row is the best, as the campaign seeks it, and whether and when it was measured; and says
+// nothing where the table is not there any more, or is another one.
+func TestBacktest(t *testing.T) {
+	folder := t.TempDir()
+	table := filepath.Join(folder, "rows.csv")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(table, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("x,y\n1,5\n2,9\n3,7\n")
+	for goal, want := range map[string][2]string{
+		"maximize": {"has 9.000 V (x 2): not found in 1 measurement", "has 9.000 V (x 2): found in e2, the measurement 2"},
+		"minimize": {"has 5.000 V (x 1): found in e1, the measurement 1", "has 5.000 V (x 1): found in e1, the measurement 1"},
+	} {
+		file, err := campaignfile.Parse(builtin.Registry(), "rows.yaml", []byte(fmt.Sprintf(`
+name: rows
+parameters: [{name: x, min: 0, max: 10}]
+objective: {name: y, unit: V, goal: %s}
+budget: {experiments: 3}
+instrument: {table: rows.csv}
+`, goal)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		def := file.Definition
+		at := func(x float64) definition.Point { return definition.Point{"x": definition.Number(x)} }
+		for _, x := range []float64{1, 2, 3} {
+			def.Candidates = append(def.Candidates, at(x))
+		}
+		all := []events.Payload{&events.CampaignDefined{Definition: def, Source: file.Source}}
+		measure := func(n int, x, y float64) {
+			id := events.ExperimentID(n)
+			all = append(all,
+				&events.ExperimentRequested{Experiment: id, Parameters: at(x), Origin: events.OriginInitial, Replicate: 1},
+				&events.ExperimentDispatched{Experiment: id, Command: "c" + id, Instrument: "table/rows.csv"},
+				&events.ExperimentMeasured{Experiment: id, Command: "c" + id, Instrument: "table/rows.csv", Requested: at(x), Measurement: events.Measurement{Actual: at(x), Objective: definition.Quantity{Name: "y", Value: y, Unit: "V"}}})
+		}
+		measure(1, 1, 5)
+		if got := view.Backtest(fold(t, all...), folder); !strings.HasSuffix(got, want[0]) {
+			t.Errorf("%s: %s, want %s", goal, got, want[0])
+		}
+		measure(2, 2, 9)
+		if got := view.Backtest(fold(t, all...), folder); !strings.HasSuffix(got, want[1]) {
+			t.Errorf("%s: %s, want %s", goal, got, want[1])
+		}
+		if got := view.Backtest(fold(t, all...), t.TempDir()); got != "" {
+			t.Errorf("without its table: %s", got)
+		}
+	}
+}
