@@ -106,7 +106,12 @@ func TestTwoBests(t *testing.T) {
 				}
 			}
 		}
-		written := strings.ToLower(c.page("/api/v1/campaigns/roast/report"))
+		_, header, text := c.do("GET", "/api/v1/campaigns/roast/report", "", "")
+		// The styles are within the page, and it runs nothing.
+		if got := header.Values("Content-Security-Policy"); len(got) != 1 || !strings.HasPrefix(got[0], "default-src 'none'; style-src 'unsafe-inline'") {
+			t.Errorf("a browser shows the report by %q", got)
+		}
+		written := strings.ToLower(string(text))
 		for _, part := range []string{"best by the model", "best measured", "<b>" + chart.Typeset(mean) + "</b>", "<h3>slices"} {
 			if !strings.Contains(written, part) {
 				t.Errorf("%s: the report does not say %q", when, part)

@@ -38,8 +38,13 @@ type decisionOutput struct{ Body *view.Decision }
 
 type reportOutput struct {
 	ContentType string `header:"Content-Type"`
+	Policy      string `header:"Content-Security-Policy"`
 	Body        []byte
 }
+
+// reportPolicy lets a report, which needs nothing else and runs nothing, have its styles within it.
+const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'"
 
 type predictInput struct {
 	InCampaign
@@ -90,7 +95,7 @@ func (a *api) reading() {
 			if err != nil {
 				return nil, problemOf(err)
 			}
-			return &reportOutput{ContentType: "text/html; charset=utf-8", Body: b.Bytes()}, nil
+			return &reportOutput{ContentType: "text/html; charset=utf-8", Policy: reportPolicy, Body: b.Bytes()}, nil
 		})
 	predict := operation("predict", http.MethodPost, "/campaigns/{campaign}/predict",
 		"What the model expects of compositions", "What `campaignd predict --json` prints.")
