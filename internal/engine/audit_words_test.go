@@ -263,6 +263,7 @@ func TestAuditOfExclusionsWithAnswers(t *testing.T) {
 		def.Experts[0] = person(time.Hour)
 		def.Initial.Labels = ptr(2)
 	})
+	def.Initial.Wait = nil // one question after the other: the answers come in their order
 	r, _ := start(t, log, def, nil)
 	r.Reviewers = map[string]humans.Reviewer{"ada": &oracle{answers: []humans.Reply{{Answer: events.Answer{Label: events.LabelAccept}}, reject}}}
 	if err := run(t, r)(); err != nil {
