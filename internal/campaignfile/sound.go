@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/yamltree"
@@ -35,11 +33,7 @@ func Sound(reg registry.Registry, was, def definition.Campaign) error {
 		}
 	}
 	if len(faults) == 0 {
-		came := Diff(was, Complete(reg, was))
-		for _, c := range Diff(def, Complete(reg, def)) {
-			if c.From == "" && slices.ContainsFunc(came, func(d events.Change) bool { return d.Path == c.Path && d.From == "" }) {
-				continue
-			}
+		for _, c := range Diff(def, CompleteBegun(reg, def, was)) {
 			faults = append(faults, yamltree.Fault{
 				Message: c.Path + ": there is no value",
 				Remedy:  "write every default out",

@@ -286,7 +286,7 @@ func (p *campaignPage) rows(s *campaign.State, log told, bests engine.Bests, all
 			break
 		}
 		row := experimentRow{ID: x.ID, Status: string(x.Status), Class: classOf(x, leading), Decision: x.Decision,
-			Origin: string(x.Origin), Ended: x.EndedAt, Flagged: view.InDoubt(x), Best: bestOf(bests, x.ID)}
+			Origin: string(x.Origin), Ended: x.EndedAt, Flagged: x.InDoubt(), Best: bestOf(bests, x.ID)}
 		for k := range def.Parameters {
 			text, _ := write.Value(k, x.Parameters)
 			row.Cells = append(row.Cells, text)

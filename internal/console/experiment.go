@@ -120,7 +120,7 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 	}
 	p.Measured = p.measuredFieldsOf("", s, x, p.WasTyped("resolve") || p.WasTyped("correct"))
 	if x.Flag != nil {
-		p.Flag, p.Doubtful = sentence(x.Flag.Reason), view.InDoubt(x)
+		p.Flag, p.Doubtful = sentence(x.Flag.Reason), x.InDoubt()
 	}
 	add := func(name, text string) {
 		if text != "" {

@@ -136,7 +136,7 @@ func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.
 	switch {
 	case r.Value != nil && r.Exclude:
 		return nil, notPossible("an excluded measurement needs no new value").About(x.ID)
-	case !r.changesMeasurement() && r.Exclude == x.Excluded && !inDoubt(x):
+	case !r.changesMeasurement() && r.Exclude == x.Excluded && !x.InDoubt():
 		return nil, conflict(x.ID, "nothing changes").With(problem.Remedy{
 			Text: "give a new value or the composition that was really made, or leave it out", Action: problem.Complete,
 			Ways: []string{problem.WayValue, problem.WayActual, problem.WayExclude},

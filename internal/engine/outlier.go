@@ -141,18 +141,6 @@ func (c *Core) repetition(s *campaign.State, o objective.Observation) *objective
 	return repetition
 }
 
-// inDoubt reports whether nobody has settled yet what a measurement is worth.
-func inDoubt(x *campaign.Experiment) bool {
-	if x.Flag == nil {
-		return false
-	}
-	switch x.Flag.Verdict {
-	case events.VerdictSuspect, events.VerdictKept, events.VerdictSame:
-		return true
-	}
-	return false
-}
-
 // agree reports whether two measurements of a composition agree.
 func agree(a, b float64, expected events.Expected) bool {
 	return math.Abs(a-b) <= agreement*math.Sqrt2*max(expected.Noise, leastNoise*expected.Spread)

@@ -115,18 +115,6 @@ func Exclusions(state *campaign.State) []campaign.Exclusion {
 	return held
 }
 
-// InDoubt reports whether a doubt about a measurement is to be shown: nobody has settled it.
-func InDoubt(x *campaign.Experiment) bool {
-	if x.Flag == nil {
-		return false
-	}
-	switch x.Flag.Verdict {
-	case events.VerdictSuspect, events.VerdictKept, events.VerdictSame:
-		return true
-	}
-	return false
-}
-
 // Doubtful returns the measurements in doubt that nobody is measuring again.
 func Doubtful(state *campaign.State) (in []campaign.Experiment) {
 	for i := range state.Experiments {

@@ -224,6 +224,18 @@ type State struct {
 	Trace string `json:"trace,omitempty"`
 }
 
+// InDoubt reports whether what the measurement is worth is in doubt, and not settled yet.
+func (x *Experiment) InDoubt() bool {
+	if x.Flag == nil {
+		return false
+	}
+	switch x.Flag.Verdict {
+	case events.VerdictSuspect, events.VerdictKept, events.VerdictSame:
+		return true
+	}
+	return false
+}
+
 // Experiment returns the experiment with the given identifier, or nil.
 func (s *State) Experiment(id string) *Experiment {
 	if n := events.ExperimentNumber(id); 1 <= n && n <= len(s.Experiments) {
