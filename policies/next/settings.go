@@ -96,8 +96,8 @@ func (*LogEI) Words(*definition.Campaign) string {
 // what that value may be. Once nothing has improved for five turns, every second one is chosen by a model with
 // lengthscales half as long: a restart.
 type LogNEI struct {
-	// Restarts is the part of the budget of experiments after which there are no more of them, since nobody
-	// can use any more what they show: 0 for none, 1 for all. Default 0.8. Absent: as it was before there
+	// Restarts is the part of the budget of experiments after which there are no more of them, since too few
+	// are left to follow what they show: 0 for none, 1 for all. Default 0.8. Absent: as it was before there
 	// were Restarts, 1.
 	Restarts *float64 `json:"restarts,omitempty" jsonschema:"minimum=0,maximum=1"`
 }

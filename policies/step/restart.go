@@ -10,8 +10,9 @@ import (
 // A model whose lengthscales are too long is sure of a space that it has hardly seen: a campaign then measures
 // one basin until its budget is spent, and learns nothing that would contradict. So once several turns have
 // improved nothing, every second one is chosen by a model with shorter lengthscales, until something improves;
-// the others by the fitted one. Towards the end of the budget none is: what it finds nobody could follow. That is a balance of lengthscales (Ziomek, Adachi and Osborne 2024), which
-// no-regret bounds for lengthscales that are not known rest on (Berkenkamp, Schoellig and Krause 2019).
+// the others by the fitted one. That is a balance of lengthscales (Ziomek, Adachi and Osborne 2024), which
+// no-regret bounds for lengthscales that are not known rest on (Berkenkamp, Schoellig and Krause 2019). Towards
+// the end of the budget none is: too few experiments are left to follow what it finds.
 const (
 	patience    = 5    // turns without an improvement
 	improvement = 0.01 // of the best posterior mean, in standard deviations of the results
