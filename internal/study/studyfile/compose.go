@@ -132,10 +132,9 @@ func (f *File) compose(t *Task, a *Arm, given *yamltree.Node) *composition {
 			c.set(name, t.sections[name])
 		}
 	}
-	for _, base := range []*yamltree.Node{f.base, t.base, a.base} {
-		for _, name := range base.Keys() {
-			c.set(name, base.Field(name))
-		}
+	bases := merge(merge(f.base, t.base, 1), a.base, 1)
+	for _, name := range bases.Keys() {
+		c.set(name, bases.Field(name))
 	}
 	if n := cmp.Or(t.Experiments, f.Experiments); n > 0 {
 		c.doc = c.doc.With("budget", c.doc.Field("budget").With("experiments", yamltree.Int(n)))
@@ -151,6 +150,20 @@ func (f *File) compose(t *Task, a *Arm, given *yamltree.Node) *composition {
 		c.eachExpert(t.anchor)
 	}
 	return c
+}
+
+// merge returns a mapping with what another one says besides, which counts where both say something; so do mappings in
+// them, as many levels deep. What is not said again stays: an arm that asks for labels begins with the
+// experiments that the study's base names.
+func merge(n, more *yamltree.Node, levels int) *yamltree.Node {
+	for _, key := range more.Keys() {
+		value := more.Field(key)
+		if before := n.Field(key); levels > 0 && before.IsMapping() && value.IsMapping() {
+			value = merge(before, value, levels-1)
+		}
+		n = n.With(key, value)
+	}
+	return n
 }
 
 // set puts a section of the study into the campaign; an empty one removes it.

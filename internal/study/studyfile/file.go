@@ -22,7 +22,8 @@
 //	  adversary: [{simulated: {accuracy: -2}}]
 //	arms: [...]                     # optional: {policy: cobol, expert: adversary}
 //	baseline: vanilla               # optional: the first arm; a task may have another
-//	base: {initial: {labels: 20}}   # optional: further sections of a campaign file
+//	base: {initial: {labels: 20}}   # optional: further sections of a campaign file; that of a task, and of
+//	                                # an arm, adds to them, key by key
 //	sizes:                          # optional: chosen with --size
 //	  quick: {seeds: 5, experiments: 20, tasks: [ackley4], arms: [vanilla, cobol/expert]}
 //

@@ -95,6 +95,30 @@ baseline: vanilla/none
 	}
 }
 
+// Law: the base of a task adds to the study's, and that of an arm to both, section by section and key by key: an arm
+// that asks for labels begins with the same experiments as the others.
+func TestBases(t *testing.T) {
+	f := parse(t, strings.Replace(good, "noise: 0.27}", "noise: 0.27, base: {initial: {balanced: false}, parallel: 2}}", 1)+`
+base: {initial: {experiments: 5, design: random}, model: {kernel: matern52}, outliers: {action: repeat, threshold: 6}}
+arms:
+  - {policy: vanilla}
+  - {policy: cobol, expert: adversary, base: {initial: {labels: 4, design: sobol}, model: {tails: keep}, outliers: {action: flag}}}
+`, studyfile.Options{})
+	def, faults := f.Definition(&f.Tasks[1], &f.Arms[1], sections(t, "electrolyte"))
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	in := def.Initial
+	if *in.Experiments != 5 || *in.Labels != 4 || in.Design != "sobol" || *in.Balanced || def.Parallel != 2 ||
+		def.Model.Kernel != "matern52" || def.Model.Tails != "keep" || def.Outliers.Action != "flag" || *def.Outliers.Threshold != 6 {
+		t.Errorf("%+v, %+v, %+v", in, def.Model, def.Outliers)
+	}
+	def, faults = f.Definition(&f.Tasks[0], &f.Arms[0], sections(t, "branin"))
+	if in = def.Initial; len(faults) > 0 || *in.Experiments != 5 || in.Design != "random" || *in.Labels != 0 || def.Parallel == 2 {
+		t.Errorf("what a task and an arm add shows elsewhere: %+v, %v", in, faults)
+	}
+}
+
 // Law: a size takes the place of what the file says; the command line's seeds that
 // of both.
 func TestSize(t *testing.T) {
