@@ -56,11 +56,26 @@ func ptr[T any](x T) *T { return &x }
 func simulate(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.Core) {
 	t.Helper()
 	log := memlog.New()
-	core, err := study.Simulate(t.Context(), log, def)
+	core, err := study.Simulate(t.Context(), ending{log, 2000 + 200*def.Budget.Experiments}, def)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return log, core
+}
+
+// ending takes so many events. A campaign that does the same again and again fails soon.
+type ending struct {
+	events.Log
+	most int
+}
+
+func (l ending) Append(
+	ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event,
+) ([]events.Event, error) {
+	if int(expected) > l.most {
+		return nil, fmt.Errorf("the campaign does not end: after %d events it adds %s", expected, batch[0].Kind)
+	}
+	return l.Log.Append(ctx, campaign, expected, batch...)
 }
 
 func history(t *testing.T, log events.Log) []events.Event {

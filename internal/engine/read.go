@@ -56,7 +56,12 @@ func (c *Core) fitted(ctx context.Context) (*Core, error) {
 			return nil, err
 		}
 	}
+	var made Fit
 	for step, missing := read.missingFit(); missing; step, missing = read.missingFit() {
+		if step == made { // its fit has no effect: it would be made for ever
+			return nil, fmt.Errorf("the model of the %s was fitted, and is missing still", step.Model)
+		}
+		made = step
 		payload, err := read.Fit(ctx, step, events.Build{})
 		if err != nil {
 			return nil, err
