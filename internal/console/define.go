@@ -215,8 +215,7 @@ func (c *Console) along(ctx context.Context, v Visitor, from string, file *campa
 	}
 	const column = "experiment"
 	im := &exchange.Import{
-		Registry: c.lab.Registry(), Core: rehearsal, Actor: v.Actor(), Again: true, Notes: []string{column},
-		Words: bringWords,
+		Registry: c.lab.Registry(), Core: rehearsal, Actor: v.Actor(), Notes: []string{column}, Words: bringWords,
 	}
 	if err := im.Read("the measurements of "+of.Name(), &table); err != nil {
 		return nil, err

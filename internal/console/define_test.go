@@ -1,9 +1,11 @@
 package console_test
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Law: whoever comes to an empty folder is offered a campaign that begins as it stands,
@@ -59,8 +62,11 @@ instrument: manual
 	_, rest, _ := strings.Cut(page, `wrap="off">`)
 	source, _, _ := strings.Cut(rest, "</textarea>")
 	source = strings.Replace(html.UnescapeString(source), "dioxane]", "dioxane, DMF]", 1)
-	if !strings.Contains(source, "name: coupling-2\n") || !strings.Contains(page, "3 measurements") {
-		t.Fatalf("it begins with %s", source)
+	if !strings.Contains(source, "name: coupling-2\n") {
+		t.Fatalf("the file that is offered is\n%s", source)
+	}
+	if !strings.Contains(page, `name="along" value="on" checked>`) || !strings.Contains(page, "3 measurements") {
+		t.Fatal("the page does not offer to take the 3 measurements along")
 	}
 	if status, _, text := s.post("/new", url.Values{"source": {source}, "from": {"coupling"}, "along": {"on"}}); status >= 400 {
 		t.Fatalf("%d %s", status, text)
@@ -69,13 +75,39 @@ instrument: manual
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.until(next, "suggests an experiment of its own", func(state *campaign.State) bool {
+		return len(state.Experiments) > 3
+	})
 	next.Read(func(core *engine.Core) {
 		state := core.State()
-		if len(state.Experiments) < 3 || state.Spent() != 0 && state.Experiments[0].Origin != events.OriginImport {
-			t.Errorf("it begins with %+v", state.Experiments)
+		for i, want := range []string{"THF 0.25 3", "THF 0.25 3", "dioxane 0.5 4"} {
+			x := state.Experiments[i]
+			if x.Origin != events.OriginImport { // that is: the campaign decided before the measurements were there
+				t.Errorf("%s is an experiment of its own, not one that was taken over", x.ID)
+				continue
+			}
+			is := fmt.Sprint(x.Parameters["solvent"], " ", x.Parameters["x"], " ", x.Measurement.Objective.Value)
+			if is != want {
+				t.Errorf("%s was taken over as %s; it was %s", x.ID, is, want)
+			}
+			from := regexp.MustCompile(`^taken over from e\d+ of coupling$`)
+			if i >= len(state.Notes) || state.Notes[i].About != x.ID || !from.MatchString(state.Notes[i].Text) {
+				t.Errorf("nothing says where %s comes from; the notes are %+v", x.ID, state.Notes)
+			}
 		}
-		if len(state.Notes) != 3 || !strings.HasPrefix(state.Notes[2].Text, "taken over from e") || !strings.HasSuffix(state.Notes[2].Text, " of coupling") {
-			t.Errorf("its notes are %+v", state.Notes)
+	})
+	alone := strings.Replace(source, "name: coupling-2", "name: alone", 1)
+	if status, _, text := s.post("/new", url.Values{"source": {alone}, "from": {"coupling"}}); status >= 400 {
+		t.Fatalf("%d %s", status, text)
+	}
+	if next, err = s.lab.Campaign("alone"); err != nil {
+		t.Fatal(err)
+	}
+	next.Read(func(core *engine.Core) {
+		for _, x := range core.State().Experiments {
+			if x.Origin == events.OriginImport {
+				t.Errorf("%s was taken over, and nobody wanted that", x.ID)
+			}
 		}
 	})
 
@@ -83,11 +115,14 @@ instrument: manual
 		_, _, text := s.post("/validate?amends=coupling", url.Values{"source": {changed}})
 		return text
 	}
-	if text := validate(strings.Replace(file, "dioxane]", "dioxane, DMF]", 1)); !strings.Contains(text, `"changes":["parameters.solvent.categories`) ||
-		!strings.Contains(text, "DMF") {
-		t.Errorf("a category more is compared as %s", text)
+	more := strings.NewReplacer("dioxane]", "dioxane, DMF]", "budget: {experiments: 9}", "budget: {experiments: 12}")
+	_, changes, _ := strings.Cut(validate(more.Replace(file)), `"changes":`)
+	if !strings.Contains(changes, "parameters.solvent.categories") || !strings.Contains(changes, "DMF") ||
+		!strings.Contains(changes, "budget.experiments") || !strings.Contains(changes, "12") {
+		t.Errorf("a category and three experiments more are compared as %s", changes)
 	}
-	if text := validate(strings.Replace(file, "THF, dioxane]", "DMF, THF]", 1)); !strings.Contains(text, `parameters[0] \"solvent\"`) || strings.Contains(text, "/parameters/") {
+	fewer := strings.Replace(file, "THF, dioxane]", "DMF, THF]", 1)
+	if text := validate(fewer); !strings.Contains(text, `parameters[0] \"solvent\"`) || strings.Contains(text, "/parameters/") {
 		t.Errorf("a category less is refused as %s", text)
 	}
 	if text := validate(file); !strings.Contains(text, "defined like that already") {
