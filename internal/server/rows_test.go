@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,31 +18,54 @@ initial: {experiments: 2}
 budget: {experiments: 3}
 instrument: manual
 `)
-	status, _, text := c.do(http.MethodPost, "/api/v1/campaigns/order/import/csv", "text/csv", "zinc,acid,mass,yield\n0.1,0.2,0.3,4\n")
+	const table = "zinc,acid,mass,yield\n0.1,0.2,0.3,4\n"
+	status, _, text := c.do(http.MethodPost, "/api/v1/campaigns/order/import/csv", "text/csv", table)
 	c.read("import", status, http.StatusOK, text, nil)
-	_, _, rows := c.do(http.MethodGet, "/api/v1/campaigns/order/rows", "", "")
-	if want := `"zinc":0.1,"acid":0.2,"mass":0.3,"zinc_actual":`; !strings.Contains(string(rows), want) {
-		t.Errorf("the rows are %s, want %s", rows, want)
+	status, _, text = c.do(http.MethodGet, "/api/v1/campaigns/order/rows", "", "")
+	var rows struct{ Columns, Rows json.RawMessage }
+	c.read("rows", status, http.StatusOK, text, &rows)
+	for what, is := range map[string]struct{ text, want string }{
+		"columns": {string(rows.Columns), `"zinc","acid","mass","zinc_actual","acid_actual","mass_actual","yield"`},
+		"rows":    {string(rows.Rows), `"zinc":0.1,"acid":0.2,"mass":0.3,"zinc_actual":0.1,"acid_actual":0.2,"mass_actual":0.3,"yield":4`},
+	} {
+		if !strings.Contains(is.text, is.want) {
+			t.Errorf("the %s are\n%s\nand hold nowhere\n%s", what, is.text, is.want)
+		}
 	}
 }
 
 // Law: a table that was taken over with --anyway is read once, like any other: what the campaign has taken it does not
-// refuse the second time.
+// refuse the second time, alone or beside a new row. A new row it could not take is refused as ever.
 func TestOnceOfWhatWasTakenAnyway(t *testing.T) {
 	c := serve(t)
 	c.begin(bench)
-	const table = "x,salt,flow\n1.5,1,3\n"
-	send := func(query string, wanted int, into any) {
+	const outside = "x,salt,flow\n1.5,1,3\n"
+	send := func(query, table string, wanted int) (leftOut int) {
 		t.Helper()
+		var reply struct {
+			LeftOut map[string]int `json:"left_out"`
+		}
 		status, _, text := c.do(http.MethodPost, "/api/v1/campaigns/bench/import/csv"+query, "text/csv", table)
-		c.read(query, status, wanted, text, into)
+		c.read(query, status, wanted, text, &reply)
+		return reply.LeftOut["in the campaign already"]
 	}
-	send("?once=true", http.StatusUnprocessableEntity, nil)
-	send("?once=true&anyway=true", http.StatusOK, nil)
-	var again struct {
-		LeftOut map[string]int `json:"left_out"`
+	measured := func() int {
+		t.Helper()
+		var found struct{ Experiments []json.RawMessage }
+		status, _, text := c.do(http.MethodGet, "/api/v1/campaigns/bench/experiments?status=measured", "", "")
+		c.read("experiments", status, http.StatusOK, text, &found)
+		return len(found.Experiments)
 	}
-	if send("?once=true", http.StatusOK, &again); again.LeftOut["in the campaign already"] != 1 {
-		t.Errorf("the second time: %+v", again)
+	send("?once=true", outside, http.StatusUnprocessableEntity)
+	send("?once=true&anyway=true", outside, http.StatusOK)
+	if n := send("?once=true", outside, http.StatusOK); n != 1 {
+		t.Errorf("the second time %d rows are left out as known, not 1", n)
+	}
+	if n := send("?once=true", outside+"0.5,2,4\n", http.StatusOK); n != 1 {
+		t.Errorf("beside a new row %d are left out as known, not 1", n)
+	}
+	send("?once=true", outside+"1.6,1,3\n", http.StatusUnprocessableEntity)
+	if n := measured(); n != 2 {
+		t.Errorf("%d measurements were taken over, not 2", n)
 	}
 }
