@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,16 +22,15 @@ type device struct {
 	world World
 	log   *book
 
-	mu       sync.Mutex
-	memory   map[string]*job // by command, until it forgets
-	acts     map[string]int  // by command: never forgotten
-	reports  []report
-	off      time.Time // out of reach until then
-	asked    int       // how often it was asked for anything
-	values   int
-	honest   bool // from now on
-	faults   []string
-	lastKill time.Time
+	mu      sync.Mutex
+	memory  map[string]*job // by command, until it forgets
+	acts    map[string]int  // by command: never forgotten
+	reports []report
+	off     time.Time // out of reach until then
+	asked   int       // how often it was asked for anything
+	values  int
+	honest  bool // from now on
+	faults  []string
 }
 
 // job is a command that the device is working on or has ended.
@@ -50,18 +50,31 @@ func newDevice(w World, log *book) *device {
 	return &device{world: w, log: log, memory: make(map[string]*job), acts: make(map[string]int)}
 }
 
+// unheard is for how long the loop may not hear what the device gives away: where the device
+// was lost and is to be taken anew, it is asked three times what it is, a second apart.
+const unheard = 2 * time.Second
+
 // kill is what the end of the program does to the device's memory.
 func (d *device) kill() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.lastKill = time.Now()
 	if d.world.Device.Forgets && !d.honest {
 		clear(d.memory)
 	}
-	// What was given away in this very moment may not have been heard.
-	for len(d.reports) > 0 && d.reports[len(d.reports)-1].at.Equal(d.lastKill) {
-		d.reports = d.reports[:len(d.reports)-1]
-	}
+	d.forgive(unheard)
+}
+
+// ended is the end of a program that was not killed: what is given away in that very moment it does not hear.
+func (d *device) ended() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forgive(0)
+}
+
+// forgive takes back what was given away no longer ago than that.
+func (d *device) forgive(within time.Duration) {
+	now := time.Now()
+	d.reports = slices.DeleteFunc(d.reports, func(r report) bool { return now.Sub(r.at) <= within })
 }
 
 func (d *device) fault(format string, args ...any) {

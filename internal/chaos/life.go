@@ -136,12 +136,14 @@ func (l *Life) drive(ctx context.Context, end time.Time) {
 		err := live(ctx, f)
 		switch {
 		case err == nil:
+			l.device.ended()
 			l.ended = true
 			return
 		case f.killed:
 			l.covered.kill()
 			l.device.kill()
 		case ctx.Err() != nil:
+			l.device.ended()
 			return
 		case errors.Is(err, errStart): // the device was out of reach
 		default:

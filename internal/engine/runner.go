@@ -282,6 +282,14 @@ func (r *Runner) Run(ctx context.Context) error {
 			}
 			continue
 		case Done:
+			select {
+			case m := <-r.inbox: // it came before the end
+				if err := r.receive(ctx, m); err != nil {
+					return err
+				}
+				continue
+			default:
+			}
 			r.observe(Wait{})
 			return nil
 		case Fit, Decide, Judge:

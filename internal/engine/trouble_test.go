@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
@@ -311,4 +313,49 @@ func TestAllExcluded(t *testing.T) {
 	if summary, err := core.Summarize(t.Context()); err != nil || summary.BestByModel != nil || summary.BestMeasured != nil {
 		t.Errorf("the summary is %+v, %v", summary, err)
 	}
+}
+
+// arriving is a log during whose append of a kind a result arrives.
+type arriving struct {
+	events.Log
+	during events.Kind
+	answer chan struct{}
+}
+
+func (l arriving) Append(
+	ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event,
+) ([]events.Event, error) {
+	if batch[0].Kind == l.during {
+		close(l.answer)
+		synctest.Wait() // until it lies before the loop
+	}
+	return l.Log.Append(ctx, campaign, expected, batch...)
+}
+
+// Law: what has arrived when a campaign ends is recorded before the run ends.
+func TestResultArrivesAsTheCampaignEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		def := electrolyte(t, 1, 4, unaided, func(def *definition.Campaign) {
+			def.Instrument.StallAfter, def.Instrument.GiveUpAfter = 0, definition.Duration(10*time.Second)
+		})
+		log := arriving{memlog.New(), events.KindCampaignStopped, make(chan struct{})}
+		instrument := &bench{acts: make(map[string]int), await: func(instruments.Command) (instruments.Outcome, error) {
+			<-log.answer
+			return measured(12), nil
+		}}
+		r, waiting := start(t, log, def, instrument)
+		r.Now = time.Now
+		ended := run(t, r)
+		until(t, waiting, "nobody knows what became of e1")
+		stop := engine.Request{Actor: "person:eve", Stop: &events.CampaignStopped{Reason: "enough"}}
+		if _, err := r.Submit(t.Context(), stop); err != nil {
+			t.Fatal(err)
+		}
+		if err := ended(); err != nil {
+			t.Fatal(err)
+		}
+		if x := r.Core().State().Experiment("e1"); x.Status != campaign.Measured || x.Measurement.Objective.Value != 12 {
+			t.Errorf("e1, whose result had arrived, is %s", x.Status)
+		}
+	})
 }
