@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -203,6 +204,8 @@ type keptKey struct {
 type keys struct {
 	folder string
 	log    func(format string, args ...any)
+	// replace is wholefile.Replace; tests have a disk without room.
+	replace func(path string, content []byte, mode fs.FileMode) error
 
 	mu    sync.Mutex
 	known map[string]*entry // by the file's name
@@ -246,7 +249,7 @@ func (k *keys) count(account string, number int, bytes int64) {
 // who send one are told when they do.
 func openKeys(folder string, log func(format string, args ...any)) *keys {
 	k := &keys{
-		folder: folder, log: log, known: make(map[string]*entry),
+		folder: folder, log: log, replace: wholefile.Replace, known: make(map[string]*entry),
 		of: make(map[string]amount), most: amount{maxKeys, maxKeyBytes},
 	}
 	files, err := os.ReadDir(folder)
@@ -444,7 +447,7 @@ func (k *keys) write(name string, kept keptKey) (size int64, err error) {
 		err = os.MkdirAll(k.folder, 0o700)
 	}
 	if err == nil {
-		err = wholefile.Replace(k.path(name), text, 0o600)
+		err = k.replace(k.path(name), text, 0o600)
 	}
 	return int64(len(text)), err
 }

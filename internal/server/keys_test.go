@@ -2,12 +2,15 @@ package server
 
 import (
 	"errors"
+	"io"
+	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
 // Law: while the disk takes no keys, a request with one is refused and not carried out; with room
@@ -15,44 +18,44 @@ import (
 // the server has ended nobody claims to know it.
 func TestKeysOnAFullDisk(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "idempotency")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	full := func(is bool) { // a file where the folder was: nothing can be written there
-		t.Helper()
-		var err error
-		if is {
-			err = errors.Join(os.Rename(folder, folder+".away"), os.WriteFile(folder, nil, 0o600))
-		} else {
-			err = errors.Join(os.Remove(folder), os.Rename(folder+".away", folder))
+	full := false
+	opened := func() *keys {
+		k := openKeys(folder, t.Logf)
+		k.replace = func(path string, content []byte, mode fs.FileMode) error {
+			return wholefile.Write(path, mode, func(w io.Writer) error {
+				if full { // after a part of it, as disks do
+					_, err := w.Write(content[:len(content)/2])
+					return errors.Join(err, &fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC})
+				}
+				_, err := w.Write(content)
+				return err
+			})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		return k
 	}
-	k := openKeys(folder, t.Logf)
+	k := opened()
 	take := func(key string) (*taken, error) { return k.take(t.Context(), "ada", "person:ada", key, "a request") }
 	answer := &recorder{header: make(http.Header), status: http.StatusOK, whole: true}
 
-	full(true)
+	full = true
 	if _, err := take("one"); problem.CodeOf(err) != problem.Unavailable {
 		t.Errorf("a full disk: %v", err)
 	}
-	full(false)
+	full = false
 	for _, key := range []string{"one", "two"} {
 		first, err := take(key)
 		if err != nil || first.answer != nil {
 			t.Fatalf("%s, with room again: %+v %v", key, first, err)
 		}
 		if key == "two" {
-			full(true)
+			full = true
 		}
 		if err := first.keep(answer); (err == nil) != (key == "one") {
 			t.Errorf("%s: the answer: %v", key, err)
 		}
 		first.release(answer)
 		if key == "two" {
-			full(false)
+			full = false
 		}
 	}
 	for _, key := range []string{"one", "two"} {
@@ -60,7 +63,7 @@ func TestKeysOnAFullDisk(t *testing.T) {
 			t.Errorf("%s, again: %+v %v", key, again, err)
 		}
 	}
-	k = openKeys(folder, t.Logf)
+	k = opened()
 	if again, err := take("one"); err != nil || again.answer == nil {
 		t.Errorf("one, after a restart: %+v %v", again, err)
 	}

@@ -1,0 +1,32 @@
+package wholefile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// Law: where there is no room for a file, the one that was there stays as it is, and nothing is left beside it.
+func TestNoRoom(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kept")
+	if err := Replace(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := Write(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write([]byte("ne"))
+		return errors.Join(err, syscall.ENOSPC)
+	})
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("it says %v", err)
+	}
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(files) != 1 {
+		t.Errorf("there are %v, %v", files, err)
+	}
+	if content, err := os.ReadFile(path); string(content) != "old" {
+		t.Errorf("it holds %q, %v", content, err)
+	}
+}
