@@ -41,6 +41,11 @@ budget: {experiments: 20}
 
 # Who measures: manual asks a person and waits for the result.
 instrument: manual
+
+# Who knows something about it: asked in the browser what they expect of
+# compositions, when they come by. What their answers are worth is learned.
+# experts:
+#   - {name: ada, web: {}}
 `
 
 // demoTemplate is a campaign that looks after itself: everything in it is simulated.

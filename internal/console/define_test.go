@@ -23,6 +23,7 @@ func TestWhatIsOffered(t *testing.T) {
 	if status, page := s.get("/campaigns"); status != http.StatusOK || !strings.Contains(page, `href="/new?demonstration"`) {
 		t.Fatalf("the empty folder offers no demonstration: %d", status)
 	}
+	offered := false
 	for path, name := range map[string]string{"/new": "my-campaign", "/new?demonstration": "demonstration"} {
 		_, page := s.get(path)
 		_, rest, _ := strings.Cut(page, `wrap="off">`)
@@ -30,9 +31,23 @@ func TestWhatIsOffered(t *testing.T) {
 		if !found {
 			t.Fatalf("%s has no text to begin from", path)
 		}
-		if c := s.begin(html.UnescapeString(source)); c.Name() != name {
+		source = html.UnescapeString(source)
+		if c := s.begin(source); c.Name() != name {
 			t.Errorf("%s begins %s", path, c.Name())
 		}
+		expert := regexp.MustCompile(`(?m)^# (experts:$|  - )`) // what can be put in by removing the mark
+		whole := expert.ReplaceAllString(source, "$1")
+		if whole == source {
+			continue
+		}
+		whole = strings.Replace(whole, "name: "+name, "name: with-an-expert", 1)
+		if c := s.begin(whole); len(c.Defined().Experts) != 1 {
+			t.Errorf("with its expert %s begins with %+v", path, c.Defined().Experts)
+		}
+		offered = true
+	}
+	if !offered {
+		t.Error("no file says how an expert is put in")
 	}
 	if status, _, text := s.post("/new", url.Values{"source": {"name: x"}}); status < 400 {
 		t.Errorf("a file without a parameter is taken: %d %s", status, text)

@@ -270,7 +270,7 @@ func (h *history) figureWeight() (figure, bool) {
 	if len(h.trust) == 0 {
 		return figure{}, false
 	}
-	c := chart.New(380, 230, "experiments requested", "weight λ")
+	c := chart.New(380, 230, "experiments requested", "belief counts (weight λ)")
 	end := h.axisOfExperiments(c)
 	var names []string
 	for _, t := range h.trust {
@@ -307,9 +307,9 @@ func (h *history) figureWeight() (figure, bool) {
 	c.Y.Tick.Marker = chart.Ticks{Want: 5}
 	return figure{
 		ID:    "weight",
-		Title: "Weight λ of the belief",
-		SVG:   c.SVG("Dual variable over time"),
-		Caption: "λ, the dual variable, weighs the expert's belief in the aided choice " +
+		Title: "How much the belief counts",
+		SVG:   c.SVG("How much the belief counts, over time"),
+		Caption: "How much the expert's belief counts in the aided choice: its weight λ, a dual variable " +
 			"(Xu et al. 2024, Alg. 1). It is no measure of trust: " +
 			"it falls while the expert may accept the aided candidate (lower belief bound below 0), " +
 			"and grows where the belief says reject.",

@@ -229,8 +229,8 @@ type candidateRow struct {
 }
 
 type testRow struct {
-	Name, Left, Relation, Right string
-	Holds                       bool
+	Name, Compared, Answer string
+	Holds                  bool
 }
 
 // decisionGroup is a stretch of the table of decisions.
@@ -281,8 +281,8 @@ func (h *history) decisionRow(d *decision) decisionRow {
 		row.Candidates = append(row.Candidates, h.candidateRow(d, c))
 	}
 	for _, t := range d.Tests {
-		row.Tests = append(row.Tests, testRow{t.Name, format.Significant(t.Left, 4),
-			relationText(t.Relation), format.Significant(t.Right, 4), t.Holds})
+		question, answer := view.TestWords(t)
+		row.Tests = append(row.Tests, testRow{t.Name, question, answer, t.Holds})
 	}
 	row.Facts = h.decisionFacts(d)
 	return row
@@ -328,14 +328,10 @@ func (h *history) decisionFacts(d *decision) [][2]string {
 		facts = append(facts, [2]string{r.Name, r.Text})
 	}
 	if d.Lambda != nil {
-		facts = append(facts, [2]string{"weight λ of the belief afterwards", format.Short(*d.Lambda)})
+		facts = append(facts, [2]string{"the belief counts afterwards (weight λ)", format.Short(*d.Lambda)})
 	}
 	if d.Build != (events.Build{}) {
 		facts = append(facts, [2]string{"build", view.Build(d.Build)})
 	}
 	return facts
-}
-
-func relationText(relation string) string {
-	return strings.NewReplacer("<=", "≤", ">=", "≥").Replace(relation)
 }

@@ -71,7 +71,7 @@ func (d *Decision) Facts() []Row {
 		{"build", Build(made.Build)},
 	}
 	if made.Lambda != nil {
-		rows = append(rows, Row{"weight λ", weightText(*made.Lambda, d.Trust)})
+		rows = append(rows, Row{"belief", weightText(*made.Lambda, d.Trust)})
 	}
 	for i, line := range TrustIn(HelpsOf(made), nil) {
 		rows = append(rows, Row{"answers", fmt.Sprintf("%s (%s)", line, format.Count(made.Answers[i].Answers, "answer"))})
@@ -111,10 +111,10 @@ func Answer(def *definition.Campaign, q *campaign.Question) string {
 // weightText says the weight of a belief after a decision, and how it moved.
 func weightText(lambda float64, moved *events.TrustAdjusted) string {
 	if moved == nil {
-		return format.Short(lambda) + " of the expert's belief"
+		return "the expert's counts " + format.Short(lambda) + " in a choice (weight λ)"
 	}
-	return fmt.Sprintf("%s of %s's belief after it (%s before; the lower belief bound was %s)",
-		format.Short(lambda), moved.Expert, format.Short(moved.From), format.Short(moved.Violation))
+	return fmt.Sprintf("%s's counts %s in a choice from then on (weight λ; %s before; the lower belief bound was %s)",
+		moved.Expert, format.Short(lambda), format.Short(moved.From), format.Short(moved.Violation))
 }
 
 // writeCandidates writes the candidates side by side, the chosen one marked.

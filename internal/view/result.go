@@ -202,13 +202,14 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 		}
 		w := slices.IndexFunc(weights, func(t campaign.Trust) bool { return t.Expert == helps[i].Expert })
 		if w >= 0 {
-			line += fmt.Sprintf(" (weight λ of the belief %.2f)", weights[w].Lambda)
+			line += fmt.Sprintf(" (belief counts %.2f, weight λ)", weights[w].Lambda)
 		}
 		lines = append(lines, line)
 	}
 	if helps == nil { // beliefs from other answers than labels
 		for _, t := range weights {
-			lines = append(lines, fmt.Sprintf("%s's belief counts %.2f in a choice (its weight λ; at 0 it does not count)", t.Expert, t.Lambda))
+			lines = append(lines, fmt.Sprintf(
+				"%s's belief counts %.2f in a choice (its weight λ; at 0 it does not count)", t.Expert, t.Lambda))
 		}
 	}
 	return lines

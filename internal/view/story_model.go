@@ -16,7 +16,7 @@ func (s *Story) modelFitFailed(_ events.Event, p *events.ModelFitFailed) Entry {
 }
 
 func (s *Story) trustAdjusted(_ events.Event, p *events.TrustAdjusted) Entry {
-	return Entry{Text: fmt.Sprintf("weight λ of %s's belief: %s → %s",
+	return Entry{Text: fmt.Sprintf("how much %s's belief counts in a choice (weight λ): %s → %s",
 		p.Expert, format.Short(p.From), format.Short(p.To))}
 }
 

@@ -49,7 +49,12 @@ func TestPanelShows(t *testing.T) {
 	p := &panel{width: 80}
 	p.Update(standing())
 	view := text(p)
-	for _, want := range []string{"tiny", "3 of 10 experiments, 7 left", "by the model: 13.42 ± 0.11 mS/cm  in e3", "measured: 13.61 mS/cm  in e2", "salt 1.10 mol/kg", "12 given, 2 questions asked", "ada helps with probability 0.91 (weight λ of the belief 0.25)", "acme/mixer to measure e4", "▁█▅", "Ctrl-C"} {
+	for _, want := range []string{
+		"tiny", "3 of 10 experiments, 7 left",
+		"by the model: 13.42 ± 0.11 mS/cm  in e3", "measured: 13.61 mS/cm  in e2", "salt 1.10 mol/kg",
+		"12 given, 2 questions asked", "ada helps with probability 0.91 (belief counts 0.25, weight λ)",
+		"acme/mixer to measure e4", "▁█▅", "Ctrl-C",
+	} {
 		if !strings.Contains(view, want) {
 			t.Errorf("%q is missing in\n%s", want, view)
 		}
