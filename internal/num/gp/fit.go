@@ -131,24 +131,10 @@ type FitResult struct {
 // It fails with ErrData, kernel.ErrUnknown, ErrHyper (a bad setting or warm start),
 // ErrNotPositiveDefinite if no start can be evaluated, or the context's error, wrapped.
 func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
-	if err := data.validate(); err != nil {
-		return FitResult{}, err
-	}
-	d := len(data.X[0])
-	cfg = cfg.withDefaults(d)
-	family, err := kernel.ParseFamily(cfg.Kernel)
+	o, err := prepare(ctx, data, &cfg)
 	if err != nil {
 		return FitResult{}, err
 	}
-	if err := cfg.validate(d); err != nil {
-		return FitResult{}, err
-	}
-	r := merge(data)
-	if len(r.x) > cfg.Subset {
-		r = merge(data.subset(r.x, cfg.Subset))
-	}
-	cfg = cfg.forSize(len(r.x))
-	o := newObjective(ctx, newLikelihood(r, family), cfg)
 	region, err := optimize.NewRegion(optimize.Box(o.lower, o.upper))
 	if err != nil {
 		return FitResult{}, fmt.Errorf("%w: bounds of the priors: %w", ErrHyper, err)
@@ -189,10 +175,32 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 		Iterations:    best.Iterations,
 		Evaluations:   best.Evaluations + 1,
 		Jitter:        o.like.jitter,
-		Distinct:      len(r.x),
+		Distinct:      o.like.n,
 		NoiseInferred: o.noise >= 0,
 	}
 	return res, nil
+}
+
+// prepare returns what a fit of the data minimizes, and fills in the configuration.
+func prepare(ctx context.Context, data Data, cfg *FitConfig) (*objective, error) {
+	if err := data.validate(); err != nil {
+		return nil, err
+	}
+	d := len(data.X[0])
+	*cfg = cfg.withDefaults(d)
+	family, err := kernel.ParseFamily(cfg.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.validate(d); err != nil {
+		return nil, err
+	}
+	r := merge(data)
+	if len(r.x) > cfg.Subset {
+		r = merge(data.subset(r.x, cfg.Subset))
+	}
+	*cfg = cfg.forSize(len(r.x))
+	return newObjective(ctx, newLikelihood(r, family), *cfg), nil
 }
 
 // objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale] [, ln
