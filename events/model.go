@@ -16,7 +16,8 @@ type Interval struct {
 // Prediction is what the objective model expects at a point.
 type Prediction struct {
 	// Mean and SD are the posterior mean and standard deviation of the
-	// objective without noise, in Unit.
+	// objective without noise, in Unit; SD as the definition's model.intervals
+	// has it.
 	Mean float64 `json:"mean"`
 	SD   float64 `json:"sd"`
 	Unit string  `json:"unit,omitempty"`

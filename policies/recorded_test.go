@@ -171,23 +171,11 @@ func decisions(t *testing.T, w *strings.Builder, text string) {
 	}
 	// Settings that came later are absent from the campaigns of then.
 	def := file.Definition
-	def.Model.Tails = ""
+	def.Model.Tails, def.Model.Intervals = "", ""
 	if def.Policy.Next.Name == next.LogNEIName {
 		def.Policy.Next = next.LogNEI{}.Choice()
 	}
-	log := memlog.New()
-	core, err := study.Simulate(t.Context(), log, def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range core.State().Questions {
-		q := &core.State().Questions[i]
-		fmt.Fprintf(w, "%s asks %s about%s\n", q.ID, q.Expert, compared(q))
-	}
-	for i := range core.State().Experiments {
-		x := &core.State().Experiments[i]
-		fmt.Fprintf(w, "%s measures %s\n", x.ID, point(x.Parameters))
-	}
+	log := course(t, w, def)
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
@@ -201,6 +189,45 @@ func decisions(t *testing.T, w *strings.Builder, text string) {
 		}
 		d := payload.(*events.DecisionMade)
 		fmt.Fprintf(w, "%s %s %s (%s) %s\n", d.Decision, action(d), d.Chosen, d.Rule, digest(d))
+	}
+}
+
+// course runs a campaign and writes what was asked of experts and instruments.
+func course(t *testing.T, w *strings.Builder, def definition.Campaign) events.Log {
+	log := memlog.New()
+	core, err := study.Simulate(t.Context(), log, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range core.State().Questions {
+		q := &core.State().Questions[i]
+		fmt.Fprintf(w, "%s asks %s about%s\n", q.ID, q.Expert, compared(q))
+	}
+	for i := range core.State().Experiments {
+		x := &core.State().Experiments[i]
+		fmt.Fprintf(w, "%s measures %s\n", x.ID, point(x.Parameters))
+	}
+	return log
+}
+
+// Law: how sure people are told that the model is touches no decision: every method asks and measures the same, bit
+// for bit.
+func TestIntervalsTouchNoDecision(t *testing.T) {
+	for _, name := range []string{"lognei", "thompson", "answers", "cobol", "hcei", "coexbo", "batch-ucb", "lcb-outliers"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, err := campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(worlds[0].file(recorded()[name])))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var fitted, marginal strings.Builder
+			def := file.Definition
+			def.Model.Intervals = definition.IntervalsFitted
+			course(t, &fitted, def)
+			def.Model.Intervals = definition.IntervalsMarginal
+			course(t, &marginal, def)
+			differ(t, fitted.String(), marginal.String())
+		})
 	}
 }
 

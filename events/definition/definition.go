@@ -224,6 +224,13 @@ type Model struct {
 	//
 	// Absent: as it was before there were Tails, "keep".
 	Tails string `json:"tails,omitempty" jsonschema:"enum=compress,enum=keep"`
+	// Intervals is "marginal" (default) or "fitted": how sure of a prediction the model is said to be. The
+	// hyperparameters are fitted, and few measurements leave them open: an sd that takes them for known is too
+	// small. A marginal one is that over hyperparameters around the fitted ones. Only what is said of
+	// predictions differs; decisions rest on the fitted ones in any case.
+	//
+	// Absent: as it was before there were Intervals, "fitted".
+	Intervals string `json:"intervals,omitempty" jsonschema:"enum=marginal,enum=fitted"`
 	// Utility is known from comparisons, where policy.duel models one.
 	Utility Utility `json:"utility,omitzero"`
 }
@@ -232,6 +239,12 @@ type Model struct {
 const (
 	TailsCompress = "compress"
 	TailsKeep     = "keep"
+)
+
+// How sure of a prediction a model is said to be.
+const (
+	IntervalsMarginal = "marginal"
+	IntervalsFitted   = "fitted"
 )
 
 // Initial designs.

@@ -106,7 +106,7 @@ func TestLaterSettingsStayAbsent(t *testing.T) {
 		"budget: {experiments: 8}\ninstrument: manual\nexperts: [{name: ada, web: {}}]\npolicy: {next: lognei, trust: cobol}\n"
 	whole := parsed(t, text)
 	tree := plain(whole)
-	for _, pointer := range []string{"/initial/wait", "/model/tails", "/policy/next/lognei/restarts"} {
+	for _, pointer := range []string{"/initial/wait", "/model/tails", "/model/intervals", "/policy/next/lognei/restarts"} {
 		steps := strings.Split(pointer, "/")[1:]
 		parent, name := steps[:len(steps)-1], steps[len(steps)-1]
 		if _, has := under(tree, parent)[name]; !has {

@@ -39,6 +39,7 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 	if def.Measures() {
 		definition.DefaultTo(&def.Model.Feasibility, true)
 		definition.Default(&def.Model.Tails, definition.TailsCompress)
+		definition.Default(&def.Model.Intervals, definition.IntervalsMarginal)
 		definition.Default(&def.Outliers.Action, definition.OutlierRepeat)
 		definition.DefaultTo(&def.Outliers.Threshold, defaultOutlierThreshold)
 		completeInstrument(reg, &def)

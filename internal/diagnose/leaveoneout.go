@@ -110,7 +110,7 @@ func leaveOneOut(ctx context.Context, def *definition.Campaign, m *objective.Mod
 
 // seen predicts at the campaign's own hyperparameters.
 func seen(m *objective.Model) *LeaveOneOut {
-	y, mean, sd := m.GP().LeaveOneOut()
+	y, mean, sd := m.LeaveOneOut()
 	out := &LeaveOneOut{Rows: make([]Row, len(y))}
 	for i := range y {
 		out.Rows[i] = Row{
@@ -132,7 +132,8 @@ func (l *LeaveOneOut) blind(ctx context.Context, def *definition.Campaign, m *ob
 				out = append(out, k)
 			}
 		}
-		others, err := all.without(out).fit(ctx, def.Model, m.Fit)
+		kept := all.without(out)
+		others, err := kept.fit(ctx, def.Model, m.Fit)
 		if err != nil {
 			return err
 		}
@@ -140,7 +141,20 @@ func (l *LeaveOneOut) blind(ctx context.Context, def *definition.Campaign, m *ob
 		if err != nil {
 			return err
 		}
-		_, mean, sd := whole.LeaveOneOut()
+		predict := whole.LeaveOneOut
+		if def.Model.Intervals == definition.IntervalsMarginal {
+			cfg := gp.FitConfig{Kernel: def.Model.Kernel, FreeOutputScale: def.Model.FreeOutputScale}
+			around, err := gp.Around(ctx, others.data(kept), cfg, whole.Hyper())
+			if err != nil {
+				return err
+			}
+			marginal, err := whole.Marginal(ctx, around)
+			if err != nil {
+				return err
+			}
+			predict = marginal.LeaveOneOut
+		}
+		_, mean, sd := predict()
 		for i := part; i < len(l.Rows); i += parts {
 			r := &l.Rows[i]
 			r.Predicted, r.SD = all.inUnit(others.shift+others.scale*mean[i], others.scale*sd[i], r.Measured)

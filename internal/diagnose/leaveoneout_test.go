@@ -56,39 +56,57 @@ func TestRows(t *testing.T) {
 }
 
 // Each composition is predicted as a model made without it, at hyperparameters
-// fitted without its tenth, predicts it: by brute force.
+// fitted without its tenth, predicts it: by brute force. Where people are told how sure the model is for hyperparameters
+// that are not known, that is what is checked.
 func TestBlindIsBruteForce(t *testing.T) {
-	v := replicated(t).view()
-	m, def := v.Objective, v.Campaign.Definition
-	check, err := leaveOneOut(t.Context(), def, m)
-	if err != nil || !check.Refitted {
-		t.Fatal(err)
-	}
-	all, rows := sampleOf(def, m), rowsOf(m)
-	for i, row := range check.Rows {
-		var part, own []int
-		for k, r := range rows {
-			if r%folds == i%folds {
-				part = append(part, k)
-			}
-			if r == i {
-				own = append(own, k)
-			}
-		}
-		fitted, err := all.without(part).fit(t.Context(), def.Model, m.Fit)
-		if err != nil {
+	for _, intervals := range []string{"", definition.IntervalsFitted, definition.IntervalsMarginal} {
+		v := replicated(t).view()
+		m, def := v.Objective, v.Campaign.Definition
+		def.Model.Intervals = intervals
+		check, err := leaveOneOut(t.Context(), def, m)
+		if err != nil || !check.Refitted {
 			t.Fatal(err)
 		}
-		rest, err := gp.New(fitted.data(all.without(own)), def.Model.Kernel, fitted.gp.Hyper())
-		if err != nil {
-			t.Fatal(err)
-		}
-		mean, sd := rest.Posterior(m.X[own[0]])
-		sd = math.Sqrt(sd*sd + fitted.noise/float64(len(own)))
-		if mean = fitted.shift + fitted.scale*mean; math.Abs(mean-row.Predicted) > 1e-6 ||
-			math.Abs(fitted.scale*sd-row.SD) > 1e-6 {
-			t.Errorf("row %d is predicted %v ± %v, by brute force %v ± %v",
-				i, row.Predicted, row.SD, mean, fitted.scale*sd)
+		all, rows := sampleOf(def, m), rowsOf(m)
+		for i, row := range check.Rows {
+			var part, own []int
+			for k, r := range rows {
+				if r%folds == i%folds {
+					part = append(part, k)
+				}
+				if r == i {
+					own = append(own, k)
+				}
+			}
+			fitted, err := all.without(part).fit(t.Context(), def.Model, m.Fit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			predict := func(h gp.Hyper) (mean, variance float64) {
+				rest, err := gp.New(fitted.data(all.without(own)), def.Model.Kernel, h)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mean, sd := rest.Posterior(m.X[own[0]])
+				return mean, sd*sd + h.Noise/float64(len(own))
+			}
+			mean, variance := predict(fitted.gp.Hyper())
+			if intervals == definition.IntervalsMarginal {
+				around, err := gp.Around(t.Context(), fitted.data(all.without(part)), gp.FitConfig{}, fitted.gp.Hyper())
+				if err != nil || len(around) != 8 {
+					t.Fatal(len(around), err)
+				}
+				variance = 0
+				for _, h := range around {
+					there, spread := predict(h)
+					variance += (spread + (there-mean)*(there-mean)) / 8
+				}
+				variance *= 1 + 5./float64(len(check.Rows)) // four hyperparameters and the mean
+			}
+			sd := fitted.scale * math.Sqrt(variance)
+			if mean = fitted.shift + fitted.scale*mean; math.Abs(mean-row.Predicted) > 1e-6 || math.Abs(sd-row.SD) > 1e-6 {
+				t.Errorf("%q: row %d is predicted %v ± %v, by brute force %v ± %v", intervals, i, row.Predicted, row.SD, mean, sd)
+			}
 		}
 	}
 }
@@ -98,7 +116,7 @@ func TestBlindIsBruteForce(t *testing.T) {
 func TestSampleIsTheModels(t *testing.T) {
 	for _, noise := range []*float64{nil, pointer(0.3), pointer(0.0)} {
 		def, truth := electrolyte(t, 3)
-		def.Objective.Noise = noise
+		def.Objective.Noise, def.Model.Intervals = noise, definition.IntervalsFitted
 		b := newBench(t, def)
 		v := b.measure(b.points(12), func(_ int, p definition.Point) float64 { return truth(p) }).fit(nil).view()
 		f := v.Objective.Fit

@@ -205,7 +205,7 @@ func failed(t *testing.T, e events.Event, event func(events.Payload) events.Even
 // Law: naming another build loosens the comparison of numbers to what
 // arithmetic can do, and of nothing else.
 func TestAuditOfAnotherBuild(t *testing.T) {
-	log, _ := simulate(t, electrolyte(t, 3, 6))
+	log, _ := simulate(t, electrolyte(t, 3, 12))
 	honest := history(t, log)
 	for i, e := range honest { // as another build would have recorded it
 		if e.Kind == events.KindDecisionMade || e.Kind == events.KindModelFitted {

@@ -91,12 +91,11 @@ func (h *history) heatOver(
 			return ok
 		}
 	}
-	predictor := h.model.GP().NewPredictor()
 	for r := range out.n {
 		means, sds := make([]float64, out.n), make([]float64, out.n)
 		for c := range out.n {
-			mean, sd := predictor.Posterior(at(float64(c)/float64(out.n-1), float64(r)/float64(out.n-1)))
-			means[c], sds[c] = h.model.Untransform(mean), sd*h.model.Between(mean-sd, mean+sd)
+			p := h.model.PredictAt(at(float64(c)/float64(out.n-1), float64(r)/float64(out.n-1)))
+			means[c], sds[c] = p.Mean, p.SD
 		}
 		out.mean, out.sd = append(out.mean, means), append(out.sd, sds)
 	}

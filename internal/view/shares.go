@@ -18,7 +18,8 @@ type Share struct {
 	Values              []float64
 	Total               float64
 	// Model is what the model itself says of the quantity there; nil where the
-	// decision did not record it, or only in a unit that bad results stretch. It is the total, but for decisions of version 2 of
+	// decision did not record it, or only in a unit that bad results stretch, or a standard deviation only as people are
+	// told it (model.intervals). It is the total, but for decisions of version 2 of
 	// the policies: they rested on the measured compositions alone (Adachi et al.
 	// 2024, Prop. 4), which know less and less about candidates far away.
 	Model *float64
@@ -58,6 +59,9 @@ func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 			Candidate: s.Candidate, Quantity: s.Quantity,
 			Parameters: s.Parameters,
 			Model:      recorded(d, s.Candidate, s.Quantity),
+		}
+		if s.Quantity == events.QuantitySD && def.Model.Intervals == definition.IntervalsMarginal {
+			share.Model = nil // the shares are of the fitted one, on which the decision rests
 		}
 		factor, shift := scale*sense, d.Objective.Shift
 		if s.Quantity == events.QuantitySD { // a width: neither shifted nor turned

@@ -43,6 +43,12 @@ func TestShares(t *testing.T) {
 		if sd.Base != 1 || sd.Values[0] != 2 || math.Abs(sd.Total-2.5) > 1e-15 || *sd.Model != 3 {
 			t.Errorf("%s: the standard deviation is %+v", test.goal, *sd)
 		}
+		wide := &definition.Campaign{
+			Objective: definition.Objective{Goal: test.goal}, Model: definition.Model{Intervals: definition.IntervalsMarginal},
+		}
+		if sd := ShareOf(Shares(wide, d), "aided", events.QuantitySD); sd.Model != nil || math.Abs(sd.Total-2.5) > 1e-15 {
+			t.Errorf("%s: beside the interval that is told, the standard deviation is %+v", test.goal, *sd)
+		}
 		if other := ShareOf(shares, "unaided", events.QuantityMean); other.Model != nil {
 			t.Errorf("%s: nothing was recorded of the unaided candidate, and %v is said to be", test.goal, *other.Model)
 		}

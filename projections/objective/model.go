@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -36,9 +37,11 @@ type Model struct {
 	// where it expects none.
 	without  *Model
 	expected [][]float64
-	space    *space.Space
-	scale    standard
-	unit     string
+	// wide is how sure of this model people are told to be; nil where they are told what it holds itself.
+	wide  *wide
+	space *space.Space
+	scale standard
+	unit  string
 }
 
 // data returns the observations as the model sees them.
@@ -155,7 +158,32 @@ func (p *Projection) Model(ctx context.Context) (*Model, error) {
 		Observations: observations, X: data.X, Z: data.Y, Fit: fit,
 		data: data, gp: process, space: p.space, scale: std, unit: p.state.Definition.Objective.Unit,
 	}
+	if model := p.state.Definition.Model; model.Intervals == definition.IntervalsMarginal && len(observations) <= refitEvery {
+		cfg := gp.FitConfig{Kernel: fit.Kernel, FreeOutputScale: model.FreeOutputScale}
+		around := sync.OnceValue(func() []gp.Hyper {
+			all, _ := gp.Around(context.Background(), data, cfg, process.Hyper()) // none: then the fitted ones serve
+			return all
+		})
+		p.model.wide = newWide(around, process)
+	}
 	return p.model, nil
+}
+
+// wide is the marginal posterior of a process, worked out when it is first asked for: few of the models that are
+// made on the way to a decision are.
+type wide struct {
+	around func() []gp.Hyper // of the measurements
+	of     func() *gp.Marginal
+}
+
+func newWide(around func() []gp.Hyper, process *gp.GP) *wide {
+	return &wide{around, sync.OnceValue(func() *gp.Marginal {
+		if len(around()) == 0 {
+			return nil
+		}
+		m, _ := process.Marginal(context.Background(), around()) // nil: then the fitted ones serve
+		return m
+	})}
 }
 
 // FantasizeWorst returns the posterior as if the compositions at the given points
@@ -195,6 +223,9 @@ func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, e
 		return nil, fmt.Errorf("the objective model with experiments that have no result: %w", err)
 	}
 	fantasized.gp = process
+	if m.wide != nil {
+		fantasized.wide = newWide(m.wide.around, process)
+	}
 	return &fantasized, nil
 }
 
@@ -211,7 +242,7 @@ func (m *Model) Rougher(ctx context.Context, part float64) (*Model, error) {
 		return nil, fmt.Errorf("the objective model with shorter lengthscales: %w", err)
 	}
 	rougher := *m
-	rougher.gp, rougher.given, rougher.without, rougher.expected = process, nil, nil, nil
+	rougher.gp, rougher.given, rougher.without, rougher.expected, rougher.wide = process, nil, nil, nil, nil
 	return &rougher, nil
 }
 
@@ -307,6 +338,42 @@ func (m *Model) Untransform(z float64) float64 { return m.scale.untransform(z) }
 // to another: the scale of the fit, and more where bad results are compressed.
 func (m *Model) Between(z1, z2 float64) float64 { return m.scale.between(z1, z2) }
 
+// Marginal returns the mean and standard deviation of the standardized objective, without noise, as people are told
+// them: those of [Model.Posterior], with the standard deviation for hyperparameters that are not known where the
+// campaign asks for it (see [gp.Marginal]). Where more than measurements is known, it is greater by the same factor as
+// that of the measurements alone.
+func (m *Model) Marginal(x []float64) (mean, sd float64) {
+	marginal := m.marginal()
+	if marginal != nil && m.given == nil {
+		return marginal.Posterior(x)
+	}
+	mean, sd = m.Posterior(x)
+	if marginal == nil {
+		return mean, sd
+	}
+	if _, known := m.gp.Posterior(x); known > 0 {
+		_, wide := marginal.Posterior(x)
+		sd *= wide / known
+	}
+	return mean, sd
+}
+
+func (m *Model) marginal() *gp.Marginal {
+	if m.wide == nil {
+		return nil
+	}
+	return m.wide.of()
+}
+
+// LeaveOneOut predicts each distinct composition from the others at the same hyperparameters, noise included, with
+// standard deviations as people are told them; see [gp.GP.LeaveOneOut].
+func (m *Model) LeaveOneOut() (z, mean, sd []float64) {
+	if marginal := m.marginal(); marginal != nil {
+		return marginal.LeaveOneOut()
+	}
+	return m.gp.LeaveOneOut()
+}
+
 // Predict returns the posterior at a composition, in the user's unit.
 func (m *Model) Predict(point definition.Point) (events.Prediction, error) {
 	x, err := m.space.Encode(point)
@@ -316,9 +383,9 @@ func (m *Model) Predict(point definition.Point) (events.Prediction, error) {
 	return m.PredictAt(x), nil
 }
 
-// PredictAt returns the posterior at a point of the unit cube, in the user's unit.
+// PredictAt returns the posterior at a point of the unit cube as people are told it, in the user's unit.
 func (m *Model) PredictAt(x []float64) events.Prediction {
-	mean, sd := m.Posterior(x)
+	mean, sd := m.Marginal(x)
 	return events.Prediction{
 		Mean: m.scale.untransform(mean), SD: sd * m.scale.between(mean-sd, mean+sd), Unit: m.unit,
 	}
