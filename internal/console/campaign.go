@@ -27,6 +27,7 @@ type campaignPage struct {
 	Path, Description string
 	State             state
 	World             string
+	Backtest          string
 	Reason            string
 	Row               listed
 	Facts             []view.Row
@@ -109,6 +110,7 @@ func (c *Console) showCampaign(
 	if refusal != nil {
 		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
 	}
+	best := c.lab.Registry().Foregone(of.Defined(), c.lab.Folder())
 	log, err := c.stories.of(r.Context(), of)
 	if err != nil {
 		c.fail(w, r, err)
@@ -141,6 +143,7 @@ func (c *Console) showCampaign(
 			standing.NoModel = err.Error() // a model that cannot be built is no fault of the page
 		}
 		p.fill(core, standing, log, all)
+		p.Backtest = view.Backtest(core, best)
 		p.State = state{"as it was", "paused"}
 		c.write(w, status, "campaign", p)
 		return
@@ -153,6 +156,7 @@ func (c *Console) showCampaign(
 	p.Needs = needsOf(of, standing)
 	of.Read(func(core *engine.Core) {
 		p.fill(core, standing, log, all)
+		p.Backtest = view.Backtest(core, best)
 		p.Devices = devicesOf(core.State(), log, standing)
 	})
 	p.State = stateOf(standing)

@@ -35,6 +35,7 @@ type listed struct {
 	Needs                   []need
 	CanRun, CanPause        bool
 	CanResume               bool
+	Backtest                string // what a backtest is, where it is one
 }
 
 // state is how a campaign stands, in words and as a class.
@@ -210,6 +211,9 @@ func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
 	}
 	if !def.Measures() {
 		row.What = "comparisons"
+	}
+	if s.Backtest {
+		row.Backtest = view.BacktestMeaning
 	}
 	if s.Budget > 0 {
 		row.Share = min(100*s.Done/s.Budget, 100)

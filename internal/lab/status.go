@@ -75,6 +75,8 @@ func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
 	if err != nil {
 		return nil, err
 	}
+	registry, def := core.Registry(), core.State().Definition
+	status.Backtest = view.Backtest(core, registry.Foregone(def, c.store.lab.Folder()))
 	c.cache.status, c.cache.sequence = status, core.State().Sequence
 	c.cache.found.keep(core.Seen(), status.Summary, nil)
 	return status, nil

@@ -31,6 +31,20 @@ func (r Registry) Driver(name string) (instruments.Driver, bool) {
 	return r.Instruments[i], true
 }
 
+// Foregone returns the best answer of an instrument whose answers are known beforehand, as its file has them now; nil
+// for any other instrument, and where the file cannot be read. Relative paths of the definition start from the folder.
+func (r Registry) Foregone(def *definition.Campaign, folder string) *instruments.Foregone {
+	driver, _ := r.Driver(def.Instrument.Driver.Name)
+	if driver.Foregone == nil {
+		return nil
+	}
+	best, err := driver.Foregone(*def, folder)
+	if err != nil {
+		return nil
+	}
+	return &best
+}
+
 // Channel returns the channel of a name.
 func (r Registry) Channel(name string) (humans.Channel, bool) {
 	i := slices.IndexFunc(r.Experts, func(c humans.Channel) bool { return c.Name == name })

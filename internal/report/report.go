@@ -84,7 +84,7 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	}
 	data.Checkpoint = in.Checkpoint
 	if in.Folder != "" {
-		data.Backtest = view.Backtest(h.core, in.Folder)
+		data.Backtest = view.Backtest(h.core, in.Registry.Foregone(h.def, in.Folder))
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, data); err != nil {

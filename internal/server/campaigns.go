@@ -20,8 +20,9 @@ import (
 // Listed is a campaign in a list.
 type Listed struct {
 	engine.Summary
-	Status campaign.Status `json:"status"`
-	Budget int             `json:"budget" doc:"Of experiments; of comparisons where nothing is measured."`
+	Status   campaign.Status `json:"status"`
+	Backtest bool            `json:"backtest,omitempty" doc:"Results are looked up in a table of past ones, and nothing is measured."`
+	Budget   int             `json:"budget" doc:"Of experiments; of comparisons where nothing is measured."`
 	// Open and Questions count what waits.
 	Open      int `json:"open" doc:"Experiments without an outcome."`
 	Questions int `json:"questions" doc:"Questions without an answer."`
@@ -44,6 +45,7 @@ func listed(c *lab.Campaign) Listed {
 	l := Listed{
 		Summary:    s.Summary,
 		Status:     s.Status,
+		Backtest:   s.Backtest,
 		Budget:     s.Budget,
 		Open:       s.Open,
 		Questions:  len(s.Questions),

@@ -3,29 +3,45 @@ package view
 import (
 	"fmt"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Backtest says which answer of an instrument whose answers are known beforehand is the best, and whether and when the
-// campaign found it; "" for any other instrument, and where it cannot be said any more: the file is gone, or another one.
-// Relative paths of the definition start from folder.
-func Backtest(core *engine.Core, folder string) string {
+// BacktestMeaning says what a backtest is.
+const BacktestMeaning = "results are looked up in a table of past ones, and nothing is measured"
+
+// IsBacktest reports whether the campaign's answers are all known beforehand.
+func IsBacktest(core *engine.Core) bool {
+	driver, _ := core.Registry().Driver(core.State().Definition.Instrument.Driver.Name)
+	return driver.Foregone != nil
+}
+
+// Backtest says what a backtest is, which answer is the best, and whether and when the campaign found it; "" for a
+// campaign that is none. best is nil where it cannot be said any more; it is left out, too, where it is the best of
+// another table than that of the measurements.
+func Backtest(core *engine.Core, best *instruments.Foregone) string {
+	if !IsBacktest(core) {
+		return ""
+	}
+	if best != nil {
+		if found := whetherFound(core, best); found != "" {
+			return BacktestMeaning + "; " + found
+		}
+	}
+	return BacktestMeaning
+}
+
+// whetherFound says which row is the best, and whether it was found; "" where that is another table.
+func whetherFound(core *engine.Core, best *instruments.Foregone) string {
 	s := core.State()
-	driver, _ := core.Registry().Driver(s.Definition.Instrument.Driver.Name)
-	if driver.Foregone == nil {
-		return ""
-	}
-	best, err := driver.Foregone(*s.Definition, folder)
-	if err != nil {
-		return ""
-	}
 	at, err := core.Space().Key(best.Point)
 	if err != nil {
 		return ""
 	}
 	text := fmt.Sprintf("the best row of %d compositions has %s (%s): ", len(s.Definition.Candidates),
-		format.Quantity(best.Value, s.Definition.Objective.Unit), format.CompositionsOf(s.Definition).LineWithUnits(best.Point))
+		format.Quantity(best.Value, s.Definition.Objective.Unit),
+		format.CompositionsOf(s.Definition).LineWithUnits(best.Point))
 	measured := 0
 	for i := range s.Experiments {
 		x := &s.Experiments[i]

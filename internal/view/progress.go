@@ -34,7 +34,9 @@ type Progress struct {
 	Failure    string
 	WaitingFor string
 	// Computing is what has been computed for a while.
-	Computing  engine.Computation
+	Computing engine.Computation
+	// Backtest is [IsBacktest].
+	Backtest   bool
 	Began      time.Time
 	Unresolved []string
 	Values     []float64 // what was measured, in order
@@ -60,6 +62,7 @@ func ProgressOf(core *engine.Core, waitingFor string) Progress {
 		Failure:    s.Failure,
 		WaitingFor: waitingFor,
 		Began:      s.DefinedAt,
+		Backtest:   IsBacktest(core),
 	}
 	if !def.Measures() {
 		p.Budget = def.Budget.Comparisons

@@ -38,6 +38,8 @@ type Status struct {
 	// labels have held against what was measured; a diagnosis says more.
 	Model   ModelStatus       `json:"model"`
 	Experts []diagnose.Expert `json:"experts"`
+	// Backtest is [Backtest], which the caller fills in.
+	Backtest string `json:"backtest,omitempty" doc:"Of a campaign whose results are looked up in a table: which row is the best, and whether it was found."`
 	// Failure is the cause of the last fit, if it failed.
 	Failure string `json:"failure,omitempty"`
 	// Events counts the campaign's events.

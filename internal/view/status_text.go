@@ -21,8 +21,6 @@ type Around struct {
 	Running string
 	// NeedsPerson is what a person must do, at least [Status.NeedsPerson].
 	NeedsPerson []string
-	// Backtest is [Backtest].
-	Backtest string
 	// Store is where it is kept.
 	Store string
 	// Now is when times are told.
@@ -40,8 +38,8 @@ func (st *Status) Write(w io.Writer, around Around, how How) error {
 	p.raw("")
 	p.rows(statusNames, st.running(around.Running, how))
 	p.rows(statusNames, st.sofar())
-	if around.Backtest != "" {
-		p.rows(statusNames, []Row{{"backtest", around.Backtest}})
+	if st.Backtest != "" {
+		p.rows(statusNames, []Row{{"backtest", st.Backtest}})
 	}
 	p.rows(statusNames, st.trusted(how))
 	p.rows(statusNames, st.pending(how, around.Now))

@@ -83,6 +83,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	if err != nil {
 		return err
 	}
+	st.Backtest = view.Backtest(core, core.Registry().Foregone(core.State().Definition, t.base))
 	run := runOf(s)
 	how := commandsOn(t)
 	needs := append(st.NeedsPerson(how), pauseInStatus(core.State(), a.about)...)
@@ -90,7 +91,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 		return a.printJSON(status{st, needs, run, a.where(t)})
 	}
 	now := time.Now()
-	around := view.Around{Running: runningText(run, now, a.about), NeedsPerson: needs, Backtest: view.Backtest(core, t.base), Store: a.where(t), Now: now}
+	around := view.Around{Running: runningText(run, now, a.about), NeedsPerson: needs, Store: a.where(t), Now: now}
 	return st.Write(a.stdout, around, how)
 }
 

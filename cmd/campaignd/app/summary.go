@@ -48,7 +48,7 @@ func (a *app) summarize(
 	for _, r := range view.Result(s, summary, undecided) {
 		row(r.Name, r.Text)
 	}
-	if backtest := view.Backtest(core, t.base); backtest != "" {
+	if backtest := view.Backtest(core, core.Registry().Foregone(s.Definition, t.base)); backtest != "" {
 		row("backtest", backtest)
 	}
 	row("store", a.where(t))
