@@ -30,6 +30,26 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// Law: campaigns that the studies of experts and of tails compare begin with the same experiments, whatever experts say
+// before.
+func TestComparedCampaignsBeginAlike(t *testing.T) {
+	for _, name := range []string{"worth-asking", "weights", "tails"} {
+		f, err := studyfile.Read("../../../examples/studies/"+name+".yaml", studyfile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range f.Tasks {
+			task := &f.Tasks[i]
+			for j := range f.Arms {
+				def, faults := f.Definition(task, &f.Arms[j], sections(t, task.Function))
+				if in := def.Initial; len(faults) > 0 || *in.Experiments != 3 || in.Design != definition.DesignSobol {
+					t.Errorf("%s, %s, %s: %d of %s, %v", name, task.Name, f.Arms[j].Name, *in.Experiments, in.Design, faults)
+				}
+			}
+		}
+	}
+}
+
 const good = `name: test
 seeds: {first: 5, count: 3}
 experiments: 8
