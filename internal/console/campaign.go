@@ -365,6 +365,8 @@ type action struct {
 	// request makes the request; do acts without one.
 	request func(r *http.Request, of *lab.Campaign) (engine.Request, error)
 	do      func(ctx context.Context, of *lab.Campaign) error
+	// look answers a form whose button only shows what would become of the campaign; nil where none has one.
+	look func(w http.ResponseWriter, r *http.Request, of *lab.Campaign)
 	// show shows the form's page again, with what was wrong.
 	show func(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string)
 	// back is where the visitor is sent then; nil: to the campaign.
@@ -412,7 +414,8 @@ func (c *Console) actions() []action {
 			show: c.showExperiment, request: correction, back: experiment},
 		{path: "tell", permission: Run, said: "told", show: c.showResults, request: result,
 			back: func(_ *http.Request, of *lab.Campaign) string { return address(of) + "/results" }},
-		{path: "definition", permission: Run, said: "amended", act: "override", show: c.showDefinition, request: c.amendment},
+		{path: "definition", permission: Run, said: "amended", act: "override",
+			show: c.showDefinition, request: c.amendment, look: c.showChanges},
 	}
 }
 
@@ -446,6 +449,10 @@ func (c *Console) act(a action) http.HandlerFunc {
 		}
 		if err := r.ParseForm(); err != nil {
 			c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
+			return
+		}
+		if a.look != nil && text(r, "look") != "" {
+			a.look(w, r, of)
 			return
 		}
 		said := a.said

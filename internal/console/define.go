@@ -79,8 +79,9 @@ type filePage struct {
 	Along     string
 	WithAlong bool
 	Measured  int
-	// Reworded is set where the file that is shown is not the campaign's.
+	// Reworded is set where the file that is shown is not the campaign's, Changes are what it would make of that.
 	Reworded bool
+	Changes  []string
 }
 
 // sourceOf is the file that was typed, with line ends as faults count them.
@@ -310,6 +311,35 @@ func (c *Console) definition(w http.ResponseWriter, r *http.Request) {
 func (c *Console) showDefinition(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
 ) {
+	p := c.definitionPage(r, of)
+	if refusal != nil {
+		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
+		p.reword(r)
+	}
+	c.write(w, status, "definition", p)
+}
+
+// showChanges shows what a changed file would make of a campaign, and amends nothing.
+func (c *Console) showChanges(w http.ResponseWriter, r *http.Request, of *lab.Campaign) {
+	changes, err := c.changes(r, of)
+	if err != nil {
+		c.showDefinition(w, r, of, statusOf(err), err, "definition")
+		return
+	}
+	p := c.definitionPage(r, of)
+	p.Changes = changes
+	p.reword(r)
+	c.write(w, http.StatusOK, "definition", p)
+}
+
+// reword shows what was typed in place of the campaign's file.
+func (p *filePage) reword(r *http.Request) {
+	p.Source, p.Reason, p.Reworded = r.PostForm.Get("source"), r.PostForm.Get("reason"), true
+	p.number()
+}
+
+// definitionPage is the page with a campaign's file.
+func (c *Console) definitionPage(r *http.Request, of *lab.Campaign) *filePage {
 	p := &filePage{shell: c.shellOf(r, "The file of "+of.Name()), Path: address(of)}
 	p.Campaign = of.Name()
 	of.Read(func(core *engine.Core) {
@@ -317,14 +347,9 @@ func (c *Console) showDefinition(
 		p.Source = s.Source
 		p.Meaning = campaignfile.Explain(c.lab.Registry(), *s.Definition)
 	})
-	if refusal != nil {
-		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
-		p.Source, p.Reason = r.PostForm.Get("source"), r.PostForm.Get("reason")
-		p.Reworded = true
-	}
 	p.CanDefine = p.May(Define)
 	p.number()
-	c.write(w, status, "definition", p)
+	return p
 }
 
 // changes says in words what a changed file would make of a campaign.

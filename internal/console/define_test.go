@@ -136,6 +136,23 @@ instrument: manual
 		!strings.Contains(changes, "budget.experiments") || !strings.Contains(changes, "12") {
 		t.Errorf("a category and three experiments more are compared as %s", changes)
 	}
+	before := was.Sequence()
+	look := func(changed string) (int, string) {
+		status, _, page := s.post("/campaigns/coupling/definition", url.Values{"source": {changed}, "look": {"on"}, "reason": {"a try"}})
+		return status, html.UnescapeString(page)
+	}
+	status, page := look(more.Replace(file)) // by a button, without script
+	for _, want := range []string{"What would change:", "parameters.solvent.categories", "budget.experiments", "dioxane, DMF]", `value="a try"`} {
+		if status != http.StatusOK || !strings.Contains(page, want) {
+			t.Errorf("the page that shows what changes, %d, does not say %q", status, want)
+		}
+	}
+	if status, page := look(strings.Replace(file, "dioxane]", "DMF]", 1)); status < 400 || strings.Contains(page, "What would change:") {
+		t.Errorf("what is refused is shown as a change: %d", status)
+	}
+	if was.Sequence() != before {
+		t.Error("looking at what would change has changed it")
+	}
 	fewer := strings.Replace(file, "THF, dioxane]", "DMF, THF]", 1)
 	if text := validate(fewer); !strings.Contains(text, `parameters[0] \"solvent\"`) || strings.Contains(text, "/parameters/") {
 		t.Errorf("a category less is refused as %s", text)
