@@ -1,0 +1,82 @@
+package app
+
+import (
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/internal/accounts"
+)
+
+func (a *app) accountTrail(ask asker) *cobra.Command {
+	var last int
+	var verify bool
+	cmd := &cobra.Command{
+		Use:   "trail",
+		Short: "The audit trail: every login, failure, refusal, grant and change, and proof that none was altered",
+		Long: `The audit trail. Each entry holds the hash of the one before it, so that --verify finds whatever was changed. It
+prints the number and the hash of the last entry: kept elsewhere, they also show whether all of it was made anew.`,
+		Example: `  campaignd account trail --last 20
+  campaignd account trail --json > trail.json
+  campaignd account trail --verify`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if last < 0 {
+				return badInput("--last %d: a number of entries is above 0", last)
+			}
+			if verify {
+				r, err := ask(cmd, accounts.Request{VerifyTrail: true})
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.printJSON(r.Proof)
+				}
+				a.printf(
+					"The audit trail is sound: %d entries, the last with the hash %s.\n",
+					r.Proof.Entries,
+					r.Proof.Head,
+				)
+				return nil
+			}
+			entries, err := a.trail(cmd, ask, last)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(map[string]any{"entries": entries})
+			}
+			for _, e := range entries {
+				a.printf("%6d  %s  %s\n", e.Number, e.Time.Local().Format(time.DateTime), e)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&last, "last", 0, "only the newest `entries`")
+	cmd.Flags().BoolVar(&verify, "verify", false, "check all of it instead")
+	return cmd
+}
+
+// trail reads the audit trail, the oldest entry first: all of it, or the last entries.
+func (a *app) trail(cmd *cobra.Command, ask asker, last int) ([]accounts.Entry, error) {
+	const page = 1000
+	entries := []accounts.Entry{}
+	for before := uint64(0); last == 0 || len(entries) < last; {
+		limit := page
+		if last > 0 {
+			limit = min(page, last-len(entries))
+		}
+		r, err := ask(cmd, accounts.Request{Trail: &accounts.Page{Before: before, Limit: limit}})
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, r.Entries...)
+		if len(r.Entries) < limit {
+			break
+		}
+		before = r.Entries[len(r.Entries)-1].Number
+	}
+	slices.Reverse(entries)
+	return entries, nil
+}
