@@ -33,7 +33,7 @@ const (
 	// ceremonyTime is how long the second step may take.
 	ceremonyTime = 10 * time.Minute
 	// mostCeremonies bounds their memory, mostOfOne what a single address has of it: past
-	// either, the oldest ones are forgotten, and whoever began them begins again.
+	// either, the oldest ones are dropped and must be begun again.
 	mostCeremonies = 4096
 	mostOfOne      = 32
 )

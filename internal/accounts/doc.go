@@ -10,7 +10,7 @@
 // then on. What an identity may do is said by [Identity.May] and nothing else: roles lead to
 // permissions by the one table in role.go. The server asks May before it does anything, and
 // tells [Book.Refused] where the answer was no. Methods that change accounts take the
-// identity of whoever asks, check it themselves, and record it.
+// identity of the caller, check it themselves, and record it.
 //
 // # What is secret
 //

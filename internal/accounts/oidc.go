@@ -102,8 +102,8 @@ func (o *OIDC) Validate() error {
 
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
-// issuer is an issuer that people can be sent to. It is asked what it can do when the first one
-// is: that it cannot be reached keeps nobody from starting the server.
+// issuer is an issuer that people can be sent to. Discovery is lazy: an unreachable issuer does not
+// prevent start-up.
 type issuer struct {
 	config OIDC
 	secret string
@@ -427,8 +427,8 @@ func claimed(all map[string]any, name string) []string {
 	return nil
 }
 
-// shutOut takes what the issuer gave from the account of somebody whom it lets in no further: the
-// roles, and the sessions. It returns the account's name, "" where there is none.
+// shutOut revokes the roles and sessions that the issuer granted to an account, once it lets that
+// person in no further. It returns the account's name, "" where there is none.
 func (b *Book) shutOut(ctx context.Context, subject string) (name string, err error) {
 	b.writing.Lock()
 	defer b.writing.Unlock()

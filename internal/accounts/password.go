@@ -54,8 +54,8 @@ type passwords struct {
 	least   int
 	hashing chan struct{} // holds one for each that is being hashed
 	waiting chan struct{} // holds one for each that waits or is being hashed
-	// nobodys is the hash of a password that nobody has. Who logs in with a name that there is
-	// not waits for it as everybody else does for theirs.
+	// nobodys is the hash of a password that nobody has. It is checked for unknown names, so that
+	// they take as long as known ones.
 	nobodys Secret
 }
 

@@ -56,9 +56,9 @@ func (b *book) catchUp() {
 				b.forgotten[command] = e.Position
 			}
 			switch e.Kind {
-			case events.KindExperimentDispatched, events.KindExperimentStarted, events.KindExperimentMeasured, events.KindExperimentFailed,
-				events.KindExperimentInfeasible, events.KindExperimentDeferred, events.KindExperimentCancelled,
-				events.KindExperimentUnresolved, events.KindExperimentResolved:
+			case events.KindExperimentDispatched, events.KindExperimentStarted, events.KindExperimentMeasured,
+				events.KindExperimentFailed, events.KindExperimentInfeasible, events.KindExperimentDeferred,
+				events.KindExperimentCancelled, events.KindExperimentUnresolved, events.KindExperimentResolved:
 				b.state[command] += " " + string(e.Kind)
 			}
 		}
@@ -105,7 +105,9 @@ type fuse struct {
 }
 
 // Append implements [events.Log].
-func (f *fuse) Append(ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event) ([]events.Event, error) {
+func (f *fuse) Append(
+	ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event,
+) ([]events.Event, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.killed {

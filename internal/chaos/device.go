@@ -213,8 +213,10 @@ func (d *device) outcome(cmd instruments.Command, r *rand.Rand) instruments.Outc
 	d.values++
 	sentence := fmt.Sprintf("cause %d of seed %d", d.values, d.world.Seed)
 	if !d.honest && r.Float64() < d.world.Device.Fails {
-		status := []instruments.Status{instruments.Failed, instruments.Infeasible, instruments.Deferred, instruments.Cancelled, instruments.Unknown}[r.IntN(5)]
-		return instruments.Outcome{Status: status, Cause: sentence}
+		statuses := []instruments.Status{
+			instruments.Failed, instruments.Infeasible, instruments.Deferred, instruments.Cancelled, instruments.Unknown,
+		}
+		return instruments.Outcome{Status: statuses[r.IntN(5)], Cause: sentence}
 	}
 	m := &events.Measurement{
 		Actual:    cmd.Parameters,
@@ -257,7 +259,8 @@ func (d *device) outcome(cmd instruments.Command, r *rand.Rand) instruments.Outc
 	case 11:
 		m.Began, m.Ended = m.Ended, m.Began
 	case 12: // of two minds
-		o.Status, o.Cause = []instruments.Status{instruments.Failed, instruments.Infeasible, instruments.Deferred}[r.IntN(3)], sentence
+		statuses := []instruments.Status{instruments.Failed, instruments.Infeasible, instruments.Deferred}
+		o.Status, o.Cause = statuses[r.IntN(3)], sentence
 	}
 	return o
 }

@@ -337,14 +337,17 @@ func (l *Life) builds() []events.Build {
 // are not held to the budget.
 func (l *Life) own() (n int) {
 	for _, taken := range l.taken {
-		n += strings.Count(taken, `"origin":"person"`) + strings.Count(taken, `"repeat":true`) + strings.Count(taken, `"was":"not-performed"`)
+		for _, mark := range []string{`"origin":"person"`, `"repeat":true`, `"was":"not-performed"`} {
+			n += strings.Count(taken, mark)
+		}
 	}
 	return n
 }
 
 // restored folds the log from a snapshot in its middle.
 func (l *Life) restored(ctx context.Context, whole *engine.Core) string {
-	core, middle := engine.NewCore(builtin.Registry()), events.Sequence(l.world.chance("middle").Uint64N(uint64(whole.State().Sequence)))
+	core := engine.NewCore(builtin.Registry())
+	middle := events.Sequence(l.world.chance("middle").Uint64N(uint64(whole.State().Sequence)))
 	for e, err := range events.ReadCampaign(ctx, l.book, l.world.Definition.Name, 0) {
 		if err == nil {
 			err = core.Apply(e)

@@ -211,7 +211,9 @@ func (l *Life) sensible(core *engine.Core, n int, r *rand.Rand) engine.Request {
 		request.Resolve = &engine.Resolve{Experiment: experiment(), Reason: reason, Repeat: r.IntN(2) == 0,
 			Resolution: []events.Resolution{events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed}[r.IntN(3)]}
 	case 7:
-		request.Resolve = &engine.Resolve{Experiment: experiment(), Resolution: events.ResolvedMeasured, Value: &value, Reason: reason}
+		request.Resolve = &engine.Resolve{
+			Experiment: experiment(), Resolution: events.ResolvedMeasured, Value: &value, Reason: reason,
+		}
 	case 8:
 		request.Exclude = &engine.Exclude{About: experiment(), Reason: reason}
 	case 9:

@@ -78,8 +78,10 @@ func Draw(seed uint64, method policies.Method) World {
 	r := w.chance("world")
 	def := definition.Campaign{
 		Name: method.Name, Seed: 1 + r.Uint64N(1000), Policy: method.Policy,
-		Objective: definition.Objective{Name: "yield", Unit: "%", Goal: definition.Maximize, Min: number(-500), Max: number(200)},
-		Parallel:  1,
+		Objective: definition.Objective{
+			Name: "yield", Unit: "%", Goal: definition.Maximize, Min: number(-500), Max: number(200),
+		},
+		Parallel: 1,
 	}
 	w.space(&def, r)
 	if !method.Policy.Measures() {
@@ -101,7 +103,10 @@ func Draw(seed uint64, method policies.Method) World {
 	}
 	for i := range []int{1, 1, 2, 3}[r.IntN(4)] {
 		name := []string{"ada", "bob", "eve"}[i]
-		expert := definition.Expert{Name: name, Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(30 * time.Minute)}
+		expert := definition.Expert{
+			Name: name, Channel: terminal.Choose(terminal.Settings{}),
+			AnswerWithin: definition.Duration(30 * time.Minute),
+		}
 		if r.IntN(4) == 0 && !method.Policy.Measures() {
 			expert.AnswerWithin = 0
 		}
@@ -159,7 +164,8 @@ func DrawAsked(seed uint64, method policies.Method) World {
 
 // needsNobody reports whether a policy makes its choices without experts.
 func needsNobody(p definition.Policy) bool {
-	return p.Trust.Name == policies.None && p.Handover.Name == policies.Never && p.Next.Name != direct.PriorName && p.Next.Name != direct.ManualName
+	return p.Trust.Name == policies.None && p.Handover.Name == policies.Never &&
+		p.Next.Name != direct.PriorName && p.Next.Name != direct.ManualName
 }
 
 // space gives the campaign one of several small spaces.
@@ -170,11 +176,16 @@ func (w World) space(def *definition.Campaign, r *rand.Rand) {
 	case 0: // a mixture
 		x.Max = number(1)
 		def.Parameters = []definition.Parameter{x, y, {Name: "z", Min: number(0), Max: number(1)}}
-		def.Constraints = []definition.Constraint{{Name: "sum", Terms: map[string]float64{"x": 1, "y": 1, "z": 1}, Equals: number(1)}}
+		terms := map[string]float64{"x": 1, "y": 1, "z": 1}
+		def.Constraints = []definition.Constraint{{Name: "sum", Terms: terms, Equals: number(1)}}
 	case 1: // a grid
-		def.Parameters = []definition.Parameter{{Name: "x", Values: []float64{0, 0.5, 1, 1.5, 2}}, {Name: "y", Values: []float64{0, 1}}}
+		def.Parameters = []definition.Parameter{
+			{Name: "x", Values: []float64{0, 0.5, 1, 1.5, 2}},
+			{Name: "y", Values: []float64{0, 1}},
+		}
 	case 2: // a category
-		def.Parameters = []definition.Parameter{x, {Name: "y", Categories: []definition.CategoryDef{{Name: "LiPF6"}, {Name: "LiFSI"}, {Name: "LiTFSI"}}}}
+		salts := []definition.CategoryDef{{Name: "LiPF6"}, {Name: "LiFSI"}, {Name: "LiTFSI"}}
+		def.Parameters = []definition.Parameter{x, {Name: "y", Categories: salts}}
 	default:
 		def.Parameters = []definition.Parameter{x, y}
 	}
@@ -190,7 +201,8 @@ func (w World) chance(purpose ...any) *rand.Rand {
 
 // String says how everybody behaves.
 func (w World) String() string {
-	return fmt.Sprintf("seed %d, %s: experts %v, operator %s, device %+v, by hand %t, kills %g", w.Seed, w.Definition.Name, w.Experts, w.Operator, w.Device, w.ByHand, w.Kills)
+	return fmt.Sprintf("seed %d, %s: experts %v, operator %s, device %+v, by hand %t, kills %g",
+		w.Seed, w.Definition.Name, w.Experts, w.Operator, w.Device, w.ByHand, w.Kills)
 }
 
 func number(x float64) *float64 { return &x }

@@ -32,7 +32,7 @@ type Options struct {
 	Lab *lab.Lab
 	// Version is the program's.
 	Version string
-	// Log, if set, takes what whoever looks after the server should know.
+	// Log, if set, takes what the operator should know.
 	Log func(format string, args ...any)
 	// Closing is closed when streams are to end; nil for never.
 	Closing <-chan struct{}

@@ -127,7 +127,10 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	source := strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n")
-	p := &filePage{shell: c.shellOf(r, "New campaign"), Source: source, CanDefine: true, Along: text(r, "from"), WithAlong: text(r, "along") != ""}
+	p := &filePage{
+		shell: c.shellOf(r, "New campaign"), Source: source, CanDefine: true,
+		Along: text(r, "from"), WithAlong: text(r, "along") != "",
+	}
 	if of, err := c.lab.Campaign(p.Along); err == nil && p.Visitor.may(See, of.Name()) == nil {
 		of.Read(func(core *engine.Core) { p.Measured = measuredIn(core) })
 	}
@@ -154,7 +157,9 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 		begun, err = c.lab.Define(r.Context(), file, p.Visitor.Actor())
 	default: // nothing is decided before they are there
 		if begun, err = c.lab.Begin(r.Context(), file, p.Visitor.Actor()); err == nil {
-			_, err = begun.Submit(r.Context(), engine.Request{Actor: p.Visitor.Actor(), Account: p.Visitor.Account, Import: rows})
+			_, err = begun.Submit(r.Context(), engine.Request{
+				Actor: p.Visitor.Actor(), Account: p.Visitor.Account, Import: rows,
+			})
 		}
 		if err == nil {
 			err = begun.Start(r.Context())

@@ -101,8 +101,7 @@ func (v Visitor) confirmed(act string) error {
 	return v.Confirmed(act)
 }
 
-// refused tells whoever mounts the pages that the visitor wanted to do something and may not. To
-// ask only what to show is no refusal.
+// refused reports a denied action, for the audit trail. Asking only what to show is none.
 func (v Visitor) refused(permission, campaign string) {
 	if v.Refused != nil {
 		v.Refused(permission, campaign)

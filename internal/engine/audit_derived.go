@@ -61,7 +61,8 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 			a.checkOnce(in, p)
 		}
 	case *events.QuestionWithdrawn:
-		if record, ok := a.next(a.now).(Record); ok && events.KindOf(record.Payloads[0]) == events.KindOf(p) && in.q != nil && a.event.Cause == a.core.State().LastEvent {
+		if record, ok := a.next(a.now).(Record); ok && events.KindOf(record.Payloads[0]) == events.KindOf(p) &&
+			in.q != nil && a.event.Cause == a.core.State().LastEvent {
 			a.checkRecords(in.q.ID, p)
 		}
 	case *events.ExperimentDeferred:

@@ -387,7 +387,7 @@ func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 }
 
 // receiveBeside keeps an answer of an expert to a question that somebody else has answered while
-// they were asked. What cannot be kept is none.
+// they were asked. An answer that cannot be recorded is dropped.
 func (r *Runner) receiveBeside(ctx context.Context, q *campaign.Question, answer humans.Reply) error {
 	actor := "expert:" + q.Expert
 	if events.ActorName(q.AnsweredBy) == q.Expert && answer.Answer.Equal(q.Answer) {

@@ -285,8 +285,8 @@ func (c *Core) scale(form events.Form) *events.Scale {
 }
 
 // expiry returns when a question to an expert expires that is asked in a world, or zero. Where
-// people run the experiments there is no instrument that must not stand still,
-// and they come back when they come back: nobody is hurried who is not to be.
+// people run the experiments there is no instrument that must not stand still: questions have no
+// deadline there unless the definition gives one.
 // Who is to say a number for each composition has the usual time for each. Initial questions
 // that are open together are answered one after the other, each in the usual time, and the
 // campaign waits for them no longer than its definition says.

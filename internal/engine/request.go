@@ -73,9 +73,8 @@ type Tell struct {
 type Answer struct {
 	Question string `json:"question"`
 	// Saw is the ID of the event in which the answer stood that the person saw when they
-	// gave theirs, empty where they saw none. Where the answer that stands by now is another
-	// one, of somebody else, theirs is kept and does not count. Nil: whatever stands, theirs
-	// counts.
+	// gave theirs, empty where they saw none. If somebody else has answered since, this answer
+	// is recorded as contested. Nil: it counts, whatever stands.
 	Saw *string `json:"saw,omitempty"`
 	humans.Reply
 }

@@ -247,7 +247,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	s := r.core.State()
 	resumed := s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0
 	if resumed || r.Epoch != "" {
-		if err := r.append(ctx, "engine", s.LastEvent, r.withReplacement(&events.RecoveryDone{Build: r.Build, Epoch: r.Epoch})...); err != nil {
+		done := &events.RecoveryDone{Build: r.Build, Epoch: r.Epoch}
+		if err := r.append(ctx, "engine", s.LastEvent, r.withReplacement(done)...); err != nil {
 			return err
 		}
 	}

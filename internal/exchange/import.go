@@ -37,7 +37,7 @@ type Import struct {
 	Units map[string]string
 	// MaxRows is how many rows a file may have; 0 for any number.
 	MaxRows int
-	// Words say what to do, in the words of whoever asks.
+	// Words say what to do, in the words of the caller.
 	Words Words
 
 	// Rows are the results that were read.

@@ -60,7 +60,7 @@ type Options struct {
 	// Heard, if set, is told of every event of every campaign, those of one campaign in their
 	// order, with the definition at that event. It must be quick.
 	Heard func(campaign string, def *definition.Campaign, e events.Event, payload events.Payload)
-	// Log, if set, takes what whoever looks after the server should know. It may be
+	// Log, if set, takes what the operator should know. It may be
 	// called by several goroutines.
 	Log func(format string, args ...any)
 

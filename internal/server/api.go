@@ -180,7 +180,7 @@ type Recorded struct {
 // recordedOutput is that answer.
 type recordedOutput struct{ Body Recorded }
 
-// submit has a request recorded in the name of whoever asks.
+// submit has a request recorded in the name of the caller.
 func (a *api) submit(ctx context.Context, c *lab.Campaign, r engine.Request) (*recordedOutput, error) {
 	if r.Anchors != nil { // they are the expert's judgment, as an answer is
 		if err := a.answersAs(ctx, r.Anchors.Expert, c.Name()); err != nil {

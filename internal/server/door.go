@@ -470,11 +470,11 @@ type peopleData struct {
 	Campaigns []string
 	Roles     []accounts.Role
 	Reached   []notify.Status
-	// Confirmed says that whoever looks has shown just now who they are.
+	// Confirmed says that the visitor has authenticated just now.
 	Confirmed bool
 }
 
-// campaignNames are the campaigns that whoever asks may see, each name once.
+// campaignNames are the campaigns that the visitor may see, each name once.
 func (s *Server) campaignNames(ctx context.Context) (names []string) {
 	for _, c := range s.lab.Campaigns() {
 		if sees(ctx, c.Name()) {

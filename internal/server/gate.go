@@ -366,7 +366,7 @@ func campaignIn(id string) string {
 	return name
 }
 
-// sees reports whether whoever asks may see a campaign.
+// sees reports whether the caller may see a campaign.
 func sees(ctx context.Context, campaign string) bool {
 	return identityOf(ctx).May(accounts.See, campaign) == nil
 }

@@ -25,7 +25,7 @@ import (
 
 // A request that records something may carry a key of its sender's choice in the header
 // Idempotency-Key. Sent again with it, by the same caller, the same request gets the same
-// answer and is not carried out a second time: whoever lost the answer may simply ask again.
+// answer and is not carried out a second time: a caller that lost the answer may simply ask again.
 //
 // The key is on the disk before the request is carried out, and the answer before it is
 // sent. A key without an answer is that of a request during which the server was killed:
@@ -361,8 +361,7 @@ func (k *keys) begin(name, account, request string) (*taken, error) {
 }
 
 // again reports whether what was answered so was not carried out, and may be asked for again:
-// once there is what was wanting here, or whoever asks has shown who they are or been given the
-// right to it.
+// after 503 once the server has recovered, after 401 and 403 once the caller is authenticated or allowed.
 func again(status int) bool {
 	return status == http.StatusServiceUnavailable || status == http.StatusUnauthorized || status == http.StatusForbidden
 }

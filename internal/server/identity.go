@@ -26,13 +26,13 @@ func (s *Server) actingAs(ctx context.Context, wanted string) (actor, account st
 	return actor, account
 }
 
-// callerOf names whoever asks: nobody is answered with what was another's.
+// callerOf identifies the caller, so that a response is replayed only to the one it was made for.
 func callerOf(ctx context.Context) string {
 	who := identityOf(ctx)
 	return strings.Join([]string{who.Actor(), who.Account, who.Credential}, "\x00")
 }
 
-// mayNameProgram is nil where whoever asks may have this server run the program, read the
+// mayNameProgram is nil where the caller may have this server run the program, read the
 // file or call the address that a campaign file names: such a file does what its writer
 // wants with the rights of the server. It is the permission to equip the lab.
 func (a *api) mayNameProgram(ctx context.Context) error {

@@ -105,8 +105,8 @@ func (b *bounded) release(from netip.Prefix) {
 	}
 }
 
-// boundedConn is a connection that counts against its address's. While nobody has shown on it who
-// they are it is not waited for longer than a stranger is.
+// boundedConn is a connection that counts against its address's. Until its caller is authenticated,
+// the deadlines of anonymous callers apply.
 type boundedConn struct {
 	net.Conn
 	release func()
@@ -246,8 +246,8 @@ func (u *unhurried) SetReadDeadline(time.Time) error { return nil }
 func (u *unhurried) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 // formed reads the form of a request for a page, so that one that does not come whole is
-// refused as such and no page takes it for an empty one. Those of whom it is not known who they
-// are have little to say.
+// refused as such and no page takes it for an empty one. Bodies of anonymous callers are bounded
+// more tightly.
 func (s *Server) formed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && !identityOf(r.Context()).Known() {

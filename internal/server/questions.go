@@ -46,7 +46,7 @@ type Answer struct {
 	Comment   string         `json:"comment,omitempty" maxLength:"10000" doc:"What else there is to say."`
 
 	// Saw says which answer they knew: see [engine.Answer].
-	Saw *string `json:"saw,omitempty" maxLength:"40" doc:"The source of the answer that they saw when they gave this one, empty for none: where somebody else's stands by now, this one is kept beside it and does not count. Absent: this one counts."`
+	Saw *string `json:"saw,omitempty" maxLength:"40" doc:"The source of the answer that was seen with the question, empty for none. If another has been recorded since, this one is kept as contested. Absent: this one counts."`
 
 	Took  float64       `json:"took,omitempty" minimum:"0" doc:"How long they had the question before them, in seconds."`
 	Shown *events.Shown `json:"shown,omitempty" doc:"What they saw beside it."`
@@ -55,7 +55,7 @@ type Answer struct {
 // Answered says what was recorded of an answer, and which one counts.
 type Answered struct {
 	Recorded
-	Counts     bool   `json:"counts" doc:"Whether the answer that was sent counts. Otherwise another one was there that its sender did not know of."`
+	Counts     bool   `json:"counts" doc:"False if the answer that was sent was recorded as contested."`
 	AnsweredBy string `json:"answered_by" doc:"Whose answer counts."`
 	Source     string `json:"source" doc:"The event in which the answer stands that counts: sent as saw, another answer replaces it."`
 }

@@ -466,7 +466,8 @@ func (a *api) importing() {
 		}
 		out := new(importOutput)
 		table, err := im.Preview("the table", bytes.NewReader(in.RawBody))
-		if im.Once && err == nil && table.Count(exchange.FateKnown) > 0 && table.Count(exchange.FateNew)+table.Count(exchange.FateWrong) == 0 {
+		if im.Once && err == nil && table.Count(exchange.FateKnown) > 0 &&
+			table.Count(exchange.FateNew)+table.Count(exchange.FateWrong) == 0 {
 			out.Body.Recorded, out.Body.Rows = []json.RawMessage{}, []engine.Tell{} // it was taken over before
 			out.Body.LeftOut = table.LeftOut()
 			return out, nil

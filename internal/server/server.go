@@ -44,7 +44,7 @@ type Options struct {
 	Proxy *net.IPNet
 	// Version is the program's.
 	Version string
-	// Log, if set, takes what whoever looks after the server should know.
+	// Log, if set, takes what the operator should know.
 	Log func(format string, args ...any)
 	// Signer, if set, returns the key that signs checkpoints; nil for none.
 	Signer func() (note.Signer, error)
@@ -81,7 +81,8 @@ func New(o Options) *Server {
 		o.User = systemUser()
 	}
 	s := &Server{
-		options: o, lab: o.Lab, mux: new(console.Mux), whatIf: whatif.NewRuns(o.Log), closing: make(chan struct{}), patience: usualPatience, bounds: usualBounds,
+		options: o, lab: o.Lab, mux: new(console.Mux), whatIf: whatif.NewRuns(o.Log),
+		closing: make(chan struct{}), patience: usualPatience, bounds: usualBounds,
 	}
 	s.keys = openKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	s.mux.HandleFunc("GET /healthz", s.health)

@@ -26,7 +26,7 @@ func (s *Story) experimentStarted(_ events.Event, p *events.ExperimentStarted) E
 func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured) Entry {
 	text := fmt.Sprintf("%s measured %s (%s)",
 		p.Experiment, measured(&p.Measurement), s.line(p.Actual))
-	if len(p.Unread) > 0 { // perhaps a slip of the instrument's, that somebody should mend
+	if len(p.Unread) > 0 { // possibly a bug of the driver
 		text += "; not used, and kept in the log: " + strings.Join(unreadFields(p.Unread), ", ")
 	}
 	return Entry{Text: text}

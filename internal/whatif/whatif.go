@@ -394,7 +394,10 @@ func (a *Answer) imagine(ctx context.Context, in Input, now *engine.Core, before
 	}
 	a.Recorded = recorded
 	steady := pace.New(cancel)
-	w := &watch{seen: len(before.Experiments), limit: a.limit(), open: make(map[string]bool), enough: func() { cancel(errEnough) }, heard: in.Heard}
+	w := &watch{
+		seen: len(before.Experiments), limit: a.limit(), open: make(map[string]bool),
+		enough: func() { cancel(errEnough) }, heard: in.Heard,
+	}
 	switch {
 	case lab != nil:
 		a.StandIn, steady.Instrument = lab.from(), lab

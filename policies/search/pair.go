@@ -222,7 +222,8 @@ func alternately(
 			return Result{}, Result{}, err
 		}
 		x = r.X
-		if r, err = Minimize(ctx, sp, func(u, grad []float64) float64 { return f(x, u, maybe(grad, scratch), grad) }, seed+uint64(2*round)+1, [][]float64{y}, nil); err != nil {
+		second := func(u, grad []float64) float64 { return f(x, u, maybe(grad, scratch), grad) }
+		if r, err = Minimize(ctx, sp, second, seed+uint64(2*round)+1, [][]float64{y}, nil); err != nil {
 			return Result{}, Result{}, err
 		}
 		y = r.X

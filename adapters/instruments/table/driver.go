@@ -41,7 +41,8 @@ var Driver = instruments.Driver{
 		rows := i.Rows()
 		best := rows[0]
 		for _, r := range rows {
-			if def.Objective.Goal == definition.Maximize && r.Value > best.Value || def.Objective.Goal != definition.Maximize && r.Value < best.Value {
+			if def.Objective.Goal == definition.Maximize && r.Value > best.Value ||
+				def.Objective.Goal != definition.Maximize && r.Value < best.Value {
 				best = r
 			}
 		}

@@ -420,7 +420,9 @@ func (r *running) checkpoint(ctx context.Context) {
 // written: the campaign is none the worse for it.
 func (r *running) report(ctx context.Context) string {
 	path := reportPath(r.target.store, r.target.campaign)
-	if err := r.writeReport(ctx, r.host.Log(), r.target.campaign, r.target.store, path, r.checkpointText(ctx, r.host.Log()), storeMode(r.target.store)); err != nil {
+	log, checkpoint := r.host.Log(), r.checkpointText(ctx, r.host.Log())
+	mode := storeMode(r.target.store)
+	if err := r.writeReport(ctx, log, r.target.campaign, r.target.store, path, checkpoint, mode); err != nil {
 		r.remark("The report could not be written: %v. Try again with: campaignd report %s", err, r.target.store)
 		return ""
 	}

@@ -158,7 +158,7 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	}
 	defer l.Close()
 
-	// It ends before the lab does, and remembers what it has heard of.
+	// Stopped before the lab, so that it can save its state.
 	telling := make(chan struct{})
 	notifying, stop := context.WithCancel(ctx)
 	defer func() { stop(); <-telling }()
