@@ -177,9 +177,23 @@ func (s *session) submit(ctx context.Context, r engine.Request) ([]events.Event,
 	return s.host.Submit(ctx, s.name, r)
 }
 
-// definition returns the campaign's definition in force, without folding the campaign.
-func (s *session) definition(ctx context.Context) (def *definition.Campaign, err error) {
-	for e, err := range host.ReadKinds(ctx, s.log, s.name, events.KindCampaignDefined, events.KindCampaignAmended) {
+// definition returns the campaign's definition in force, without folding the campaign. Where the process that held
+// the store has ended meanwhile, as it does once it has recorded that the campaign is stopped, it is read from the disk.
+func (s *session) definition(ctx context.Context) (*definition.Campaign, error) {
+	def, err := definitionIn(ctx, s.log, s.name)
+	if err == nil || s.owner == nil || s.remote {
+		return def, err
+	}
+	direct, failed := s.app.openDirectly(s.store)
+	if failed != nil {
+		return nil, err
+	}
+	def, err = definitionIn(ctx, direct.log, s.name)
+	return def, errors.Join(err, direct.close())
+}
+
+func definitionIn(ctx context.Context, log events.Log, name string) (def *definition.Campaign, err error) {
+	for e, err := range host.ReadKinds(ctx, log, name, events.KindCampaignDefined, events.KindCampaignAmended) {
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +209,7 @@ func (s *session) definition(ctx context.Context) (def *definition.Campaign, err
 		}
 	}
 	if def == nil {
-		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, s.name)
+		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, name)
 	}
 	return def, nil
 }
