@@ -15,7 +15,7 @@ import (
 // asker makes a request about the accounts of the folder that the command line names.
 type asker func(cmd *cobra.Command, r accounts.Request) (accounts.Reply, error)
 
-// askAccounts makes a request of whoever holds the accounts, or of the files themselves.
+// askAccounts makes a request of the process that holds the accounts, or of the files themselves.
 func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (accounts.Reply, error) {
 	if !accounts.Exists(dir) && r.Add == nil {
 		return accounts.Reply{}, problem.New(problem.NotFound, "there are no accounts in %s yet", dir).

@@ -177,8 +177,8 @@ func (s *session) submit(ctx context.Context, r engine.Request) ([]events.Event,
 	return s.host.Submit(ctx, s.name, r)
 }
 
-// definition returns the campaign's definition in force, without folding the campaign. Where the process that held
-// the store has ended meanwhile, as it does once it has recorded that the campaign is stopped, it is read from the disk.
+// definition returns the campaign's definition in force, without folding the campaign. It is read from the disk where
+// the process that held the store has ended meanwhile, as it does once it has recorded that the campaign is stopped.
 func (s *session) definition(ctx context.Context) (*definition.Campaign, error) {
 	def, err := definitionIn(ctx, s.log, s.name)
 	if err == nil || s.owner == nil || s.remote {

@@ -10,10 +10,10 @@ import (
 
 // Around returns hyperparameters around fitted ones, as far from them as the data leave open: 2p points for p that
 // were fitted. The log posterior that Fit maximizes is taken for a Gaussian of the logarithms, with its curvature at h
-// (Laplace's approximation); the points lie at ±√p columns of the symmetric root of that Gaussian's covariance, and so have
-// its mean and covariance (Julier and Uhlmann 1997). That root moves no further than the rounding of the curvature does,
-// other than its axes where two are as long. The prior bounds the points: none is further away than where the widest
-// prior alone puts it, and none outside the bounds. The constant mean is the best one at each.
+// (Laplace's approximation); the points lie at ±√p columns of the symmetric root of that Gaussian's covariance, and
+// so have its mean and covariance (Julier and Uhlmann 1997). Rounding of the curvature moves that root no further than
+// by rounding; it turns the Gaussian's axes where two are equally long. The prior bounds the points: none is further
+// away than where the widest prior alone puts it, and none outside the bounds. The constant mean is the best at each.
 //
 // h is a fit of the data with the same configuration, of which the searches do not matter. It fails with ErrData,
 // kernel.ErrUnknown, ErrHyper, ErrNotPositiveDefinite where the posterior cannot be evaluated next to h, or the
@@ -68,8 +68,8 @@ func (o *objective) clip(theta []float64) {
 	}
 }
 
-// laplace returns the symmetric root of the covariance of the Gaussian with the curvature of the log posterior at θ; ok
-// is false where that is not finite.
+// laplace returns the symmetric root of the covariance of the Gaussian with the curvature of the log posterior at θ;
+// ok is false where that is not finite.
 func (o *objective) laplace(theta []float64) (root *mat.Dense, ok bool) {
 	const step = 1e-3 // of a logarithm, between the rounding of gradients and the change of the curvature
 	p := len(theta)
