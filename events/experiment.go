@@ -292,6 +292,22 @@ type InstrumentStalled struct {
 	Waited float64 `json:"waited"`
 }
 
+// Commanded is the payload of an event about one command to an instrument.
+type Commanded interface {
+	Payload
+	// CommandID is the command's identifier, empty where the event names none.
+	CommandID() string
+}
+
+func (p ExperimentStarted) CommandID() string    { return p.Command }
+func (p ExperimentMeasured) CommandID() string   { return p.Command }
+func (p ExperimentFailed) CommandID() string     { return p.Command }
+func (p ExperimentInfeasible) CommandID() string { return p.Command }
+func (p ExperimentDeferred) CommandID() string   { return p.Command }
+func (p ExperimentCancelled) CommandID() string  { return p.Command }
+func (p ExperimentUnresolved) CommandID() string { return p.Command }
+func (p InstrumentStalled) CommandID() string    { return p.Command }
+
 func (p ExperimentRequested) Subject() string  { return p.Experiment }
 func (p ExperimentDispatched) Subject() string { return p.Experiment }
 func (p ExperimentStarted) Subject() string    { return p.Experiment }

@@ -14,25 +14,88 @@ var statusOf = map[events.Resolution]ExperimentStatus{
 	events.ResolvedInfeasible: Infeasible, events.ResolvedNotPerformed: Cancelled,
 }
 
-// correctOutcome folds a person's word that an experiment ended otherwise. When it
-// ended stays: the correction is about what happened then.
-func (s *State) correctOutcome(e events.Event, p *events.ExperimentCorrected) (problem string) {
+// resolvable says what is wrong with a person's word on an experiment of unknown fate.
+func resolvable(_ *State, _ *Experiment, p *events.ExperimentResolved) (problem string) {
+	status, known := statusOf[p.Resolution]
+	switch {
+	case !known:
+		return fmt.Sprintf("%q is not a resolution", p.Resolution)
+	case (status == Measured) != (p.Measurement != nil):
+		return "its resolution and its measurement do not go together"
+	}
+	return ""
+}
+
+// resolve folds a person's word on an experiment of unknown fate.
+func resolve(_ *State, x *Experiment, e events.Event, p *events.ExperimentResolved) {
+	x.Status = statusOf[p.Resolution]
+	x.end(e)
+	if x.Status == Measured {
+		x.Measurement = p.Measurement
+		return
+	}
+	x.Cause = p.Reason
+}
+
+// superseded says that a correction names another event than the one in which the
+// outcome stands: its author had not seen the latest.
+func superseded(x *Experiment, source string) (problem string) {
+	if x.Source == source {
+		return ""
+	}
+	return fmt.Sprintf(
+		"it corrects event %s, but the result of %s stands in event %s", source, x.ID, x.Source,
+	)
+}
+
+// remeasurable says what is wrong with the correction of a measurement.
+func remeasurable(_ *State, x *Experiment, p *events.MeasurementCorrected) (problem string) {
+	if x == nil || x.Status.Open() {
+		return "" // the status says it
+	}
+	return superseded(x, p.Corrects)
+}
+
+// remeasure folds the correction of a measurement.
+func remeasure(_ *State, x *Experiment, e events.Event, p *events.MeasurementCorrected) {
+	corrected := *x.Measurement // the event that holds it must not change
+	if p.New != nil {
+		corrected.Objective = *p.New
+	}
+	if p.Actual != nil {
+		corrected.Actual, x.Elsewhere = p.Actual, false
+	}
+	corrected.Further = Merge(corrected.Further, p.Further)
+	x.Measurement = &corrected
+	x.Source = e.ID
+	x.Excluded = p.Excluded
+	x.Flag = nil // a person's word is the last
+}
+
+// correctable says what is wrong with a person's word that an experiment ended otherwise.
+func correctable(_ *State, x *Experiment, p *events.ExperimentCorrected) (problem string) {
 	status, known := statusOf[p.Outcome]
-	x := s.Experiment(p.Experiment)
 	switch {
 	case !known:
 		return fmt.Sprintf("%q is not an outcome", p.Outcome)
 	case (status == Measured) != (p.Measurement != nil):
 		return "its outcome and its measurement do not go together"
-	case x == nil:
-		return fmt.Sprintf("there is no experiment %s", p.Experiment)
-	case x.Status.Open():
-		return fmt.Sprintf("experiment %s is %s", x.ID, x.Status)
-	case x.Source != p.Supersedes:
-		return fmt.Sprintf("it corrects event %s, but the result of %s stands in event %s", p.Supersedes, x.ID, x.Source)
-	case p.Was != x.Status.Outcome():
+	case x == nil || x.Status.Open():
+		return "" // the status says it
+	}
+	if problem := superseded(x, p.Supersedes); problem != "" {
+		return problem
+	}
+	if p.Was != x.Status.Outcome() {
 		return fmt.Sprintf("it says that %s was %s, which is %s", x.ID, p.Was, x.Status)
 	}
+	return ""
+}
+
+// correct folds a person's word that an experiment ended otherwise. When it ended stays:
+// the correction is about what happened then.
+func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrected) {
+	status := statusOf[p.Outcome]
 	if x.Measurement != nil {
 		x.Retracted = x.Measurement
 	}
@@ -47,12 +110,11 @@ func (s *State) correctOutcome(e events.Event, p *events.ExperimentCorrected) (p
 	case x.Status != status || x.Excluded == p.Excluded:
 		x.Measurement, x.Cause = nil, p.Reason
 	}
-	x.Status, x.Excluded, x.Source, x.LastEvent, x.Trace = status, p.Excluded, e.ID, e.ID, e.Trace
+	x.Status, x.Excluded, x.Source = status, p.Excluded, e.ID
 	x.Flag, x.Elsewhere, x.Once = nil, false, false // a person's word is the last
 	if status == Cancelled {
 		s.reopen()
 	}
-	return ""
 }
 
 // Merge returns the quantities with some corrected or added.

@@ -1,0 +1,208 @@
+package campaign
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// The state machine of experiments is the table [transitions]: a row for each
+// kind of event about an experiment that was requested. TestTransitions draws it.
+
+// Statuses that an event may find an experiment in.
+var (
+	// underWay: an instrument has the command, and is expected to answer.
+	underWay = []ExperimentStatus{Dispatched, Started}
+	// open: a person may tell the result of an experiment that no instrument was
+	// given, and an instrument may answer after it was given up.
+	open = []ExperimentStatus{Requested, Dispatched, Started, Unresolved}
+	// ended: a correction replaces an outcome, so there has to be one.
+	ended = []ExperimentStatus{Measured, Failed, Infeasible, Deferred, Cancelled}
+	// settled are those that a person's word can lead to.
+	settled = []ExperimentStatus{Measured, Failed, Infeasible, Cancelled}
+)
+
+// transition is what one kind of event does to the experiment it names.
+type transition struct {
+	// from are the statuses in which it may come.
+	from []ExperimentStatus
+	// to are the statuses that it leads to. Where there is one, that is it; with
+	// none the status stays; of several, then chooses.
+	to []ExperimentStatus
+	// check says what else is wrong with the event, or "". The experiment is nil
+	// where there is none of its name. Nil: nothing else can be wrong.
+	check func(*State, *Experiment, events.Payload) (problem string)
+	// then changes what else changes. Nil: nothing.
+	then func(*State, *Experiment, events.Event, events.Payload)
+}
+
+// transitions is the state machine, by the kind of event.
+var transitions = map[events.Kind]transition{
+	events.KindExperimentDispatched: {
+		from: []ExperimentStatus{Requested}, to: []ExperimentStatus{Dispatched},
+		then: then(func(_ *State, x *Experiment, e events.Event, p *events.ExperimentDispatched) {
+			x.Command = p.Command
+			x.Instrument = p.Instrument
+			x.Identity = p.Identity
+			x.Real = !e.Simulated
+			x.DispatchedAt = e.Time
+		}),
+	},
+	events.KindExperimentStarted: {
+		from: []ExperimentStatus{Dispatched}, to: []ExperimentStatus{Started},
+	},
+	events.KindInstrumentStalled: {
+		from: underWay,
+		then: func(_ *State, x *Experiment, _ events.Event, _ events.Payload) { x.Stalled = true },
+	},
+	events.KindExperimentUnresolved: {
+		from: underWay, to: []ExperimentStatus{Unresolved},
+		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.ExperimentUnresolved) {
+			x.Cause = p.Cause
+			x.Stalled = false
+		}),
+	},
+	events.KindExperimentMeasured: {
+		from: open, to: []ExperimentStatus{Measured},
+		check: check(func(_ *State, x *Experiment, p *events.ExperimentMeasured) string {
+			if x != nil && !maps.Equal(p.Requested, x.Parameters) {
+				return fmt.Sprintf(
+					"it measures %v, experiment %s asked for %v", p.Requested, x.ID, x.Parameters,
+				)
+			}
+			return ""
+		}),
+		then: then(func(_ *State, x *Experiment, e events.Event, p *events.ExperimentMeasured) {
+			m := p.Measurement
+			x.Measurement = &m
+			x.Instrument = p.Instrument
+			x.Simulated = e.Simulated
+		}),
+	},
+	events.KindExperimentFailed: {
+		from: open, to: []ExperimentStatus{Failed},
+		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.ExperimentFailed) {
+			x.Cause = p.Cause
+		}),
+	},
+	events.KindExperimentInfeasible: {
+		from: open, to: []ExperimentStatus{Infeasible},
+		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.ExperimentInfeasible) {
+			x.Cause = p.Cause
+		}),
+	},
+	events.KindExperimentDeferred: {
+		from: open, to: []ExperimentStatus{Deferred},
+		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.ExperimentDeferred) {
+			x.Cause = p.Cause
+		}),
+	},
+	events.KindExperimentCancelled: {
+		from: open, to: []ExperimentStatus{Cancelled},
+		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.ExperimentCancelled) {
+			x.Cause = p.Reason
+			x.Once = p.Once
+		}),
+	},
+	events.KindExperimentResolved: {
+		from: []ExperimentStatus{Unresolved}, to: settled,
+		check: check(resolvable), then: then(resolve),
+	},
+	events.KindExperimentCorrected: {
+		from: ended, to: settled,
+		check: check(correctable), then: then(correct),
+	},
+	events.KindMeasurementFlagged: {
+		from: []ExperimentStatus{Measured},
+		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.MeasurementFlagged) {
+			x.Flag = p
+			x.Elsewhere = x.Elsewhere || p.Verdict == events.VerdictElsewhere
+			x.Excluded = x.Excluded || p.Verdict == events.VerdictOverturned
+		}),
+	},
+	events.KindMeasurementCorrected: {
+		from:  []ExperimentStatus{Measured},
+		check: check(remeasurable), then: then(remeasure),
+	},
+}
+
+// check and then give a row's functions the type of its payload.
+func check[P events.Payload](
+	f func(*State, *Experiment, P) string,
+) func(*State, *Experiment, events.Payload) string {
+	return func(s *State, x *Experiment, p events.Payload) string { return f(s, x, p.(P)) }
+}
+
+func then[P events.Payload](
+	f func(*State, *Experiment, events.Event, P),
+) func(*State, *Experiment, events.Event, events.Payload) {
+	return func(s *State, x *Experiment, e events.Event, p events.Payload) { f(s, x, e, p.(P)) }
+}
+
+// move folds an event about an experiment that was requested before, by its row of the
+// table. It checks everything before it changes anything.
+func (t transition) move(s *State, e events.Event, payload events.Payload) (problem string) {
+	x := s.Experiment(payload.Subject())
+	if problem := misdirected(x, payload); problem != "" {
+		return problem
+	}
+	if t.check != nil {
+		if problem := t.check(s, x, payload); problem != "" {
+			return problem
+		}
+	}
+	switch {
+	case x == nil:
+		return fmt.Sprintf("there is no experiment %s", payload.Subject())
+	case !slices.Contains(t.from, x.Status):
+		return fmt.Sprintf("experiment %s is %s", x.ID, x.Status)
+	}
+	x.LastEvent, x.Trace = e.ID, e.Trace
+	if len(t.to) == 1 {
+		x.Status = t.to[0]
+		if !x.Status.Open() {
+			x.end(e)
+		}
+	}
+	if t.then != nil {
+		t.then(s, x, e, payload)
+	}
+	return ""
+}
+
+// end notes in which event an experiment's outcome stands.
+func (x *Experiment) end(e events.Event) {
+	x.Cause = ""
+	x.Stalled = false
+	x.EndedAt = e.Time
+	x.Source = e.ID
+}
+
+// misdirected says that an event is about another command than the one that was
+// dispatched. Not every event names its command.
+func misdirected(x *Experiment, payload events.Payload) (problem string) {
+	p, ok := payload.(events.Commanded)
+	if !ok || x == nil || p.CommandID() == "" || p.CommandID() == x.Command {
+		return ""
+	}
+	return fmt.Sprintf(
+		"it is about the command %q, that of experiment %s is %q", p.CommandID(), x.ID, x.Command,
+	)
+}
+
+// request folds the intent to run an experiment.
+func (s *State) request(e events.Event, p *events.ExperimentRequested) (problem string) {
+	if next := events.ExperimentID(len(s.Experiments) + 1); p.Experiment != next {
+		return fmt.Sprintf("experiment %s is out of order, %s was next", p.Experiment, next)
+	}
+	turn := s.turnOf(p)
+	s.Turns = max(s.Turns, turn)
+	s.Experiments = append(s.Experiments, Experiment{
+		ID: p.Experiment, Status: Requested, Parameters: p.Parameters, Origin: p.Origin,
+		Decision: p.Decision, Turn: turn, Replicate: p.Replicate,
+		RequestedAt: e.Time, LastEvent: e.ID, Trace: e.Trace,
+	})
+	return ""
+}
