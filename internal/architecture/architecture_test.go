@@ -69,7 +69,6 @@ var may = []struct {
 	{"internal/testinstrument", []string{"events", "adapters"}},
 	{"internal/chaos", []string{""}},
 	{"internal/killtest", []string{""}},
-	{"internal/mutation", nil},
 	{"cmd", []string{""}},
 }
 

@@ -58,15 +58,17 @@ func goList(ctx context.Context, root string, args ...string) ([]listed, error) 
 	}
 }
 
-// moduleRoot returns the folder of the main module's go.mod.
-func moduleRoot(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+// moduleRoot returns the folder of the go.mod of the module that a folder is in.
+func moduleRoot(ctx context.Context, folder string) (string, error) {
+	env := exec.CommandContext(ctx, "go", "env", "GOMOD")
+	env.Dir = folder
+	out, err := env.Output()
 	if err != nil {
 		return "", fmt.Errorf("go env GOMOD: %w", err)
 	}
 	file := strings.TrimSpace(string(out))
 	if file == "" || file == os.DevNull {
-		return "", errors.New("no go.mod: run this inside the module")
+		return "", errors.New("no go.mod: -root names a folder of the module that is mutated")
 	}
 	return filepath.Dir(file), nil
 }

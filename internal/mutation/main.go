@@ -2,8 +2,10 @@
 // draws a sample of small changes (mutants) of some packages, runs for each
 // the tests that reach it, and reports which changes no test noticed:
 //
-//	go run ./internal/mutation -n 400 -seed 1
-//	go run ./internal/mutation -only projections/space/box.go:42
+//	go -C internal/mutation run . -n 400 -seed 1
+//	go -C internal/mutation run . -only projections/space/box.go:42
+//
+// It is a module of its own, so that no part of it is a part of the product.
 //
 // All mutants of a sample are compiled together: a mutated function has beside
 // it a copy for each of its mutants, and calls the copy that is selected when
@@ -62,6 +64,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var o options
+	folder := flag.String("root", filepath.Join("..", ".."), "`folder` of the module to mutate")
 	packages := flag.String("packages", strings.Join(usual, ","),
 		"`patterns` of packages to mutate, with commas between")
 	only := flag.String("only", "",
@@ -88,7 +91,7 @@ func main() {
 		o.only = strings.Split(*only, ",")
 	}
 	o.usual, o.defenders = usual, defenders
-	root, err := moduleRoot(ctx)
+	root, err := moduleRoot(ctx, *folder)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)

@@ -1,0 +1,3 @@
+module github.com/campaignd/campaignd/internal/mutation
+
+go 1.26.0
