@@ -28,7 +28,8 @@
 //
 // # The log
 //
-// [Log] is the contract; events/pebblelog keeps a log on disk, events/memlog in
-// memory, events/logtest is the suite both pass. events/bus carries a log's
-// events to Watermill handlers.
+// [Log] is the contract; events/memlog keeps a log in memory. [Store] is that of a log
+// which outlives its process and proves what it holds: events/store opens one, and
+// events/pebblelog keeps it on disk. events/logtest is the suite they pass. events/bus
+// carries a log's events to Watermill handlers.
 package events

@@ -47,13 +47,17 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	head := log.Head()
+	head, err := log.Head(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	signed, err := checkpoint.Write("lab.example/tiny", head, signer)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	hashes, err := log.ProveEvent(stored[0].Position, head.N)
+	hashes, err := log.ProveEvent(ctx, stored[0].Position, head.N)
 	if err != nil {
 		fmt.Println(err)
 		return

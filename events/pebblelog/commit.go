@@ -119,10 +119,10 @@ const maxGroupSize = 2 << 20
 // Append implements [events.Log].
 func (l *Log) Append(ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event) ([]events.Event, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("pebblelog: append: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("store: append: %w", context.Cause(ctx))
 	}
 	if l.readOnly {
-		return nil, fmt.Errorf("pebblelog: append: %w", ErrReadOnly)
+		return nil, fmt.Errorf("store: append: %w", events.ErrReadOnly)
 	}
 	r := requests.Get().(*request)
 	r.campaign = campaign
@@ -132,16 +132,16 @@ func (l *Log) Append(ctx context.Context, campaign string, expected events.Seque
 		r.batch[i].Data = bytes.Clone(r.batch[i].Data) // the caller may reuse its own
 	}
 	if !l.queue.put(r) {
-		return nil, fmt.Errorf("pebblelog: append: %w", events.ErrClosed)
+		return nil, fmt.Errorf("store: append: %w", events.ErrClosed)
 	}
 	select {
 	case <-r.done:
 		return r.answer()
 	case <-ctx.Done():
 		if l.queue.withdraw(r) {
-			return nil, fmt.Errorf("pebblelog: append: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("store: append: %w", context.Cause(ctx))
 		}
-		return nil, fmt.Errorf("pebblelog: append: %w: %w", events.ErrUncertain, context.Cause(ctx))
+		return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, context.Cause(ctx))
 	case <-l.guard.Failed():
 	}
 	// The disk failed. The committer may be stuck in the database, so the
@@ -152,9 +152,9 @@ func (l *Log) Append(ctx context.Context, campaign string, expected events.Seque
 	default:
 	}
 	if l.queue.withdraw(r) {
-		return nil, fmt.Errorf("pebblelog: append: %w", l.stopped())
+		return nil, fmt.Errorf("store: append: %w", l.stopped())
 	}
-	return nil, fmt.Errorf("pebblelog: append: %w: %w", events.ErrUncertain, l.stopped())
+	return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, l.stopped())
 }
 
 // start starts the committer and the syncer.
@@ -188,7 +188,7 @@ func (l *Log) commit() {
 					scratch, r.err = l.add(g.batch, r, scratch)
 				}
 				if r.err != nil {
-					r.err = fmt.Errorf("pebblelog: append: %w", r.err)
+					r.err = fmt.Errorf("store: append: %w", r.err)
 				}
 			}
 			g.index()
@@ -314,7 +314,7 @@ func (l *Log) sync() {
 		if err := l.stopped(); err != nil {
 			for _, r := range g.requests {
 				if r.err == nil {
-					r.stored, r.err = nil, fmt.Errorf("pebblelog: append: %w: %w", events.ErrUncertain, err)
+					r.stored, r.err = nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, err)
 				}
 				r.done <- struct{}{}
 			}

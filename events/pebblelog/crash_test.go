@@ -424,7 +424,7 @@ func TestDiskDoesNotAnswer(t *testing.T) {
 func TestDiskStopsAnswering(t *testing.T) {
 	const n = 60
 	files := damagedStore(t, n, false)
-	head := mustOpen(t, writeFiles(t, files), Options{ReadOnly: true}).Head()
+	head := mustOpen(t, writeFiles(t, files), Options{ReadOnly: true}).durableHead()
 	ask := map[string]func(*Log) error{
 		"Read": func(log *Log) error { return holds(t, log, n) },
 		"ReadCampaign": func(log *Log) (err error) {
@@ -441,9 +441,11 @@ func TestDiskStopsAnswering(t *testing.T) {
 			}
 			return err
 		},
-		"ProveEvent":    func(log *Log) error { _, err := log.ProveEvent(3, n); return err },
-		"ProveExtends":  func(log *Log) error { _, err := log.ProveExtends(7, n); return err },
-		"VerifyExtends": func(log *Log) error { return log.VerifyExtends(tlog.Tree{N: n, Hash: head.Hash}) },
+		"ProveEvent":   func(log *Log) error { _, err := log.ProveEvent(t.Context(), 3, n); return err },
+		"ProveExtends": func(log *Log) error { _, err := log.ProveExtends(t.Context(), 7, n); return err },
+		"VerifyExtends": func(log *Log) error {
+			return log.VerifyExtends(t.Context(), tlog.Tree{N: n, Hash: head.Hash})
+		},
 	}
 	told := 0
 	for name, ask := range ask {
@@ -488,15 +490,15 @@ func TestStopped(t *testing.T) {
 	}
 	full.Store(true)
 	_, err := log.Append(t.Context(), "c", 10, testEvent(11))
-	if !errors.Is(err, events.ErrUncertain) || !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.ENOSPC) {
+	if !errors.Is(err, events.ErrUncertain) || !errors.Is(err, events.ErrStopped) || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("the Append that met the full disk: %v, want ErrUncertain, ErrStopped and the cause", err)
 	}
 	full.Store(false)
 	_, err = log.Append(t.Context(), "c", 10, testEvent(11))
-	if errors.Is(err, events.ErrUncertain) || !errors.Is(err, ErrStopped) {
+	if errors.Is(err, events.ErrUncertain) || !errors.Is(err, events.ErrStopped) {
 		t.Errorf("a later Append: %v, want ErrStopped without doubt", err)
 	}
-	if err := log.SetOffset("consumer", 3); !errors.Is(err, ErrStopped) {
+	if err := log.SetOffset("consumer", 3); !errors.Is(err, events.ErrStopped) {
 		t.Errorf("SetOffset: %v, want ErrStopped", err)
 	}
 	if err := holds(t, log, 10); err != nil {

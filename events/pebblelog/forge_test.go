@@ -39,14 +39,14 @@ func TestForgedLogs(t *testing.T) {
 		}
 	}
 	original := forged(t, batches...)
-	earlier := original.Head()
+	earlier := original.durableHead()
 
 	refused := func(what string, log *Log, head tlog.Tree) {
 		t.Helper()
 		if r, err := log.Verify(t.Context()); err != nil || !r.Sound() {
 			t.Errorf("%s: the forgery is not sound in itself: %v %v", what, r.Faults, err)
 		}
-		if err := log.VerifyExtends(head); !errors.Is(err, ErrNotExtended) {
+		if err := log.VerifyExtends(t.Context(), head); !errors.Is(err, events.ErrNotExtended) {
 			t.Errorf("%s: %v, want ErrNotExtended", what, err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestForgedLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := grown.VerifyExtends(tlog.Tree{N: n, Hash: hash}); err != nil {
+		if err := grown.VerifyExtends(t.Context(), tlog.Tree{N: n, Hash: hash}); err != nil {
 			t.Errorf("grown since %d events: %v", n, err)
 		}
 	}

@@ -64,7 +64,7 @@ func goldenText(t *testing.T, log *Log) string {
 		}
 		fmt.Fprintf(&b, "%d %x\n", e.Position, record)
 	}
-	fmt.Fprintf(&b, "root %v\n", log.Head().Hash)
+	fmt.Fprintf(&b, "root %v\n", log.durableHead().Hash)
 	return b.String()
 }
 

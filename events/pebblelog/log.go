@@ -27,28 +27,20 @@ type Options struct {
 	MustExist bool
 	// ReadOnly opens an existing store without changing it, and without a lock:
 	// the log as it is now, also while another process writes to it. It does not
-	// grow; Append and SetOffset answer [ErrReadOnly].
+	// grow; Append and SetOffset answer
+	// [events.ErrReadOnly].
 	ReadOnly bool
 	// Check, if set, is called before a store that exists is opened for writing, with the
 	// log for reading; if it returns an error, the store is refused with that, and is
-	// as it was. The log must not be closed by it, nor used later. Without it only the end of the log is checked.
-	Check func(*Log) error
+	// as it was. The log must not be closed by it, nor used later. Without it only the
+	// end of the log is checked.
+	Check func(events.Store) error
 
 	// memTableSize is Pebble's, for tests that want many small files.
 	memTableSize uint64
 }
 
-// ErrReadOnly is returned by what would change a log that was opened with
-// Options.ReadOnly.
-var ErrReadOnly = errors.New("the store was opened for reading only")
-
-// ErrStopped means that a write failed earlier, for the reason that the error
-// also wraps, and that the log takes no more events. What was acknowledged is
-// on disk; open the store again once the disk works and has room.
-var ErrStopped = errors.New("the log stopped after the disk failed")
-
-// Log is an [events.Log], [events.CampaignReader] and [events.OffsetStore] in
-// a store on disk.
+// Log is an [events.Store] on disk.
 type Log struct {
 	db       *pebble.DB
 	files    vfs.FS    // of the database,
@@ -81,11 +73,7 @@ type Log struct {
 	sequences map[string]events.Sequence
 }
 
-var (
-	_ events.Log            = (*Log)(nil)
-	_ events.CampaignReader = (*Log)(nil)
-	_ events.OffsetStore    = (*Log)(nil)
-)
+var _ events.Store = (*Log)(nil)
 
 // Last implements [events.Log]. As a store has one writer, it is the position of the
 // newest durable event, and that of a log opened with Options.ReadOnly the newest it has.
@@ -125,23 +113,23 @@ func (l *Log) use(f func(*pebble.DB) error) error {
 // stopped returns the error of a log that has failed, nil for one that has not.
 func (l *Log) stopped() error {
 	if err := l.guard.Err(); err != nil {
-		return fmt.Errorf("%w: %w; nothing acknowledged is lost: make sure that the disk works and has room, then open the store again",
-			ErrStopped, err)
+		return fmt.Errorf("%w: %w; nothing acknowledged is lost: "+
+			"make sure that the disk works and has room, then open the store again",
+			events.ErrStopped, err)
 	}
 	return nil
 }
 
-// Failed returns a channel that is closed once a write has failed: the log takes no more events,
-// and is opened again once [Log.Probe] finds that the disk takes writes.
+// Failed implements [events.Store].
 func (l *Log) Failed() <-chan struct{} { return l.guard.Failed() }
 
-// Err returns an error that wraps [ErrStopped] once a write has failed, nil before.
+// Err implements [events.Store].
 func (l *Log) Err() error { return l.stopped() }
 
-// Probe reports whether the disk takes writes, by a file beside the log.
+// Probe implements [events.Store], by a file beside the log.
 func (l *Log) Probe() error {
 	if l.readOnly {
-		return ErrReadOnly
+		return events.ErrReadOnly
 	}
 	return l.probe()
 }
@@ -188,7 +176,7 @@ func (l *Log) release() error {
 	}
 	errs = append(errs, l.lock.Close())
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("pebblelog: close: %w", err)
+		return fmt.Errorf("store: close: %w", err)
 	}
 	return nil
 }

@@ -24,17 +24,17 @@ func TestConformance(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var dir string
 			var o Options
-			open := func(t testing.TB) events.Log {
+			open := func(t testing.TB) events.Store {
 				log, err := Open(dir, o)
 				if err != nil {
 					t.Fatal(err)
 				}
 				return log
 			}
-			logtest.Run(t, func(t testing.TB) events.Log {
+			logtest.RunStore(t, func(t testing.TB) events.Store {
 				dir, o = c.fresh(t)
 				return open(t)
-			}, func(t testing.TB, log events.Log) events.Log {
+			}, func(t testing.TB, log events.Store) events.Store {
 				if err := log.Close(); err != nil {
 					t.Fatal(err)
 				}

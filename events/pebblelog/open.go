@@ -64,7 +64,7 @@ func Open(dir string, o Options) (*Log, error) {
 	}
 	l, err := open(fsys, dir, o)
 	if err != nil {
-		return nil, fmt.Errorf("pebblelog: open %s: %w", dir, err)
+		return nil, fmt.Errorf("store: open %s: %w", dir, err)
 	}
 	return l, nil
 }

@@ -1,10 +1,13 @@
 package pebblelog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -169,7 +172,7 @@ func (l *Log) Read(ctx context.Context, after events.Position) iter.Seq2[events.
 // yieldAll yields the events in (after, last] and reports whether to go on.
 func (l *Log) yieldAll(ctx context.Context, seen *order, after, last events.Position, yield func(events.Event, error) bool) bool {
 	fail := func(err error) bool {
-		yield(events.Event{}, fmt.Errorf("pebblelog: read after %d: %w", after, err))
+		yield(events.Event{}, fmt.Errorf("store: read after %d: %w", after, err))
 		return false
 	}
 	if err := l.usable(ctx); err != nil {
@@ -217,7 +220,7 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 				return
 			}
 			if closed {
-				yield(events.Event{}, fmt.Errorf("pebblelog: follow: %w", events.ErrClosed))
+				yield(events.Event{}, fmt.Errorf("store: follow: %w", events.ErrClosed))
 				return
 			}
 			last := events.Position(head.N)
@@ -242,7 +245,7 @@ func (l *Log) ReadCampaign(ctx context.Context, campaign string, after events.Se
 	last := l.Last()
 	return func(yield func(events.Event, error) bool) {
 		fail := func(err error) {
-			yield(events.Event{}, fmt.Errorf("pebblelog: read campaign %q after %d: %w", campaign, after, err))
+			yield(events.Event{}, fmt.Errorf("store: read campaign %q after %d: %w", campaign, after, err))
 		}
 		if err := l.usable(ctx); err != nil {
 			fail(err)
@@ -361,10 +364,54 @@ func keyOf(it *pebble.Iterator, valid bool) []byte {
 	return it.Key()
 }
 
+// Campaigns implements [events.Store]: one look at the index for each.
+func (l *Log) Campaigns(ctx context.Context) ([]string, error) {
+	if err := l.usable(ctx); err != nil {
+		return nil, fmt.Errorf("store: campaigns: %w", err)
+	}
+	last := l.Last()
+	first := make(map[string]events.Position)
+	err := l.use(func(db *pebble.DB) error {
+		it, err := db.NewIter(&pebble.IterOptions{
+			LowerBound: []byte{sequencePrefix},
+			UpperBound: []byte{sequencePrefix + 1},
+		})
+		if err != nil {
+			return err
+		}
+		for ok := it.First(); ok; {
+			campaign, _, okKey := parseSequenceKey(it.Key())
+			value, err := it.ValueAndErr()
+			if err != nil {
+				return errors.Join(unreadable(last, err), it.Close())
+			}
+			p, okValue := parsePosition(value)
+			if !okKey || !okValue {
+				err := fmt.Errorf("%w: the index of campaigns is not readable", events.ErrDamaged)
+				return errors.Join(err, it.Close())
+			}
+			if p <= last { // else it is not durable yet
+				first[campaign] = p
+			}
+			ok = it.SeekGE(appendSequenceKey(nil, campaign, events.AnySequence))
+		}
+		if err := errors.Join(it.Error(), it.Close()); err != nil {
+			return unreadable(last, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: campaigns: %w", err)
+	}
+	return slices.SortedFunc(maps.Keys(first), func(a, b string) int {
+		return cmp.Compare(first[a], first[b])
+	}), nil
+}
+
 // LastSequence implements [events.Log].
 func (l *Log) LastSequence(ctx context.Context, campaign string) (s events.Sequence, err error) {
 	if err := l.usable(ctx); err != nil {
-		return 0, fmt.Errorf("pebblelog: last sequence: %w", err)
+		return 0, fmt.Errorf("store: last sequence: %w", err)
 	}
 	if len(campaign) > events.MaxStringSize {
 		return 0, nil
@@ -375,7 +422,7 @@ func (l *Log) LastSequence(ctx context.Context, campaign string) (s events.Seque
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("pebblelog: last sequence of %q: %w", campaign, err)
+		return 0, fmt.Errorf("store: last sequence of %q: %w", campaign, err)
 	}
 	return s, nil
 }
@@ -427,7 +474,7 @@ func (l *Log) Offset(consumer string) (events.Position, error) {
 		return closer.Close()
 	})
 	if err != nil {
-		return 0, fmt.Errorf("pebblelog: offset of %q: %w", consumer, err)
+		return 0, fmt.Errorf("store: offset of %q: %w", consumer, err)
 	}
 	return position, nil
 }
@@ -436,7 +483,7 @@ func (l *Log) Offset(consumer string) (events.Position, error) {
 func (l *Log) SetOffset(consumer string, position events.Position) error {
 	err := l.use(func(db *pebble.DB) error {
 		if l.readOnly {
-			return ErrReadOnly
+			return events.ErrReadOnly
 		}
 		if err := l.stopped(); err != nil {
 			return err
@@ -448,7 +495,7 @@ func (l *Log) SetOffset(consumer string, position events.Position) error {
 		return l.stopped()
 	})
 	if err != nil {
-		return fmt.Errorf("pebblelog: set offset of %q: %w", consumer, err)
+		return fmt.Errorf("store: set offset of %q: %w", consumer, err)
 	}
 	return nil
 }

@@ -259,7 +259,7 @@ func TestCopyWhileWritten(t *testing.T) {
 // checked before it is written to.
 func TestCheckBeforeWriting(t *testing.T) {
 	const n = 60
-	all := func(log *Log) error { return holds(t, log, n) }
+	all := func(log events.Store) error { return holds(t, log, n) }
 	for _, killed := range []bool{false, true} {
 		files := damagedStore(t, n, killed)
 		refused := 0

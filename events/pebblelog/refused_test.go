@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -210,7 +211,7 @@ func TestInvisibleUntilDurable(t *testing.T) {
 		if s, err := log.LastSequence(ctx, "c"); s != events.Sequence(want) || err != nil {
 			t.Errorf("the campaign is at sequence %d, %v; want %d", s, err, want)
 		}
-		if last, head := log.Last(), log.Head(); last != want || head.N != int64(want) {
+		if last, head := log.Last(), log.durableHead(); last != want || head.N != int64(want) {
 			t.Errorf("the log's Last is %d and its head of %d events, want %d", last, head.N, want)
 		}
 		for name, seq := range map[string]iter.Seq2[events.Event, error]{
@@ -235,6 +236,29 @@ func TestInvisibleUntilDurable(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown(22)
+}
+
+// Law: a campaign is not named before its first event is durable.
+func TestCampaignInvisibleUntilDurable(t *testing.T) {
+	log, stop, reached, free := stuckDisk(t, vfs.NewMem())
+	defer func() { _ = log.Close() }()
+	stop()
+	done := make(chan error, 1)
+	go func() {
+		_, err := log.Append(t.Context(), "c", 0, testEvent(1))
+		done <- err
+	}()
+	<-reached // and so in the database
+	if names, err := log.Campaigns(t.Context()); err != nil || len(names) != 0 {
+		t.Errorf("named are %q, %v", names, err)
+	}
+	free()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if names, err := log.Campaigns(t.Context()); err != nil || !slices.Equal(names, []string{"c"}) {
+		t.Errorf("named are %q, %v, want c", names, err)
+	}
 }
 
 // Law: a writer who stops waiting is told whether the batch is certainly not stored, now

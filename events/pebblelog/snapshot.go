@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/campaignd/campaignd/events"
 )
 
 // snapshotFS shows a reader the files of a database as they were at one moment,
@@ -175,7 +177,7 @@ func (s *snapshotFS) OpenDir(name string) (vfs.File, error) { return s.copies.Op
 // What would change the store is refused.
 
 func refuseChange(op, name string) error {
-	return &fs.PathError{Op: op, Path: name, Err: ErrReadOnly}
+	return &fs.PathError{Op: op, Path: name, Err: events.ErrReadOnly}
 }
 
 // Create implements vfs.FS.

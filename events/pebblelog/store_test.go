@@ -100,7 +100,7 @@ func sound(t testing.TB, fsys vfs.FS, o Options, acked int) (n int, err error) {
 }
 
 // holds reports whether the log holds exactly the workload's first n events.
-func holds(t testing.TB, log *Log, n int) error {
+func holds(t testing.TB, log events.Log, n int) error {
 	i := 0
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {

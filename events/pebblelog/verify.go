@@ -13,68 +13,14 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Report is what [Log.Verify] found.
-type Report struct {
-	// Events is the number of events that the log has acknowledged.
-	Events events.Position
-	// Read is the number of those that are there and sound.
-	Read events.Position
-	// Root is the root hash of the Merkle tree over the events, computed anew
-	// from their records. It is zero where an event is not readable.
-	Root tlog.Hash
-	// Faults are the faults found, in the order of their positions, those of
-	// the index last. At most [MaxFaults] are listed.
-	Faults []Fault
-	// More is the number of faults that are not listed.
-	More int
-	// Notes are observations that are no fault of the events, for example
-	// that one of the two copies of the head was not readable.
-	Notes []string
-}
-
-// MaxFaults is the number of faults that a Report lists.
-const MaxFaults = 100
-
-// Sound reports whether there are no faults.
-func (r Report) Sound() bool { return len(r.Faults) == 0 }
-
-// Fault is one thing that is not as it was written.
-type Fault struct {
-	// From and To are the first and last position concerned, both 0 where the
-	// fault concerns no event of its own.
-	From, To events.Position
-	// What says what is wrong.
-	What string
-	// Lost says what cannot be had any more; empty where nothing is lost.
-	Lost string
-}
-
-func (f Fault) String() string {
-	s := f.What
-	switch {
-	case f.From != 0 && f.From == f.To:
-		s = fmt.Sprintf("position %d: %s", f.From, s)
-	case f.From != 0:
-		s = fmt.Sprintf("positions %d to %d: %s", f.From, f.To, s)
-	}
-	if f.Lost != "" {
-		s += "; lost: " + f.Lost
-	}
-	return s
-}
-
-// Verify checks all of the log, up to the event that was the newest when it
-// was called: that each record is there, has its checksum and is in its place;
-// that the sequences of each campaign count up from 1; that the hashes stored
-// and the root hash are those of the records; and that the index of campaigns
-// agrees. It reads every byte once.
-//
-// The error is about the check itself (a done context, a closed log, a disk
-// that does not answer); what is wrong with the log is in the Report.
-func (l *Log) Verify(ctx context.Context) (Report, error) {
+// Verify implements [events.Store]: each record is there, has its checksum and is in its
+// place; the sequences of each campaign count up from 1; the hashes stored and the root
+// hash are those of the records; and the index of campaigns agrees. It reads every byte
+// once.
+func (l *Log) Verify(ctx context.Context) (events.Report, error) {
 	head, _, _ := l.state()
 	v := &verifier{
-		Report:    Report{Events: events.Position(head.N), Notes: l.notes},
+		Report:    events.Report{Events: events.Position(head.N), Notes: l.notes},
 		head:      head,
 		tree:      &edge{},
 		seed:      maphash.MakeSeed(),
@@ -82,14 +28,14 @@ func (l *Log) Verify(ctx context.Context) (Report, error) {
 		named:     make([]uint64, head.N),
 	}
 	if err := v.run(ctx, l); err != nil {
-		return v.Report, fmt.Errorf("pebblelog: verify: %w", err)
+		return v.Report, fmt.Errorf("store: verify: %w", err)
 	}
 	return v.Report, nil
 }
 
 // verifier is a check under way.
 type verifier struct {
-	Report
+	events.Report
 	head      tlog.Tree
 	tree      *edge // nil once an event was not readable
 	seed      maphash.Seed
@@ -100,7 +46,7 @@ type verifier struct {
 }
 
 func (v *verifier) fault(from, to events.Position, lost, what string, args ...any) {
-	if len(v.Faults) == MaxFaults {
+	if len(v.Faults) == events.MaxFaults {
 		v.More++
 		return
 	}
@@ -111,7 +57,7 @@ func (v *verifier) fault(from, to events.Position, lost, what string, args ...an
 			return
 		}
 	}
-	v.Faults = append(v.Faults, Fault{From: from, To: to, What: fmt.Sprintf(what, args...), Lost: lost})
+	v.Faults = append(v.Faults, events.Fault{From: from, To: to, What: fmt.Sprintf(what, args...), Lost: lost})
 }
 
 const lostEvents = "these events"

@@ -9,9 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/checkpoint"
-	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
@@ -110,7 +108,7 @@ type Options struct {
 // Run audits a log on disk. Where its bytes are not those that were written, that is all
 // that is said: what does not read cannot be made again. The checkpoint is left to the
 // caller, who may have a key.
-func Run(ctx context.Context, log *pebblelog.Log, o Options) (*Audit, error) {
+func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 	r := NewAudit()
 	if err := r.verify(ctx, log); err != nil {
 		return nil, err
@@ -121,7 +119,7 @@ func Run(ctx context.Context, log *pebblelog.Log, o Options) (*Audit, error) {
 	if err := r.compare(ctx, log, o.Since); err != nil {
 		return nil, err
 	}
-	names, err := host.Campaigns(ctx, log)
+	names, err := log.Campaigns(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +138,7 @@ func Run(ctx context.Context, log *pebblelog.Log, o Options) (*Audit, error) {
 }
 
 // verify checks every byte of the log.
-func (r *Audit) verify(ctx context.Context, log *pebblelog.Log) error {
+func (r *Audit) verify(ctx context.Context, log events.Store) error {
 	found, err := log.Verify(ctx)
 	if err != nil {
 		return err
@@ -172,7 +170,7 @@ func NewAudit() *Audit {
 }
 
 // campaign makes the decisions and fits of a campaign again, and adds what was found.
-func (r *Audit) campaign(ctx context.Context, log *pebblelog.Log, name string, o Options) error {
+func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o Options) error {
 	report, err := engine.Audit(ctx, o.Registry, log, name, o.Build)
 	if err != nil {
 		return err
@@ -208,7 +206,7 @@ func (r *Audit) campaign(ctx context.Context, log *pebblelog.Log, name string, o
 
 // compare compares the log with each earlier checkpoint. The place of a change is
 // between the last one that holds and the first that does not.
-func (r *Audit) compare(ctx context.Context, log *pebblelog.Log, since []Earlier) error {
+func (r *Audit) compare(ctx context.Context, log events.Store, since []Earlier) error {
 	if len(since) == 0 {
 		return nil
 	}
@@ -218,7 +216,7 @@ func (r *Audit) compare(ctx context.Context, log *pebblelog.Log, since []Earlier
 	}
 	holds := int64(0)
 	for _, old := range since {
-		problem, err := contradiction(log, id, old.Checkpoint)
+		problem, err := contradiction(ctx, log, id, old.Checkpoint)
 		if err != nil {
 			return err
 		}
@@ -231,7 +229,11 @@ func (r *Audit) compare(ctx context.Context, log *pebblelog.Log, since []Earlier
 				holds, holds+1, old.Tree.N)
 		}
 		r.Since = append(r.Since, Since{
-			File: old.File, Events: events.Position(old.Tree.N), SignedBy: old.Signed, Unchecked: old.Unchecked, Problem: problem,
+			File:      old.File,
+			Events:    events.Position(old.Tree.N),
+			SignedBy:  old.Signed,
+			Unchecked: old.Unchecked,
+			Problem:   problem,
 		})
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/checkpoint"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -37,7 +37,7 @@ type Checkpoint struct {
 
 // TakeCheckpoint makes a checkpoint of a log, after checking every byte of it: nobody is to
 // vouch for what is damaged. Without a key it is not signed.
-func TakeCheckpoint(ctx context.Context, log *pebblelog.Log, key note.Signer) (*Checkpoint, error) {
+func TakeCheckpoint(ctx context.Context, log events.Store, key note.Signer) (*Checkpoint, error) {
 	report, err := log.Verify(ctx)
 	if err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func Identity(ctx context.Context, log events.Log) (string, error) {
 }
 
 // Prove turns the checkpoint into a proof that the log holds the event at a position.
-func (c *Checkpoint) Prove(ctx context.Context, log *pebblelog.Log, p events.Position) error {
-	hashes, err := log.ProveEvent(p, int64(c.Events))
+func (c *Checkpoint) Prove(ctx context.Context, log events.Store, p events.Position) error {
+	hashes, err := log.ProveEvent(ctx, p, int64(c.Events))
 	if err != nil {
 		return err
 	}
@@ -94,12 +94,14 @@ func (c *Checkpoint) Prove(ctx context.Context, log *pebblelog.Log, p events.Pos
 
 // Extend turns the checkpoint into a proof that the log extends an earlier one. Where it
 // does not, problem says why.
-func (c *Checkpoint) Extend(log *pebblelog.Log, old checkpoint.Checkpoint) (problem string, err error) {
-	problem, err = c.Contradicts(log, old)
+func (c *Checkpoint) Extend(
+	ctx context.Context, log events.Store, old checkpoint.Checkpoint,
+) (problem string, err error) {
+	problem, err = c.Contradicts(ctx, log, old)
 	if problem != "" || err != nil {
 		return problem, err
 	}
-	hashes, err := log.ProveExtends(old.Tree.N, int64(c.Events))
+	hashes, err := log.ProveExtends(ctx, old.Tree.N, int64(c.Events))
 	if err != nil {
 		return "", err
 	}
@@ -110,14 +112,16 @@ func (c *Checkpoint) Extend(log *pebblelog.Log, old checkpoint.Checkpoint) (prob
 
 // Contradicts says what speaks against the log of this checkpoint having grown from an
 // earlier one; nothing where it has.
-func (c *Checkpoint) Contradicts(log *pebblelog.Log, old checkpoint.Checkpoint) (string, error) {
-	return contradiction(log, c.id, old)
+func (c *Checkpoint) Contradicts(
+	ctx context.Context, log events.Store, old checkpoint.Checkpoint,
+) (string, error) {
+	return contradiction(ctx, log, c.id, old)
 }
 
 // Find returns the event of a campaign that says most about a subject: the result of an
 // experiment, the answer to a question, a decision; else the newest one about it. what may
 // also be a position of the log.
-func Find(ctx context.Context, log *pebblelog.Log, campaign, what string) (events.Event, error) {
+func Find(ctx context.Context, log events.Store, campaign, what string) (events.Event, error) {
 	var found events.Event
 	if n, err := strconv.ParseUint(what, 10, 63); err == nil {
 		for e, err := range log.Read(ctx, events.Position(max(n, 1)-1)) {
@@ -174,7 +178,9 @@ func ReadCheckpoint(text []byte, known ...note.Verifier) (checkpoint.Checkpoint,
 
 // contradiction says what speaks against a log, whose name is id, having grown
 // from an earlier checkpoint; nothing where it has.
-func contradiction(log *pebblelog.Log, id string, old checkpoint.Checkpoint) (problem string, err error) {
+func contradiction(
+	ctx context.Context, log events.Store, id string, old checkpoint.Checkpoint,
+) (problem string, err error) {
 	last := int64(log.Last())
 	switch {
 	case !checkpoint.SameLog(id, old.Origin):
@@ -185,14 +191,15 @@ func contradiction(log *pebblelog.Log, id string, old checkpoint.Checkpoint) (pr
 		), nil
 	case old.Tree.N > last:
 		return fmt.Sprintf(
-			"ROLLED BACK: it counts %d events and the log has %d: the last %d are gone. The store was cut, or replaced by an older copy of it",
+			"ROLLED BACK: it counts %d events and the log has %d: the last %d are gone. "+
+				"The store was cut, or replaced by an older copy of it",
 			old.Tree.N,
 			last,
 			old.Tree.N-last,
 		), nil
 	}
-	err = log.VerifyExtends(old.Tree)
-	if errors.Is(err, pebblelog.ErrNotExtended) {
+	err = log.VerifyExtends(ctx, old.Tree)
+	if errors.Is(err, events.ErrNotExtended) {
 		return fmt.Sprintf("REWRITTEN: the first %d events of the log are not those that it was made of: "+
 			"at least one of them was changed, removed or replaced, or the log went on from an older copy", old.Tree.N), nil
 	}
@@ -202,8 +209,8 @@ func contradiction(log *pebblelog.Log, id string, old checkpoint.Checkpoint) (pr
 // ProveIn takes a checkpoint of the store of a campaign, opened for reading past whoever runs it,
 // and makes of it a proof that the log holds the event that says most about a subject of the
 // campaign (see [Find]). Events of other campaigns of the store are not found.
-func ProveIn(ctx context.Context, store, campaign, what string, key note.Signer) (*Checkpoint, error) {
-	log, err := OpenToRead(store)
+func ProveIn(ctx context.Context, folder, campaign, what string, key note.Signer) (*Checkpoint, error) {
+	log, err := OpenToRead(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -223,8 +230,8 @@ func ProveIn(ctx context.Context, store, campaign, what string, key note.Signer)
 }
 
 // OpenToRead opens a store for reading, past whoever runs it.
-func OpenToRead(store string) (*pebblelog.Log, error) {
-	log, err := pebblelog.Open(store, pebblelog.Options{ReadOnly: true})
+func OpenToRead(folder string) (events.Store, error) {
+	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {
 		return nil, problem.New(problem.CodeOf(err), "the store cannot be read beside its run: %w", err)
 	}

@@ -23,7 +23,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -787,7 +787,7 @@ func (s *site) lose(name string, more ...events.Payload) *lab.Campaign {
 	var first campaign.Experiment
 	c.Read(func(core *engine.Core) { first = core.State().Experiments[0] })
 	s.close()
-	log, err := pebblelog.Open(filepath.Join(s.folder, name+lab.StoreEnding), pebblelog.Options{})
+	log, err := store.Open(filepath.Join(s.folder, name+lab.StoreEnding), store.Options{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -1016,7 +1016,7 @@ func BenchmarkList(b *testing.B) {
 		all = append(all, e)
 	}
 	l.Close()
-	store, err := pebblelog.Open(filepath.Join(folder, "many"+lab.StoreEnding), pebblelog.Options{})
+	many, err := store.Open(filepath.Join(folder, "many"+lab.StoreEnding), store.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -1038,11 +1038,11 @@ func BenchmarkList(b *testing.B) {
 			renamed.Time, renamed.Actor, renamed.Simulated = e.Time, e.Actor, e.Simulated
 			batch = append(batch, renamed)
 		}
-		if _, err := store.Append(b.Context(), name, 0, batch...); err != nil {
+		if _, err := many.Append(b.Context(), name, 0, batch...); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if err := store.Close(); err != nil {
+	if err := many.Close(); err != nil {
 		b.Fatal(err)
 	}
 	if l, err = lab.Open(b.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: b.Logf}); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -26,7 +26,7 @@ func TestInstruments(t *testing.T) {
 	s.sent("/campaigns/bench/halt", nil)
 	s.close()
 	began := time.Now().Add(-3 * time.Hour).Truncate(time.Second)
-	log, err := pebblelog.Open(filepath.Join(s.folder, "bench"+lab.StoreEnding), pebblelog.Options{})
+	log, err := store.Open(filepath.Join(s.folder, "bench"+lab.StoreEnding), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func (h *Host) Start(ctx context.Context, name string, equipment *Equipment, hoo
 	state := c.runner.Core().State()
 	c.meter = h.metrics.begin(state)
 	c.runner.Meter = c.meter
-	c.watch(state)
+	c.watch(ctx, state)
 	close(c.started)
 	return c, nil
 }

@@ -24,10 +24,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -54,8 +52,8 @@ type Options struct {
 	// Campaign is the one that must be readable whole before anything is written; empty
 	// for all.
 	Campaign string
-	// FS is the file system of the store; nil is the system's own.
-	FS vfs.FS
+	// Open opens the store; nil is [store.Open]. Tests have their disks fail.
+	Open func(folder string, o store.Options) (events.Store, error)
 }
 
 // Host holds a store, for this process alone. Its methods may be called by several
@@ -63,7 +61,7 @@ type Options struct {
 type Host struct {
 	options Options
 	store   string
-	log     *pebblelog.Log
+	log     events.Store
 	began   time.Time
 
 	// direct is held while a request is recorded without a loop, and while a loop is
@@ -77,16 +75,16 @@ type Host struct {
 
 // Open opens a store. What is in it is read first, so that one that is damaged stays as it
 // is. The error wraps [events.ErrInUse] where another process holds the store.
-func Open(ctx context.Context, store string, o Options) (*Host, error) {
-	log, err := openLog(ctx, store, o)
+func Open(ctx context.Context, folder string, o Options) (*Host, error) {
+	log, err := openLog(ctx, folder, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Host{options: o, store: store, log: log, began: time.Now()}, nil
+	return &Host{options: o, store: folder, log: log, began: time.Now()}, nil
 }
 
 // Log returns the store's log, which belongs to the host.
-func (h *Host) Log() *pebblelog.Log { return h.log }
+func (h *Host) Log() events.Store { return h.log }
 
 // Close lets go of the store. No campaign may be run any more.
 func (h *Host) Close() error {

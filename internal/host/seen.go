@@ -15,7 +15,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/wholefile"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -98,6 +97,15 @@ func (s *seen) add(head tlog.Tree) error {
 	return err
 }
 
+// addHead records the head of a log.
+func (s *seen) addHead(ctx context.Context, log events.Store) error {
+	head, err := log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	return s.add(head)
+}
+
 // close keeps the newest head alone.
 func (s *seen) close() error {
 	head, ok, err := s.newest()
@@ -109,7 +117,7 @@ func (s *seen) close() error {
 }
 
 // unlike says how a log differs from what was seen of it; nothing where it extends it.
-func (s *seen) unlike(log *pebblelog.Log, state *campaign.State) (string, error) {
+func (s *seen) unlike(ctx context.Context, log events.Store, state *campaign.State) (string, error) {
 	head, ok, err := s.newest()
 	if err != nil {
 		return "", err
@@ -119,14 +127,15 @@ func (s *seen) unlike(log *pebblelog.Log, state *campaign.State) (string, error)
 		if !given {
 			return "", nil
 		}
-		return "its commands were given from another machine or by another user, or by an earlier version of campaignd", nil
+		return "its commands were given from another machine or by another user, " +
+			"or by an earlier version of campaignd", nil
 	}
 	if last := int64(log.Last()); last < head.N {
 		return fmt.Sprintf("it is an older copy: this machine has seen %d events of it and %d are there",
 			head.N, last), nil
 	}
-	err = log.VerifyExtends(head)
-	if errors.Is(err, pebblelog.ErrNotExtended) {
+	err = log.VerifyExtends(ctx, head)
+	if errors.Is(err, events.ErrNotExtended) {
 		return fmt.Sprintf(
 			"it went on from an older copy: its first %d events are not those that this machine has seen",
 			head.N,
@@ -145,7 +154,7 @@ func (h *Host) remembers(def *definition.Campaign) bool {
 // watch compares the log with what was seen of it, tells the person of a difference,
 // and has the campaign record from here on what is given to the instrument. Where the user
 // has no place for that, the campaign goes on without.
-func (c *Campaign) watch(state *campaign.State) {
+func (c *Campaign) watch(ctx context.Context, state *campaign.State) {
 	if !c.host.remembers(state.Definition) {
 		return
 	}
@@ -156,13 +165,13 @@ func (c *Campaign) watch(state *campaign.State) {
 		return
 	}
 	log := c.host.log
-	difference, err := s.unlike(log, state)
+	difference, err := s.unlike(ctx, log, state)
 	if err != nil {
 		c.remark("The store could not be compared with what was seen of it: %v", err)
 		difference = "it could not be compared with what was seen of it"
 	}
 	if _, ok, err := s.newest(); err == nil && !ok && difference == "" {
-		_ = s.add(log.Head()) // known before its first command; the first Append tells of a failure
+		_ = s.addHead(ctx, log) // known before its first command; the first Append tells of a failure
 	}
 	if difference != "" {
 		c.runner.Epoch = engine.NewInstance()
@@ -172,7 +181,7 @@ func (c *Campaign) watch(state *campaign.State) {
 	}
 	c.seen = s
 	c.runner.Log = &watchedLog{
-		Log:    log,
+		Store:  log,
 		seen:   s,
 		failed: func(err error) { c.remark(unnoticed, err) },
 	}
@@ -181,7 +190,7 @@ func (c *Campaign) watch(state *campaign.State) {
 // watchedLog records the head of the log with each command, before it is given, and
 // with each epoch.
 type watchedLog struct {
-	*pebblelog.Log
+	events.Store
 	seen   *seen
 	failed func(error) // told of the first failure
 	told   bool
@@ -194,13 +203,14 @@ func (l *watchedLog) Append(
 	expected events.Sequence,
 	batch ...events.Event,
 ) ([]events.Event, error) {
-	stored, err := l.Log.Append(ctx, name, expected, batch...)
+	stored, err := l.Store.Append(ctx, name, expected, batch...)
 	if err != nil || !slices.ContainsFunc(stored, func(e events.Event) bool {
 		return e.Kind == events.KindExperimentDispatched || e.Kind == events.KindRecoveryDone
 	}) {
 		return stored, err
 	}
-	if err := l.seen.add(l.Head()); err != nil && !l.told {
+	// What is stored is noted, also for a caller who waits no longer.
+	if err := l.seen.addHead(context.WithoutCancel(ctx), l.Store); err != nil && !l.told {
 		l.told = true
 		l.failed(err)
 	}

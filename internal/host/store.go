@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
 )
 
@@ -20,23 +20,30 @@ const retryPause = 50 * time.Millisecond
 
 // openLog opens a store for this process alone. Another process may have it open for a
 // moment: it is waited for, up to [Patience].
-func openLog(ctx context.Context, store string, o Options) (*pebblelog.Log, error) {
-	var log *pebblelog.Log
-	err := Patiently(ctx, func() error {
-		var err error
-		log, err = pebblelog.Open(store, pebblelog.Options{
-			FS:        o.FS,
+func openLog(ctx context.Context, folder string, o Options) (log events.Store, err error) {
+	open := o.Open
+	if open == nil {
+		open = store.Open
+	}
+	err = Patiently(ctx, func() error {
+		log, err = open(folder, store.Options{
 			MustExist: o.MustExist,
-			Check:     func(log *pebblelog.Log) error { return readAll(ctx, log, o.Campaign) },
+			Check:     func(log events.Store) error { return readAll(ctx, log, o.Campaign) },
 		})
 		return err
 	})
 	return log, err
 }
 
-// readAll reads every event of a campaign, or of all.
-func readAll(ctx context.Context, log events.Log, campaign string) error {
-	names, err := Campaigns(ctx, log)
+// readAll reads every event, and those of a campaign, or of each, by their campaign too:
+// so that what is not in its place is found.
+func readAll(ctx context.Context, log events.Store, campaign string) error {
+	for _, err := range log.Read(ctx, 0) {
+		if err != nil {
+			return err
+		}
+	}
+	names, err := log.Campaigns(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,7 +51,7 @@ func readAll(ctx context.Context, log events.Log, campaign string) error {
 		if campaign != "" && name != campaign {
 			continue
 		}
-		for _, err := range events.ReadCampaign(ctx, log, name, 0) {
+		for _, err := range log.ReadCampaign(ctx, name, 0) {
 			if err != nil {
 				return err
 			}
@@ -96,6 +103,9 @@ func ReadKinds(
 
 // Campaigns returns the names of the campaigns in a store, in the order of their beginning.
 func Campaigns(ctx context.Context, log events.Log) ([]string, error) {
+	if s, ok := log.(events.Store); ok {
+		return s.Campaigns(ctx)
+	}
 	var names []string
 	for e, err := range ReadKinds(ctx, log, "", events.KindCampaignDefined) {
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/testinstrument"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -82,7 +82,7 @@ func (c *campaignRun) holds(t *testing.T, history, part []events.Event, whose st
 // read returns all events of the store after a full check of it.
 func (c *campaignRun) read(t *testing.T) (history []events.Event) {
 	t.Helper()
-	log, err := pebblelog.Open(c.store, pebblelog.Options{ReadOnly: true})
+	log, err := store.Open(c.store, store.Options{ReadOnly: true})
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged) {
 		return nil // killed before it had made a store
 	}

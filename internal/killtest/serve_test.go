@@ -23,7 +23,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lock"
@@ -274,7 +274,7 @@ func (s *served) ended(ctx context.Context, name string) error {
 
 // check looks at what a campaign left behind.
 func (s *served) check(name string) {
-	log, err := pebblelog.Open(filepath.Join(s.folder(), name+".campaign"), pebblelog.Options{ReadOnly: true})
+	log, err := store.Open(filepath.Join(s.folder(), name+".campaign"), store.Options{ReadOnly: true})
 	if err != nil {
 		s.t.Error(err)
 		return

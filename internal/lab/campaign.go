@@ -9,7 +9,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/host"
@@ -212,7 +211,7 @@ func (c *Campaign) submit(ctx context.Context, r engine.Request) ([]events.Event
 		default:
 			stored, err = owner.Submit(ctx, c.name, r)
 		}
-		if errors.Is(err, pebblelog.ErrStopped) && !errors.Is(err, events.ErrUncertain) {
+		if errors.Is(err, events.ErrStopped) && !errors.Is(err, events.ErrUncertain) {
 			return nil, problem.New(problem.Unavailable, "%w", err).With(problem.Remedy{
 				Text: "make room on the disk: the store is opened again by itself once it takes writes",
 			})

@@ -1,9 +1,12 @@
 package lab
 
-import "github.com/cockroachdb/pebble/v2/vfs"
+import (
+	"github.com/campaignd/campaignd/events"
+	opening "github.com/campaignd/campaignd/events/store"
+)
 
-// On returns the options of a lab whose stores are on a file system.
-func (o Options) On(files vfs.FS) Options {
-	o.files = files
+// Opening returns the options of a lab whose stores are opened by a function.
+func (o Options) Opening(open func(folder string, o opening.Options) (events.Store, error)) Options {
+	o.open = open
 	return o
 }

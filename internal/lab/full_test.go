@@ -12,6 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -31,7 +33,14 @@ func TestFullDisk(t *testing.T) {
 		return nil
 	}))
 	options := lab.Options{Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf}
-	l, err := lab.Open(t.Context(), options.On(files))
+	open := func(folder string, o store.Options) (events.Store, error) {
+		log, err := pebblelog.Open(folder, pebblelog.Options{FS: files, MustExist: o.MustExist, Check: o.Check})
+		if err != nil {
+			return nil, err
+		}
+		return log, nil
+	}
+	l, err := lab.Open(t.Context(), options.Opening(open))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	opening "github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/labfile"
@@ -64,8 +63,8 @@ type Options struct {
 	// called by several goroutines.
 	Log func(format string, args ...any)
 
-	// What tests replace: the file system of the stores.
-	files vfs.FS
+	// What tests replace, so that disks fail: how stores are opened.
+	open func(folder string, o opening.Options) (events.Store, error)
 }
 
 // Lab holds stores and runs campaigns. Its methods may be called by several goroutines.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/host"
@@ -95,7 +94,7 @@ var errMended = errors.New("the disk takes writes again")
 // acknowledged is lost. Opening compares the log with its head, as after a crash. done ends
 // watching.
 func (s *store) mending(ctx context.Context, log events.Log) (_ context.Context, done func()) {
-	own, ok := log.(*pebblelog.Log)
+	own, ok := log.(events.Store)
 	if !ok {
 		return ctx, func() {} // of another process, which sees to it
 	}
@@ -149,7 +148,7 @@ func (s *store) open(ctx context.Context) (log events.Log, release func(), err e
 		Build:    s.lab.options.Build,
 		Account:  s.lab.options.Account,
 		Slots:    s.lab.slots,
-		FS:       s.lab.options.files,
+		Open:     s.lab.options.open,
 		Remark:   func(campaign, text string) { s.lab.options.Log("%s: %s", campaign, text) },
 	})
 	if err != nil {

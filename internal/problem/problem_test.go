@@ -81,7 +81,7 @@ func TestCodeOf(t *testing.T) {
 		{New(NotFound, "there is no experiment e9"), NotFound},
 		{fmt.Errorf("row 3: %w", New(Conflict, "it is there already")), Conflict},
 		{fmt.Errorf("%w: %q", NoCampaign, "x"), NoCampaign},
-		{fmt.Errorf("pebblelog: %w: block 7", events.ErrDamaged), Damaged},
+		{fmt.Errorf("store: %w: block 7", events.ErrDamaged), Damaged},
 		{fmt.Errorf("%w: no room", events.ErrUncertain), Uncertain},
 		{events.ErrInUse, Unavailable},
 		{events.ErrClosed, Unavailable},

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -187,8 +186,8 @@ func (a *api) attesting() {
 			if err != nil {
 				return nil, problemOf(problem.New(problem.Invalid, "from: %w", err))
 			}
-			return a.checkpoint(ctx, in.InCampaign, func(_ *lab.Campaign, log *pebblelog.Log, p *attest.Checkpoint) error {
-				contradiction, err := p.Extend(log, old)
+			return a.checkpoint(ctx, in.InCampaign, func(log events.Store, p *attest.Checkpoint) error {
+				contradiction, err := p.Extend(ctx, log, old)
 				if contradiction != "" {
 					return problem.New(problem.Conflict, "the log does not extend the checkpoint: %s", contradiction)
 				}
@@ -234,7 +233,7 @@ func verifiers(keys []string) (known []note.Verifier, err error) {
 
 // checkpoint takes a checkpoint of a campaign's store, and makes more of it.
 func (a *api) checkpoint(
-	ctx context.Context, in InCampaign, more func(*lab.Campaign, *pebblelog.Log, *attest.Checkpoint) error,
+	ctx context.Context, in InCampaign, more func(events.Store, *attest.Checkpoint) error,
 ) (*checkpointOutput, error) {
 	c, err := a.find(ctx, in)
 	if err != nil {
@@ -247,7 +246,7 @@ func (a *api) checkpoint(
 	defer log.Close()
 	p, err := attest.TakeCheckpoint(ctx, log, a.signer())
 	if err == nil && more != nil {
-		err = more(c, log, p)
+		err = more(log, p)
 	}
 	if err != nil {
 		return nil, problemOf(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
 
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
@@ -147,13 +147,13 @@ func (a *app) checkpoint(ctx context.Context, t target, sign, prove, from string
 	case prove != "":
 		return c, a.prove(ctx, t, log, c, prove)
 	case from != "":
-		return c, extend(log, c, from)
+		return c, extend(ctx, log, c, from)
 	}
 	return c, nil
 }
 
 // prove makes of a checkpoint a proof of the event that a person names.
-func (a *app) prove(ctx context.Context, t target, log *pebblelog.Log, c *attest.Checkpoint, what string) error {
+func (a *app) prove(ctx context.Context, t target, log events.Store, c *attest.Checkpoint, what string) error {
 	name := t.campaign
 	if name == "" {
 		var err error
@@ -170,12 +170,12 @@ func (a *app) prove(ctx context.Context, t target, log *pebblelog.Log, c *attest
 }
 
 // extend makes of a checkpoint a proof that the log extends the one in a file.
-func extend(log *pebblelog.Log, c *attest.Checkpoint, file string) error {
+func extend(ctx context.Context, log events.Store, c *attest.Checkpoint, file string) error {
 	old, err := readCheckpoint(file, nil)
 	if err != nil {
 		return err
 	}
-	problem, err := c.Extend(log, old.Checkpoint)
+	problem, err := c.Extend(ctx, log, old.Checkpoint)
 	if problem != "" {
 		return fmt.Errorf("%w%s: %s", errNo, file, problem)
 	}
@@ -200,7 +200,7 @@ const checkpointTimeout = time.Minute
 
 // checkpointOf makes a checkpoint with the user's key. Where the key cannot be
 // used it is unsigned, and the person is told.
-func (a *app) checkpointOf(ctx context.Context, log *pebblelog.Log) (*attest.Checkpoint, error) {
+func (a *app) checkpointOf(ctx context.Context, log events.Store) (*attest.Checkpoint, error) {
 	key, err := signer("")
 	if err != nil {
 		a.remark("The checkpoint is not signed: %v", err)
@@ -209,7 +209,7 @@ func (a *app) checkpointOf(ctx context.Context, log *pebblelog.Log) (*attest.Che
 }
 
 // checkpointText is the text of [app.checkpointOf], empty where there is none.
-func (a *app) checkpointText(ctx context.Context, log *pebblelog.Log) string {
+func (a *app) checkpointText(ctx context.Context, log events.Store) string {
 	c, err := a.checkpointOf(ctx, log)
 	if err != nil {
 		return ""
@@ -225,10 +225,10 @@ type keeping struct{ file, command string }
 const checkpointCommandVariable = "CAMPAIGND_CHECKPOINT_COMMAND"
 
 // handOver keeps a checkpoint.
-func (a *app) handOver(ctx context.Context, log *pebblelog.Log, c *attest.Checkpoint, keep keeping) error {
+func (a *app) handOver(ctx context.Context, log events.Store, c *attest.Checkpoint, keep keeping) error {
 	var errs []error
 	if keep.file != "" {
-		errs = append(errs, keepCheckpoint(log, c, keep.file))
+		errs = append(errs, keepCheckpoint(ctx, log, c, keep.file))
 	}
 	if command := keep.command; command != "" {
 		ctx, cancel := context.WithTimeout(ctx, checkpointTimeout)
@@ -253,11 +253,11 @@ func (a *app) handOver(ctx context.Context, log *pebblelog.Log, c *attest.Checkp
 
 // keepCheckpoint writes a checkpoint in place of an earlier one, unless that one
 // shows that the log was tampered with: then it is what must be kept.
-func keepCheckpoint(log *pebblelog.Log, c *attest.Checkpoint, file string) error {
+func keepCheckpoint(ctx context.Context, log events.Store, c *attest.Checkpoint, file string) error {
 	old, err := readCheckpoint(file, nil)
 	switch {
 	case err == nil:
-		problem, err := c.Contradicts(log, old.Checkpoint)
+		problem, err := c.Contradicts(ctx, log, old.Checkpoint)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -110,14 +110,14 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := string(quoted[1 : len(quoted)-1])
-	from, err := pebblelog.Open("texts.campaign", pebblelog.Options{})
+	from, err := store.Open("texts.campaign", store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir("bad", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	to, err := pebblelog.Open("bad/texts.campaign", pebblelog.Options{})
+	to, err := store.Open("bad/texts.campaign", store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

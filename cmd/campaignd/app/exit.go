@@ -9,7 +9,6 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/input"
@@ -112,7 +111,7 @@ func codeOf(err error) problem.Code {
 	switch {
 	case errors.As(err, &file), errors.As(err, &unfit):
 		return problem.Invalid
-	case errors.Is(err, pebblelog.ErrStopped):
+	case errors.Is(err, events.ErrStopped):
 		return problem.Unavailable
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return problem.Invalid
@@ -181,7 +180,7 @@ func ofLines(err error) bool {
 
 // explainError says what happened, and what to do in the words of the command line.
 func (a *app) explainError(err error) string {
-	message := a.about.clause(strings.TrimPrefix(err.Error(), "pebblelog: "), problem.RemediesOf(err))
+	message := a.about.clause(strings.TrimPrefix(err.Error(), "store: "), problem.RemediesOf(err))
 	switch {
 	case errors.Is(err, events.ErrDamaged):
 		message = fmt.Sprintf("%s; %s looks at all of it. Nothing was changed: go on from a copy that is whole",
@@ -199,5 +198,5 @@ func (a *app) explainError(err error) string {
 func damageInWords(err error) string {
 	message, _, _ := strings.Cut(err.Error(), "\n")
 	message, _, _ = strings.Cut(message, ": pebble: ")
-	return strings.TrimPrefix(strings.TrimPrefix(message, "pebblelog: "), "open ")
+	return strings.TrimPrefix(strings.TrimPrefix(message, "store: "), "open ")
 }

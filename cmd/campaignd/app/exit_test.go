@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/input"
@@ -67,7 +66,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 		{fmt.Errorf("a: %w", events.ErrEarlierFormat), 3},
 		{events.ErrClosed, 3},
 		{&events.UnknownKindError{}, 3},
-		{fmt.Errorf("a: %w", pebblelog.ErrStopped), 3},
+		{fmt.Errorf("a: %w", events.ErrStopped), 3},
 		{fmt.Errorf("%w: %q", engine.ErrNoCampaign, "x"), 3},
 		{control.ErrNobody, 3},
 		{fmt.Errorf("a: %w", errInterrupted), 4},

@@ -22,7 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/lock"
 )
@@ -313,7 +313,7 @@ func robot() {
 
 // holder keeps a store open without serving it, until it is killed.
 func holder() {
-	log, err := pebblelog.Open(os.Args[1], pebblelog.Options{})
+	log, err := store.Open(os.Args[1], store.Options{})
 	if err == nil {
 		defer log.Close()
 		err = os.WriteFile("held.txt", []byte("held\n"), 0o600)
@@ -359,12 +359,12 @@ func forger() {
 		if err != nil {
 			return err
 		}
-		from, err := pebblelog.Open(os.Args[3], pebblelog.Options{ReadOnly: true})
+		from, err := store.Open(os.Args[3], store.Options{ReadOnly: true})
 		if err != nil {
 			return err
 		}
 		defer from.Close()
-		to, err := pebblelog.Open(os.Args[4], pebblelog.Options{})
+		to, err := store.Open(os.Args[4], store.Options{})
 		if err != nil {
 			return err
 		}
@@ -464,7 +464,7 @@ func rememberer() {
 // asked fails where a measurement of a store is of another composition than was asked for.
 func asked() {
 	err := func() error {
-		log, err := pebblelog.Open(os.Args[1], pebblelog.Options{ReadOnly: true})
+		log, err := store.Open(os.Args[1], store.Options{ReadOnly: true})
 		if err != nil {
 			return err
 		}

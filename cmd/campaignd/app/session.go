@@ -9,7 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/host"
@@ -23,7 +23,7 @@ type session struct {
 	log events.Log
 	// owner is the process that holds the store, nil where this one does.
 	owner *control.Client
-	own   *pebblelog.Log
+	own   events.Store
 	// host writes; nil where the store is only read, or held by another process.
 	host *host.Host
 	// store is the folder.
@@ -108,12 +108,12 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (s *session,
 
 // openDirectly opens a store for reading, past the process that runs it: for what
 // needs the log's own hashes or takes long.
-func (a *app) openDirectly(store string) (*session, error) {
-	own, err := pebblelog.Open(store, pebblelog.Options{ReadOnly: true})
+func (a *app) openDirectly(folder string) (*session, error) {
+	own, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {
-		return nil, openingFailed(store, err)
+		return nil, openingFailed(folder, err)
 	}
-	return &session{app: a, log: own, own: own, store: store}, nil
+	return &session{app: a, log: own, own: own, store: folder}, nil
 }
 
 // openingFailed says what can be done about a store that cannot be opened.

@@ -1,0 +1,340 @@
+package logtest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// RunStore checks the contract of [events.Store]: every law of [Run], and those of what a
+// store proves. open returns a new, empty store; the suite closes it. reopen closes a store
+// and opens it again.
+func RunStore(
+	t *testing.T, open func(testing.TB) events.Store, reopen func(testing.TB, events.Store) events.Store,
+) {
+	run(t, slices.Concat(laws, storeLaws),
+		func(t testing.TB) events.Log { return open(t) },
+		func(t testing.TB, log events.Log) events.Log { return reopen(t, log.(events.Store)) })
+}
+
+// storeLaws are the laws of [events.Store] beyond those of a log.
+var storeLaws = []law{
+	{"Campaigns", "Campaigns names the campaigns in the order of their first events", false, checkCampaigns},
+	{"Head", "the head is that of the RFC 6962 tree over the events' records", false, checkHead},
+	{"Verify", "a log as it was written is sound, and its root is the head's", false, checkVerify},
+	{"Extends", "a log extends each earlier head of its own, and no other", false, checkExtends},
+	{"Proofs", "each event, and each growth, can be proved to someone who has a head alone", false, checkProofs},
+	{"Working", "a store that works says so", false, checkWorking},
+	{"ClosedStore", "a closed store proves nothing any more", false, checkClosedStore},
+	{"SameHead", "a store has the same head and campaigns after reopening, and extends it as it grows", true, checkSameHead},
+}
+
+// store is the log under test as a store.
+func (s *subject) store() events.Store { return s.Log.(events.Store) }
+
+// tree is a Merkle tree that is computed from events alone: the oracle of what a store says.
+type tree struct {
+	hashes []tlog.Hash
+	leaves []tlog.Hash
+}
+
+func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, index := range indexes {
+		out[i] = t.hashes[index]
+	}
+	return out, nil
+}
+
+// root returns the root hash of the first n events.
+func (t *tree) root(n int64) (tlog.Hash, error) { return tlog.TreeHash(n, t) }
+
+// treeOf returns the tree over events.
+func treeOf(all []events.Event) (*tree, error) {
+	t := new(tree)
+	for i, e := range all {
+		record, err := events.AppendRecord(nil, e)
+		if err != nil {
+			return nil, err
+		}
+		hashes, err := tlog.StoredHashes(int64(i), record, t)
+		if err != nil {
+			return nil, err
+		}
+		t.hashes = append(t.hashes, hashes...)
+		t.leaves = append(t.leaves, tlog.RecordHash(record))
+	}
+	return t, nil
+}
+
+// grown returns the tree over n more events than the log has.
+func (s *subject) grown(n int) (*tree, error) {
+	ctx, cancel := s.context()
+	defer cancel()
+	for i := 0; i < n; i += 10 {
+		var batch []events.Event
+		for j := i; j < min(i+10, n); j++ {
+			batch = append(batch, sample(j))
+		}
+		if _, err := s.Append(ctx, []string{"a", "ab", "a/ü"}[i%3], events.AnySequence, batch...); err != nil {
+			return nil, err
+		}
+	}
+	all, err := s.readAll(0)
+	if err != nil {
+		return nil, err
+	}
+	return treeOf(all)
+}
+
+func checkCampaigns(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	var want []string
+	// Neither alphabetical order nor that of the newest events is that of the beginnings.
+	for i, campaign := range []string{"m", "z", "a", "m", "ü/b", "zz", "a", "z"} {
+		got, err := s.store().Campaigns(ctx)
+		if err != nil || !slices.Equal(got, want) {
+			return fmt.Errorf("after %d appends the campaigns are %q, %v; want %q", i, got, err, want)
+		}
+		if _, err := s.Append(ctx, campaign, events.AnySequence, plain(1+i)...); err != nil {
+			return err
+		}
+		if !slices.Contains(want, campaign) {
+			want = append(want, campaign)
+		}
+	}
+	// A batch that was refused begins none.
+	var conflict *events.ConflictError
+	if _, err := s.Append(ctx, "refused", 7, plain(1)...); !errors.As(err, &conflict) {
+		return fmt.Errorf("a conflict: %v", err)
+	}
+	if got, err := s.store().Campaigns(ctx); err != nil || !slices.Equal(got, want) {
+		return fmt.Errorf("after a refusal the campaigns are %q, %v; want %q", got, err, want)
+	}
+	return nil
+}
+
+func checkHead(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	var all []events.Event
+	for n := range 20 {
+		head, err := s.store().Head(ctx)
+		if err != nil {
+			return err
+		}
+		want, err := treeOf(all)
+		if err != nil {
+			return err
+		}
+		root, err := want.root(int64(n))
+		if err != nil || head != (tlog.Tree{N: int64(n), Hash: root}) {
+			return fmt.Errorf("the head of %d events is %v, %v; their root hash is %v", n, head, err, root)
+		}
+		stored, err := s.Append(ctx, "a", events.AnySequence, sample(n))
+		if err != nil {
+			return err
+		}
+		all = append(all, stored...)
+	}
+	return nil
+}
+
+func checkVerify(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	for _, n := range []int{0, 1, 700} { // 700 are more than a store is likely to read at once
+		want, err := s.grown(n)
+		if err != nil {
+			return err
+		}
+		size := int64(len(want.leaves))
+		root, err := want.root(size)
+		if err != nil {
+			return err
+		}
+		report, err := s.store().Verify(ctx)
+		if err != nil {
+			return err
+		}
+		if !report.Sound() || report.More != 0 {
+			return fmt.Errorf("of %d events there are faults: %v and %d more", size, report.Faults, report.More)
+		}
+		if report.Events != events.Position(size) || report.Read != report.Events || report.Root != root {
+			return fmt.Errorf("%d events with the root %v are reported as %+v", size, root, report)
+		}
+		if head, err := s.store().Head(ctx); err != nil || head.Hash != report.Root {
+			return fmt.Errorf("the head is %v, %v, and what was verified %v", head, err, report.Root)
+		}
+	}
+	return nil
+}
+
+func checkExtends(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	var heads []tlog.Tree
+	for range 5 {
+		head, err := s.store().Head(ctx)
+		if err != nil {
+			return err
+		}
+		heads = append(heads, head)
+		if _, err := s.Append(ctx, "a", events.AnySequence, plain(7)...); err != nil {
+			return err
+		}
+	}
+	for _, head := range heads {
+		if err := s.store().VerifyExtends(ctx, head); err != nil {
+			return fmt.Errorf("its own head of %d events: %w", head.N, err)
+		}
+		other := head
+		other.Hash[0] ^= 1
+		for _, wrong := range []tlog.Tree{other, {N: head.N + 1, Hash: head.Hash}} {
+			if err := s.store().VerifyExtends(ctx, wrong); !errors.Is(err, events.ErrNotExtended) {
+				return fmt.Errorf("another head of %d events: %v, want ErrNotExtended", wrong.N, err)
+			}
+		}
+	}
+	for _, n := range []int64{36, math.MaxInt64, -1, math.MinInt64} {
+		if err := s.store().VerifyExtends(ctx, tlog.Tree{N: n, Hash: heads[4].Hash}); !errors.Is(err, events.ErrNotExtended) {
+			return fmt.Errorf("a head of %d events of 35: %v, want ErrNotExtended", n, err)
+		}
+	}
+	return nil
+}
+
+func checkProofs(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	want, err := s.grown(33)
+	if err != nil {
+		return err
+	}
+	last := int64(len(want.leaves))
+	for size := int64(1); size <= last; size++ {
+		root, err := want.root(size)
+		if err != nil {
+			return err
+		}
+		for n := int64(1); n <= size; n++ {
+			inclusion, err := s.store().ProveEvent(ctx, events.Position(n), size)
+			if err == nil {
+				err = tlog.CheckRecord(inclusion, size, root, n-1, want.leaves[n-1])
+			}
+			if err != nil {
+				return fmt.Errorf("that position %d is among the first %d: %w", n, size, err)
+			}
+			old, err := want.root(n)
+			if err != nil {
+				return err
+			}
+			growth, err := s.store().ProveExtends(ctx, n, size)
+			if err == nil {
+				err = tlog.CheckTree(growth, size, root, n, old)
+			}
+			if err != nil {
+				return fmt.Errorf("that the first %d begin with the first %d: %w", size, n, err)
+			}
+		}
+	}
+	// There is no proof of what is not so.
+	for _, c := range []struct{ n, size int64 }{{0, last}, {last, last - 1}, {last + 1, last + 1}, {1, last + 1}} {
+		if _, err := s.store().ProveEvent(ctx, events.Position(c.n), c.size); err == nil {
+			return fmt.Errorf("there is a proof that position %d is among the first %d of %d", c.n, c.size, last)
+		}
+		if _, err := s.store().ProveExtends(ctx, c.n, c.size); err == nil {
+			return fmt.Errorf("there is a proof that the first %d of %d begin with the first %d", c.size, last, c.n)
+		}
+	}
+	return nil
+}
+
+func checkWorking(s *subject) error {
+	if _, err := s.fill(3); err != nil {
+		return err
+	}
+	if err := errors.Join(s.store().Err(), s.store().Probe()); err != nil {
+		return err
+	}
+	select {
+	case <-s.store().Failed():
+		return errors.New("Failed is closed")
+	default:
+		return nil
+	}
+}
+
+func checkClosedStore(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	if _, err := s.fill(5); err != nil {
+		return err
+	}
+	store := s.store()
+	head, err := store.Head(ctx)
+	if err == nil {
+		err = store.Close()
+	}
+	if err != nil {
+		return err
+	}
+	_, campaignsErr := store.Campaigns(ctx)
+	_, headErr := store.Head(ctx)
+	_, verifyErr := store.Verify(ctx)
+	_, eventErr := store.ProveEvent(ctx, 1, head.N)
+	_, growthErr := store.ProveExtends(ctx, 1, head.N)
+	for what, err := range map[string]error{
+		"Campaigns":     campaignsErr,
+		"Head":          headErr,
+		"Verify":        verifyErr,
+		"ProveEvent":    eventErr,
+		"ProveExtends":  growthErr,
+		"VerifyExtends": store.VerifyExtends(ctx, head),
+	} {
+		if !errors.Is(err, events.ErrClosed) {
+			return fmt.Errorf("%s: %v, want ErrClosed", what, err)
+		}
+	}
+	return nil
+}
+
+func checkSameHead(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	for range 3 {
+		if _, err := s.Append(ctx, "b", events.AnySequence, plain(5)...); err != nil {
+			return err
+		}
+		if _, err := s.Append(ctx, "a", events.AnySequence, plain(3)...); err != nil {
+			return err
+		}
+		before, err := s.store().Head(ctx)
+		if err != nil {
+			return err
+		}
+		if s.Log = s.reopen(s.Log); s.Log == nil {
+			return errors.New("the store does not open again")
+		}
+		if after, err := s.store().Head(ctx); err != nil || after != before {
+			return fmt.Errorf("after reopening the head is %v, %v; want %v", after, err, before)
+		}
+		if got, err := s.store().Campaigns(ctx); err != nil || !slices.Equal(got, []string{"b", "a"}) {
+			return fmt.Errorf("after reopening the campaigns are %q, %v", got, err)
+		}
+		if _, err := s.Append(ctx, "a", events.AnySequence, plain(1)...); err != nil {
+			return err
+		}
+		if err := s.store().VerifyExtends(ctx, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
