@@ -26,8 +26,8 @@ func (l *lease) Check() error {
 	return nil
 }
 
-// Turns implements [engine.Lease].
-func (l *lease) Turns() engine.Turns { return nil }
+// Tickets implements [engine.Lease].
+func (l *lease) Tickets() engine.Tickets { return nil }
 
 // Release implements [engine.Lease].
 func (l *lease) Release() {}

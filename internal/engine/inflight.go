@@ -227,8 +227,8 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 		panic(m.panicked)
 	case m.request != nil:
 		return r.handle(ctx, m)
-	case m.turning != nil:
-		r.turned(m)
+	case m.queued != nil:
+		r.ticketed(m)
 		return nil
 	case m.lost != "":
 		if m.leased == r.leased {

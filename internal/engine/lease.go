@@ -19,41 +19,40 @@ import (
 // the campaign pauses until a person has looked; resuming it takes the lease anew, of the
 // device that is there then. What is under way is awaited all the same.
 //
-// Several campaigns may share a device. Then each command waits for its turn before it is
-// dispatched: while it waits it is only requested, so that no time runs against the
-// instrument and nothing has a fate. It keeps its turn until its fate is known.
+// Several campaigns may share a device. Then each command waits for a ticket before it is
+// dispatched, and keeps it until its fate is known: see [Ticket].
 
-// Lease keeps other campaigns off a device, or lets them have it in turn. Its methods may
-// be called by several goroutines.
+// Lease keeps other campaigns off a device, or shares it with them. Its methods may be called by
+// several goroutines.
 type Lease interface {
 	// Check returns nil while the lease holds, and otherwise why not.
 	Check() error
-	// Turns is nil where nobody else may use the device.
-	Turns() Turns
+	// Tickets is nil where nobody else may use the device.
+	Tickets() Tickets
 	// Release gives the lease back.
 	Release()
 }
 
-// Turns are the queue of commands at a device that campaigns share.
-type Turns interface {
-	// Wait returns once the device has room for a command. ahead is told who comes first,
+// Tickets are the queue of commands at a device that campaigns share.
+type Tickets interface {
+	// Wait returns once the device has room for a command. behind is told who comes first,
 	// when it begins to wait and when that changes.
-	Wait(ctx context.Context, ahead func(who string)) (Turn, error)
-	// Adopt returns the turns of commands that are under way, and forgets those of the
+	Wait(ctx context.Context, behind func(who string)) (HeldTicket, error)
+	// Adopt returns the tickets of commands that are under way, and forgets those of the
 	// campaign's other commands, all of earlier processes.
-	Adopt(commands []string) (map[string]Turn, error)
+	Adopt(commands []string) (map[string]HeldTicket, error)
 }
 
-// Turn is the room that a device has for one command.
-type Turn interface {
-	// Begin notes the command, before it is sent: the turn keeps until End, also when this
+// HeldTicket is the room that a device has for one command.
+type HeldTicket interface {
+	// Begin notes the command, before it is sent: the ticket holds until End, also when this
 	// process ends.
 	Begin(command string) error
-	// Check returns nil while others see the turn.
+	// Check returns nil while others see the ticket.
 	Check() error
 	// End makes room for others.
 	End()
-	// Leave lets go of a turn that keeps.
+	// Leave lets go of a ticket that holds.
 	Leave()
 }
 
@@ -70,7 +69,7 @@ func Exclusive(def definition.Campaign, d instruments.Description) bool {
 // device names what a description is of.
 func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Name) }
 
-// takeLease takes the lease of what an instrument describes, and the turns of what is under way.
+// takeLease takes the lease of what an instrument describes, and the tickets of what is under way.
 func (r *Runner) takeLease(d instruments.Description) error {
 	if r.Lock == nil || r.lease != nil || !Exclusive(*r.core.State().Definition, d) {
 		return nil
@@ -79,7 +78,7 @@ func (r *Runner) takeLease(d instruments.Description) error {
 	if err != nil {
 		return err
 	}
-	if err := r.takeTurns(lease); err != nil {
+	if err := r.adoptTickets(lease); err != nil {
 		lease.Release()
 		return err
 	}
@@ -87,10 +86,10 @@ func (r *Runner) takeLease(d instruments.Description) error {
 	return nil
 }
 
-// takeTurns takes up the turns of commands whose fate is open.
-func (r *Runner) takeTurns(lease Lease) error {
-	turns := lease.Turns()
-	if turns == nil {
+// adoptTickets takes up the tickets of commands whose fate is open.
+func (r *Runner) adoptTickets(lease Lease) error {
+	tickets := lease.Tickets()
+	if tickets == nil {
 		return nil
 	}
 	s := r.core.State()
@@ -101,18 +100,18 @@ func (r *Runner) takeTurns(lease Lease) error {
 		if !AtWork(x) {
 			continue
 		}
-		if turn := r.turns[x.ID]; turn != nil {
-			if turn.Check() == nil {
+		if ticket := r.tickets[x.ID]; ticket != nil {
+			if ticket.Check() == nil {
 				continue
 			}
-			turn.Leave()
+			ticket.Leave()
 		}
 		commands = append(commands, x.Command)
 		experiments[x.Command] = x.ID
 	}
-	adopted, err := turns.Adopt(commands)
-	for command, turn := range adopted {
-		r.turns[experiments[command]] = turn
+	adopted, err := tickets.Adopt(commands)
+	for command, ticket := range adopted {
+		r.tickets[experiments[command]] = ticket
 	}
 	return err
 }
@@ -132,9 +131,9 @@ func (r *Runner) checkLease() {
 		return
 	}
 	err := r.lease.Check()
-	for _, turn := range r.turns {
+	for _, ticket := range r.tickets {
 		if err == nil {
-			err = turn.Check()
+			err = ticket.Check()
 		}
 	}
 	if err != nil {
@@ -142,7 +141,7 @@ func (r *Runner) checkLease() {
 	}
 }
 
-// lose gives the lease up: nothing more is sent under it. Turns stay, for the device is at
+// lose gives the lease up: nothing more is sent under it. Tickets stay, for the device is at
 // work on what it was sent.
 func (r *Runner) lose(why string) {
 	r.lost = cmp.Or(r.lost, why)
@@ -150,7 +149,7 @@ func (r *Runner) lose(why string) {
 		r.lease.Release()
 		r.lease = nil
 	}
-	r.handBack()
+	r.unqueue()
 }
 
 // retake takes the lease anew, of the device that is there now.
@@ -204,90 +203,117 @@ func (r *Runner) guard() guard {
 	}}
 }
 
-// turning is a turn that is waited for, or that was given and is not used yet.
-type turning struct {
+// queued is a ticket that is waited for, or that is held and not used yet.
+type queued struct {
 	cancel context.CancelFunc
-	ahead  string
-	had    Turn // nil while it is waited for
+	behind string
+	held   HeldTicket // nil while it is waited for
 }
 
-// queue begins to wait for a turn.
+// queue begins to wait for a ticket.
 func (r *Runner) queue(awaiting context.Context) {
 	ctx, cancel := context.WithCancel(awaiting)
-	t := &turning{cancel: cancel, ahead: "others"}
-	r.turning = t
-	turns := r.lease.Turns()
+	q := &queued{cancel: cancel, behind: "others"}
+	r.queued = q
+	tickets := r.lease.Tickets()
 	r.wg.Go(func() {
-		turn, err := turns.Wait(ctx, func(who string) {
-			r.send(ctx, message{turning: t, ahead: who})
+		ticket, err := tickets.Wait(ctx, func(who string) {
+			r.send(ctx, message{queued: q, behind: who})
 		})
 		if ctx.Err() == nil {
 			select {
-			case r.inbox <- message{turning: t, turn: turn, err: err}:
+			case r.inbox <- message{queued: q, ticket: ticket, err: err}:
 				return
 			case <-ctx.Done():
 			}
 		}
-		if turn != nil {
-			turn.End()
+		if ticket != nil {
+			ticket.End()
 		}
 	})
 }
 
-// turned takes in what is heard of a turn.
-func (r *Runner) turned(m message) {
+// ticketed takes in what is heard of a ticket.
+func (r *Runner) ticketed(m message) {
 	switch {
-	case r.turning != m.turning: // it was handed back meanwhile
-		if m.turn != nil {
-			m.turn.End()
+	case r.queued != m.queued: // it was given back meanwhile
+		if m.ticket != nil {
+			m.ticket.End()
 		}
 	case m.err != nil:
 		r.lose(m.err.Error())
-	case m.turn != nil:
-		r.turning.had = m.turn
+	case m.ticket != nil:
+		r.queued.held = m.ticket
 	default:
-		r.turning.ahead = m.ahead
+		r.queued.behind = m.behind
 	}
 }
 
-// handBack gives up the turn that is waited for, or is not used.
-func (r *Runner) handBack() {
-	if r.turning == nil {
+// ticket is the campaign's place in the queue of its device.
+func (r *Runner) ticket() Ticket {
+	switch {
+	case r.lease == nil || r.lease.Tickets() == nil:
+		return Ticket{}
+	case r.queued == nil:
+		return Ticket{Place: Unqueued}
+	case r.queued.held == nil:
+		return Ticket{Place: Waiting, Behind: r.queued.behind}
+	}
+	return Ticket{Place: Held}
+}
+
+// unqueue gives back the ticket that is waited for, or is not used.
+func (r *Runner) unqueue() {
+	if r.queued == nil {
 		return
 	}
-	r.turning.cancel()
-	if r.turning.had != nil {
-		r.turning.had.End()
+	r.queued.cancel()
+	if r.queued.held != nil {
+		r.queued.held.End()
 	}
-	r.turning = nil
+	r.queued = nil
 }
 
-// endTurns makes room for others where a command's fate has become known.
-func (r *Runner) endTurns() {
-	for id, turn := range r.turns {
+// useTicket takes the ticket that is held for a command that is about to be dispatched. The
+// ticket has the command before the log does, so that after a crash in between others see it as
+// taken rather than free.
+func (r *Runner) useTicket(experiment, command string) error {
+	ticket := r.queued.held
+	if err := ticket.Begin(command); err != nil {
+		return err
+	}
+	r.queued.cancel()
+	r.queued = nil
+	r.tickets[experiment] = ticket
+	return nil
+}
+
+// endTickets makes room for others where a command's fate has become known.
+func (r *Runner) endTickets() {
+	for id, ticket := range r.tickets {
 		if x := r.core.State().Experiment(id); x == nil || !AtWork(x) {
-			turn.End()
-			delete(r.turns, id)
+			ticket.End()
+			delete(r.tickets, id)
 		}
 	}
 }
 
-// leaveTurns is called when the run is over: what is under way keeps its turns.
-func (r *Runner) leaveTurns() {
-	r.handBack()
+// leaveTickets is called when the run is over: what is under way keeps its tickets.
+func (r *Runner) leaveTickets() {
+	r.unqueue()
 	for {
 		select {
 		case m := <-r.inbox:
-			if m.turn != nil {
-				m.turn.End()
+			if m.ticket != nil {
+				m.ticket.End()
 			}
 			continue
 		default:
 		}
 		break
 	}
-	for id, turn := range r.turns {
-		turn.Leave()
-		delete(r.turns, id)
+	for id, ticket := range r.tickets {
+		ticket.Leave()
+		delete(r.tickets, id)
 	}
 }

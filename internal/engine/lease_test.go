@@ -85,7 +85,7 @@ func (l *lease) lose(why string) {
 	l.why = errors.New(why)
 }
 
-func (l *lease) Turns() engine.Turns { return nil }
+func (l *lease) Tickets() engine.Tickets { return nil }
 
 func (l *lease) Release() {
 	l.mu.Lock()

@@ -36,9 +36,10 @@ type World struct {
 	// Lost says why the campaign does not have its instrument any more, the device Device;
 	// empty while it has.
 	Lost, Device string
-	// Ahead says for whom the next command waits, at an instrument that campaigns share;
-	// empty where it waits for nobody.
-	Ahead string
+	// Undescribed is set before the instrument has said what it is.
+	Undescribed bool
+	// Ticket is the campaign's place in the queue of an instrument that campaigns share.
+	Ticket Ticket
 }
 
 // Step is the next thing to do.
@@ -49,6 +50,13 @@ type (
 	Record struct{ Payloads []events.Payload }
 	// Recover asks the instrument what became of commands another process dispatched.
 	Recover struct{ Experiments []string }
+	// Describe asks the instrument what it is, before the first command.
+	Describe struct{}
+	// Queue asks for the ticket that an experiment is dispatched with, at an instrument that
+	// campaigns share.
+	Queue struct{ Experiment string }
+	// Unqueue gives back a ticket that is not used, so that others get it.
+	Unqueue struct{}
 	// Dispatch hands an experiment to the instrument.
 	Dispatch struct{ Experiment string }
 	// Ask puts a question to its expert.
@@ -86,6 +94,9 @@ type (
 
 func (Record) step()   {}
 func (Recover) step()  {}
+func (Describe) step() {}
+func (Queue) step()    {}
+func (Unqueue) step()  {}
 func (Dispatch) step() {}
 func (Ask) step()      {}
 func (Examples) step() {}
@@ -121,7 +132,11 @@ func (c *Core) Next(w World) (Step, error) {
 		c.nextDecision,
 	}
 	for _, rule := range rules {
-		if step, err := rule(s, w); step != nil || err != nil {
+		step, err := rule(s, w)
+		if step != nil && w.Ticket.Place == Held && !keepsTicket(step) {
+			return Unqueue{}, err
+		}
+		if step != nil || err != nil {
 			return step, err
 		}
 	}
@@ -303,13 +318,22 @@ func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
 	if s.Status == campaign.Paused || s.Count(campaign.Unresolved) > 0 {
 		return nil, nil
 	}
-	if s.Count(campaign.Dispatched, campaign.Started) >= w.Capacity || w.Ahead != "" {
+	if s.Count(campaign.Dispatched, campaign.Started) >= w.Capacity {
 		return nil, nil
 	}
-	if x := firstRequested(s); x != nil && !restsUntil(s, w).After(w.Now) {
-		return Dispatch{Experiment: x.ID}, nil
+	x := firstRequested(s)
+	if x == nil || restsUntil(s, w).After(w.Now) {
+		return nil, nil
 	}
-	return nil, nil
+	switch {
+	case w.Undescribed: // the campaign had ended when the run began, and was amended since
+		return Describe{}, nil
+	case w.Ticket.Place == Unqueued:
+		return Queue{Experiment: x.ID}, nil
+	case w.Ticket.Place == Waiting:
+		return nil, nil
+	}
+	return Dispatch{Experiment: x.ID}, nil
 }
 
 func firstRequested(s *campaign.State) *campaign.Experiment {
@@ -390,8 +414,8 @@ func waitingForInstrument(s *campaign.State, w World) string {
 	}
 	if x, until := firstRequested(s), restsUntil(s, w); x != nil && until.After(w.Now) {
 		return rest(s, x, until.In(w.Now.Location()))
-	} else if x != nil && w.Ahead != "" {
-		return fmt.Sprintf("its turn to measure %s: %s", x.ID, w.Ahead)
+	} else if x != nil && w.Ticket.Place == Waiting {
+		return fmt.Sprintf("its turn to measure %s: %s", x.ID, w.Ticket.Behind)
 	}
 	return "the instrument"
 }

@@ -70,8 +70,8 @@ type Runner struct {
 	lease       Lease                         // nil where there is none, or not any more
 	lost        string                        // why there is none any more
 	leased      int                           // how often it was taken anew
-	turning     *turning                      // nil where no turn is waited for or unused
-	turns       map[string]Turn               // of experiments that the device may be at work on
+	queued      *queued                       // nil where no ticket is waited for or unused
+	tickets     map[string]HeldTicket         // of experiments that the device may be at work on
 	wg          sync.WaitGroup
 
 	// What is made beside the loop; see beside.go.
@@ -108,10 +108,10 @@ type message struct {
 	over                 bool // the wait for the answer had ended before it came
 	err                  error
 	recovered            []told
-	// turning is about the turn of the next command; ahead says who comes first.
-	turning *turning
-	turn    Turn
-	ahead   string
+	// queued is about the ticket of the next command; behind says who comes first.
+	queued *queued
+	ticket HeldTicket
+	behind string
 	// lost says why the device is not the campaign's any more, of the lease number leased.
 	lost   string
 	leased int
@@ -185,7 +185,7 @@ func (r *Runner) load(ctx context.Context) (err error) {
 	r.inbox = make(chan message, inboxSize)
 	r.over = make(chan struct{})
 	r.inFlight = make(map[string]context.CancelFunc)
-	r.turns = make(map[string]Turn)
+	r.tickets = make(map[string]HeldTicket)
 	r.computed = make(chan computed, 1)
 	r.core, err = Load(ctx, r.Registry, r.Log, r.Campaign)
 	return err
@@ -238,7 +238,7 @@ func (r *Runner) Core() *Core { return r.core }
 func (r *Runner) Run(ctx context.Context) error {
 	awaiting, stopAwaiting := context.WithCancel(ctx)
 	defer close(r.over)
-	defer r.leaveTurns()
+	defer r.leaveTickets()
 	defer r.wg.Wait()
 	defer stopAwaiting()
 	r.core.display.apart = true
@@ -265,14 +265,6 @@ func (r *Runner) Run(ctx context.Context) error {
 		step, err := r.core.Next(r.world())
 		if err != nil {
 			return err
-		}
-		switch step.(type) {
-		case Record, Dispatch, Ask:
-		default: // others need not wait for a turn that is not used
-			if r.turning != nil && r.turning.had != nil {
-				r.handBack()
-				continue
-			}
 		}
 		switch step := step.(type) {
 		case Wait:
@@ -317,6 +309,7 @@ func (r *Runner) world() World {
 	w := World{
 		Now: r.Now(), Eager: r.Eager, Recovering: r.recovery != nil,
 		Capacity: max(1, r.description.Capacity), InFlight: make(map[string]bool, len(r.inFlight)),
+		Undescribed: r.description.Name == "", Ticket: r.ticket(),
 	}
 	for id := range r.inFlight {
 		w.InFlight[id] = true
@@ -331,9 +324,6 @@ func (r *Runner) world() World {
 	}
 	if r.lost != "" {
 		w.Lost, w.Device = r.lost, deviceOf(r.description)
-	}
-	if r.turning != nil && r.turning.had == nil {
-		w.Ahead = r.turning.ahead
 	}
 	return w
 }
@@ -414,36 +404,16 @@ func (r *Runner) perform(ctx, awaiting context.Context, step Step) error {
 	case Recover:
 		r.recover(awaiting, step.Experiments)
 		return nil
-	case Dispatch:
-		if r.description.Name == "" { // the campaign had ended when the run began, and was amended since
-			if err := r.describe(ctx); err != nil {
-				return err
-			}
-		}
-		x := s.Experiment(step.Experiment)
-		command := commandID(s, x.ID)
-		if r.lease != nil && r.lease.Turns() != nil {
-			if r.turning == nil {
-				r.queue(awaiting)
-				return nil
-			}
-			turn := r.turning.had // Next waits for it
-			if err := turn.Begin(command); err != nil {
-				r.lose(err.Error())
-				return nil
-			}
-			r.turning.cancel()
-			r.turning, r.turns[x.ID] = nil, turn
-		}
-		err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
-			Experiment: x.ID, Command: command, Instrument: r.description.Name,
-			Identity: r.description.Identity,
-		})
-		if err != nil {
-			return err
-		}
-		r.awaitExperiment(awaiting, *s.Experiment(step.Experiment), instruments.FateNotStarted, r.past(x))
+	case Describe:
+		return r.describe(ctx)
+	case Queue:
+		r.queue(awaiting)
 		return nil
+	case Unqueue:
+		r.unqueue()
+		return nil
+	case Dispatch:
+		return r.dispatch(ctx, awaiting, s.Experiment(step.Experiment))
 	case Ask:
 		return r.ask(ctx, awaiting, *s.Question(step.Question))
 	case Examples:
@@ -452,6 +422,29 @@ func (r *Runner) perform(ctx, awaiting context.Context, step Step) error {
 		return r.computeHere(ctx, step)
 	}
 	panic(fmt.Sprintf("engine: unknown step %T", step))
+}
+
+// dispatch hands an experiment to the instrument: it is on disk as dispatched before the
+// instrument hears of it.
+func (r *Runner) dispatch(ctx, awaiting context.Context, x *campaign.Experiment) error {
+	s := r.core.State()
+	command := commandID(s, x.ID)
+	if r.queued != nil {
+		if err := r.useTicket(x.ID, command); err != nil {
+			r.lose(err.Error())
+			return nil
+		}
+	}
+	err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
+		Experiment: x.ID, Command: command, Instrument: r.description.Name,
+		Identity: r.description.Identity,
+	})
+	if err != nil {
+		return err
+	}
+	x = s.Experiment(x.ID)
+	r.awaitExperiment(awaiting, *x, instruments.FateNotStarted, r.past(x))
+	return nil
 }
 
 // commandID identifies a physical action for ever: NAME/INSTANCE.EPOCH/e7.

@@ -40,9 +40,10 @@ import (
 //	    What happened, one event a line in the notation of scenario_words_test.go; "at 5m"
 //	    is a line too: what follows happened five minutes after the campaign was defined.
 //
-//	next [at=5m] [recovering]
+//	next [at=5m] [recovering] [undescribed] [ticket=unqueued|waiting|held]
 //	    The next step, at that time or when the last event happened. Nothing is done, but
-//	    measurements that are to be judged first are.
+//	    measurements that are to be judged first are. With a ticket the instrument is one
+//	    that campaigns share.
 //
 //	run [at=5m]
 //	    Does one step after the other, as far as that needs neither an instrument nor an
@@ -84,7 +85,7 @@ func TestScenarios(t *testing.T) {
 				s.given(t, d.Input)
 				return ""
 			case "next":
-				return inWords(t, s.judged(t, d.HasArg("recovering")))
+				return inWords(t, s.judged(t, s.worldOf(t, d)))
 			case "run":
 				return s.run(t)
 			case "mark":
@@ -271,9 +272,26 @@ func (s *scenario) record(t *testing.T, payloads ...events.Payload) {
 	}
 }
 
-func (s *scenario) next(t *testing.T, recovering bool) engine.Step {
+// places are where a campaign can stand in the queue of its instrument.
+var places = map[string]engine.Place{
+	"unqueued": engine.Unqueued, "waiting": engine.Waiting, "held": engine.Held,
+}
+
+// worldOf is the world that a command asks about.
+func (s *scenario) worldOf(t *testing.T, d *datadriven.TestData) engine.World {
 	world := s.world
-	world.Recovering = recovering
+	world.Recovering = d.HasArg("recovering")
+	world.Undescribed = d.HasArg("undescribed")
+	var ticket string
+	d.MaybeScanArgs(t, "ticket", &ticket)
+	world.Ticket.Place = places[ticket]
+	if world.Ticket.Place == engine.Waiting {
+		world.Ticket.Behind = "lfp"
+	}
+	return world
+}
+
+func (s *scenario) next(t *testing.T, world engine.World) engine.Step {
 	step, err := s.core.Next(world)
 	if err != nil {
 		t.Fatal(err)
@@ -282,13 +300,13 @@ func (s *scenario) next(t *testing.T, recovering bool) engine.Step {
 }
 
 // judged is the next step once the measurements are judged.
-func (s *scenario) judged(t *testing.T, recovering bool) engine.Step {
-	step := s.next(t, recovering)
+func (s *scenario) judged(t *testing.T, world engine.World) engine.Step {
+	step := s.next(t, world)
 	if _, ok := step.(engine.Judge); !ok {
 		return step
 	}
 	s.judge(t)
-	step = s.next(t, recovering)
+	step = s.next(t, world)
 	if _, again := step.(engine.Judge); again {
 		t.Error("what is judged is to be judged again")
 	}
@@ -309,7 +327,7 @@ func (s *scenario) judge(t *testing.T) *events.MeasurementsJudged {
 func (s *scenario) run(t *testing.T) string {
 	var done strings.Builder
 	for range 100 {
-		step := s.next(t, false)
+		step := s.next(t, s.world)
 		fmt.Fprintln(&done, inWords(t, step))
 		switch step := step.(type) {
 		case engine.Record:
@@ -411,6 +429,12 @@ func inWords(t *testing.T, step engine.Step) string {
 		return strings.Join(lines, "\n")
 	case engine.Recover:
 		return "recover " + strings.Join(step.Experiments, ", ")
+	case engine.Describe:
+		return "describe the instrument"
+	case engine.Queue:
+		return "queue for " + step.Experiment
+	case engine.Unqueue:
+		return "give the ticket back"
 	case engine.Dispatch:
 		return "dispatch " + step.Experiment
 	case engine.Ask:

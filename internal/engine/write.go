@@ -62,7 +62,7 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 		r.behind = append(r.behind, stored...)
 	}
 	r.releaseSettled()
-	r.endTurns()
+	r.endTickets()
 	return stored, nil
 }
 

@@ -161,61 +161,61 @@ type device struct {
 	works  int // on so many commands at once
 
 	mu   sync.Mutex
-	open map[*lock.Lease]bool // turns
+	open map[*lock.Lease]bool // tickets
 }
 
 func (d *device) Check() error { return d.lease.Check() }
 func (d *device) Release()     { d.lease.Release() }
 
-// Turns is nil where the campaign has the device alone.
-func (d *device) Turns() engine.Turns {
+// Tickets is nil where the campaign has the device alone.
+func (d *device) Tickets() engine.Tickets {
 	if d.holder.Capacity <= 1 {
 		return nil
 	}
 	return d
 }
 
-// at is the holder of a turn.
+// at is the holder of a ticket.
 func (d *device) at() lock.Holder {
 	h := d.holder
 	h.Capacity, h.Since = d.works, time.Now().UTC()
 	return h
 }
 
-// Wait implements [engine.Turns].
-func (d *device) Wait(ctx context.Context, ahead func(string)) (engine.Turn, error) {
+// Wait implements [engine.Tickets].
+func (d *device) Wait(ctx context.Context, behind func(string)) (engine.HeldTicket, error) {
 	l, err := lock.EnterTurn(lock.Dir(), d.at())
 	if err != nil {
 		return nil, err
 	}
-	if err := await(ctx, l, func(err error) { ahead(err.Error()) }); err != nil {
+	if err := await(ctx, l, func(err error) { behind(err.Error()) }); err != nil {
 		l.Release()
 		return nil, err
 	}
-	return d.turn(l), nil
+	return d.ticket(l), nil
 }
 
-// Adopt implements [engine.Turns].
-func (d *device) Adopt(commands []string) (map[string]engine.Turn, error) {
+// Adopt implements [engine.Tickets].
+func (d *device) Adopt(commands []string) (map[string]engine.HeldTicket, error) {
 	adopted, err := lock.Adopt(lock.Dir(), d.at(), commands)
-	turns := make(map[string]engine.Turn, len(adopted))
+	tickets := make(map[string]engine.HeldTicket, len(adopted))
 	for command, l := range adopted {
-		turns[command] = d.turn(l)
+		tickets[command] = d.ticket(l)
 	}
-	return turns, err
+	return tickets, err
 }
 
-func (d *device) turn(l *lock.Lease) engine.Turn {
+func (d *device) ticket(l *lock.Lease) engine.HeldTicket {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.open == nil {
 		d.open = make(map[*lock.Lease]bool)
 	}
 	d.open[l] = true
-	return &turn{l, d}
+	return &ticket{l, d}
 }
 
-// close gives the device back. What it is at work on keeps its turns.
+// close gives the device back. What it is at work on keeps its tickets.
 func (d *device) close() {
 	d.lease.Release()
 	d.mu.Lock()
@@ -226,13 +226,13 @@ func (d *device) close() {
 	d.open = nil
 }
 
-// turn is the room for a command.
-type turn struct {
+// ticket is the room for a command.
+type ticket struct {
 	*lock.Lease
 	device *device
 }
 
-func (t *turn) End() {
+func (t *ticket) End() {
 	t.Release()
 	t.device.mu.Lock()
 	defer t.device.mu.Unlock()
@@ -242,13 +242,13 @@ func (t *turn) End() {
 // unlocked is a device on a system without locks.
 type unlocked struct{}
 
-func (unlocked) Check() error        { return nil }
-func (unlocked) Turns() engine.Turns { return nil }
-func (unlocked) Release()            {}
+func (unlocked) Check() error            { return nil }
+func (unlocked) Tickets() engine.Tickets { return nil }
+func (unlocked) Release()                {}
 
-// endTurns makes room at the devices that a campaign shared, which nobody runs now, where a
+// endTickets makes room at the devices that a campaign shared, which nobody runs now, where a
 // person has settled what became of its commands.
-func (h *Host) endTurns(s *campaign.State) {
+func (h *Host) endTickets(s *campaign.State) {
 	if !s.Definition.Measures() || s.Definition.Instrument.ByHand {
 		return
 	}

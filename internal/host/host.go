@@ -136,7 +136,7 @@ func (h *Host) Submit(ctx context.Context, name string, r engine.Request) ([]eve
 		}
 		stored, err := engine.Submit(ctx, h.log, core, r, time.Now())
 		if err == nil {
-			h.endTurns(core.State())
+			h.endTickets(core.State())
 		}
 		var overtaken *events.ConflictError
 		if !errors.As(err, &overtaken) {

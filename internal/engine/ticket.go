@@ -1,0 +1,38 @@
+package engine
+
+// Ticket is where a campaign stands in the queue of an instrument that campaigns share. Each
+// command has a ticket of its own, from before it is dispatched until its fate is known.
+//
+// While the campaign waits for one, the experiment is only requested: no time runs against the
+// instrument, and nothing has a fate that a crash could leave open.
+type Ticket struct {
+	Place Place
+	// Behind says who comes first, while the campaign waits.
+	Behind string
+}
+
+// Place is a place in the queue of an instrument.
+type Place uint8
+
+// The zero Place is that of a campaign that has its instrument alone.
+const (
+	// Alone needs no ticket: the instrument is the campaign's, or for everybody.
+	Alone Place = iota
+	// Unqueued has to queue before the next command.
+	Unqueued
+	// Waiting is in the queue.
+	Waiting
+	// Held has a ticket that no command uses yet.
+	Held
+)
+
+// keepsTicket reports whether a ticket that is not used yet is kept while a step is done. What
+// takes long, or for somebody, does not keep it: others wait for it. What is only written may
+// lead to the command that it is for.
+func keepsTicket(step Step) bool {
+	switch step.(type) {
+	case Record, Dispatch, Ask:
+		return true
+	}
+	return false
+}
