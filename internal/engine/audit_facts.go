@@ -401,3 +401,32 @@ func (a *auditor) checkShown(question string, took float64, shown *events.Shown)
 		}
 	}
 }
+
+// checkElsewhere compares the word that something else was made with what the
+// measurement before it says.
+func (a *auditor) checkElsewhere(p *events.MeasurementFlagged) {
+	x := a.core.State().Experiment(p.Experiment)
+	if x == nil || x.Measurement == nil {
+		return // a contradiction, which the fold names
+	}
+	due := a.core.elsewhere(x, x.Measurement.Actual)
+	if due == nil {
+		a.mismatch(p.Experiment, "what was made is what was asked for")
+	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
+		a.mismatch(p.Experiment, "%s", mismatch)
+	}
+}
+
+// checkSame compares the word that a measurement equals the one before with the measurements.
+func (a *auditor) checkSame(p *events.MeasurementFlagged) {
+	x := a.core.State().Experiment(p.Experiment)
+	if x == nil || x.Measurement == nil {
+		return // a contradiction, which the fold names
+	}
+	due := a.core.same(x, x.Instrument, x.Measurement)
+	if due == nil {
+		a.mismatch(p.Experiment, "its value is not that of the one before, or nothing to remark on")
+	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
+		a.mismatch(p.Experiment, "%s", mismatch)
+	}
+}

@@ -30,18 +30,10 @@ type Computation struct {
 	Since time.Time
 }
 
-type (
-	// Judge works out what is expected of measurements.
-	Judge struct {
-		// Version is that of the observations and their fit.
-		Version [2]int
-	}
-	// look works out the best composition so far, for Observe.
-	look struct{ seen Seen }
-)
+// look works out the best composition so far, for Observe.
+type look struct{ seen Seen }
 
-func (Judge) step() {}
-func (look) step()  {}
+func (look) step() {}
 
 // errOvertaken ends the trace of a computation that is not called for any more.
 var errOvertaken = errors.New("engine: something happened meanwhile")
@@ -68,14 +60,6 @@ type computed struct {
 	panicked any
 }
 
-// Seen names what the best composition by the model, and what labels are worth, follow from.
-type Seen struct {
-	objective   [2]int
-	comparisons int
-	answers     uint64
-	definedBy   string
-}
-
 // standing is the best composition by the model, or what each expert prefers, with what their
 // labels have shown, and what it follows from.
 type standing struct {
@@ -84,53 +68,6 @@ type standing struct {
 	noModel   string
 	preferred []policies.Best
 	helps     []policies.Help
-}
-
-// Seen names what the summary's models follow from now.
-func (c *Core) Seen() Seen {
-	return Seen{c.objective.Version(), c.State().Comparisons(), c.answers(), c.State().DefinedBy}
-}
-
-// basis names all that a fit reads: equal bases of one campaign give equal fits.
-func (c *Core) basis(model, expert string) string {
-	defined, observations := c.State().DefinedBy, c.objective.Version()
-	switch model {
-	case events.ModelObjective:
-		return fmt.Sprint(defined, " ", observations)
-	case events.ModelBelief: // it shares the objective's kernel
-		return fmt.Sprint(defined, " ", observations, " ", c.belief.Revision(expert))
-	}
-	return fmt.Sprint(defined, " ", c.preference.Revision(expert))
-}
-
-// bases remembers for each model since which event its basis has been as it is: a
-// fit may have been made from any event since.
-type bases map[[2]string]struct {
-	basis string
-	since events.Sequence
-}
-
-// note looks at the core after an event.
-func (b *bases) note(c *Core) {
-	if *b == nil {
-		*b = make(bases)
-	}
-	note := func(model, expert string) {
-		key, basis := [2]string{model, expert}, c.basis(model, expert)
-		if last, known := (*b)[key]; !known || last.basis != basis {
-			last.basis, last.since = basis, c.State().Sequence
-			(*b)[key] = last
-		}
-	}
-	note(events.ModelObjective, "")
-	for _, expert := range c.State().Definition.Experts {
-		note(events.ModelBelief, expert.Name)
-		note(events.ModelPreference, expert.Name)
-	}
-}
-
-func (b bases) since(model, expert string) events.Sequence {
-	return b[[2]string{model, expert}].since
 }
 
 // overtaken is how often in a row a decision is made again because something has

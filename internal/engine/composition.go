@@ -53,18 +53,3 @@ func (c *Core) elsewhere(x *campaign.Experiment, actual definition.Point) []even
 			strings.Join(apart, ", "),
 		)}}
 }
-
-// checkElsewhere compares the word that something else was made with what the
-// measurement before it says.
-func (a *auditor) checkElsewhere(p *events.MeasurementFlagged) {
-	x := a.core.State().Experiment(p.Experiment)
-	if x == nil || x.Measurement == nil {
-		return // a contradiction, which the fold names
-	}
-	due := a.core.elsewhere(x, x.Measurement.Actual)
-	if due == nil {
-		a.mismatch(p.Experiment, "what was made is what was asked for")
-	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
-		a.mismatch(p.Experiment, "%s", mismatch)
-	}
-}

@@ -2,11 +2,9 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -15,14 +13,6 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
-
-// command is what the instrument sees of an experiment.
-func command(s *campaign.State, x *campaign.Experiment) instruments.Command {
-	return instruments.Command{
-		ID: x.Command, Campaign: s.Name, Experiment: x.ID, Parameters: x.Parameters,
-		Replicate: x.Replicate,
-	}
-}
 
 // How often an instrument that is out of reach is asked again, and a command
 // started that it certainly has not acted on.
@@ -260,7 +250,7 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 		}
 		m.outcome = &instruments.Outcome{Status: instruments.Unknown, Cause: m.err.Error()}
 	}
-	payload := r.conclude(x, *m.outcome)
+	payload := r.core.conclude(x, *m.outcome, r.description)
 	var payloads []events.Payload
 	if payload != nil {
 		payloads = r.core.withFollowUps(payload)
@@ -274,91 +264,6 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 }
 
 func (r *Runner) actor() string { return "instrument:" + r.description.Name }
-
-// conclude turns an outcome into an event; nil where it says nothing new. A
-// measurement that is not what the campaign asked for is rejected, with the
-// instrument's answer kept.
-func (r *Runner) conclude(x *campaign.Experiment, o instruments.Outcome) events.Payload {
-	s, o := r.core.State(), o.Recordable()
-	known := o.Status == instruments.Measured || o.Status == instruments.Failed || o.Status == instruments.Infeasible ||
-		o.Status == instruments.Deferred ||
-		o.Status == instruments.Cancelled
-	switch {
-	case !x.Status.Open() && known:
-		return &events.NoteAdded{
-			About: x.ID,
-			Text: "the instrument answered after a person had settled it: " + late(o) +
-				"; if that is how it ended, " + x.ID + " has to be corrected",
-		}
-	case !known && x.Status != campaign.Dispatched && x.Status != campaign.Started:
-		if o.Cause == "" {
-			return nil
-		}
-		return &events.NoteAdded{About: x.ID, Text: "the instrument answered late: " + late(o)}
-	}
-	switch o.Status {
-	case instruments.Measured:
-		if o.Measurement == nil {
-			return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
-				Cause: "the instrument reported a measurement without a value"}
-		}
-		m, err := instruments.Admit(*s.Definition, *o.Measurement)
-		if err != nil {
-			return &events.ExperimentFailed{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
-				Cause: legible(err.Error()), Rejected: verbatim(o.Measurement)}
-		}
-		if m.Identity == "" {
-			m.Identity = r.description.Identity
-		}
-		return &events.ExperimentMeasured{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
-			Requested: x.Parameters, Measurement: m}
-	case instruments.Failed:
-		if o.Once && r.core.repeatsSuspect(s, x.ID) {
-			return &events.ExperimentCancelled{
-				Experiment: x.ID, Command: x.Command, Reason: o.Cause, Once: true,
-			}
-		}
-		return &events.ExperimentFailed{
-			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
-			Rejected: o.Rejected,
-		}
-	case instruments.Infeasible:
-		return &events.ExperimentInfeasible{
-			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
-		}
-	case instruments.Deferred:
-		return &events.ExperimentDeferred{
-			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
-		}
-	case instruments.Cancelled:
-		return &events.ExperimentCancelled{Experiment: x.ID, Command: x.Command, Reason: o.Cause}
-	}
-	cause := o.Cause
-	if o.Status != instruments.Unknown {
-		cause = strings.TrimSuffix(
-			fmt.Sprintf("the instrument answered with the status %q: %s", o.Status, o.Cause), ": ",
-		)
-	}
-	return &events.ExperimentUnresolved{
-		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: cause,
-	}
-}
-
-// late says an outcome that came too late to count.
-func late(o instruments.Outcome) string {
-	if o.Status == instruments.Measured && o.Measurement != nil {
-		return "measured " + verbatim(o.Measurement)
-	}
-	return fmt.Sprintf("%s, %s", o.Status, o.Cause)
-}
-
-// verbatim keeps a rejected result, also one that JSON cannot express.
-func verbatim(m *events.Measurement) string {
-	if data, err := json.Marshal(m); err == nil {
-		return instruments.Legible(string(data), instruments.MaxRejected)
-	}
-	return instruments.Legible(fmt.Sprintf("%+v", *m), instruments.MaxRejected)
-}
 
 func (r *Runner) receiveAnswer(ctx context.Context, m message) error {
 	q := r.core.State().Question(m.question)

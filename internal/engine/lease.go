@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -161,17 +160,6 @@ func (r *Runner) retake(ctx context.Context) error {
 	r.lost = ""
 	r.leased++
 	return nil
-}
-
-// nextLost pauses a campaign that does not have its device any more.
-func (c *Core) nextLost(s *campaign.State, w World) (Step, error) {
-	if w.Lost == "" || s.Status == campaign.Paused || s.Status.Ended() {
-		return nil, nil
-	}
-	return Record{[]events.Payload{&events.CampaignPaused{
-		Reason: legible(w.Lost) + ". Nothing more is sent to it. See that it is there and that nobody else uses it; resuming takes it anew",
-		Device: w.Device,
-	}}}, nil
 }
 
 // guard is asked, by the goroutine of a command, right before the command is sent.

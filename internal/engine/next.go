@@ -74,6 +74,11 @@ type (
 		Model, Expert string
 		Seed          uint64
 	}
+	// Judge works out what is expected of measurements.
+	Judge struct {
+		// Version is that of the observations and their fit.
+		Version [2]int
+	}
 	// Decide makes a decision.
 	Decide struct {
 		Decision string
@@ -101,6 +106,7 @@ func (Dispatch) step() {}
 func (Ask) step()      {}
 func (Examples) step() {}
 func (Fit) step()      {}
+func (Judge) step()    {}
 func (Decide) step()   {}
 func (Wait) step()     {}
 func (Done) step()     {}
@@ -141,6 +147,18 @@ func (c *Core) Next(w World) (Step, error) {
 		}
 	}
 	return nil, errors.New("engine: no rule applies") // nextDecision always answers
+}
+
+// nextLost pauses a campaign that does not have its device any more.
+func (c *Core) nextLost(s *campaign.State, w World) (Step, error) {
+	if w.Lost == "" || s.Status == campaign.Paused || s.Status.Ended() {
+		return nil, nil
+	}
+	return Record{[]events.Payload{&events.CampaignPaused{
+		Reason: legible(w.Lost) + ". Nothing more is sent to it. " +
+			"See that it is there and that nobody else uses it; resuming takes it anew",
+		Device: w.Device,
+	}}}, nil
 }
 
 // nextRecovery looks for commands that another process dispatched.

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -131,48 +129,6 @@ type reply struct {
 
 // inboxSize lets goroutines finish while the loop fits or decides.
 const inboxSize = 64
-
-// ErrNoCampaign means that the log holds no events of the campaign.
-const ErrNoCampaign = problem.NoCampaign
-
-// Load folds a campaign's events into a core.
-func Load(ctx context.Context, reg registry.Registry, log events.Log, name string) (*Core, error) {
-	core := NewCore(reg)
-	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if err := core.Apply(e); err != nil {
-			return nil, err
-		}
-	}
-	if core.State().Status == campaign.Undefined {
-		return nil, fmt.Errorf("%w: %q", ErrNoCampaign, name)
-	}
-	return core, nil
-}
-
-// Define writes the event that opens a campaign.
-func Define(
-	ctx context.Context, log events.Log, definition events.CampaignDefined, actor string,
-	now time.Time, trace string,
-) error {
-	e, err := events.New(definition.Definition.Name, &definition)
-	if err != nil {
-		return err
-	}
-	e.Actor = actor
-	e.Time = stamp(now)
-	e.Trace = trace
-	_, err = log.Append(ctx, e.Campaign, 0, e)
-	return err
-}
-
-// NewInstance returns a random word for [events.CampaignDefined], or for an epoch.
-func NewInstance() string { return rand.Text()[:10] }
-
-// stamp is an event's time: UTC, to the microsecond.
-func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // load folds the campaign and fills in the fields that were left out.
 func (r *Runner) load(ctx context.Context) (err error) {
@@ -447,18 +403,6 @@ func (r *Runner) dispatch(ctx, awaiting context.Context, x *campaign.Experiment)
 	return nil
 }
 
-// commandID identifies a physical action for ever: NAME/INSTANCE.EPOCH/e7.
-func commandID(s *campaign.State, experiment string) string {
-	word := s.Instance
-	if s.Epoch != "" {
-		word = strings.TrimPrefix(word+"."+s.Epoch, ".")
-	}
-	if word == "" {
-		return s.Name + "/" + experiment
-	}
-	return s.Name + "/" + word + "/" + experiment
-}
-
 // releaseSettled ends the wait for what is no longer open. An instrument is waited
 // for until it answers, also after a person has settled its experiment: a late
 // answer is recorded. A person at the bench is not.
@@ -509,26 +453,6 @@ func (r *Runner) Submit(ctx context.Context, request Request) ([]events.Event, e
 	default:
 		return nil, context.Cause(ctx)
 	}
-}
-
-// Submit fulfils a request on a campaign that nobody runs, and folds it into core.
-func Submit(
-	ctx context.Context, log events.Log, core *Core, request Request, now time.Time,
-) ([]events.Event, error) {
-	batch, err := core.requested(request, now, nil)
-	if err != nil {
-		return nil, err
-	}
-	stored, err := log.Append(ctx, core.State().Name, core.State().Sequence, batch...)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range stored {
-		if err := core.Apply(e); err != nil {
-			return nil, err
-		}
-	}
-	return stored, nil
 }
 
 // noMeter measures nothing.

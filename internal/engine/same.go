@@ -82,17 +82,3 @@ func (c *Core) sameComposition(a, b definition.Point) bool {
 	other, err := c.space.Key(b)
 	return err == nil && one == other
 }
-
-// checkSame compares the word that a measurement equals the one before with the measurements.
-func (a *auditor) checkSame(p *events.MeasurementFlagged) {
-	x := a.core.State().Experiment(p.Experiment)
-	if x == nil || x.Measurement == nil {
-		return // a contradiction, which the fold names
-	}
-	due := a.core.same(x, x.Instrument, x.Measurement)
-	if due == nil {
-		a.mismatch(p.Experiment, "its value is not that of the one before, or nothing to remark on")
-	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
-		a.mismatch(p.Experiment, "%s", mismatch)
-	}
-}

@@ -100,6 +100,19 @@ func (c *Core) Looked() Seen {
 	return c.display.standing.seen
 }
 
+// Seen names what the best composition by the model, and what labels are worth, follow from.
+type Seen struct {
+	objective   [2]int
+	comparisons int
+	answers     uint64
+	definedBy   string
+}
+
+// Seen names what the summary's models follow from now.
+func (c *Core) Seen() Seen {
+	return Seen{c.objective.Version(), c.State().Comparisons(), c.answers(), c.State().DefinedBy}
+}
+
 // Summarize returns the campaign's summary, with the models of [Core.Read]. While the campaign is run, it is
 // [Core.Standing].
 func (c *Core) Summarize(ctx context.Context) (Summary, error) {

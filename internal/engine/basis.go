@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// basis names all that a fit reads: equal bases of one campaign give equal fits.
+func (c *Core) basis(model, expert string) string {
+	defined, observations := c.State().DefinedBy, c.objective.Version()
+	switch model {
+	case events.ModelObjective:
+		return fmt.Sprint(defined, " ", observations)
+	case events.ModelBelief: // it shares the objective's kernel
+		return fmt.Sprint(defined, " ", observations, " ", c.belief.Revision(expert))
+	}
+	return fmt.Sprint(defined, " ", c.preference.Revision(expert))
+}
+
+// bases remembers for each model since which event its basis has been as it is: a
+// fit may have been made from any event since.
+type bases map[[2]string]struct {
+	basis string
+	since events.Sequence
+}
+
+// note looks at the core after an event.
+func (b *bases) note(c *Core) {
+	if *b == nil {
+		*b = make(bases)
+	}
+	note := func(model, expert string) {
+		key, basis := [2]string{model, expert}, c.basis(model, expert)
+		if last, known := (*b)[key]; !known || last.basis != basis {
+			last.basis, last.since = basis, c.State().Sequence
+			(*b)[key] = last
+		}
+	}
+	note(events.ModelObjective, "")
+	for _, expert := range c.State().Definition.Experts {
+		note(events.ModelBelief, expert.Name)
+		note(events.ModelPreference, expert.Name)
+	}
+}
+
+func (b bases) since(model, expert string) events.Sequence {
+	return b[[2]string{model, expert}].since
+}

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// conclude turns an outcome into an event; nil where it says nothing new. A
+// measurement that is not what the campaign asked for is rejected, with the
+// instrument's answer kept.
+func (c *Core) conclude(
+	x *campaign.Experiment, o instruments.Outcome, from instruments.Description,
+) events.Payload {
+	o = o.Recordable()
+	known := isKnown(o.Status)
+	switch {
+	case !x.Status.Open() && known:
+		return &events.NoteAdded{
+			About: x.ID,
+			Text: "the instrument answered after a person had settled it: " + late(o) +
+				"; if that is how it ended, " + x.ID + " has to be corrected",
+		}
+	case !known && x.Status != campaign.Dispatched && x.Status != campaign.Started:
+		if o.Cause == "" {
+			return nil
+		}
+		return &events.NoteAdded{About: x.ID, Text: "the instrument answered late: " + late(o)}
+	}
+	switch o.Status {
+	case instruments.Measured:
+		return c.admitted(x, o.Measurement, from)
+	case instruments.Failed:
+		if o.Once && c.repeatsSuspect(c.State(), x.ID) {
+			return &events.ExperimentCancelled{
+				Experiment: x.ID, Command: x.Command, Reason: o.Cause, Once: true,
+			}
+		}
+		return &events.ExperimentFailed{
+			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
+			Rejected: o.Rejected,
+		}
+	case instruments.Infeasible:
+		return &events.ExperimentInfeasible{
+			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
+		}
+	case instruments.Deferred:
+		return &events.ExperimentDeferred{
+			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
+		}
+	case instruments.Cancelled:
+		return &events.ExperimentCancelled{Experiment: x.ID, Command: x.Command, Reason: o.Cause}
+	}
+	cause := o.Cause
+	if o.Status != instruments.Unknown {
+		cause = strings.TrimSuffix(
+			fmt.Sprintf("the instrument answered with the status %q: %s", o.Status, o.Cause), ": ",
+		)
+	}
+	return &events.ExperimentUnresolved{
+		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: cause,
+	}
+}
+
+// isKnown reports whether an instrument can end a command with a status. Any other one says nothing
+// of what became of it.
+func isKnown(s instruments.Status) bool {
+	switch s {
+	case instruments.Measured, instruments.Failed, instruments.Infeasible, instruments.Deferred,
+		instruments.Cancelled:
+		return true
+	}
+	return false
+}
+
+// admitted is the event of a measurement: a failure where it is not what the campaign asked for.
+func (c *Core) admitted(
+	x *campaign.Experiment, reported *events.Measurement, from instruments.Description,
+) events.Payload {
+	failed := &events.ExperimentFailed{
+		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+	}
+	if reported == nil {
+		failed.Cause = "the instrument reported a measurement without a value"
+		return failed
+	}
+	m, err := instruments.Admit(*c.State().Definition, *reported)
+	if err != nil {
+		failed.Cause, failed.Rejected = legible(err.Error()), verbatim(reported)
+		return failed
+	}
+	if m.Identity == "" {
+		m.Identity = from.Identity
+	}
+	return &events.ExperimentMeasured{
+		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+		Requested: x.Parameters, Measurement: m,
+	}
+}
+
+// late says an outcome that came too late to count.
+func late(o instruments.Outcome) string {
+	if o.Status == instruments.Measured && o.Measurement != nil {
+		return "measured " + verbatim(o.Measurement)
+	}
+	return fmt.Sprintf("%s, %s", o.Status, o.Cause)
+}
+
+// verbatim keeps a rejected result, also one that JSON cannot express.
+func verbatim(m *events.Measurement) string {
+	if data, err := json.Marshal(m); err == nil {
+		return instruments.Legible(string(data), instruments.MaxRejected)
+	}
+	return instruments.Legible(fmt.Sprintf("%+v", *m), instruments.MaxRejected)
+}
