@@ -20,12 +20,7 @@ func numberIn(what, text string, comma bool) (float64, error) {
 	return x, nil
 }
 
-// OptionalNumber is Number, nil for an empty text.
-func OptionalNumber(what, text string) (*float64, error) {
-	return optionalIn(what, text, false)
-}
-
-// optionalIn is OptionalNumber in a table where the decimal comma is certain, or is not.
+// optionalIn is numberIn, nil for an empty text.
 func optionalIn(what, text string, comma bool) (*float64, error) {
 	if text == "" {
 		return nil, nil

@@ -31,14 +31,6 @@ func chain(dst, dMean, dSD []float64, a, b float64) {
 	}
 }
 
-// LCB returns the lower confidence bound μ − β·σ and its gradient. For MINIMIZATION: the design
-// with the smallest lower bound is the optimistic choice. β multiplies the standard deviation, not
-// the variance (Xu et al. 2024, §3.1).
-func LCB(dst []float64, mean, sd, beta float64, dMean, dSD []float64) float64 {
-	chain(dst, dMean, dSD, 1, -beta)
-	return mean - beta*sd
-}
-
 // UCB returns the upper confidence bound μ + β·σ and its gradient, the pessimistic value of a
 // design under MINIMIZATION (Xu et al. 2024, §3.1).
 func UCB(dst []float64, mean, sd, beta float64, dMean, dSD []float64) float64 {

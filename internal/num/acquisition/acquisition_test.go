@@ -59,7 +59,6 @@ func TestOracle(t *testing.T) {
 func TestGradients(t *testing.T) {
 	type acquire = func(dst []float64, mean, sd float64, dMean, dSD []float64) float64
 	for name, f := range map[string]acquire{
-		"LCB": func(d []float64, m, s float64, dm, ds []float64) float64 { return LCB(d, m, s, 1.3, dm, ds) },
 		"UCB": func(d []float64, m, s float64, dm, ds []float64) float64 { return UCB(d, m, s, 1.3, dm, ds) },
 		"EI": func(d []float64, m, s float64, dm, ds []float64) float64 {
 			return EI(d, m, s, 0.2, dm, ds)

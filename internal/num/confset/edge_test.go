@@ -232,3 +232,11 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// PaperRule doubles c with B and has no limit. With few labels it reaches B = 16 and beyond.
+func PaperRule() NormRule {
+	return NormRule{MaxNorm: math.Inf(1), DoubleC: true, Jitter: DefaultJitter}
+}
+
+// DefaultRule keeps c and stops at B = 4.
+func DefaultRule() NormRule { return NormRule{MaxNorm: 4, Jitter: DefaultJitter} }

@@ -18,14 +18,6 @@ type NormRule struct {
 	Jitter  float64 // of the fits; DefaultJitter where nothing calls for another
 }
 
-// PaperRule doubles c with B and has no limit. With few labels it reaches B = 16 and beyond.
-func PaperRule() NormRule {
-	return NormRule{MaxNorm: math.Inf(1), DoubleC: true, Jitter: DefaultJitter}
-}
-
-// DefaultRule keeps c and stops at B = 4.
-func DefaultRule() NormRule { return NormRule{MaxNorm: 4, Jitter: DefaultJitter} }
-
 // AdaptNorm returns the norm bound B and the margin's coefficient c after looking at all answers
 // (Xu et al. 2024, Appendix F): as long as the MLE in a ball of twice the norm is likelier by more
 // than the margin there,

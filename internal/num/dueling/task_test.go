@@ -101,3 +101,15 @@ func Regret(utility []float64, best int, p Pair) float64 {
 	top := utility[best]
 	return (special.Logistic(top-utility[p.First]) + special.Logistic(top-utility[p.Second]) - 1) / 2
 }
+
+// DefaultSettings are ours for MR-LPF: λ = 0.05, κ = 1, the norm of h as penalty, and the
+// calibrated β.
+func DefaultSettings(horizon int, seed uint64) Settings {
+	return Settings{Horizon: horizon, Lambda: 0.05, Beta: Beta{Rule: BetaCalibrated}, Loss: LossRKHS, Seed: seed}
+}
+
+// PaperSettings are those of the experiments of Kayal et al. 2025, Appendix D: λ = 0.05, κ = 1, β =
+// 1, LossTheta.
+func PaperSettings(horizon int, seed uint64) Settings {
+	return Settings{Horizon: horizon, Lambda: 0.05, Beta: Beta{Rule: BetaPaper}, Loss: LossTheta, Seed: seed}
+}
