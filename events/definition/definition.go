@@ -62,6 +62,19 @@ type Campaign struct {
 // does not, what experts prefer is the objective.
 func (c *Campaign) Measures() bool { return c.Policy.Measures() }
 
+// Sought is the quantity that the campaign seeks. What compares, models or writes results
+// asks for it once and passes it on: only the fields of a definition know that there is one.
+func (c *Campaign) Sought() Objective { return c.Objective }
+
+// Driver names what measures, with its settings.
+func (c *Campaign) Driver() Choice { return c.Instrument.Driver }
+
+// ByHand reports whether a person carries the experiments out.
+func (c *Campaign) ByHand() bool { return c.Instrument.ByHand }
+
+// Steps are the resolutions that compositions are dosed in, by parameter: see [Instrument.Steps].
+func (c *Campaign) Steps() map[string]float64 { return c.Instrument.Steps }
+
 // Parameter is one thing that may be varied: continuous (min and max),
 // discrete numeric (values) or categorical (categories).
 type Parameter struct {
@@ -139,6 +152,45 @@ type Objective struct {
 	// refused and the experiment counts as failed. Absent: no limit.
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
+}
+
+// Better reports whether one value of the quantity is better than another: never of equals.
+func (o Objective) Better(value, than float64) bool {
+	if o.Goal == Maximize {
+		return value > than
+	}
+	return value < than
+}
+
+// Sign is what values are multiplied by so that smaller is better: -1 where the quantity is
+// maximized, 1 where it is minimized.
+func (o Objective) Sign() float64 {
+	if o.Goal == Maximize {
+		return -1
+	}
+	return 1
+}
+
+// Regret is by how much a value is worse than the best one; negative where it is better.
+func (o Objective) Regret(value, best float64) float64 {
+	if o.Goal == Maximize {
+		return best - value
+	}
+	return value - best
+}
+
+// Pick returns the word for a quantity that is maximized, or that for one that is minimized:
+// "highest" or "lowest".
+func (o Objective) Pick(maximized, minimized string) string {
+	if o.Goal == Maximize {
+		return maximized
+	}
+	return minimized
+}
+
+// Quantity is a value of it, with its standard deviation where that is known.
+func (o Objective) Quantity(value float64, sd *float64) Quantity {
+	return Quantity{Name: o.Name, Value: value, Unit: o.Unit, SD: sd}
 }
 
 // Actions on a measurement that contradicts the model.

@@ -17,6 +17,7 @@ func number(x float64) *float64 { return &x }
 
 // Numbers are written as a person would write them.
 func TestNumbers(t *testing.T) {
+	conductivity := definition.Objective{Name: "ionic conductivity", Unit: "mS/cm"}
 	for _, c := range []struct{ got, want string }{
 		{format.Short(13.4217), "13.42"},
 		{format.Short(-0.34), "-0.3400"},
@@ -37,6 +38,9 @@ func TestNumbers(t *testing.T) {
 		{format.Percent(0.374), "37 %"},
 		{format.Heading("ionic conductivity", "mS/cm"), "ionic conductivity (mS/cm)"},
 		{format.Heading("yield", ""), "yield"},
+		{format.HeadingOf(conductivity), "ionic conductivity (mS/cm)"},
+		{format.ValueOf(conductivity, 12.3), "12.30 mS/cm"},
+		{format.Result(conductivity.Quantity(12.3, number(0.1))), "12.30 mS/cm"},
 		{format.Count(1, "label"), "1 label"},
 		{format.Count(0, "label"), "0 labels"},
 		{format.List("a"), "a"},

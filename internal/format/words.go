@@ -4,10 +4,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Quantity writes a result in four significant digits with its unit.
 func Quantity(x float64, unit string) string { return WithUnit(Short(x), unit) }
+
+// Result writes what was measured of a quantity, as [Quantity] does.
+func Result(q definition.Quantity) string { return Quantity(q.Value, q.Unit) }
 
 // SettingIn writes a number that a person set, with its unit.
 func SettingIn(x float64, unit string) string { return WithUnit(Setting(x), unit) }
@@ -23,6 +28,12 @@ func Heading(name, unit string) string {
 	}
 	return name + " (" + unit + ")"
 }
+
+// HeadingOf is the heading of what a campaign seeks.
+func HeadingOf(q definition.Objective) string { return Heading(q.Name, q.Unit) }
+
+// ValueOf writes a value of what a campaign seeks.
+func ValueOf(q definition.Objective, x float64) string { return Quantity(x, q.Unit) }
 
 // Count writes a number of things: "1 label", "3 labels".
 func Count(n int, noun string) string {

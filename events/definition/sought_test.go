@@ -1,0 +1,35 @@
+package definition_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// Law: what is sought is compared in the sense of its goal, equals are not better than each
+// other, and the sign makes smaller better without changing a bit.
+func TestSought(t *testing.T) {
+	for goal, greater := range map[string]bool{definition.Maximize: true, definition.Minimize: false} {
+		def := definition.Campaign{Objective: definition.Objective{Name: "yield", Unit: "%", Goal: goal}}
+		q := def.Sought()
+		if q.Better(2, 1) != greater || q.Better(1, 2) == greater || q.Better(1, 1) {
+			t.Errorf("%s: 2 is better than 1: %v, 1 than 2: %v, 1 than 1: %v",
+				goal, q.Better(2, 1), q.Better(1, 2), q.Better(1, 1))
+		}
+		if smaller := q.Sign()*2 < q.Sign()*1; smaller != greater || math.Abs(q.Sign()) != 1 {
+			t.Errorf("%s: with the sign %v the better is not the smaller", goal, q.Sign())
+		}
+		best, worse := 1.0, 2.0
+		if greater {
+			best, worse = 2, 1
+		}
+		// a regret of nothing is 0 in files, never -0
+		if none := q.Regret(best, best); q.Regret(worse, best) != 1 || none != 0 || math.Signbit(none) {
+			t.Errorf("%s: the regrets are %v and %v", goal, q.Regret(worse, best), none)
+		}
+		if word := q.Pick("highest", "lowest"); (word == "highest") != greater {
+			t.Errorf("%s: the %s is sought", goal, word)
+		}
+	}
+}
