@@ -233,7 +233,7 @@ func (h heard) why(
 	if max(math.Abs(moved), math.Abs(other)) < leastShare {
 		return " They hardly change what is expected of it, or of the unaided candidate; they make some of it better known.", nil
 	}
-	unit := s.Def.Objective.Unit
+	unit := s.Def.Sought().Unit
 	change := func(z float64) string {
 		by := s.Measured.Untransform(z) - s.Measured.Untransform(0)
 		if by < 0 {

@@ -156,21 +156,21 @@ func said(v policies.View, q *campaign.Question) []definition.Point {
 // bestBefore returns the composition of the best measurement of the experiments that had been requested
 // when a question was asked, nil where there is none.
 func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
-	var best *campaign.Experiment
-	for i := range min(q.Experiments, len(s.Experiments)) {
-		x := &s.Experiments[i]
-		if x.Measurement == nil || x.Excluded {
-			continue
+	sought := s.Definition.Sought()
+	var best definition.Point
+	var most float64
+	for x, value := range s.Results() {
+		if events.ExperimentNumber(x.ID) > q.Experiments {
+			break
 		}
-		value := x.Measurement.Objective.Value
-		if best == nil || (value < best.Measurement.Objective.Value) == (s.Definition.Objective.Goal == definition.Minimize) {
-			best = x
+		// Of equals the later where it is maximized, the earlier where it is minimized: recorded
+		// decisions rest on it.
+		equal := value.Value == most && sought.Goal == definition.Maximize
+		if best == nil || equal || sought.Better(value.Value, most) {
+			best, most = x.Parameters, value.Value
 		}
 	}
-	if best == nil {
-		return nil
-	}
-	return best.Parameters
+	return best
 }
 
 // place returns the index of a composition among the points; answer names what is said of it.

@@ -117,7 +117,7 @@ func (p *policy) ask(
 	}
 	now := slices.Max(v.improvements(informed))
 	least := max(*p.worth.Least, *p.worth.Share*now)
-	unit := s.Def.Objective.Unit
+	unit := s.Def.Sought().Unit
 	gain, floor := amount(most*s.Measured.Fit.Scale, unit), amount(least*s.Measured.Fit.Scale, unit)
 	asks := at >= 0 && most >= least
 	d.Tests = append(d.Tests, events.Test{

@@ -106,14 +106,14 @@ func (p *policy) question(
 // explanation says in a sentence why the expert is asked about the chosen candidate, in
 // the place of those they rejected in this turn.
 func (p *policy) explanation(s *step.Step, d policies.Decision, rejected []campaign.Question) string {
-	c := d.Candidate()
+	c, sought := d.Candidate(), s.Def.Sought()
 	best, mean := s.View.Objective.Best()
 	text := fmt.Sprintf(
 		"The model expects %s = %.4g ± %.2g %s here; the best so far is %.4g (%s).",
-		p.def.Objective.Name,
+		sought.Name,
 		c.Prediction.Mean,
 		c.Prediction.SD,
-		p.def.Objective.Unit,
+		sought.Unit,
 		mean,
 		s.View.Objective.Observations[best].Experiment,
 	)

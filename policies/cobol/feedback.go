@@ -112,12 +112,10 @@ func (p *policy) askToName(s *step.Step, d policies.Decision, expert string) pol
 	if s.QuestionsSpent() {
 		return s.Spent(d)
 	}
-	best, mean := s.View.Objective.Best()
 	reason := fmt.Sprintf(
 		"%s names a composition; the unaided one is what the campaign would measure.", expert,
 	)
-	explanation := fmt.Sprintf("What would you measure next? The best so far is %s = %.4g %s (%s).",
-		p.def.Objective.Name, mean, p.def.Objective.Unit, s.View.Objective.Observations[best].Experiment)
+	explanation := "What would you measure next? " + s.BestSoFar()
 	return d.Ask(events.FormPinpoint, expert, policies.RuleAsk, reason, explanation)
 }
 

@@ -371,9 +371,7 @@ func (p *policy) offer(
 	if p.prior == nil {
 		reason = fmt.Sprintf("%s chooses between the two best candidates.", expert)
 	}
-	best, mean := s.View.Objective.Best()
-	explanation := fmt.Sprintf("Which of the two shall be measured? The best so far is %s = %.4g %s (%s).",
-		p.def.Objective.Name, mean, p.def.Objective.Unit, s.View.Objective.Observations[best].Experiment)
+	explanation := "Which of the two shall be measured? " + s.BestSoFar()
 	if r := d.Review; r != nil && r.Expert == expert {
 		explanation += fmt.Sprintf(
 			" Your choice in %s was right with probability %.2f, now that %s is measured.",

@@ -56,7 +56,7 @@ func (*LCB) Check(*definition.Campaign, definition.Path) []definition.Fault { re
 
 // Words implements definition.Settings.
 func (s *LCB) Words(def *definition.Campaign) string {
-	bound := map[string]string{definition.Maximize: "upper", definition.Minimize: "lower"}[def.Objective.Goal]
+	bound := def.Sought().Pick("upper", "lower")
 	switch s.BetaRule {
 	case BetaLemma:
 		return fmt.Sprintf(

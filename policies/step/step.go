@@ -142,6 +142,14 @@ func (s *Step) unaidedSeed() uint64 {
 	return rand.New(rand.NewPCG(s.Def.Seed, uint64(turn.Experiments(s.View.Campaign)))).Uint64()
 }
 
+// BestSoFar says in a sentence what the best of what has been measured is, by the model.
+func (s *Step) BestSoFar() string {
+	sought := s.Def.Sought()
+	best, mean := s.View.Objective.Best()
+	return fmt.Sprintf("The best so far is %s = %.4g %s (%s).",
+		sought.Name, mean, sought.Unit, s.View.Objective.Observations[best].Experiment)
+}
+
 // Expert returns the index of the expert of this step. It panics where there are none.
 func (s *Step) Expert() int { return turn.Expert(s.View.Campaign, s.Def) }
 

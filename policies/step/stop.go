@@ -17,29 +17,23 @@ func Stop(def *definition.Campaign, v policies.View, d policies.Decision) polici
 		return d.Stop(policies.RuleBudget, events.CompletedBudget,
 			fmt.Sprintf("All %d experiments have been run.", def.Budget.Experiments))
 	}
+	sought := def.Sought()
 	if def.Stop.Target != nil && v.Objective != nil {
 		_, best := v.Objective.Best()
-		if reached(best, *def.Stop.Target, def.Objective.Goal) {
+		if sought.Sign()*best <= sought.Sign()**def.Stop.Target {
 			return d.Stop(policies.RuleTarget, events.CompletedTarget,
 				fmt.Sprintf("The target %g %s is reached: the best composition is expected to give %.4g.",
-					*def.Stop.Target, def.Objective.Unit, best))
+					*def.Stop.Target, sought.Unit, best))
 		}
 	}
 	if def.Stop.Window > 0 {
 		if gain, threshold, ok := recentGain(v.Campaign, def); ok && gain <= threshold {
 			return d.Stop(policies.RuleConverged, events.CompletedConverged,
 				fmt.Sprintf("The last %d experiments improved the best result by %.3g %s, less than %.3g.",
-					def.Stop.Window, gain, def.Objective.Unit, threshold))
+					def.Stop.Window, gain, sought.Unit, threshold))
 		}
 	}
 	return d
-}
-
-func reached(value, target float64, goal string) bool {
-	if goal == definition.Maximize {
-		return value >= target
-	}
-	return value <= target
 }
 
 // recentGain returns by how much the best of the last Window measurements is
@@ -47,15 +41,10 @@ func reached(value, target float64, goal string) bool {
 // goes on: Improvement times the interquartile range. ok is false while there
 // are fewer than two windows of measurements.
 func recentGain(s *campaign.State, def *definition.Campaign) (gain, threshold float64, ok bool) {
-	sign := 1.0
-	if def.Objective.Goal == definition.Maximize {
-		sign = -1
-	}
+	sign := def.Sought().Sign()
 	var values []float64 // smaller is better
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Measurement != nil && !x.Excluded {
-			values = append(values, sign*x.Measurement.Objective.Value)
-		}
+	for _, value := range s.Results() {
+		values = append(values, sign*value.Value)
 	}
 	window := def.Stop.Window
 	if len(values) < 2*window {

@@ -44,10 +44,13 @@ type Model struct {
 	unit  string
 }
 
+// sought is the quantity that is modelled.
+func (p *Projection) sought() definition.Objective { return p.state.Definition.Sought() }
+
 // data returns the observations as the model sees them.
 func (p *Projection) data(observations []Observation, std standard) (gp.Data, error) {
 	var data gp.Data
-	noise := p.state.Definition.Objective.Noise
+	noise := p.sought().Noise
 	for _, o := range observations {
 		x, err := p.space.Encode(o.Point)
 		if err != nil {
@@ -156,7 +159,7 @@ func (p *Projection) Model(ctx context.Context) (*Model, error) {
 	}
 	p.model = &Model{
 		Observations: observations, X: data.X, Z: data.Y, Fit: fit,
-		data: data, gp: process, space: p.space, scale: std, unit: p.state.Definition.Objective.Unit,
+		data: data, gp: process, space: p.space, scale: std, unit: p.sought().Unit,
 	}
 	if model := p.state.Definition.Model; model.Intervals == definition.IntervalsMarginal && len(observations) <= refitEvery {
 		cfg := gp.FitConfig{Kernel: fit.Kernel, FreeOutputScale: model.FreeOutputScale}

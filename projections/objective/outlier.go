@@ -158,7 +158,7 @@ func (p *Projection) standard() standard {
 	fit := p.state.Fit
 	return standard{
 		shift: fit.Shift, scale: fit.Scale, compressed: fit.Compressed,
-		sign: sign(p.state.Definition.Objective.Goal),
+		sign: p.sought().Sign(),
 	}
 }
 
@@ -270,7 +270,7 @@ func (p *Projection) predictFrom(
 	if err != nil {
 		return e, false, nil
 	}
-	noise := noiseVariance(o.SD, p.state.Definition.Objective.Noise, std.at(o.Value))
+	noise := noiseVariance(o.SD, p.sought().Noise, std.at(o.Value))
 	if math.IsNaN(noise) {
 		noise = h.Noise
 	}
@@ -281,7 +281,7 @@ func (p *Projection) predictFrom(
 		Predicted: events.Prediction{
 			Mean: std.untransform(mean),
 			SD:   scale * math.Sqrt(sd*sd+noise),
-			Unit: p.state.Definition.Objective.Unit,
+			Unit: p.sought().Unit,
 		},
 		Noise:        scale * math.Sqrt(noise),
 		Spread:       scale,

@@ -44,7 +44,7 @@ const leastSpread = 1e-12
 // standard deviation 1 over them; the scale is 1 where they are all equal.
 func (p *Projection) standardize(observations []Observation) (standard, error) {
 	def := p.state.Definition
-	std := standard{scale: 1, sign: sign(def.Objective.Goal)}
+	std := standard{scale: 1, sign: p.sought().Sign()}
 	values := make([]float64, len(observations))
 	for i, o := range observations {
 		values[i] = o.Value
@@ -124,12 +124,4 @@ func compression(values []float64, sign float64) *events.Compression {
 		return nil
 	}
 	return &events.Compression{From: median, Width: sign * best}
-}
-
-// sign is +1 where the objective is minimized, −1 where it is maximized.
-func sign(goal string) float64 {
-	if goal == definition.Maximize {
-		return -1
-	}
-	return 1
 }

@@ -63,7 +63,7 @@ func (*policy) Needs() policies.Needs { return policies.Needs{} }
 
 func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Stop(&p.def, v, step.Begin(v, seed))
-	best := incumbent(v.Campaign, p.def.Objective.Goal)
+	best := incumbent(v.Campaign, p.def.Sought().Goal)
 	switch {
 	case d.Made():
 		return d, nil
@@ -96,13 +96,10 @@ func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (polici
 
 // incumbent returns the experiment with the best measurement, nil where there is none.
 func incumbent(s *campaign.State, goal string) (best *campaign.Experiment) {
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if x.Measurement == nil || x.Excluded {
-			continue
-		}
-		if best == nil || (x.Measurement.Objective.Value > best.Measurement.Objective.Value) == (goal == definition.Maximize) {
-			best = x
+	var most float64
+	for x, value := range s.Results() {
+		if best == nil || (value.Value > most) == (goal == definition.Maximize) {
+			best, most = x, value.Value
 		}
 	}
 	return best

@@ -44,7 +44,7 @@ type robot string
 
 func open(_ context.Context, def definition.Campaign, env instruments.Environment) (instruments.Instrument, error) {
 	var s Settings
-	err := def.Instrument.Driver.Decode(&s)
+	err := def.Driver().Decode(&s)
 	folder := filepath.Join(env.Folder, s.Folder)
 	return robot(folder), errors.Join(err, os.MkdirAll(folder, 0o755))
 }
