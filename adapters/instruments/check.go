@@ -59,20 +59,21 @@ func Check(def definition.Campaign, m events.Measurement) error {
 
 // substance checks the objective and the composition that was made.
 func (f *faults) substance(def definition.Campaign, m events.Measurement) {
-	if v := m.Objective.Value; !finite(v) || beyond(v) {
-		f.add("the objective is %s", absurd(v))
+	got, sought := m.Objective, def.Sought()
+	if !finite(got.Value) || beyond(got.Value) {
+		f.add("the objective is %s", absurd(got.Value))
 	}
-	if m.Objective.Name != def.Objective.Name {
-		f.add("the objective is called %s, the campaign's %q", quoted(m.Objective.Name), def.Objective.Name)
+	if got.Name != sought.Name {
+		f.add("the objective is called %s, the campaign's %q", quoted(got.Name), sought.Name)
 	}
-	if m.Objective.Unit != def.Objective.Unit {
-		f.add("the objective is in %s, the campaign's in %s", unit(m.Objective.Unit), unit(def.Objective.Unit))
-	} else if v := m.Objective.Value; finite(v) {
-		if lo := def.Objective.Min; lo != nil && v < *lo {
-			f.add("%s = %g %s is below the plausible minimum of %g", def.Objective.Name, v, def.Objective.Unit, *lo)
+	if got.Unit != sought.Unit {
+		f.add("the objective is in %s, the campaign's in %s", unit(got.Unit), unit(sought.Unit))
+	} else if v := got.Value; finite(v) {
+		if lo := sought.Min; lo != nil && v < *lo {
+			f.add("%s = %g %s is below the plausible minimum of %g", sought.Name, v, sought.Unit, *lo)
 		}
-		if hi := def.Objective.Max; hi != nil && v > *hi {
-			f.add("%s = %g %s is above the plausible maximum of %g", def.Objective.Name, v, def.Objective.Unit, *hi)
+		if hi := sought.Max; hi != nil && v > *hi {
+			f.add("%s = %g %s is above the plausible maximum of %g", sought.Name, v, sought.Unit, *hi)
 		}
 	}
 	f.actual(def, m.Actual)
@@ -210,7 +211,7 @@ func (f *faults) parameters(desc Description, def definition.Campaign) {
 			f.add("%s goes up to %g %s, the instrument only to %g", p.Name, hi, p.Unit, *s.Max)
 		}
 		if s.Step > 0 {
-			f.steps(p, s, def.Instrument.Steps[p.Name])
+			f.steps(p, s, def.Steps()[p.Name])
 		}
 	}
 	for _, s := range desc.Parameters { // in the instrument's order
@@ -258,18 +259,19 @@ func (f *faults) steps(p definition.Parameter, s ParameterSpec, step float64) {
 }
 
 func (f *faults) objective(desc Description, def definition.Campaign) {
+	sought := def.Sought()
 	var names []string
 	for _, o := range desc.Outputs {
-		if o.Name == def.Objective.Name {
-			if o.Unit != def.Objective.Unit {
+		if o.Name == sought.Name {
+			if o.Unit != sought.Unit {
 				f.add("%s is in %s in the campaign, in %s for the instrument",
-					o.Name, unit(def.Objective.Unit), unit(o.Unit))
+					o.Name, unit(sought.Unit), unit(o.Unit))
 			}
 			return
 		}
 		names = append(names, o.Name)
 	}
-	f.add("the campaign seeks %s, the instrument measures %s", def.Objective.Name, strings.Join(names, ", "))
+	f.add("the campaign seeks %s, the instrument measures %s", sought.Name, strings.Join(names, ", "))
 }
 
 // bounds returns the least and the greatest value of a numeric parameter.

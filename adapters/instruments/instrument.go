@@ -184,6 +184,9 @@ type OutputSpec struct {
 	Unit string `json:"unit,omitempty"`
 }
 
+// OutputOf is the quantity that a campaign seeks, for an instrument that measures that alone.
+func OutputOf(q definition.Objective) OutputSpec { return OutputSpec{Name: q.Name, Unit: q.Unit} }
+
 // Status says how a command ended.
 type Status string
 

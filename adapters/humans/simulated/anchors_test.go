@@ -151,7 +151,7 @@ func TestKnowing(t *testing.T) {
 		Parameters: []definition.Parameter{{Name: "salt", Categories: []definition.CategoryDef{{Name: "good"}, {Name: "bad"}}}},
 	}
 	good, bad := definition.Point{"salt": definition.Category("good")}, definition.Point{"salt": definition.Category("bad")}
-	knows := simulated.Knowledge{Best: 2, Worst: 1, Goal: definition.Maximize, Value: func(p definition.Point) (float64, error) {
+	knows := simulated.Knowledge{Best: 2, Worst: 1, Sought: def.Sought(), Value: func(p definition.Point) (float64, error) {
 		if p["salt"].Name() == "good" {
 			return 2, nil
 		}

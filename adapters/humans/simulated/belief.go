@@ -41,10 +41,7 @@ func (r *Reviewer) rank(n int, p definition.Point) (float64, error) {
 		return r.knows.Rank(p)
 	}
 	score, err := r.score("", "", n, p)
-	if r.knows.Goal == definition.Maximize {
-		score = -score
-	}
-	return score, err
+	return r.knows.Sought.Sign() * score, err
 }
 
 // accurate is a when the expert has answered n times.

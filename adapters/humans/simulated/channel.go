@@ -108,7 +108,7 @@ func (s *Settings) Complete(def *definition.Campaign) {
 
 // measured is the task that the campaign's instrument simulates, empty for others.
 func measured(def *definition.Campaign) string {
-	if def.Instrument.Driver.Name != simulated.Name {
+	if def.Driver().Name != simulated.Name {
 		return ""
 	}
 	settings, _ := simulated.SettingsOf(*def)
@@ -140,7 +140,7 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	switch {
 	case s.Table != "" && s.Task != "":
 		report(here.To("table"), e.Name+" already knows the task "+s.Task, "keep one of task and table")
-	case s.Table != "" && len(def.Candidates) == 0 && def.Instrument.Driver.Name != table.Name:
+	case s.Table != "" && len(def.Candidates) == 0 && def.Driver().Name != table.Name:
 		report(here.To("table"), e.Name+" knows nothing but the rows of a table, and may be asked about anything",
 			"list its rows under candidates")
 	case s.Table != "":
@@ -177,7 +177,7 @@ func (s *Settings) Words(def *definition.Campaign) string {
 		text += "; compares the objective itself, with less noise near their anchors"
 	case s.ChoiceNoise != nil:
 		text += "; compares the objective itself, each side with noise of standard deviation " +
-			format.SettingIn(*s.ChoiceNoise, def.Objective.Unit)
+			format.SettingIn(*s.ChoiceNoise, def.Sought().Unit)
 	}
 	if c := s.Correlation; c != nil {
 		text += "; their estimates correlate at " + format.Setting(*c) + " with the truth"

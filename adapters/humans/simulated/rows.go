@@ -23,7 +23,7 @@ func knowingRows(
 			return nil, fault(e, "it does not know a candidate: %v", err)
 		}
 	}
-	knows, err := KnowledgeOf(ctx, rows, def.Objective.Goal)
+	knows, err := KnowledgeOf(ctx, rows, def.Sought())
 	if err != nil {
 		return nil, fault(e, "%v", err)
 	}
@@ -32,25 +32,23 @@ func knowingRows(
 
 // KnowledgeOf returns what somebody knows who has seen every row of a table: the value
 // of a composition is the mean of its rows, and others have none.
-func KnowledgeOf(ctx context.Context, rows *table.Instrument, goal string) (Knowledge, error) {
+func KnowledgeOf(
+	ctx context.Context, rows *table.Instrument, sought definition.Objective,
+) (Knowledge, error) {
 	points, err := rows.Candidates(ctx)
 	if err != nil {
 		return Knowledge{}, err
 	}
-	k := Knowledge{Value: rows.Mean, Goal: goal}
+	k := Knowledge{Value: rows.Mean, Sought: sought}
 	for i, p := range points {
 		v, err := rows.Mean(p)
 		if err != nil {
 			return Knowledge{}, err
 		}
-		better, worse := v < k.Best, v > k.Worst
-		if goal == definition.Maximize {
-			better, worse = v > k.Best, v < k.Worst
-		}
-		if i == 0 || better {
+		if i == 0 || sought.Better(v, k.Best) {
 			k.Best, k.BestAt = v, p
 		}
-		if i == 0 || worse {
+		if i == 0 || sought.Better(k.Worst, v) {
 			k.Worst = v
 		}
 	}

@@ -73,9 +73,9 @@ type Knowledge struct {
 	// Value is the noiseless objective at a composition, in the objective's unit. It
 	// is safe for concurrent use.
 	Value func(definition.Point) (float64, error)
-	// Best and Worst are its extremes over the space according to Goal.
+	// Sought is that objective, Best and Worst are its extremes over the space.
+	Sought      definition.Objective
 	Best, Worst float64
-	Goal        string
 	// BestAt is where Best is; nil where that is unknown.
 	BestAt definition.Point
 }
@@ -133,11 +133,10 @@ func New(
 		ordered.Parameters = append(ordered.Parameters, have[p.Name])
 	}
 	return Knowing(e, ordered, Knowledge{
-		Value: task.Value,
-		Best:  task.Best.Value,
-		Worst: task.Worst.Value,
-		Goal:  task.Objective.Goal,
-
+		Value:  task.Value,
+		Sought: task.Objective,
+		Best:   task.Best.Value,
+		Worst:  task.Worst.Value,
 		BestAt: task.Point(task.Best.At),
 	}, sample)
 }
@@ -211,9 +210,10 @@ func Knowing(
 	}
 	r.truth = sync.OnceValues(r.distribution)
 	r.first = sync.OnceValues(r.firstLabel)
-	r.maximizes = def.Objective.Goal == definition.Maximize
+	goal := def.Sought().Goal
+	r.maximizes = goal == definition.Maximize
 	r.upward = r.maximizes == (r.accuracy >= 0)
-	if r.reversed = def.Objective.Goal != knows.Goal; r.reversed {
+	if r.reversed = goal != knows.Sought.Goal; r.reversed {
 		r.accuracy = -r.accuracy
 	}
 	return r, nil

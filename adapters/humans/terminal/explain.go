@@ -10,7 +10,6 @@ import (
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 )
 
@@ -165,11 +164,11 @@ func strongest(a events.Attributions, q humans.Question) string {
 // best says where in the plane of the two strongest parameters the model expects
 // the best of the objective.
 func best(p events.Plane, q humans.Question) string {
+	sought := q.Objective
 	row, column := -1, -1
 	for y := range p.Mean {
 		for x, mean := range p.Mean[y] {
-			if row < 0 || q.Objective.Goal == definition.Maximize && mean > p.Mean[row][column] ||
-				q.Objective.Goal != definition.Maximize && mean < p.Mean[row][column] {
+			if row < 0 || sought.Better(mean, p.Mean[row][column]) {
 				row, column = y, x
 			}
 		}
@@ -191,7 +190,7 @@ func best(p events.Plane, q humans.Question) string {
 		}
 		return format.WithUnit(name+" "+format.Rounded(x, 3), unit) // the grid is no finer
 	}
-	expected := format.PlusMinus(p.Mean[row][column], p.SD[row][column], q.Objective.Unit)
+	expected := format.PlusMinus(p.Mean[row][column], p.SD[row][column], sought.Unit)
 	return fmt.Sprintf("%s and %s count most:%s the model expects the best %s, %s, near %s, %s",
-		p.X, p.Y, rest, q.Objective.Name, expected, at(p.X, p.Xs[column]), at(p.Y, p.Ys[row]))
+		p.X, p.Y, rest, sought.Name, expected, at(p.X, p.Xs[column]), at(p.Y, p.Ys[row]))
 }

@@ -268,7 +268,7 @@ func (e *Env) complete() error {
 	if len(e.Points) == 0 {
 		faults = append(faults, errors.New("there is no safe point"))
 	}
-	if e.Definition.Objective.Name == "" {
+	if e.Definition.Sought().Name == "" {
 		faults = append(faults, errors.New("the campaign has no objective"))
 	}
 	e.Patience = cmp.Or(e.Patience, time.Minute)

@@ -17,7 +17,7 @@ var Driver = instruments.Driver{
 	Open: func(
 		_ context.Context, def definition.Campaign, env instruments.Environment,
 	) (instruments.Instrument, error) {
-		settings, err := definition.SettingsOf[Settings](def.Instrument.Driver)
+		settings, err := definition.SettingsOf[Settings](def.Driver())
 		if err != nil {
 			return nil, err
 		}

@@ -200,9 +200,10 @@ func (i *Instrument) ask(ctx context.Context, e *experiment, problem string) (st
 }
 
 func (i *Instrument) form(e *experiment, off bool, problem string) console.Form {
+	sought := i.def.Sought()
 	f := console.Form{
 		Key:     e.cmd.Experiment,
-		Title:   fmt.Sprintf("measure the %s of", i.def.Objective.Name),
+		Title:   fmt.Sprintf("measure the %s of", sought.Name),
 		Body:    console.Composition(format.CompositionsToMake(&i.def), e.cmd.Parameters),
 		Brief:   "the value, failed, can't, again or cancel",
 		Problem: problem,
@@ -210,7 +211,7 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 			"`can't REASON` (it cannot be made or measured), "+
 			"`again REASON` (nothing took place; try again) or `cancel`; "+
 			"where the composition came out different, add for example %s=VALUE",
-			quantity(i.def.Objective), i.def.Parameters[0].Name),
+			quantity(sought), i.def.Parameters[0].Name),
 	}
 	say := func(sentence string) { f.Body = console.Join(f.Body, console.Sentences(sentence)) }
 	if e.cmd.Replicate > 1 {

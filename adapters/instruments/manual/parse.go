@@ -62,11 +62,12 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 	if first < 0 {
 		first = len(words)
 	}
-	value, err := number(strings.Join(words[:first], " "), def.Objective.Unit)
+	sought := def.Sought()
+	value, err := number(strings.Join(words[:first], " "), sought.Unit)
 	if err != nil {
 		return instruments.Outcome{}, fmt.Errorf("%w; "+
 			"enter the %s, or: failed REASON, or: can't REASON, or: again REASON, or: cancel",
-			err, quantity(def.Objective))
+			err, quantity(sought))
 	}
 	actual := maps.Clone(cmd.Parameters)
 	for k := first; k < len(words); {
@@ -99,7 +100,7 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 	}
 	m := events.Measurement{
 		Actual:    actual,
-		Objective: definition.Quantity{Name: def.Objective.Name, Value: value, Unit: def.Objective.Unit},
+		Objective: sought.Quantity(value, nil),
 	}
 	if err := instruments.Check(def, m); err != nil {
 		// Reported now, while it can be corrected: the engine would make it a

@@ -74,7 +74,7 @@ type Settings struct {
 
 // SettingsOf returns the settings in a definition that names a program.
 func SettingsOf(def definition.Campaign) (Settings, error) {
-	return definition.SettingsOf[Settings](def.Instrument.Driver)
+	return definition.SettingsOf[Settings](def.Driver())
 }
 
 // Short is the setting that a bare value stands for.

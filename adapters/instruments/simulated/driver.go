@@ -50,7 +50,7 @@ type Settings struct {
 
 // SettingsOf returns the settings in a definition that names a simulation.
 func SettingsOf(def definition.Campaign) (Settings, error) {
-	return definition.SettingsOf[Settings](def.Instrument.Driver)
+	return definition.SettingsOf[Settings](def.Driver())
 }
 
 // Short is the setting that a bare value stands for.
@@ -72,7 +72,7 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	if !ok {
 		return faults
 	}
-	o, want := def.Objective, task.Objective
+	o, want := def.Sought(), task.Objective
 	report := func(field, problem, remedy string) {
 		faults = append(faults, definition.Fault{
 			At:      definition.At("objective", field),
@@ -98,7 +98,7 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 func (s *Settings) Words(def *definition.Campaign) string {
 	text := "a simulation of " + s.Task
 	if s.Noise > 0 {
-		text += fmt.Sprintf(" with noise of standard deviation %s", format.SettingIn(s.Noise, def.Objective.Unit))
+		text += fmt.Sprintf(" with noise of standard deviation %s", format.SettingIn(s.Noise, def.Sought().Unit))
 	}
 	if s.FailureRate > 0 {
 		text += fmt.Sprintf("; %s%% of the experiments fail", format.Setting(100*s.FailureRate))

@@ -147,7 +147,7 @@ func (i *Instrument) describe() instruments.Description {
 		Identity:  i.identity(),
 		Capacity:  i.capacity,
 		Simulated: true,
-		Outputs:   []instruments.OutputSpec{{Name: i.task.Objective.Name, Unit: i.task.Objective.Unit}},
+		Outputs:   []instruments.OutputSpec{instruments.OutputOf(i.task.Objective)},
 	}
 	for _, p := range i.task.Parameters {
 		spec := instruments.ParameterSpec{Name: p.Name, Unit: p.Unit, Min: p.Min, Max: p.Max}
@@ -290,7 +290,7 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 		Status: instruments.Measured,
 		Measurement: &events.Measurement{
 			Actual:    maps.Clone(cmd.Parameters),
-			Objective: definition.Quantity{Name: i.task.Objective.Name, Value: value, Unit: i.task.Objective.Unit},
+			Objective: i.task.Objective.Quantity(value, nil),
 			Identity:  i.identity(),
 		},
 	}, nil

@@ -41,8 +41,7 @@ var Driver = instruments.Driver{
 		rows := i.Rows()
 		best := rows[0]
 		for _, r := range rows {
-			if def.Objective.Goal == definition.Maximize && r.Value > best.Value ||
-				def.Objective.Goal != definition.Maximize && r.Value < best.Value {
+			if i.sought.Better(r.Value, best.Value) {
 				best = r
 			}
 		}
@@ -66,7 +65,7 @@ type Settings struct {
 
 // SettingsOf returns the settings in a definition that names a table.
 func SettingsOf(def definition.Campaign) (Settings, error) {
-	return definition.SettingsOf[Settings](def.Instrument.Driver)
+	return definition.SettingsOf[Settings](def.Driver())
 }
 
 // Short is the setting that a bare value stands for.
@@ -80,7 +79,7 @@ func (*Settings) Complete(*definition.Campaign) {}
 
 // Check implements definition.Settings.
 func (s *Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
-	known := []string{def.Objective.Name}
+	known := []string{def.Sought().Name}
 	for _, p := range def.Parameters {
 		known = append(known, p.Name)
 	}
@@ -95,7 +94,7 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 			})
 		}
 	}
-	if len(def.Instrument.Steps) > 0 {
+	if len(def.Steps()) > 0 {
 		faults = append(faults, definition.Fault{
 			At:      definition.At("instrument", "steps"),
 			Problem: "candidates are measured as they are listed, not in steps",

@@ -96,7 +96,7 @@ func (i *Instrument) columns(header []string, mapping map[string]string) ([]int,
 	for _, p := range i.def.Parameters {
 		names = append(names, p.Name)
 	}
-	names = append(names, i.def.Objective.Name)
+	names = append(names, i.sought.Name)
 	for _, name := range slices.Sorted(maps.Keys(mapping)) {
 		if !slices.Contains(names, name) {
 			return nil, fmt.Errorf("columns names %q, which is neither a parameter nor the objective", name)
@@ -150,7 +150,7 @@ func (i *Instrument) parse(record []string, at []int, comma bool) (definition.Po
 	}
 	value, err := number(strings.TrimSpace(record[at[len(at)-1]]), comma)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s %w", i.def.Objective.Name, err)
+		return nil, 0, fmt.Errorf("%s %w", i.sought.Name, err)
 	}
 	return point, value, nil
 }

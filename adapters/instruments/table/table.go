@@ -35,7 +35,8 @@ import (
 // an [instruments.Candidates]. Its methods are safe for concurrent use.
 type Instrument struct {
 	def      definition.Campaign
-	name     string // of the file, without its folder
+	sought   definition.Objective // what the rows hold
+	name     string               // of the file, without its folder
 	identity string
 
 	points []definition.Point // compositions, in the order of their first row
@@ -68,6 +69,7 @@ func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, er
 	}
 	i := &Instrument{
 		def:      def,
+		sought:   def.Sought(),
 		name:     filepath.Base(path),
 		identity: fmt.Sprintf("%s, SHA-256 %.6x…", filepath.Base(path), sha256.Sum256(data)),
 		rows:     make(map[string][]row),
@@ -150,7 +152,7 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 		Identity:  i.identity,
 		Capacity:  1,
 		Simulated: true,
-		Outputs:   []instruments.OutputSpec{{Name: i.def.Objective.Name, Unit: i.def.Objective.Unit}},
+		Outputs:   []instruments.OutputSpec{instruments.OutputOf(i.sought)},
 	}
 	for _, p := range i.def.Parameters {
 		s := instruments.ParameterSpec{Name: p.Name, Unit: p.Unit}
@@ -194,7 +196,7 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 		Status: instruments.Measured,
 		Measurement: &events.Measurement{
 			Actual:    maps.Clone(cmd.Parameters),
-			Objective: definition.Quantity{Name: i.def.Objective.Name, Value: r.value, Unit: i.def.Objective.Unit},
+			Objective: i.sought.Quantity(r.value, nil),
 			Identity:  fmt.Sprintf("%s, line %d", i.identity, r.line),
 		},
 	}, nil
