@@ -154,7 +154,7 @@ func Clock() func() time.Time {
 func Runner(
 	ctx context.Context, log events.Log, def definition.Campaign, instrument instruments.Instrument,
 ) (*engine.Runner, error) {
-	if instrument == nil && def.Instrument.Driver.Name == simulated.Name {
+	if instrument == nil && def.Driver().Name == simulated.Name {
 		var err error
 		if instrument, err = simulated.Driver.Open(ctx, def, instruments.Environment{}); err != nil {
 			return nil, err
@@ -174,8 +174,8 @@ func Runner(
 			if err != nil {
 				return nil, err
 			}
-			byHand := def.Instrument.ByHand // whatever a person carries out with
-			if !byHand && (def.Instrument.Driver.Name != simulated.Name || description.Name != identity(def)) {
+			byHand := def.ByHand() // whatever a person carries out with
+			if !byHand && (def.Driver().Name != simulated.Name || description.Name != identity(def)) {
 				def.Instrument.Driver = process.Choose(process.Settings{Command: []string{description.Name}})
 				def = campaignfile.Complete(builtin.Registry(), def)
 			}

@@ -89,10 +89,7 @@ func (t Task) Rank(p definition.Point) (float64, error) {
 // objective's unit, for either goal. It is at least 0 for noiseless values, up
 // to the rounding of the stored optimum.
 func (t Task) Regret(value float64) float64 {
-	if t.Objective.Goal == definition.Maximize {
-		return t.Best.Value - value
-	}
-	return value - t.Best.Value
+	return t.Objective.Regret(value, t.Best.Value)
 }
 
 // Point names the coordinates x, given in the task's order and units, of a category its

@@ -51,8 +51,9 @@ func (p *panel) View() tea.View {
 
 	s := p.progress
 	def := s.Definition
+	sought := def.Sought()
 	add("")
-	add("  %s  %s", bold(s.Campaign), faint(def.Objective.Goal+" "+def.Objective.Name))
+	add("  %s  %s", bold(s.Campaign), faint(sought.Goal+" "+sought.Name))
 	add("  %s  %d of %s%s", p.bar(), s.Done, s.BudgetText(), faint(p.left()))
 	if line := sparkline(s.Values, max(p.width-16, 10)); line != "" {
 		row("measured", "%s", cyan(line))

@@ -144,8 +144,8 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 			continue
 		}
 		unit := ""
-		if t.Task.Objective.Unit != "" {
-			unit = ", in " + t.Task.Objective.Unit
+		if in := t.Task.Truth.Sought.Unit; in != "" {
+			unit = ", in " + in
 		}
 		s.printf("\n%s: simple regret after %s over %s%s\n\n",
 			t.Task.Name, format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed"), unit)

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
@@ -52,10 +52,7 @@ func (v view) look(arm int) look { return lookOf(arm, v.baseline) }
 
 // withUnit writes a name with the objective's unit, as on an axis.
 func (v view) withUnit(name string) string {
-	if unit := v.task.Task.Objective.Unit; unit != "" {
-		return name + " (" + unit + ")"
-	}
-	return name
+	return format.Heading(name, v.task.Task.Truth.Sought.Unit)
 }
 
 // leading is the height of a line of labels, in points.
@@ -199,10 +196,7 @@ func (v view) risk() []figure {
 
 // turned says which sign utility has.
 func (v view) turned() string {
-	if v.task.Task.Truth.Goal == definition.Minimize {
-		return " with its sign turned"
-	}
-	return ""
+	return v.task.Task.Truth.Sought.Pick("", " with its sign turned")
 }
 
 // curves draws a curve with its standard error for each arm, on a logarithmic

@@ -169,7 +169,7 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 		Store: t.Task.Kind == simulate.Store,
 		Facts: fmt.Sprintf("%s a campaign, %s.",
 			format.Count(t.Experiments, t.Steps), format.Count(len(t.Seeds), "seed")),
-		Unit:  t.Task.Objective.Unit,
+		Unit:  t.Task.Truth.Sought.Unit,
 		Steps: t.Steps + "s",
 
 		Baseline: t.Arms[t.Baseline].Arm.Name,

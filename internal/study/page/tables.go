@@ -27,11 +27,7 @@ type overviewCell struct {
 
 func (d *pageData) overview(s simulate.Summary, baseline int) {
 	for _, t := range s.Tasks {
-		name := t.Task.Name
-		if unit := t.Task.Objective.Unit; unit != "" {
-			name += " (" + unit + ")"
-		}
-		d.TaskName = append(d.TaskName, name)
+		d.TaskName = append(d.TaskName, format.Heading(t.Task.Name, t.Task.Truth.Sought.Unit))
 	}
 	for j, arm := range d.Arms {
 		row := overviewRow{Symbol: arm, Rank: "–", Baseline: j == baseline}

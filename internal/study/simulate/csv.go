@@ -28,7 +28,7 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 		for i, step := range r.Trajectory {
 			row := []any{
 				task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name, r.Seed, i + 1,
-				task.Task.Objective.Unit, orNaN(step.Measured), step.True, step.Best,
+				task.Task.Truth.Sought.Unit, orNaN(step.Measured), step.True, step.Best,
 				step.Regret, step.Cumulative, step.Recommended, step.Asked,
 				orNaN(step.Trust), orNaN(step.Helps), step.Source,
 			}
@@ -94,7 +94,7 @@ func (s Summary) WriteSummary(w io.Writer) error {
 	for _, task := range s.Tasks {
 		for _, a := range task.Arms {
 			row := []any{task.Task.Name, a.Arm.Policy.Name, a.Arm.Panel.Name, a.Arm.Name,
-				task.Task.Objective.Unit, len(task.Seeds), a.Regret.Mean, a.Regret.SE}
+				task.Task.Truth.Sought.Unit, len(task.Seeds), a.Regret.Mean, a.Regret.SE}
 			if d := a.Difference; d != nil {
 				row = append(row, d.Mean, d.Lower, d.Upper, d.Better, d.Worse)
 			} else {

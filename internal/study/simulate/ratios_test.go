@@ -21,7 +21,7 @@ func courses(regrets ...[]float64) (results []*Result) {
 }
 
 func contest(arms ...[]*Result) TaskSummary {
-	t := TaskSummary{Task: &Task{Truth: Truth{Best: 0, Worst: 100, Goal: definition.Minimize}}}
+	t := TaskSummary{Task: &Task{Truth: Truth{Best: 0, Worst: 100, Sought: definition.Objective{Goal: definition.Minimize}}}}
 	for _, results := range arms {
 		t.Arms = append(t.Arms, ArmSummary{Results: results})
 		t.initial = append(t.initial, 1)

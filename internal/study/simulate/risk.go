@@ -64,10 +64,7 @@ func noises(def definition.Campaign) (map[string]humansim.Noise, error) {
 
 // utility is a value of the objective, with the sign for which more is better.
 func (t Truth) utility(value float64) float64 {
-	if t.Goal == definition.Maximize {
-		return value
-	}
-	return -value
+	return -t.Sought.Sign() * value
 }
 
 // riskAdjusted returns f(x) − ρ·σ²(x) at a composition, as it truly is.

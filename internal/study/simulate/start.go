@@ -76,10 +76,12 @@ func (s *Start) Initial(ctx context.Context) ([]Said, error) {
 		return nil, err
 	}
 	var all []Said
-	for _, x := range r.Core().State().Experiments {
+	state := r.Core().State()
+	for i := range state.Experiments {
+		x := &state.Experiments[i]
 		said := Said{Point: x.Parameters}
-		if m := x.Measurement; m != nil {
-			said.Measured = &m.Objective.Value
+		if measured, ok := state.Value(x); ok {
+			said.Measured = &measured.Value
 		}
 		if err := s.know(&said); err != nil {
 			return nil, err

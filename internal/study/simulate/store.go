@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -62,12 +63,13 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	t.given = t.given.With("name", yamltree.Text(name))
 	// Nothing real is started: the surrogate takes the place of the program.
 	stand := process.Choose(process.Settings{Command: []string{fromSurrogate}})
-	if err := t.give("instrument", definition.Instrument{Steps: def.Instrument.Steps, Driver: stand}); err != nil {
+	if err := t.give("instrument", definition.Instrument{Steps: def.Steps(), Driver: stand}); err != nil {
 		return err
 	}
 	t.candidates = def.Candidates
 
-	truth := Truth{Goal: def.Objective.Goal}
+	sought := def.Sought()
+	truth := Truth{Sought: sought}
 	truth.Value = func(p definition.Point) (float64, error) {
 		prediction, err := model.Predict(p)
 		return prediction.Mean, err
@@ -87,7 +89,6 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	}
 	past, count := answers(core.State(), core.Space())
 	t.Kind = Store
-	t.Objective = def.Objective
 	t.Truth = truth
 	if t.digest, err = digest(past, model.Fit, noise); err != nil {
 		return err
@@ -97,7 +98,7 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 		"the mean of a Gaussian process fitted to all its %d measurements, "+
 		"with noise of standard deviation %s. Regret is against the surrogate's optimum, %s.",
 		name, filepath.Base(source.Store), count, len(model.Observations),
-		quantity(noise, def.Objective.Unit), quantity(truth.Best, def.Objective.Unit))
+		quantity(noise, sought), quantity(truth.Best, sought))
 	if check := diagnosis.LeaveOneOut; check != nil && check.R2 != nil {
 		t.About += fmt.Sprintf(" Of the variance of measurements left out it predicts %.0f %%.", 100*max(0, *check.R2))
 	}
@@ -111,11 +112,8 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 // noiseOf is the standard deviation of a surrogate's noise: what the task says, or else
 // the objective, or else the model.
 func noiseOf(def definition.Campaign, source *studyfile.Task, model float64) float64 {
-	switch {
-	case source.Noise != nil:
-		return *source.Noise
-	case def.Objective.Noise != nil:
-		return *def.Objective.Noise
+	if given := cmp.Or(source.Noise, def.Sought().Noise); given != nil {
+		return *given
 	}
 	return model
 }
@@ -270,7 +268,7 @@ type surrogate struct {
 func (s *surrogate) Describe(ctx context.Context) (instruments.Description, error) {
 	d := instruments.Description{
 		Name: "surrogate", Identity: "a model of an earlier campaign", Capacity: 1, Simulated: true,
-		Outputs: []instruments.OutputSpec{{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit}},
+		Outputs: []instruments.OutputSpec{instruments.OutputOf(s.def.Sought())},
 	}
 	return d, ctx.Err()
 }
@@ -311,11 +309,7 @@ func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error
 	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: fromSurrogate,
-		Objective: definition.Quantity{
-			Name:  s.def.Objective.Name,
-			Unit:  s.def.Objective.Unit,
-			Value: value + s.noise*normal(s.def.Seed, cmd.Experiment),
-		},
+		Objective: s.def.Sought().Quantity(value+s.noise*normal(s.def.Seed, cmd.Experiment), nil),
 	}}, nil
 }
 

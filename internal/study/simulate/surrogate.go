@@ -38,7 +38,8 @@ func (t *Task) everywhere(
 		noise, explained float64
 		what             string
 	)
-	t.Truth = Truth{Goal: def.Objective.Goal}
+	sought := def.Sought()
+	t.Truth = Truth{Sought: sought}
 	if k := source.Surrogate.Neighbors; k > 0 {
 		what = fmt.Sprintf("the mean of the %d nearest rows in the unit cube", k)
 		n, err := newNeighbors(sp, rows, k)
@@ -70,11 +71,11 @@ func (t *Task) everywhere(
 	noise = noiseOf(def, source, noise)
 	t.digest += fmt.Sprintf(" neighbors %d noise %x", source.Surrogate.Neighbors, noise)
 	if noise > 0 {
-		what += ", measured with noise of standard deviation " + quantity(noise, def.Objective.Unit)
+		what += ", measured with noise of standard deviation " + quantity(noise, sought)
 	}
 	t.About = fmt.Sprintf("A surrogate of the %d rows of %s: %s. Regret is against its optimum, %s. "+
 		"Of the variance of rows left out it predicts %.0f %%.",
-		len(rows), filepath.Base(cfg.File), what, quantity(t.Truth.Best, def.Objective.Unit), 100*max(0, explained))
+		len(rows), filepath.Base(cfg.File), what, quantity(t.Truth.Best, sought), 100*max(0, explained))
 	t.standIn(nil, noise)
 	return nil
 }
@@ -91,10 +92,8 @@ func fitRows(ctx context.Context, def definition.Campaign, rows []table.Row) (*o
 		measured := &events.ExperimentMeasured{
 			Experiment: events.ExperimentID(i + 1),
 			Measurement: events.Measurement{
-				Actual: row.Point,
-				Objective: definition.Quantity{
-					Name: def.Objective.Name, Unit: def.Objective.Unit, Value: row.Value,
-				},
+				Actual:    row.Point,
+				Objective: def.Sought().Quantity(row.Value, nil),
 			},
 		}
 		if err := p.Apply(events.Event{}, measured); err != nil {
@@ -211,10 +210,10 @@ func (t *Truth) searched(sp *space.Space, rows []table.Row) error {
 		}
 	}
 	var err error
-	if t.BestAt, t.Best, err = t.climb(sp, points, !finite, t.Goal == definition.Maximize); err != nil {
+	if t.BestAt, t.Best, err = t.climb(sp, points, !finite, t.Sought.Better(1, 0)); err != nil {
 		return err
 	}
-	_, t.Worst, err = t.climb(sp, points, !finite, t.Goal != definition.Maximize)
+	_, t.Worst, err = t.climb(sp, points, !finite, t.Sought.Better(0, 1))
 	return err
 }
 

@@ -68,11 +68,11 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 	if t.candidates, err = rows.Candidates(ctx); err != nil {
 		return err
 	}
-	knows, err := humansim.KnowledgeOf(ctx, rows, def.Objective.Goal)
+	knows, err := humansim.KnowledgeOf(ctx, rows, def.Sought())
 	if err != nil {
 		return err
 	}
-	t.Truth = Truth{Value: knows.Value, Best: knows.Best, Worst: knows.Worst, Goal: knows.Goal}
+	t.Truth = Truth{Value: knows.Value, Sought: knows.Sought, Best: knows.Best, Worst: knows.Worst}
 	for _, p := range t.candidates {
 		if v, err := rows.Mean(p); err == nil && v == knows.Best {
 			t.Truth.BestAt = p
@@ -81,7 +81,7 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 	}
 	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. "+
 		"Regret is against the best row, %s.",
-		len(rows.Rows()), filepath.Base(cfg.File), quantity(knows.Best, def.Objective.Unit))
+		len(rows.Rows()), filepath.Base(cfg.File), quantity(knows.Best, knows.Sought))
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) { return table.New(cfg, def, "") }
 	t.reviewers = t.Truth.knowing
 	return nil
@@ -95,7 +95,6 @@ func (t *Task) read(def definition.Campaign, cfg table.Settings) (*table.Instrum
 	}
 	sum := sha256.Sum256(data)
 	t.Kind = Table
-	t.Objective = def.Objective
 	t.digest = "table " + hex.EncodeToString(sum[:])
 	return table.New(cfg, def, "")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/tasks"
@@ -41,9 +42,8 @@ type Task struct {
 	// measured against.
 	About string
 	// Doubt says why these results cannot be relied on; empty where they can.
-	Doubt     string
-	Objective definition.Objective
-	Truth     Truth
+	Doubt string
+	Truth Truth
 
 	source     *studyfile.Task
 	given      *yamltree.Node     // sections of a campaign file
@@ -58,22 +58,19 @@ type Truth struct {
 	// Value is the noiseless objective at a composition, in the objective's unit.
 	// It is safe for concurrent use.
 	Value func(definition.Point) (float64, error)
-	// Best and Worst are the extremes over the space, according to the goal.
+	// Sought is that objective.
+	Sought definition.Objective
+	// Best and Worst are the extremes over the space, according to its goal.
 	Best, Worst float64
 	// BestAt is where Best is attained, or one of the places; nil where that is
 	// unknown.
 	BestAt definition.Point
-	// Goal is definition.Maximize or definition.Minimize.
-	Goal string
 }
 
 // Regret returns how much worse a value is than the best, in the objective's
 // unit: at least 0 for noiseless values, up to the rounding of Best.
 func (t Truth) Regret(value float64) float64 {
-	if t.Goal == definition.Maximize {
-		return t.Best - value
-	}
-	return value - t.Best
+	return t.Sought.Regret(value, t.Best)
 }
 
 // Rank returns ρ: the value at p scaled linearly so that the best is −3 and the
@@ -104,7 +101,9 @@ func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, err
 		points, _ := sp.Sample(n, seed) // none: the expert reports it
 		return points
 	}
-	knows := humansim.Knowledge{Value: t.Value, Best: t.Best, Worst: t.Worst, Goal: t.Goal, BestAt: t.BestAt}
+	knows := humansim.Knowledge{
+		Value: t.Value, Sought: t.Sought, Best: t.Best, Worst: t.Worst, BestAt: t.BestAt,
+	}
 	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
 	for _, e := range def.Experts {
 		if e.Channel.Name != humansim.Name {
@@ -159,7 +158,7 @@ func (t *Task) function(source *studyfile.Task) (err error) {
 	noise := "without noise"
 	if source.Noise != nil {
 		instrument.Noise = *source.Noise
-		noise = fmt.Sprintf("measured with noise of standard deviation %s", quantity(*source.Noise, objective.Unit))
+		noise = fmt.Sprintf("measured with noise of standard deviation %s", quantity(*source.Noise, objective))
 		if source.NoiseUnknown {
 			noise += ", which the model infers"
 		} else {
@@ -209,12 +208,12 @@ func onGrid(parameters []definition.Parameter, n int) []definition.Parameter {
 
 // knownFunction makes a test problem the task's truth.
 func (t *Task) knownFunction(task tasks.Task) {
-	t.Kind, t.Objective = Function, task.Objective
+	t.Kind = Function
 	t.Truth = Truth{
 		Value:  task.Value,
 		Best:   task.Best.Value,
 		Worst:  task.Worst.Value,
-		Goal:   task.Objective.Goal,
+		Sought: task.Objective,
 		BestAt: task.Point(task.Best.At),
 	}
 	t.digest = "function " + task.Name
@@ -257,7 +256,7 @@ func (t *Task) onList(definitions []definition.Campaign) error {
 	}
 	t.Truth.Best, t.Truth.Worst = best, worst
 	t.About += fmt.Sprintf(" Only %d compositions can be measured, and regret is against the best of them, %s.",
-		len(points), quantity(best, t.Objective.Unit))
+		len(points), quantity(best, t.Truth.Sought))
 	return nil
 }
 
@@ -337,10 +336,7 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(r)) + text[size:]
 }
 
-func quantity(x float64, unit string) string {
-	text := strconv.FormatFloat(x, 'g', 6, 64)
-	if unit != "" {
-		text += " " + unit
-	}
-	return text
+// quantity writes a value, or a noise, of what is sought.
+func quantity(x float64, sought definition.Objective) string {
+	return format.WithUnit(strconv.FormatFloat(x, 'g', 6, 64), sought.Unit)
 }

@@ -284,10 +284,10 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 		}
 		step := Step{Trust: f.trust[i], Helps: f.helps[i], Asked: asked(s, i)}
 		point := x.Parameters
-		if m := x.Measurement; m != nil {
-			point = m.Actual
-			step.Measured = &m.Objective.Value
-			step.Source = source(m.Identity)
+		if measured, ok := s.Value(x); ok {
+			point = x.Measurement.Actual
+			step.Measured = &measured.Value
+			step.Source = source(x.Measurement.Identity)
 		}
 		value, err := f.truth.Value(point)
 		if err != nil {
@@ -371,10 +371,7 @@ func (f *follower) settled(trajectory Trajectory) (Trajectory, error) {
 		return trajectory, nil
 	}
 	step := trajectory[len(trajectory)-1]
-	value := f.truth.Best + step.Recommended
-	if f.truth.Goal == definition.Maximize {
-		value = f.truth.Best - step.Recommended
-	}
+	value := f.truth.Best + f.truth.Sought.Sign()*step.Recommended
 	step.True, step.Source = value, Identified
 	beaten, err := f.beaten(s.Definition.Experts[0].Name, nil, value)
 	if err != nil {
