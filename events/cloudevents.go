@@ -28,6 +28,8 @@ import (
 //	sequence         Sequence, a number
 //	actor            Actor
 //	account          Account
+//	request          Request
+//	requestdigest    RequestDigest
 //	cause            Cause
 //	simulated        Simulated, always present
 //	traceparent      Trace
@@ -215,6 +217,9 @@ func FromCloudEventAttributes(attributes map[string]string, data []byte) (Event,
 		Simulated: simulated == "true",
 		Trace:     attributes["traceparent"],
 		Data:      data,
+
+		Request:       attributes["request"],
+		RequestDigest: attributes["requestdigest"],
 	}
 	if err := checkEvent(&e); err != nil {
 		return Event{}, badCloudEvent("%w", err)
@@ -232,12 +237,12 @@ type attribute struct {
 // attributeNames are the attributes that are read back.
 var attributeNames = []string{
 	"specversion", "id", "type", "source", "time", "dataschema", "position", "sequence",
-	"actor", "account", "cause", "simulated", "traceparent",
+	"actor", "account", "request", "requestdigest", "cause", "simulated", "traceparent",
 }
 
 // attributes lists an event's attributes in the order in which they are written.
 func attributes(e Event) []attribute {
-	list := make([]attribute, 0, 15)
+	list := make([]attribute, 0, 17)
 	add := func(name, value string, bare bool) {
 		if value != "" {
 			list = append(list, attribute{name, value, bare})
@@ -265,6 +270,8 @@ func attributes(e Event) []attribute {
 	add("sequence", strconv.FormatUint(uint64(e.Sequence), 10), true)
 	add("actor", e.Actor, false)
 	add("account", e.Account, false)
+	add("request", e.Request, false)
+	add("requestdigest", e.RequestDigest, false)
 	add("cause", e.Cause, false)
 	add("simulated", strconv.FormatBool(e.Simulated), true)
 	add("traceparent", e.Trace, false)

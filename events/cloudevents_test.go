@@ -46,6 +46,14 @@ func TestMarshalCloudEventForm(t *testing.T) {
 				`"datacontenttype":"application/json","position":57,"sequence":41,"actor":"instrument:simulated/electrolyte",` +
 				`"cause":"39","simulated":true,"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",` +
 				`"data":{"experiment":"e7","objective":{"name":"conductivity","value":12.9,"unit":"mS/cm"}}}`},
+		{"what a caller asked for", func(e *events.Event) {
+			e.Kind, e.Actor, e.Account, e.Simulated, e.Trace, e.Data = "some.thing", "person:ada", "root (uid 0)", false, "", nil
+			e.Request, e.RequestDigest = "guess-7", "00ff5"
+		},
+			`{"specversion":"1.0","id":"41","type":"campaignd.some.thing","source":"/campaigns/electrolyte",` +
+				`"time":"2026-03-01T09:30:00.120000Z","dataschema":"urn:campaignd:schema:some.thing:1",` +
+				`"position":57,"sequence":41,"actor":"person:ada","account":"root (uid 0)",` +
+				`"request":"guess-7","requestdigest":"00ff5","cause":"39","simulated":false}`},
 		{"the least an event has", func(e *events.Event) {
 			e.Kind, e.Actor, e.Cause, e.Simulated, e.Trace, e.Data = "some.thing", "", "", false, "", nil
 		},
@@ -143,7 +151,14 @@ func storedEvent() *rapid.Generator[events.Event] {
 	return rapid.Custom(func(t *rapid.T) events.Event {
 		kind := rapid.OneOf(rapid.SampledFrom(kinds),
 			rapid.Map(envelopeText(1), func(s string) events.Kind { return events.Kind(s) })).Draw(t, "kind")
+		request := envelopeText(0).Draw(t, "request")
+		digest := ""
+		if request != "" {
+			digest = rapid.StringMatching("[0-9a-f]{0,64}").Draw(t, "digest")
+		}
 		return events.Event{
+			Request: request, RequestDigest: digest,
+
 			Position:  events.Position(rapid.Uint64().Draw(t, "position")), // 0: not known
 			Campaign:  envelopeText(1).Draw(t, "campaign"),
 			Sequence:  events.Sequence(rapid.Uint64Range(1, uint64(events.AnySequence)-1).Draw(t, "sequence")),

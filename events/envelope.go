@@ -47,6 +47,12 @@ type Event struct {
 	// Actor is who they say they are; nobody checks that. Empty where it is not
 	// known, and in events that a part of campaignd wrote.
 	Account string
+	// Request is the identifier that the caller gave the request that was recorded by
+	// this event and by those that name it as their cause, and RequestDigest a short digest
+	// of what was asked for; both are empty where the caller gave none. Its scope is the
+	// actor. The first event of the batch alone carries them, so that a second event with
+	// the same request is always a contradiction.
+	Request, RequestDigest string
 	// Cause is the ID of the event of the same campaign that led to this one;
 	// empty where nothing did.
 	Cause string

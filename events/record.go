@@ -13,13 +13,15 @@ import (
 
 // The stored form of an event, which a log hashes and keeps:
 //
-//	version   1 byte, [RecordVersion]
+//	version   1 byte: 2 where the event carries a caller's request, else 1
 //	flags     1 byte, bit 0: simulated
 //	time      8 bytes, big endian, microseconds since 1970 (two's complement)
 //	sequence  uvarint
 //	schema    uvarint, the payload's version
 //	campaign, ID, kind, actor, account, cause, trace
 //	          a uvarint length and the bytes, each
+//	request, its digest
+//	          likewise, in version 2 alone
 //	data      a uvarint length and the bytes
 //	checksum  4 bytes, big endian, CRC-32C of everything before it
 //
@@ -30,15 +32,22 @@ import (
 // leaf of index position − 1, and, within its campaign, the sequence.
 
 const (
-	// RecordVersion is the version of the stored form, its first byte.
-	RecordVersion = 1
+	// RecordVersion is the newest version of the stored form, its first byte. A version of
+	// its own tells an earlier program what it does not know, and leaves the bytes, and so
+	// the hashes, of all other records as they were.
+	RecordVersion = versionRequest
 	// MaxStringSize is the greatest length in bytes of each string of an
-	// envelope: campaign, ID, kind, actor, account, cause and trace.
+	// envelope: campaign, ID, kind, actor, account, request, cause and trace.
 	MaxStringSize = 1024
+	// MaxDigestSize is that of a request's digest, which is remembered of every request.
+	MaxDigestSize = 64
 	// MaxDataSize is the greatest length in bytes of a payload.
 	MaxDataSize = 16 << 20
 	// MaxBatchSize is the greatest sum of the payloads' lengths in one batch.
 	MaxBatchSize = 64 << 20
+
+	versionPlain   = 1
+	versionRequest = 2
 
 	recordHeader   = 10 // version, flags, time
 	recordChecksum = 4
@@ -72,11 +81,16 @@ func AppendRecord(dst []byte, e Event) ([]byte, error) {
 	if e.Simulated {
 		flags |= flagSimulated
 	}
-	dst = append(dst, RecordVersion, flags)
+	version := byte(versionPlain)
+	if e.Request != "" {
+		version = versionRequest
+	}
+	dst = append(dst, version, flags)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(e.Time.UnixMicro()))
 	dst = binary.AppendUvarint(dst, uint64(e.Sequence))
 	dst = binary.AppendUvarint(dst, uint64(e.Version))
-	for _, s := range [...]string{e.Campaign, e.ID, string(e.Kind), e.Actor, e.Account, e.Cause, e.Trace} {
+	all := texts(&e)
+	for _, s := range all[:textsOf(version)] {
 		dst = binary.AppendUvarint(dst, uint64(len(s)))
 		dst = append(dst, s...)
 	}
@@ -96,8 +110,8 @@ func DecodeRecord(record []byte) (Event, error) {
 	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(record[len(body):]) {
 		return Event{}, badRecord("its checksum does not match")
 	}
-	if body[0] != RecordVersion {
-		return Event{}, badRecord("its version is %d, this campaignd knows %d", body[0], RecordVersion)
+	if body[0] != versionPlain && body[0] != versionRequest {
+		return Event{}, badRecord("its version is %d, this campaignd knows up to %d", body[0], RecordVersion)
 	}
 	if body[1]&^flagSimulated != 0 {
 		return Event{}, badRecord("unknown flags %#x", body[1])
@@ -114,10 +128,10 @@ func DecodeRecord(record []byte) (Event, error) {
 	e.Version = int(version)
 
 	// One string holds the whole of the envelope's text, and its fields are
-	// parts of it: one allocation instead of seven.
-	var fields [7][2]int
+	// parts of it: one allocation instead of nine.
+	var fields [allTexts][2]int
 	text := r.rest
-	for i := range fields {
+	for i := range fields[:textsOf(body[0])] {
 		n := r.length()
 		at := len(text) - len(r.rest)
 		r.skip(n)
@@ -142,6 +156,11 @@ func DecodeRecord(record []byte) (Event, error) {
 	e.Account = part(4)
 	e.Cause = part(5)
 	e.Trace = part(6)
+	e.Request = part(7)
+	e.RequestDigest = part(8)
+	if (e.Request != "") != (body[0] == versionRequest) {
+		return Event{}, badRecord("its version is %d and its request %q", body[0], e.Request)
+	}
 	if len(data) > 0 {
 		e.Data = append(make([]byte, 0, len(data)), data...)
 	}
@@ -173,13 +192,45 @@ func checkEvent(e *Event) error {
 	case len(e.Data) > MaxDataSize:
 		return invalidEvent("its payload of %d bytes is longer than %d", len(e.Data), MaxDataSize)
 	}
-	names := [...]string{"campaign", "ID", "kind", "actor", "account", "cause", "trace"}
-	for i, s := range [...]string{e.Campaign, e.ID, string(e.Kind), e.Actor, e.Account, e.Cause, e.Trace} {
+	for i, s := range texts(e) {
 		if err := checkString(s); err != nil {
-			return invalidEvent("its %s %w", names[i], err)
+			return invalidEvent("its %s %w", textNames[i], err)
 		}
 	}
+	switch {
+	case e.RequestDigest != "" && e.Request == "":
+		return invalidEvent("it has the digest of a request, and no request")
+	case len(e.RequestDigest) > MaxDigestSize:
+		return invalidEvent("the digest of its request of %d bytes is longer than %d",
+			len(e.RequestDigest), MaxDigestSize)
+	}
 	return nil
+}
+
+// Texts of an envelope: those of every record, and with those of a request.
+const (
+	plainTexts = 7
+	allTexts   = 9
+)
+
+var textNames = [allTexts]string{
+	"campaign", "ID", "kind", "actor", "account", "cause", "trace", "request", "request's digest",
+}
+
+// texts are an envelope's texts in the order of its record.
+func texts(e *Event) [allTexts]string {
+	return [allTexts]string{
+		e.Campaign, e.ID, string(e.Kind), e.Actor, e.Account, e.Cause, e.Trace,
+		e.Request, e.RequestDigest,
+	}
+}
+
+// textsOf is how many of the texts a record of a version holds.
+func textsOf(version byte) int {
+	if version == versionRequest {
+		return allTexts
+	}
+	return plainTexts
 }
 
 // checkString reports what keeps a string out of an envelope. Control

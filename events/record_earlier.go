@@ -21,7 +21,7 @@ func EarlierRecord(record []byte) (Position, bool) {
 	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(record[len(body):]) {
 		return 0, false
 	}
-	if body[0] != RecordVersion || body[1]&^(flagSimulated|flagAccount) != 0 {
+	if body[0] != versionPlain || body[1]&^(flagSimulated|flagAccount) != 0 {
 		return 0, false
 	}
 	r := recordReader{rest: body[recordHeader:]}

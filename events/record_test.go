@@ -48,6 +48,32 @@ func TestRecordGolden(t *testing.T) {
 	}
 }
 
+// Law: a caller's request has a version of its own, so that every record without one is what it
+// always was, to the byte and so to the hash.
+func TestRecordGoldenOfRequest(t *testing.T) {
+	const golden = "0201000612846db2c335" + // version, flags, time
+		"ac02" + "01" + // sequence, schema
+		"0b656c656374726f6c797465" + "03333030" + "136578706572696d656e742e6d65617375726564" +
+		"20696e737472756d656e743a73696d756c617465642f656c656374726f6c797465" + // actor
+		"0b6c61622028756964203729" + "03323939" + // account, cause
+		"3730302d34626639326633353737623334646136613363653932396430653065343733362d303066303637616130626139303262372d3031" +
+		"0767756573732d37" + "053030666635" + // request, its digest
+		"2f7b226578706572696d656e74223a226531222c2276616c7565223a31322e392c22756e6974223a226d532f636d227d"
+	e := sampleEvent()
+	e.Request, e.RequestDigest = "guess-7", "00ff5"
+	record, err := events.AppendRecord(nil, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hex.EncodeToString(record[:len(record)-4]); got != golden {
+		t.Errorf("got  %s\nwant %s", got, golden)
+	}
+	plain, err := events.AppendRecord(nil, sampleEvent())
+	if err != nil || plain[0] != 1 || record[0] != 2 {
+		t.Errorf("without a request the version is %d, with one %d, %v", plain[0], record[0], err)
+	}
+}
+
 // Law: the record does not hold the position, which a log may learn only once the
 // record is stored: wherever an event is, its record and so its hash are the same.
 func TestRecordWithoutPosition(t *testing.T) {
@@ -82,8 +108,12 @@ func drawEvent(t *rapid.T) events.Event {
 		Account:   text.Draw(t, "account"),
 		Cause:     text.Draw(t, "cause"),
 		Trace:     text.Draw(t, "trace"),
+		Request:   text.Draw(t, "request"),
 		Simulated: rapid.Bool().Draw(t, "simulated"),
 		Time:      time.UnixMicro(rapid.Int64Range(-62135596800e6, 253402300799e6).Draw(t, "time")).UTC(),
+	}
+	if e.Request != "" {
+		e.RequestDigest = rapid.StringMatching("[0-9a-f]{0,64}").Draw(t, "digest")
 	}
 	if data := rapid.SliceOf(rapid.Byte()).Draw(t, "data"); len(data) > 0 {
 		e.Data = data
@@ -156,7 +186,11 @@ func TestRecordRefuses(t *testing.T) {
 		"rubout":            func(e *events.Event) { e.Account = "a\x7f" },
 		"newline":           func(e *events.Event) { e.Cause = "a\nb" },
 		"not UTF-8":         func(e *events.Event) { e.Trace = "\xff" },
-		"large payload":     func(e *events.Event) { e.Data = make([]byte, events.MaxDataSize+1) },
+		"digest alone":      func(e *events.Event) { e.RequestDigest = "ab" },
+		"long digest": func(e *events.Event) {
+			e.Request, e.RequestDigest = "r", strings.Repeat("a", events.MaxDigestSize+1)
+		},
+		"large payload": func(e *events.Event) { e.Data = make([]byte, events.MaxDataSize+1) },
 	} {
 		e := sampleEvent()
 		change(&e)
@@ -177,6 +211,7 @@ func TestRecordLimits(t *testing.T) {
 		"account":  func(e *events.Event, s string) { e.Account = s },
 		"cause":    func(e *events.Event, s string) { e.Cause = s },
 		"trace":    func(e *events.Event, s string) { e.Trace = s },
+		"request":  func(e *events.Event, s string) { e.Request = s },
 	}
 	most := sampleEvent()
 	for name, set := range fields {
@@ -226,7 +261,9 @@ func TestRecordForms(t *testing.T) {
 	}
 	for name, changed := range map[string][]byte{
 		"version 0":               at(0, 0),
-		"version 2":               at(0, 2),
+		"version 2, no request":   at(0, 2),
+		"version 2, empty ones":   append(at(0, 2), 0, 0),
+		"version 3":               at(0, 3),
 		"an unknown flag":         at(1, 1|2),
 		"another unknown flag":    at(1, 0x80),
 		"the year 0":              micros(-62135596800e6 - 1),

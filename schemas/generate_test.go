@@ -183,6 +183,9 @@ type envelope struct {
 	Position    uint64 `json:"position" jsonschema:"minimum=1" jsonschema_description:"Place in the log, over all campaigns."`
 	Sequence    uint64 `json:"sequence" jsonschema:"minimum=1" jsonschema_description:"Place within the campaign."`
 	Actor       string `json:"actor,omitempty" jsonschema_description:"Who made it happen."`
+	Account     string `json:"account,omitempty" jsonschema_description:"The system's user, or the server's account, that told it."`
+	Request     string `json:"request,omitempty" jsonschema_description:"The identifier that the caller gave the request of which this is the first event: it is recorded once."`
+	Digest      string `json:"requestdigest,omitempty" jsonschema_description:"A digest of what the request asked for."`
 	Cause       string `json:"cause,omitempty" jsonschema_description:"The ID of the event of the same campaign that led to this one."`
 	Simulated   bool   `json:"simulated" jsonschema_description:"Whether the fact is about a simulated world."`
 	TraceParent string `json:"traceparent,omitempty" jsonschema_description:"W3C trace context."`

@@ -204,6 +204,10 @@ func (a *auditor) checkEnvelope(in *identified, member bool) {
 	if e.Trace != "" && !traceparent.MatchString(e.Trace) {
 		a.mismatch(in.subject(), "its trace %q is not a traceparent", e.Trace)
 	}
+	if e.Request != "" && (member || in.author != byPerson) {
+		a.mismatch(in.subject(), "it carries the request %q, as only the first event that is recorded for a person does",
+			e.Request)
+	}
 	if member {
 		a.checkMember(in)
 	} else {

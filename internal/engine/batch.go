@@ -12,6 +12,8 @@ import (
 type envelope struct {
 	actor, account, cause, trace string
 	simulated                    func(events.Payload) bool
+	// request and digest are of the first alone.
+	request, digest string
 }
 
 // newBatch returns the events of payloads behind the state's last event. It fails
@@ -30,7 +32,9 @@ func newBatch(
 		e.Cause = env.cause
 		e.Time = stamp(now)
 		e.Trace = env.trace
-		if i > 0 { // the log names events by their sequence
+		if i == 0 {
+			e.Request, e.RequestDigest = env.request, env.digest
+		} else { // the log names events by their sequence
 			e.Cause = strconv.FormatUint(uint64(s.Sequence)+1, 10)
 		}
 		if env.simulated != nil {
@@ -57,11 +61,11 @@ func (c *Core) requested(
 	if stamp(now).Equal(c.last) { // a coarse clock: what was asked for next is no part of what was recorded before
 		now = now.Add(time.Microsecond)
 	}
-	batch, err := newBatch(
-		s,
-		now,
-		envelope{actor: r.Actor, account: r.Account, cause: s.LastEvent, trace: s.Trace, simulated: simulated},
-		payloads...)
+	env := envelope{
+		actor: r.Actor, account: r.Account, cause: s.LastEvent, trace: s.Trace, simulated: simulated,
+		request: r.ID, digest: r.digest(),
+	}
+	batch, err := newBatch(s, now, env, payloads...)
 	if err != nil {
 		return nil, notPossible("it cannot be recorded: %w", err)
 	}

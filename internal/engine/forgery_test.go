@@ -67,6 +67,8 @@ var free = []struct {
 	{`(model|measurements|decision|experiment)\..*`, `\.trace span`, "where the campaign has no trace, that of a process which has one"},
 	{`campaign\.amended`, `changes.*`, "held to the definitions by `campaignd audit`, which knows the campaign file"},
 	{`campaign\.defined`, `\.time earlier`, "nothing is before it"},
+	{`.*`, `\.request of another name`, "under which identifier a person asked, and whether under one"},
+	{`.*`, `\.request digest`, "what else a person may have sent with the same meaning"},
 	{`.*`, `\.time by a little`, "within what clocks differ by"},
 }
 
@@ -113,6 +115,20 @@ func forgeries(t *testing.T, all []events.Event) []forgery {
 		for _, cause := range []string{"", "999999", "1", fmt.Sprint(max(1, i-3)), fmt.Sprint(i + 1)} {
 			envelope(".cause", cause, func(e *events.Event) { e.Cause = cause })
 		}
+		for _, before := range all[:i] {
+			if before.Request != "" && before.Actor == e.Actor {
+				envelope(".request", "an earlier one", func(e *events.Event) { e.Request, e.RequestDigest = before.Request, before.RequestDigest })
+			}
+		}
+		name := ".request"
+		if strings.HasPrefix(e.Actor, "person:") && !memberOf(all, i) {
+			name = ".request of another name"
+		}
+		envelope(name, "another", func(e *events.Event) { e.Request += "x" })
+		envelope(name, "none", func(e *events.Event) { e.Request, e.RequestDigest = "", "" })
+		if e.Request != "" {
+			envelope(".request digest", "another", func(e *events.Event) { e.RequestDigest += "0" })
+		}
 		envelope(".simulated", "the other", func(e *events.Event) { e.Simulated = !e.Simulated })
 		envelope(".trace", "none", func(e *events.Event) { e.Trace = "" })
 		trace := ".trace"
@@ -144,6 +160,17 @@ func forgeries(t *testing.T, all []events.Event) []forgery {
 		})
 	}
 	return list
+}
+
+// memberOf reports whether an event follows another one in the batch of a request.
+func memberOf(all []events.Event, i int) bool {
+	e := all[i]
+	for _, first := range all[:i] {
+		if e.Cause == first.ID && e.Time.Equal(first.Time) && e.Actor == first.Actor {
+			return true
+		}
+	}
+	return false
 }
 
 // walk calls forged with data changed in one place, for every place and several
@@ -459,9 +486,18 @@ func people(t *testing.T) []events.Event {
 	point := func(lipf6, ec float64) definition.Point {
 		return definition.Point{"lipf6": definition.Number(lipf6), "ec": definition.Number(ec), "dmc": definition.Number(0.5)}
 	}
+	asked := 0
+	named := func(request engine.Request) engine.Request {
+		request.Actor = "person:eve"
+		asked++
+		if asked%3 == 0 { // not all callers give an identifier
+			return request
+		}
+		return request.Identified(fmt.Sprint("request ", asked))
+	}
 	ask := func(r *engine.Runner, request engine.Request) {
 		t.Helper()
-		request.Actor = "person:eve"
+		request = named(request)
 		if _, err := r.Submit(t.Context(), request); err != nil {
 			t.Fatal(err)
 		}
@@ -469,7 +505,7 @@ func people(t *testing.T) []events.Event {
 	tell := func(r *engine.Runner, requests ...engine.Request) {
 		t.Helper()
 		for _, request := range requests {
-			request.Actor = "person:eve"
+			request = named(request)
 			if _, err := engine.Submit(t.Context(), log, r.Core(), request, time.Now()); err != nil {
 				t.Fatal(err)
 			}

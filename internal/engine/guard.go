@@ -18,6 +18,7 @@ import (
 // hand, and everything here is shown to people.
 const (
 	maxActor = 200       // bytes of a person's name
+	maxID    = 200       // bytes of a request's identifier
 	maxText  = 64 << 10  // bytes of each text
 	maxWords = 512 << 10 // bytes of an amended definition, with its file
 )
@@ -29,6 +30,12 @@ const (
 func (c *Core) guard(r Request) error {
 	if err := CheckActor(r.Actor); err != nil {
 		return err
+	}
+	if fault := unprintable(r.ID, ""); fault != "" {
+		return notPossible("the identifier of the request, %q, %s", shortened(r.ID), fault)
+	}
+	if len(r.ID) > maxID {
+		return notPossible("the identifier of the request has %d bytes, at most %d are recorded", len(r.ID), maxID)
 	}
 	parts := 0
 	value := reflect.ValueOf(r)

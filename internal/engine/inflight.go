@@ -308,6 +308,10 @@ func (r *Runner) receiveBeside(ctx context.Context, q *campaign.Question, answer
 // handle fulfills a person's request. What is wrong with it goes to the person, a failure
 // of the log ends the loop as well.
 func (r *Runner) handle(ctx context.Context, m message) error {
+	if first, err := r.core.repeated(ctx, r.Log, *m.request); first != nil || err != nil {
+		m.reply <- reply{events: first, err: err}
+		return nil
+	}
 	batch, err := r.core.requested(*m.request, r.Now(), r.simulated)
 	if err != nil {
 		m.reply <- reply{err: err}

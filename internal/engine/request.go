@@ -23,6 +23,13 @@ type Request struct {
 	// Account is the system's user who asks, as in [events.Event]. It does not travel:
 	// who receives the request knows whom from.
 	Account string `json:"-"`
+	// ID identifies the request among those of its actor in the campaign, as the caller
+	// chose it: however often it is sent, it counts once. Empty: each time counts.
+	ID string `json:"id,omitempty"`
+	// Digest is a digest of what the caller sent: another request under the same ID is refused.
+	// Default that of the parts below. Where those follow from how the campaign stands, as with
+	// an amendment, a repeat can be told only by what was sent.
+	Digest string `json:"digest,omitempty"`
 
 	Pause   *events.CampaignPaused  `json:"pause,omitempty"`
 	Resume  *events.CampaignResumed `json:"resume,omitempty"`

@@ -129,22 +129,15 @@ func (h *Host) Submit(ctx context.Context, name string, r engine.Request) ([]eve
 	if err := h.settle(ctx, name); err != nil {
 		return nil, err
 	}
-	for {
-		core, err := h.Load(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		stored, err := engine.Submit(ctx, h.log, core, r, time.Now())
-		if err == nil {
-			h.endTickets(core.State())
-		}
-		var overtaken *events.ConflictError
-		if !errors.As(err, &overtaken) {
-			return stored, err
-		}
-		// A suggestion that is worked out by hand was recorded meanwhile: the request is
-		// judged again, with it.
+	core, err := h.Load(ctx, name)
+	if err != nil {
+		return nil, err
 	}
+	stored, err := engine.Submit(ctx, h.log, core, r, time.Now())
+	if err == nil {
+		h.endTickets(core.State())
+	}
+	return stored, err
 }
 
 // settle waits until what an earlier writer of the campaign has left on its way to the

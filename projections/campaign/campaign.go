@@ -12,7 +12,14 @@ import (
 
 // Projection folds a campaign's events into a [State].
 type Projection struct {
-	state State
+	state    State
+	requests requests
+}
+
+// snapshot is what a snapshot holds.
+type snapshot struct {
+	*State
+	Requests []keptRequest `json:"requests,omitempty"`
 }
 
 // New returns the projection of a campaign without events.
@@ -26,17 +33,24 @@ func (p *Projection) State() *State { return &p.state }
 func (p *Projection) Name() string { return "campaign" }
 
 // Snapshot implements projections.Projection.
-func (p *Projection) Snapshot() ([]byte, error) { return json.Marshal(&p.state) }
+func (p *Projection) Snapshot() ([]byte, error) {
+	return json.Marshal(snapshot{&p.state, p.requests.kept()})
+}
 
 // Restore implements projections.Projection.
-func (p *Projection) Restore(snapshot []byte) error {
-	var state State
-	decoder := json.NewDecoder(bytes.NewReader(snapshot))
+func (p *Projection) Restore(text []byte) error {
+	kept := snapshot{State: new(State)}
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&state); err != nil {
+	err := decoder.Decode(&kept)
+	var requests requests
+	if err == nil {
+		requests, err = requestsOf(kept.Requests)
+	}
+	if err != nil {
 		return fmt.Errorf("restore campaign: %w", err)
 	}
-	p.state = state
+	p.state, p.requests = *kept.State, requests
 	return nil
 }
 
@@ -54,9 +68,14 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 		}
 		return &projections.InconsistentError{Kind: e.Kind, Sequence: e.Sequence, Problem: problem}
 	}
-	if problem := s.apply(e, payload); problem != "" {
+	problem := p.requests.repeats(e)
+	if problem == "" {
+		problem = s.apply(e, payload)
+	}
+	if problem != "" {
 		return &projections.InconsistentError{Kind: e.Kind, Sequence: e.Sequence, Problem: problem}
 	}
+	p.requests = p.requests.with(e)
 	s.Sequence, s.LastEvent = e.Sequence, e.ID
 	return nil
 }

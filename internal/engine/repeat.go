@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// A caller that lost the answer to a request sends it again. Whether it was recorded is known
+// where it counts, in the campaign's log: the first event of its batch carries the request's
+// identifier, the fold refuses a second one, and the log takes no batch of a writer that has not
+// seen the newest event. So a repeat finds the first, by whichever road, process or machine it
+// comes, and is answered with the events of the first.
+
+// Identified returns the request with an identifier of the caller's choice, and the digest of
+// the whole of it.
+func (r Request) Identified(id string) Request {
+	r.ID = id
+	r.Digest = r.digest()
+	return r
+}
+
+// digest is what tells another request under the same identifier; empty without one.
+func (r Request) digest() string {
+	if r.ID == "" || r.Digest != "" {
+		return r.Digest
+	}
+	r.Actor, r.ID = "", ""
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "" // what JSON cannot express no event can hold: the request is refused
+	}
+	return DigestOf(text)
+}
+
+// DigestOf is the digest of what a caller sent, for [Request.Digest].
+func DigestOf(sent []byte) string {
+	sum := sha256.Sum256(sent)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Recorded returns the sequence of the event by which a request was recorded, 0 where it was
+// not. Another request under its identifier is refused.
+func (c *Core) Recorded(r Request) (events.Sequence, error) {
+	if r.ID == "" {
+		return 0, nil
+	}
+	found, ok := c.campaign.Recorded(r.Actor, r.ID)
+	switch {
+	case !ok:
+		return 0, nil
+	case found.Digest != r.digest():
+		return 0, anotherRequest(r.ID)
+	}
+	return found.Sequence, nil
+}
+
+func anotherRequest(id string) error {
+	return problem.New(problem.NotPossible, "the identifier %q came with another request before", id).
+		With(problem.Remedy{Text: "give each request an identifier of its own"})
+}
+
+// repeated returns the events of a request that was recorded before, none where it was not.
+func (c *Core) repeated(ctx context.Context, log events.Log, r Request) ([]events.Event, error) {
+	at, err := c.Recorded(r)
+	if at == 0 || err != nil {
+		return nil, err
+	}
+	return ReadBatch(ctx, log, c.State().Name, at)
+}
+
+// ReadBatch returns the events that were recorded together with the first of them, which is at
+// a sequence of a campaign.
+func ReadBatch(
+	ctx context.Context, log events.Log, campaign string, at events.Sequence,
+) (batch []events.Event, err error) {
+	for e, err := range events.ReadCampaign(ctx, log, campaign, at-1) {
+		if err != nil {
+			return nil, err
+		}
+		if len(batch) > 0 && !sameRequest(batch[0], e) {
+			break
+		}
+		batch = append(batch, e)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // it may be cut short
+	}
+	return batch, nil
+}
+
+// sameRequest reports whether an event belongs to the batch of a person's request. Their next
+// request has another time: see [Core.requested].
+func sameRequest(first, e events.Event) bool {
+	return e.Request == "" && e.Cause == first.ID && e.Time.Equal(first.Time) &&
+		e.Actor == first.Actor && e.Account == first.Account
+}
+
+// Submit fulfils a request on a campaign that nobody runs, and folds it into core. Where another
+// writer was quicker, what it wrote is folded and the request judged anew: it may be there by now.
+func Submit(
+	ctx context.Context, log events.Log, core *Core, request Request, now time.Time,
+) ([]events.Event, error) {
+	for {
+		first, err := core.repeated(ctx, log, request)
+		if first != nil || err != nil {
+			return first, err
+		}
+		batch, err := core.requested(request, now, nil)
+		if err != nil {
+			return nil, err
+		}
+		s := core.State()
+		stored, err := log.Append(ctx, s.Name, s.Sequence, batch...)
+		var overtaken *events.ConflictError
+		if errors.As(err, &overtaken) {
+			if err := core.catchUp(ctx, log); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range stored {
+			if err := core.Apply(e); err != nil {
+				return nil, err
+			}
+		}
+		return stored, nil
+	}
+}
+
+// catchUp folds what was recorded since the core's last event.
+func (c *Core) catchUp(ctx context.Context, log events.Log) error {
+	s := c.State()
+	for e, err := range events.ReadCampaign(ctx, log, s.Name, s.Sequence) {
+		if err == nil {
+			err = c.Apply(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Define writes the event that opens a campaign.
+func Define(
+	ctx context.Context, log events.Log, definition events.CampaignDefined, actor string,
+	now time.Time, trace string,
+) error {
+	return DefineBy(ctx, log, definition, Request{Actor: actor}, now, trace)
+}
+
+// DefineBy is [Define] by a request, whose parts are empty: it says who asks and under which
+// identifier. A campaign that was opened by the same request is opened.
+func DefineBy(
+	ctx context.Context, log events.Log, definition events.CampaignDefined, by Request,
+	now time.Time, trace string,
+) error {
+	e, err := events.New(definition.Definition.Name, &definition)
+	if err != nil {
+		return err
+	}
+	e.Actor = by.Actor
+	e.Time = stamp(now)
+	e.Trace = trace
+	if by.ID != "" {
+		e.Request, e.RequestDigest = by.ID, by.Digest
+	}
+	_, err = log.Append(ctx, e.Campaign, 0, e)
+	var there *events.ConflictError
+	if by.ID == "" || !errors.As(err, &there) {
+		return err
+	}
+	first, failed := ReadBatch(ctx, log, e.Campaign, 1)
+	switch {
+	case failed != nil:
+		return failed
+	case len(first) == 0 || first[0].Actor != by.Actor || first[0].Request != by.ID:
+		return err
+	case first[0].RequestDigest != by.Digest:
+		return anotherRequest(by.ID)
+	}
+	return nil
+}
