@@ -128,71 +128,17 @@ func Options(c Compositions, options []events.Option, call func(i int) string) T
 type layout struct{ units, same, narrow bool }
 
 // sideBySide is the table of Options.
-func sideBySide(c Compositions, options []events.Option, call func(i int) string, width int, l layout) []string {
-	type row struct {
-		name  string
-		cells []string
-	}
-	named := func(name, unit string) string {
-		if l.units {
-			name = format.Heading(name, unit)
-		}
-		return name
-	}
+func sideBySide(
+	c Compositions, options []events.Option, call func(i int) string, width int, l layout,
+) []string {
 	head := row{"", make([]string, len(options))}
 	for i := range options {
 		head.cells[i] = call(i)
 	}
-	rows := []row{head}
-	var alike []string
-	for k, par := range c.Parameters() {
-		r := row{"  " + named(par.Name, par.Unit), make([]string, len(options))}
-		differ := false
-		for i, o := range options {
-			r.cells[i] = valueOf(c, k, o.Parameters)
-			if o.Parameters[par.Name] != options[0].Parameters[par.Name] {
-				r.name, differ = "*"+r.name[1:], true
-			}
-		}
-		if differ || l.same {
-			rows = append(rows, r)
-		} else {
-			alike = append(alike, format.WithUnit(par.Name+" "+r.cells[0], par.Unit))
-		}
-	}
-	expects := row{"  predicted", make([]string, len(options))}
-	predicted := false
-	for i, o := range options {
-		expects.cells[i] = "?"
-		if p := o.Prediction; p != nil {
-			predicted = true
-			expects.name = "  " + named("predicted", p.Unit)
-			expects.cells[i] = format.PlusMinus(p.Mean, p.SD, "")
-		}
-	}
-	if predicted {
-		rows = append(rows, expects)
-		if l.narrow {
-			below := row{"", make([]string, len(options))}
-			for i, cell := range expects.cells {
-				mean, sd, found := strings.Cut(cell, " ± ")
-				if expects.cells[i] = mean; found {
-					below.cells[i] = "± " + sd
-				}
-			}
-			rows = append(rows, below)
-		}
-	}
+	differing, alike := parameterRows(c, options, l)
+	rows := slices.Concat([]row{head}, differing, predictionRows(options, l))
 
-	widths := make([]int, 1+len(options)) // of the names, and of each column
-	for _, r := range rows {
-		for i, cell := range r.cells {
-			widths[1+i] = max(widths[1+i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, r := range rows {
-		widths[0] = max(widths[0], utf8.RuneCountInString(r.name))
-	}
+	widths := widthsOf(rows)
 	// Names leave room for two columns, and narrow ones for as many as can stand beside
 	// a short name.
 	room := width
@@ -208,10 +154,97 @@ func sideBySide(c Compositions, options []events.Option, call func(i int) string
 		}
 		widths[0] = room
 	}
-	var lines []string
-	for from := 0; from < len(options); {
+	lines := paragraphs(rows, widths, width)
+	if alike != nil {
+		alike[0] = "the same in all: " + alike[0]
+		lines = append(lines, list(alike, width)...)
+	}
+	return lines
+}
+
+// row is a line of the table of Options: a name, and a cell for each option.
+type row struct {
+	name  string
+	cells []string
+}
+
+// heading is a name with its unit, where there is room for units.
+func (l layout) heading(name, unit string) string {
+	if l.units {
+		return format.Heading(name, unit)
+	}
+	return name
+}
+
+// parameterRows returns a row for each parameter, with a star where the options differ. Where
+// the layout has no rows for those that are the same in all, they are returned as texts.
+func parameterRows(c Compositions, options []events.Option, l layout) (rows []row, alike []string) {
+	for k, par := range c.Parameters() {
+		r := row{"  " + l.heading(par.Name, par.Unit), make([]string, len(options))}
+		differ := false
+		for i, o := range options {
+			r.cells[i] = valueOf(c, k, o.Parameters)
+			if o.Parameters[par.Name] != options[0].Parameters[par.Name] {
+				r.name, differ = "*"+r.name[1:], true
+			}
+		}
+		if differ || l.same {
+			rows = append(rows, r)
+		} else {
+			alike = append(alike, format.WithUnit(par.Name+" "+r.cells[0], par.Unit))
+		}
+	}
+	return rows, alike
+}
+
+// predictionRows returns what is predicted of the options, "?" where nothing is; no row where
+// nothing is of any.
+func predictionRows(options []events.Option, l layout) []row {
+	expects := row{"  predicted", make([]string, len(options))}
+	predicted := false
+	for i, o := range options {
+		expects.cells[i] = "?"
+		if p := o.Prediction; p != nil {
+			predicted = true
+			expects.name = "  " + l.heading("predicted", p.Unit)
+			expects.cells[i] = format.PlusMinus(p.Mean, p.SD, "")
+		}
+	}
+	switch {
+	case !predicted:
+		return nil
+	case !l.narrow:
+		return []row{expects}
+	}
+	below := row{"", make([]string, len(options))}
+	for i, cell := range expects.cells {
+		mean, sd, found := strings.Cut(cell, " ± ")
+		if expects.cells[i] = mean; found {
+			below.cells[i] = "± " + sd
+		}
+	}
+	return []row{expects, below}
+}
+
+// widthsOf is the width of the names, and of each column.
+func widthsOf(rows []row) []int {
+	widths := make([]int, 1+len(rows[0].cells))
+	for _, r := range rows {
+		widths[0] = max(widths[0], utf8.RuneCountInString(r.name))
+		for i, cell := range r.cells {
+			widths[1+i] = max(widths[1+i], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+// paragraphs writes the table with as many columns beside each other as there is room for, the
+// others below, each time with the names.
+func paragraphs(rows []row, widths []int, width int) (lines []string) {
+	columns := len(widths) - 1
+	for from := 0; from < columns; {
 		to, used := from, widths[0]
-		for to < len(options) && (to == from || used+2+widths[1+to] <= width) {
+		for to < columns && (to == from || used+2+widths[1+to] <= width) {
 			used += 2 + widths[1+to]
 			to++
 		}
@@ -223,10 +256,6 @@ func sideBySide(c Compositions, options []events.Option, call func(i int) string
 			lines = append(lines, strings.TrimRight(line, " "))
 		}
 		from = to
-	}
-	if alike != nil {
-		alike[0] = "the same in all: " + alike[0]
-		lines = append(lines, list(alike, width)...)
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package campaignfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
@@ -68,8 +69,9 @@ func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 	if !errors.As(err, &invalid) {
 		return nil
 	}
-	var faults []formFault
-	collect(schema.plain, tree, invalid, &faults)
+	find := faultFinder{plain: schema.plain, tree: tree}
+	find.collect(invalid)
+	faults := find.faults
 
 	// Where a key is misspelled and another missing, the first fault says
 	// enough.
@@ -89,116 +91,144 @@ func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 	return faults
 }
 
+// faultFinder turns a validation error into the faults that a person is told.
+type faultFinder struct {
+	plain, tree any // the schema, and what was held against it
+	faults      []formFault
+}
+
+// report adds a fault at a place.
+func (f *faultFinder) report(at path, problem, advice string) {
+	f.faults = append(f.faults, formFault{Fault: fault(at, problem, advice), at: at})
+}
+
 // collect turns the leaves of a validation error into faults.
-func collect(plain, tree any, e *jsonschema.ValidationError, faults *[]formFault) {
-	where, value := locate(tree, e.InstanceLocation)
-	report := func(p path, problem, advice string) {
-		*faults = append(*faults, formFault{Fault: fault(p, problem, advice), at: p})
-	}
-	policy := len(where) == 1 && where[0] == "policy"
-	if name, ok := value.(string); ok && policy { // expand has written those out that there are
-		advice := yamltree.Suggest(name, methodNames(plain))
-		if strings.HasPrefix(advice, "choose") {
-			advice = "`campaignd methods` lists them"
-		}
-		report(where, fmt.Sprintf("there is no method %q", name), advice)
+func (f *faultFinder) collect(e *jsonschema.ValidationError) {
+	where, value := locate(f.tree, e.InstanceLocation)
+	if name, ok := value.(string); ok && isPolicy(where) { // expand has written out those that there are
+		f.unknownMethod(where, name)
 		return
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf:
-		// The first branch is the long form, which expand has made of every
-		// short one; where all branches want another type, say which ones.
-		var want []string
-		for _, cause := range e.Causes {
-			if k, ok := typeOf(cause, len(e.InstanceLocation)); ok {
-				want = append(want, k.Want...)
-			}
-		}
-		if len(want) == len(e.Causes) {
-			problem, advice := yamltree.WrongType(value, want...)
-			if hint := hintForValue(where, value); hint != "" {
-				advice = hint
-			}
-			report(where, problem, advice)
-			return
-		}
-		if len(e.Causes) > 0 {
-			collect(plain, tree, e.Causes[0], faults)
-		}
+		f.noBranch(e, where, value)
 		return
 	case *kind.Type:
-		problem, advice := yamltree.WrongType(value, k.Want...)
-		if hint := hintForValue(where, value); hint != "" {
-			advice = hint
-		}
-		if node, _ := schemaAt(plain, e.SchemaURL)["pattern"].(string); value != nil && strings.Contains(node, "µs") {
-			problem, advice = fmt.Sprintf("%v is not a time", value), durationAdvice
-		}
-		report(where, problem, advice)
+		f.wrongType(e, where, value, k.Want)
 	case *kind.Required:
 		for _, name := range k.Missing {
-			f := fault(where, yamltree.Missing(name), missingAdvice(name))
-			*faults = append(*faults, formFault{Fault: f, at: where.To(name), missing: true})
+			missing := fault(where, yamltree.Missing(name), missingAdvice(name))
+			f.faults = append(f.faults, formFault{Fault: missing, at: where.To(name), missing: true})
 		}
 	case *kind.AdditionalProperties:
-		known := propertiesOf(plain, e.SchemaURL)
-		for _, name := range k.Properties {
-			problem, advice := yamltree.UnknownKey(name, known)
-			if hint := hintForKey(where, name, value); hint != "" {
-				advice = hint
-			}
-			if policy && slices.Contains(methodNames(plain), name) {
-				advice = fmt.Sprintf("write policy: %s, or its parts with their settings: "+
-					"`campaignd methods %s` prints them",
-					name, name)
-			}
-			if isChoice(where) {
-				report(where, fmt.Sprintf("there is no rule %q", name), yamltree.Suggest(name, known))
-				continue
-			}
-			at := where.To(name)
-			*faults = append(*faults, formFault{Fault: fault(at, problem, advice), at: at, onKey: true, known: known})
+		f.unknownKeys(e, where, value, k.Properties)
+	case *kind.MinProperties:
+		f.report(where, "it is empty", choices(f.plain, where, e))
+	case *kind.MaxProperties:
+		f.report(where, "it names more than one", choices(f.plain, where, e))
+	default:
+		if problem, advice := wrongValue(k, where); problem != "" {
+			f.report(where, problem, advice)
+		} else if len(e.Causes) == 0 {
+			f.report(where, "it does not match the schema", "")
 		}
+	}
+	for _, cause := range e.Causes {
+		f.collect(cause)
+	}
+}
+
+// isPolicy reports whether a place is the file's policy.
+func isPolicy(where path) bool { return len(where) == 1 && where[0] == "policy" }
+
+// wrongValue says what is wrong with a value of the right type; "" for other kinds of error.
+func wrongValue(k jsonschema.ErrorKind, where path) (problem, advice string) {
+	switch k := k.(type) {
 	case *kind.Enum:
 		var names []string
 		for _, name := range k.Want {
 			names = append(names, fmt.Sprint(name))
 		}
-		problem, advice := yamltree.NotAmong(k.Got, names)
-		report(where, problem, advice)
+		return yamltree.NotAmong(k.Got, names)
 	case *kind.Minimum:
-		problem, advice := yamltree.TooSmall(float(k.Got), float(k.Want), false)
-		report(where, problem, advice)
+		return yamltree.TooSmall(float(k.Got), float(k.Want), false)
 	case *kind.ExclusiveMinimum:
-		problem, advice := yamltree.TooSmall(float(k.Got), float(k.Want), true)
-		report(where, problem, advice)
+		return yamltree.TooSmall(float(k.Got), float(k.Want), true)
 	case *kind.Maximum:
-		problem, advice := yamltree.TooLarge(float(k.Got), float(k.Want), false)
-		report(where, problem, advice)
+		return yamltree.TooLarge(float(k.Got), float(k.Want), false)
 	case *kind.ExclusiveMaximum:
-		problem, advice := yamltree.TooLarge(float(k.Got), float(k.Want), true)
-		report(where, problem, advice)
+		return yamltree.TooLarge(float(k.Got), float(k.Want), true)
 	case *kind.MinItems:
-		problem, advice := yamltree.TooFewItems(k.Got, k.Want)
-		report(where, problem, advice)
-	case *kind.MinProperties:
-		report(where, "it is empty", choices(plain, where, e))
-	case *kind.MaxProperties:
-		report(where, "it names more than one", choices(plain, where, e))
+		return yamltree.TooFewItems(k.Got, k.Want)
 	case *kind.MinLength:
-		report(where, "the text is empty", "give it a name")
+		return "the text is empty", "give it a name"
 	case *kind.MaxLength:
-		problem, advice := yamltree.TooLong(k.Got, k.Want)
-		report(where, problem, advice)
+		return yamltree.TooLong(k.Got, k.Want)
 	case *kind.Pattern:
-		report(where, yamltree.WrongForm(k.Got), patternAdvice(where))
-	default:
-		if len(e.Causes) == 0 {
-			report(where, "it does not match the schema", "")
+		return yamltree.WrongForm(k.Got), patternAdvice(where)
+	}
+	return "", ""
+}
+
+// unknownMethod reports a policy that is no method's name.
+func (f *faultFinder) unknownMethod(where path, name string) {
+	advice := yamltree.Suggest(name, methodNames(f.plain))
+	if strings.HasPrefix(advice, "choose") { // from dozens: a command shows them better
+		advice = "`campaignd methods` lists them"
+	}
+	f.report(where, fmt.Sprintf("there is no method %q", name), advice)
+}
+
+// noBranch reports a value that has none of several forms. The first form is the long one,
+// which expand has made of every short one, so that its faults are those that help; where all
+// want another type, they are named together.
+func (f *faultFinder) noBranch(e *jsonschema.ValidationError, where path, value any) {
+	var want []string
+	for _, cause := range e.Causes {
+		if k, ok := typeOf(cause, len(e.InstanceLocation)); ok {
+			want = append(want, k.Want...)
 		}
 	}
-	for _, cause := range e.Causes {
-		collect(plain, tree, cause, faults)
+	if len(want) == len(e.Causes) {
+		problem, advice := yamltree.WrongType(value, want...)
+		f.report(where, problem, cmp.Or(hintForValue(where, value), advice))
+		return
+	}
+	if len(e.Causes) > 0 {
+		f.collect(e.Causes[0])
+	}
+}
+
+// wrongType reports a value of another type than is wanted.
+func (f *faultFinder) wrongType(e *jsonschema.ValidationError, where path, value any, want []string) {
+	problem, advice := yamltree.WrongType(value, want...)
+	advice = cmp.Or(hintForValue(where, value), advice)
+	pattern, _ := schemaAt(f.plain, e.SchemaURL)["pattern"].(string)
+	if value != nil && strings.Contains(pattern, "µs") {
+		problem, advice = fmt.Sprintf("%v is not a time", value), durationAdvice
+	}
+	f.report(where, problem, advice)
+}
+
+// unknownKeys reports keys that a mapping cannot have.
+func (f *faultFinder) unknownKeys(e *jsonschema.ValidationError, where path, value any, names []string) {
+	known := propertiesOf(f.plain, e.SchemaURL)
+	for _, name := range names {
+		if isChoice(where) {
+			f.report(where, fmt.Sprintf("there is no rule %q", name), yamltree.Suggest(name, known))
+			continue
+		}
+		problem, advice := yamltree.UnknownKey(name, known)
+		advice = cmp.Or(hintForKey(where, name, value), advice)
+		if isPolicy(where) && slices.Contains(methodNames(f.plain), name) {
+			advice = fmt.Sprintf("write policy: %s, or its parts with their settings: "+
+				"`campaignd methods %s` prints them",
+				name, name)
+		}
+		at := where.To(name)
+		f.faults = append(f.faults, formFault{
+			Fault: fault(at, problem, advice), at: at, onKey: true, known: known,
+		})
 	}
 }
 

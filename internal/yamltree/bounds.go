@@ -34,85 +34,123 @@ func outOfBounds(data []byte) *Fault {
 				"instrument: {table: {file: …}}, or campaignd import",
 		}
 	}
-	var (
-		open  []nest // what lies in each other at this place
-		last  *token.Token
-		count int // of tags and anchors in a row
-	)
+	var at nesting
 	for n, t := range lexer.Tokenize(string(data)) {
-		fault := func(message, remedy string) *Fault {
-			f := &Fault{Message: message, Remedy: remedy}
-			if t.Position != nil {
-				f.Line, f.Column = t.Position.Line, t.Position.Column
-			}
-			return f
-		}
 		if n >= maxTokens {
-			return fault("the file is too long", "long lists of compositions go into a CSV file")
+			return faultAt(t, "the file is too long", "long lists of compositions go into a CSV file")
 		}
 		if t.Position == nil {
 			continue
 		}
-		top := func() *nest {
-			if len(open) == 0 {
-				return nil
-			}
-			return &open[len(open)-1]
+		at.take(t)
+		if innermost := at.innermost(); innermost != nil && innermost.keys > maxKeys {
+			return faultAt(t, fmt.Sprintf("this mapping has more than %d keys", maxKeys),
+				"a campaign needs no more than a few dozen")
 		}
-		column := t.Position.Column
-		// leave closes what begins further right than a column.
-		leave := func(column int) {
-			for len(open) > 0 && !top().flow && top().column > column {
-				open = open[:len(open)-1]
-			}
-		}
-		if t.Type == token.TagType || t.Type == token.AnchorType {
-			count++
-		} else if last != nil && last.Type != token.AnchorType { // an anchor's name follows it
-			count = 0
-		}
-		switch t.Type {
-		case token.DocumentHeaderType, token.DocumentEndType:
-			open = open[:0]
-		case token.SequenceStartType, token.MappingStartType:
-			open = append(open, nest{flow: true})
-		case token.SequenceEndType, token.MappingEndType:
-			for len(open) > 0 {
-				flow := top().flow
-				if open = open[:len(open)-1]; flow {
-					break
-				}
-			}
-		case token.SequenceEntryType:
-			leave(column)
-			if !(top() != nil && !top().flow && top().column == column && top().list) {
-				open = append(open, nest{column: column, list: true})
-			}
-		case token.MappingKeyType, token.MappingValueType:
-			if t.Type == token.MappingValueType && last != nil && last.Position != nil {
-				column = last.Position.Column // that of the key
-			}
-			if top() == nil || !top().flow {
-				leave(column)
-				if top() != nil && top().column == column && top().list { // the list of the key before
-					open = open[:len(open)-1]
-				}
-				if !(top() != nil && !top().flow && top().column == column) {
-					open = append(open, nest{column: column})
-				}
-			}
-			if top().keys++; top().keys > maxKeys {
-				return fault(fmt.Sprintf("this mapping has more than %d keys", maxKeys),
-					"a campaign needs no more than a few dozen")
-			}
-		}
-		if len(open) > maxDepth || count > maxDepth {
-			return fault(fmt.Sprintf("lists and mappings lie more than %d deep in each other here", maxDepth),
+		if len(at.open) > maxDepth || at.marks > maxDepth {
+			return faultAt(t, fmt.Sprintf("lists and mappings lie more than %d deep in each other here", maxDepth),
 				"a bracket may be missing, or doubled, before this place")
 		}
-		last = t
 	}
 	return nil
+}
+
+// faultAt is a fault at the place of a token.
+func faultAt(t *token.Token, message, remedy string) *Fault {
+	f := &Fault{Message: message, Remedy: remedy}
+	if t.Position != nil {
+		f.Line, f.Column = t.Position.Line, t.Position.Column
+	}
+	return f
+}
+
+// nesting follows which lists and mappings are open, token by token. The parser is not asked:
+// it is what a deep file would overwhelm.
+type nesting struct {
+	open  []nest
+	last  *token.Token
+	marks int // tags and anchors in a row, each of which the parser descends into
+}
+
+// innermost is what was opened last, nil where nothing is open.
+func (n *nesting) innermost() *nest {
+	if len(n.open) == 0 {
+		return nil
+	}
+	return &n.open[len(n.open)-1]
+}
+
+// isBlockAt reports whether the innermost is a list or mapping, without brackets, whose entries
+// begin at a column.
+func (n *nesting) isBlockAt(column int) bool {
+	in := n.innermost()
+	return in != nil && !in.flow && in.column == column
+}
+
+// take follows one token.
+func (n *nesting) take(t *token.Token) {
+	if t.Type == token.TagType || t.Type == token.AnchorType {
+		n.marks++
+	} else if n.last != nil && n.last.Type != token.AnchorType { // an anchor's name follows it
+		n.marks = 0
+	}
+	switch t.Type {
+	case token.DocumentHeaderType, token.DocumentEndType:
+		n.open = n.open[:0]
+	case token.SequenceStartType, token.MappingStartType:
+		n.open = append(n.open, nest{flow: true})
+	case token.SequenceEndType, token.MappingEndType:
+		n.closeFlow()
+	case token.SequenceEntryType:
+		n.entry(t.Position.Column)
+	case token.MappingKeyType, token.MappingValueType:
+		column := t.Position.Column
+		if t.Type == token.MappingValueType && n.last != nil && n.last.Position != nil {
+			column = n.last.Position.Column // that of the key
+		}
+		n.key(column)
+	}
+	n.last = t
+}
+
+// closeFlow closes the innermost brackets, and what was opened within them.
+func (n *nesting) closeFlow() {
+	for len(n.open) > 0 {
+		flow := n.innermost().flow
+		n.open = n.open[:len(n.open)-1]
+		if flow {
+			return
+		}
+	}
+}
+
+// leave closes what begins further right than a column.
+func (n *nesting) leave(column int) {
+	for len(n.open) > 0 && !n.innermost().flow && n.innermost().column > column {
+		n.open = n.open[:len(n.open)-1]
+	}
+}
+
+// entry follows the dash of a list.
+func (n *nesting) entry(column int) {
+	n.leave(column)
+	if !n.isBlockAt(column) || !n.innermost().list {
+		n.open = append(n.open, nest{column: column, list: true})
+	}
+}
+
+// key follows a key of a mapping.
+func (n *nesting) key(column int) {
+	if in := n.innermost(); in == nil || !in.flow {
+		n.leave(column)
+		if in := n.innermost(); in != nil && in.column == column && in.list { // of the key before
+			n.open = n.open[:len(n.open)-1]
+		}
+		if !n.isBlockAt(column) {
+			n.open = append(n.open, nest{column: column})
+		}
+	}
+	n.innermost().keys++
 }
 
 // nest is a list or mapping that is open at some place of a file: one in brackets, or

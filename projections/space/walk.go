@@ -34,23 +34,7 @@ type state struct {
 
 func (s *Space) newWalk() (*walk, error) {
 	w := &walk{}
-	tied := make([]bool, len(s.axes))
-	for i := range s.rows {
-		for _, k := range s.rows[i].axes {
-			tied[k] = true
-		}
-	}
-	place := make([]int, len(s.axes))
-	for i := range s.axes {
-		a := &s.axes[i]
-		if a.categorical() || (a.grid != nil && !tied[i]) {
-			w.single = append(w.single, i)
-			continue
-		}
-		place[i] = len(w.coupled)
-		w.coupled = append(w.coupled, i)
-		w.lower, w.upper = append(w.lower, a.encode(a.first())), append(w.upper, a.encode(a.last()))
-	}
+	place := s.couple(w)
 	n := len(w.coupled)
 	if n == 0 {
 		return w, nil
@@ -69,13 +53,56 @@ func (s *Space) newWalk() (*walk, error) {
 	if err != nil {
 		return nil, s.explain(err)
 	}
+	spread, err := w.reach(region)
+	if err != nil {
+		return nil, err
+	}
+	w.center = make([]float64, n)
+	for j := range n {
+		for _, x := range spread {
+			w.center[j] += x[j] / float64(len(spread))
+		}
+	}
+	for _, x := range spread {
+		for j := range x {
+			x[j] -= w.center[j]
+		}
+	}
+	w.directions = orthogonal(spread)
+	return w, nil
+}
 
-	// Points far out in every coordinate direction and against every inequality
-	// project on faces all round the polytope. Their mean lies in its relative
-	// interior, and they span it, also where inequalities leave less room than
-	// they seem to (x + y ≤ 1 with x, y ≥ 0.5).
+// couple tells the axes that can be stepped along alone from those that move together, and
+// returns the place of each coupled axis among them. A grid that no row constrains is stepped
+// along value by value; a row ties its axes.
+func (s *Space) couple(w *walk) (place []int) {
+	tied := make([]bool, len(s.axes))
+	for i := range s.rows {
+		for _, k := range s.rows[i].axes {
+			tied[k] = true
+		}
+	}
+	place = make([]int, len(s.axes))
+	for i := range s.axes {
+		a := &s.axes[i]
+		if a.categorical() || (a.grid != nil && !tied[i]) {
+			w.single = append(w.single, i)
+			continue
+		}
+		place[i] = len(w.coupled)
+		w.coupled = append(w.coupled, i)
+		w.lower, w.upper = append(w.lower, a.encode(a.first())), append(w.upper, a.encode(a.last()))
+	}
+	return place
+}
+
+// reach returns points on faces all round the region: points far out in every coordinate
+// direction and against every inequality, projected. Their mean lies in the region's relative
+// interior, and they span it, also where inequalities leave less room than they seem to
+// (x + y ≤ 1 with x, y ≥ 0.5).
+func (w *walk) reach(region *optimize.Region) (points [][]float64, err error) {
 	const far = 100
-	var out [][]float64
+	n := len(w.coupled)
 	push := func(direction []float64) error {
 		for _, sign := range []float64{far, -far} {
 			x := make([]float64, n)
@@ -85,7 +112,7 @@ func (s *Space) newWalk() (*walk, error) {
 			if err := region.Project(x, x); err != nil {
 				return err
 			}
-			out = append(out, x)
+			points = append(points, x)
 		}
 		return nil
 	}
@@ -108,22 +135,17 @@ func (s *Space) newWalk() (*walk, error) {
 			return nil, err
 		}
 	}
-	w.center = make([]float64, n)
-	for j := range n {
-		for _, x := range out {
-			w.center[j] += x[j] / float64(len(out))
-		}
-	}
-	// Orthogonalise the spread of those points: pivoted Gram–Schmidt keeps the
-	// directions in which there is room, each with its extent.
-	for _, x := range out {
-		for j := range x {
-			x[j] -= w.center[j]
-		}
-	}
+	return points, nil
+}
+
+// orthogonal returns the directions in which points spread around the origin, each with its
+// extent, by pivoted Gram–Schmidt. A direction without room is left out. It overwrites the
+// points.
+func orthogonal(points [][]float64) (directions [][]float64) {
+	n := len(points[0])
 	for range n {
 		pivot, longest := -1, 1e-7
-		for k, x := range out {
+		for k, x := range points {
 			if l := math.Sqrt(squaredDistance(x, make([]float64, n))); l > longest {
 				pivot, longest = k, l
 			}
@@ -131,9 +153,9 @@ func (s *Space) newWalk() (*walk, error) {
 		if pivot < 0 {
 			break
 		}
-		v := append([]float64(nil), out[pivot]...)
-		w.directions = append(w.directions, v)
-		for _, x := range out {
+		v := append([]float64(nil), points[pivot]...)
+		directions = append(directions, v)
+		for _, x := range points {
 			var dot float64
 			for j := range x {
 				dot += x[j] * v[j]
@@ -143,7 +165,7 @@ func (s *Space) newWalk() (*walk, error) {
 			}
 		}
 	}
-	return w, nil
+	return directions
 }
 
 // steps is how many steps lie between two points of a walk that are used.

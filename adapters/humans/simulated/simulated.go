@@ -162,51 +162,13 @@ func Knowing(
 	if a := r.cfg.Accuracy; a != nil {
 		r.accuracy = *a
 	}
-	if math.IsNaN(r.accuracy) || math.IsInf(r.accuracy, 0) {
-		return nil, fault(e, "its accuracy is %g and must be a finite number", r.accuracy)
-	}
-	if !(r.cfg.UnsureRate >= 0 && r.cfg.UnsureRate <= 1) {
-		return nil, fault(e, "unsure_rate is %g and must be a probability, 0 to 1", r.cfg.UnsureRate)
-	}
-	if noise := r.cfg.ChoiceNoise; noise != nil && !(*noise >= 0 && !math.IsInf(*noise, 0)) {
-		return nil, fault(e, "choice_noise is %g and must be a finite number of at least 0", *noise)
-	}
-	if r.cfg.Latency < 0 {
-		return nil, fault(e, "latency is %v and must be at least 0", time.Duration(r.cfg.Latency))
+	if err := r.check(e); err != nil {
+		return nil, err
 	}
 	if r.cfg.Anchored {
-		if r.cfg.ChoiceNoise != nil {
-			return nil, fault(e, "choice_noise and anchored both say how noisy its comparisons are; keep one of them")
-		}
 		if r.noise, err = NoiseOf(e, def); err != nil {
 			return nil, err
 		}
-	}
-	if c := r.cfg.Correlation; c != nil && !(*c >= -1 && *c <= 1) {
-		return nil, fault(e, "correlation is %g and must be between -1 and 1", *c)
-	}
-	if x := r.cfg.Prejudice; !(x >= 0 && !math.IsInf(x, 0)) || x > 0 && r.cfg.Correlation == nil {
-		return nil, fault(
-			e,
-			"prejudice is %g and must be a finite number of at least 0, and above only with correlation",
-			x,
-		)
-	}
-	if x := r.cfg.WrongRegion; !(x >= 0 && !math.IsInf(x, 0)) || x > 0 && knows.BestAt == nil {
-		return nil, fault(
-			e,
-			"wrong_region is %g and must be a finite number of at least 0, and above only where the optimum's place is known",
-			x,
-		)
-	}
-	if x := r.cfg.Strictness; math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil, fault(e, "strictness is %g and must be a finite number", x)
-	}
-	if x := r.cfg.Copies; !(x >= 0 && x <= 1) {
-		return nil, fault(e, "copies is %g and must be a probability, 0 to 1", x)
-	}
-	if x := r.cfg.Tires; !(x >= 0 && !math.IsInf(x, 0)) {
-		return nil, fault(e, "tires is %g and must be a finite number of at least 0", x)
 	}
 	r.truth = sync.OnceValues(r.distribution)
 	r.first = sync.OnceValues(r.firstLabel)
@@ -217,6 +179,63 @@ func Knowing(
 		r.accuracy = -r.accuracy
 	}
 	return r, nil
+}
+
+// check refuses settings that are out of range, or that contradict each other.
+func (r *Reviewer) check(e definition.Expert) error {
+	var (
+		c = r.cfg
+		// positive is what can be 0 or more; NaN is neither.
+		positive    = func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
+		probability = func(x float64) bool { return x >= 0 && x <= 1 }
+		finite      = func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+	)
+	for _, rule := range []struct {
+		broken  bool
+		setting string
+		value   any
+		want    string
+	}{
+		{!finite(r.accuracy), "its accuracy", r.accuracy, "a finite number"},
+		{!probability(c.UnsureRate), "unsure_rate", c.UnsureRate, "a probability, 0 to 1"},
+		{
+			c.ChoiceNoise != nil && !positive(*c.ChoiceNoise),
+			"choice_noise", deref(c.ChoiceNoise), "a finite number of at least 0",
+		},
+		{c.Latency < 0, "latency", time.Duration(c.Latency), "at least 0"},
+		{
+			c.Correlation != nil && !(*c.Correlation >= -1 && *c.Correlation <= 1),
+			"correlation", deref(c.Correlation), "between -1 and 1",
+		},
+		{
+			!positive(c.Prejudice) || c.Prejudice > 0 && c.Correlation == nil,
+			"prejudice", c.Prejudice, "a finite number of at least 0, and above only with correlation",
+		},
+		{
+			!positive(c.WrongRegion) || c.WrongRegion > 0 && r.knows.BestAt == nil,
+			"wrong_region", c.WrongRegion,
+			"a finite number of at least 0, and above only where the optimum's place is known",
+		},
+		{!finite(c.Strictness), "strictness", c.Strictness, "a finite number"},
+		{!probability(c.Copies), "copies", c.Copies, "a probability, 0 to 1"},
+		{!positive(c.Tires), "tires", c.Tires, "a finite number of at least 0"},
+	} {
+		if rule.broken {
+			return fault(e, "%s is %v and must be %s", rule.setting, rule.value, rule.want)
+		}
+	}
+	if c.Anchored && c.ChoiceNoise != nil {
+		return fault(e, "choice_noise and anchored both say how noisy its comparisons are; keep one of them")
+	}
+	return nil
+}
+
+// deref is the number, 0 for none.
+func deref(x *float64) float64 {
+	if x == nil {
+		return 0
+	}
+	return *x
 }
 
 // settingsOf returns the settings of an expert who must be a simulated one.

@@ -102,72 +102,82 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 		return nil
 	}
 	reply := wire.Reply{ID: &req.ID}
-	fail := func(err error) { s.say(wire.Reply{ID: &req.ID, Error: err.Error()}) }
-
 	switch req.Op {
 	case wire.OpHandshake:
-		if err := s.introduce(ctx, req); err != nil {
-			fail(err)
-			return err
-		}
-		reply.Protocol = wire.Version
-		reply.Recover = true
-		reply.Finishes = true
-		s.say(reply)
-		return nil
-	case wire.OpDescribe, wire.OpStart, wire.OpAwait, wire.OpCancel, wire.OpRecover:
-	default:
-		fail(fmt.Errorf("the protocol has no operation %q", req.Op))
-		return nil
-	}
-	if !s.introduced {
-		fail(errors.New("the first request must be the handshake"))
-		return nil
-	}
-	if s.later != "" {
-		if req.Op == wire.OpDescribe {
-			reply.Later = s.later
-		} else {
-			reply.Error = "the device is not described yet: " + s.later
-		}
-		s.say(reply)
-		return nil
-	}
-	if req.Op == wire.OpDescribe {
-		reply.Description = &s.description
-		s.say(reply)
-		return nil
-	}
-	if req.Command == nil || req.Command.ID == "" {
-		fail(errors.New("the request names no command"))
-		return nil
-	}
-	if err := s.takeOver(ctx, ended); err != nil {
-		fail(fmt.Errorf("an earlier instance of the instrument still reads commands: %w", err))
-		return nil
-	}
-	cmd := *req.Command
-	if req.Op != wire.OpStart {
-		// The ID is known, but with other parameters.
-		other, err := s.other(cmd)
+		err := s.introduce(ctx, req)
 		if err != nil {
-			fail(err)
-			return nil
+			reply.Error = err.Error()
+		} else {
+			reply.Protocol = wire.Version
+			reply.Recover = true
+			reply.Finishes = true
 		}
-		if other != nil {
-			switch req.Op {
-			case wire.OpAwait:
-				reply.Outcome, _ = json.Marshal(instruments.Outcome{Status: instruments.Unknown, Cause: other.Error()})
-			case wire.OpRecover:
-				reply.Fate = instruments.FateUnknown
-			default:
-				reply.Error = other.Error()
-			}
+		s.say(reply)
+		return err
+	case wire.OpDescribe:
+		s.say(s.describe(reply))
+	case wire.OpStart, wire.OpAwait, wire.OpCancel, wire.OpRecover:
+		if err := s.ready(ctx, ended, req); err != nil {
+			reply.Error = err.Error()
 			s.say(reply)
 			return nil
 		}
+		s.command(ctx, awaits, req.Op, *req.Command, reply)
+	default:
+		reply.Error = fmt.Sprintf("the protocol has no operation %q", req.Op)
+		s.say(reply)
 	}
-	switch req.Op {
+	return nil
+}
+
+var errNotIntroduced = errors.New("the first request must be the handshake")
+
+// describe answers what the device is, or that it cannot say so yet.
+func (s *server) describe(reply wire.Reply) wire.Reply {
+	switch {
+	case !s.introduced:
+		reply.Error = errNotIntroduced.Error()
+	case s.later != "":
+		reply.Later = s.later
+	default:
+		reply.Description = &s.description
+	}
+	return reply
+}
+
+// ready returns why a request about a command cannot be looked at.
+func (s *server) ready(ctx context.Context, ended <-chan struct{}, req wire.Request) error {
+	switch {
+	case !s.introduced:
+		return errNotIntroduced
+	case s.later != "":
+		return fmt.Errorf("the device is not described yet: %s", s.later)
+	case req.Command == nil || req.Command.ID == "":
+		return errors.New("the request names no command")
+	}
+	if err := s.takeOver(ctx, ended); err != nil {
+		return fmt.Errorf("an earlier instance of the instrument still reads commands: %w", err)
+	}
+	return nil
+}
+
+// command carries out what is asked about a command, and answers.
+func (s *server) command(
+	ctx, awaits context.Context, op string, cmd instruments.Command, reply wire.Reply,
+) {
+	if op != wire.OpStart {
+		other, err := s.other(cmd)
+		if err != nil {
+			reply.Error = err.Error()
+			s.say(reply)
+			return
+		}
+		if other != nil { // the ID is known, but with other parameters
+			s.say(answerOther(op, other, reply))
+			return
+		}
+	}
+	switch op {
 	case wire.OpStart:
 		switch err := s.start(ctx, cmd); {
 		case errors.Is(err, instruments.ErrRefused):
@@ -177,37 +187,53 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 		default:
 			reply.OK = true
 		}
-		s.say(reply)
 	case wire.OpAwait:
-		s.waiting.Go(func() {
-			outcome, err := s.await(awaits, cmd.ID)
-			if awaits.Err() != nil {
-				return
-			}
-			if err == nil {
-				reply.Outcome, err = json.Marshal(s.fit(outcome))
-			}
-			if err != nil {
-				reply.Error = err.Error()
-			}
-			s.say(reply)
-		})
+		s.waiting.Go(func() { s.answerAwait(awaits, cmd.ID, reply) })
+		return
 	case wire.OpCancel:
 		if err := s.cancel(cmd.ID); err != nil {
 			reply.Error = err.Error()
 		} else {
 			reply.OK = true
 		}
-		s.say(reply)
 	case wire.OpRecover:
 		fate, err := s.recover(cmd.ID)
 		if err != nil {
 			reply.Error = err.Error()
 		}
 		reply.Fate = fate
-		s.say(reply)
 	}
-	return nil
+	s.say(reply)
+}
+
+// answerOther answers about a command whose ID was used for other parameters: nothing is known
+// of the one that is asked about, and nothing may be done to the one that is there.
+func answerOther(op string, other error, reply wire.Reply) wire.Reply {
+	switch op {
+	case wire.OpAwait:
+		outcome := instruments.Outcome{Status: instruments.Unknown, Cause: other.Error()}
+		reply.Outcome, _ = json.Marshal(outcome) // plain data
+	case wire.OpRecover:
+		reply.Fate = instruments.FateUnknown
+	default:
+		reply.Error = other.Error()
+	}
+	return reply
+}
+
+// answerAwait waits for a command's outcome and answers with it.
+func (s *server) answerAwait(awaits context.Context, id string, reply wire.Reply) {
+	outcome, err := s.await(awaits, id)
+	if awaits.Err() != nil {
+		return
+	}
+	if err == nil {
+		reply.Outcome, err = json.Marshal(s.fit(outcome))
+	}
+	if err != nil {
+		reply.Error = err.Error()
+	}
+	s.say(reply)
 }
 
 func (s *server) introduce(ctx context.Context, req wire.Request) error {
