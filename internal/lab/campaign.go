@@ -11,14 +11,13 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Campaign is a campaign of the lab. Its methods may be called by several goroutines.
 type Campaign struct {
-	store *store
+	store *member
 	name  string
 
 	// starting is held while a run begins or ends, and while a step is made by hand.
@@ -27,13 +26,13 @@ type Campaign struct {
 	mu     sync.Mutex
 	core   *engine.Core // folded from the log
 	broken error        // why folding has ended
-	run    *run         // nil where this process does not run the campaign
+	run    *driving     // nil where this process does not run the campaign
 	// trouble is why the last run ended before the campaign did, or why it cannot begin.
 	trouble error
 	cache   cache
 }
 
-func newCampaign(s *store, name string) *Campaign {
+func newCampaign(s *member, name string) *Campaign {
 	return &Campaign{store: s, name: name, core: engine.NewCore(s.lab.options.Registry)}
 }
 
@@ -216,7 +215,7 @@ func (c *Campaign) submit(ctx context.Context, r engine.Request) ([]events.Event
 				Text: "make room on the disk: the store is opened again by itself once it takes writes",
 			})
 		}
-		if err == nil || !host.IsEnded(err) || time.Since(began) > host.Patience {
+		if err == nil || !IsEnded(err) || time.Since(began) > Patience {
 			return stored, err
 		}
 		select { // the run has just ended: nothing was recorded, and the store is free

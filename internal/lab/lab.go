@@ -1,10 +1,17 @@
-// Package lab holds the stores of a folder and runs any number of campaigns in them: what
-// a server serves.
+// Package lab holds stores of campaigns and runs the campaigns in them.
 //
-// A store belongs to one process at a time. The lab takes every store of its folder that is
-// free, and offers it to other commands on the store's socket; one that another process
-// holds, `campaignd run` for example, is read through that process, and taken once it is
-// free. What is shown of a campaign is folded from the store's log in either case.
+// A [Local] is one store that this process holds, with the campaigns that it runs:
+//
+//	local, err := lab.OpenLocal(ctx, "electrolyte.campaign", options)
+//	equipment, err := equip.Open(ctx, options.Registry, definition, environment)
+//	run, err := local.Start(ctx, "electrolyte", equipment, lab.Hooks{})
+//	err = run.Run(ctx)
+//
+// A [Lab] is the stores of a folder: what a server serves. A store belongs to one process at
+// a time. The lab takes every store of its folder that is free, and offers it to other
+// commands on the store's socket; one that another process holds, `campaignd run` for
+// example, is read through that process, and taken once it is free. What is shown of a
+// campaign is folded from the store's log in either case.
 //
 // Nothing physical begins unasked: after a restart the lab goes on with the campaigns that
 // people have started in it, and with no others.
@@ -27,9 +34,9 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	opening "github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -64,7 +71,7 @@ type Options struct {
 	Log func(format string, args ...any)
 
 	// What tests replace, so that disks fail: how stores are opened.
-	open func(folder string, o opening.Options) (events.Store, error)
+	open func(folder string, o store.Options) (events.Store, error)
 }
 
 // Lab holds stores and runs campaigns. Its methods may be called by several goroutines.
@@ -81,9 +88,9 @@ type Lab struct {
 	defining sync.Mutex
 
 	mu      sync.Mutex
-	stores  map[string]*store // by absolute path
-	started map[string]bool   // the campaigns to go on with, by their keys
-	changed chan struct{}     // closed and made anew whenever a campaign has changed
+	stores  map[string]*member // by absolute path
+	started map[string]bool    // the campaigns to go on with, by their keys
+	changed chan struct{}      // closed and made anew whenever a campaign has changed
 }
 
 // Open opens the stores of a folder and goes on with the campaigns that were started in it.
@@ -101,7 +108,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	}
 	l := &Lab{
 		options: o,
-		stores:  make(map[string]*store),
+		stores:  make(map[string]*member),
 		changed: make(chan struct{}),
 		slots:   make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 	}
@@ -204,27 +211,27 @@ func (l *Lab) watch() {
 }
 
 // add begins to hold a store, once.
-func (l *Lab) add(path string) *store {
+func (l *Lab) add(path string) *member {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.stores[path]; s != nil {
 		return s
 	}
-	s := newStore(l, path)
+	s := newMember(l, path)
 	l.stores[path] = s
 	l.wg.Go(s.hold)
 	return s
 }
 
 // list returns the stores in the order of their paths.
-func (l *Lab) list() []*store {
+func (l *Lab) list() []*member {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var stores []*store
+	var stores []*member
 	for _, s := range l.stores {
 		stores = append(stores, s)
 	}
-	slices.SortFunc(stores, func(a, b *store) int { return cmp.Compare(a.path, b.path) })
+	slices.SortFunc(stores, func(a, b *member) int { return cmp.Compare(a.path, b.path) })
 	return stores
 }
 
@@ -362,7 +369,7 @@ func (l *Lab) Begin(ctx context.Context, file *campaignfile.File, actor string) 
 	if len(l.options.Stores) > 0 {
 		path, _ = filepath.Abs(l.options.Stores[0])
 	}
-	equipment, err := host.OpenEquipment(ctx, l.options.Registry, def, l.environment(path, def.Name))
+	equipment, err := equip.Open(ctx, l.options.Registry, def, l.environment(path, def.Name))
 	if err != nil {
 		return nil, unanswered(err)
 	}
@@ -389,7 +396,7 @@ func (l *Lab) Begin(ctx context.Context, file *campaignfile.File, actor string) 
 
 // unanswered says what can be done about an instrument that does not answer as it should.
 func unanswered(err error) error {
-	var silent *host.SilentError
+	var silent *equip.SilentError
 	if !errors.As(err, &silent) {
 		return err
 	}
@@ -404,12 +411,12 @@ func (l *Lab) Definition(ctx context.Context, c *Campaign, file *campaignfile.Fi
 	def := file.Definition
 	driver, _ := l.options.Registry.Driver(def.Instrument.Driver.Name)
 	if driver.Listed {
-		instrument, err := host.OpenInstrument(ctx, l.options.Registry, def, l.environment(c.store.path, def.Name))
+		instrument, err := equip.OpenInstrument(ctx, l.options.Registry, def, l.environment(c.store.path, def.Name))
 		if err != nil {
 			return def, err
 		}
-		def, err = host.WithCandidates(ctx, def, instrument)
-		if err = errors.Join(unanswered(err), host.CloseInstrument(instrument)); err != nil {
+		def, err = equip.WithCandidates(ctx, def, instrument)
+		if err = errors.Join(unanswered(err), equip.CloseInstrument(instrument)); err != nil {
 			return def, err
 		}
 	}

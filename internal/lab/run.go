@@ -10,15 +10,15 @@ import (
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// run is a campaign that this process runs, or is about to.
-type run struct {
+// driving is a campaign that this process runs, or is about to.
+type driving struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
@@ -28,7 +28,7 @@ type run struct {
 }
 
 // fill tells what the loop knows better than the log: what was worked out, where that is of the campaign as it is now.
-func (r *run) fill(s *Standing, now engine.Seen) {
+func (r *driving) fill(s *Standing, now engine.Seen) {
 	s.Here = true
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *Campaign) start() (ready <-chan error) {
 		return answer
 	}
 	ctx, cancel := context.WithCancel(c.store.lab.ctx)
-	r := &run{cancel: cancel, done: make(chan struct{})}
+	r := &driving{cancel: cancel, done: make(chan struct{})}
 	c.run, c.trouble = r, nil
 	c.store.lab.wg.Go(func() {
 		defer close(r.done)
@@ -128,7 +128,7 @@ func (c *Campaign) Halt() error {
 }
 
 // current is the campaign's run, nil where this process does not run it.
-func (c *Campaign) current() *run {
+func (c *Campaign) current() *driving {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.run
@@ -146,7 +146,7 @@ const lostPause = time.Second
 
 // drive runs the campaign until it has ended or ctx is done. began is told once, as soon as
 // it is known whether the campaign can be run, or that it waits for its device.
-func (c *Campaign) drive(ctx context.Context, h *host.Host, r *run, began chan<- error) error {
+func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<- error) error {
 	told := false
 	tell := func(err error) {
 		if !told {
@@ -154,7 +154,7 @@ func (c *Campaign) drive(ctx context.Context, h *host.Host, r *run, began chan<-
 			began <- err
 		}
 	}
-	var place host.Place
+	var place equip.Place
 	defer place.Leave()
 	waits := func(err error) {
 		c.mu.Lock()
@@ -168,7 +168,7 @@ func (c *Campaign) drive(ctx context.Context, h *host.Host, r *run, began chan<-
 		tell(nil)
 	}
 	for {
-		err := host.Described(ctx, once, off)
+		err := equip.Described(ctx, once, off)
 		var held *lock.HeldError
 		if !errors.As(err, &held) {
 			tell(err)
@@ -197,20 +197,20 @@ func (c *Campaign) drive(ctx context.Context, h *host.Host, r *run, began chan<-
 
 // once opens what the campaign names and runs it to its end. A programmer's mistake, of a method or
 // an instrument that a lab has added perhaps, ends this campaign's run and no other's.
-func (c *Campaign) once(ctx context.Context, h *host.Host, r *run, place *host.Place, began func()) (err error) {
+func (c *Campaign) once(ctx context.Context, h *Local, r *driving, place *equip.Place, began func()) (err error) {
 	defer problem.Recover(&err, c.store.lab.options.Log, "the run of "+c.name)
 	core, err := h.Load(ctx, c.name)
 	if err != nil {
 		return err
 	}
 	environment := c.store.lab.environment(c.store.path, c.name)
-	equipment, err := host.OpenEquipment(ctx, c.store.lab.options.Registry, *core.State().Definition, environment)
+	equipment, err := equip.Open(ctx, c.store.lab.options.Registry, *core.State().Definition, environment)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, equipment.Close()) }()
 	equipment.Place = place
-	running, err := h.Start(ctx, c.name, equipment, host.Hooks{
+	running, err := h.Start(ctx, c.name, equipment, Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
 			progress := view.ProgressOf(core, wait.For)
 			r.mu.Lock()

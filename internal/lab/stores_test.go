@@ -16,7 +16,6 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -42,8 +41,8 @@ func note(text string) engine.Request {
 func TestHeldByAnother(t *testing.T) {
 	private(t)
 	folder := t.TempDir()
-	options := host.Options{Registry: builtin.Registry()}
-	h, err := host.Open(t.Context(), filepath.Join(folder, "bench.campaign"), options)
+	options := lab.LocalOptions{Registry: builtin.Registry()}
+	h, err := lab.OpenLocal(t.Context(), filepath.Join(folder, "bench.campaign"), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +95,7 @@ func TestNewStoreAppears(t *testing.T) {
 	private(t)
 	folder := t.TempDir()
 	l := open(t, folder)
-	h, err := host.Open(t.Context(), filepath.Join(folder, "later.campaign"), host.Options{Registry: builtin.Registry()})
+	h, err := lab.OpenLocal(t.Context(), filepath.Join(folder, "later.campaign"), lab.LocalOptions{Registry: builtin.Registry()})
 	if err != nil {
 		t.Fatal(err)
 	}

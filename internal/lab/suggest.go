@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -72,7 +72,7 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 }
 
 // settled waits until the loop waits for somebody outside, and returns the campaign then.
-func (c *Campaign) settled(ctx context.Context, r *run) (*engine.Core, error) {
+func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error) {
 	for {
 		changed := c.store.lab.Changed()
 		ended := false
@@ -130,7 +130,7 @@ func waits(core *engine.Core) bool {
 
 // suggestByHand drives a campaign that nobody runs up to the point where it needs a person.
 // The core is nil where somebody runs it by now.
-func (c *Campaign) suggestByHand(ctx context.Context, h *host.Host) (*engine.Core, engine.Suggestion, error) {
+func (c *Campaign) suggestByHand(ctx context.Context, h *Local) (*engine.Core, engine.Suggestion, error) {
 	c.starting.Lock()
 	defer c.starting.Unlock()
 	var none engine.Suggestion
@@ -173,5 +173,5 @@ func (c *Campaign) simulated(ctx context.Context, def definition.Campaign) (map[
 			only.Experts = append(only.Experts, e)
 		}
 	}
-	return host.OpenReviewers(ctx, c.store.lab.options.Registry, only, filepath.Dir(c.store.path), nil)
+	return equip.OpenReviewers(ctx, c.store.lab.options.Registry, only, filepath.Dir(c.store.path), nil)
 }

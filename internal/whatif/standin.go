@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/study/pace"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -73,7 +73,7 @@ func standInFor(
 	if ok && driver.Identify != nil {
 		if _, simulated := driver.Identify(def); simulated {
 			var err error
-			s.simulator, err = host.OpenInstrument(ctx, reg, atOnce(def), env)
+			s.simulator, err = equip.OpenInstrument(ctx, reg, atOnce(def), env)
 			return s, err
 		}
 	}
@@ -107,7 +107,7 @@ func (s *standIn) close() error {
 	if s == nil || s.simulator == nil {
 		return nil
 	}
-	return host.CloseInstrument(s.simulator)
+	return equip.CloseInstrument(s.simulator)
 }
 
 // Describe implements instruments.Instrument.
@@ -199,7 +199,7 @@ func reviewersFor(
 			recorded = append(recorded, e.Name)
 		}
 	}
-	if reviewers, err = host.OpenReviewers(ctx, reg, atOnce(only), folder, nil); err != nil {
+	if reviewers, err = equip.OpenReviewers(ctx, reg, atOnce(only), folder, nil); err != nil {
 		return nil, nil, err
 	}
 	for _, name := range recorded {

@@ -10,7 +10,7 @@
 // A whole one is examples/plugin.
 //
 // Each command is a file of this package: flags and printing. What a command shows of a
-// campaign comes from internal/view, what runs campaigns is internal/host.
+// campaign comes from internal/view, what runs campaigns is internal/lab.
 package app
 
 import (

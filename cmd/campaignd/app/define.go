@@ -11,14 +11,15 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/equip"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // define writes the event that opens the target's campaign.
-func (a *app) define(ctx context.Context, h *host.Host, t target, def definition.Campaign) error {
+func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition.Campaign) error {
 	actor, err := a.actor()
 	if err != nil {
 		return err
@@ -34,12 +35,12 @@ func (a *app) listCandidates(ctx context.Context, t target, def definition.Campa
 		return def, nil
 	}
 	env := instruments.Environment{Folder: t.base, Logf: func(string, ...any) {}}
-	instrument, err := host.OpenInstrument(ctx, a.registry, def, env)
+	instrument, err := equip.OpenInstrument(ctx, a.registry, def, env)
 	if err != nil {
 		return def, err
 	}
-	def, err = host.WithCandidates(ctx, def, instrument)
-	return def, errors.Join(err, host.CloseInstrument(instrument))
+	def, err = equip.WithCandidates(ctx, def, instrument)
+	return def, errors.Join(err, equip.CloseInstrument(instrument))
 }
 
 // openOrDefine opens a store for a person who runs the experiments: where the
@@ -86,7 +87,7 @@ func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Cor
 		}
 		return a.open(ctx, t, writing)
 	}
-	h, err := a.openHost(ctx, t.store, host.Options{})
+	h, err := a.openHost(ctx, t.store, lab.LocalOptions{})
 	if err != nil {
 		return nil, err
 	}

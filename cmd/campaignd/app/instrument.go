@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -206,7 +206,7 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 	}
 	return instrumenttest.Env{
 		Open: func(ctx context.Context) (instruments.Instrument, error) {
-			return host.OpenInstrument(ctx, a.registry, def, env)
+			return equip.OpenInstrument(ctx, a.registry, def, env)
 		},
 		Definition:       def,
 		Points:           points,
@@ -226,9 +226,9 @@ func (a *app) lockForCheck(ctx context.Context, t target, env instrumenttest.Env
 		return nil, err
 	}
 	d, err := instrument.Describe(ctx)
-	err = errors.Join(err, host.CloseInstrument(instrument))
+	err = errors.Join(err, equip.CloseInstrument(instrument))
 	if err != nil || !engine.Exclusive(env.Definition, d) {
 		return func() {}, err
 	}
-	return host.TakeDevice(d, t.path, a.remark)
+	return equip.TakeDevice(d, t.path, a.remark)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -121,7 +121,7 @@ func (a *app) submit(
 			return s, stored, nil
 		}
 		err = errors.Join(err, s.close())
-		if s.owner == nil || !host.IsEnded(err) || time.Since(began) > host.Patience {
+		if s.owner == nil || !lab.IsEnded(err) || time.Since(began) > lab.Patience {
 			return nil, nil, err
 		}
 		select {

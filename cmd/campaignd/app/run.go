@@ -15,8 +15,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -153,10 +154,10 @@ type running struct {
 	target target
 	keep   keeping
 
-	host      *host.Host // nil before there is a store
+	host      *lab.Local // nil before there is a store
 	display   display
-	equipment *host.Equipment
-	campaign  *host.Campaign
+	equipment *equip.Equipment
+	campaign  *lab.Run
 	known     events.Sequence // what the store held at first
 	over      *engine.Core    // the campaign, where it had ended before
 }
@@ -224,7 +225,7 @@ func (r *running) load(ctx context.Context) (*engine.Core, error) {
 
 // openStore opens the store, and makes it where there is none.
 func (r *running) openStore(ctx context.Context) error {
-	h, err := r.openHost(ctx, r.target.store, host.Options{
+	h, err := r.openHost(ctx, r.target.store, lab.LocalOptions{
 		Remark: func(_, text string) { r.warn(text) },
 	})
 	r.host = h
@@ -251,7 +252,7 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 		return err
 	}
 	prepared := def
-	err := host.Described(ctx, func() (err error) {
+	err := equip.Described(ctx, func() (err error) {
 		prepared, err = r.equipment.Prepare(ctx, def, r.target.file.Source)
 		return err
 	}, r.off)
@@ -275,7 +276,7 @@ func (r *running) off(err error, again time.Duration) {
 // assemble opens what the definition names.
 func (r *running) assemble(ctx context.Context, def definition.Campaign) error {
 	r.newDisplay()
-	equipment, err := host.OpenEquipment(ctx, r.registry, def, instruments.Environment{
+	equipment, err := equip.Open(ctx, r.registry, def, instruments.Environment{
 		Folder:   r.target.base,
 		Store:    r.target.store,
 		Prompter: r.display,
@@ -308,8 +309,8 @@ func (r *running) newDisplay() {
 }
 
 // hooks draw where the campaign stands.
-func (r *running) hooks() host.Hooks {
-	return host.Hooks{
+func (r *running) hooks() lab.Hooks {
+	return lab.Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
 			r.display.stands(view.ProgressOf(core, r.about.clause(wait.For, wait.Remedies)))
 		},
@@ -324,8 +325,8 @@ func (r *running) hooks() host.Hooks {
 // drive runs the campaign until it ends or ctx does. Whatever happens is shown before it
 // returns.
 func (r *running) drive(ctx context.Context) error {
-	var c *host.Campaign
-	err := host.Described(ctx, func() (err error) {
+	var c *lab.Run
+	err := equip.Described(ctx, func() (err error) {
 		c, err = r.host.Start(ctx, r.target.campaign, r.equipment, r.hooks())
 		return err
 	}, r.off)

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/lab"
 )
 
 // session is access to a store: opened by this process, or through the socket
@@ -25,7 +25,7 @@ type session struct {
 	owner *control.Client
 	own   events.Store
 	// host writes; nil where the store is only read, or held by another process.
-	host *host.Host
+	host *lab.Local
 	// store is the folder.
 	store string
 	// name is the campaign the command is about.
@@ -83,7 +83,7 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (s *session,
 	if t.remote {
 		return a.dial(ctx, t)
 	}
-	err = host.Patiently(ctx, func() error {
+	err = lab.Patiently(ctx, func() error {
 		owner, err := control.Dial(ctx, t.store)
 		if err == nil {
 			s = &session{app: a, log: owner, owner: owner, store: t.store}
@@ -96,7 +96,7 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (s *session,
 		if !errors.Is(err, control.ErrNobody) {
 			return storeError{err}
 		}
-		h, err := a.openHost(ctx, t.store, host.Options{MustExist: true, Campaign: t.campaign})
+		h, err := a.openHost(ctx, t.store, lab.LocalOptions{MustExist: true, Campaign: t.campaign})
 		if err != nil {
 			return openingFailed(t.store, err)
 		}
@@ -129,11 +129,11 @@ func openingFailed(store string, err error) error {
 }
 
 // openHost opens a store for this process alone, and makes it where there is none.
-func (a *app) openHost(ctx context.Context, store string, o host.Options) (*host.Host, error) {
+func (a *app) openHost(ctx context.Context, store string, o lab.LocalOptions) (*lab.Local, error) {
 	o.Registry = a.registry
 	o.Build = thisBuild().Build
 	o.Account = control.OwnAccount()
-	h, err := host.Open(ctx, store, o)
+	h, err := lab.OpenLocal(ctx, store, o)
 	if err != nil {
 		return nil, storeError{err}
 	}
@@ -141,7 +141,7 @@ func (a *app) openHost(ctx context.Context, store string, o host.Options) (*host
 }
 
 // sessionOf is access to a store that this process holds.
-func (a *app) sessionOf(h *host.Host, t target) *session {
+func (a *app) sessionOf(h *lab.Local, t target) *session {
 	return &session{app: a, log: h.Log(), own: h.Log(), host: h, store: t.store, name: t.campaign}
 }
 
@@ -193,7 +193,7 @@ func (s *session) definition(ctx context.Context) (*definition.Campaign, error) 
 }
 
 func definitionIn(ctx context.Context, log events.Log, name string) (def *definition.Campaign, err error) {
-	for e, err := range host.ReadKinds(ctx, log, name, events.KindCampaignDefined, events.KindCampaignAmended) {
+	for e, err := range lab.ReadKinds(ctx, log, name, events.KindCampaignDefined, events.KindCampaignAmended) {
 		if err != nil {
 			return nil, err
 		}
@@ -216,7 +216,7 @@ func definitionIn(ctx context.Context, log events.Log, name string) (def *defini
 
 // onlyCampaign returns the name of the campaign in a store that holds one.
 func onlyCampaign(ctx context.Context, log events.Log) (string, error) {
-	names, err := host.Campaigns(ctx, log)
+	names, err := lab.Campaigns(ctx, log)
 	switch {
 	case err != nil:
 		return "", err

@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/control"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/study"
 )
 
@@ -20,7 +20,7 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := filepath.Join(t.TempDir(), "lab.campaign")
-	h, err := host.Open(t.Context(), store, host.Options{Registry: builtin.Registry()})
+	h, err := lab.OpenLocal(t.Context(), store, lab.LocalOptions{Registry: builtin.Registry()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -112,7 +112,7 @@ func (a *app) openSimulated(
 			only.Experts = append(only.Experts, e)
 		}
 	}
-	return host.OpenReviewers(ctx, a.registry, only, t.base, nil)
+	return equip.OpenReviewers(ctx, a.registry, only, t.base, nil)
 }
 
 // rehearse returns the campaign of a file that has no store yet, in memory.

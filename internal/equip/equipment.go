@@ -1,4 +1,6 @@
-package host
+// Package equip opens what the definition of a campaign names: the instrument, whose device
+// it leases, and the reviewers of the experts.
+package equip
 
 import (
 	"context"
@@ -36,9 +38,9 @@ type Equipment struct {
 	unlocked    bool    // that there are no locks has been said
 }
 
-// OpenEquipment opens what a definition names. What cannot be opened is a problem of
+// Open opens what a definition names. What cannot be opened is a problem of
 // [problem.Invalid].
-func OpenEquipment(
+func Open(
 	ctx context.Context, reg registry.Registry, def definition.Campaign, env instruments.Environment,
 ) (*Equipment, error) {
 	instrument, err := OpenInstrument(ctx, reg, def, env)
@@ -75,9 +77,9 @@ func (e *Equipment) Close() error {
 	return err
 }
 
-// lease leases a device to a campaign, which has the given campaign file, until it is given
+// Lease leases a device to a campaign, which has the given campaign file, until it is given
 // back or the equipment is closed.
-func (e *Equipment) lease(d instruments.Description, campaign, source string) (engine.Lease, error) {
+func (e *Equipment) Lease(d instruments.Description, campaign, source string) (engine.Lease, error) {
 	remark := e.environment.Logf
 	if remark == nil {
 		remark = func(string, ...any) {}
@@ -135,7 +137,7 @@ func (e *Equipment) Prepare(ctx context.Context, def definition.Campaign, source
 	if !engine.Exclusive(def, description) {
 		return def, nil
 	}
-	_, err = e.lease(description, def.Name, source)
+	_, err = e.Lease(description, def.Name, source)
 	return def, err
 }
 

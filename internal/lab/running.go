@@ -1,4 +1,4 @@
-package host
+package lab
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/equip"
 )
 
 // Hooks are told how a campaign goes, from its loop: they must be quick, and may read the
@@ -23,8 +24,8 @@ type Hooks struct {
 }
 
 // Campaign is a campaign that this process runs.
-type Campaign struct {
-	host   *Host
+type Run struct {
+	store  *Local
 	hooks  Hooks
 	runner *engine.Runner
 	meter  *meter
@@ -42,10 +43,10 @@ type Campaign struct {
 }
 
 // Start makes a campaign of the store ready: what it names is there, its instrument
-// describes itself and fits, its device is taken. [Campaign.Run] follows, or
-// [Campaign.Close]. The equipment stays the caller's, to be closed after that.
-func (h *Host) Start(ctx context.Context, name string, equipment *Equipment, hooks Hooks) (*Campaign, error) {
-	c := &Campaign{host: h, hooks: hooks, since: time.Now(), started: make(chan struct{})}
+// describes itself and fits, its device is taken. [Run.Run] follows, or
+// [Run.Close]. The equipment stays the caller's, to be closed after that.
+func (h *Local) Start(ctx context.Context, name string, equipment *equip.Equipment, hooks Hooks) (*Run, error) {
+	c := &Run{store: h, hooks: hooks, since: time.Now(), started: make(chan struct{})}
 	c.over, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.runner = &engine.Runner{
 		Registry:   h.options.Registry,
@@ -61,7 +62,7 @@ func (h *Host) Start(ctx context.Context, name string, equipment *Equipment, hoo
 		Slots:      h.options.Slots,
 	}
 	c.runner.Lock = func(d instruments.Description) (engine.Lease, error) {
-		return equipment.lease(d, name, c.runner.Core().State().Source)
+		return equipment.Lease(d, name, c.runner.Core().State().Source)
 	}
 	if err := h.register(c); err != nil {
 		return nil, err
@@ -83,21 +84,21 @@ func (h *Host) Start(ctx context.Context, name string, equipment *Equipment, hoo
 }
 
 // Core returns the campaign's core. Only its hooks may use it while Run runs.
-func (c *Campaign) Core() *engine.Core { return c.runner.Core() }
+func (c *Run) Core() *engine.Core { return c.runner.Core() }
 
 // Run drives the campaign until it has ended, or the context is done: see
 // [engine.Runner.Run].
-func (c *Campaign) Run(ctx context.Context) error {
+func (c *Run) Run(ctx context.Context) error {
 	defer c.Close()
 	return c.runner.Run(ctx)
 }
 
 // Close lets go of a campaign that is not run, or not any more. Calling it twice does
 // nothing more.
-func (c *Campaign) Close() {
+func (c *Run) Close() {
 	c.close.Do(func() {
 		c.end(errEnded)
-		c.host.unregister(c)
+		c.store.unregister(c)
 		if c.meter != nil {
 			c.meter.metrics.end(c.meter)
 		}
@@ -106,7 +107,7 @@ func (c *Campaign) Close() {
 }
 
 // submit hands a request to the loop and waits until it is recorded.
-func (c *Campaign) submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
+func (c *Run) submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.over, func() { cancel(errEnded) })()
@@ -118,7 +119,7 @@ func (c *Campaign) submit(ctx context.Context, r engine.Request) ([]events.Event
 	}
 }
 
-func (c *Campaign) observe(core *engine.Core, wait engine.Wait) {
+func (c *Run) observe(core *engine.Core, wait engine.Wait) {
 	c.mu.Lock()
 	c.wait, c.computing = wait, engine.Computation{}
 	c.mu.Unlock()
@@ -127,7 +128,7 @@ func (c *Campaign) observe(core *engine.Core, wait engine.Wait) {
 	}
 }
 
-func (c *Campaign) working(core *engine.Core) {
+func (c *Run) working(core *engine.Core) {
 	computation := c.runner.Computing()
 	c.mu.Lock()
 	c.wait, c.computing = engine.Wait{}, computation
@@ -138,7 +139,7 @@ func (c *Campaign) working(core *engine.Core) {
 }
 
 // status says what the campaign is doing.
-func (c *Campaign) status() control.Running {
+func (c *Run) status() control.Running {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return control.Running{
@@ -151,8 +152,8 @@ func (c *Campaign) status() control.Running {
 	}
 }
 
-func (c *Campaign) remark(format string, args ...any) {
-	if c.host.options.Remark != nil {
-		c.host.options.Remark(c.runner.Campaign, fmt.Sprintf(format, args...))
+func (c *Run) remark(format string, args ...any) {
+	if c.store.options.Remark != nil {
+		c.store.options.Remark(c.runner.Campaign, fmt.Sprintf(format, args...))
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package lab
 
 import (
 	"context"
@@ -146,7 +146,7 @@ func (s *seen) unlike(ctx context.Context, log events.Store, state *campaign.Sta
 
 // remembers reports whether a campaign's instrument may remember commands beyond this
 // process.
-func (h *Host) remembers(def *definition.Campaign) bool {
+func (h *Local) remembers(def *definition.Campaign) bool {
 	driver, _ := h.options.Registry.Driver(def.Instrument.Driver.Name)
 	return def.Measures() && driver.Identify == nil
 }
@@ -154,8 +154,8 @@ func (h *Host) remembers(def *definition.Campaign) bool {
 // watch compares the log with what was seen of it, tells the person of a difference,
 // and has the campaign record from here on what is given to the instrument. Where the user
 // has no place for that, the campaign goes on without.
-func (c *Campaign) watch(ctx context.Context, state *campaign.State) {
-	if !c.host.remembers(state.Definition) {
+func (c *Run) watch(ctx context.Context, state *campaign.State) {
+	if !c.store.remembers(state.Definition) {
 		return
 	}
 	const unnoticed = "An older copy of this store would not be noticed if it were restored: %v"
@@ -164,7 +164,7 @@ func (c *Campaign) watch(ctx context.Context, state *campaign.State) {
 		c.remark(unnoticed+". XDG_STATE_HOME names a folder for that.", err)
 		return
 	}
-	log := c.host.log
+	log := c.store.log
 	difference, err := s.unlike(ctx, log, state)
 	if err != nil {
 		c.remark("The store could not be compared with what was seen of it: %v", err)
@@ -177,7 +177,7 @@ func (c *Campaign) watch(ctx context.Context, state *campaign.State) {
 		c.runner.Epoch = engine.NewInstance()
 		c.remark("The store %s is not the one that this machine knows: %s. "+
 			"What the instrument remembers of its later commands is not believed: commands carry the word %s from here on.",
-			c.host.store, difference, c.runner.Epoch)
+			c.store.folder, difference, c.runner.Epoch)
 	}
 	c.seen = s
 	c.runner.Log = &watchedLog{
@@ -218,7 +218,7 @@ func (l *watchedLog) Append(
 }
 
 // closeSeen lets go of the record of what was seen.
-func (c *Campaign) closeSeen() {
+func (c *Run) closeSeen() {
 	if c.seen == nil {
 		return
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/host"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -20,12 +19,12 @@ import (
 const retryAfter = 2 * time.Second
 
 // store is a store of the lab: held by this process, or read through the one that holds it.
-type store struct {
+type member struct {
 	lab  *Lab
 	path string
 
 	mu        sync.Mutex
-	host      *host.Host      // nil where another process holds the store
+	host      *Local          // nil where another process holds the store
 	owner     *control.Client // that process; nil where this one holds it
 	err       error           // why the store cannot be used now
 	campaigns map[string]*Campaign
@@ -36,15 +35,15 @@ type store struct {
 	once  sync.Once
 }
 
-func newStore(l *Lab, path string) *store {
-	return &store{lab: l, path: path, campaigns: make(map[string]*Campaign), ready: make(chan struct{})}
+func newMember(l *Lab, path string) *member {
+	return &member{lab: l, path: path, campaigns: make(map[string]*Campaign), ready: make(chan struct{})}
 }
 
 // base is the store's name without its ending.
-func (s *store) base() string { return strings.TrimSuffix(filepath.Base(s.path), StoreEnding) }
+func (s *member) base() string { return strings.TrimSuffix(filepath.Base(s.path), StoreEnding) }
 
 // wait waits until the store has been read for the first time.
-func (s *store) wait(ctx context.Context) error {
+func (s *member) wait(ctx context.Context) error {
 	select {
 	case <-s.ready:
 		return nil
@@ -56,7 +55,7 @@ func (s *store) wait(ctx context.Context) error {
 }
 
 // hold opens the store and follows its log until the lab is closed.
-func (s *store) hold() {
+func (s *member) hold() {
 	for s.lab.ctx.Err() == nil {
 		log, release, err := s.open(s.lab.ctx)
 		if err == nil {
@@ -93,7 +92,7 @@ var errMended = errors.New("the disk takes writes again")
 // again. Until then what it holds is read, and what is to be recorded is refused: nothing that was
 // acknowledged is lost. Opening compares the log with its head, as after a crash. done ends
 // watching.
-func (s *store) mending(ctx context.Context, log events.Log) (_ context.Context, done func()) {
+func (s *member) mending(ctx context.Context, log events.Log) (_ context.Context, done func()) {
 	own, ok := log.(events.Store)
 	if !ok {
 		return ctx, func() {} // of another process, which sees to it
@@ -127,7 +126,7 @@ func (s *store) mending(ctx context.Context, log events.Log) (_ context.Context,
 }
 
 // open takes the store, or connects to the process that holds it.
-func (s *store) open(ctx context.Context) (log events.Log, release func(), err error) {
+func (s *member) open(ctx context.Context) (log events.Log, release func(), err error) {
 	owner, err := control.Dial(ctx, s.path)
 	if err == nil {
 		s.mu.Lock()
@@ -143,7 +142,7 @@ func (s *store) open(ctx context.Context) (log events.Log, release func(), err e
 	if !errors.Is(err, control.ErrNobody) {
 		return nil, nil, err
 	}
-	h, err := host.Open(ctx, s.path, host.Options{
+	h, err := OpenLocal(ctx, s.path, LocalOptions{
 		Registry: s.lab.options.Registry,
 		Build:    s.lab.options.Build,
 		Account:  s.lab.options.Account,
@@ -178,7 +177,7 @@ func (s *store) open(ctx context.Context) (log events.Log, release func(), err e
 }
 
 // follow folds the log for as long as it can be read.
-func (s *store) follow(ctx context.Context, log events.Log) error {
+func (s *member) follow(ctx context.Context, log events.Log) error {
 	var names []string
 	for e, err := range log.Read(ctx, 0) { // once, so that ready means: everything up to now
 		if err != nil {
@@ -212,7 +211,7 @@ func (s *store) follow(ctx context.Context, log events.Log) error {
 }
 
 // take folds an event into its campaign. An event that was folded before is left alone.
-func (s *store) take(e events.Event) {
+func (s *member) take(e events.Event) {
 	s.mu.Lock()
 	c := s.campaigns[e.Campaign]
 	if c == nil {
@@ -225,7 +224,7 @@ func (s *store) take(e events.Event) {
 }
 
 // list returns the campaigns in the order of their beginnings.
-func (s *store) list() []*Campaign {
+func (s *member) list() []*Campaign {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]*Campaign, len(s.order))
@@ -236,21 +235,21 @@ func (s *store) list() []*Campaign {
 }
 
 // campaign returns the campaign of a name, nil where there is none.
-func (s *store) campaign(name string) *Campaign {
+func (s *member) campaign(name string) *Campaign {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.campaigns[name]
 }
 
 // failure is why the store cannot be used, or takes no events now.
-func (s *store) failure() error {
+func (s *member) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
 // holder returns what writes to the store: this process's host or another process.
-func (s *store) holder() (*host.Host, *control.Client, error) {
+func (s *member) holder() (*Local, *control.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -266,7 +265,7 @@ func (s *store) holder() (*host.Host, *control.Client, error) {
 }
 
 // log returns the store's log, for reading.
-func (s *store) log() (events.Log, error) {
+func (s *member) log() (events.Log, error) {
 	h, owner, err := s.holder()
 	switch {
 	case err != nil:
@@ -278,7 +277,7 @@ func (s *store) log() (events.Log, error) {
 }
 
 // define begins a campaign in the store.
-func (s *store) define(ctx context.Context, defined events.CampaignDefined, actor string) error {
+func (s *member) define(ctx context.Context, defined events.CampaignDefined, actor string) error {
 	h, owner, err := s.holder()
 	if err != nil {
 		return err
@@ -291,7 +290,7 @@ func (s *store) define(ctx context.Context, defined events.CampaignDefined, acto
 }
 
 // await waits until a campaign is folded up to a sequence.
-func (s *store) await(ctx context.Context, name string, at events.Sequence) (*Campaign, error) {
+func (s *member) await(ctx context.Context, name string, at events.Sequence) (*Campaign, error) {
 	for {
 		changed := s.lab.Changed()
 		if c := s.campaign(name); c != nil && c.Sequence() >= at {
@@ -308,7 +307,7 @@ func (s *store) await(ctx context.Context, name string, at events.Sequence) (*Ca
 }
 
 // load folds a campaign anew, for what takes longer than a list may.
-func (s *store) load(ctx context.Context, name string) (*engine.Core, error) {
+func (s *member) load(ctx context.Context, name string) (*engine.Core, error) {
 	log, err := s.log()
 	if err != nil {
 		return nil, err

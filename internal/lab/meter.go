@@ -1,4 +1,4 @@
-package host
+package lab
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// metrics are what all campaigns of a host report together. The ages of queues are those
+// metrics are what all campaigns of a store report together. The ages of queues are those
 // of the oldest question and of the oldest experiment of all: a metric names no campaign.
 type metrics struct {
 	*telemetry.Instruments

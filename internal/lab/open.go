@@ -1,4 +1,4 @@
-package host
+package lab
 
 import (
 	"context"
@@ -20,7 +20,7 @@ const retryPause = 50 * time.Millisecond
 
 // openLog opens a store for this process alone. Another process may have it open for a
 // moment: it is waited for, up to [Patience].
-func openLog(ctx context.Context, folder string, o Options) (log events.Store, err error) {
+func openLog(ctx context.Context, folder string, o LocalOptions) (log events.Store, err error) {
 	open := o.Open
 	if open == nil {
 		open = store.Open

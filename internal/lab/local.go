@@ -1,16 +1,4 @@
-// Package host runs campaigns: it holds a store, opens what the definitions of its
-// campaigns name, drives any number of them side by side in one process, and offers the
-// store to other processes.
-//
-// It prints nothing and asks nobody. Where a campaign stands is told to [Hooks]; what a
-// person should know and no event says goes to [Options.Remark]. So the command line and a
-// server run campaigns alike:
-//
-//	h, err := host.Open(ctx, "electrolyte.campaign", options)
-//	equipment, err := host.OpenEquipment(ctx, options.Registry, definition, environment)
-//	c, err := h.Start(ctx, "electrolyte", equipment, host.Hooks{})
-//	err = c.Run(ctx)
-package host
+package lab
 
 import (
 	"context"
@@ -28,13 +16,14 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/telemetry"
 )
 
-// Options say how a store is opened and its campaigns are run.
-type Options struct {
+// LocalOptions say how a store is opened and its campaigns are run.
+type LocalOptions struct {
 	// Registry holds what definitions may name.
 	Registry registry.Registry
 	// Build is the program, as it is recorded with what it makes.
@@ -56,11 +45,13 @@ type Options struct {
 	Open func(folder string, o store.Options) (events.Store, error)
 }
 
-// Host holds a store, for this process alone. Its methods may be called by several
-// goroutines.
-type Host struct {
-	options Options
-	store   string
+// Local is a store that this process holds. It runs any number of its campaigns side by
+// side, and offers the store to other processes. It prints nothing and asks nobody: where a
+// campaign stands goes to [Hooks], and what a person should know and no event says to
+// [LocalOptions.Remark]. Its methods may be called by several goroutines.
+type Local struct {
+	options LocalOptions
+	folder  string
 	log     events.Store
 	began   time.Time
 
@@ -69,25 +60,25 @@ type Host struct {
 	direct sync.Mutex
 
 	mu      sync.Mutex
-	running []*Campaign // in the order of their start
-	metrics *metrics    // nil before the first campaign is started
+	running []*Run   // in the order of their start
+	metrics *metrics // nil before the first campaign is started
 }
 
-// Open opens a store. What is in it is read first, so that one that is damaged stays as it
+// OpenLocal opens a store. What is in it is read first, so that one that is damaged stays as it
 // is. The error wraps [events.ErrInUse] where another process holds the store.
-func Open(ctx context.Context, folder string, o Options) (*Host, error) {
+func OpenLocal(ctx context.Context, folder string, o LocalOptions) (*Local, error) {
 	log, err := openLog(ctx, folder, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Host{options: o, store: folder, log: log, began: time.Now()}, nil
+	return &Local{options: o, folder: folder, log: log, began: time.Now()}, nil
 }
 
-// Log returns the store's log, which belongs to the host.
-func (h *Host) Log() events.Store { return h.log }
+// Log returns the store's log, which belongs to it.
+func (h *Local) Log() events.Store { return h.log }
 
 // Close lets go of the store. No campaign may be run any more.
-func (h *Host) Close() error {
+func (h *Local) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.metrics != nil {
@@ -98,13 +89,13 @@ func (h *Host) Close() error {
 }
 
 // Load folds a campaign of the store.
-func (h *Host) Load(ctx context.Context, name string) (*engine.Core, error) {
+func (h *Local) Load(ctx context.Context, name string) (*engine.Core, error) {
 	return engine.Load(ctx, h.options.Registry, h.log, name)
 }
 
 // Define writes the event that opens a campaign, and with it the trace that everything in
 // the campaign is part of. The instance and the build are filled in.
-func (h *Host) Define(ctx context.Context, defined events.CampaignDefined, actor string) error {
+func (h *Local) Define(ctx context.Context, defined events.CampaignDefined, actor string) error {
 	defined.Instance, defined.Build = engine.NewInstance(), h.options.Build
 	name := defined.Definition.Name
 	ctx, span := telemetry.Start(ctx, "campaign", attribute.String("campaign", name))
@@ -115,7 +106,7 @@ func (h *Host) Define(ctx context.Context, defined events.CampaignDefined, actor
 
 // Submit has a person's request fulfilled: by the loop that runs the campaign, or directly
 // where none does.
-func (h *Host) Submit(ctx context.Context, name string, r engine.Request) ([]events.Event, error) {
+func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]events.Event, error) {
 	if c := h.find(name); c != nil {
 		return c.submit(ctx, r)
 	}
@@ -135,7 +126,7 @@ func (h *Host) Submit(ctx context.Context, name string, r engine.Request) ([]eve
 	}
 	stored, err := engine.Submit(ctx, h.log, core, r, time.Now())
 	if err == nil {
-		h.endTickets(core.State())
+		equip.EndTickets(h.folder, core.State())
 	}
 	return stored, err
 }
@@ -143,13 +134,13 @@ func (h *Host) Submit(ctx context.Context, name string, r engine.Request) ([]eve
 // settle waits until what an earlier writer of the campaign has left on its way to the
 // disk, when its context ended, is there or never will be: whoever reads the campaign
 // before would decide on what it holds no longer.
-func (h *Host) settle(ctx context.Context, name string) error {
+func (h *Local) settle(ctx context.Context, name string) error {
 	_, err := h.log.Append(ctx, name, events.AnySequence) // batches are stored in their order
 	return err
 }
 
 // Status says who holds the store and which campaigns it runs, in the order of their start.
-func (h *Host) Status() control.Status {
+func (h *Local) Status() control.Status {
 	h.mu.Lock()
 	running := slices.Clone(h.running)
 	h.mu.Unlock()
@@ -166,8 +157,8 @@ func (h *Host) Status() control.Status {
 	return status
 }
 
-// Service is what the host offers to other processes.
-func (h *Host) Service() control.Service {
+// Service is what it offers to other processes.
+func (h *Local) Service() control.Service {
 	return control.Service{
 		Log:    h.log,
 		Submit: h.Submit,
@@ -175,16 +166,16 @@ func (h *Host) Service() control.Service {
 	}
 }
 
-// Handler serves the host over HTTP, on any listener: see [control.Handler] for the
+// Handler serves the store over HTTP, on any listener: see [control.Handler] for the
 // protocol, and for what it leaves to whoever listens.
-func (h *Host) Handler() http.Handler { return control.Handler(h.Service()) }
+func (h *Local) Handler() http.Handler { return control.Handler(h.Service()) }
 
-// Serve offers the host to other processes of this user, on the socket in the store.
-// Close the server before the host.
-func (h *Host) Serve() (*control.Server, error) { return control.Serve(h.store, h.Service()) }
+// Serve offers the store to other processes of this user, on the socket in the store.
+// Close the server before the store.
+func (h *Local) Serve() (*control.Server, error) { return control.Serve(h.folder, h.Service()) }
 
 // find returns the campaign of a name that is run, nil where none is.
-func (h *Host) find(name string) *Campaign {
+func (h *Local) find(name string) *Run {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range h.running {
@@ -196,7 +187,7 @@ func (h *Host) find(name string) *Campaign {
 }
 
 // register adds a campaign to those that are run, once.
-func (h *Host) register(c *Campaign) error {
+func (h *Local) register(c *Run) error {
 	h.direct.Lock()
 	defer h.direct.Unlock()
 	if h.find(c.runner.Campaign) != nil {
@@ -216,10 +207,10 @@ func (h *Host) register(c *Campaign) error {
 }
 
 // unregister takes a campaign out of those that are run.
-func (h *Host) unregister(c *Campaign) {
+func (h *Local) unregister(c *Run) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.running = slices.DeleteFunc(h.running, func(other *Campaign) bool { return other == c })
+	h.running = slices.DeleteFunc(h.running, func(other *Run) bool { return other == c })
 }
 
 // errEnded means that a run ended while a request was on its way to it. The request was

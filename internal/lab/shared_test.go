@@ -1,4 +1,4 @@
-package host
+package lab
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -124,7 +125,7 @@ func newBench(t *testing.T, capacity, works int) *bench {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv(lock.Variable, t.TempDir())
 	r := &robot{works: works, working: make(map[string]string), acts: make(map[string]int), waits: make(map[string]bool)}
-	b := &bench{&fixture{t: t, registry: builtin.Registry(), opened: make(map[*Campaign]*Equipment)}, r, t.TempDir()}
+	b := &bench{&fixture{t: t, registry: builtin.Registry(), opened: make(map[*Run]*equip.Equipment)}, r, t.TempDir()}
 	b.registry.Instruments = append(b.registry.Instruments, instruments.Driver{
 		Name:     "robot",
 		Settings: func() definition.Settings { return new(pumpSettings) },
@@ -136,11 +137,11 @@ func newBench(t *testing.T, capacity, works int) *bench {
 	if err := os.WriteFile(filepath.Join(b.folder, labfile.Name), []byte(lab), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h, err := Open(t.Context(), filepath.Join(b.folder, "lab.campaign"), Options{Registry: b.registry})
+	h, err := OpenLocal(t.Context(), filepath.Join(b.folder, "lab.campaign"), LocalOptions{Registry: b.registry})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Host = h
+	b.Local = h
 	t.Cleanup(func() { h.Close() })
 	return b
 }
@@ -171,19 +172,19 @@ instrument: {lab: arm}
 }
 
 // ready opens what a campaign needs and makes it ready.
-func (b *bench) ready(name string) (*Campaign, error) {
+func (b *bench) ready(name string) (*Run, error) {
 	b.t.Helper()
 	core, err := b.Load(b.t.Context(), name)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	environment := instruments.Environment{Folder: b.folder, Store: filepath.Join(b.folder, "lab.campaign"), Logf: b.t.Logf}
-	equipment, err := OpenEquipment(b.t.Context(), b.registry, *core.State().Definition, environment)
+	equipment, err := equip.Open(b.t.Context(), b.registry, *core.State().Definition, environment)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() { equipment.Close() })
-	c, err := b.Host.Start(b.t.Context(), name, equipment, Hooks{Observe: b.hear(b.t, name)})
+	c, err := b.Local.Start(b.t.Context(), name, equipment, Hooks{Observe: b.hear(b.t, name)})
 	if err == nil {
 		b.opened[c] = equipment
 	}
@@ -191,7 +192,7 @@ func (b *bench) ready(name string) (*Campaign, error) {
 }
 
 // run runs a campaign to its end, or until its process is killed.
-func (b *bench) run(ctx context.Context, c *Campaign, name string) error {
+func (b *bench) run(ctx context.Context, c *Run, name string) error {
 	err := c.Run(ctx)
 	b.close(c)
 	b.mu.Lock()
@@ -393,7 +394,7 @@ func TestLostDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, err := TakeDevice(d, "check.yaml", t.Logf)
+	release, err := equip.TakeDevice(d, "check.yaml", t.Logf)
 	if err != nil {
 		t.Fatalf("after the tidy-up: %v", err)
 	}

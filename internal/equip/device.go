@@ -1,4 +1,4 @@
-package host
+package equip
 
 import (
 	"cmp"
@@ -246,13 +246,13 @@ func (unlocked) Check() error            { return nil }
 func (unlocked) Tickets() engine.Tickets { return nil }
 func (unlocked) Release()                {}
 
-// endTickets makes room at the devices that a campaign shared, which nobody runs now, where a
+// EndTickets makes room at the devices that a campaign shared, which nobody runs now, where a
 // person has settled what became of its commands.
-func (h *Host) endTickets(s *campaign.State) {
+func EndTickets(store string, s *campaign.State) {
 	if !s.Definition.Measures() || s.Definition.Instrument.ByHand {
 		return
 	}
-	lock.Forget(lock.Dir(), s.Name, absolute(h.store), func(command string) bool {
+	lock.Forget(lock.Dir(), s.Name, absolute(store), func(command string) bool {
 		return slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool {
 			return x.Command == command && engine.AtWork(&x)
 		})

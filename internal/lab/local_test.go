@@ -1,4 +1,4 @@
-package host
+package lab
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -62,18 +63,18 @@ func (*pumpSettings) Words(*definition.Campaign) string                         
 
 // fixture is a store whose campaigns measure with pumps, by name.
 type fixture struct {
-	*Host
+	*Local
 	t        *testing.T
 	registry registry.Registry
 	pumps    map[string]*pump
-	opened   map[*Campaign]*Equipment
+	opened   map[*Run]*equip.Equipment
 }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv(lock.Variable, t.TempDir())
-	f := &fixture{t: t, registry: builtin.Registry(), pumps: make(map[string]*pump), opened: make(map[*Campaign]*Equipment)}
+	f := &fixture{t: t, registry: builtin.Registry(), pumps: make(map[string]*pump), opened: make(map[*Run]*equip.Equipment)}
 	f.registry.Instruments = append(f.registry.Instruments, instruments.Driver{
 		Name:     "pump",
 		Settings: func() definition.Settings { return new(pumpSettings) },
@@ -81,11 +82,11 @@ func open(t *testing.T) *fixture {
 			return f.pumps[def.Name], nil
 		},
 	})
-	h, err := Open(t.Context(), filepath.Join(t.TempDir(), "lab.campaign"), Options{Registry: f.registry})
+	h, err := OpenLocal(t.Context(), filepath.Join(t.TempDir(), "lab.campaign"), LocalOptions{Registry: f.registry})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Host = h
+	f.Local = h
 	t.Cleanup(func() { h.Close() })
 	return f
 }
@@ -112,14 +113,14 @@ instrument: {pump: {}}
 }
 
 // start opens a campaign's equipment and makes it ready.
-func (f *fixture) start(name string, hooks Hooks) (*Campaign, error) {
+func (f *fixture) start(name string, hooks Hooks) (*Run, error) {
 	f.t.Helper()
 	core, err := f.Load(f.t.Context(), name)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	environment := instruments.Environment{Logf: f.t.Logf}
-	equipment, err := OpenEquipment(f.t.Context(), f.registry, *core.State().Definition, environment)
+	equipment, err := equip.Open(f.t.Context(), f.registry, *core.State().Definition, environment)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func (f *fixture) start(name string, hooks Hooks) (*Campaign, error) {
 }
 
 // close lets go of a campaign and its equipment, as a program does after a run.
-func (f *fixture) close(c *Campaign) {
+func (f *fixture) close(c *Run) {
 	f.t.Helper()
 	c.Close()
 	if err := f.opened[c].Close(); err != nil {
@@ -353,7 +354,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = OpenEquipment(t.Context(), builtin.Registry(), *core.State().Definition, instruments.Environment{})
+	_, err = equip.Open(t.Context(), builtin.Registry(), *core.State().Definition, instruments.Environment{})
 	if !errors.Is(err, problem.Invalid) || !strings.Contains(err.Error(), `no driver "pump"`) {
 		t.Errorf("opened by a program without pumps: %v", err)
 	}

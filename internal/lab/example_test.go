@@ -1,4 +1,4 @@
-package host_test
+package lab_test
 
 import (
 	"context"
@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/host"
+	"github.com/campaignd/campaignd/internal/equip"
+	"github.com/campaignd/campaignd/internal/lab"
 )
 
 const file = `
@@ -27,7 +28,7 @@ instrument: {simulated: {task: branin}}
 
 // A campaign from its file to its end, in a store of its own. Any number of campaigns of a
 // store can be run like this at the same time.
-func ExampleHost() {
+func ExampleLocal() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -35,8 +36,8 @@ func ExampleHost() {
 		return
 	}
 	defer os.RemoveAll(folder)
-	options := host.Options{Registry: builtin.Registry()}
-	h, err := host.Open(ctx, filepath.Join(folder, "lab.campaign"), options)
+	options := lab.LocalOptions{Registry: builtin.Registry()}
+	h, err := lab.OpenLocal(ctx, filepath.Join(folder, "lab.campaign"), options)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -49,7 +50,7 @@ func ExampleHost() {
 		return
 	}
 	environment := instruments.Environment{Folder: folder}
-	equipment, err := host.OpenEquipment(ctx, options.Registry, parsed.Definition, environment)
+	equipment, err := equip.Open(ctx, options.Registry, parsed.Definition, environment)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -65,7 +66,7 @@ func ExampleHost() {
 		return
 	}
 
-	campaign, err := h.Start(ctx, def.Name, equipment, host.Hooks{})
+	campaign, err := h.Start(ctx, def.Name, equipment, lab.Hooks{})
 	if err != nil {
 		fmt.Println(err)
 		return
