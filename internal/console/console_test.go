@@ -997,7 +997,7 @@ func BenchmarkList(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := l.Define(b.Context(), file, "person:ada")
+	c, err := l.Define(b.Context(), file, engine.Request{Actor: "person:ada"})
 	for err == nil && !c.Standing().Status.Ended() {
 		time.Sleep(10 * time.Millisecond)
 	}

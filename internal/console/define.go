@@ -154,9 +154,9 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 	case rows == nil:
-		begun, err = c.lab.Define(r.Context(), file, p.Visitor.Actor())
+		begun, err = c.lab.Define(r.Context(), file, engine.Request{Actor: p.Visitor.Actor()})
 	default: // nothing is decided before they are there
-		if begun, err = c.lab.Begin(r.Context(), file, p.Visitor.Actor()); err == nil {
+		if begun, err = c.lab.Begin(r.Context(), file, engine.Request{Actor: p.Visitor.Actor()}); err == nil {
 			_, err = begun.Submit(r.Context(), engine.Request{
 				Actor: p.Visitor.Actor(), Account: p.Visitor.Account, Import: rows,
 			})

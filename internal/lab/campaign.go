@@ -43,11 +43,14 @@ func (c *Campaign) Name() string { return c.name }
 func (c *Campaign) Store() string { return c.store.path }
 
 // key names the campaign among all of the lab.
-func (c *Campaign) key() string {
-	if path, err := filepath.Rel(c.store.lab.options.Folder, c.store.path); err == nil {
-		return filepath.ToSlash(path) + "#" + c.name
+func (c *Campaign) key() string { return c.store.key(c.name) }
+
+// key names a campaign of the store among all of the lab.
+func (s *member) key(name string) string {
+	if path, err := filepath.Rel(s.lab.options.Folder, s.path); err == nil {
+		return filepath.ToSlash(path) + "#" + name
 	}
-	return c.store.path + "#" + c.name
+	return s.path + "#" + name
 }
 
 // take folds an event.
@@ -181,6 +184,26 @@ func (c *Campaign) Defined() *definition.Campaign {
 	return &def
 }
 
+// recordedAt returns the sequence of the event by which a request was recorded, 0 for none.
+func (c *Campaign) recordedAt(r engine.Request) (at events.Sequence, err error) {
+	c.Read(func(core *engine.Core) { at, err = core.Recorded(r) })
+	return at, err
+}
+
+// Recorded returns the events of a request that was recorded before, none where it was not. Who
+// makes a request from how the campaign stands asks first: a repeat would make another one.
+func (c *Campaign) Recorded(ctx context.Context, r engine.Request) ([]events.Event, error) {
+	at, err := c.recordedAt(r)
+	if at == 0 || err != nil {
+		return nil, err
+	}
+	log, err := c.Log()
+	if err != nil {
+		return nil, err
+	}
+	return engine.ReadBatch(ctx, log, c.name, at)
+}
+
 // Submit has a person's request recorded, by whoever runs the campaign. When it returns,
 // the campaign as the lab shows it holds what was recorded.
 func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
@@ -199,10 +222,13 @@ func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event
 }
 
 func (c *Campaign) submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
+	var unsure error // of an attempt before: it may be recorded
 	for began := time.Now(); ; {
 		h, owner, err := c.store.holder()
 		var stored []events.Event
 		switch {
+		case err != nil && unsure != nil: // the store is being taken over
+			err = unsure
 		case err != nil:
 			return nil, err
 		case h != nil:
@@ -210,15 +236,23 @@ func (c *Campaign) submit(ctx context.Context, r engine.Request) ([]events.Event
 		default:
 			stored, err = owner.Submit(ctx, c.name, r)
 		}
+		if problem.CodeOf(err) == problem.Uncertain && r.ID != "" {
+			unsure = err // who holds the store by now says which
+		}
 		if errors.Is(err, events.ErrStopped) && !errors.Is(err, events.ErrUncertain) {
 			return nil, problem.New(problem.Unavailable, "%w", err).With(problem.Remedy{
 				Text: "make room on the disk: the store is opened again by itself once it takes writes",
 			})
 		}
-		if err == nil || !IsEnded(err) || time.Since(began) > Patience {
+		again := IsEnded(err) || unsure != nil && errors.Is(err, unsure)
+		patience := Patience
+		if unsure != nil {
+			patience *= 3 // a store whose process was killed is recovered first
+		}
+		if err == nil || !again || time.Since(began) > patience {
 			return stored, err
 		}
-		select { // the run has just ended: nothing was recorded, and the store is free
+		select { // the run has just ended: the store is free, or will be
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)

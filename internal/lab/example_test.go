@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/lab"
 )
@@ -61,7 +62,7 @@ func ExampleLocal() {
 		fmt.Println(err)
 		return
 	}
-	if err := h.Define(ctx, events.CampaignDefined{Definition: def}, "person:ada"); err != nil {
+	if err := h.Define(ctx, events.CampaignDefined{Definition: def}, engine.Request{Actor: "person:ada"}); err != nil {
 		fmt.Println(err)
 		return
 	}

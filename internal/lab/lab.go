@@ -36,6 +36,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lock"
@@ -345,26 +346,54 @@ func (l *Lab) Reaches(def, was *definition.Campaign) (first registry.Reach, ok b
 }
 
 // Define is [Lab.Begin] of a campaign that is run at once.
-func (l *Lab) Define(ctx context.Context, file *campaignfile.File, actor string) (*Campaign, error) {
-	c, err := l.Begin(ctx, file, actor)
+func (l *Lab) Define(ctx context.Context, file *campaignfile.File, by engine.Request) (*Campaign, error) {
+	c, again, err := l.begin(ctx, file, by, true)
 	if err != nil {
 		return nil, err
+	}
+	if again {
+		c.goOn() // the server may have ended before it ran; somebody may have halted it since
+		return c, nil
 	}
 	return c, c.Start(ctx)
 }
 
-// Begin begins a campaign, as actor wants. Nothing is written where the campaign could not
-// be run: its instrument or an expert cannot be reached, or the name is taken.
-func (l *Lab) Begin(ctx context.Context, file *campaignfile.File, actor string) (*Campaign, error) {
+// Begin begins a campaign; by says who asks and under which identifier. Nothing is written where the
+// campaign could not be run: its instrument or an expert cannot be reached, or the name is taken.
+// One that the same request has begun before is returned.
+func (l *Lab) Begin(ctx context.Context, file *campaignfile.File, by engine.Request) (*Campaign, error) {
+	c, _, err := l.begin(ctx, file, by, false)
+	return c, err
+}
+
+// begin is [Lab.Begin]; again is set where the same request has begun the campaign before.
+func (l *Lab) begin(
+	ctx context.Context, file *campaignfile.File, by engine.Request, run bool,
+) (c *Campaign, again bool, err error) {
 	l.defining.Lock()
 	defer l.defining.Unlock()
-	def := file.Definition
+	name := file.Definition.Name
 	for _, s := range l.list() {
-		if s.campaign(def.Name) != nil {
-			return nil, problem.New(problem.Conflict, "there is a campaign %s already", def.Name).About(def.Name).
+		there := s.campaign(name)
+		if there == nil {
+			continue
+		}
+		at, err := there.recordedAt(by)
+		if at == 0 && err == nil {
+			err = problem.New(problem.Conflict, "there is a campaign %s already", name).About(name).
 				With(problem.Remedy{Text: "give the new one another name"})
 		}
+		return there, true, err
 	}
+	c, err = l.define(ctx, file, by, run)
+	return c, false, err
+}
+
+// define begins a campaign of a new name.
+func (l *Lab) define(
+	ctx context.Context, file *campaignfile.File, by engine.Request, run bool,
+) (*Campaign, error) {
+	def := file.Definition
 	path := filepath.Join(l.options.Folder, def.Name+StoreEnding)
 	if len(l.options.Stores) > 0 {
 		path, _ = filepath.Abs(l.options.Stores[0])
@@ -388,8 +417,13 @@ func (l *Lab) Begin(ctx context.Context, file *campaignfile.File, actor string) 
 	if err := s.wait(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.define(ctx, events.CampaignDefined{Definition: def, Source: file.Source}, actor); err != nil {
+	// Before the event, so that a server that is killed behind it runs the campaign when it is
+	// started again.
+	if err := l.setStarted(s.key(def.Name), run); err != nil {
 		return nil, err
+	}
+	if err := s.define(ctx, events.CampaignDefined{Definition: def, Source: file.Source}, by); err != nil {
+		return nil, errors.Join(err, l.setStarted(s.key(def.Name), false))
 	}
 	return s.await(ctx, def.Name, 1)
 }

@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/problem"
 )
 
 const byHand = `
@@ -44,7 +46,7 @@ func define(t *testing.T, l *lab.Lab, source string) *lab.Campaign {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := l.Define(t.Context(), file, "person:ada")
+	c, err := l.Define(t.Context(), file, engine.Request{Actor: "person:ada"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,5 +103,47 @@ func TestByHand(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(folder, "bench.campaign")); err != nil {
 		t.Error(err)
+	}
+}
+
+// Law: a campaign that is begun by a request is begun once, however often it is sent, over
+// restarts of the lab; whether it goes on is what was said of it last. By another request the name
+// is taken.
+func TestBegunOnce(t *testing.T) {
+	private(t)
+	folder := t.TempDir()
+	l := open(t, folder)
+	by := engine.Request{Actor: "person:ada", ID: "begin", Digest: "d"}
+	begin := func(by engine.Request) (*lab.Campaign, error) {
+		t.Helper()
+		file, err := l.Parse("bench.yaml", []byte(byHand))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.Define(t.Context(), file, by)
+	}
+	for range 2 {
+		c, err := begin(by)
+		if err != nil || c.Sequence() < 1 || c.Running() == nil {
+			t.Fatalf("%v, %v", c, err)
+		}
+		l.Close()
+		l = open(t, folder)
+	}
+	c, err := begin(by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Halt(); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := begin(by); err != nil || c.Running() != nil {
+		t.Errorf("it was halted, and begun again: %v, %v", c.Running(), err)
+	}
+	if _, err := begin(engine.Request{Actor: "person:ada", ID: "another"}); !errors.Is(err, problem.Conflict) {
+		t.Errorf("another request of that name: %v", err)
+	}
+	if _, err := begin(engine.Request{Actor: "person:ada", ID: "begin", Digest: "e"}); !errors.Is(err, problem.ErrInvalidRequest) {
+		t.Errorf("another file by the same identifier: %v", err)
 	}
 }

@@ -107,7 +107,7 @@ instrument: {pump: {}}
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if err := f.Define(f.t.Context(), events.CampaignDefined{Definition: file.Definition}, "person:ada"); err != nil {
+	if err := f.Define(f.t.Context(), events.CampaignDefined{Definition: file.Definition}, engine.Request{Actor: "person:ada"}); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -277,7 +277,7 @@ func (s *member) log() (events.Log, error) {
 }
 
 // define begins a campaign in the store.
-func (s *member) define(ctx context.Context, defined events.CampaignDefined, actor string) error {
+func (s *member) define(ctx context.Context, defined events.CampaignDefined, by engine.Request) error {
 	h, owner, err := s.holder()
 	if err != nil {
 		return err
@@ -286,7 +286,7 @@ func (s *member) define(ctx context.Context, defined events.CampaignDefined, act
 		return problem.New(problem.Unavailable, "the store %s is held by process %d, which begins its campaigns itself",
 			filepath.Base(s.path), owner.Status().PID)
 	}
-	return h.Define(ctx, defined, actor)
+	return h.Define(ctx, defined, by)
 }
 
 // await waits until a campaign is folded up to a sequence.

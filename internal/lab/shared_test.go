@@ -166,7 +166,7 @@ instrument: {lab: arm}
 		b.t.Fatal(err)
 	}
 	defined := events.CampaignDefined{Definition: file.Definition, Source: file.Source}
-	if err := b.Define(b.t.Context(), defined, "person:ada"); err != nil {
+	if err := b.Define(b.t.Context(), defined, engine.Request{Actor: "person:ada"}); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -50,7 +50,7 @@ func TestHeldByAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, "person:bo"); err != nil {
+	if err := h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, engine.Request{Actor: "person:bo"}); err != nil {
 		t.Fatal(err)
 	}
 	other, err := h.Serve()
@@ -103,7 +103,7 @@ func TestNewStoreAppears(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, "person:bo"); err != nil {
+	if err := h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, engine.Request{Actor: "person:bo"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Close(); err != nil {
@@ -200,7 +200,7 @@ func TestSuggestedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := l.Begin(t.Context(), file, "person:ada") // nobody runs it
+	c, err := l.Begin(t.Context(), file, engine.Request{Actor: "person:ada"}) // nobody runs it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -231,7 +231,7 @@ func (a *api) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
 	if !in.Run {
 		begin = a.lab.Begin
 	}
-	c, err := begin(ctx, file, actor)
+	c, err := begin(ctx, file, engine.Request{Actor: actor})
 	if err != nil {
 		return nil, problemOf(err)
 	}

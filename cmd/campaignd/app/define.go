@@ -24,7 +24,7 @@ func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition
 	if err != nil {
 		return err
 	}
-	return h.Define(ctx, events.CampaignDefined{Definition: def, Source: t.file.Source}, actor)
+	return h.Define(ctx, events.CampaignDefined{Definition: def, Source: t.file.Source}, engine.Request{Actor: actor})
 }
 
 // listCandidates completes a definition where its instrument measures only

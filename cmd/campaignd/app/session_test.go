@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/study"
 )
@@ -24,7 +25,7 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Define(t.Context(), events.CampaignDefined{Definition: def}, "person:ada"); err != nil {
+	if err := h.Define(t.Context(), events.CampaignDefined{Definition: def}, engine.Request{Actor: "person:ada"}); err != nil {
 		t.Fatal(err)
 	}
 	served, err := h.Serve()
