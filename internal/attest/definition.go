@@ -120,7 +120,7 @@ func followsFrom(reg registry.Registry, source string, def definition.Campaign, 
 		return fmt.Sprintf("what the campaign file means that is recorded with it cannot be said: %v", err)
 	}
 	wanted.Seed = def.Seed
-	driver, _ := reg.Driver(def.Instrument.Driver.Name)
+	driver, _ := reg.DriverOf(&def)
 	if wanted.Candidates == nil && driver.Listed {
 		wanted.Candidates = def.Candidates
 	}

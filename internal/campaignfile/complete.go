@@ -54,7 +54,7 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 }
 
 func completeInstrument(reg registry.Registry, def *definition.Campaign) {
-	driver, known := reg.Driver(def.Instrument.Driver.Name)
+	driver, known := reg.DriverOf(def)
 	if !known {
 		return
 	}

@@ -19,12 +19,13 @@ import (
 // it ends. It estimates nothing.
 func Explain(reg registry.Registry, def definition.Campaign) string {
 	var b strings.Builder
+	sought := def.Sought()
 	effort := format.Count(def.Budget.Experiments, "experiment")
 	if !def.Measures() {
 		effort = format.Count(def.Budget.Comparisons, "comparison")
 	}
 	fmt.Fprintf(&b, "Campaign %s: %s %s with at most %s.\n",
-		def.Name, def.Objective.Goal, format.Heading(def.Objective.Name, def.Objective.Unit), effort)
+		def.Name, sought.Goal, format.HeadingOf(sought), effort)
 	if def.Description != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(def.Description))
 	}
@@ -62,7 +63,7 @@ func explainSpace(reg registry.Registry, b *strings.Builder, def definition.Camp
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, p := range def.Parameters {
 		cells := []string{"  " + p.Name, rangeText(p)}
-		if step := def.Instrument.Steps[p.Name]; step > 0 {
+		if step := def.Steps()[p.Name]; step > 0 {
 			cells[1] += " in steps of " + format.Setting(step)
 		}
 		if p.Description != "" {
@@ -99,7 +100,7 @@ func explainSpace(reg registry.Registry, b *strings.Builder, def definition.Camp
 			can = "can be compared"
 		}
 		fmt.Fprintf(b, ", %s %s", format.Count(len(list), "composition"), can)
-	} else if driver, _ := reg.Driver(def.Instrument.Driver.Name); driver.Listed {
+	} else if driver, _ := reg.DriverOf(&def); driver.Listed {
 		b.WriteString(", only the rows of the table can be measured")
 	}
 	b.WriteString("\n")
@@ -378,9 +379,9 @@ func endText(def definition.Campaign) string {
 		ends = append(ends, "after "+def.Budget.Time.String())
 	}
 	if def.Stop.Target != nil {
-		better := map[string]string{definition.Maximize: "at least", definition.Minimize: "at most"}[def.Objective.Goal]
+		sought := def.Sought()
 		ends = append(ends, fmt.Sprintf("once the best composition is expected to have %s %s",
-			better, format.SettingIn(*def.Stop.Target, def.Objective.Unit)))
+			sought.Pick("at least", "at most"), format.SettingIn(*def.Stop.Target, sought.Unit)))
 	}
 	if def.Stop.Window > 0 {
 		ends = append(ends,

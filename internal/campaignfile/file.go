@@ -278,7 +278,7 @@ func checkFiles(reg registry.Registry, def definition.Campaign, dir string) []ya
 		}
 	}
 	if settings, err := reg.InstrumentSettings(&def); err == nil {
-		check(settings, at("instrument", def.Instrument.Driver.Name))
+		check(settings, at("instrument", def.Driver().Name))
 	}
 	for i, e := range def.Experts {
 		if settings, err := reg.ExpertSettings(e); err == nil {

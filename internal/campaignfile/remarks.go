@@ -17,7 +17,7 @@ func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remark
 	remarks = unasked(reg, def)
 	if settings, err := reg.InstrumentSettings(&def); err == nil {
 		if s, ok := settings.(definition.Remarkable); ok {
-			remarks = append(remarks, s.Remarks(dir, definition.At("instrument", def.Instrument.Driver.Name))...)
+			remarks = append(remarks, s.Remarks(dir, definition.At("instrument", def.Driver().Name))...)
 		}
 	}
 	remarks = append(remarks, unmeasurable(reg, def)...)
@@ -55,8 +55,8 @@ func unshown(def definition.Campaign) (remarks []string) {
 // unmeasurable remarks on compositions that a person is to make and that have more digits
 // than a balance: nothing says how finely the parameters can be set.
 func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
-	driver, _ := reg.Driver(def.Instrument.Driver.Name)
-	if !driver.ByHand || len(def.Instrument.Steps) > 0 {
+	driver, _ := reg.DriverOf(&def)
+	if !driver.ByHand || len(def.Steps()) > 0 {
 		return nil
 	}
 	for _, p := range def.Parameters {

@@ -249,7 +249,7 @@ func (unlocked) Release()                {}
 // EndTickets makes room at the devices that a campaign shared, which nobody runs now, where a
 // person has settled what became of its commands.
 func EndTickets(store string, s *campaign.State) {
-	if !s.Definition.Measures() || s.Definition.Instrument.ByHand {
+	if !s.Definition.Measures() || s.Definition.ByHand() {
 		return
 	}
 	lock.Forget(lock.Dir(), s.Name, absolute(store), func(command string) bool {

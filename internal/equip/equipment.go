@@ -156,11 +156,11 @@ func OpenInstrument(
 	if !def.Measures() {
 		return nil, nil
 	}
-	driver, ok := reg.Driver(def.Instrument.Driver.Name)
+	driver, ok := reg.DriverOf(&def)
 	if !ok {
 		return nil, problem.New(problem.Invalid,
 			"this campaignd has no driver %q for the campaign's instrument; it has %v",
-			def.Instrument.Driver.Name, reg.DriverNames())
+			def.Driver().Name, reg.DriverNames())
 	}
 	instrument, err := driver.Open(ctx, def, env)
 	if err != nil {

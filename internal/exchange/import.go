@@ -172,9 +172,10 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 		actual, wrong := s.point(def, row, actualEnding)
 		tell.Actual, faults = actual, append(faults, wrong...)
 	}
-	value := s.cell(row, def.Objective.Name)
+	sought := def.Sought().Name
+	value := s.cell(row, sought)
 	var err error
-	tell.Value, err = numberIn(def.Objective.Name, value.text, s.comma)
+	tell.Value, err = numberIn(sought, value.text, s.comma)
 	at(value, err)
 	tell.Unit = s.cell(row, columnUnit).text
 	sd := s.cell(row, columnSD)
@@ -197,7 +198,7 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 			tell.Notes = append(tell.Notes, column+": "+text)
 		}
 	}
-	if c := s.cell(row, columnSimulated); c.text == "true" && !im.Anyway && !simulates(im.Registry, *def) {
+	if c := s.cell(row, columnSimulated); c.text == "true" && !im.Anyway && !im.Registry.Simulates(def) {
 		at(c, fmt.Errorf("it was simulated, and this campaign measures; leave the row out, or %s", im.Words.Anyway))
 	}
 	return tell, faults
@@ -227,14 +228,4 @@ func furtherColumns(header []string) (names []string) {
 		}
 	}
 	return names
-}
-
-// simulates reports whether the definition says that its instrument is simulated.
-func simulates(reg registry.Registry, def definition.Campaign) bool {
-	driver, _ := reg.Driver(def.Instrument.Driver.Name)
-	if driver.Identify == nil {
-		return false
-	}
-	_, simulated := driver.Identify(def)
-	return simulated
 }

@@ -38,7 +38,7 @@ func CompositionsToMake(def *definition.Campaign) Compositions {
 }
 
 func campaign(def *definition.Campaign, digits int) Compositions {
-	c := compositions(def.Parameters, def.Instrument.Steps, digits)
+	c := compositions(def.Parameters, def.Steps(), digits)
 	if len(def.Candidates) > 0 {
 		return c.AsGiven()
 	}

@@ -443,7 +443,7 @@ func unanswered(err error) error {
 // instrument lists, and what it has that the file leaves open.
 func (l *Lab) Definition(ctx context.Context, c *Campaign, file *campaignfile.File) (definition.Campaign, error) {
 	def := file.Definition
-	driver, _ := l.options.Registry.Driver(def.Instrument.Driver.Name)
+	driver, _ := l.options.Registry.DriverOf(&def)
 	if driver.Listed {
 		instrument, err := equip.OpenInstrument(ctx, l.options.Registry, def, l.environment(c.store.path, def.Name))
 		if err != nil {

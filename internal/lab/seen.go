@@ -147,7 +147,7 @@ func (s *seen) unlike(ctx context.Context, log events.Store, state *campaign.Sta
 // remembers reports whether a campaign's instrument may remember commands beyond this
 // process.
 func (h *Local) remembers(def *definition.Campaign) bool {
-	driver, _ := h.options.Registry.Driver(def.Instrument.Driver.Name)
+	driver, _ := h.options.Registry.DriverOf(def)
 	return def.Measures() && driver.Identify == nil
 }
 

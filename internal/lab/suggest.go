@@ -50,7 +50,7 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 	if _, err := c.store.await(ctx, c.name, s.Sequence); err != nil { // what is suggested can be answered
 		return nil, err
 	}
-	if !s.Definition.Instrument.ByHand && s.Definition.Measures() && !s.Status.Ended() {
+	if !s.Definition.ByHand() && s.Definition.Measures() && !s.Status.Ended() {
 		return nil, problem.New(problem.NotNow, "the campaign's instrument performs the experiments itself").About(c.name)
 	}
 	standing := c.Standing()

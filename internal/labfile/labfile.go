@@ -226,13 +226,13 @@ func (f *File) complete() {
 // Using returns the instrument of the lab that a completed campaign uses, by what its
 // definition records of the driver.
 func (f *File) Using(reg registry.Registry, def *definition.Campaign) (name string, in Instrument, ok bool) {
-	if f == nil || def.Instrument.Driver.IsZero() {
+	if f == nil || def.Driver().IsZero() {
 		return "", Instrument{}, false
 	}
 	for _, name := range sortedKeys(f.Instruments) {
 		in := f.Instruments[name]
 		driver, known := reg.Driver(in.Driver.Name)
-		if known && same(in.Driver, driver.Settings(), def, def.Instrument.Driver) {
+		if known && same(in.Driver, driver.Settings(), def, def.Driver()) {
 			return name, in, true
 		}
 	}

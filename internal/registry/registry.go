@@ -31,10 +31,26 @@ func (r Registry) Driver(name string) (instruments.Driver, bool) {
 	return r.Instruments[i], true
 }
 
+// DriverOf returns the driver of what measures in a campaign.
+func (r Registry) DriverOf(def *definition.Campaign) (instruments.Driver, bool) {
+	return r.Driver(def.Driver().Name)
+}
+
+// Simulates reports whether a definition says that what measures is simulated. Of a program only
+// itself can say it.
+func (r Registry) Simulates(def *definition.Campaign) bool {
+	driver, _ := r.DriverOf(def)
+	if driver.Identify == nil {
+		return false
+	}
+	_, simulated := driver.Identify(*def)
+	return simulated
+}
+
 // Foregone returns the best answer of an instrument whose answers are known beforehand, as its file has them now; nil
 // for any other instrument, and where the file cannot be read. Relative paths of the definition start from the folder.
 func (r Registry) Foregone(def *definition.Campaign, folder string) *instruments.Foregone {
-	driver, _ := r.Driver(def.Instrument.Driver.Name)
+	driver, _ := r.DriverOf(def)
 	if driver.Foregone == nil {
 		return nil
 	}
@@ -99,11 +115,11 @@ func (r Registry) Identity() string {
 
 // InstrumentSettings returns the settings of the definition's instrument.
 func (r Registry) InstrumentSettings(def *definition.Campaign) (definition.Settings, error) {
-	driver, ok := r.Driver(def.Instrument.Driver.Name)
+	driver, ok := r.DriverOf(def)
 	if !ok {
-		return nil, unknown("instrument", def.Instrument.Driver.Name, r.DriverNames())
+		return nil, unknown("instrument", def.Driver().Name, r.DriverNames())
 	}
-	return decoded(def.Instrument.Driver, driver.Settings())
+	return decoded(def.Driver(), driver.Settings())
 }
 
 // ExpertSettings returns the settings of an expert's channel.
@@ -128,7 +144,7 @@ type Reach struct {
 // Reaches lists what in a definition reaches beyond the campaign.
 func (r Registry) Reaches(def *definition.Campaign) (found []Reach) {
 	settings, err := r.InstrumentSettings(def)
-	if driver := def.Instrument.Driver; driver.Name != "" && (err != nil || !confined(settings)) {
+	if driver := def.Driver(); driver.Name != "" && (err != nil || !confined(settings)) {
 		found = append(found, Reach{Where: "instrument." + driver.Name, Choice: driver})
 	}
 	for i, e := range def.Experts {

@@ -281,7 +281,7 @@ func conflict(def definition.Campaign) []string {
 		parts = append(parts, part{partRegion, i})
 	}
 	for i, p := range def.Parameters {
-		if len(p.Values) > 0 || def.Instrument.Steps[p.Name] > 0 {
+		if len(p.Values) > 0 || def.Steps()[p.Name] > 0 {
 			parts = append(parts, part{partSteps, i})
 		}
 	}

@@ -105,7 +105,7 @@ func build(def definition.Campaign, without map[part]bool) (*Space, error) {
 	for i, p := range def.Parameters {
 		step := 0.0
 		if !s.listed && !without[part{partSteps, i}] {
-			step = def.Instrument.Steps[p.Name]
+			step = def.Steps()[p.Name]
 		}
 		a, err := newAxis(p, step)
 		if err != nil {

@@ -30,7 +30,7 @@ func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition
 // listCandidates completes a definition where its instrument measures only
 // what it lists. Nothing is started for it.
 func (a *app) listCandidates(ctx context.Context, t target, def definition.Campaign) (definition.Campaign, error) {
-	driver, _ := a.registry.Driver(def.Instrument.Driver.Name)
+	driver, _ := a.registry.DriverOf(&def)
 	if !driver.Listed || t.remote { // the list is where the instrument is
 		return def, nil
 	}
@@ -123,7 +123,7 @@ func (a *app) wantedDefinition(ctx context.Context, t target, s *campaign.State)
 	if err != nil {
 		return def, err
 	}
-	driver, _ := a.registry.Driver(def.Instrument.Driver.Name)
+	driver, _ := a.registry.DriverOf(&def)
 	if t.remote && driver.Listed && def.Candidates == nil {
 		def.Candidates = s.Definition.Candidates
 	}

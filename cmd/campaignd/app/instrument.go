@@ -211,7 +211,7 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 		Definition:       def,
 		Points:           points,
 		Acts:             counting,
-		AnswersUnseen:    def.Instrument.ByHand, // a person may have performed what campaignd forgot
+		AnswersUnseen:    def.ByHand(), // a person may have performed what campaignd forgot
 		AllowRuns:        flags.allowReal,
 		NoKill:           flags.noKill,
 		AllowOutOfLimits: flags.allowOutOfLimits,
