@@ -81,11 +81,12 @@ type Diagnosis struct {
 // cannot be used is a finding.
 func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 	def := v.Campaign.Definition
+	sought := def.Sought()
 	d := Diagnosis{
 		Campaign:   def.Name,
-		Objective:  def.Objective.Name,
-		Unit:       def.Objective.Unit,
-		Goal:       def.Objective.Goal,
+		Objective:  sought.Name,
+		Unit:       sought.Unit,
+		Goal:       sought.Goal,
 		Findings:   []Finding{},
 		Outliers:   []Outlier{},
 		Parameters: []Parameter{},
@@ -100,7 +101,7 @@ func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 		frame := NewFrame(def, v.Space)
 		best, _ := m.Best()
 		d.Best = m.Observations[best].Experiment
-		d.Fit, d.Noise = fitOf(def, m), noiseOf(def, m)
+		d.Fit, d.Noise = fitOf(def, m), noiseOf(sought, m)
 		var err error
 		if d.LeaveOneOut, err = leaveOneOut(ctx, def, m); err != nil {
 			return Diagnosis{}, fmt.Errorf("diagnose: %w", err)

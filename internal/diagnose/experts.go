@@ -245,24 +245,20 @@ func betterHalf(v policies.View) map[string]bool {
 	sum, count := make(map[string]float64), make(map[string]float64) // only looked up
 	var values []float64
 	var keys []string
-	for i := range v.Campaign.Experiments {
-		x := &v.Campaign.Experiments[i]
-		if x.Measurement == nil || x.Excluded {
-			continue
-		}
+	for x, value := range v.Campaign.Results() {
 		key, err := v.Space.Key(x.Parameters)
 		if err != nil {
 			continue
 		}
-		y := x.Measurement.Objective.Value
-		sum[key], count[key] = sum[key]+y, count[key]+1
-		values, keys = append(values, y), append(keys, key)
+		sum[key], count[key] = sum[key]+value.Value, count[key]+1
+		values, keys = append(values, value.Value), append(keys, key)
 	}
 	slices.Sort(values)
+	sought := v.Campaign.Definition.Sought()
 	better := make(map[string]bool, len(keys))
 	for _, key := range keys {
 		mean, median := sum[key]/count[key], (values[(len(values)-1)/2]+values[len(values)/2])/2
-		better[key] = mean > median == (v.Campaign.Definition.Objective.Goal == definition.Maximize) && mean != median
+		better[key] = sought.Better(mean, median)
 	}
 	return better
 }

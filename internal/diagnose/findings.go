@@ -219,10 +219,9 @@ func (r *reader) model() {
 // counted counts the measurements that a model would be fitted to.
 func (r *reader) counted() (n int) {
 	repeats := r.v.Campaign.Definition.Outliers.Action == definition.OutlierRepeat
-	for i := range r.v.Campaign.Experiments {
-		x := &r.v.Campaign.Experiments[i]
+	for x := range r.v.Campaign.Results() {
 		withheld := repeats && x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect
-		if x.Measurement != nil && !x.Excluded && !withheld {
+		if !withheld {
 			n++
 		}
 	}
@@ -458,7 +457,7 @@ func (r *reader) more(n int) []problem.Remedy {
 	n = max(n, 1)
 	left := s.Definition.Budget.Experiments - s.Spent()
 	measure := problem.Remedy{Text: fmt.Sprintf("let the campaign measure %d more", n), Action: problem.Run}
-	if s.Definition.Instrument.ByHand {
+	if s.Definition.ByHand() {
 		measure = problem.Remedy{
 			Text: fmt.Sprintf("measure %d more by hand, and tell the results: the campaign suggests them", n), Action: problem.Suggest,
 		}

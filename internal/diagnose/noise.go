@@ -49,7 +49,7 @@ type Replicates struct {
 }
 
 // noiseOf gathers what is known of the noise.
-func noiseOf(def *definition.Campaign, m *objective.Model) *Noise {
+func noiseOf(sought definition.Objective, m *objective.Model) *Noise {
 	n := &Noise{Source: NoiseInferred, SD: math.Sqrt(m.Fit.Noise) * m.Fit.Scale}
 	values := make([]float64, len(m.Observations))
 	known, squares := 0, 0.0
@@ -63,8 +63,8 @@ func noiseOf(def *definition.Campaign, m *objective.Model) *Noise {
 	switch {
 	case known == len(m.Observations):
 		n.Source, n.SD = NoiseInstrument, math.Sqrt(squares/float64(known))
-	case def.Objective.Noise != nil:
-		n.Source, n.SD = NoiseDeclared, *def.Objective.Noise
+	case sought.Noise != nil:
+		n.Source, n.SD = NoiseDeclared, *sought.Noise
 	}
 	if len(values) > 1 {
 		n.Spread = stat.StdDev(values, nil)

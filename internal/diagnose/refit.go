@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -49,11 +50,8 @@ func (s sample) inUnit(mean, sd, measured float64) (float64, float64) {
 // knownNoise is the noise of an observation, in the objective's unit: as the
 // instrument says, else as the campaign says, else NaN.
 func knownNoise(def *definition.Campaign, o objective.Observation) float64 {
-	switch {
-	case o.SD != nil:
-		return *o.SD
-	case def.Objective.Noise != nil:
-		return *def.Objective.Noise
+	if sd := cmp.Or(o.SD, def.Sought().Noise); sd != nil {
+		return *sd
 	}
 	return math.NaN()
 }

@@ -101,7 +101,9 @@ func (im *Import) Preview(file string, in io.Reader) (*Preview, error) {
 // look reads a file and judges its rows.
 func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	im.def = im.Core.State().Definition
-	form.required, form.remedy, form.columns = []string{im.def.Objective.Name}, im.remedy(), im.Columns
+	form.required = []string{im.def.Sought().Name}
+	form.remedy = im.remedy()
+	form.columns = im.Columns
 	s, err := ReadSheet(im.def, file, in, form)
 	if err != nil {
 		return nil, err

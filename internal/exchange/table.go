@@ -129,7 +129,7 @@ func experiments(state *campaign.State) *Table {
 	for _, par := range def.Parameters {
 		t.Columns = append(t.Columns, par.Name+actualEnding)
 	}
-	t.Columns = append(t.Columns, def.Objective.Name, columnUnit, columnSD)
+	t.Columns = append(t.Columns, def.Sought().Name, columnUnit, columnSD)
 	further := furtherNames(state)
 	for _, name := range further {
 		t.Columns = append(t.Columns, furtherPrefix+name, furtherUnitPrefix+name, furtherSDPrefix+name)
@@ -148,8 +148,8 @@ func experiments(state *campaign.State) *Table {
 		for _, par := range def.Parameters {
 			row = append(row, valueOf(m.Actual, par.Name))
 		}
-		if x.Measurement != nil {
-			row = append(row, quantityOf(m.Objective)...)
+		if value, ok := state.Value(x); ok {
+			row = append(row, quantityOf(value)...)
 		} else {
 			row = append(row, nil, nil, nil)
 		}

@@ -289,19 +289,13 @@ func (p *Planner) ended(def *definition.Campaign, e events.Event, text, reason s
 
 // best is the best measured composition in a line, "" where nothing was measured.
 func (s *stream) best(def *definition.Campaign) string {
-	at := ""
+	sought, at := def.Sought(), ""
 	for _, experiment := range sortedKeys(s.Results) {
 		if s.Results[experiment].Excluded {
 			continue
 		}
 		x := s.Results[experiment].Value
-		better := at == ""
-		if !better && def.Objective.Goal == definition.Minimize {
-			better = x < s.Results[at].Value
-		} else if !better {
-			better = x > s.Results[at].Value
-		}
-		if better {
+		if at == "" || sought.Better(x, s.Results[at].Value) {
 			at = experiment
 		}
 	}
@@ -309,7 +303,7 @@ func (s *stream) best(def *definition.Campaign) string {
 		return ""
 	}
 	best := s.Results[at]
-	return fmt.Sprintf("Best measured: %s (%s: %s)", format.Quantity(best.Value, def.Objective.Unit), at, best.Line)
+	return fmt.Sprintf("Best measured: %s (%s: %s)", format.ValueOf(sought, best.Value), at, best.Line)
 }
 
 // begin adds a matter that holds from an event on, unless it holds already.

@@ -69,13 +69,10 @@ func standInFor(
 			s.past[key] = append(s.past[key], x)
 		}
 	}
-	driver, ok := reg.Driver(def.Instrument.Driver.Name)
-	if ok && driver.Identify != nil {
-		if _, simulated := driver.Identify(def); simulated {
-			var err error
-			s.simulator, err = equip.OpenInstrument(ctx, reg, atOnce(def), env)
-			return s, err
-		}
+	if reg.Simulates(&def) {
+		var err error
+		s.simulator, err = equip.OpenInstrument(ctx, reg, atOnce(def), env)
+		return s, err
 	}
 	view, err := now.View(ctx)
 	if err != nil {
@@ -89,7 +86,7 @@ func standInFor(
 
 // atOnce is a definition whose simulations take no time.
 func atOnce(def definition.Campaign) definition.Campaign {
-	if settings, err := simulated.SettingsOf(def); err == nil && def.Instrument.Driver.Name == simulated.Name {
+	if settings, err := simulated.SettingsOf(def); err == nil && def.Driver().Name == simulated.Name {
 		settings.Latency = 0
 		def.Instrument.Driver = simulated.Choose(settings)
 	}
@@ -114,7 +111,7 @@ func (s *standIn) close() error {
 func (s *standIn) Describe(ctx context.Context) (instruments.Description, error) {
 	return instruments.Description{
 		Name: "stand-in", Identity: "what stands in for the lab", Capacity: max(1, s.def.Parallel), Simulated: true,
-		Outputs: []instruments.OutputSpec{{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit}},
+		Outputs: []instruments.OutputSpec{instruments.OutputOf(s.def.Sought())},
 	}, ctx.Err()
 }
 
@@ -155,7 +152,7 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: FromModel,
-		Objective: definition.Quantity{Name: s.def.Objective.Name, Unit: s.def.Objective.Unit, Value: prediction.Mean},
+		Objective: s.def.Sought().Quantity(prediction.Mean, nil),
 	}}, nil
 }
 

@@ -349,11 +349,10 @@ func lastTime(ctx context.Context, log events.Log, name string) (last time.Time)
 }
 
 // of tells an experiment.
-func of(x *campaign.Experiment) Experiment {
+func of(s *campaign.State, x *campaign.Experiment) Experiment {
 	e := Experiment{ID: x.ID, Parameters: x.Parameters, Status: x.Status, Excluded: x.Excluded, Decision: x.Decision}
-	if x.Measurement != nil {
-		value := x.Measurement.Objective.Value
-		e.Value = &value
+	if value, ok := s.Value(x); ok {
+		e.Value = &value.Value
 	}
 	return e
 }
@@ -364,12 +363,12 @@ func (a *Answer) real(now, before *campaign.State) {
 		x := &now.Experiments[i]
 		was := before.Experiment(x.ID)
 		if was != nil && !was.Status.Open() {
-			a.Before = append(a.Before, of(was))
+			a.Before = append(a.Before, of(before, was))
 			continue
 		}
-		a.Real = append(a.Real, of(x))
+		a.Real = append(a.Real, of(now, x))
 		if was == nil && a.ReallyNext == nil && x.Origin == events.OriginPolicy {
-			next := of(x)
+			next := of(now, x)
 			a.ReallyNext = &next
 		}
 	}
@@ -453,7 +452,7 @@ func (a *Answer) tell(s, before *campaign.State, w *watch) {
 		if was != nil && !was.Status.Open() {
 			continue
 		}
-		e := of(x)
+		e := of(s, x)
 		if x.Measurement != nil {
 			e.From, e.Was, _ = strings.Cut(x.Measurement.Identity, " ")
 		}

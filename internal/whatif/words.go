@@ -80,8 +80,7 @@ func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
 			if x.Value == nil || x.Excluded {
 				continue
 			}
-			if best == nil || def.Objective.Goal == definition.Maximize && *x.Value > *best.Value ||
-				def.Objective.Goal != definition.Maximize && *x.Value < *best.Value {
+			if best == nil || def.Sought().Better(*x.Value, *best.Value) {
 				best = x
 			}
 		}
@@ -143,9 +142,11 @@ func (a *Answer) Write(w io.Writer) error {
 	}
 	if len(a.Imagined) > 0 {
 		b.WriteString("\nHow it would have gone on, with what stands in for the lab:\n")
+		unit := a.Definition.Sought().Unit
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for _, x := range a.Imagined {
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", x.ID, write.Line(x.Parameters), x.Result(a.Definition.Objective.Unit), x.Source())
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n",
+				x.ID, write.Line(x.Parameters), x.Result(unit), x.Source())
 		}
 		if err := t.Flush(); err != nil {
 			return err
@@ -154,7 +155,6 @@ func (a *Answer) Write(w io.Writer) error {
 			fmt.Fprintf(&b, "  and then it would have ended: %s\n", a.Ended)
 		}
 		if n, real, imagined := a.Bests(); real != nil && imagined != nil {
-			unit := a.Definition.Objective.Unit
 			fmt.Fprintf(&b, "\nBest after %s: really %s (%s), imagined %s (%s)\n", format.Count(n, "experiment"),
 				real.Result(unit), real.ID, imagined.Result(unit), imagined.ID)
 		}
