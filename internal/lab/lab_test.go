@@ -124,8 +124,13 @@ func TestBegunOnce(t *testing.T) {
 	}
 	for range 2 {
 		c, err := begin(by)
-		if err != nil || c.Sequence() < 1 || c.Running() == nil {
+		if err != nil || c.Sequence() < 1 {
 			t.Fatalf("%v, %v", c, err)
+		}
+		for began := time.Now(); c.Running() == nil; time.Sleep(time.Millisecond) {
+			if time.Since(began) > 10*time.Second {
+				t.Fatal("it does not go on")
+			}
 		}
 		l.Close()
 		l = open(t, folder)
