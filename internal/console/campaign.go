@@ -135,7 +135,7 @@ func (c *Console) showCampaign(
 		p.PastText = fmt.Sprintf("As it was at experiment %d, after event %d of %d", at, until, len(log.Entries))
 		p.PastTime = log.Times[until-1]
 		log.Entries = log.Entries[:until]
-		standing := lab.Standing{Progress: view.ProgressOf(core, "")}
+		standing := lab.Standing{Progress: view.ProgressOf(core, view.Shown{}, "")}
 		summary, err := core.Summarize(r.Context())
 		if err == nil {
 			standing.Bests, standing.Preferred, standing.Helps = summary.Bests, summary.Preferred, summary.Helps

@@ -62,7 +62,7 @@ type neighbor struct {
 func newBeside(core *engine.Core) *beside {
 	s := core.State()
 	b := &beside{def: s.Definition, space: core.Space(), values: measuredValues(s)}
-	if best := core.Standing().BestMeasured; best != nil {
+	if best := core.Counts().BestMeasured; best != nil {
 		if x := s.Experiment(best.Experiment); x != nil && x.Measurement != nil {
 			copied := *x
 			b.best = &copied

@@ -179,7 +179,7 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 		_, excluded := excluding.Excluded(point)
 		return excluded
 	}
-	best := core.Standing().BestMeasured
+	best := core.Counts().BestMeasured
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		switch {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/policies"
 )
 
 // Fits, decisions and judgments of measurements take long where there are many
@@ -30,10 +29,10 @@ type Computation struct {
 	Since time.Time
 }
 
-// look works out the best composition so far, for Observe.
-type look struct{ seen Seen }
+// summarize works out the best composition so far, for [Runner.Summarized].
+type summarize struct{ of Revision }
 
-func (look) step() {}
+func (summarize) step() {}
 
 // errOvertaken ends the trace of a computation that is not called for any more.
 var errOvertaken = errors.New("engine: something happened meanwhile")
@@ -54,20 +53,10 @@ type computation struct {
 // computed is what came of a computation.
 type computed struct {
 	payloads []events.Payload
-	standing *standing
+	summary  *Summary // where it could be worked out
 	took     time.Duration
 	err      error
 	panicked any
-}
-
-// standing is the best composition by the model, or what each expert prefers, with what their
-// labels have shown, and what it follows from.
-type standing struct {
-	seen      Seen
-	byModel   *ModelBest
-	noModel   string
-	preferred []policies.Best
-	helps     []policies.Help
 }
 
 // overtaken is how often in a row a decision is made again because something has
@@ -240,12 +229,10 @@ func (result *computed) make(ctx context.Context, core *Core, step Step, build e
 		var payload *events.MeasurementsJudged
 		payload, result.err = core.Judge(ctx, build)
 		result.payloads = []events.Payload{payload}
-	case look:
-		summary, err := core.Summarize(ctx)
-		if err != nil {
-			break // it is looked at again once something has changed
+	case summarize:
+		if summary, err := core.Summarize(ctx); err == nil { // else once something has changed
+			result.summary = &summary
 		}
-		result.standing = &standing{core.Seen(), summary.BestByModel, summary.NoModel, summary.Preferred, summary.Helps}
 	}
 }
 
@@ -300,12 +287,12 @@ func (r *Runner) arrived(result computed) {
 	}
 	c := r.computing
 	c.result = &result
-	if _, ok := c.step.(look); ok {
+	if step, ok := c.step.(summarize); ok {
 		r.computing = nil
-		if result.standing != nil {
-			r.core.display.standing = result.standing
+		r.summarized = step.of
+		if result.summary != nil {
+			r.Summarized(step.of, *result.summary)
 		}
-		r.looked = c.step.(look).seen
 	}
 }
 
@@ -325,11 +312,12 @@ func (r *Runner) take(ctx context.Context, c *computation) error {
 	return r.appendTraced(ctx, "engine", s.LastEvent, c.trace, result.payloads...)
 }
 
-// glance has the best composition worked out anew, where Observe shows it,
-// something has changed, and nothing else is being computed.
-func (r *Runner) glance(awaiting context.Context) {
-	if now := r.core.Seen(); r.Standing && r.computing == nil && r.looked != now {
-		r.begin(awaiting, look{now})
+// summarize has the summary worked out anew, where somebody is told of it, something has changed,
+// and nothing else is being computed.
+func (r *Runner) summarize(awaiting context.Context) {
+	now := r.core.Revision()
+	if r.Summarized != nil && r.computing == nil && r.summarized != now {
+		r.begin(awaiting, summarize{now})
 	}
 }
 

@@ -278,8 +278,7 @@ func (s stopped) Await(ctx context.Context, cmd instruments.Command) (instrument
 }
 
 // Law: while a campaign waits, what is shown of it is what its log says: the best
-// composition by the model, not the greatest reading. Nothing is worked out in the loop for
-// that: a context that is over does not keep it from being shown.
+// composition by the model, not the greatest reading.
 func TestStandingIsThatOfTheLog(t *testing.T) {
 	def := electrolyte(t, 1, 6, unaided, func(def *definition.Campaign) {
 		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
@@ -293,16 +292,11 @@ func TestStandingIsThatOfTheLog(t *testing.T) {
 	log := memlog.New()
 	r, _ := start(t, log, def, instrument)
 	shown := make(chan *engine.ModelBest, 1000)
-	over, end := context.WithCancel(t.Context())
-	end()
-	r.Standing = true
-	r.Observe = func(core *engine.Core, wait engine.Wait) {
+	var last *engine.ModelBest
+	r.Summarized = func(_ engine.Revision, summary engine.Summary) { last = summary.BestByModel }
+	r.Observe = func(_ *engine.Core, wait engine.Wait) {
 		if strings.Contains(wait.For, "e6") {
-			summary, err := core.Summarize(over)
-			if err != nil {
-				t.Error(err)
-			}
-			shown <- summary.BestByModel
+			shown <- last
 		}
 	}
 	ended := run(t, r)

@@ -36,20 +36,6 @@ type Core struct {
 	ref       events.PolicyRef // names the policy
 
 	last time.Time // of the last event that was applied; zero after Restore
-
-	display display
-}
-
-// display is what is remembered for those who look at the campaign. No step depends on it, and
-// nothing of it reaches an event: see summary.go.
-type display struct {
-	helps helps
-	// apart is true while what takes long is worked out beside the loop: see beside.go.
-	apart    bool
-	standing *standing // as of the last look, nil before
-	// fitted is the core with the fits that are missing, and unfit why one of the objective failed: see read.go.
-	fitted *Core
-	unfit  error
 }
 
 // NewCore returns the core of a campaign without events, which may name what the
@@ -94,14 +80,12 @@ func (c *Core) Apply(e events.Event) error {
 		}
 	}
 	c.last = e.Time
-	c.display.fitted = nil
 	return c.refresh()
 }
 
 // Restore replaces the projections by their snapshots, in the order of
 // [Core.Projections].
 func (c *Core) Restore(snapshots [][]byte) error {
-	c.display.helps, c.display.fitted = helps{}, nil
 	c.last = time.Time{}
 	c.definedBy = "" // the policy says anew what it needs of the projections
 	for i, p := range c.Projections() {

@@ -103,8 +103,13 @@ instrument: manual
 			if _, err := engine.Submit(t.Context(), log, core, amend, tick()); err != nil {
 				t.Fatal(err)
 			}
-			if read, err := core.Read(t.Context()); err != nil || read.Objective == nil || len(read.Objective.Observations) != 8 {
-				t.Fatalf("the model of the 8 measurements is %+v (%v, %v)", read.Objective, read.ObjectiveError, err)
+			reading, err := core.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := reading.View(t.Context())
+			if err != nil || v.Objective == nil || len(v.Objective.Observations) != 8 {
+				t.Fatalf("the model of the 8 measurements is %+v (%v, %v)", v.Objective, v.ObjectiveError, err)
 			}
 			s := measure(30).State()
 			if len(s.Experiments) != 20 {

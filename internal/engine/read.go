@@ -14,40 +14,70 @@ import (
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
-// Read returns the campaign for those who look at it: [Core.View] with the models that no fit is recorded of yet,
-// though there is what they are fitted to. That is so after an amendment, after an import, and in the initial
-// design. They are those that the next decision would fit, for nothing else has a part in a fit; they are fitted in
-// memory, once for each state of the campaign, and no decision reads them.
-func (c *Core) Read(ctx context.Context) (policies.View, error) {
-	read, err := c.fitted(ctx)
-	if err != nil {
-		return policies.View{}, err
-	}
-	view, err := read.View(ctx)
-	if err == nil && view.Objective == nil && view.ObjectiveError == nil {
-		view.ObjectiveError = read.display.unfit
-	}
-	return view, err
+// Reading is a campaign for those who look at it, with the models that no fit is recorded of yet,
+// though there is what they are fitted to. That is so after an amendment, after an import, and in
+// the initial design. They are those that the next decision would fit, for nothing else has a part
+// in a fit; they are fitted in memory, and no decision reads them.
+//
+// A fit can take long: whoever shows several things of one state reads it once.
+type Reading struct {
+	core  *Core // with the fits that were missing
+	unfit error // why the one of the objective failed
 }
 
 // LeastMeasured is how many measurements a model of the objective takes.
 const LeastMeasured = objective.LeastObservations
 
-// fitted returns the core with the fits that are missing: itself where none is.
-func (c *Core) fitted(ctx context.Context) (*Core, error) {
-	if c.display.fitted != nil {
-		return c.display.fitted, nil
+// View is [Core.View] with all models that there can be.
+func (r *Reading) View(ctx context.Context) (policies.View, error) {
+	view, err := r.core.View(ctx)
+	if err == nil && view.Objective == nil && view.ObjectiveError == nil {
+		view.ObjectiveError = r.unfit
 	}
+	return view, err
+}
+
+// Read fits the models that are missing, on copies of their projections: the campaign stays as it
+// is, and the reading as it was.
+func (c *Core) Read(ctx context.Context) (*Reading, error) {
 	if _, missing := c.missingFit(); !missing {
-		return c, nil
+		return &Reading{core: c}, nil
 	}
-	read := *c
-	read.objective, read.belief, read.preference = objective.New(), belief.New(), preference.New()
-	read.display = display{}
+	fitted, err := c.withOwnModels()
+	if err != nil {
+		return nil, err
+	}
+	read := &Reading{core: fitted}
+	var made Fit
+	for step, missing := fitted.missingFit(); missing; step, missing = fitted.missingFit() {
+		if step == made { // its fit has no effect: it would be made for ever
+			return nil, fmt.Errorf("the model of the %s was fitted, and is missing still", step.Model)
+		}
+		made = step
+		payload, err := fitted.Fit(ctx, step, events.Build{})
+		if err != nil {
+			return nil, err
+		}
+		if failed, ok := payload.(*events.ModelFitFailed); ok && failed.Model == events.ModelObjective {
+			read.unfit = errors.New(failed.Cause)
+		}
+		for _, p := range fitted.models() { // and not the campaign, to which nothing has happened
+			if err := p.Apply(events.Event{}, payload); err != nil {
+				return nil, fmt.Errorf("%s: %w", p.Name(), err)
+			}
+		}
+	}
+	return read, nil
+}
+
+// withOwnModels returns a core of the same campaign whose models can be fitted without a trace.
+func (c *Core) withOwnModels() (*Core, error) {
+	own := *c
+	own.objective, own.belief, own.preference = objective.New(), belief.New(), preference.New()
 	needs := c.policy.Needs()
-	read.belief.Configure(needs.Belief)
-	read.preference.Configure(needs.Preference)
-	for i, p := range read.models() {
+	own.belief.Configure(needs.Belief)
+	own.preference.Configure(needs.Preference)
+	for i, p := range own.models() {
 		snapshot, err := c.models()[i].Snapshot()
 		if err != nil {
 			return nil, err
@@ -56,27 +86,7 @@ func (c *Core) fitted(ctx context.Context) (*Core, error) {
 			return nil, err
 		}
 	}
-	var made Fit
-	for step, missing := read.missingFit(); missing; step, missing = read.missingFit() {
-		if step == made { // its fit has no effect: it would be made for ever
-			return nil, fmt.Errorf("the model of the %s was fitted, and is missing still", step.Model)
-		}
-		made = step
-		payload, err := read.Fit(ctx, step, events.Build{})
-		if err != nil {
-			return nil, err
-		}
-		if failed, ok := payload.(*events.ModelFitFailed); ok && failed.Model == events.ModelObjective {
-			read.display.unfit = errors.New(failed.Cause)
-		}
-		for _, p := range read.models() { // and not the campaign, to which nothing has happened
-			if err := p.Apply(events.Event{}, payload); err != nil {
-				return nil, fmt.Errorf("%s: %w", p.Name(), err)
-			}
-		}
-	}
-	c.display.fitted = &read
-	return &read, nil
+	return &own, nil
 }
 
 // models are the projections that fits are folded into.

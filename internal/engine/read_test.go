@@ -25,7 +25,11 @@ func TestReadIsWhatTheNextDecisionFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := core.Read(t.Context())
+	reading, err := core.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := reading.View(t.Context())
 	if err != nil || read.Objective == nil {
 		t.Fatalf("the reader has no model of the objective: %v, %v", read.ObjectiveError, err)
 	}

@@ -42,9 +42,10 @@ type Runner struct {
 	// Working, if set, is called from the loop once a fit or a decision has taken a
 	// while, and again when it has ended; [Runner.Computing] says which. It must be quick.
 	Working func(core *Core)
-	// Standing has the best composition worked out beside the loop after every
-	// change, so that Observe finds it in [Core.Summarize].
-	Standing bool
+	// Summarized, if set, is called from the loop with the summary of the campaign at a revision,
+	// once it has been worked out in the background: after every change, as far as nothing else
+	// is computed. Observe is called again after it. It must be quick.
+	Summarized func(at Revision, summary Summary)
 	// Meter, if set, hears how long things took.
 	Meter Meter
 	// Lock, if set, is called where something physical is to be driven, before anything
@@ -79,7 +80,8 @@ type Runner struct {
 	followed  bool           // there is, or will soon be, a core aside
 	behind    []events.Event // that the core aside has not folded
 	overtaken int            // decisions in a row that something came before
-	looked    Seen           // what was looked at last
+	// summarized is the revision of the last summary.
+	summarized Revision
 	// hold, if set by a test, is called before each computation, beside the loop.
 	hold func(context.Context, Step)
 }
@@ -197,8 +199,6 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer r.leaveTickets()
 	defer r.wg.Wait()
 	defer stopAwaiting()
-	r.core.display.apart = true
-	defer func() { r.core.display.apart = false }()
 
 	s := r.core.State()
 	resumed := s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0
@@ -224,7 +224,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 		switch step := step.(type) {
 		case Wait:
-			r.glance(awaiting)
+			r.summarize(awaiting)
 			r.observe(step)
 			if err := r.wait(ctx, step.Until); err != nil {
 				return err

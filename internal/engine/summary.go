@@ -78,64 +78,47 @@ type Summary struct {
 	Stopped string `json:"stopped"`
 }
 
-// Standing returns the campaign's summary as far as it is known without working anything
-// out: with the best composition by the model of the last look (see [Runner.Standing]), which
-// [Core.Looked] names, and before the first with none.
-func (c *Core) Standing() Summary {
-	summary := c.counts()
-	if last := c.display.standing; last != nil {
-		summary.BestByModel, summary.NoModel = last.byModel, last.noModel
-		summary.Preferred = last.preferred
-		summary.Helps = last.helps
-	}
-	return summary
-}
-
-// Looked names what the models of [Core.Standing] follow from, and Seen what they would follow from now: where the two
-// are equal they are those of now.
-func (c *Core) Looked() Seen {
-	if c.display.standing == nil {
-		return Seen{}
-	}
-	return c.display.standing.seen
-}
-
-// Seen names what the best composition by the model, and what labels are worth, follow from.
-type Seen struct {
+// Revision tells apart what the models of a summary follow from: equal revisions of one campaign
+// give equal models.
+type Revision struct {
 	objective   [2]int
 	comparisons int
 	answers     uint64
 	definedBy   string
 }
 
-// Seen names what the summary's models follow from now.
-func (c *Core) Seen() Seen {
-	return Seen{c.objective.Version(), c.State().Comparisons(), c.answers(), c.State().DefinedBy}
+// Revision is what the models of the summary follow from now.
+func (c *Core) Revision() Revision {
+	s := c.State()
+	return Revision{c.objective.Version(), s.Comparisons(), c.answers(), s.DefinedBy}
 }
 
-// Summarize returns the campaign's summary, with the models of [Core.Read]. While the campaign is run, it is
-// [Core.Standing].
+// Summarize is [Reading.Summarize] where nothing else is read.
 func (c *Core) Summarize(ctx context.Context) (Summary, error) {
-	if d := c.display; d.apart || d.standing != nil && d.standing.seen == c.Seen() {
-		return c.Standing(), nil
-	}
-	summary := c.counts()
-	read, err := c.fitted(ctx)
+	read, err := c.Read(ctx)
 	if err != nil {
-		return summary, err
+		return c.Counts(), err
 	}
+	return read.Summarize(ctx)
+}
+
+// Summarize returns the campaign's summary.
+func (r *Reading) Summarize(ctx context.Context) (Summary, error) {
+	c := r.core
+	summary := c.Counts()
 	if c.State().Definition.Measures() {
-		if err := read.byModel(ctx, &summary.Bests); err != nil {
+		if err := r.byModel(ctx, &summary.Bests); err != nil {
 			return summary, err
 		}
-		summary.Helps, err = read.Helps(ctx)
+		var err error
+		summary.Helps, err = c.Helps(ctx)
 		return summary, err
 	}
 	p, ok := c.policy.(policies.Preferrer)
 	if !ok {
 		return summary, nil
 	}
-	view, err := read.View(ctx)
+	view, err := c.View(ctx)
 	if err != nil {
 		return summary, err
 	}
@@ -143,8 +126,8 @@ func (c *Core) Summarize(ctx context.Context) (Summary, error) {
 	return summary, err
 }
 
-// counts is the summary without what follows from models.
-func (c *Core) counts() Summary {
+// Counts is the summary without what follows from models: nothing is worked out for it.
+func (c *Core) Counts() Summary {
 	s := c.State()
 	summary := Summary{
 		Campaign: s.Name, Experiments: s.Spent(), Labels: s.Labels(), Comparisons: s.Comparisons(),
@@ -173,14 +156,7 @@ func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 	if err != nil || !ok {
 		return nil, nil
 	}
-	answers := c.answers()
-	if h := &c.display.helps; h.model != model || h.answers != answers || h.definedBy != c.definedBy {
-		*h = helps{
-			model, answers, c.definedBy,
-			helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model}),
-		}
-	}
-	return c.display.helps.all, nil
+	return helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model}), nil
 }
 
 // Informed returns the model of the objective with the experts' answers in it (see [policies.Informer]); nil where the policy
@@ -202,15 +178,6 @@ func (c *Core) answers() uint64 {
 	return h.Sum64()
 }
 
-// helps remembers what the labels have shown, and what that followed from: many
-// labels take a while to weigh.
-type helps struct {
-	model     *objective.Model
-	answers   uint64
-	definedBy string
-	all       []policies.Help
-}
-
 // noModel says why there is no model of the objective: what it is fitted to is missing, or it has to be worked out.
 func (c *Core) noModel() string {
 	n := c.objective.Observed()
@@ -226,15 +193,15 @@ func (c *Core) noModel() string {
 }
 
 // byModel fills in the best composition by the model, or why there is none.
-func (c *Core) byModel(ctx context.Context, bests *Bests) error {
-	s := c.State()
-	model, err := c.objective.Model(ctx)
+func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
+	s := r.core.State()
+	model, err := r.core.objective.Model(ctx)
 	if err != nil {
 		return err
 	}
 	if model == nil {
-		if c.display.unfit != nil {
-			bests.NoModel = "the fit failed: " + c.display.unfit.Error()
+		if r.unfit != nil {
+			bests.NoModel = "the fit failed: " + r.unfit.Error()
 		}
 		return nil
 	}

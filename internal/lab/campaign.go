@@ -107,15 +107,15 @@ func (c *Campaign) Standing() Standing {
 }
 
 // standing returns where the campaign stands, and what its models follow from now.
-func (c *Campaign) standing() (Standing, engine.Seen) {
+func (c *Campaign) standing() (Standing, engine.Revision) {
 	s := Standing{ID: c.name, Store: c.store.path}
 	run := c.running()
 	c.mu.Lock()
-	s.Progress = view.ProgressOf(c.core, "")
-	s.Summary = c.core.Standing()
+	s.Progress = view.ProgressOf(c.core, view.Shown{}, "")
+	s.Summary = c.core.Counts()
 	s.Sequence = c.core.State().Sequence
 	s.Trouble = errors.Join(c.broken, c.trouble)
-	now := c.core.Seen()
+	now := c.core.Revision()
 	here := c.run
 	c.mu.Unlock()
 	c.cache.found.fill(now, &s)

@@ -24,20 +24,20 @@ type driving struct {
 
 	mu       sync.Mutex
 	progress *view.Progress // of the loop; nil before its first wait
+	shown    view.Shown     // what the loop had worked out last
 	idle     bool           // the loop waits, and not for a computation
 }
 
 // fill tells what the loop knows better than the log: what was worked out, where that is of the campaign as it is now.
-func (r *driving) fill(s *Standing, now engine.Seen) {
+func (r *driving) fill(s *Standing, now engine.Revision) {
 	s.Here = true
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.progress == nil {
 		return
 	}
-	if r.progress.Seen == now {
-		s.Summary.BestByModel, s.Summary.NoModel = r.progress.BestByModel, r.progress.NoModel
-		s.Summary.Preferred = r.progress.Preferred
+	if r.shown.Of(now) {
+		r.shown.Fill(&s.Summary)
 	}
 	s.Summary.Helps = r.progress.Helps
 	s.WaitingFor = r.progress.WaitingFor
@@ -212,11 +212,16 @@ func (c *Campaign) once(ctx context.Context, h *Local, r *driving, place *equip.
 	equipment.Place = place
 	running, err := h.Start(ctx, c.name, equipment, Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
-			progress := view.ProgressOf(core, wait.For)
+			progress := view.ProgressOf(core, r.shown, wait.For) // which the loop alone changes
 			r.mu.Lock()
 			r.progress, r.idle = &progress, true
 			r.mu.Unlock()
 			c.store.lab.announce()
+		},
+		Summarized: func(at engine.Revision, summary engine.Summary) {
+			r.mu.Lock()
+			r.shown.Keep(at, summary)
+			r.mu.Unlock()
 		},
 		Working: func(core *engine.Core, computation engine.Computation) {
 			r.mu.Lock()

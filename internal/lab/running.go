@@ -18,6 +18,9 @@ import (
 type Hooks struct {
 	// Observe, if set, is told what the campaign is about to wait for, after every change.
 	Observe func(core *engine.Core, wait engine.Wait)
+	// Summarized, if set, is told the summary of the campaign at a revision, once it has been
+	// worked out: see [engine.Runner.Summarized].
+	Summarized func(at engine.Revision, summary engine.Summary)
 	// Working, if set, is told once something has been computed for a while, and when it
 	// has been done: the computation is zero then.
 	Working func(core *engine.Core, computation engine.Computation)
@@ -58,7 +61,7 @@ func (h *Local) Start(ctx context.Context, name string, equipment *equip.Equipme
 		Account:    h.options.Account,
 		Observe:    c.observe,
 		Working:    c.working,
-		Standing:   true,
+		Summarized: hooks.Summarized,
 		Slots:      h.options.Slots,
 	}
 	c.runner.Lock = func(d instruments.Description) (engine.Lease, error) {

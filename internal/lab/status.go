@@ -23,31 +23,29 @@ type cache struct {
 // found keeps what the models of a campaign say is best, and what that follows from.
 type found struct {
 	mu      sync.Mutex
-	seen    engine.Seen
-	summary engine.Summary
-	known   bool
+	shown   view.Shown
 	failed  error         // why it could not be worked out
 	working chan struct{} // closed once it is worked out; nil where nobody works it out
 }
 
 // keep keeps what was worked out. It fails with why not.
-func (f *found) keep(seen engine.Seen, summary engine.Summary, err error) {
+func (f *found) keep(at engine.Revision, summary engine.Summary, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.seen, f.summary, f.failed, f.known = seen, summary, err, true
+	f.shown.Keep(at, summary)
+	f.failed = err
 }
 
 // fill puts what the models say into a standing, where it is known of the campaign as it is now.
-func (f *found) fill(now engine.Seen, s *Standing) {
+func (f *found) fill(now engine.Revision, s *Standing) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case !f.known || f.seen != now:
+	case !f.shown.Of(now):
 	case f.failed != nil:
 		s.Summary.NoModel = f.failed.Error()
 	default:
-		s.Summary.BestByModel, s.Summary.NoModel = f.summary.BestByModel, f.summary.NoModel
-		s.Summary.Preferred, s.Summary.Helps = f.summary.Preferred, f.summary.Helps
+		f.shown.Fill(&s.Summary)
 	}
 }
 
@@ -63,7 +61,11 @@ func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := core.Read(ctx)
+	read, err := core.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := read.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +73,14 @@ func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	status, err := view.StatusOf(ctx, core, diagnosis)
+	status, err := view.StatusOf(ctx, core, read, diagnosis)
 	if err != nil {
 		return nil, err
 	}
 	registry, def := core.Registry(), core.State().Definition
 	status.Backtest = view.Backtest(core, registry.Foregone(def, c.store.lab.Folder()))
 	c.cache.status, c.cache.sequence = status, core.State().Sequence
-	c.cache.found.keep(core.Seen(), status.Summary, nil)
+	c.cache.found.keep(core.Revision(), status.Summary, nil)
 	return status, nil
 }
 
@@ -110,7 +112,7 @@ func (c *Campaign) find() <-chan struct{} {
 	f := &c.cache.found
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known && f.seen == now {
+	if f.shown.Of(now) {
 		return nil
 	}
 	if f.working != nil {
@@ -120,9 +122,9 @@ func (c *Campaign) find() <-chan struct{} {
 	f.working = done
 	l := c.store.lab
 	l.wg.Go(func() {
-		seen, summary, err := c.workOut(l)
+		at, summary, err := c.workOut(l)
 		if l.ctx.Err() == nil {
-			f.keep(seen, summary, err)
+			f.keep(at, summary, err)
 		}
 		f.mu.Lock()
 		f.working = nil
@@ -133,17 +135,17 @@ func (c *Campaign) find() <-chan struct{} {
 	return done
 }
 
-func (c *Campaign) workOut(l *Lab) (engine.Seen, engine.Summary, error) {
+func (c *Campaign) workOut(l *Lab) (engine.Revision, engine.Summary, error) {
 	select {
 	case l.slots <- struct{}{}:
 		defer func() { <-l.slots }()
 	case <-l.ctx.Done():
-		return engine.Seen{}, engine.Summary{}, context.Cause(l.ctx)
+		return engine.Revision{}, engine.Summary{}, context.Cause(l.ctx)
 	}
 	core, err := c.Load(l.ctx)
 	if err != nil {
-		return engine.Seen{}, engine.Summary{}, err
+		return engine.Revision{}, engine.Summary{}, err
 	}
 	summary, err := core.Summarize(l.ctx)
-	return core.Seen(), summary, err
+	return core.Revision(), summary, err
 }

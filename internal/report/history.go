@@ -56,6 +56,7 @@ type history struct {
 	simulated, real   int  // measurements by a simulated and by a real instrument
 	dispatchSimulated bool // whether a dispatched command said it goes to a simulated instrument
 	dispatched        bool
+	reading           *engine.Reading
 	modelError        error
 	failure           string // cause of the last fit of the objective, if it failed
 }
@@ -153,16 +154,21 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	h.place()
 
 	// A model that cannot be built is a warning of the report, not its end.
-	v, err := h.core.Read(ctx)
+	reading, err := h.core.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.reading = reading
+	v, err := h.reading.View(ctx)
 	if err != nil {
 		return nil, err
 	}
 	h.model, h.modelError = v.Objective, v.ObjectiveError
-	h.summary = h.core.Standing()
+	h.summary = h.core.Counts()
 	if h.modelError != nil {
 		h.summary.NoModel = h.modelError.Error()
 	} else {
-		if h.summary, err = h.core.Summarize(ctx); err != nil {
+		if h.summary, err = h.reading.Summarize(ctx); err != nil {
 			return nil, err
 		}
 		if h.model != nil && len(h.model.Observations) > 0 {

@@ -102,7 +102,7 @@ type amendmentRow struct {
 // page gathers what the template shows.
 func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	s := h.state
-	v, err := h.core.Read(ctx)
+	v, err := h.reading.View(ctx)
 	if err != nil {
 		return nil, err
 	}

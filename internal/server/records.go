@@ -118,7 +118,11 @@ func (a *api) records() {
 			if err != nil {
 				return nil, err
 			}
-			v, err := core.Read(ctx)
+			read, err := core.Read(ctx)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			v, err := read.View(ctx)
 			if err != nil {
 				return nil, problemOf(err)
 			}

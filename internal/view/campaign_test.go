@@ -278,7 +278,11 @@ func status(t *testing.T, core *engine.Core, running string) (*view.Status, stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := view.StatusOf(t.Context(), core, d)
+	read, err := core.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := view.StatusOf(t.Context(), core, read, d)
 	if err != nil {
 		t.Fatal(err)
 	}

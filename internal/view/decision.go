@@ -116,7 +116,7 @@ func ReadDecision(
 		r.d.Answered = state.Question(took.ID)
 	}
 	if at := r.d.Decision.Attributions; at != nil && at.Plane != nil {
-		r.d.BestMeasured = r.before.Standing().BestMeasured
+		r.d.BestMeasured = r.before.Counts().BestMeasured
 	}
 	return &r.d, nil
 }

@@ -62,7 +62,11 @@ type Predictor struct {
 // NewPredictor returns one, or why there is none: an error of the models, or one that
 // wraps [ErrNoModel].
 func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
-	view, err := core.Read(ctx)
+	read, err := core.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view, err := read.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,7 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	case view.ObjectiveError != nil:
 		return nil, view.ObjectiveError
 	case view.Objective == nil && def.Measures():
-		return nil, noModel{"the campaign has no model: " + core.Standing().NoModel}
+		return nil, noModel{"the campaign has no model: " + core.Counts().NoModel}
 	}
 	if err := errors.Join(view.PreferenceErrors...); err != nil {
 		return nil, err

@@ -26,7 +26,6 @@ type Progress struct {
 	// Questions are the open questions, by their identifiers.
 	Questions map[string]campaign.Question
 	engine.Bests
-	Seen       engine.Seen     // what the best by the model follows from
 	Preferred  []policies.Best // instead of the bests, where nothing is measured
 	Definition *definition.Campaign
 	Trust      []campaign.Trust
@@ -44,9 +43,9 @@ type Progress struct {
 	Review *events.ChoiceReview
 }
 
-// ProgressOf returns where a campaign stands. waitingFor says what it waits
-// for.
-func ProgressOf(core *engine.Core, waitingFor string) Progress {
+// ProgressOf returns where a campaign stands, with the models of shown: nothing is worked out, for
+// the loop of a campaign asks this. waitingFor says what it waits for.
+func ProgressOf(core *engine.Core, shown Shown, waitingFor string) Progress {
 	s := core.State()
 	def := s.Definition
 	p := Progress{
@@ -71,11 +70,11 @@ func ProgressOf(core *engine.Core, waitingFor string) Progress {
 	for i := range s.Experiments {
 		p.count(&s.Experiments[i])
 	}
-	standing := core.Standing() // nothing is worked out in the loop, which asks this
-	p.Bests = standing.Bests
-	p.Seen = core.Looked()
-	p.Preferred = standing.Preferred
-	p.Helps = standing.Helps
+	summary := core.Counts()
+	shown.Fill(&summary)
+	p.Bests = summary.Bests
+	p.Preferred = summary.Preferred
+	p.Helps = summary.Helps
 	return p
 }
 

@@ -60,12 +60,14 @@ type ModelStatus struct {
 	Findings []diagnose.Finding `json:"findings"`
 }
 
-// StatusOf returns how a campaign stands. A model that cannot be built is a finding of
-// the diagnosis, not an error.
-func StatusOf(ctx context.Context, core *engine.Core, d diagnose.Diagnosis) (*Status, error) {
-	summary, err := core.Summarize(ctx)
+// StatusOf returns how a campaign stands, from a reading of it. A model that cannot be built is a
+// finding of the diagnosis, not an error.
+func StatusOf(
+	ctx context.Context, core *engine.Core, read *engine.Reading, d diagnose.Diagnosis,
+) (*Status, error) {
+	summary, err := read.Summarize(ctx)
 	if err != nil {
-		view, viewErr := core.Read(ctx)
+		view, viewErr := read.View(ctx)
 		if viewErr != nil || view.ObjectiveError == nil {
 			return nil, err
 		}

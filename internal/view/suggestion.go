@@ -56,7 +56,7 @@ func Suggest(
 		Questions:  append([]campaign.Question{}, suggested.Questions...),
 		WaitingFor: suggested.WaitingFor,
 		Remedies:   suggested.Remedies,
-		Stopped:    core.Standing().Stopped,
+		Stopped:    core.Counts().Stopped,
 		definition: state.Definition,
 	}
 	for i, x := range suggested.Experiments {

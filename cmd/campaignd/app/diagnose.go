@@ -33,7 +33,11 @@ to judge by. Nothing is changed; the exit code is 0 whatever the verdict.`,
 			if err != nil {
 				return err
 			}
-			v, err := core.Read(cmd.Context())
+			read, err := core.Read(cmd.Context())
+			if err != nil {
+				return err
+			}
+			v, err := read.View(cmd.Context())
 			if err != nil {
 				return err
 			}

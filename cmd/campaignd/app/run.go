@@ -160,6 +160,7 @@ type running struct {
 	campaign  *lab.Run
 	known     events.Sequence // what the store held at first
 	over      *engine.Core    // the campaign, where it had ended before
+	shown     view.Shown      // what the loop had worked out last
 }
 
 // prepare opens the store and everything that the campaign names, and writes
@@ -312,10 +313,11 @@ func (r *running) newDisplay() {
 func (r *running) hooks() lab.Hooks {
 	return lab.Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
-			r.display.stands(view.ProgressOf(core, r.about.clause(wait.For, wait.Remedies)))
+			r.display.stands(view.ProgressOf(core, r.shown, r.about.clause(wait.For, wait.Remedies)))
 		},
+		Summarized: r.shown.Keep,
 		Working: func(core *engine.Core, computation engine.Computation) {
-			now := view.ProgressOf(core, "")
+			now := view.ProgressOf(core, r.shown, "")
 			now.Computing = computation
 			r.display.stands(now)
 		},
@@ -352,7 +354,7 @@ func (r *running) drive(ctx context.Context) error {
 		last, _ := r.host.Log().LastSequence(lasting, r.target.campaign)
 		feed.close(last)
 	}()
-	r.display.stands(view.ProgressOf(c.Core(), ""))
+	r.display.stands(view.ProgressOf(c.Core(), r.shown, ""))
 	return c.Run(ctx)
 }
 

@@ -71,7 +71,11 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context, core *engine.Core, s *session, t target) error {
-	v, err := core.Read(ctx)
+	read, err := core.Read(ctx)
+	if err != nil {
+		return err
+	}
+	v, err := read.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,7 +83,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	if err != nil {
 		return err
 	}
-	st, err := view.StatusOf(ctx, core, diagnosis)
+	st, err := view.StatusOf(ctx, core, read, diagnosis)
 	if err != nil {
 		return err
 	}

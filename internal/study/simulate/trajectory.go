@@ -246,7 +246,7 @@ func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 			return []definition.Point{model.Observations[i].Point}, nil
 		}
 	}
-	if best := f.core.Standing().BestMeasured; best != nil {
+	if best := f.core.Counts().BestMeasured; best != nil {
 		return []definition.Point{best.Parameters}, nil
 	}
 	return nil, nil
