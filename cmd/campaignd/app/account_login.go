@@ -46,10 +46,15 @@ func (a *app) accountToken(ask asker) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.AddCommand(a.tokenCreate(ask), a.tokenList(ask), a.tokenRevoke(ask))
+	return cmd
+}
+
+func (a *app) tokenCreate(ask asker) *cobra.Command {
 	var n accounts.NewToken
 	var scopes []string
 	var days int
-	create := &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "create " + who,
 		Short: "Make an API token, and print it: it is shown this once",
 		Long: `Make an API token of an account. It may at most what its scopes say, and never more than the account itself. With
@@ -87,7 +92,7 @@ func (a *app) accountToken(ask asker) *cobra.Command {
 			return nil
 		},
 	}
-	flags := create.Flags()
+	flags := cmd.Flags()
 	flags.StringVar(&n.Name, "name", "", "what it is for, in `words`")
 	flags.StringArrayVar(
 		&scopes,
@@ -96,7 +101,11 @@ func (a *app) accountToken(ask asker) *cobra.Command {
 		"what it may: a `PERMISSION` as in `campaignd account --help`; may be given several times",
 	)
 	flags.IntVar(&days, "days", 0, "how many `days` it is valid (default 90, at most 366)")
-	list := &cobra.Command{
+	return cmd
+}
+
+func (a *app) tokenList(ask asker) *cobra.Command {
+	return &cobra.Command{
 		Use:     "list " + who,
 		Short:   "List somebody's API tokens",
 		Example: `  campaignd account token list ada`,
@@ -124,7 +133,10 @@ func (a *app) accountToken(ask asker) *cobra.Command {
 			return w.Flush()
 		},
 	}
-	revoke := &cobra.Command{
+}
+
+func (a *app) tokenRevoke(ask asker) *cobra.Command {
+	return &cobra.Command{
 		Use:     "revoke ID",
 		Short:   "End an API token",
 		Example: `  campaignd account token revoke 3f2a9c01d4e5b677`,
@@ -141,8 +153,6 @@ func (a *app) accountToken(ask asker) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.AddCommand(create, list, revoke)
-	return cmd
 }
 
 // bounds says what a token may.
