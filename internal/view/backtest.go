@@ -13,7 +13,7 @@ const BacktestMeaning = "results are looked up in a table of past ones, and noth
 
 // IsBacktest reports whether the campaign's answers are all known beforehand.
 func IsBacktest(core *engine.Core) bool {
-	driver, _ := core.Registry().Driver(core.State().Definition.Instrument.Driver.Name)
+	driver, _ := core.Registry().DriverOf(core.State().Definition)
 	return driver.Foregone != nil
 }
 
@@ -40,7 +40,7 @@ func whetherFound(core *engine.Core, best *instruments.Foregone) string {
 		return ""
 	}
 	text := fmt.Sprintf("the best row of %d compositions has %s (%s): ", len(s.Definition.Candidates),
-		format.Quantity(best.Value, s.Definition.Objective.Unit),
+		format.ValueOf(s.Definition.Sought(), best.Value),
 		format.CompositionsOf(s.Definition).LineWithUnits(best.Point))
 	measured := 0
 	for i := range s.Experiments {

@@ -195,9 +195,10 @@ type candidateQuantity struct {
 }
 
 func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []candidateQuantity {
-	unit := def.Objective.Unit
+	sought := def.Sought()
+	unit := sought.Unit
 	return []candidateQuantity{
-		{format.Heading("predicted "+def.Objective.Name, unit), func(c *events.Candidate) string {
+		{"predicted " + format.HeadingOf(sought), func(c *events.Candidate) string {
 			if c.Prediction == nil {
 				return ""
 			}
@@ -345,17 +346,17 @@ func CandidateGloss(d *events.DecisionMade) string {
 // Models are the fits that a decision used.
 func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 	if f := d.Objective; f != nil {
-		unit := def.Objective.Unit
+		sought := def.Sought()
 		rows = append(rows,
 			rowf("objective", "%s kernel on %s, log posterior %s",
 				f.Kernel, format.Count(f.Observations, "measurement"), format.Short(f.LogPosterior)),
 			rowf("", "lengthscales %s (parts of each parameter's range), prior sd %s, noise sd %s",
 				format.Numbers(f.Lengthscales),
-				format.Quantity(sqrt(f.OutputScale)*f.Scale, unit),
-				noiseText(def, f)))
+				format.ValueOf(sought, sqrt(f.OutputScale)*f.Scale),
+				noiseText(sought, f)))
 		if f.Compressed != nil {
 			rows = append(rows, rowf("", "results worse than %s count by their logarithm: a few are far worse than most",
-				format.Quantity(f.Compressed.From, unit)))
+				format.ValueOf(sought, f.Compressed.From)))
 		}
 	}
 	if f := d.Belief; f != nil {
@@ -379,14 +380,14 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 }
 
 // noiseText says which noise a fit assumed.
-func noiseText(def *definition.Campaign, f *events.ObjectiveFit) string {
+func noiseText(sought definition.Objective, f *events.ObjectiveFit) string {
 	switch {
-	case def.Objective.Noise != nil:
-		return format.Quantity(*def.Objective.Noise, def.Objective.Unit) + " (given)"
+	case sought.Noise != nil:
+		return format.ValueOf(sought, *sought.Noise) + " (given)"
 	case f.Noise == 0:
 		return "as the instrument says"
 	}
-	return format.Quantity(sqrt(f.Noise)*f.Scale, def.Objective.Unit) + " (inferred)"
+	return format.ValueOf(sought, sqrt(f.Noise)*f.Scale) + " (inferred)"
 }
 
 func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }

@@ -45,7 +45,7 @@ func (d *Decision) planeLines(p *events.Plane) []string {
 		fmt.Sprintf("%s upwards, %s to the right; the others as in %s",
 			d.heading(p.Y), d.heading(p.X), others),
 		"",
-		beside(format.Heading("mean", d.Definition.Objective.Unit), "standard deviation"),
+		beside(format.Heading("mean", d.Definition.Sought().Unit), "standard deviation"),
 	}
 	for row := len(mean) - 1; row >= 0; row-- {
 		label := ""

@@ -216,6 +216,7 @@ func WritePredictions(w io.Writer, def *definition.Campaign, predictions []Predi
 // predictionTable says which columns predictions have.
 type predictionTable struct {
 	def       *definition.Campaign
+	sought    definition.Objective
 	measured  bool
 	informed  bool     // answers are measurements
 	believing []string // the experts whose beliefs are predicted
@@ -224,7 +225,9 @@ type predictionTable struct {
 }
 
 func newPredictionTable(def *definition.Campaign, predictions []Prediction) predictionTable {
-	t := predictionTable{def: def, only: len(def.Experts) == 1, measured: len(def.Experts) == 0}
+	t := predictionTable{
+		def: def, sought: def.Sought(), only: len(def.Experts) == 1, measured: len(def.Experts) == 0,
+	}
 	some := func(holds func(*Prediction) bool) bool {
 		return slices.ContainsFunc(predictions, func(p Prediction) bool { return holds(&p) })
 	}
@@ -250,7 +253,7 @@ func (t predictionTable) header() (cells []string) {
 		cells = append(cells, par.Name)
 	}
 	if t.measured {
-		cells = append(cells, t.def.Objective.Name, "sd")
+		cells = append(cells, t.sought.Name, "sd")
 	}
 	if t.informed {
 		cells = append(cells, "with the answers", "sd")
@@ -273,10 +276,10 @@ func (t predictionTable) row(p *Prediction) (cells []string) {
 		cells = append(cells, p.Parameters[par.Name].String())
 	}
 	if t.measured {
-		cells = append(cells, format.Quantity(*p.Mean, t.def.Objective.Unit), format.Short(*p.SD))
+		cells = append(cells, format.ValueOf(t.sought, *p.Mean), format.Short(*p.SD))
 	}
 	if t.informed {
-		cells = append(cells, format.Quantity(p.WithAnswers.Mean, t.def.Objective.Unit), format.Short(p.WithAnswers.SD))
+		cells = append(cells, format.ValueOf(t.sought, p.WithAnswers.Mean), format.Short(p.WithAnswers.SD))
 	}
 	for _, name := range t.believing {
 		cell := ""

@@ -70,6 +70,9 @@ func ProgressOf(core *engine.Core, shown Shown, waitingFor string) Progress {
 	for i := range s.Experiments {
 		p.count(&s.Experiments[i])
 	}
+	for _, value := range s.Results() {
+		p.Values = append(p.Values, value.Value)
+	}
 	summary := core.Counts()
 	shown.Fill(&summary)
 	p.Bests = summary.Bests
@@ -100,9 +103,6 @@ func (p *Progress) count(x *campaign.Experiment) {
 	}
 	if x.Status == campaign.Unresolved {
 		p.Unresolved = append(p.Unresolved, x.ID)
-	}
-	if x.Measurement != nil && !x.Excluded {
-		p.Values = append(p.Values, x.Measurement.Objective.Value)
 	}
 }
 

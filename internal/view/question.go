@@ -17,8 +17,8 @@ import (
 func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
 	return humans.Question{
 		ID: q.ID, Expert: q.Expert, Form: q.Form,
-		Parameters: def.Parameters, Steps: def.Instrument.Steps,
-		Objective: def.Objective,
+		Parameters: def.Parameters, Steps: def.Steps(),
+		Objective: def.Sought(),
 		Options:   q.Options, Scale: q.Scale, Suggestion: q.Suggestion,
 		Explanation: q.Explanation, Attributions: q.Attributions,
 		Asked: q.AskedAt, Expires: q.Expires,

@@ -38,7 +38,7 @@ func Found(s *campaign.State, summary engine.Summary) []Row {
 	if measured == nil {
 		return []Row{{"best", "nothing was measured"}}
 	}
-	name := s.Definition.Objective.Name + " "
+	name := s.Definition.Sought().Name + " "
 	add := func(rows []Row, point definition.Point, further []definition.Quantity) []Row {
 		rows = append(rows, Row{"", write.LineWithUnits(point)})
 		if further := quantities(further); len(further) > 0 {

@@ -49,10 +49,7 @@ func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 		return nil
 	}
 	// Recorded values are of a standardized and maximized objective.
-	scale, sense := d.Objective.Scale, 1.0
-	if def.Objective.Goal == definition.Minimize {
-		sense = -1
-	}
+	scale, sense := d.Objective.Scale, -def.Sought().Sign()
 	var shares []Share
 	for _, s := range d.Attributions.Shapley {
 		share := Share{

@@ -18,10 +18,7 @@ type SharedQuantity struct{ Quantity, Name string }
 
 // SharedQuantities names them in the words of the goal.
 func SharedQuantities(def *definition.Campaign) []SharedQuantity {
-	bound := "upper bound"
-	if def.Objective.Goal == definition.Minimize {
-		bound = "lower bound"
-	}
+	bound := def.Sought().Pick("upper bound", "lower bound")
 	return []SharedQuantity{
 		{events.QuantityUCB, bound},
 		{events.QuantityMean, "mean"},
@@ -54,7 +51,7 @@ type sharesTable struct {
 func (d *Decision) shareLines(shares []Share) []string {
 	quantities := SharedQuantities(d.Definition)
 	t := sharesTable{
-		shares: shares, letters: d.Letters(), unit: d.Definition.Objective.Unit,
+		shares: shares, letters: d.Letters(), unit: d.Definition.Sought().Unit,
 		names: ansi.StringWidth("the model itself"),
 		exact: AddUp(shares),
 	}

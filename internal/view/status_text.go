@@ -60,7 +60,7 @@ func (st *Status) running(running string, how How) (rows []Row) {
 	case running != "":
 		rows = append(rows, Row{"run", running})
 	case st.Status.Ended():
-	case st.state.Definition.Instrument.ByHand:
+	case st.state.Definition.ByHand():
 		rows = append(rows, rowf("run", "by hand: `%s` says what is next, and `%s` takes its result",
 			how(problem.Remedy{Action: problem.Suggest}), how(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"})))
 	default:

@@ -16,8 +16,9 @@ func (s *Story) campaignDefined(_ events.Event, p *events.CampaignDefined) Entry
 	if !def.Measures() {
 		budget = format.Count(def.Budget.Comparisons, "comparison")
 	}
+	sought := def.Sought()
 	return Entry{Text: fmt.Sprintf("campaign %s begins: %s %s, at most %s",
-		def.Name, def.Objective.Goal, def.Objective.Name, budget)}
+		def.Name, sought.Goal, sought.Name, budget)}
 }
 
 func (s *Story) campaignAmended(e events.Event, p *events.CampaignAmended) Entry {

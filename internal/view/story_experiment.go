@@ -156,15 +156,14 @@ func (s *Story) instrumentStalled(_ events.Event, p *events.InstrumentStalled) E
 
 // measured writes a result: the objective, then the further quantities.
 func measured(m *events.Measurement) string {
-	objective := format.Quantity(m.Objective.Value, m.Objective.Unit)
-	return strings.Join(append([]string{objective}, quantities(m.Further)...), ", ")
+	return strings.Join(append([]string{format.Result(m.Objective)}, quantities(m.Further)...), ", ")
 }
 
 // quantities writes further quantities: "viscosity 3.200 mPa·s".
 func quantities(further []definition.Quantity) []string {
 	texts := make([]string, len(further))
 	for i, q := range further {
-		texts[i] = q.Name + " " + format.Quantity(q.Value, q.Unit)
+		texts[i] = q.Name + " " + format.Result(q)
 	}
 	return texts
 }

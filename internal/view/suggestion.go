@@ -150,7 +150,7 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 
 // writeExperiment writes what to measure, and why.
 func (s *Suggestion) writeExperiment(p *page, measure string, x *SuggestedExperiment) {
-	p.line("%s %s as %s:", measure, s.definition.Objective.Name, x.ID)
+	p.line("%s %s as %s:", measure, s.definition.Sought().Name, x.ID)
 	width := 0
 	for _, par := range s.definition.Parameters {
 		width = max(width, len(par.Name))
