@@ -123,12 +123,11 @@ func (h *history) ledTo(i int) (experiment, measured string) {
 			continue
 		}
 		x := h.state.Experiment(id)
-		if x == nil || x.Measurement == nil {
+		value, ok := h.state.Value(x)
+		if !ok {
 			return id, ""
 		}
-		objective := x.Measurement.Objective
-		value := chart.Typeset(format.Fixed(objective.Value, h.places))
-		return id, format.WithUnit(value, objective.Unit)
+		return id, format.WithUnit(h.value(value.Value), value.Unit)
 	}
 	return "", ""
 }
@@ -194,7 +193,7 @@ func (h *history) sharesSVG(
 		left := names + float64(k)*(panel+gap)
 		axis := left + panel/2
 		reach := panel/2 - 46 // room for numbers
-		text(left+panel/2, 14, "middle", "#1f2933", format.Heading(p.Name, h.def.Objective.Unit))
+		text(left+panel/2, 14, "middle", "#1f2933", format.Heading(p.Name, h.sought.Unit))
 		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#9aa5b1"/>`, axis, top-12, axis, sums-8)
 		text(axis, top-18, "middle", "#616e7c", "0")
 		for o, c := range candidates {
@@ -316,15 +315,15 @@ func (h *history) figurePlane(
 				strings.TrimSpace(letters[o.Name]+" "+o.Name)+"\n"+h.format.line(o.Parameters), d.Decision)
 		}
 		c.Right = 64
-		c.After = bands.key(h.def.Objective.Unit)
+		c.After = bands.key(h.sought.Unit)
 		return figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
 	}
 	mean, err := paint(d.Decision+"-mean",
-		format.Heading("Expected "+h.def.Objective.Name, h.def.Objective.Unit), "YlGnBu", h.better(1, 0), p.Mean)
+		"Expected "+format.HeadingOf(h.sought), "YlGnBu", h.sought.Better(1, 0), p.Mean)
 	if err != nil {
 		return nil, "", err
 	}
-	sd, err := paint(d.Decision+"-sd", format.Heading("Standard deviation of that", h.def.Objective.Unit),
+	sd, err := paint(d.Decision+"-sd", format.Heading("Standard deviation of that", h.sought.Unit),
 		"Purples", true, p.SD)
 	if err != nil {
 		return nil, "", err

@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -40,9 +39,9 @@ func (h *history) converge() convergence {
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
 		r := result{number: i + 1, class: h.class(x), value: math.NaN(), experiment: x}
-		if x.Measurement != nil {
-			r.value = x.Measurement.Objective.Value
-			if !x.Excluded && (math.IsNaN(best) || h.better(r.value, best)) {
+		if value, ok := h.state.Value(x); ok {
+			r.value = value.Value
+			if !x.Excluded && (math.IsNaN(best) || h.sought.Better(r.value, best)) {
 				best = r.value
 			}
 		}
@@ -50,14 +49,6 @@ func (h *history) converge() convergence {
 		c.best = append(c.best, best)
 	}
 	return c
-}
-
-// better reports whether a is better than b.
-func (h *history) better(a, b float64) bool {
-	if h.def.Objective.Goal == definition.Maximize {
-		return a > b
-	}
-	return a < b
 }
 
 // manyPoints is the number above which points are drawn under the curves.
@@ -86,8 +77,7 @@ func (h *history) figureConvergence() (figure, bool) {
 	if len(values) == 0 {
 		return figure{}, false
 	}
-	o := h.def.Objective
-	c := chart.New(780, 340, "experiment, in order of request", format.Heading(o.Name, o.Unit))
+	c := chart.New(780, 340, "experiment, in order of request", format.HeadingOf(h.sought))
 	n := len(course.results)
 	var means, lower, upper, at []float64
 	for _, p := range course.posterior {
@@ -140,7 +130,7 @@ func (h *history) figureConvergence() (figure, bool) {
 		curves()
 	}
 	last := course.best[n-1]
-	c.End(last, "best measured\n"+chart.Typeset(format.Fixed(last, h.places)), chart.Ink)
+	c.End(last, "best measured\n"+h.value(last), chart.Ink)
 	if len(course.posterior) > 0 {
 		p := course.posterior[len(course.posterior)-1]
 		m, s := format.MeanSD(p.mean, p.sd)
@@ -188,21 +178,24 @@ func leading(results []result) int {
 func (h *history) spotText(x *campaign.Experiment) string {
 	text := x.ID + ": "
 	point := x.Parameters
-	if m := x.Measurement; m != nil {
-		text += chart.Typeset(format.Fixed(m.Objective.Value, h.places)) + " " + h.def.Objective.Unit
-		point = m.Actual
+	if value, ok := h.state.Value(x); ok {
+		text += h.value(value.Value) + " " + h.sought.Unit
+		point = x.Measurement.Actual
 	} else {
 		text += string(x.Status)
 	}
 	return text + "\n" + h.format.line(point)
 }
 
+// value writes a value of what is sought.
+func (h *history) value(v float64) string { return chart.Typeset(format.Fixed(v, h.places)) }
+
 // decimals is how many decimals a measured value is written with.
 func (h *history) decimals() int {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range h.state.Experiments {
-		if m := h.state.Experiments[i].Measurement; m != nil {
-			low, high = min(low, m.Objective.Value), max(high, m.Objective.Value)
+		if v, ok := h.state.Value(&h.state.Experiments[i]); ok {
+			low, high = min(low, v.Value), max(high, v.Value)
 		}
 	}
 	if low == high {

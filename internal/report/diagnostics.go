@@ -141,7 +141,7 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 	if check == nil {
 		return figure{}, false
 	}
-	o := h.def.Objective
+	o := h.sought
 	c := chart.New(380, 320, format.Heading("measured "+o.Name, o.Unit),
 		format.Heading("predicted from the others", o.Unit))
 	odd := map[string]bool{} // only looked up
@@ -297,7 +297,7 @@ func (h *history) hyperparameters() [][2]string {
 	if h.model == nil {
 		return nil
 	}
-	fit, o := h.model.Fit, h.def.Objective
+	fit, o := h.model.Fit, h.sought
 	unit := func(x float64) string { return format.Significant(x, 3) + " " + o.Unit }
 	noise := "inferred: " + unit(fit.Scale*math.Sqrt(fit.Noise))
 	if o.Noise != nil {

@@ -40,12 +40,12 @@ func (h *history) answer() (*answer, string) {
 	if measured == nil {
 		return nil, "Nothing has been measured yet."
 	}
-	a := &answer{Unit: measured.Unit, Objective: h.def.Objective.Name, Extreme: "lowest", NoModel: h.summary.NoModel}
-	if h.def.Objective.Goal == definition.Maximize {
-		a.Extreme = "highest"
+	a := &answer{
+		Unit: measured.Unit, Objective: h.sought.Name, Extreme: h.sought.Pick("highest", "lowest"),
+		NoModel: h.summary.NoModel,
 	}
 	a.Measured = &bestAnswer{
-		Value: chart.Typeset(format.Fixed(measured.Value, h.places)), Experiment: measured.Experiment,
+		Value: h.value(measured.Value), Experiment: measured.Experiment,
 	}
 	if byModel != nil {
 		mean, sd := format.MeanSD(byModel.Mean, byModel.SD)
@@ -195,9 +195,9 @@ func (h *history) gain() (number, bool) {
 	if after > before {
 		text = "+" + text
 	}
-	unit := h.def.Objective.Unit
-	from := chart.Typeset(format.Fixed(before, h.places))
-	to := chart.Typeset(format.Fixed(after, h.places))
+	unit := h.sought.Unit
+	from := h.value(before)
+	to := h.value(after)
 	return number{
 		chart.Typeset(text),
 		strings.TrimSpace(unit + " over the initial design"),

@@ -83,9 +83,10 @@ func (h *history) world() (text, class string) {
 	switch {
 	case h.simulated > 0 && h.real > 0:
 		return "SIMULATED AND REAL MIXED", "mixed"
-	case h.simulated > 0, h.real == 0 && h.surelySimulated(), h.real == 0 && h.dispatched && h.dispatchSimulated:
+	case h.simulated > 0, h.real == 0 && h.core.Registry().Simulates(h.def),
+		h.real == 0 && h.dispatched && h.dispatchSimulated:
 		return "SIMULATED", "simulated"
-	case h.real > 0, h.dispatched, h.def.Instrument.ByHand:
+	case h.real > 0, h.dispatched, h.def.ByHand():
 		return "REAL", "real"
 	}
 	return "NOTHING MEASURED YET", "unknown"
@@ -94,12 +95,8 @@ func (h *history) world() (text, class string) {
 // facts are the lines under the title.
 func (h *history) facts() [][2]string {
 	s, def := h.state, h.def
-	goal := "minimize "
-	if def.Objective.Goal == definition.Maximize {
-		goal = "maximize "
-	}
 	facts := [][2]string{
-		{"goal", goal + format.Heading(def.Objective.Name, def.Objective.Unit)},
+		{"goal", h.sought.Goal + " " + format.HeadingOf(h.sought)},
 		{"instrument", h.instrument()},
 	}
 	if !h.def.Measures() {
@@ -178,17 +175,6 @@ func (h *history) instrument() string {
 		return "none"
 	}
 	return settings.Words(h.def)
-}
-
-// surelySimulated reports whether the definition says that its instrument is
-// simulated.
-func (h *history) surelySimulated() bool {
-	driver, _ := h.core.Registry().Driver(h.def.Instrument.Driver.Name)
-	if driver.Identify == nil {
-		return false
-	}
-	_, simulated := driver.Identify(*h.def)
-	return simulated
 }
 
 // policy names the method, or each of them if it was changed: "lcb until e12, then

@@ -110,7 +110,6 @@ func (h *history) figureHeat() ([]figure, string, error) {
 		return nil, "", err
 	}
 	f := diagnose.NewFrame(h.def, h.core.Space())
-	o := h.def.Objective
 	draw := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
 		p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
 		c := chart.New(380, 300, format.Heading(p.Name, p.Unit), format.Heading(q.Name, q.Unit))
@@ -123,14 +122,14 @@ func (h *history) figureHeat() ([]figure, string, error) {
 		c.Add(plotter.NewImage(bands.image(m, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
 		h.heatPoints(c, f, m)
 		c.Right = 64
-		c.After = bands.key(o.Unit)
+		c.After = bands.key(h.sought.Unit)
 		return figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
 	}
-	mean, err := draw("heat-mean", format.Heading("Expected "+o.Name, o.Unit), "YlGnBu", h.better(1, 0), m.mean)
+	mean, err := draw("heat-mean", "Expected "+format.HeadingOf(h.sought), "YlGnBu", h.sought.Better(1, 0), m.mean)
 	if err != nil {
 		return nil, "", err
 	}
-	sd, err := draw("heat-sd", format.Heading("Standard deviation of that", o.Unit), "Purples", true, m.sd)
+	sd, err := draw("heat-sd", format.Heading("Standard deviation of that", h.sought.Unit), "Purples", true, m.sd)
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -25,6 +26,7 @@ type history struct {
 	core    *engine.Core
 	state   *campaign.State
 	def     *definition.Campaign
+	sought  definition.Objective
 	model   *objective.Model // nil before the first fit, or where it cannot be rebuilt
 	summary engine.Summary
 	// diagnosis says how far the model and the experts can be trusted.
@@ -149,6 +151,7 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, name)
 	}
 	h.def = h.state.Definition
+	h.sought = h.def.Sought()
 	h.format = newCompositionFormat(h.def)
 	h.places = h.decimals()
 	h.place()
@@ -332,11 +335,11 @@ func (h *history) prediction(x *campaign.Experiment) (p *events.Prediction, nois
 	if c == nil || c.Prediction == nil {
 		return nil, 0
 	}
+	measured, _ := h.state.Value(x)
+	given := cmp.Or(measured.SD, h.sought.Noise)
 	switch {
-	case x.Measurement != nil && x.Measurement.Objective.SD != nil:
-		noise = *x.Measurement.Objective.SD
-	case h.def.Objective.Noise != nil:
-		noise = *h.def.Objective.Noise
+	case given != nil:
+		noise = *given
 	case d.Objective != nil:
 		noise = d.Objective.Scale * math.Sqrt(d.Objective.Noise)
 	}

@@ -118,7 +118,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		Name:           s.Name,
 		Description:    h.def.Description,
 		Parameters:     h.def.Parameters,
-		Objective:      h.def.Objective,
+		Objective:      h.sought,
 		Measurements:   h.measurements(),
 		HasMeasured:    len(s.Experiments) > 0,
 		Decisions:      h.decisionTable(),
@@ -134,8 +134,8 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		LastTime:       format.Time(h.last.Time),
 		DefinitionText: s.Source,
 	}
-	if h.def.Objective.Unit != "" {
-		d.Unit = "(" + h.def.Objective.Unit + ")"
+	if h.sought.Unit != "" {
+		d.Unit = "(" + h.sought.Unit + ")"
 	}
 	d.Status, d.Running = h.statusText(), !s.Status.Ended()
 	d.World, d.WorldClass = h.world()

@@ -47,7 +47,7 @@ func (h *history) figureSlices() ([]figure, string, error) {
 	for _, s := range all {
 		p := h.def.Parameters[s.Index]
 		c := chart.New(width, height, format.Heading(p.Name, p.Unit),
-			format.Heading(h.def.Objective.Name, h.def.Objective.Unit))
+			format.HeadingOf(h.sought))
 		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
 		chart.Limits(&c.Y, 0.05, values...)
 		if len(p.Categories) > 0 {

@@ -104,12 +104,13 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 		row.Dim = x.Status == campaign.Cancelled || x.Excluded
 		return row
 	}
-	row.Value = format.Fixed(m.Objective.Value, h.places)
-	if m.Objective.SD != nil {
-		row.Value += " ± " + format.Significant(*m.Objective.SD, 2)
+	measured, _ := h.state.Value(x)
+	row.Value = format.Fixed(measured.Value, h.places)
+	if measured.SD != nil {
+		row.Value += " ± " + format.Significant(*measured.SD, 2)
 	}
 	if prediction != nil {
-		residual := m.Objective.Value - prediction.Mean
+		residual := measured.Value - prediction.Mean
 		row.Residual = format.Fixed(residual, h.places)
 		if residual > 0 {
 			row.Residual = "+" + row.Residual
