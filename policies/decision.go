@@ -32,13 +32,19 @@ func (d Decision) Candidate() *events.Candidate {
 
 // Run is the decision to measure a candidate.
 func (d Decision) Run(candidate, rule, reason string) Decision {
-	d.Action, d.Chosen, d.Rule, d.Reason = events.ActionRun, candidate, rule, reason
+	d.Action = events.ActionRun
+	d.Chosen = candidate
+	d.Rule = rule
+	d.Reason = reason
 	return d
 }
 
 // Ask is the decision to put a question to an expert, who is shown the explanation.
 func (d Decision) Ask(form events.Form, expert, rule, reason, explanation string) Decision {
-	d.Action, d.Form, d.Expert, d.Rule = events.ActionAsk, form, expert, rule
+	d.Action = events.ActionAsk
+	d.Form = form
+	d.Expert = expert
+	d.Rule = rule
 	d.Reason, d.Explanation = reason, explanation
 	return d
 }
@@ -46,7 +52,9 @@ func (d Decision) Ask(form events.Form, expert, rule, reason, explanation string
 // Stop is the decision to complete the campaign; completed is one of the Completed
 // constants of package events.
 func (d Decision) Stop(rule string, completed, detail string) Decision {
-	d.Action, d.Rule, d.Reason = events.ActionStop, rule, detail
+	d.Action = events.ActionStop
+	d.Rule = rule
+	d.Reason = detail
 	d.Completed = &events.CampaignCompleted{Reason: completed, Detail: detail}
 	return d
 }

@@ -111,7 +111,10 @@ func (r Registry) Ref(p definition.Policy) events.PolicyRef {
 		Module: leader.Module, ModuleVersion: leader.ModuleVersion,
 	}
 	if !p.Measures() {
-		ref.Next, ref.Trust, ref.Handover, ref.Duel = None, None, Never, p.Duel.Name
+		ref.Next = None
+		ref.Trust = None
+		ref.Handover = Never
+		ref.Duel = p.Duel.Name
 	}
 	return ref
 }

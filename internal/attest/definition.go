@@ -59,7 +59,9 @@ func checkDefinitions(
 		case *events.ModelFitted:
 			running = p.Build
 		case *events.CampaignDefined:
-			running, present, source = p.Build, p.Definition, p.Source
+			running = p.Build
+			present = p.Definition
+			source = p.Source
 			means := asBegun(reg, p.Definition)
 			if running == this {
 				means = defined // what this program chooses now

@@ -272,7 +272,9 @@ func (e *AmendError) Error() string {
 // defaultInitial is how a campaign would begin if its file said nothing about the
 // experts' initial answers: it follows from the policy.
 func defaultInitial(reg registry.Registry, def definition.Campaign) definition.Initial {
-	def.Initial.Labels, def.Initial.Comparisons, def.Initial.Estimates = nil, nil, nil
+	def.Initial.Labels = nil
+	def.Initial.Comparisons = nil
+	def.Initial.Estimates = nil
 	return Complete(reg, def).Initial
 }
 

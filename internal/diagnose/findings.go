@@ -398,12 +398,18 @@ func (r *reader) expert(e *Expert) {
 	if e.Reading != ReadingDisagree {
 		return
 	}
-	what, of, pairs := "labels", "an accepted and a rejected composition, the accepted one", e.Labels
+	what := "labels"
+	of := "an accepted and a rejected composition, the accepted one"
+	pairs := e.Labels
 	if pairs == nil || pairs.reading() != ReadingDisagree {
-		what, of, pairs = "choices", "two compositions, the one they prefer", e.Choices
+		what = "choices"
+		of = "two compositions, the one they prefer"
+		pairs = e.Choices
 	}
 	if pairs == nil || pairs.reading() != ReadingDisagree {
-		what, of, pairs = "estimates", "two compositions, the one they expect more of", e.Estimates
+		what = "estimates"
+		of = "two compositions, the one they expect more of"
+		pairs = e.Estimates
 	}
 	f := r.find(Note, sayMisleading, e.Name, what, of, percent(pairs.Share), percent(pairs.Lower), percent(pairs.Upper))
 	f.titled(what, e.Name)

@@ -131,7 +131,9 @@ func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	for i := range p.Rows {
 		row := &p.Rows[i]
 		if (row.Fate == FateNew || row.refused) && before[i] != "" && !im.Again {
-			row.Fate, row.Experiment, row.Faults = FateKnown, before[i], nil // what was taken once was allowed then
+			row.Fate = FateKnown
+			row.Experiment = before[i]
+			row.Faults = nil // what was taken once was allowed then
 		}
 	}
 	return p, nil

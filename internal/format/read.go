@@ -77,7 +77,9 @@ func DecimalComma(text string) bool {
 // the decimal mark.
 func Separator(header string) rune {
 	header, _, _ = strings.Cut(header, "\n")
-	separator, most, quoted := ',', 0, false
+	separator := ','
+	most := 0
+	quoted := false
 	counts := make(map[rune]int)
 	for _, r := range header {
 		if r == '"' {

@@ -80,7 +80,11 @@ func (p *Planner) Apply(def *definition.Campaign, e events.Event, payload events
 		p.experiment(def, s, e, payload)
 	}
 	if ends(payload) { // nobody asks for more of it
-		s.Points, s.Open, s.Results, s.Suspects, s.Answered = nil, nil, nil, nil, nil
+		s.Points = nil
+		s.Open = nil
+		s.Results = nil
+		s.Suspects = nil
+		s.Answered = nil
 	}
 	p.doubts(s, e)
 }

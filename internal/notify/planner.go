@@ -226,7 +226,11 @@ func (p *Planner) Sent(id string, now time.Time) {
 	}
 	c.Attempt = nil
 	c.Sent = append(c.Sent, now)
-	c.Delivered, c.Failures, c.Again, c.Error, c.Failed = now, 0, time.Time{}, "", time.Time{}
+	c.Delivered = now
+	c.Failures = 0
+	c.Again = time.Time{}
+	c.Error = ""
+	c.Failed = time.Time{}
 }
 
 // Failed records that a message was not taken. What still holds is tried again: after half
@@ -333,7 +337,9 @@ func (p *Planner) Status(now time.Time) []Status {
 			t := TargetStatus{Address: address.String()}
 			key := channelKey(name, target)
 			if c := p.state.Channels[key]; c != nil {
-				t.Delivered, t.Error, t.Failed = c.Delivered, c.Error, c.Failed
+				t.Delivered = c.Delivered
+				t.Error = c.Error
+				t.Failed = c.Failed
 				if c.Again.After(now) {
 					t.Again = c.Again
 				}

@@ -116,7 +116,10 @@ func electrolyte5() Task {
 		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 		value: func(x []float64) float64 {
 			solvent := x[0] + x[1] + x[2] + x[3]
-			ec, pc, dmc, emc := x[0]/solvent, x[1]/solvent, x[2]/solvent, x[3]/solvent
+			ec := x[0] / solvent
+			pc := x[1] / solvent
+			dmc := x[2] / solvent
+			emc := x[3] / solvent
 			kmax := 4*ec + 4.5*pc + 6*dmc + 5*emc +
 				2*ec*pc + 18*ec*dmc + 19*ec*emc + 14*pc*dmc + 15*pc*emc + 2.5*dmc*emc
 			mmax := 0.9*ec + 0.7*pc + 1.2*dmc + emc

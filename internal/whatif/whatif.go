@@ -298,7 +298,9 @@ func Change(reg registry.Registry, def definition.Campaign, q Question) (definit
 // with it.
 func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Campaign, error) {
 	asked := def.Initial
-	def.Initial.Labels, def.Initial.Comparisons, def.Initial.Estimates = nil, nil, nil
+	def.Initial.Labels = nil
+	def.Initial.Comparisons = nil
+	def.Initial.Estimates = nil
 	def = campaignfile.CompleteBegun(reg, def, begun)
 	if len(def.Experts) > 0 { // what was asked at first was asked
 		kept := def

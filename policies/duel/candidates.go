@@ -185,7 +185,9 @@ func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error
 		p := Proposal{Identified: true, Candidates: []events.Candidate{{Name: First, Parameters: m.points[best]}},
 			Reason: fmt.Sprintf("Of %d candidates one is left.", len(m.points))}
 		if step.Status == dueling.Spent {
-			p.Identified, p.Spent, p.Reason = false, true, "The comparisons that it was made for are made."
+			p.Identified = false
+			p.Spent = true
+			p.Reason = "The comparisons that it was made for are made."
 		}
 		return p, nil
 	}

@@ -109,7 +109,9 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	}
 	// The expert who has compared least is next; of those who need no more
 	// comparisons nobody is.
-	done, spent, late := make(map[string]bool), false, false
+	done := make(map[string]bool)
+	spent := false
+	late := false
 	for len(done) < len(p.def.Experts) {
 		i := p.least(made.by, done)
 		if e := &p.def.Experts[i]; turn.TimeSpent(v.Campaign, e) {

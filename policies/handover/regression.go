@@ -50,10 +50,14 @@ func (r *regression) derivatives(b0, b1 float64) (g0, g1, h00, h01, h11 float64)
 		}
 		v := p * (1 - p)
 		g0, g1 = g0+rest, g1+rest*z
-		h00, h01, h11 = h00+v, h01+v*z, h11+v*z*z
+		h00 = h00 + v
+		h01 = h01 + v*z
+		h11 = h11 + v*z*z
 	}
 	if !r.shifted {
-		g0, h00, h01 = 0, 1, 0
+		g0 = 0
+		h00 = 1
+		h01 = 0
 	}
 	return g0, g1, h00, h01, h11
 }
@@ -83,7 +87,9 @@ func (r *regression) positive() float64 {
 			d0, d1 = d0/2, d1/2
 			next = r.logPosterior(b0+d0, b1+d1)
 		}
-		b0, b1, value = b0+d0, b1+d1, next
+		b0 = b0 + d0
+		b1 = b1 + d1
+		value = next
 		if math.Abs(d0)+math.Abs(d1) < 1e-12 {
 			break
 		}

@@ -201,7 +201,9 @@ func alternately(
 	for i, u := range starts {
 		for _, v := range starts[:i] {
 			if value := f(u, v, nil, nil); value < best {
-				best, x, y = value, u, v
+				best = value
+				x = u
+				y = v
 			}
 		}
 	}

@@ -49,7 +49,9 @@ func (s *Step) stale() (last, turns int) {
 		}
 		switch {
 		case i == 0 || mean < best-improvement:
-			best, last, turns = mean, max(last, turn), 0
+			best = mean
+			last = max(last, turn)
+			turns = 0
 		case turn > max(last, latest):
 			turns++
 		}

@@ -110,8 +110,12 @@ func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrec
 	case x.Status != status || x.Excluded == p.Excluded:
 		x.Measurement, x.Cause = nil, p.Reason
 	}
-	x.Status, x.Excluded, x.Source = status, p.Excluded, e.ID
-	x.Flag, x.Elsewhere, x.Once = nil, false, false // a person's word is the last
+	x.Status = status
+	x.Excluded = p.Excluded
+	x.Source = e.ID
+	x.Flag = nil
+	x.Elsewhere = false
+	x.Once = false // a person's word is the last
 	if status == Cancelled {
 		s.reopen()
 	}

@@ -95,7 +95,9 @@ func (s *State) supersede(e events.Event, p *events.QuestionSuperseded) (problem
 		return problem
 	}
 	q.Aside = append(q.Aside, Aside{ID: q.Source, Actor: q.AnsweredBy, Answer: q.Answer, At: e.Time, Replaced: true})
-	q.Answer, q.Source, q.AnsweredBy = p.Answer, e.ID, e.Actor
+	q.Answer = p.Answer
+	q.Source = e.ID
+	q.AnsweredBy = e.Actor
 	return ""
 }
 

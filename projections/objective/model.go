@@ -245,7 +245,11 @@ func (m *Model) Rougher(ctx context.Context, part float64) (*Model, error) {
 		return nil, fmt.Errorf("the objective model with shorter lengthscales: %w", err)
 	}
 	rougher := *m
-	rougher.gp, rougher.given, rougher.without, rougher.expected, rougher.wide = process, nil, nil, nil, nil
+	rougher.gp = process
+	rougher.given = nil
+	rougher.without = nil
+	rougher.expected = nil
+	rougher.wide = nil
 	return &rougher, nil
 }
 
@@ -327,7 +331,9 @@ func (m *Model) Conditioned() *gp.Conditioned {
 // predictions are those of c.
 func (m *Model) Given(c *gp.Conditioned) *Model {
 	given := *m
-	given.given, given.without, given.expected = c, nil, nil
+	given.given = c
+	given.without = nil
+	given.expected = nil
 	return &given
 }
 

@@ -282,7 +282,9 @@ func (d *designer) choose(pool [][]float64, n, whole int) error {
 		}
 	}
 	for chosen := 0; chosen < n; {
-		best, value, most := -1, math.Inf(-1), 0
+		best := -1
+		value := math.Inf(-1)
+		most := 0
 		due := d.cover.due(whole - len(d.points))
 		for i, x := range pool {
 			if used[i] {
@@ -291,7 +293,9 @@ func (d *designer) choose(pool [][]float64, n, whole int) error {
 			brings := d.cover.brings(x, due)
 			v := away[i]/float64(len(d.places)+1) - mean[i]
 			if brings > most || brings == most && v > value {
-				best, value, most = i, v, brings
+				best = i
+				value = v
+				most = brings
 			}
 		}
 		if len(d.places) == 0 {

@@ -386,7 +386,9 @@ func (s *Session) overlapped(cmds []instruments.Command) error {
 	if err != nil {
 		return err
 	}
-	marked, under, most := 0, 0, 0
+	marked := 0
+	under := 0
+	most := 0
 	for _, act := range r.lines {
 		if act.Command != cmds[0].ID && act.Command != cmds[1].ID {
 			continue

@@ -229,7 +229,9 @@ func (r *rows) laplace(m, k []float64) (site, error) {
 	K := blas64.General{Rows: n, Cols: n, Stride: n, Data: k}
 	a, u := make([]float64, n), append([]float64(nil), m...)
 	at, ut := make([]float64, n), make([]float64, n)
-	grad, w, b := make([]float64, n), make([]float64, n*n), make([]float64, n*n)
+	grad := make([]float64, n)
+	w := make([]float64, n*n)
+	b := make([]float64, n*n)
 	rest := make([]float64, n)
 	pivots := make([]int, n)
 	W := blas64.General{Rows: n, Cols: n, Stride: n, Data: w}

@@ -330,7 +330,9 @@ func (w *ConditionedPredictor) MeanGrad(dst []float64, weight func(member int) f
 
 // addCross adds s·∇(cᵀv) = s·(Σ_j v_j ∂k(P_j,x) − Σ_i (Av)_i ∂k(X_i,x)).
 func (w *ConditionedPredictor) addCross(dst, v []float64, s float64) {
-	n, p, d := len(w.base.k), len(w.c), len(dst)
+	n := len(w.base.k)
+	p := len(w.c)
+	d := len(dst)
 	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: n, Cols: p, Stride: p, Data: w.of.cross}, vector(v), 0, vector(w.ag))
 	for j, a := range v {
 		axpy(dst, s*a, w.dk[j*d:j*d+d])

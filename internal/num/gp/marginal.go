@@ -74,7 +74,9 @@ func (o *objective) laplace(theta []float64) (root *mat.Dense, ok bool) {
 	const step = 1e-3 // of a logarithm, between the rounding of gradients and the change of the curvature
 	p := len(theta)
 	rows := mat.NewDense(p, p, nil)
-	x, above, below := make([]float64, p), make([]float64, p), make([]float64, p)
+	x := make([]float64, p)
+	above := make([]float64, p)
+	below := make([]float64, p)
 	widest := 0.0
 	for j := range p {
 		copy(x, theta)

@@ -178,7 +178,9 @@ func (t TaskSummary) against(results []*Result, baseline bool, cells int) (out T
 	out.Seeds = len(own)
 	if len(own) == 0 {
 		out.Until, out.BaseUntil = math.NaN(), math.NaN()
-		out.Along, out.Final, out.Strict = none, none, none
+		out.Along = none
+		out.Final = none
+		out.Strict = none
 		return out, nil, nil
 	}
 	initial := t.initial[t.Baseline]
@@ -196,7 +198,9 @@ func (t TaskSummary) against(results []*Result, baseline bool, cells int) (out T
 	}
 	out.Until, out.BaseUntil = reach(own), reach(others)
 	if baseline {
-		out.Along, out.Final, out.Strict = none, none, none
+		out.Along = none
+		out.Final = none
+		out.Strict = none
 		return out, nil, nil
 	}
 	out.Along, out.Final = student(inTotal, 0.05), student(atEnd, 0.05)

@@ -169,7 +169,9 @@ func (n *neighbors) explained() float64 {
 
 // r2 is the coefficient of determination; 0 where nothing varies.
 func r2(y, predicted []float64) float64 {
-	mean, errors, total := 0.0, 0.0, 0.0
+	mean := 0.0
+	errors := 0.0
+	total := 0.0
 	for _, v := range y {
 		mean += v / float64(len(y))
 	}
