@@ -164,7 +164,7 @@ func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
 				values = append(values, plain(*par.Min))
 			}
 		}
-		names, values = append(names, def.Objective.Name), append(values, "1")
+		names, values = append(names, def.Sought().Name), append(values, "1")
 		p.Wanted = format.List(names...)
 		var b bytes.Buffer
 		out := csv.NewWriter(&b)
@@ -372,13 +372,14 @@ func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use strin
 	for _, par := range def.Parameters {
 		add(par.Name, "it is the parameter "+par.Name, par.Unit)
 	}
-	add(def.Objective.Name, "it is "+def.Objective.Name+", what is sought", def.Objective.Unit)
+	sought := def.Sought()
+	add(sought.Name, "it is "+sought.Name+", what is sought", sought.Unit)
 	named := slices.Contains(seen.Header, exchange.ColumnSD)
 	for _, name := range im.Columns {
 		named = named || name == exchange.ColumnSD
 	}
 	if value := useAsColumn + exchange.ColumnSD; !named || use == value {
-		list = append(list, columnChoice{value, "it is the standard deviation of " + def.Objective.Name})
+		list = append(list, columnChoice{value, "it is the standard deviation of " + sought.Name})
 	}
 	return list
 }

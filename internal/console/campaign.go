@@ -199,8 +199,8 @@ const mostRows = 60
 func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all bool) {
 	state := core.State()
 	def := state.Definition
-	p.Description, p.Measures, p.ByHand = def.Description, def.Measures(), def.Instrument.ByHand
-	p.Objective = format.Heading(def.Objective.Name, def.Objective.Unit)
+	p.Description, p.Measures, p.ByHand = def.Description, def.Measures(), def.ByHand()
+	p.Objective = format.HeadingOf(def.Sought())
 	p.Row = listed{Done: s.Done, Budget: s.Budget, What: "experiments"}
 	if !p.Measures {
 		p.Row.What = "comparisons"
@@ -295,8 +295,8 @@ func (p *campaignPage) rows(s *campaign.State, log told, bests engine.Bests, all
 			text, _ := write.Value(k, x.Parameters)
 			row.Cells = append(row.Cells, text)
 		}
-		if x.Measurement != nil {
-			row.Measured = format.Short(x.Measurement.Objective.Value)
+		if value, ok := s.Value(x); ok {
+			row.Measured = format.Short(value.Value)
 		}
 		if made, ok := log.Made[x.Decision]; ok {
 			row.Why = made.Reason
@@ -338,14 +338,14 @@ func worldOf(s *campaign.State) string {
 // instrumentName names what measures an experiment.
 func instrumentName(s *campaign.State, x *campaign.Experiment) string {
 	switch {
-	case s.Definition.Instrument.ByHand:
+	case s.Definition.ByHand():
 		return "by hand"
 	case x.Identity != "" && x.Identity != x.Instrument:
 		return x.Instrument + " (" + x.Identity + ")"
 	case x.Instrument != "":
 		return x.Instrument
 	}
-	return s.Definition.Instrument.Driver.Name
+	return s.Definition.Driver().Name
 }
 
 func latest(times ...time.Time) (t time.Time) {

@@ -189,8 +189,10 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 // matches reports whether a campaign is searched for: every word stands in its name, its
 // description, its objective or its instrument.
 func matches(query string, s lab.Standing) bool {
-	text := strings.ToLower(strings.Join([]string{s.Campaign, s.Definition.Description, s.Definition.Objective.Name,
-		s.Definition.Instrument.Driver.Name, string(s.Status)}, " "))
+	def := s.Definition
+	text := strings.ToLower(strings.Join([]string{
+		s.Campaign, def.Description, def.Sought().Name, def.Driver().Name, string(s.Status),
+	}, " "))
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {
 		if !strings.Contains(text, word) {
 			return false
@@ -204,7 +206,7 @@ func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
 	row := listed{
 		Name: c.Name(), Path: address(c), Description: def.Description, State: stateOf(s),
 		Done: s.Done, Budget: s.Budget, What: "experiments", Needs: needs,
-		Spark:     sparkline(s.Values, def.Objective.Goal),
+		Spark:     sparkline(s.Values, def.Sought()),
 		CanPause:  s.Status == campaign.Running && (s.Here || s.PID != 0),
 		CanResume: s.Status == campaign.Paused,
 		CanRun:    !s.Status.Ended() && !s.Here && s.PID == 0 && !slices.ContainsFunc(needs, need.runs),
@@ -304,7 +306,7 @@ func openNeeds(s *campaign.State, base string) (needs []need) {
 				"/questions/" + url.PathEscape(s.Name) + "/" + q.ID, "", "Answer", false})
 		}
 	}
-	if def.Instrument.ByHand && s.Status != campaign.Paused {
+	if def.ByHand() && s.Status != campaign.Paused {
 		for i := range s.Experiments {
 			if x := &s.Experiments[i]; x.Status.Open() && x.Status != campaign.Unresolved {
 				text := x.ID + " is to be measured by hand."

@@ -46,8 +46,10 @@ type cardRow struct {
 // beside is what is known around a question.
 type beside struct {
 	def    *definition.Campaign
+	sought definition.Objective
 	space  *space.Space
 	best   *campaign.Experiment
+	most   float64 // what the best gave
 	near   []neighbor
 	values []float64
 	at     []float64 // where the best lies in each parameter's range
@@ -55,28 +57,29 @@ type beside struct {
 
 // neighbor is a measured experiment in the unit cube.
 type neighbor struct {
-	x  *campaign.Experiment
-	at []float64
+	x     *campaign.Experiment
+	at    []float64
+	value float64
 }
 
 func newBeside(core *engine.Core) *beside {
 	s := core.State()
-	b := &beside{def: s.Definition, space: core.Space(), values: measuredValues(s)}
+	b := &beside{
+		def: s.Definition, sought: s.Definition.Sought(),
+		space: core.Space(), values: measuredValues(s),
+	}
 	if best := core.Counts().BestMeasured; best != nil {
-		if x := s.Experiment(best.Experiment); x != nil && x.Measurement != nil {
+		x := s.Experiment(best.Experiment)
+		if value, ok := s.Value(x); ok {
 			copied := *x
-			b.best = &copied
+			b.best, b.most = &copied, value.Value
 			b.at = positions(b.def, x.Measurement.Actual)
 		}
 	}
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if x.Measurement == nil || x.Excluded {
-			continue
-		}
+	for x, value := range s.Results() {
 		if at, err := b.space.Encode(x.Measurement.Actual); err == nil {
 			copied := *x
-			b.near = append(b.near, neighbor{&copied, at})
+			b.near = append(b.near, neighbor{&copied, at, value.Value})
 		}
 	}
 	return b
@@ -156,7 +159,7 @@ func (b *beside) card(
 	if o.Prediction != nil || len(b.values) > 0 {
 		var best *float64
 		if b.best != nil {
-			best = &b.best.Measurement.Objective.Value
+			best = &b.most
 		}
 		c.Scale = scale(b.values, best, shown, o.Prediction)
 	}
@@ -181,7 +184,7 @@ func (c *card) near(b *beside, point definition.Point) {
 	}
 	n := slices.MinFunc(b.near, func(m, o neighbor) int { return cmp.Compare(distance(m), distance(o)) })
 	c.NearID = n.x.ID
-	gave := n.x.ID + ", which gave " + format.Quantity(n.x.Measurement.Objective.Value, b.def.Objective.Unit)
+	gave := n.x.ID + ", which gave " + format.ValueOf(b.sought, n.value)
 	if differences := b.differences(n.x.Measurement.Actual, point); differences != "" {
 		c.Near = "Like " + gave + ", but with " + differences
 	} else {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -139,14 +140,15 @@ func (p *decisionPage) fill(d *view.Decision) {
 	}
 	p.Models = view.Models(def, made)
 	shares := view.Shares(def, made)
+	sought := def.Sought()
 	p.AddUp = view.AddUp(shares)
 	for _, quantity := range []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB} {
 		t := shareTable{Caption: map[string]string{
-			events.QuantityMean: "expected " + def.Objective.Name,
+			events.QuantityMean: "expected " + sought.Name,
 			events.QuantitySD:   "standard deviation",
 			events.QuantityUCB:  "optimistic bound",
 		}[quantity]}
-		t.Caption = format.Heading(t.Caption, def.Objective.Unit)
+		t.Caption = format.Heading(t.Caption, sought.Unit)
 		var of []view.Share
 		most := 0.0
 		for _, s := range shares {
@@ -181,7 +183,7 @@ func (p *decisionPage) fill(d *view.Decision) {
 		p.Shares = append(p.Shares, t)
 	}
 	if made.Attributions != nil && made.Attributions.Plane != nil {
-		p.Plane, p.PlaneText = plane(made.Attributions.Plane, format.Heading(def.Objective.Name, def.Objective.Unit), def.Objective.Goal)
+		p.Plane, p.PlaneText = plane(made.Attributions.Plane, sought)
 	}
 	if made.Review != nil {
 		p.Review = reviewText(made.Review)
@@ -200,7 +202,7 @@ func reviewText(r *events.ChoiceReview) string {
 }
 
 // plane draws the objective over two parameters, darker where it is better.
-func plane(at *events.Plane, heading, goal string) (template.HTML, string) {
+func plane(at *events.Plane, sought definition.Objective) (template.HTML, string) {
 	rows := len(at.Ys)
 	if rows == 0 || len(at.Xs) == 0 {
 		return "", ""
@@ -211,12 +213,12 @@ func plane(at *events.Plane, heading, goal string) (template.HTML, string) {
 	}
 	s := spanOf(0, all...)
 	const w, h, left, right, top, bottom = 360.0, 300.0, 52.0, 12.0, 26.0, 34.0
-	d := newDrawing(w, h, "chart plane", heading+" over "+at.X+" and "+at.Y)
+	d := newDrawing(w, h, "chart plane", format.HeadingOf(sought)+" over "+at.X+" and "+at.Y)
 	cw, ch := (w-left-right)/float64(len(at.Xs)), (h-top-bottom)/float64(rows)
 	for i, row := range at.Mean {
 		for j, v := range row {
 			share := s.to(v, 0, 1)
-			if goal == "minimize" {
+			if sought.Better(0, 1) {
 				share = 1 - share
 			}
 			level := min(max(int(share*10), 0), 9)

@@ -176,10 +176,8 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 
 // measuredIn counts the measurements that another campaign could take along.
 func measuredIn(core *engine.Core) (n int) {
-	for _, x := range core.State().Experiments {
-		if x.Measurement != nil && !x.Excluded {
-			n++
-		}
+	for range core.State().Results() {
+		n++
 	}
 	return n
 }

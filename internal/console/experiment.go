@@ -92,11 +92,12 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 	s := core.State()
 	def := s.Definition
 	p.Status, p.Class = string(x.Status), classOf(x, best)
-	p.Objective, p.Unit = def.Objective.Name, def.Objective.Unit
+	sought := def.Sought()
+	p.Objective, p.Unit = sought.Name, sought.Unit
 	p.Ongoing, p.Unresolved = x.Status.Open(), x.Status == campaign.Unresolved
 	p.Ended, p.Excluded = !x.Status.Open(), x.Excluded
 	p.Instrument, p.Cause, p.Decision = instrumentName(s, x), sentence(x.Cause), x.Decision
-	p.Dispatched, p.ByHand = x.DispatchedAt, def.Instrument.ByHand
+	p.Dispatched, p.ByHand = x.DispatchedAt, def.ByHand()
 	p.CanRepeat = !s.Status.Ended()
 	if p.Unresolved {
 		p.Also = alsoUnresolved(s, x.ID)
@@ -104,8 +105,9 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 	write := format.CompositionsToMake(def)
 	at := positions(def, x.Parameters)
 	var actual definition.Point
-	if x.Measurement != nil {
-		p.Value = format.Short(x.Measurement.Objective.Value)
+	measured, ok := s.Value(x)
+	if ok {
+		p.Value = format.Short(measured.Value)
 		actual = x.Measurement.Actual
 	}
 	for k, par := range def.Parameters {
@@ -131,9 +133,9 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 	if x.Replicate > 1 {
 		add("replicate", format.Count(x.Replicate, "run")+" of this composition")
 	}
-	if x.Measurement != nil {
-		if sd := x.Measurement.Objective.SD; sd != nil {
-			add("its standard deviation", format.Quantity(*sd, p.Unit))
+	if ok {
+		if sd := measured.SD; sd != nil {
+			add("its standard deviation", format.ValueOf(sought, *sd))
 		}
 		for _, q := range x.Measurement.Further {
 			add(q.Name, format.Quantity(q.Value, q.Unit))
@@ -151,7 +153,7 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 			p.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
 			b := newBeside(core)
 			shown := b.span([]events.Option{{Prediction: made.Prediction}})
-			p.Scale[0].Scale = scale(b.values, valueOrNil(x), shown, made.Prediction)
+			p.Scale[0].Scale = scale(b.values, valueOrNil(s, x), shown, made.Prediction)
 		}
 	} else {
 		_, why := view.DecisionBehind(s, x.ID)
@@ -159,11 +161,12 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 	}
 }
 
-func valueOrNil(x *campaign.Experiment) *float64 {
-	if x.Measurement == nil {
+func valueOrNil(s *campaign.State, x *campaign.Experiment) *float64 {
+	value, ok := s.Value(x)
+	if !ok {
 		return nil
 	}
-	return &x.Measurement.Objective.Value
+	return &value.Value
 }
 
 // SubjectPath is where the page of what an event is about is.

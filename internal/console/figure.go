@@ -123,21 +123,19 @@ func (s span) ticks(want int) (at []float64, labels []string) {
 
 // measuredValues are the values that count, in order.
 func measuredValues(s *campaign.State) (values []float64) {
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Measurement != nil && !x.Excluded {
-			values = append(values, x.Measurement.Objective.Value)
-		}
+	for _, value := range s.Results() {
+		values = append(values, value.Value)
 	}
 	return values
 }
 
 // sparkline draws how the best so far has gone.
-func sparkline(values []float64, goal string) template.HTML {
+func sparkline(values []float64, sought definition.Objective) template.HTML {
 	if len(values) < 2 {
 		return ""
 	}
 	const w, h = 120, 28
-	best := bests(values, goal)
+	best := bests(values, sought)
 	s := spanOf(0.08, values...)
 	d := newDrawing(w, h, "spark", fmt.Sprintf("%d measurements, from %s to %s at best", len(values),
 		format.Short(values[0]), format.Short(best[len(best)-1])))
@@ -154,12 +152,11 @@ func sparkline(values []float64, goal string) template.HTML {
 }
 
 // bests are the best values so far.
-func bests(values []float64, goal string) []float64 {
+func bests(values []float64, sought definition.Objective) []float64 {
 	best := make([]float64, len(values))
 	so := math.NaN()
 	for i, v := range values {
-		better := goal == definition.Maximize && v > so || goal == definition.Minimize && v < so
-		if !math.IsNaN(v) && (math.IsNaN(so) || better) {
+		if !math.IsNaN(v) && (math.IsNaN(so) || sought.Better(v, so)) {
 			so = v
 		}
 		best[i] = so
@@ -169,15 +166,16 @@ func bests(values []float64, goal string) []float64 {
 
 // convergence draws every measurement and the best so far.
 func convergence(s *campaign.State) template.HTML {
-	def := s.Definition
+	sought := s.Definition.Sought()
 	n := len(s.Experiments)
 	values := make([]float64, n)
 	counted := make([]float64, n)
 	any := false
 	for i := range s.Experiments {
 		values[i], counted[i] = math.NaN(), math.NaN()
-		if x := &s.Experiments[i]; x.Measurement != nil {
-			values[i] = x.Measurement.Objective.Value
+		x := &s.Experiments[i]
+		if value, ok := s.Value(x); ok {
+			values[i] = value.Value
 			any = true
 			if !x.Excluded {
 				counted[i] = values[i]
@@ -188,7 +186,7 @@ func convergence(s *campaign.State) template.HTML {
 		return ""
 	}
 	const w, h, left, right, top, bottom = 720.0, 268.0, 52.0, 14.0, 26.0, 38.0
-	heading := format.Heading(def.Objective.Name, def.Objective.Unit)
+	heading := format.HeadingOf(sought)
 	d := newDrawing(w, h, "chart", "Every measurement of "+heading+", and the best so far")
 	y := spanOf(0.06, values...)
 	x := span{0.5, max(float64(n)+0.5, 3.5)}
@@ -204,7 +202,7 @@ func convergence(s *campaign.State) template.HTML {
 	}
 	d.text("axis", "start", 0, 14, heading)
 	d.text("axis", "end", w-right, h-2, "experiment")
-	best := bests(counted, def.Objective.Goal)
+	best := bests(counted, sought)
 	var xs, ys []float64
 	for i, v := range best {
 		if math.IsNaN(v) {
@@ -226,7 +224,8 @@ func convergence(s *campaign.State) template.HTML {
 			if e.Excluded {
 				class = "left-out"
 			}
-			d.dot(class, e.ID, e.ID+": "+format.Quantity(values[i], def.Objective.Unit), px, y.to(values[i], h-bottom, top))
+			title := e.ID + ": " + format.ValueOf(sought, values[i])
+			d.dot(class, e.ID, title, px, y.to(values[i], h-bottom, top))
 		case e.Status == campaign.Failed || e.Status == campaign.Infeasible:
 			d.dot("failed", e.ID, e.ID+": "+string(e.Status), px, h-bottom-2)
 		}
@@ -380,27 +379,28 @@ func drawn(s *campaign.State) (all []*campaign.Experiment) {
 }
 
 // tone is in which of five steps a value lies, the best being 5; 0 without one.
-func tone(v float64, s span, goal string) int {
+func tone(v float64, s span, sought definition.Objective) int {
 	if math.IsNaN(v) {
 		return 0
 	}
 	share := s.to(v, 0, 1)
-	if goal == definition.Minimize {
+	if sought.Better(0, 1) {
 		share = 1 - share
 	}
 	return min(max(int(share*5)+1, 1), 5)
 }
 
-func valueOf(x *campaign.Experiment) float64 {
-	if x.Measurement == nil {
-		return math.NaN()
+func valueOf(s *campaign.State, x *campaign.Experiment) float64 {
+	if value, ok := s.Value(x); ok {
+		return value.Value
 	}
-	return x.Measurement.Objective.Value
+	return math.NaN()
 }
 
 // scatter draws two parameters against each other.
 func scatter(s *campaign.State, i, j int, best string) template.HTML {
 	def := s.Definition
+	sought := def.Sought()
 	all := drawn(s)
 	if len(all) == 0 || i >= len(def.Parameters) || j >= len(def.Parameters) {
 		return ""
@@ -424,7 +424,7 @@ func scatter(s *campaign.State, i, j int, best string) template.HTML {
 	values := spanOf(0, measuredValues(s)...)
 	write := format.CompositionsOf(def)
 	for _, e := range all {
-		class := fmt.Sprintf("%s tone%d", classOf(e, best), tone(valueOf(e), values, def.Objective.Goal))
+		class := fmt.Sprintf("%s tone%d", classOf(e, best), tone(valueOf(s, e), values, sought))
 		d.dot(class, e.ID, e.ID+": "+write.Line(e.Parameters),
 			x.to(positionOf(px, e.Parameters[px.Name]), left, w-right),
 			y.to(positionOf(py, e.Parameters[py.Name]), h-bottom, top))
@@ -460,6 +460,7 @@ func endsOf(par *definition.Parameter) (ticks []tickAt) {
 // parallel draws each composition as a line through all parameters to its value.
 func parallel(s *campaign.State, best string) template.HTML {
 	def := s.Definition
+	sought := def.Sought()
 	all := drawn(s)
 	if len(all) == 0 {
 		return ""
@@ -491,7 +492,7 @@ func parallel(s *campaign.State, best string) template.HTML {
 	values := spanOf(0, measuredValues(s)...)
 	if measures {
 		d.line("grid", at(axes-1), top, at(axes-1), h-bottom)
-		d.text("axis", "middle", at(axes-1), 12, format.Shorten(def.Objective.Name, 14))
+		d.text("axis", "middle", at(axes-1), 12, format.Shorten(sought.Name, 14))
 		if len(measuredValues(s)) > 0 {
 			d.text("tick", "middle", at(axes-1), h-6, typeset(format.Rounded(values.low, 3)))
 			d.text("tick", "middle", at(axes-1), 26, typeset(format.Rounded(values.high, 3)))
@@ -504,11 +505,12 @@ func parallel(s *campaign.State, best string) template.HTML {
 			xs, ys = append(xs, at(k)), append(ys, h-bottom-share*(h-bottom-top))
 		}
 		title := e.ID + ": " + write.Line(e.Parameters)
-		if v := valueOf(e); measures && !math.IsNaN(v) {
+		v := valueOf(s, e)
+		if measures && !math.IsNaN(v) {
 			xs, ys = append(xs, at(axes-1)), append(ys, values.to(v, h-bottom, top))
-			title += ", " + format.Quantity(v, def.Objective.Unit)
+			title += ", " + format.ValueOf(sought, v)
 		}
-		class := fmt.Sprintf("thread %s tone%d", classOf(e, best), tone(valueOf(e), values, def.Objective.Goal))
+		class := fmt.Sprintf("thread %s tone%d", classOf(e, best), tone(v, values, sought))
 		fmt.Fprintf(d, `<g class="%s" data-x="%s"><title>%s</title>`, class, esc(e.ID), esc(title))
 		d.path("t", "", xs, ys)
 		d.WriteString("</g>")

@@ -120,7 +120,7 @@ func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []d
 	}
 	if present < 0 { // nothing has been sent yet
 		present = len(devices)
-		devices = append(devices, device{Name: def.Instrument.Driver.Name})
+		devices = append(devices, device{Name: def.Driver().Name})
 	}
 	for i := range devices {
 		d := &devices[i]
@@ -137,8 +137,8 @@ func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []d
 		}
 	}
 	d := &devices[present]
-	d.Present, d.Waiting, d.Driver = true, waiting, def.Instrument.Driver.Name
-	if def.Instrument.ByHand {
+	d.Present, d.Waiting, d.Driver = true, waiting, def.Driver().Name
+	if def.ByHand() {
 		d.Driver = "a person, by hand"
 		if d.Identity == "" {
 			d.Identity = "whatever the person measures with"

@@ -73,7 +73,7 @@ func (m measuredFields) MadeTyped() bool {
 // what was typed where typed is set.
 func (s *shell) measuredFieldsOf(prefix string, state *campaign.State, x *campaign.Experiment, typed bool) measuredFields {
 	def := state.Definition
-	m := measuredFields{Prefix: prefix, Unit: def.Objective.Unit}
+	m := measuredFields{Prefix: prefix, Unit: def.Sought().Unit}
 	was := func(name string) string {
 		if !typed {
 			return ""
@@ -198,7 +198,7 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 	var def *definition.Campaign
 	var known []definition.Quantity
 	of.Read(func(core *engine.Core) { def, known = core.State().Definition, furtherNames(core.State()) })
-	if t.Value, err = optionalNumber(r, fieldValue, def.Objective.Name); err != nil {
+	if t.Value, err = optionalNumber(r, fieldValue, def.Sought().Name); err != nil {
 		return t, err
 	}
 	if t.SD, err = optionalNumber(r, fieldSD, "the standard deviation"); err != nil {

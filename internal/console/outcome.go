@@ -81,11 +81,11 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 // outcomeOf says what came out of what an answer was about, and whether it was right, as far
 // as that is known.
 func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceReview) string {
-	def := s.Definition
+	sought := s.Definition.Sought()
 	if review != nil {
 		text := "Measured in " + review.Experiment
-		if x := s.Experiment(review.Experiment); x != nil && x.Measurement != nil {
-			text += ": " + format.Quantity(x.Measurement.Objective.Value, def.Objective.Unit)
+		if value, ok := s.Value(s.Experiment(review.Experiment)); ok {
+			text += ": " + format.ValueOf(sought, value.Value)
 		}
 		return text + ". The choice was right with a probability of " + format.Percent(review.Probability) + "."
 	}
@@ -96,21 +96,19 @@ func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceRev
 	if point == nil {
 		return ""
 	}
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if x.Measurement == nil || x.Excluded || !samePoint(x.Parameters, point) {
+	for x, value := range s.Results() {
+		if !samePoint(x.Parameters, point) {
 			continue
 		}
-		v := x.Measurement.Objective.Value
 		values := measuredValues(s)
 		better := 0
 		for _, other := range values {
-			if def.Objective.Goal == definition.Maximize && other > v || def.Objective.Goal == definition.Minimize && other < v {
+			if sought.Better(other, value.Value) {
 				better++
 			}
 		}
 		return fmt.Sprintf("Measured in %s: %s, number %d of %d from the best.", x.ID,
-			format.Quantity(v, def.Objective.Unit), better+1, len(values))
+			format.ValueOf(sought, value.Value), better+1, len(values))
 	}
 	return ""
 }
@@ -129,15 +127,15 @@ func samePoint(a, b definition.Point) bool {
 
 // estimatesOutcome compares the numbers of a sitting with what was measured.
 func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
+	sought := s.Definition.Sought()
 	var texts []string
 	for _, e := range q.Answer.Estimates {
-		for i := range s.Experiments {
-			x := &s.Experiments[i]
-			if x.Measurement == nil || x.Excluded || !samePoint(x.Parameters, q.Options[e.Option].Parameters) {
+		for x, value := range s.Results() {
+			if !samePoint(x.Parameters, q.Options[e.Option].Parameters) {
 				continue
 			}
 			texts = append(texts, fmt.Sprintf("row %d: you said %s, %s measured %s", e.Option+1, format.Short(e.Value), x.ID,
-				format.Quantity(x.Measurement.Objective.Value, s.Definition.Objective.Unit)))
+				format.ValueOf(sought, value.Value)))
 			break
 		}
 	}

@@ -51,7 +51,7 @@ func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fie
 			}
 		case par.Min != nil && par.Max != nil:
 			f.Min, f.Max, f.Step = number(*par.Min), number(*par.Max), "any"
-			if step := def.Instrument.Steps[par.Name]; step > 0 {
+			if step := def.Steps()[par.Name]; step > 0 {
 				f.Step = number(step)
 			}
 		}

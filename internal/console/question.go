@@ -189,7 +189,7 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	}
 	beside := newBeside(core)
 	if beside.best != nil {
-		p.Best = &known{beside.best.ID, format.Quantity(beside.best.Measurement.Objective.Value, def.Objective.Unit),
+		p.Best = &known{beside.best.ID, format.ValueOf(beside.sought, beside.most),
 			format.CompositionsOf(def).LineWithUnits(beside.best.Measurement.Actual)}
 	}
 	options := q.Options
@@ -257,9 +257,6 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 
 // aimOf says what the campaign seeks.
 func aimOf(def *definition.Campaign) string {
-	what := "highest"
-	if def.Objective.Goal == definition.Minimize {
-		what = "lowest"
-	}
-	return "the " + what + " " + format.Heading(def.Objective.Name, def.Objective.Unit)
+	sought := def.Sought()
+	return "the " + sought.Pick("highest", "lowest") + " " + format.HeadingOf(sought)
 }

@@ -188,7 +188,8 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 			if !in(x.Measurement.Actual) {
 				continue
 			}
-			shown := known{x.ID, format.Quantity(x.Measurement.Objective.Value, def.Objective.Unit),
+			value, _ := s.Value(x)
+			shown := known{x.ID, format.ValueOf(def.Sought(), value.Value),
 				format.CompositionsOf(def).LineWithUnits(x.Measurement.Actual)}
 			if best != nil && best.Experiment == x.ID {
 				p.Best = &shown

@@ -114,10 +114,12 @@ func (c *Console) showResults(
 	of.Read(func(core *engine.Core) {
 		s := core.State()
 		def := s.Definition
-		p.Objective, p.Unit, p.Ended = def.Objective.Name, def.Objective.Unit, s.Status.Ended()
+		sought := def.Sought()
+		p.Objective, p.Unit = sought.Name, sought.Unit
+		p.Ended = s.Status.Ended()
 		for i := range s.Experiments {
 			x := &s.Experiments[i]
-			byHand := def.Instrument.ByHand || x.Status == campaign.Requested
+			byHand := def.ByHand() || x.Status == campaign.Requested
 			if x.Status.Open() && x.Status != campaign.Unresolved && byHand {
 				p.To = append(p.To, measureOf(def, x, log, batch))
 			}
@@ -210,7 +212,7 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	case "", "measured":
 		if typed.Value == nil {
 			return engine.Request{}, problem.New(problem.Invalid,
-				"type the value of %s, or say why there is none", def.Objective.Name).About(tell.Experiment)
+				"type the value of %s, or say why there is none", def.Sought().Name).About(tell.Experiment)
 		}
 		tell.Value, tell.SD, tell.Further, tell.Actual = *typed.Value, typed.SD, typed.Further, typed.Actual
 	case "failed", "infeasible", "again":

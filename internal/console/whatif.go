@@ -172,9 +172,9 @@ func (c *Console) whatIfPage(w http.ResponseWriter, r *http.Request) {
 
 func (p *imaginedPage) fill(a *whatif.Answer) {
 	def := a.Definition
-	unit := def.Objective.Unit
+	sought := def.Sought()
 	p.Caveats, p.Ended = a.Caveats(), a.Ended
-	p.Objective = format.Heading(def.Objective.Name, unit)
+	p.Objective = format.HeadingOf(sought)
 	sideOf := func(head string, d *events.DecisionMade) side {
 		return side{head, sentence(view.ActionText(d)), d.Reason, view.Policy(d.Policy)}
 	}
@@ -191,7 +191,8 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	p.Curve = imagined(a)
 	if n, really, other := a.Bests(); really != nil && other != nil {
 		p.Verdict = fmt.Sprintf("Best after %s: really %s (%s), imagined %s (%s%s).", format.Count(n, "experiment"),
-			really.Result(unit), really.ID, other.Result(unit), other.ID, fromWords(*other))
+			really.Result(sought.Unit), really.ID,
+			other.Result(sought.Unit), other.ID, fromWords(*other))
 	}
 	write := format.CompositionsOf(def)
 	for _, par := range def.Parameters {
@@ -238,8 +239,8 @@ func (p *imaginedPage) versus(a *whatif.Answer) {
 
 // imagined draws the course that was, and the one that is imagined.
 func imagined(a *whatif.Answer) template.HTML {
-	def := a.Definition
-	heading := format.Heading(def.Objective.Name, def.Objective.Unit)
+	sought := a.Definition.Sought()
+	heading := format.HeadingOf(sought)
 	const w, h, left, right, top, bottom = 720.0, 290.0, 52.0, 74.0, 34.0, 38.0
 	type course struct{ values, best []float64 }
 	of := func(list []whatif.Experiment) course {
@@ -254,7 +255,7 @@ func imagined(a *whatif.Answer) template.HTML {
 			}
 			values, counted = append(values, v), append(counted, counts)
 		}
-		return course{values, bests(counted, def.Objective.Goal)}
+		return course{values, bests(counted, sought)}
 	}
 	ended := a.RealOutcomes()
 	really, other := of(ended), of(a.Imagined)
@@ -304,7 +305,8 @@ func imagined(a *whatif.Answer) template.HTML {
 				if e.Excluded {
 					mark = "left-out"
 				}
-				d.dot(mark, key+e.ID, e.ID+what+": "+format.Quantity(*e.Value, def.Objective.Unit), px(from+i), py(*e.Value))
+				title := e.ID + what + ": " + format.ValueOf(sought, *e.Value)
+				d.dot(mark, key+e.ID, title, px(from+i), py(*e.Value))
 			case !e.Status.Open():
 				d.dot("failed", key+e.ID, e.ID+what+": "+string(e.Status), px(from+i), h-bottom-2)
 			}
