@@ -90,7 +90,7 @@ func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, er
 	if q.Method == "" && q.Without == "" {
 		return whatif.Run{}, problem.New(problem.Invalid, "say what is to be otherwise: another policy, or an expert who is left out")
 	}
-	return c.whatIf.Begin(of.Name(), of.Store(), visitorOf(r.Context()).Name, q, whatif.InLab(c.lab, of))
+	return c.whatIf.Begin(of.Name(), of.Store(), visitorOf(r.Context()).Name, "", q, whatif.InLab(c.lab, of))
 }
 
 func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {

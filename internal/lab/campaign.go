@@ -169,6 +169,30 @@ func (c *Campaign) Log() (events.Log, error) { return c.store.log() }
 // Load folds the campaign anew. The core is the caller's.
 func (c *Campaign) Load(ctx context.Context) (*engine.Core, error) { return c.store.load(ctx, c.name) }
 
+// LoadBefore folds the campaign anew as it was before the event at a sequence.
+func (c *Campaign) LoadBefore(ctx context.Context, at events.Sequence) (*engine.Core, error) {
+	log, err := c.Log()
+	if err != nil {
+		return nil, err
+	}
+	core := engine.NewCore(c.store.lab.options.Registry)
+	for e, err := range events.ReadCampaign(ctx, log, c.name, 0) {
+		if err == nil && e.Sequence >= at {
+			break
+		}
+		if err == nil {
+			err = core.Apply(e)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return core, nil
+}
+
 // Read calls f with the folded campaign, which f may neither change nor keep. It must be
 // quick: the campaign's events wait meanwhile.
 func (c *Campaign) Read(f func(*engine.Core)) {

@@ -33,7 +33,7 @@ whoever may send such a file can do on the server's machine what the server's us
 type api struct {
 	*Server
 	huma huma.API
-	// keyed has the patterns of the operations that record something.
+	// keyed has the patterns of the operations that take an Idempotency-Key.
 	keyed *http.ServeMux
 }
 
@@ -181,17 +181,46 @@ type Recorded struct {
 type recordedOutput struct{ Body Recorded }
 
 // submit has a request recorded in the name of the caller.
-func (a *api) submit(ctx context.Context, c *lab.Campaign, r engine.Request) (*recordedOutput, error) {
+func (a *api) submit(ctx context.Context, c *lab.Campaign, r engine.Request) ([]events.Event, error) {
 	if r.Anchors != nil { // they are the expert's judgment, as an answer is
 		if err := a.answersAs(ctx, r.Anchors.Expert, c.Name()); err != nil {
 			return nil, problemOf(err)
 		}
 	}
-	r.Actor, r.Account = actorOf(ctx)
-	stored, err := c.Submit(ctx, r)
+	stored, err := c.Submit(ctx, asked(ctx, r))
 	if err != nil {
 		return nil, problemOf(err)
 	}
+	return stored, nil
+}
+
+// fulfill answers a request that is made from how the campaign stands: a repeat from the events
+// of the first.
+func (a *api) fulfill(
+	ctx context.Context, in InCampaign, make func(*lab.Campaign) (engine.Request, error),
+) (*recordedOutput, error) {
+	c, err := a.find(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := a.repeated(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if stored == nil {
+		r, err := make(c)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		if stored, err = a.submit(ctx, c, r); err != nil {
+			return nil, err
+		}
+	}
+	return recordedAs(stored)
+}
+
+// recordedAs is the answer to a request that these events were recorded for.
+func recordedAs(stored []events.Event) (*recordedOutput, error) {
 	out := &recordedOutput{Body: Recorded{Recorded: []json.RawMessage{}}}
 	for _, e := range stored {
 		text, err := events.MarshalCloudEvent(e)

@@ -42,7 +42,8 @@ type AuditRun struct {
 	Audit    *attest.Audit `json:"audit,omitempty" doc:"What was found, as in campaignd audit --json."`
 	Problem  *Problem      `json:"problem,omitempty" doc:"Why it failed."`
 
-	done chan struct{}
+	done    chan struct{}
+	request string
 }
 
 type auditInput struct {
@@ -73,15 +74,23 @@ type audits struct {
 const keptAudits = 32
 
 // begin notes an audit, unless another one runs.
-func (l *audits) begin(campaign string) (*AuditRun, error) {
+// request, if not empty, is as what it is asked for: see [askedAs].
+func (l *audits) begin(campaign, request string) (run *AuditRun, again bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, other := range l.runs {
+		if request != "" && other.request == request {
+			return other, true, nil
+		}
+	}
 	if n := len(l.runs); n > 0 && l.runs[n-1].State == "running" {
-		return nil, problem.New(problem.NotNow, "another audit runs"). // of what, is not everybody's to know
-										With(problem.Remedy{Text: "wait for its end, and ask again"})
+		return nil, false, problem.New(problem.NotNow, "another audit runs"). // of what, is not everybody's to know
+											With(problem.Remedy{Text: "wait for its end, and ask again"})
 	}
 	l.next++
-	run := &AuditRun{
+	run = &AuditRun{
+		request: request,
+
 		ID: "a" + strconv.Itoa(l.next), Campaign: campaign, State: "running",
 		Began: time.Now(), done: make(chan struct{}),
 	}
@@ -89,7 +98,7 @@ func (l *audits) begin(campaign string) (*AuditRun, error) {
 	if len(l.runs) > keptAudits {
 		l.runs = l.runs[1:]
 	}
-	return run, nil
+	return run, false, nil
 }
 
 // end notes what came of one.
@@ -156,7 +165,7 @@ func (a *api) attesting() {
 		"Of the campaign's store. It may take long and runs beside all else, one at a time; "+
 			"the answer says where to look for what it found.")
 	begin.DefaultStatus = http.StatusAccepted
-	huma.Register(a.huma, a.recording(begin), a.beginAudit)
+	huma.Register(a.huma, a.beginning(begin), a.beginAudit)
 	huma.Register(a.huma, operation("get-audit", http.MethodGet, "/audits/{audit}", "What an audit has found",
 		"The newest 32 since the start of the server are remembered."), a.auditState)
 	huma.Register(a.huma, operation("get-checkpoint", http.MethodGet, "/campaigns/{campaign}/checkpoint",
@@ -291,11 +300,15 @@ func (a *api) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, erro
 			o.Since = append(o.Since, attest.Earlier{File: nameOf(k, i), Checkpoint: old})
 		}
 	}
-	run, err := a.audits.begin(c.Name())
+	run, again, err := a.audits.begin(c.Name(), askedAs(ctx))
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	begun := *run
+	begun, _, _ := a.audits.find(run.ID)
+	if again {
+		replayed(ctx)
+		return &auditBegun{Location: base + "/audits/" + begun.ID, Body: begun}, nil
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		select {

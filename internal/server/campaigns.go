@@ -223,21 +223,27 @@ func (a *api) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
 	if in.Seed > 0 {
 		file.Definition.Seed = in.Seed
 	}
-	actor, _ := a.actingAs(ctx, in.As)
-	if err := engine.CheckActor(actor); err != nil {
+	by := asked(ctx, engine.Request{})
+	by.Actor, by.Account = a.actingAs(ctx, in.As)
+	if err := engine.CheckActor(by.Actor); err != nil {
 		return nil, problemOf(problem.New(problem.Invalid, "as: %w", err))
+	}
+	if there, err := a.lab.Campaign(file.Definition.Name); err == nil {
+		if _, err := a.repeatedBy(ctx, there, by); err != nil {
+			return nil, err
+		}
 	}
 	begin := a.lab.Define
 	if !in.Run {
 		begin = a.lab.Begin
 	}
-	c, err := begin(ctx, file, engine.Request{Actor: actor})
+	c, err := begin(ctx, file, by)
 	if err != nil {
 		return nil, problemOf(err)
 	}
 	return &begunOutput{
 		Location: base + "/campaigns/" + c.Name(),
-		Body:     Begun{Campaign: c.Name(), Store: c.Store(), Seed: file.Definition.Seed},
+		Body:     Begun{Campaign: c.Name(), Store: c.Store(), Seed: c.Defined().Seed},
 	}, nil
 }
 

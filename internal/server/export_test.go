@@ -16,9 +16,6 @@ func (s *Server) HurryStrangers(d time.Duration) { s.patience.stranger = d }
 // Limited is what bounds requests, around another handler.
 func (s *Server) Limited(next http.Handler) http.Handler { return s.limited(next) }
 
-// KeepKeys sets how many idempotency keys are kept.
-func (s *Server) KeepKeys(n int) { s.keys.most.keys = n }
-
 // Narrow sets how much is under way at once: see [bounds].
 func (s *Server) Narrow(underWay, streams, tokenStreams, allStreams int) {
 	s.bounds = bounds{underWay, streams, tokenStreams, allStreams}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/accounts"
@@ -24,12 +23,6 @@ func (s *Server) actingAs(ctx context.Context, wanted string) (actor, account st
 		actor = wanted
 	}
 	return actor, account
-}
-
-// callerOf identifies the caller, so that a response is replayed only to the one it was made for.
-func callerOf(ctx context.Context) string {
-	who := identityOf(ctx)
-	return strings.Join([]string{who.Actor(), who.Account, who.Credential}, "\x00")
 }
 
 // mayNameProgram is nil where the caller may have this server run the program, read the

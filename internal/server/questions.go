@@ -127,17 +127,46 @@ func (a *api) answer(ctx context.Context, in *answerInput) (*answeredOutput, err
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	answer := &engine.Answer{Question: in.Question, Saw: in.Body.Saw, Reply: reply}
-	recorded, err := a.submit(ctx, c, engine.Request{Answer: answer})
+	stored, err := a.repeated(ctx, c)
+	if stored == nil && err == nil {
+		answer := &engine.Answer{Question: in.Question, Saw: in.Body.Saw, Reply: reply}
+		stored, err = a.submit(ctx, c, engine.Request{Answer: answer})
+	}
 	if err != nil {
 		return nil, err
 	}
-	out := &answeredOutput{Answered{Recorded: recorded.Body}}
-	actor, _ := actorOf(ctx)
+	return answeredBy(c, in.Question, stored)
+}
+
+// answeredBy says what became of an answer when it was recorded. Others may count by now: of
+// those the question itself tells.
+func answeredBy(c *lab.Campaign, question string, stored []events.Event) (*answeredOutput, error) {
+	recorded, err := recordedAs(stored)
+	if err != nil {
+		return nil, err
+	}
+	first := stored[0]
+	payload, err := events.Decode(first)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	out := &answeredOutput{Answered{
+		Recorded: recorded.Body, Counts: true, AnsweredBy: events.ActorName(first.Actor), Source: first.ID,
+	}}
+	contested, ok := payload.(*events.QuestionContested)
+	if !ok {
+		return out, nil
+	}
+	out.Body.Counts, out.Body.Source = false, contested.Counts
 	c.Read(func(core *engine.Core) {
-		q := core.State().Question(in.Question)
-		out.Body.AnsweredBy, out.Body.Source = events.ActorName(q.AnsweredBy), q.Source
-		out.Body.Counts = q.AnsweredBy == actor && q.Answer.Equal(reply.Answer)
+		q := core.State().Question(question)
+		actor := q.AnsweredBy
+		for _, aside := range q.Aside {
+			if aside.ID == contested.Counts { // it was replaced since
+				actor = aside.Actor
+			}
+		}
+		out.Body.AnsweredBy = events.ActorName(actor)
 	})
 	return out, nil
 }

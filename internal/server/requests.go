@@ -141,15 +141,7 @@ type optional[B any] struct {
 // record registers a request that is recorded as it is.
 func record[B any](a *api, op huma.Operation, make func(B) (engine.Request, error)) {
 	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *body[B]) (*recordedOutput, error) {
-		c, err := a.find(ctx, in.InCampaign)
-		if err != nil {
-			return nil, err
-		}
-		r, err := make(in.Body)
-		if err != nil {
-			return nil, problemOf(err)
-		}
-		return a.submit(ctx, c, r)
+		return a.fulfill(ctx, in.InCampaign, func(*lab.Campaign) (engine.Request, error) { return make(in.Body) })
 	})
 }
 
@@ -157,15 +149,11 @@ func record[B any](a *api, op huma.Operation, make func(B) (engine.Request, erro
 func (a *api) steer(verb, summary, description string, make func(reason string) engine.Request) {
 	op := operation(verb+"-campaign", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
 	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *optional[Because]) (*recordedOutput, error) {
-		c, err := a.find(ctx, in.InCampaign)
-		if err != nil {
-			return nil, err
-		}
 		reason := ""
 		if in.Body != nil {
 			reason = in.Body.Reason
 		}
-		return a.submit(ctx, c, make(reason))
+		return a.fulfill(ctx, in.InCampaign, func(*lab.Campaign) (engine.Request, error) { return make(reason), nil })
 	})
 }
 
@@ -365,6 +353,10 @@ func (a *api) amend(ctx context.Context, in *amendInput) (*recordedOutput, error
 	if err != nil {
 		return nil, problemOf(err)
 	}
+	stored, err := a.repeated(ctx, c)
+	if stored != nil || err != nil {
+		return recordedOr(stored, err)
+	}
 	def, err := a.lab.Definition(ctx, c, file)
 	if err != nil {
 		return nil, problemOf(err)
@@ -378,11 +370,15 @@ func (a *api) amend(ctx context.Context, in *amendInput) (*recordedOutput, error
 		return nil, problemOf(err)
 	}
 	if len(changes) == 0 {
-		return &recordedOutput{}, nil
+		stored, err := a.repeatedIn(ctx, c, core) // by the same request, sent twice at once
+		if stored == nil && err == nil {
+			return &recordedOutput{}, nil
+		}
+		return recordedOr(stored, err)
 	}
-	return a.submit(ctx, c, engine.Request{Amend: &events.CampaignAmended{
+	return recordedOr(a.submit(ctx, c, engine.Request{Amend: &events.CampaignAmended{
 		Definition: def, Changes: changes, Reason: in.Reason, Source: file.Source,
-	}})
+	}}))
 }
 
 // RunState says whether the lab runs a campaign.
@@ -398,7 +394,8 @@ type runOutput struct{ Body RunState }
 func (a *api) runs() {
 	register := func(verb, summary, description string, running bool, do func(context.Context, *lab.Campaign) error) {
 		op := operation(verb+"-run", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
-		huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *InCampaign) (*runOutput, error) {
+		// Sent again it asks for what is the case already: it needs no key, and one is not looked at.
+		huma.Register(a.huma, op, func(ctx context.Context, in *InCampaign) (*runOutput, error) {
 			c, err := a.find(ctx, *in)
 			if err == nil {
 				err = do(ctx, c)
@@ -441,50 +438,104 @@ type importOutput struct {
 func (a *api) importing() {
 	op := operation("import-csv", http.MethodPost, "/campaigns/{campaign}/import/csv", "Take over measurements from a CSV file",
 		"The header names the parameters and the objective; what the export writes is understood. All rows are taken or none; they do not count against the budget.")
-	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *importInput) (*importOutput, error) {
-		core, c, err := a.folded(ctx, in.InCampaign)
-		if err != nil {
-			return nil, err
-		}
-		actor, _ := actorOf(ctx)
-		im := exchange.Import{
-			Registry: a.lab.Registry(), Core: core, Actor: actor,
-			Again: in.Again, Anyway: in.Anyway, Once: in.Once && !in.Again, Notes: in.Note, Ignore: in.Ignore,
-			Columns: make(map[string]string),
-			Words: exchange.Words{
-				Again: "take it all the same (again)", Anyway: "take it all the same (anyway)",
-				Note: "where note names it", Ignore: "where ignore names it",
-				Column: `where column says what it is, as in "salt (mol/kg)=salt"`, Clause: error.Error,
-			},
-		}
-		for _, text := range in.Column {
-			column, name, err := exchange.ParseColumn(text)
-			if err != nil {
-				return nil, problemOf(problem.New(problem.Invalid, "column: %w", err))
-			}
-			im.Columns[column] = name
-		}
-		out := new(importOutput)
-		table, err := im.Preview("the table", bytes.NewReader(in.RawBody))
-		if im.Once && err == nil && table.Count(exchange.FateKnown) > 0 &&
-			table.Count(exchange.FateNew)+table.Count(exchange.FateWrong) == 0 {
-			out.Body.Recorded, out.Body.Rows = []json.RawMessage{}, []engine.Tell{} // it was taken over before
-			out.Body.LeftOut = table.LeftOut()
-			return out, nil
-		}
-		if err := im.Read("the table", bytes.NewReader(in.RawBody)); err != nil {
-			return nil, problemOf(err)
-		}
-		out.Body.Recorded, out.Body.Rows, out.Body.LeftOut = []json.RawMessage{}, im.Rows, im.Skipped
-		if in.Preview {
-			out.Body.Table = table
-			return out, nil
-		}
-		recorded, err := a.submit(ctx, c, engine.Request{Import: im.Rows, ImportOnce: im.Once})
-		if err != nil {
-			return nil, err
-		}
-		out.Body.Recorded = recorded.Body.Recorded
+	huma.Register(a.huma, a.recording(op), a.importTable)
+}
+
+// importTable takes a table over, or says what would become of it.
+func (a *api) importTable(ctx context.Context, in *importInput) (*importOutput, error) {
+	core, c, err := a.folded(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := a.repeatedIn(ctx, c, core)
+	if err != nil {
+		return nil, err
+	}
+	if stored != nil {
+		return a.imported(ctx, c, in, stored)
+	}
+	im, err := in.reader(ctx, a, core)
+	if err != nil {
+		return nil, err
+	}
+	out := new(importOutput)
+	table, err := im.Preview("the table", bytes.NewReader(in.RawBody))
+	if im.Once && err == nil && table.Count(exchange.FateKnown) > 0 &&
+		table.Count(exchange.FateNew)+table.Count(exchange.FateWrong) == 0 {
+		out.Body.Recorded, out.Body.Rows = []json.RawMessage{}, []engine.Tell{} // it was taken over before
+		out.Body.LeftOut = table.LeftOut()
 		return out, nil
-	})
+	}
+	if err := im.Read("the table", bytes.NewReader(in.RawBody)); err != nil {
+		return nil, problemOf(err)
+	}
+	if in.Preview {
+		out.Body.Recorded, out.Body.Rows, out.Body.LeftOut = []json.RawMessage{}, im.Rows, im.Skipped
+		out.Body.Table = table
+		return out, nil
+	}
+	stored, err = a.submit(ctx, c, engine.Request{Import: im.Rows, ImportOnce: im.Once})
+	if err != nil {
+		return nil, err
+	}
+	if stored[0].Sequence != core.State().Sequence+1 {
+		return a.imported(ctx, c, in, stored) // what came between may have been of these rows
+	}
+	return im.answer(stored)
+}
+
+// imported is the answer to a table that was taken over by these events: what is read of it in
+// the campaign as it was before them.
+func (a *api) imported(
+	ctx context.Context, c *lab.Campaign, in *importInput, stored []events.Event,
+) (*importOutput, error) {
+	core, err := c.LoadBefore(ctx, stored[0].Sequence)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	im, err := in.reader(ctx, a, core)
+	if err != nil {
+		return nil, err
+	}
+	if err := im.Read("the table", bytes.NewReader(in.RawBody)); err != nil {
+		return nil, problemOf(err)
+	}
+	return im.answer(stored)
+}
+
+// tableReader reads a table of the API.
+type tableReader struct{ exchange.Import }
+
+// reader returns what reads the table into a campaign.
+func (in *importInput) reader(ctx context.Context, a *api, core *engine.Core) (*tableReader, error) {
+	actor, _ := actorOf(ctx)
+	im := &tableReader{exchange.Import{
+		Registry: a.lab.Registry(), Core: core, Actor: actor,
+		Again: in.Again, Anyway: in.Anyway, Once: in.Once && !in.Again, Notes: in.Note, Ignore: in.Ignore,
+		Columns: make(map[string]string),
+		Words: exchange.Words{
+			Again: "take it all the same (again)", Anyway: "take it all the same (anyway)",
+			Note: "where note names it", Ignore: "where ignore names it",
+			Column: `where column says what it is, as in "salt (mol/kg)=salt"`, Clause: error.Error,
+		},
+	}}
+	for _, text := range in.Column {
+		column, name, err := exchange.ParseColumn(text)
+		if err != nil {
+			return nil, problemOf(problem.New(problem.Invalid, "column: %w", err))
+		}
+		im.Columns[column] = name
+	}
+	return im, nil
+}
+
+// answer is that to a table that was read and recorded.
+func (im *tableReader) answer(stored []events.Event) (*importOutput, error) {
+	recorded, err := recordedAs(stored)
+	if err != nil {
+		return nil, err
+	}
+	out := new(importOutput)
+	out.Body.Recorded, out.Body.Rows, out.Body.LeftOut = recorded.Body.Recorded, im.Rows, im.Skipped
+	return out, nil
 }

@@ -64,7 +64,7 @@ type Server struct {
 	console *console.Console
 	audits  audits
 	whatIf  *whatif.Runs
-	keys    *keys
+	earlier earlierKeys
 	busy    busy
 	bounds  bounds
 	closing chan struct{}
@@ -84,7 +84,7 @@ func New(o Options) *Server {
 		options: o, lab: o.Lab, mux: new(console.Mux), whatIf: whatif.NewRuns(o.Log),
 		closing: make(chan struct{}), patience: usualPatience, bounds: usualBounds,
 	}
-	s.keys = openKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
+	s.earlier = openEarlierKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.api = s.newAPI()
 	s.mountConsole()

@@ -95,7 +95,7 @@ func (a *api) imagining() {
 			"its model can stand in for the lab, how it might have gone on. It is worked out in memory, beside all else and one at a time; nothing is "+
 			"written to the campaign's log. The answer says where to look for what comes of it.")
 	begin.DefaultStatus = http.StatusAccepted
-	huma.Register(a.huma, a.recording(begin), func(ctx context.Context, in *whatIfInput) (*whatIfBegun, error) {
+	huma.Register(a.huma, a.beginning(begin), func(ctx context.Context, in *whatIfInput) (*whatIfBegun, error) {
 		c, err := a.find(ctx, in.InCampaign)
 		if err != nil {
 			return nil, err
@@ -106,7 +106,7 @@ func (a *api) imagining() {
 			return nil, problemOf(err)
 		}
 		actor, _ := actorOf(ctx)
-		run, err := a.whatIf.Begin(c.Name(), c.Store(), events.ActorName(actor), q, whatif.InLab(a.lab, c))
+		run, err := a.whatIf.Begin(c.Name(), c.Store(), events.ActorName(actor), askedAs(ctx), q, whatif.InLab(a.lab, c))
 		if err != nil {
 			return nil, problemOf(err)
 		}
@@ -148,8 +148,8 @@ func (a *api) imagining() {
 			}
 			return &whatIfOutput{whatIfOf(run)}, nil
 		})
-	huma.Register(a.huma, a.recording(operation("cancel-what-if", http.MethodPost, "/campaigns/{campaign}/what-ifs/{whatif}/cancel", "Cancel it",
-		"One that is over stays as it is.")),
+	huma.Register(a.huma, operation("cancel-what-if", http.MethodPost, "/campaigns/{campaign}/what-ifs/{whatif}/cancel", "Cancel it",
+		"One that is over stays as it is."),
 		func(ctx context.Context, in *whatIfCancelInput) (*whatIfOutput, error) {
 			c, err := a.find(ctx, in.InCampaign)
 			if err != nil {

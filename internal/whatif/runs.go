@@ -66,8 +66,9 @@ type Runs struct {
 
 type run struct {
 	Run
-	cancel context.CancelFunc
-	over   chan struct{}
+	request string // as what it was asked for, empty for nothing
+	cancel  context.CancelFunc
+	over    chan struct{}
 }
 
 // NewRuns returns what answers questions until it is closed. log is told of mistakes in the
@@ -87,10 +88,16 @@ func (r *Runs) Close() {
 	r.wg.Wait()
 }
 
-// Begin takes a question of somebody. The input is made when its turn comes.
-func (r *Runs) Begin(campaign, store, by string, q Question, in func() (Input, error)) (Run, error) {
+// Begin takes a question of somebody. The input is made when its turn comes. A request that is not
+// empty is that of one question, however often it comes.
+func (r *Runs) Begin(campaign, store, by, request string, q Question, in func() (Input, error)) (Run, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, other := range r.runs {
+		if request != "" && other.request == request {
+			return other.Run, nil
+		}
+	}
 	if r.ctx.Err() != nil {
 		return Run{}, problem.New(problem.NotNow, "the server is about to end")
 	}
@@ -106,7 +113,7 @@ func (r *Runs) Begin(campaign, store, by string, q Question, in func() (Input, e
 	}
 	r.next++
 	ctx, cancel := context.WithCancel(r.ctx)
-	one := &run{cancel: cancel, over: make(chan struct{}), Run: Run{
+	one := &run{request: request, cancel: cancel, over: make(chan struct{}), Run: Run{
 		ID: "w" + strconv.Itoa(r.next), Campaign: campaign, Store: store, Question: q, By: by, State: Waiting, Asked: time.Now(),
 	}}
 	r.runs = append(r.runs, one)

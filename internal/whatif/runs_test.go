@@ -30,7 +30,7 @@ func TestRuns(t *testing.T) {
 	}
 	begin := func() whatif.Run {
 		t.Helper()
-		r, err := runs.Begin("bench", "store", "ada", whatif.Question{Decision: "d1", Experiments: 1}, input)
+		r, err := runs.Begin("bench", "store", "ada", "", whatif.Question{Decision: "d1", Experiments: 1}, input)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestRuns(t *testing.T) {
 	for range 7 {
 		rest = append(rest, begin())
 	}
-	if _, err := runs.Begin("bench", "store", "ada", whatif.Question{Decision: "d1"}, input); problem.CodeOf(err) != problem.NotNow {
+	if _, err := runs.Begin("bench", "store", "ada", "", whatif.Question{Decision: "d1"}, input); problem.CodeOf(err) != problem.NotNow {
 		t.Errorf("one too many: %v", err)
 	}
 	if r, err := runs.Now("bench", "store", first.ID); err != nil || r.State != whatif.Running {
@@ -75,7 +75,7 @@ func TestRuns(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	failing := func() (whatif.Input, error) { return whatif.Input{}, broken }
 	for range 40 {
-		r, err := runs.Begin("bench", "store", "ada", whatif.Question{Decision: "d1"}, failing)
+		r, err := runs.Begin("bench", "store", "ada", "", whatif.Question{Decision: "d1"}, failing)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestRuns(t *testing.T) {
 	if _, err := runs.Now("bench", "store", first.ID); problem.CodeOf(err) != problem.NotFound {
 		t.Errorf("an old one: %v", err)
 	}
-	last, err := runs.Begin("bench", "store", "ada", whatif.Question{Decision: "d1", Method: "logei", Experiments: 100},
+	last, err := runs.Begin("bench", "store", "ada", "", whatif.Question{Decision: "d1", Method: "logei", Experiments: 100},
 		func() (whatif.Input, error) { return in, nil })
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestRuns(t *testing.T) {
 	if r, _ := runs.Now("bench", "store", last.ID); !r.Over() {
 		t.Errorf("after the end: %+v", r)
 	}
-	if _, err := runs.Begin("bench", "store", "ada", whatif.Question{Decision: "d1"}, input); err == nil {
+	if _, err := runs.Begin("bench", "store", "ada", "", whatif.Question{Decision: "d1"}, input); err == nil {
 		t.Error("one begins after the end")
 	}
 }
@@ -112,7 +112,7 @@ func TestMistake(t *testing.T) {
 		"d2": func() (whatif.Input, error) { return whatif.Input{}, problem.New(problem.NotFound, "no d2") },
 	}
 	for _, decision := range []string{"d1", "d2"} {
-		r, err := runs.Begin("bench", "store", "ada", whatif.Question{Decision: decision}, inputs[decision])
+		r, err := runs.Begin("bench", "store", "ada", "", whatif.Question{Decision: decision}, inputs[decision])
 		if err != nil {
 			t.Fatal(err)
 		}

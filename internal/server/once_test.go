@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,9 +14,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
@@ -50,10 +55,11 @@ func (c *client) notes() int {
 	return strings.Count(string(text), `"campaignd.note.added"`)
 }
 
-// Law: a request with a key is carried out once, however often it comes, at once and one
-// after the other, before and after a restart; each time it gets the same answer.
-func TestCarriedOutOnce(t *testing.T) {
-	c, _, restart := restartable(t)
+// Law: a request with a key is recorded once, however often it comes, at once and one after the
+// other, before and after a restart; each time it gets the same answer, and nothing of it is kept
+// beside the log. What was refused is judged anew.
+func TestRecordedOnce(t *testing.T) {
+	c, folder, restart := restartable(t)
 	c.begin(bench)
 	const body = `{"text": "hello"}`
 	var mu sync.Mutex
@@ -74,11 +80,20 @@ func TestCarriedOutOnce(t *testing.T) {
 	if n := c.notes(); n != 1 || len(answers) != 1 {
 		t.Errorf("%d notes were recorded, and answered: %v", n, answers)
 	}
-	// What is refused is answered the same, too.
+	_, header, _ := c.do("POST", aNote, "application/json", body, "Idempotency-Key", "one")
+	if header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("a repeat is not marked: %v", header)
+	}
+	const resume = "/api/v1/campaigns/bench/resume"
 	for range 2 {
-		status, header, _ := c.do("POST", "/api/v1/campaigns/bench/resume", "application/json", `{}`, "Idempotency-Key", "two")
-		if status != http.StatusConflict || header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%d %v", status, header)
+		if status, _, text := c.do("POST", resume, "application/json", `{}`, "Idempotency-Key", "two"); status != http.StatusConflict {
+			t.Errorf("resumed what runs: %d %s", status, text)
+		}
+	}
+	c.post("/api/v1/campaigns/bench/pause", `{}`, http.StatusOK, nil)
+	for range 2 {
+		if status, _, text := c.do("POST", resume, "application/json", `{}`, "Idempotency-Key", "two"); status != http.StatusOK {
+			t.Errorf("what was refused before, and is possible now: %d %s", status, text)
 		}
 	}
 	// Another request with the key is refused, and so is what is no key.
@@ -95,69 +110,148 @@ func TestCarriedOutOnce(t *testing.T) {
 	if n := c.notes(); n != 1 {
 		t.Errorf("%d notes", n)
 	}
+	if _, err := os.Stat(filepath.Join(folder, ".campaignd", "idempotency")); !os.IsNotExist(err) {
+		t.Errorf("something is kept of the keys: %v", err)
+	}
 }
 
-// Law: of a request that was cut off by the end of the server nobody claims that it was
-// recorded, nor that it was not.
-func TestCutOff(t *testing.T) {
+// Law: the answer to a repeat is that of the first, to the byte, though the campaign stands
+// otherwise by then: of every operation whose answer says more than the events.
+func TestSameAnswer(t *testing.T) {
+	c, _, restart := restartable(t)
+	again := make(map[string]func() string)
+	var names []string
+	send := func(method, path, contentType, body string, want int) {
+		t.Helper()
+		name := method + " " + path
+		one := func() string {
+			status, header, text := c.do(method, path, contentType, body, "Idempotency-Key", strings.ReplaceAll("key of "+name, " ", "-"))
+			if status != want {
+				t.Errorf("%s: %d %s", name, status, text)
+			}
+			return fmt.Sprint(status, header.Get("Location"), string(text))
+		}
+		names = append(names, name)
+		first := one()
+		again[name] = func() string {
+			if now := one(); now != first {
+				return fmt.Sprintf("first\n%s\nthen\n%s", first, now)
+			}
+			return ""
+		}
+	}
+	send("POST", "/api/v1/campaigns", "application/yaml", bench, http.StatusCreated)
+	var asked struct {
+		Questions []struct{ ID string }
+	}
+	for began := time.Now(); len(asked.Questions) == 0 && time.Since(began) < 20*time.Second; time.Sleep(10 * time.Millisecond) {
+		c.get("/api/v1/questions?campaign=bench", &asked)
+	}
+	if len(asked.Questions) == 0 {
+		t.Fatal("nothing is asked")
+	}
+	q := "/api/v1/questions/bench/" + asked.Questions[0].ID
+	send("POST", q, "application/json", `{"order": ["A", "B"], "saw": ""}`, http.StatusOK)
+	c.post(q, `{"order": ["B", "A"]}`, http.StatusOK, nil) // what counts by now
+	send("POST", "/api/v1/campaigns/bench/import/csv?once=true", "text/csv", "x,salt,flow\n0.5,1,3\n0.25,2,4\n", http.StatusOK)
+	send("POST", "/api/v1/campaigns/bench/import/csv?once=true&note=batch", "text/csv", "x,salt,flow,batch\n0.5,1,3,b1\n0.75,2,5,b2\n", http.StatusOK)
+	amended := strings.Replace(bench, "budget: {experiments: ", "budget: {experiments: 1", 1)
+	send("PUT", "/api/v1/campaigns/bench/definition?reason=more", "application/yaml", amended, http.StatusOK)
+	c.post(aNote, `{"text": "later"}`, http.StatusOK, nil)
+	for _, when := range []string{"at once", "after a restart"} {
+		before := c.events()
+		for _, name := range names {
+			if differs := again[name](); differs != "" {
+				t.Errorf("%s, %s is answered otherwise:\n%s", when, name, differs)
+			}
+		}
+		if n := c.events(); n != before {
+			t.Errorf("%s, %d events more", when, n-before)
+		}
+		restart()
+	}
+}
+
+// events counts what people asked for in the campaign bench.
+func (c *client) events() int {
+	_, _, text := c.do("GET", "/api/v1/campaigns/bench/events", "", "")
+	return strings.Count(string(text), `"actor":"person:`)
+}
+
+// Law: keys that a server of an earlier version kept hold for the 24 hours that were promised:
+// what was sent before the upgrade does not count again after it. Then they are removed.
+func TestEarlierKeys(t *testing.T) {
 	c, folder, restart := restartable(t)
 	c.begin(bench)
-	c.do("POST", aNote, "application/json", `{"text": "hello"}`, "Idempotency-Key", "one")
-	// A server that is killed leaves the key without an answer.
-	files, err := filepath.Glob(filepath.Join(folder, ".campaignd", "idempotency", "*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%v, %v", files, err)
+	user := c.user()
+	sha := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return hex.EncodeToString(sum[:])
 	}
-	text, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kept map[string]any
-	if err := json.Unmarshal(text, &kept); err != nil {
-		t.Fatal(err)
-	}
-	delete(kept, "answer")
-	if text, err = json.Marshal(kept); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(files[0], text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	restart()
-	status, _, text := c.do("POST", aNote, "application/json", `{"text": "hello"}`, "Idempotency-Key", "one")
-	if status != http.StatusConflict || !strings.Contains(string(text), `"code":"uncertain"`) || !strings.Contains(string(text), `"remedies"`) {
-		t.Errorf("%d %s", status, text)
-	}
-	if n := c.notes(); n != 1 {
-		t.Errorf("%d notes", n)
-	}
-}
-
-// Law: a key whose file was removed is one that was never sent.
-func TestRemovedKey(t *testing.T) {
-	c, folder, _ := restartable(t)
-	c.begin(bench)
-	for range 2 {
-		if status, header, text := c.do("POST", aNote, "application/json", `{"text": "hello"}`, "Idempotency-Key", "one"); status != http.StatusOK ||
-			header.Get("Idempotency-Replayed") != "" {
-			t.Errorf("%d %v %s", status, header, text)
+	keep := func(key string, began time.Time, answer any) {
+		t.Helper()
+		request := "POST\n/campaigns/bench/note\napplication/json\n" + `{"text": "hello"}`
+		text, err := json.Marshal(map[string]any{"request": sha(request), "began": began, "answer": answer})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := os.RemoveAll(filepath.Join(folder, ".campaignd", "idempotency")); err != nil {
+		path := filepath.Join(folder, ".campaignd", "idempotency", sha("person:"+user+"\x00"+user+"\x00\x00"+key))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600), os.Chtimes(path, began, began)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := c.notes(); n != 2 {
+	answer := map[string]any{"status": 200, "header": http.Header{"X-Of": {"then"}}, "body": []byte("as then")}
+	now := time.Now()
+	keep("answered", now.Add(-time.Hour), answer)
+	keep("cut-off", now.Add(-time.Hour), nil)
+	keep("over", now.Add(-25*time.Hour), answer)
+	restart()
+	send := func(key, body string) (int, http.Header, string) {
+		status, header, text := c.do("POST", aNote, "application/json", body, "Idempotency-Key", key)
+		return status, header, string(text)
+	}
+	const body = `{"text": "hello"}`
+	if status, header, text := send("answered", body); status != 200 || text != "as then" || header.Get("X-Of") != "then" {
+		t.Errorf("%d %v %s", status, header, text)
+	}
+	if status, _, text := send("answered", `{"text": "another"}`); status != http.StatusUnprocessableEntity {
+		t.Errorf("another request: %d %s", status, text)
+	}
+	if status, _, text := send("cut-off", body); status != http.StatusConflict || !strings.Contains(text, `"code":"uncertain"`) {
+		t.Errorf("%d %s", status, text)
+	}
+	if n := c.notes(); n != 0 {
 		t.Errorf("%d notes", n)
+	}
+	if status, _, text := send("over", body); status != 200 || c.notes() != 1 {
+		t.Errorf("%d %s, %d notes", status, text, c.notes())
+	}
+	for _, key := range []string{"answered", "cut-off"} {
+		keep(key, now.Add(-25*time.Hour), answer)
+	}
+	restart()
+	if _, err := os.Stat(filepath.Join(folder, ".campaignd", "idempotency")); !os.IsNotExist(err) {
+		t.Errorf("they are still there: %v", err)
 	}
 }
 
-// Law: of nobody's requests, and of those that are refused for who makes them, no key is kept;
-// one account does not take the keys of others, also after a restart.
+// user is the one under whose name requests to an open server are recorded.
+func (c *client) user() string {
+	c.t.Helper()
+	_, _, text := c.do("GET", "/api/v1/campaigns/bench/events", "", "")
+	_, after, ok := strings.Cut(string(text), `"actor":"person:`)
+	name, _, _ := strings.Cut(after, `"`)
+	if !ok {
+		c.t.Fatal("nobody has begun the campaign")
+	}
+	return name
+}
+
+// Law: a key is that of the account, whichever token its requests come with, and of no other
+// account: each counts once. What was refused for who asked counts when they may.
 func TestKeysOfOthers(t *testing.T) {
 	g := guard(t)
 	g.begin(bench)
-	g.server.KeepKeys(9) // two for each account
-	folder := filepath.Join(g.lab.Private(), "idempotency")
 	send := func(name, key string, want int) {
 		t.Helper()
 		headers := []string{"Idempotency-Key", key}
@@ -168,33 +262,37 @@ func TestKeysOfOthers(t *testing.T) {
 			t.Errorf("%s with the key %s: %d, want %d: %s", name, key, status, want, text)
 		}
 	}
-	for n := range 20 {
-		send("", fmt.Sprint("k", n), http.StatusUnauthorized)
-		send("viewer", fmt.Sprint("k", n), http.StatusForbidden)
+	counts := func(want int) {
+		t.Helper()
+		var held struct{ Notes int }
+		core, err := g.lab.Campaign("bench")
+		if err != nil {
+			t.Fatal(err)
+		}
+		core.Read(func(core *engine.Core) { held.Notes = len(core.State().Notes) })
+		if held.Notes != want {
+			t.Errorf("%d notes, want %d", held.Notes, want)
+		}
 	}
-	if files, _ := os.ReadDir(folder); len(files) > 0 {
-		t.Errorf("%d keys of what was refused are kept", len(files))
+	send("", "k", http.StatusUnauthorized)
+	send("viewer", "k", http.StatusForbidden)
+	counts(0)
+	for range 2 {
+		send("scientist", "k", http.StatusOK)
 	}
-	send("scientist", "k1", http.StatusOK)
-	send("scientist", "k2", http.StatusOK)
-	send("scientist", "k3", http.StatusServiceUnavailable)
-	send("here", "k1", http.StatusOK)
-	g.server = server.New(server.Options{Lab: g.lab, Accounts: g.book, Log: t.Logf})
-	g.server.KeepKeys(9)
-	s := httptest.NewServer(g.server.Handler())
-	defer s.Close()
-	g.url = s.URL
-	send("scientist", "k3", http.StatusServiceUnavailable)
-	send("here", "k2", http.StatusOK)
-	send("here", "k3", http.StatusServiceUnavailable)
+	counts(1)
+	for range 2 {
+		send("here", "k", http.StatusOK)
+	}
+	counts(2)
 	// What was refused may be asked for again, with the same key.
 	if _, err := g.book.Grant(t.Context(), accounts.SystemIdentity("root"), "viewer", accounts.Grant{Role: accounts.Scientist}); err != nil {
 		t.Fatal(err)
 	}
-	send("viewer", "k1", http.StatusOK)
-	// Where no more can be kept, nobody is still told that it is not known who they are.
-	g.server.KeepKeys(0)
-	send("", "k1", http.StatusUnauthorized)
+	for range 2 {
+		send("viewer", "k", http.StatusOK)
+	}
+	counts(3)
 }
 
 // Law: a server that is confined begins no campaign that names a program or a file, by any

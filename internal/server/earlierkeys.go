@@ -1,0 +1,84 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// earlierKeys are those that a server before this version kept with their answers, in a folder of
+// files. Nothing is added. Each holds for the 24 hours that were promised, so that a request that
+// was sent before the upgrade and again after it does not count twice.
+type earlierKeys struct{ folder string }
+
+// earlierFor is how long those keys hold.
+const earlierFor = 24 * time.Hour
+
+// openEarlierKeys removes the folder once none of its keys holds any more.
+func openEarlierKeys(folder string, log func(format string, args ...any)) earlierKeys {
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return earlierKeys{folder} // as a rule there is none
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && time.Since(info.ModTime()) < earlierFor {
+			return earlierKeys{folder}
+		}
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		log("the idempotency keys of an earlier version: %v", err)
+	}
+	return earlierKeys{folder}
+}
+
+// answered answers a request as it was answered before; false where its key is not among them.
+func (k earlierKeys) answered(w http.ResponseWriter, r *http.Request, key string, request []byte) bool {
+	who := identityOf(r.Context())
+	caller := strings.Join([]string{who.Actor(), who.Account, who.Credential, key}, "\x00")
+	name := sha256.Sum256([]byte(caller))
+	text, err := os.ReadFile(filepath.Join(k.folder, hex.EncodeToString(name[:])))
+	if err != nil {
+		return false
+	}
+	var kept struct {
+		Request string    `json:"request"`
+		Began   time.Time `json:"began"`
+		Answer  *struct {
+			Status int         `json:"status"`
+			Header http.Header `json:"header"`
+			Body   []byte      `json:"body"`
+		} `json:"answer"`
+	}
+	if json.Unmarshal(text, &kept) != nil || time.Since(kept.Began) > earlierFor {
+		return false
+	}
+	sum := sha256.Sum256(request)
+	switch {
+	case kept.Request != hex.EncodeToString(sum[:]):
+		writeProblem(w, newProblem(http.StatusUnprocessableEntity, problem.Invalid,
+			"This "+keyHeader+" came with another request before; take another one for each."))
+	case kept.Answer == nil:
+		p := newProblem(http.StatusConflict, problem.Uncertain,
+			"The server ended while it carried this request out, before it was upgraded: it may be recorded or not.")
+		p.Remedies = []Remedy{{
+			Text:   "look whether it is recorded, and send it with another " + keyHeader + " if not",
+			Action: string(problem.Review),
+		}}
+		writeProblem(w, p)
+	default:
+		for field, values := range kept.Answer.Header {
+			w.Header()[field] = values
+		}
+		w.Header().Set(replayHeader, "true")
+		w.WriteHeader(kept.Answer.Status)
+		_, _ = w.Write(kept.Answer.Body) // the client may have gone
+	}
+	return true
+}
