@@ -1,9 +1,7 @@
 package events
 
 import (
-	"encoding/json"
 	"fmt"
-	jsonv2 "github.com/go-json-experiment/json"
 	"strings"
 	"time"
 )
@@ -85,35 +83,17 @@ func ActorName(actor string) string {
 }
 
 // New returns an event of the given campaign around payload, whose kind and
-// current version come from the table of kinds. It fails for a type that is
-// not in the table and for a payload that JSON cannot express (NaN, ±Inf).
+// current version come from the campaigns' table of kinds. It fails as [Vocabulary.New]
+// does.
 func New(campaign string, payload Payload) (Event, error) {
-	entry, ok := lookup(payload)
-	if !ok {
-		return Event{}, fmt.Errorf("events: %T is not in the table of kinds", payload)
-	}
-	data, err := json.Marshal(payload)
-	if err != nil {
-		return Event{}, fmt.Errorf("events: encode %s: %w", entry.Kind, err)
-	}
-	return Event{Campaign: campaign, Kind: entry.Kind, Version: entry.Version, Data: data}, nil
+	return campaigns.New(campaign, KindOf(payload), payload)
 }
 
-// Decode returns the typed payload of an event of this package: a pointer to
+// Decode returns the typed payload of a campaign's event: a pointer to
 // the Go type that the table of kinds names. A kind or version the table does
 // not know is an [UnknownKindError]: the event was written by a newer
 // campaignd, or is not a campaign event (for example a bus message).
-func Decode(e Event) (Payload, error) {
-	entry, ok := byKind[e.Kind]
-	if !ok || e.Version < 1 || e.Version > entry.Version {
-		return nil, &UnknownKindError{Kind: e.Kind, Version: e.Version, Position: e.Position}
-	}
-	payload := entry.New()
-	if err := jsonv2.Unmarshal(e.Data, payload); err != nil {
-		return nil, fmt.Errorf("events: decode %s at position %d: %w", e.Kind, e.Position, err)
-	}
-	return payload, nil
-}
+func Decode(e Event) (Payload, error) { return campaigns.Decode(e) }
 
 // UnknownKindError reports an event whose kind or version this build does not
 // know.

@@ -1,6 +1,12 @@
 package events
 
-import "reflect"
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	jsonv2 "github.com/go-json-experiment/json"
+)
 
 // Kind names what an event says happened: "noun.past-participle". Kinds are
 // part of the stored format and never change meaning.
@@ -69,98 +75,143 @@ type KindInfo struct {
 	New     func() Payload // returns a pointer to a zero payload
 }
 
-type kindEntry struct {
+// Vocabulary is a table of kinds: all that one part of a lab records. The campaigns' is in
+// this package; another part of a lab that keeps events declares its own with
+// [NewVocabulary]. A kind belongs to one row for ever, and a row has one type of payload,
+// which several rows may share.
+type Vocabulary struct {
+	rows   []Row
+	byKind map[Kind]Row
+}
+
+// Row is a row of a [Vocabulary].
+type Row struct {
 	KindInfo
 	payload reflect.Type // the Go type, no pointer
 }
 
-// row is the row of a kind whose payload is a T.
-func row[T Payload](kind Kind, version int) kindEntry {
+// RowOf is the row of a kind whose payload is a T. The version is the newest of the
+// payload's schema.
+func RowOf[T Payload](kind Kind, version int) Row {
 	create := func() Payload { return any(new(T)).(Payload) } // methods of T are methods of *T
-	return kindEntry{KindInfo{kind, version, create}, reflect.TypeFor[T]()}
+	return Row{KindInfo{kind, version, create}, reflect.TypeFor[T]()}
 }
 
-// table is the list of every kind, its newest schema version and its Go type.
-// A version is raised when a payload changes so that an older build would
-// misread it; adding an optional field does not raise it. Old versions decode
-// into the same Go type: a field's meaning never changes.
-var table = []kindEntry{
-	row[CampaignDefined](KindCampaignDefined, 1),
-	row[CampaignAmended](KindCampaignAmended, 1),
-	row[CampaignPaused](KindCampaignPaused, 1),
-	row[CampaignResumed](KindCampaignResumed, 1),
-	row[CampaignStopped](KindCampaignStopped, 1),
-	row[CampaignCompleted](KindCampaignCompleted, 1),
-	row[RecoveryDone](KindRecoveryDone, 1),
-	row[AnchorsDeclared](KindAnchorsDeclared, 1),
-	row[NoteAdded](KindNoteAdded, 1),
-	row[QuestionAsked](KindQuestionAsked, 1),
-	row[QuestionAnswered](KindQuestionAnswered, 1),
-	row[QuestionSuperseded](KindQuestionSuperseded, 1),
-	row[QuestionContested](KindQuestionContested, 1),
-	row[QuestionExpired](KindQuestionExpired, 1),
-	row[QuestionWithdrawn](KindQuestionWithdrawn, 1),
-	row[ExperimentRequested](KindExperimentRequested, 1),
-	row[ExperimentDispatched](KindExperimentDispatched, 1),
-	row[ExperimentStarted](KindExperimentStarted, 1),
-	row[ExperimentMeasured](KindExperimentMeasured, 1),
-	row[ExperimentFailed](KindExperimentFailed, 1),
-	row[ExperimentCancelled](KindExperimentCancelled, 1),
-	row[ExperimentUnresolved](KindExperimentUnresolved, 1),
-	row[ExperimentResolved](KindExperimentResolved, 1),
-	row[ExperimentInfeasible](KindExperimentInfeasible, 1),
-	row[ExperimentDeferred](KindExperimentDeferred, 1),
-	row[ExperimentCorrected](KindExperimentCorrected, 1),
-	row[RegionExcluded](KindRegionExcluded, 1),
-	row[RegionAllowed](KindRegionAllowed, 1),
-	row[MeasurementsJudged](KindMeasurementsJudged, 1),
-	row[MeasurementFlagged](KindMeasurementFlagged, 1),
-	row[MeasurementCorrected](KindMeasurementCorrected, 1),
-	row[InstrumentStalled](KindInstrumentStalled, 1),
-	row[ModelFitted](KindModelFitted, 1),
-	row[ModelFitFailed](KindModelFitFailed, 1),
-	row[TrustAdjusted](KindTrustAdjusted, 1),
-	row[DecisionMade](KindDecisionMade, 1),
+// NewVocabulary returns the vocabulary of some rows. It panics where two are of one kind,
+// since an event must mean one thing.
+func NewVocabulary(rows ...Row) *Vocabulary {
+	v := &Vocabulary{rows: rows, byKind: make(map[Kind]Row, len(rows))}
+	for _, r := range rows {
+		if _, twice := v.byKind[r.Kind]; twice {
+			panic("events: there are two rows of the kind " + r.Kind)
+		}
+		v.byKind[r.Kind] = r
+	}
+	return v
 }
 
-var byKind = func() map[Kind]kindEntry {
-	m := make(map[Kind]kindEntry, len(table))
-	for _, entry := range table {
-		m[entry.Kind] = entry
+// New returns an event of a kind around payload, in the newest version. It fails for a
+// kind without a row, for a payload of another type than the row's, and for one that JSON
+// cannot express (NaN, ±Inf). Stream is the event's Campaign.
+func (v *Vocabulary) New(stream string, kind Kind, payload Payload) (Event, error) {
+	r, ok := v.byKind[kind]
+	if !ok || r.payload != typeOf(payload) {
+		return Event{}, fmt.Errorf("events: %q with %T is not in the table of kinds", kind, payload)
 	}
-	return m
-}()
-
-var byType = func() map[reflect.Type]kindEntry {
-	m := make(map[reflect.Type]kindEntry, len(table))
-	for _, entry := range table {
-		m[entry.payload] = entry
+	data, err := json.Marshal(payload)
+	if err != nil {
+		return Event{}, fmt.Errorf("events: encode %s: %w", kind, err)
 	}
-	return m
-}()
+	return Event{Campaign: stream, Kind: kind, Version: r.Version, Data: data}, nil
+}
 
-// lookup returns the row of a payload's type.
-func lookup(payload Payload) (kindEntry, bool) {
+// Decode returns the typed payload of an event: a pointer to the Go type of its row. A
+// kind or version without a row is an [UnknownKindError].
+func (v *Vocabulary) Decode(e Event) (Payload, error) {
+	r, ok := v.byKind[e.Kind]
+	if !ok || e.Version < 1 || e.Version > r.Version {
+		return nil, &UnknownKindError{Kind: e.Kind, Version: e.Version, Position: e.Position}
+	}
+	payload := r.New()
+	if err := jsonv2.Unmarshal(e.Data, payload); err != nil {
+		return nil, fmt.Errorf("events: decode %s at position %d: %w", e.Kind, e.Position, err)
+	}
+	return payload, nil
+}
+
+// Kinds returns the rows, in a fixed order.
+func (v *Vocabulary) Kinds() []KindInfo {
+	infos := make([]KindInfo, len(v.rows))
+	for i, r := range v.rows {
+		infos[i] = r.KindInfo
+	}
+	return infos
+}
+
+// typeOf is the Go type of a payload, without a pointer; nil of none.
+func typeOf(payload Payload) reflect.Type {
 	t := reflect.TypeOf(payload)
 	if t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	entry, ok := byType[t]
-	return entry, ok
+	return t
 }
 
-// KindOf returns the kind of event that a payload belongs to, empty for a type that
-// is not in the table of kinds.
-func KindOf(payload Payload) Kind {
-	entry, _ := lookup(payload)
-	return entry.Kind
-}
+// campaigns lists every kind of a campaign, its newest schema version and its Go type.
+// A version is raised when a payload changes so that an older build would
+// misread it; adding an optional field does not raise it. Old versions decode
+// into the same Go type: a field's meaning never changes.
+var campaigns = NewVocabulary(
+	RowOf[CampaignDefined](KindCampaignDefined, 1),
+	RowOf[CampaignAmended](KindCampaignAmended, 1),
+	RowOf[CampaignPaused](KindCampaignPaused, 1),
+	RowOf[CampaignResumed](KindCampaignResumed, 1),
+	RowOf[CampaignStopped](KindCampaignStopped, 1),
+	RowOf[CampaignCompleted](KindCampaignCompleted, 1),
+	RowOf[RecoveryDone](KindRecoveryDone, 1),
+	RowOf[AnchorsDeclared](KindAnchorsDeclared, 1),
+	RowOf[NoteAdded](KindNoteAdded, 1),
+	RowOf[QuestionAsked](KindQuestionAsked, 1),
+	RowOf[QuestionAnswered](KindQuestionAnswered, 1),
+	RowOf[QuestionSuperseded](KindQuestionSuperseded, 1),
+	RowOf[QuestionContested](KindQuestionContested, 1),
+	RowOf[QuestionExpired](KindQuestionExpired, 1),
+	RowOf[QuestionWithdrawn](KindQuestionWithdrawn, 1),
+	RowOf[ExperimentRequested](KindExperimentRequested, 1),
+	RowOf[ExperimentDispatched](KindExperimentDispatched, 1),
+	RowOf[ExperimentStarted](KindExperimentStarted, 1),
+	RowOf[ExperimentMeasured](KindExperimentMeasured, 1),
+	RowOf[ExperimentFailed](KindExperimentFailed, 1),
+	RowOf[ExperimentCancelled](KindExperimentCancelled, 1),
+	RowOf[ExperimentUnresolved](KindExperimentUnresolved, 1),
+	RowOf[ExperimentResolved](KindExperimentResolved, 1),
+	RowOf[ExperimentInfeasible](KindExperimentInfeasible, 1),
+	RowOf[ExperimentDeferred](KindExperimentDeferred, 1),
+	RowOf[ExperimentCorrected](KindExperimentCorrected, 1),
+	RowOf[RegionExcluded](KindRegionExcluded, 1),
+	RowOf[RegionAllowed](KindRegionAllowed, 1),
+	RowOf[MeasurementsJudged](KindMeasurementsJudged, 1),
+	RowOf[MeasurementFlagged](KindMeasurementFlagged, 1),
+	RowOf[MeasurementCorrected](KindMeasurementCorrected, 1),
+	RowOf[InstrumentStalled](KindInstrumentStalled, 1),
+	RowOf[ModelFitted](KindModelFitted, 1),
+	RowOf[ModelFitFailed](KindModelFitFailed, 1),
+	RowOf[TrustAdjusted](KindTrustAdjusted, 1),
+	RowOf[DecisionMade](KindDecisionMade, 1),
+)
 
-// Kinds returns the table of kinds, in a fixed order.
-func Kinds() []KindInfo {
-	infos := make([]KindInfo, len(table))
-	for i, entry := range table {
-		infos[i] = entry.KindInfo
+// byType is the kind of each payload of a campaign: there, each kind has a type of its own.
+var byType = func() map[reflect.Type]Kind {
+	m := make(map[reflect.Type]Kind, len(campaigns.rows))
+	for _, r := range campaigns.rows {
+		m[r.payload] = r.Kind
 	}
-	return infos
-}
+	return m
+}()
+
+// KindOf returns the kind of a campaign's event that a payload belongs to, empty for a type
+// that is not in the table of kinds.
+func KindOf(payload Payload) Kind { return byType[typeOf(payload)] }
+
+// Kinds returns the table of a campaign's kinds, in a fixed order.
+func Kinds() []KindInfo { return campaigns.Kinds() }

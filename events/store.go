@@ -23,6 +23,7 @@ type Store interface {
 	Log
 	CampaignReader
 	OffsetStore
+	ValueStore
 
 	// Campaigns returns the names of the campaigns that have an event, in the order of
 	// their first ones.

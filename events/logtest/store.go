@@ -31,8 +31,11 @@ var storeLaws = []law{
 	{"Extends", "a log extends each earlier head of its own, and no other", false, checkExtends},
 	{"Proofs", "each event, and each growth, can be proved to someone who has a head alone", false, checkProofs},
 	{"Working", "a store that works says so", false, checkWorking},
+	{"Values", "a value is what was last set of its key, belongs to no other key, and is no event", false, checkValues},
+	{"ValuesRefused", "of changes of which one cannot be kept none is made", false, checkValuesRefused},
 	{"ClosedStore", "a closed store proves nothing any more", false, checkClosedStore},
 	{"SameHead", "a store has the same head and campaigns after reopening, and extends it as it grows", true, checkSameHead},
+	{"ValuesReopened", "the values are there after reopening, and what was removed is not", true, checkValuesReopened},
 }
 
 // store is the log under test as a store.
@@ -291,13 +294,22 @@ func checkClosedStore(s *subject) error {
 	_, verifyErr := store.Verify(ctx)
 	_, eventErr := store.ProveEvent(ctx, 1, head.N)
 	_, growthErr := store.ProveExtends(ctx, 1, head.N)
+	_, valueErr := store.Value(ctx, "k")
+	var valuesErr error
+	for _, err := range store.Values(ctx, "") {
+		valuesErr = err
+	}
 	for what, err := range map[string]error{
-		"Campaigns":     campaignsErr,
-		"Head":          headErr,
-		"Verify":        verifyErr,
-		"ProveEvent":    eventErr,
-		"ProveExtends":  growthErr,
-		"VerifyExtends": store.VerifyExtends(ctx, head),
+		"Value":           valueErr,
+		"Values":          valuesErr,
+		"SetValues":       store.SetValues(ctx, set("k", "1")),
+		"SetValuesLazily": store.SetValuesLazily(ctx, set("k", "1")),
+		"Campaigns":       campaignsErr,
+		"Head":            headErr,
+		"Verify":          verifyErr,
+		"ProveEvent":      eventErr,
+		"ProveExtends":    growthErr,
+		"VerifyExtends":   store.VerifyExtends(ctx, head),
 	} {
 		if !errors.Is(err, events.ErrClosed) {
 			return fmt.Errorf("%s: %v, want ErrClosed", what, err)

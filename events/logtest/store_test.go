@@ -23,7 +23,15 @@ type brokenStore struct {
 	extends   func(old tlog.Tree, err error) error
 	inclusion func(p events.Position, size int64, proof tlog.RecordProof, err error) (tlog.RecordProof, error)
 	growth    func(old, size int64, proof tlog.TreeProof, err error) (tlog.TreeProof, error)
+	values    func(changes []events.KeyValue) []events.KeyValue
 	err       error
+}
+
+func (b *brokenStore) SetValues(ctx context.Context, changes ...events.KeyValue) error {
+	if b.values != nil {
+		changes = b.values(changes)
+	}
+	return b.Store.SetValues(ctx, changes...)
 }
 
 func (b *brokenStore) Campaigns(ctx context.Context) ([]string, error) {
@@ -130,6 +138,15 @@ func TestSuiteCatchesStores(t *testing.T) {
 		) (tlog.TreeProof, error) {
 			return proof, nil
 		}}, "Proofs"},
+		{"removes no value", brokenStore{values: func(changes []events.KeyValue) []events.KeyValue {
+			return slices.DeleteFunc(changes, func(c events.KeyValue) bool { return c.Value == nil })
+		}}, "Values"},
+		{"takes an empty value for none", brokenStore{values: func(changes []events.KeyValue) []events.KeyValue {
+			return slices.DeleteFunc(changes, func(c events.KeyValue) bool { return c.Value != nil && len(c.Value) == 0 })
+		}}, "Values"},
+		{"keeps what can be kept of wrong changes", brokenStore{values: func(changes []events.KeyValue) []events.KeyValue {
+			return slices.DeleteFunc(changes, func(c events.KeyValue) bool { return events.CheckValues([]events.KeyValue{c}) != nil })
+		}}, "ValuesRefused"},
 		{"has failed", brokenStore{err: events.ErrStopped}, "Working"},
 		{"has a head though it is closed", brokenStore{head: func(h tlog.Tree) tlog.Tree { return h }}, "ClosedStore"},
 	} {

@@ -9,12 +9,13 @@
 //	LOCK      held while a process has the store open for writing
 //	pebble/   the database
 //
-// The database has three kinds of keys:
+// The database has four kinds of keys:
 //
 //	e position            → the event's record (events.AppendRecord) and the
 //	                        hashes of the Merkle tree that it completes
 //	s campaign sequence   → the event's position
 //	o consumer            → a consumer's offset
+//	v key                 → a value that is no event (events.ValueStore)
 //
 // # Durability
 //

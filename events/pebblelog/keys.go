@@ -15,6 +15,7 @@ const (
 	eventPrefix    = 'e'
 	sequencePrefix = 's'
 	offsetPrefix   = 'o'
+	valuePrefix    = 'v'
 
 	eventKeySize = 1 + 8
 )
@@ -51,6 +52,10 @@ func parseSequenceKey(key []byte) (string, events.Sequence, bool) {
 
 func offsetKey(consumer string) []byte {
 	return append([]byte{offsetPrefix}, consumer...)
+}
+
+func valueKey(key string) []byte {
+	return append([]byte{valuePrefix}, key...)
 }
 
 func parsePosition(value []byte) (events.Position, bool) {

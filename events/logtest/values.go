@@ -1,0 +1,131 @@
+package logtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// set is a change that gives a key a value.
+func set(key, value string) events.KeyValue {
+	return events.KeyValue{Key: key, Value: []byte(value)}
+}
+
+// hasValues reports whether the store keeps exactly want below a prefix, by both ways of
+// asking.
+func (s *subject) hasValues(prefix string, want ...events.KeyValue) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	var got []events.KeyValue
+	for kv, err := range s.store().Values(ctx, prefix) {
+		if err != nil {
+			return err
+		}
+		got = append(got, kv)
+	}
+	equal := func(x, y events.KeyValue) bool { return x.Key == y.Key && bytes.Equal(x.Value, y.Value) }
+	if !slices.EqualFunc(got, want, equal) {
+		return fmt.Errorf("below %q there is %q, want %q", prefix, got, want)
+	}
+	for _, kv := range want {
+		if got, err := s.store().Value(ctx, kv.Key); err != nil || got == nil || !bytes.Equal(got, kv.Value) {
+			return fmt.Errorf("%q is %q, %v; want %q", kv.Key, got, err, kv.Value)
+		}
+	}
+	return nil
+}
+
+func checkValues(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	all, err := s.fill(5)
+	if err != nil {
+		return err
+	}
+	before, err := s.store().Head(ctx)
+	if err != nil {
+		return err
+	}
+	own := []byte("2")
+	steps := []error{
+		s.store().SetValues(ctx, set("a/2", "x"), events.KeyValue{Key: "a/1", Value: own}, set("a", ""), set("b/ü", "3")),
+		s.store().SetValuesLazily(ctx, set("a/2", "y"), set("a0", "4")),
+		s.store().SetValues(ctx),
+		s.store().SetValues(ctx, events.KeyValue{Key: "a0"}, events.KeyValue{Key: "never set"}, set("c", "5")),
+	}
+	own[0] = '!'
+	if err := errors.Join(steps...); err != nil {
+		return err
+	}
+	err = errors.Join(
+		s.hasValues("", set("a", ""), set("a/1", "2"), set("a/2", "y"), set("b/ü", "3"), set("c", "5")),
+		s.hasValues("a/", set("a/1", "2"), set("a/2", "y")),
+		s.hasValues("z"),
+	)
+	if err != nil {
+		return err
+	}
+	if got, err := s.store().Value(ctx, "a0"); got != nil || err != nil {
+		return fmt.Errorf("what was removed is %q, %v", got, err)
+	}
+	if offset, err := s.store().Offset("a"); offset != 0 || err != nil {
+		return fmt.Errorf("a value is taken for an offset: %d, %v", offset, err)
+	}
+	if after, err := s.store().Head(ctx); err != nil || after != before {
+		return fmt.Errorf("values are hashed: %v, %v", after, err)
+	}
+	return s.holds(all)
+}
+
+func checkValuesRefused(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	for what, wrong := range map[string]events.KeyValue{
+		"an empty key": {Value: []byte("1")},
+		"a long key":   set(strings.Repeat("k", events.MaxStringSize+1), "1"),
+		"a broken key": set("a\nb", "1"),
+		"a long value": {Key: "k", Value: make([]byte, events.MaxValueSize+1)},
+	} {
+		for _, change := range []error{
+			s.store().SetValues(ctx, set("good", "1"), wrong),
+			s.store().SetValuesLazily(ctx, set("good", "1"), wrong),
+		} {
+			if !errors.Is(change, events.ErrInvalidValue) {
+				return fmt.Errorf("%s: %v, want ErrInvalidValue", what, change)
+			}
+		}
+	}
+	if err := s.hasValues(""); err != nil {
+		return err
+	}
+	// The longest of each is kept.
+	long := events.KeyValue{Key: strings.Repeat("k", events.MaxStringSize), Value: make([]byte, events.MaxValueSize)}
+	if err := s.store().SetValues(ctx, long); err != nil {
+		return err
+	}
+	return s.hasValues("", long)
+}
+
+func checkValuesReopened(s *subject) error {
+	ctx, cancel := s.context()
+	defer cancel()
+	if err := s.store().SetValues(ctx, set("kept", "1"), set("removed", "2")); err != nil {
+		return err
+	}
+	for range 2 {
+		if err := s.store().SetValues(ctx, events.KeyValue{Key: "removed"}); err != nil {
+			return err
+		}
+		if s.Log = s.reopen(s.Log); s.Log == nil {
+			return errors.New("the store does not open again")
+		}
+		if err := s.hasValues("", set("kept", "1")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
