@@ -134,7 +134,7 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 func (a *auditor) checkLost(recorded *events.CampaignPaused) {
 	s := a.core.State()
 	switch {
-	case s.Status != campaign.Running || !s.Definition.Measures() || s.Definition.Instrument.ByHand:
+	case s.Status != campaign.Running || !s.Definition.Measures() || s.Definition.ByHand():
 		a.mismatch("pause", "nothing before it calls for it")
 	case a.device.simulated != nil && *a.device.simulated:
 		a.mismatch("pause", "a simulated instrument is nobody's alone, and cannot be lost")

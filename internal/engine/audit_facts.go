@@ -161,13 +161,14 @@ func (a *auditor) checkCommand(in *identified) {
 // checkMeasurement holds a measurement to the definition in force.
 func (a *auditor) checkMeasurement(in *identified, subject string, m events.Measurement) {
 	def := a.core.State().Definition
-	o, found := m.Objective, len(a.report.Mismatches)
+	o, sought := m.Objective, def.Sought()
+	found := len(a.report.Mismatches)
 	switch {
-	case o.Name != def.Objective.Name:
-		a.mismatch(subject, "it measures %q; the campaign's objective is %q", o.Name, def.Objective.Name)
-	case o.Unit != def.Objective.Unit:
-		a.mismatch(subject, "its unit is %q, the campaign's is %q", o.Unit, def.Objective.Unit)
-	case def.Objective.Min != nil && o.Value < *def.Objective.Min || def.Objective.Max != nil && o.Value > *def.Objective.Max:
+	case o.Name != sought.Name:
+		a.mismatch(subject, "it measures %q; the campaign's objective is %q", o.Name, sought.Name)
+	case o.Unit != sought.Unit:
+		a.mismatch(subject, "its unit is %q, the campaign's is %q", o.Unit, sought.Unit)
+	case sought.Min != nil && o.Value < *sought.Min || sought.Max != nil && o.Value > *sought.Max:
 		a.mismatch(subject, "its value %v is outside the range of plausible results", o.Value)
 	case o.SD != nil && !(*o.SD >= 0):
 		a.mismatch(subject, "its standard deviation is %v", *o.SD)

@@ -58,7 +58,7 @@ func restsUntil(s *campaign.State, w World) time.Time {
 	if n > 0 && row[0].Status != campaign.Deferred {
 		n--
 	}
-	if n == 0 || w.Eager || s.Definition.Instrument.ByHand {
+	if n == 0 || w.Eager || s.Definition.ByHand() {
 		return time.Time{}
 	}
 	rest := longestRest

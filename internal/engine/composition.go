@@ -47,7 +47,7 @@ func (c *Core) elsewhere(x *campaign.Experiment, actual definition.Point) []even
 		return nil
 	}
 	return []events.Payload{&events.MeasurementFlagged{Experiment: x.ID, Verdict: events.VerdictElsewhere,
-		Predicted: events.Prediction{Unit: c.State().Definition.Objective.Unit},
+		Predicted: events.Prediction{Unit: c.sought().Unit},
 		Reason: fmt.Sprintf(
 			"What was made is not what was asked for (%s). It counts where it was made, and judges no other measurement.",
 			strings.Join(apart, ", "),

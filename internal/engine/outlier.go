@@ -302,11 +302,11 @@ func (c *Core) expected(o objective.Observation) (events.Expected, bool) {
 
 // amount writes a value of the objective, interval what is expected.
 func (c *Core) amount(value float64) string {
-	return strings.TrimSpace(fmt.Sprintf("%.4g %s", value, c.State().Definition.Objective.Unit))
+	return strings.TrimSpace(fmt.Sprintf("%.4g %s", value, c.sought().Unit))
 }
 
 func (c *Core) interval(e events.Expected) string {
 	return strings.TrimSpace(fmt.Sprintf(
-		"%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, c.State().Definition.Objective.Unit,
+		"%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, c.sought().Unit,
 	))
 }

@@ -282,7 +282,7 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 				With(problem.Remedy{
 					Text: "if it ended otherwise, say so", Action: problem.Correct, Subject: id,
 				})
-		case x.Status != campaign.Requested && !s.Definition.Instrument.ByHand:
+		case x.Status != campaign.Requested && !s.Definition.ByHand():
 			return nil, notNow(id, "%s is working on %s and will tell its result itself", x.Instrument, id)
 		}
 		requested = x.Parameters
@@ -369,14 +369,15 @@ func (c *Core) Known(rows []Tell) ([]string, error) {
 	s := c.State()
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if x.Measurement == nil {
+		value, ok := s.Value(x)
+		if !ok {
 			continue
 		}
 		key, err := c.space.Key(x.Parameters)
 		if err != nil {
 			return nil, err
 		}
-		measured[result{key, x.Measurement.Objective.Value}] = x.ID
+		measured[result{key, value.Value}] = x.ID
 	}
 	known := make([]string, len(rows))
 	for i, row := range rows {

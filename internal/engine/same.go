@@ -36,7 +36,7 @@ func (c *Core) same(x *campaign.Experiment, instrument string, m *events.Measure
 		return nil
 	}
 	return []events.Payload{&events.MeasurementFlagged{Experiment: x.ID, Verdict: events.VerdictSame,
-		Predicted: events.Prediction{Unit: c.State().Definition.Objective.Unit},
+		Predicted: events.Prediction{Unit: c.sought().Unit},
 		Reason: fmt.Sprintf(
 			"It is %s, to the last digit what %s of another composition was just before. It counts; look whether it is a value of its own.",
 			c.amount(value), runs[last].newest.ID,
@@ -63,12 +63,12 @@ func (c *Core) runsOfValues(instrument, but string) (runs []run) {
 	}
 	sortByEnd(ended)
 	for _, y := range ended {
-		value := y.Measurement.Objective.Value
-		if n := len(runs); n > 0 && runs[n-1].value == value {
+		value, _ := s.Value(y)
+		if n := len(runs); n > 0 && runs[n-1].value == value.Value {
 			runs[n-1].newest = y
 			continue
 		}
-		runs = append(runs, run{value, y})
+		runs = append(runs, run{value.Value, y})
 	}
 	return runs
 }

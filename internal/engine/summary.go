@@ -209,8 +209,8 @@ func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 	o := model.Observations[i]
 	at := model.PredictAt(model.X[i])
 	bests.BestByModel = &ModelBest{
-		Parameters: o.Point, Mean: at.Mean, SD: at.SD, Measured: o.Value, Unit: s.Definition.Objective.Unit,
-		Experiment: o.Experiment,
+		Parameters: o.Point, Mean: at.Mean, SD: at.SD, Unit: r.core.sought().Unit,
+		Measured: o.Value, Experiment: o.Experiment,
 	}
 	if x := s.Experiment(o.Experiment); x != nil && x.Measurement != nil {
 		bests.BestByModel.Further = x.Measurement.Further
@@ -219,28 +219,17 @@ func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 	return nil
 }
 
-// bestMeasured is the composition with the best measured value, nil where there is none.
-func (c *Core) bestMeasured() (best *Best) {
-	s := c.State()
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if x.Measurement == nil || x.Excluded {
-			continue
-		}
-		value := x.Measurement.Objective.Value
-		if best == nil || better(value, best.Value, s.Definition.Objective.Goal) {
-			best = &Best{
-				Parameters: x.Measurement.Actual, Value: value, SD: x.Measurement.Objective.SD, Unit: s.Definition.Objective.Unit,
-				Experiment: x.ID, Further: x.Measurement.Further,
-			}
-		}
-	}
-	return best
-}
+// sought is what the campaign seeks now.
+func (c *Core) sought() definition.Objective { return c.State().Definition.Sought() }
 
-func better(a, b float64, goal string) bool {
-	if goal == definition.Maximize {
-		return a > b
+// bestMeasured is the composition with the best measured value, nil where there is none.
+func (c *Core) bestMeasured() *Best {
+	x, value := c.State().Best()
+	if x == nil {
+		return nil
 	}
-	return a < b
+	return &Best{
+		Parameters: x.Measurement.Actual, Value: value.Value, SD: value.SD, Unit: c.sought().Unit,
+		Experiment: x.ID, Further: x.Measurement.Further,
+	}
 }
