@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // Log is an ordered, durable, append-only record of events of one store.
@@ -78,6 +79,14 @@ type CampaignReader interface {
 	ReadCampaign(ctx context.Context, campaign string, after Sequence) iter.Seq2[Event, error]
 }
 
+// KindReader is a Log that can read the events of some kinds without handing over the others.
+// Use [ReadKinds], which falls back on filtering.
+type KindReader interface {
+	// ReadKinds reads the events of some kinds, of one campaign or, where its name is
+	// empty, of all.
+	ReadKinds(ctx context.Context, campaign string, kinds ...Kind) iter.Seq2[Event, error]
+}
+
 // OffsetStore is a Log that keeps consumers' offsets beside the events. An
 // offset is a convenience, not a fact: it is written without waiting for the
 // disk, may be lost in a crash (the consumer then sees events again), and is
@@ -134,6 +143,26 @@ func ReadCampaign(ctx context.Context, log Log, campaign string, after Sequence)
 				continue
 			}
 			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// ReadKinds yields the events of some kinds, in order: of one campaign or, where its name is
+// empty, of all.
+func ReadKinds(ctx context.Context, log Log, campaign string, kinds ...Kind) iter.Seq2[Event, error] {
+	if r, ok := log.(KindReader); ok {
+		return r.ReadKinds(ctx, campaign, kinds...)
+	}
+	all := log.Read(ctx, 0)
+	if campaign != "" {
+		all = ReadCampaign(ctx, log, campaign, 0)
+	}
+	return func(yield func(Event, error) bool) {
+		for e, err := range all {
+			wanted := err != nil || slices.Contains(kinds, e.Kind)
+			if wanted && !yield(e, err) {
 				return
 			}
 		}

@@ -49,6 +49,7 @@ type Client struct {
 var (
 	_ events.Log            = (*Client)(nil)
 	_ events.CampaignReader = (*Client)(nil)
+	_ events.KindReader     = (*Client)(nil)
 )
 
 // dialTimeout is how long the owner may take to answer at all.
@@ -184,9 +185,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// ReadKinds is Read, or ReadCampaign where a campaign is given, of events of the
-// given kinds. The owner filters before it sends, so that one fact about a long
-// campaign does not cost sending all of it.
+// ReadKinds implements [events.KindReader]. The owner filters before it sends, so that one
+// fact about a long campaign does not cost sending all of it.
 func (c *Client) ReadKinds(ctx context.Context, campaign string, kinds ...events.Kind) iter.Seq2[events.Event, error] {
 	query := url.Values{"after": {"0"}}
 	if campaign != "" {

@@ -214,6 +214,23 @@ func OpenReviewers(
 	return reviewers, nil
 }
 
+// Listed completes a definition by what its instrument lists, where it measures nothing else.
+// The instrument is opened for that alone.
+func Listed(
+	ctx context.Context, reg registry.Registry, def definition.Campaign, env instruments.Environment,
+) (definition.Campaign, error) {
+	driver, _ := reg.DriverOf(&def)
+	if !driver.Listed {
+		return def, nil
+	}
+	instrument, err := OpenInstrument(ctx, reg, def, env)
+	if err != nil {
+		return def, err
+	}
+	def, err = WithCandidates(ctx, def, instrument)
+	return def, errors.Join(err, CloseInstrument(instrument))
+}
+
 // WithCandidates completes a definition by the compositions that an instrument lists as
 // the only ones it can measure.
 func WithCandidates(

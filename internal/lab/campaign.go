@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -109,7 +108,7 @@ func (c *Campaign) Standing() Standing {
 // standing returns where the campaign stands, and what its models follow from now.
 func (c *Campaign) standing() (Standing, engine.Revision) {
 	s := Standing{ID: c.name, Store: c.store.path}
-	run := c.running()
+	run := c.Running()
 	c.mu.Lock()
 	s.Progress = view.ProgressOf(c.core, view.Shown{}, "")
 	s.Summary = c.core.Counts()
@@ -131,43 +130,33 @@ func (c *Campaign) standing() (Standing, engine.Revision) {
 	return s, now
 }
 
-// Running is a process that runs a campaign, and what the campaign is doing.
-type Running struct {
-	PID int `json:"pid"`
-	control.Running
-	Build events.Build `json:"build"`
-	// Last is the position of the newest event in the store.
-	Last events.Position `json:"last"`
-}
-
-// running returns what runs the campaign, nil where nothing does.
-func (c *Campaign) running() *Running {
-	h, owner, err := c.store.holder()
+// Running returns what runs the campaign, nil where nothing does.
+func (c *Campaign) Running() *Running {
+	at, err := c.store.holder()
 	if err != nil {
 		return nil
 	}
-	var status control.Status
-	if h != nil {
-		status = h.Status()
-	} else {
-		status = owner.Status()
-	}
-	for _, r := range status.Campaigns {
-		if r.Campaign == c.name {
-			return &Running{PID: status.PID, Running: r, Build: status.Build, Last: status.Last}
-		}
-	}
-	return nil
+	return RunningIn(at, c.name)
 }
 
-// Running returns what runs the campaign, nil where nothing does.
-func (c *Campaign) Running() *Running { return c.running() }
-
 // Log returns the log that holds the campaign, for reading.
-func (c *Campaign) Log() (events.Log, error) { return c.store.log() }
+func (c *Campaign) Log() (events.Log, error) {
+	at, err := c.store.holder()
+	if err != nil {
+		return nil, err
+	}
+	return at.Log(), nil
+}
 
-// Load folds the campaign anew. The core is the caller's.
-func (c *Campaign) Load(ctx context.Context) (*engine.Core, error) { return c.store.load(ctx, c.name) }
+// Load folds the campaign anew, for what takes longer than a list may. The core is the
+// caller's.
+func (c *Campaign) Load(ctx context.Context) (*engine.Core, error) {
+	at, err := c.store.holder()
+	if err != nil {
+		return nil, err
+	}
+	return at.Load(ctx, c.name)
+}
 
 // LoadBefore folds the campaign anew as it was before the event at a sequence.
 func (c *Campaign) LoadBefore(ctx context.Context, at events.Sequence) (*engine.Core, error) {
@@ -231,7 +220,21 @@ func (c *Campaign) Recorded(ctx context.Context, r engine.Request) ([]events.Eve
 // Submit has a person's request recorded, by whoever runs the campaign. When it returns,
 // the campaign as the lab shows it holds what was recorded.
 func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
-	stored, err := c.submit(ctx, r)
+	var at Store
+	var stored []events.Event
+	find := func() (err error) {
+		at, err = c.store.holder()
+		return err
+	}
+	err := Persist(ctx, r.ID != "", find, func() (err error) {
+		stored, err = at.Submit(ctx, c.name, r)
+		return err
+	})
+	if errors.Is(err, events.ErrStopped) && !errors.Is(err, events.ErrUncertain) {
+		err = problem.New(problem.Unavailable, "%w", err).With(problem.Remedy{
+			Text: "make room on the disk: the store is opened again by itself once it takes writes",
+		})
+	}
 	if err != nil || len(stored) == 0 {
 		return stored, err
 	}
@@ -243,43 +246,4 @@ func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event
 		c.goOn() // a campaign that had ended can go on
 	}
 	return stored, nil
-}
-
-func (c *Campaign) submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
-	var unsure error // of an attempt before: it may be recorded
-	for began := time.Now(); ; {
-		h, owner, err := c.store.holder()
-		var stored []events.Event
-		switch {
-		case err != nil && unsure != nil: // the store is being taken over
-			err = unsure
-		case err != nil:
-			return nil, err
-		case h != nil:
-			stored, err = h.Submit(ctx, c.name, r)
-		default:
-			stored, err = owner.Submit(ctx, c.name, r)
-		}
-		if problem.CodeOf(err) == problem.Uncertain && r.ID != "" {
-			unsure = err // who holds the store by now says which
-		}
-		if errors.Is(err, events.ErrStopped) && !errors.Is(err, events.ErrUncertain) {
-			return nil, problem.New(problem.Unavailable, "%w", err).With(problem.Remedy{
-				Text: "make room on the disk: the store is opened again by itself once it takes writes",
-			})
-		}
-		again := IsEnded(err) || unsure != nil && errors.Is(err, unsure)
-		patience := Patience
-		if unsure != nil {
-			patience *= 3 // a store whose process was killed is recovered first
-		}
-		if err == nil || !again || time.Since(began) > patience {
-			return stored, err
-		}
-		select { // the run has just ended: the store is free, or will be
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
 }

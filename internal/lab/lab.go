@@ -442,17 +442,10 @@ func unanswered(err error) error {
 // Definition returns what a file says about a campaign that exists: the compositions that its
 // instrument lists, and what it has that the file leaves open.
 func (l *Lab) Definition(ctx context.Context, c *Campaign, file *campaignfile.File) (definition.Campaign, error) {
-	def := file.Definition
-	driver, _ := l.options.Registry.DriverOf(&def)
-	if driver.Listed {
-		instrument, err := equip.OpenInstrument(ctx, l.options.Registry, def, l.environment(c.store.path, def.Name))
-		if err != nil {
-			return def, err
-		}
-		def, err = equip.WithCandidates(ctx, def, instrument)
-		if err = errors.Join(unanswered(err), equip.CloseInstrument(instrument)); err != nil {
-			return def, err
-		}
+	environment := l.environment(c.store.path, file.Definition.Name)
+	def, err := equip.Listed(ctx, l.options.Registry, file.Definition, environment)
+	if err != nil {
+		return def, unanswered(err)
 	}
 	core, err := c.Load(ctx)
 	if err != nil {

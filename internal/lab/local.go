@@ -2,9 +2,7 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -67,15 +65,55 @@ type Local struct {
 // OpenLocal opens a store. What is in it is read first, so that one that is damaged stays as it
 // is. The error wraps [events.ErrInUse] where another process holds the store.
 func OpenLocal(ctx context.Context, folder string, o LocalOptions) (*Local, error) {
-	log, err := openLog(ctx, folder, o)
+	h := &Local{options: o, folder: folder}
+	open := o.Open
+	if open == nil {
+		open = store.Open
+	}
+	err := Patiently(ctx, func() (err error) {
+		h.log, err = open(folder, store.Options{
+			MustExist: o.MustExist,
+			Check:     func(log events.Store) error { return readAll(ctx, log, o.Campaign) },
+		})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &Local{options: o, folder: folder, log: log, began: time.Now()}, nil
+	h.began = time.Now()
+	return h, nil
 }
 
-// Log returns the store's log, which belongs to it.
-func (h *Local) Log() events.Store { return h.log }
+// readAll reads every event, and those of a campaign, or of each, by their campaign too:
+// so that what is not in its place is found.
+func readAll(ctx context.Context, log events.Store, campaign string) error {
+	for _, err := range log.Read(ctx, 0) {
+		if err != nil {
+			return err
+		}
+	}
+	names, err := log.Campaigns(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if campaign != "" && name != campaign {
+			continue
+		}
+		for _, err := range log.ReadCampaign(ctx, name, 0) {
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Log implements [Store].
+func (h *Local) Log() events.Log { return h.log }
+
+// Events returns the store itself, for what a log alone cannot say. It belongs to the Local.
+func (h *Local) Events() events.Store { return h.log }
 
 // Close lets go of the store. No campaign may be run any more.
 func (h *Local) Close() error {
@@ -167,10 +205,6 @@ func (h *Local) Service() control.Service {
 	}
 }
 
-// Handler serves the store over HTTP, on any listener: see [control.Handler] for the
-// protocol, and for what it leaves to whoever listens.
-func (h *Local) Handler() http.Handler { return control.Handler(h.Service()) }
-
 // Serve offers the store to other processes of this user, on the socket in the store.
 // Close the server before the store.
 func (h *Local) Serve() (*control.Server, error) { return control.Serve(h.folder, h.Service()) }
@@ -217,7 +251,3 @@ func (h *Local) unregister(c *Run) {
 // errEnded means that a run ended while a request was on its way to it. The request was
 // not recorded.
 var errEnded = fmt.Errorf("%w: the run has just ended; try again", events.ErrClosed)
-
-// IsEnded reports whether a request was not recorded because the run that it was on its
-// way to has just ended: it can be made again.
-func IsEnded(err error) bool { return errors.Is(err, events.ErrClosed) }

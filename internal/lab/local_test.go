@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/lock"
@@ -330,7 +331,7 @@ func TestHandler(t *testing.T) {
 	if _, err := f.start("only", Hooks{}); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(f.Handler())
+	server := httptest.NewServer(control.Handler(f.Service()))
 	defer server.Close()
 	answer, err := server.Client().Get(server.URL + "/v1/status")
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -24,9 +23,8 @@ type member struct {
 	path string
 
 	mu        sync.Mutex
-	host      *Local          // nil where another process holds the store
-	owner     *control.Client // that process; nil where this one holds it
-	err       error           // why the store cannot be used now
+	at        Store // a *Local, or a *Peer where another process holds it; nil in between
+	err       error // why the store cannot be used now
 	campaigns map[string]*Campaign
 	order     []string // of their beginnings
 	// ready is closed once everything that was in the store is folded, or it has turned
@@ -57,10 +55,10 @@ func (s *member) wait(ctx context.Context) error {
 // hold opens the store and follows its log until the lab is closed.
 func (s *member) hold() {
 	for s.lab.ctx.Err() == nil {
-		log, release, err := s.open(s.lab.ctx)
+		at, release, err := s.open(s.lab.ctx)
 		if err == nil {
-			ctx, done := s.mending(s.lab.ctx, log)
-			err = s.follow(ctx, log)
+			ctx, done := s.mending(s.lab.ctx, at)
+			err = s.follow(ctx, at)
 			mended := context.Cause(ctx) == errMended
 			done()
 			release()
@@ -92,11 +90,12 @@ var errMended = errors.New("the disk takes writes again")
 // again. Until then what it holds is read, and what is to be recorded is refused: nothing that was
 // acknowledged is lost. Opening compares the log with its head, as after a crash. done ends
 // watching.
-func (s *member) mending(ctx context.Context, log events.Log) (_ context.Context, done func()) {
-	own, ok := log.(events.Store)
+func (s *member) mending(ctx context.Context, at Store) (_ context.Context, done func()) {
+	local, ok := at.(*Local)
 	if !ok {
 		return ctx, func() {} // of another process, which sees to it
 	}
+	own := local.log
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.lab.wg.Go(func() {
 		select {
@@ -126,23 +125,8 @@ func (s *member) mending(ctx context.Context, log events.Log) (_ context.Context
 }
 
 // open takes the store, or connects to the process that holds it.
-func (s *member) open(ctx context.Context) (log events.Log, release func(), err error) {
-	owner, err := control.Dial(ctx, s.path)
-	if err == nil {
-		s.mu.Lock()
-		s.owner, s.err = owner, nil
-		s.mu.Unlock()
-		return owner, func() {
-			s.mu.Lock()
-			s.owner = nil
-			s.mu.Unlock()
-			_ = owner.Close()
-		}, nil
-	}
-	if !errors.Is(err, control.ErrNobody) {
-		return nil, nil, err
-	}
-	h, err := OpenLocal(ctx, s.path, LocalOptions{
+func (s *member) open(ctx context.Context) (at Store, release func(), err error) {
+	at, err = Take(ctx, s.path, LocalOptions{
 		Registry: s.lab.options.Registry,
 		Build:    s.lab.options.Build,
 		Account:  s.lab.options.Account,
@@ -153,33 +137,36 @@ func (s *member) open(ctx context.Context) (log events.Log, release func(), err 
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := h.Serve()
-	if err != nil {
-		s.lab.options.Log("other commands cannot reach %s: %v", s.path, err)
+	stopServing := func() {}
+	if local, ours := at.(*Local); ours {
+		server, err := local.Serve()
+		if err != nil {
+			s.lab.options.Log("other commands cannot reach %s: %v", s.path, err)
+		} else {
+			stopServing = server.Close
+		}
 	}
 	s.mu.Lock()
-	s.host, s.err = h, nil
+	s.at, s.err = at, nil
 	s.mu.Unlock()
-	return h.Log(), func() {
+	return at, func() {
 		for _, c := range s.list() {
 			c.halt() // every run ends before the store does
 		}
-		if server != nil {
-			server.Close()
-		}
+		stopServing()
 		s.mu.Lock()
-		s.host = nil
+		s.at = nil
 		s.mu.Unlock()
-		if err := h.Close(); err != nil {
+		if err := at.Close(); err != nil {
 			s.lab.options.Log("the store %s did not close: %v", s.path, err)
 		}
 	}, nil
 }
 
 // follow folds the log for as long as it can be read.
-func (s *member) follow(ctx context.Context, log events.Log) error {
+func (s *member) follow(ctx context.Context, at Store) error {
 	var names []string
-	for e, err := range log.Read(ctx, 0) { // once, so that ready means: everything up to now
+	for e, err := range at.Log().Read(ctx, 0) { // once, so that ready means: everything up to now
 		if err != nil {
 			return err
 		}
@@ -191,17 +178,14 @@ func (s *member) follow(ctx context.Context, log events.Log) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s.mu.Lock()
-	ours := s.host != nil
-	s.mu.Unlock()
-	if ours {
+	if _, ours := at.(*Local); ours {
 		for _, name := range names {
 			s.campaign(name).goOn()
 		}
 	}
 	s.once.Do(func() { close(s.ready) }) // after that: what was started is not driven by hand
 	s.lab.announce()
-	for e, err := range log.Follow(ctx, 0) {
+	for e, err := range at.Log().Follow(ctx, 0) {
 		if err != nil {
 			return err
 		}
@@ -248,45 +232,32 @@ func (s *member) failure() error {
 	return s.err
 }
 
-// holder returns what writes to the store: this process's host or another process.
-func (s *member) holder() (*Local, *control.Client, error) {
+// holder returns the store as it is held now: by this process or by another one.
+func (s *member) holder() (Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.host != nil:
-		return s.host, nil, nil
-	case s.owner != nil:
-		return nil, s.owner, nil
+	case s.at != nil:
+		return s.at, nil
 	case s.err != nil:
-		return nil, nil, s.err
+		return nil, s.err
 	}
-	return nil, nil, problem.New(problem.Unavailable, "the store %s is just being opened", filepath.Base(s.path)).
+	return nil, problem.New(problem.Unavailable, "the store %s is just being opened", filepath.Base(s.path)).
 		With(problem.Remedy{Text: "try again in a moment"})
-}
-
-// log returns the store's log, for reading.
-func (s *member) log() (events.Log, error) {
-	h, owner, err := s.holder()
-	switch {
-	case err != nil:
-		return nil, err
-	case h != nil:
-		return h.Log(), nil
-	}
-	return owner, nil
 }
 
 // define begins a campaign in the store.
 func (s *member) define(ctx context.Context, defined events.CampaignDefined, by engine.Request) error {
-	h, owner, err := s.holder()
+	at, err := s.holder()
 	if err != nil {
 		return err
 	}
-	if owner != nil {
+	local, ours := at.(*Local)
+	if !ours {
 		return problem.New(problem.Unavailable, "the store %s is held by process %d, which begins its campaigns itself",
-			filepath.Base(s.path), owner.Status().PID)
+			filepath.Base(s.path), at.Status().PID)
 	}
-	return h.Define(ctx, defined, by)
+	return local.Define(ctx, defined, by)
 }
 
 // await waits until a campaign is folded up to a sequence.
@@ -304,13 +275,4 @@ func (s *member) await(ctx context.Context, name string, at events.Sequence) (*C
 			return nil, events.ErrClosed
 		}
 	}
-}
-
-// load folds a campaign anew, for what takes longer than a list may.
-func (s *member) load(ctx context.Context, name string) (*engine.Core, error) {
-	log, err := s.log()
-	if err != nil {
-		return nil, err
-	}
-	return engine.Load(ctx, s.lab.options.Registry, log, name)
 }

@@ -74,8 +74,16 @@ func (c *Campaign) over() bool {
 	if c.broken != nil {
 		return true
 	}
-	step, err := c.core.Next(engine.World{Now: time.Now()})
-	return c.core.State().Status.Ended() && err == nil && step == engine.Step(engine.Done{})
+	return Over(c.core)
+}
+
+// Over reports whether a campaign has ended and nothing of it is left to be done or recorded.
+func Over(core *engine.Core) bool {
+	if !core.State().Status.Ended() {
+		return false
+	}
+	step, err := core.Next(engine.World{Now: time.Now()})
+	return err == nil && step == engine.Step(engine.Done{})
 }
 
 // start begins to run the campaign, if nobody does; ready tells whether that went well.
@@ -83,13 +91,15 @@ func (c *Campaign) start() (ready <-chan error) {
 	c.starting.Lock()
 	defer c.starting.Unlock()
 	answer := make(chan error, 1)
-	h, owner, err := c.store.holder()
+	at, err := c.store.holder()
+	local, ours := at.(*Local)
 	switch {
 	case err != nil:
 		answer <- err
 		return answer
-	case owner != nil:
-		answer <- problem.New(problem.Unavailable, "process %d holds the store and runs its campaigns", owner.Status().PID)
+	case !ours:
+		answer <- problem.New(problem.Unavailable,
+			"process %d holds the store and runs its campaigns", at.Status().PID)
 		return answer
 	case c.over():
 		answer <- problem.New(problem.Gone, "the campaign has ended").About(c.name)
@@ -106,7 +116,7 @@ func (c *Campaign) start() (ready <-chan error) {
 	c.run, c.trouble = r, nil
 	c.store.lab.wg.Go(func() {
 		defer close(r.done)
-		err := c.drive(ctx, h, r, answer)
+		err := c.drive(ctx, local, r, answer)
 		cancel()
 		c.mu.Lock()
 		c.run = nil

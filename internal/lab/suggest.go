@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
-	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -20,17 +20,18 @@ import (
 // a campaign that the lab runs it is what the campaign asks of whoever measures by hand; in
 // one that nobody runs it is worked out, and recorded, as `campaignd suggest` does.
 func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
-	h, owner, err := c.store.holder()
+	at, err := c.store.holder()
 	if err != nil {
 		return nil, err
 	}
-	if owner != nil {
+	local, ours := at.(*Local)
+	if !ours {
 		return nil, problem.New(problem.NotNow,
-			"process %d runs the campaign, and its instrument performs the experiments", owner.Status().PID).About(c.name)
+			"process %d runs the campaign, and its instrument performs the experiments", at.Status().PID).About(c.name)
 	}
 	r := c.current()
 	for r == nil {
-		core, suggestion, err := c.suggestByHand(ctx, h)
+		core, suggestion, err := c.suggestByHand(ctx, local)
 		switch {
 		case err != nil:
 			return nil, err
@@ -38,7 +39,7 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 			if _, err := c.store.await(ctx, c.name, core.State().Sequence); err != nil {
 				return nil, err
 			}
-			return view.Suggest(ctx, core, h.Log(), suggestion)
+			return view.Suggest(ctx, core, local.log, suggestion)
 		}
 		r = c.current() // it was started just now
 	}
@@ -68,7 +69,7 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 	if suggested.Experiments != nil {
 		suggested.WaitingFor, suggested.Remedies = "", nil
 	}
-	return view.Suggest(ctx, core, h.Log(), suggested)
+	return view.Suggest(ctx, core, local.log, suggested)
 }
 
 // settled waits until the loop waits for somebody outside, and returns the campaign then.
@@ -128,50 +129,50 @@ func waits(core *engine.Core) bool {
 	return false
 }
 
-// suggestByHand drives a campaign that nobody runs up to the point where it needs a person.
-// The core is nil where somebody runs it by now.
-func (c *Campaign) suggestByHand(ctx context.Context, h *Local) (*engine.Core, engine.Suggestion, error) {
+// suggestByHand is [Local.Suggest] of a campaign that the lab does not run. The core is nil
+// where it is run by now.
+func (c *Campaign) suggestByHand(
+	ctx context.Context, local *Local,
+) (*engine.Core, engine.Suggestion, error) {
 	c.starting.Lock()
 	defer c.starting.Unlock()
-	var none engine.Suggestion
 	if c.current() != nil {
-		return nil, none, nil
+		return nil, engine.Suggestion{}, nil
 	}
-	core, err := h.Load(ctx, c.name)
-	if err != nil {
-		return nil, none, err
+	return local.Suggest(ctx, c.name, filepath.Dir(c.store.path))
+}
+
+// Suggest drives a campaign that is not run up to the point where it needs a person. Its
+// simulated experts are asked; their relative paths start from a folder.
+func (h *Local) Suggest(
+	ctx context.Context, name, folder string,
+) (core *engine.Core, suggestion engine.Suggestion, err error) {
+	if core, err = h.Load(ctx, name); err != nil {
+		return nil, suggestion, err
 	}
-	reviewers, err := c.simulated(ctx, *core.State().Definition)
+	simulated := *core.State().Definition
+	simulated.Experts = slices.DeleteFunc(slices.Clone(simulated.Experts), func(e definition.Expert) bool {
+		return e.Person
+	})
+	reviewers, err := equip.OpenReviewers(ctx, h.options.Registry, simulated, folder, nil)
 	if err != nil {
-		return nil, none, err
+		return nil, suggestion, err
 	}
 	for {
 		runner := &engine.Runner{
-			Registry:  c.store.lab.options.Registry,
-			Log:       h.Log(),
-			Campaign:  c.name,
+			Registry:  h.options.Registry,
+			Log:       h.log,
+			Campaign:  name,
 			Reviewers: reviewers,
-			Account:   c.store.lab.options.Account,
-			Build:     c.store.lab.options.Build,
-			Slots:     c.store.lab.slots,
+			Account:   h.options.Account,
+			Build:     h.options.Build,
+			Slots:     h.options.Slots,
 		}
-		suggestion, err := runner.Suggest(ctx)
+		suggestion, err = runner.Suggest(ctx)
 		var overtaken *events.ConflictError
-		if errors.As(err, &overtaken) {
-			continue // somebody had something recorded meanwhile: decide again, with it
+		if !errors.As(err, &overtaken) {
+			return runner.Core(), suggestion, err
 		}
-		return runner.Core(), suggestion, err
+		// A request was recorded meanwhile: it is decided again, with it.
 	}
-}
-
-// simulated opens the simulated experts of a definition.
-func (c *Campaign) simulated(ctx context.Context, def definition.Campaign) (map[string]humans.Reviewer, error) {
-	only := def
-	only.Experts = nil
-	for _, e := range def.Experts {
-		if !e.Person {
-			only.Experts = append(only.Experts, e)
-		}
-	}
-	return equip.OpenReviewers(ctx, c.store.lab.options.Registry, only, filepath.Dir(c.store.path), nil)
 }

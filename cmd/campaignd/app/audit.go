@@ -98,7 +98,7 @@ func (a *app) audit(ctx context.Context, t target, since []attest.Earlier, excep
 	done := func(r *attest.Audit) *audited {
 		return &audited{Audit: r, Build: thisBuild().String(), Store: t.store}
 	}
-	s, err := a.openDirectly(t.store)
+	log, err := openCopy(t.store)
 	if errors.Is(err, events.ErrDamaged) {
 		r := attest.NewAudit()
 		r.Chain, r.Faults = attest.ChainBroken, append(r.Faults, damageInWords(err))
@@ -107,8 +107,8 @@ func (a *app) audit(ctx context.Context, t target, since []attest.Earlier, excep
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
-	r, err := attest.Run(ctx, s.own, attest.Options{
+	defer log.Close()
+	r, err := attest.Run(ctx, log, attest.Options{
 		Registry: a.registry,
 		Build:    thisBuild().Build,
 		Campaign: t.campaign,
@@ -119,7 +119,7 @@ func (a *app) audit(ctx context.Context, t target, since []attest.Earlier, excep
 		return nil, err
 	}
 	if r.Passed() && r.Events > 0 {
-		c, err := a.checkpointOf(ctx, s.own)
+		c, err := a.checkpointOf(ctx, log)
 		if err != nil {
 			return nil, err
 		}

@@ -134,12 +134,11 @@ func (a *app) checkpoint(ctx context.Context, t target, sign, prove, from string
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.openDirectly(t.store)
+	log, err := openCopy(t.store)
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
-	log := s.own
+	defer log.Close()
 	c, err := attest.TakeCheckpoint(ctx, log, key)
 	switch {
 	case err != nil:
@@ -157,7 +156,7 @@ func (a *app) prove(ctx context.Context, t target, log events.Store, c *attest.C
 	name := t.campaign
 	if name == "" {
 		var err error
-		if name, err = onlyCampaign(ctx, log); err != nil {
+		if name, err = onlyOf(log.Campaigns(ctx)); err != nil {
 			return err
 		}
 	}

@@ -30,17 +30,11 @@ func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition
 // listCandidates completes a definition where its instrument measures only
 // what it lists. Nothing is started for it.
 func (a *app) listCandidates(ctx context.Context, t target, def definition.Campaign) (definition.Campaign, error) {
-	driver, _ := a.registry.DriverOf(&def)
-	if !driver.Listed || t.remote { // the list is where the instrument is
+	if t.remote { // the list is where the instrument is
 		return def, nil
 	}
 	env := instruments.Environment{Folder: t.base, Logf: func(string, ...any) {}}
-	instrument, err := equip.OpenInstrument(ctx, a.registry, def, env)
-	if err != nil {
-		return def, err
-	}
-	def, err = equip.WithCandidates(ctx, def, instrument)
-	return def, errors.Join(err, equip.CloseInstrument(instrument))
+	return equip.Listed(ctx, a.registry, def, env)
 }
 
 // openOrDefine opens a store for a person who runs the experiments: where the
@@ -61,7 +55,7 @@ func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Cor
 			err = a.compare(ctx, t, core.State())
 		}
 		if err != nil {
-			return nil, errors.Join(err, s.close())
+			return nil, errors.Join(err, s.Close())
 		}
 		return s, nil
 	}
@@ -87,14 +81,14 @@ func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Cor
 		}
 		return a.open(ctx, t, writing)
 	}
-	h, err := a.openHost(ctx, t.store, lab.LocalOptions{})
+	h, err := a.openLocal(ctx, t.store, lab.LocalOptions{})
 	if err != nil {
 		return nil, err
 	}
 	if err := a.define(ctx, h, t, def); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	return a.sessionOf(h, t), nil
+	return &session{Store: h, folder: t.store, name: t.campaign}, nil
 }
 
 // compare refuses a file that says something else than the store.

@@ -28,7 +28,7 @@ to judge by. Nothing is changed; the exit code is 0 whatever the verdict.`,
 			if err != nil {
 				return err
 			}
-			defer s.close()
+			defer s.Close()
 			core, err := s.core(cmd.Context())
 			if err != nil {
 				return err

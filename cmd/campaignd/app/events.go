@@ -69,8 +69,8 @@ ended; it does not matter whether somebody runs the campaign yet.`,
 			if err != nil {
 				return err
 			}
-			defer s.close()
-			for e, err := range s.log.Read(cmd.Context(), events.Position(after)) {
+			defer s.Close()
+			for e, err := range s.Log().Read(cmd.Context(), events.Position(after)) {
 				if err != nil {
 					return err
 				}
@@ -157,28 +157,28 @@ func (a *app) follow(ctx context.Context, t target, after events.Position, print
 		if err != nil {
 			return err
 		}
-		if s.remote {
-			t.store, t.campaign = s.store, s.name
-			err := errors.Join(a.followRemote(ctx, s, &last, over, take), s.close())
+		if t.remote {
+			t.store, t.campaign = s.folder, s.name
+			err := errors.Join(a.followRemote(ctx, s, &last, over, take), s.Close())
 			if ctx.Err() != nil {
 				return nil
 			}
 			return err
 		}
-		if s.owner != nil {
+		if s.held() {
 			// A run goes on a little after the campaign has ended, so it is
 			// followed to its own end.
-			err = take(s.log.Follow(ctx, last))
+			err = take(s.Log().Follow(ctx, last))
 		} else {
-			err = take(s.log.Read(ctx, last))
+			err = take(s.Log().Read(ctx, last))
 		}
-		err = errors.Join(err, s.close())
+		err = errors.Join(err, s.Close())
 		switch {
 		case ctx.Err() != nil:
 			return nil // Ctrl-C is how following ends
-		case err != nil && (s.owner == nil || !errors.Is(err, events.ErrClosed)):
+		case err != nil && (!s.held() || !errors.Is(err, events.ErrClosed)):
 			return err
-		case s.owner == nil && over():
+		case !s.held() && over():
 			return nil
 		}
 		waitForRun(ctx, t.store)
@@ -195,14 +195,14 @@ func (a *app) followRemote(
 	take func(iter.Seq2[events.Event, error]) error,
 ) error {
 	untilOver := func(yield func(events.Event, error) bool) {
-		for e, err := range s.log.Follow(ctx, *last) {
+		for e, err := range s.Log().Follow(ctx, *last) {
 			if !yield(e, err) || over() {
 				return
 			}
 		}
 	}
 	for {
-		if err := take(s.log.Read(ctx, *last)); err != nil || over() {
+		if err := take(s.Log().Read(ctx, *last)); err != nil || over() {
 			return err
 		}
 		if err := take(untilOver); err != nil {

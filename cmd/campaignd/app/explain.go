@@ -36,7 +36,7 @@ the decision behind it is explained.`,
 			if err != nil {
 				return err
 			}
-			defer s.close()
+			defer s.Close()
 			return a.explain(cmd.Context(), s, args[0])
 		},
 	}
@@ -58,7 +58,7 @@ func (a *app) forgotDecision(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	core, err := s.core(ctx)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (a *app) explain(ctx context.Context, s *session, id string) error {
 	if decision == "" {
 		return fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
 	}
-	d, err := view.ReadDecision(ctx, s.log, core, decision)
+	d, err := view.ReadDecision(ctx, s.Log(), core, decision)
 	if err != nil {
 		return err
 	}

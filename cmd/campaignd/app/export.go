@@ -34,7 +34,7 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 			if err != nil {
 				return err
 			}
-			defer s.close()
+			defer s.Close()
 			if format == "jsonl" {
 				return a.exportEvents(cmd.Context(), s)
 			}
@@ -50,7 +50,7 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 }
 
 func (a *app) exportEvents(ctx context.Context, s *session) error {
-	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
+	for e, err := range events.ReadCampaign(ctx, s.Log(), s.name, 0) {
 		if err != nil {
 			return err
 		}

@@ -94,7 +94,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *exchang
 		if err != nil {
 			return err
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *exchang
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	if a.json {
 		return a.printRecorded(ctx, s, stored)
 	}

@@ -37,7 +37,7 @@ func (a *app) requestWith(
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
 }
 

@@ -36,7 +36,7 @@ a random one, or, where nothing is measured, its utility.`,
 			if err != nil {
 				return err
 			}
-			defer s.close()
+			defer s.Close()
 			core, err := s.core(cmd.Context())
 			if err != nil {
 				return err

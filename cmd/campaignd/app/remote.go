@@ -1,14 +1,10 @@
 package app
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -18,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -70,6 +66,11 @@ func (a *app) checkServer(cmd *cobra.Command) error {
 
 func token() string { return os.Getenv(tokenVariable) }
 
+// api is the server of --server.
+func (a *app) api() lab.Server {
+	return lab.Server{URL: a.server, Token: token(), Registry: a.registry}
+}
+
 // remoteTarget finds the campaign of a server that a command is about: arg is its name or a
 // campaign file, or empty for the only one that there is.
 func (a *app) remoteTarget(arg string) (target, error) {
@@ -102,113 +103,49 @@ func (a *app) remoteTarget(arg string) (target, error) {
 // where says where a target is kept, for people and programs.
 func (a *app) where(t target) string {
 	if t.remote {
-		return a.server + "/api/v1/campaigns/" + url.PathEscape(t.store)
+		return a.api().Where(t.store)
 	}
 	return t.store
 }
 
+// named finds the campaign of the server that a command is about, where it was not named.
+func (a *app) named(ctx context.Context, t target) (target, error) {
+	if t.store != "" {
+		return t, nil
+	}
+	var list struct {
+		Campaigns []struct {
+			Campaign string `json:"campaign"`
+		} `json:"campaigns"`
+	}
+	if err := a.api().Get(ctx, "/campaigns?limit=1000", &list); err != nil {
+		return t, err
+	}
+	var names []string
+	for _, c := range list.Campaigns {
+		names = append(names, c.Campaign)
+	}
+	switch len(names) {
+	case 0:
+		return t, badStore("the server has no campaign yet; `campaignd run FILE` begins one")
+	case 1:
+		t.store, t.campaign = names[0], names[0]
+		return t, nil
+	}
+	return t, badInput("the server has several campaigns: name one of %s", strings.Join(names, ", "))
+}
+
 // dial connects to the campaign of a server.
 func (a *app) dial(ctx context.Context, t target) (*session, error) {
-	if t.store == "" {
-		var list struct {
-			Campaigns []struct {
-				Campaign string `json:"campaign"`
-			} `json:"campaigns"`
-		}
-		if err := a.call(ctx, http.MethodGet, "/campaigns?limit=1000", "", nil, &list); err != nil {
-			return nil, err
-		}
-		var names []string
-		for _, c := range list.Campaigns {
-			names = append(names, c.Campaign)
-		}
-		switch len(names) {
-		case 0:
-			return nil, badStore("the server has no campaign yet; `campaignd run FILE` begins one")
-		case 1:
-			t.store, t.campaign = names[0], names[0]
-		default:
-			return nil, badInput("the server has several campaigns: name one of %s", strings.Join(names, ", "))
-		}
-	}
-	owner, err := control.DialURL(ctx, a.where(t)+"/control", token())
+	t, err := a.named(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return &session{app: a, log: owner, owner: owner, remote: true, store: t.store, name: t.campaign}, nil
-}
-
-// call sends a request to the server's API and reads the JSON that is answered.
-func (a *app) call(ctx context.Context, method, path, contentType string, body []byte, into any) error {
-	response, err := a.ask(ctx, method, path, contentType, body)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	return json.NewDecoder(response.Body).Decode(into)
-}
-
-// send is [app.call] with a body of JSON.
-func (a *app) send(ctx context.Context, method, path string, body, into any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	return a.call(ctx, method, path, "application/json", text, into)
-}
-
-// ask sends a request to the server's API. What it refuses is the error.
-func (a *app) ask(ctx context.Context, method, path, contentType string, body []byte) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, method, a.server+"/api/v1"+path, bytes.NewReader(body))
+	remote, err := a.api().Open(ctx, t.store)
 	if err != nil {
 		return nil, err
 	}
-	if contentType != "" {
-		r.Header.Set("Content-Type", contentType)
-	}
-	if t := token(); t != "" {
-		r.Header.Set("Authorization", "Bearer "+t)
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, problem.New(problem.Unavailable, "no server answers at %s: %w", a.server, err)
-	}
-	if response.StatusCode/100 == 2 {
-		return response, nil
-	}
-	defer response.Body.Close()
-	return nil, a.refused(response)
-}
-
-// refused is what a server says about a request that it does not fulfill.
-func (a *app) refused(response *http.Response) error {
-	var refused struct {
-		problem.Error
-		Faults []struct {
-			Line    int    `json:"line"`
-			Field   string `json:"field"`
-			Message string `json:"message"`
-			Remedy  string `json:"remedy"`
-		} `json:"faults"`
-	}
-	err := json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&refused)
-	if err != nil || refused.Code == "" {
-		return fmt.Errorf(
-			"the server at %s answered %q: it may be another version of campaignd",
-			a.server,
-			response.Status,
-		)
-	}
-	for _, f := range refused.Faults {
-		refused.Message += fmt.Sprintf("; %s: %s", f.Field, f.Message)
-		if f.Remedy != "" {
-			refused.Message += " (" + f.Remedy + ")"
-		}
-	}
-	return &refused.Error
+	return &session{Store: remote, folder: t.store, name: t.campaign}, nil
 }
 
 // onServer is the path of something of the target's campaign in the API.
@@ -226,7 +163,7 @@ func (a *app) hasCampaign(ctx context.Context, t target) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return true, s.close()
+	return true, s.Close()
 }
 
 // beginRemote begins the campaign of a file on the server.
@@ -239,33 +176,7 @@ func (a *app) beginRemote(ctx context.Context, t target, run bool, seed *uint64)
 	if seed != nil {
 		query.Set("seed", strconv.FormatUint(*seed, 10))
 	}
-	var begun struct{}
-	return a.call(ctx, http.MethodPost, "/campaigns?"+query.Encode(), "application/yaml", []byte(t.file.Source), &begun)
-}
-
-// suggestRemote has the server suggest an experiment.
-func (a *app) suggestRemote(ctx context.Context, t target) error {
-	s, err := a.openOrDefine(ctx, t, nil)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	t.store, t.campaign = s.store, s.name
-	answer := new(view.Suggestion)
-	if err := a.call(ctx, http.MethodPost, onServer(t, "/suggest"), "", nil, answer); err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(suggested{answer, a.where(t)})
-	}
-	core, err := s.core(ctx)
-	if err != nil {
-		return err
-	}
-	if core.State().Status.Ended() {
-		return a.summarize(ctx, core, t, "", nil)
-	}
-	return answer.Of(core.State().Definition).Write(a.stdout, a.showing(t))
+	return a.api().Post(ctx, "/campaigns?"+query.Encode(), lab.YAML(t.file.Source), nil)
 }
 
 // runRemote has the server run a campaign, and follows its story to its end.
@@ -283,8 +194,8 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	t.store, t.campaign = s.store, s.name
+	defer s.Close()
+	t.store, t.campaign = s.folder, s.name
 	core, err := s.core(ctx)
 	if err != nil {
 		return err
@@ -294,10 +205,9 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 			return err
 		}
 	}
-	if !isOver(core) {
-		if runOf(s) == nil {
-			var running struct{}
-			if err := a.call(ctx, http.MethodPost, onServer(t, "/run"), "", nil, &running); err != nil {
+	if !lab.Over(core) {
+		if lab.RunningIn(s, s.name) == nil {
+			if err := a.api().Post(ctx, onServer(t, "/run"), nil, nil); err != nil {
 				return err
 			}
 		}
@@ -323,7 +233,7 @@ func (a *app) tellStory(ctx context.Context, s *session) error {
 		out = a.stderr
 	}
 	core := engine.NewCore(a.registry)
-	for e, err := range s.log.Follow(ctx, 0) {
+	for e, err := range s.Log().Follow(ctx, 0) {
 		if err != nil {
 			return err
 		}
@@ -340,8 +250,8 @@ func (a *app) tellStory(ctx context.Context, s *session) error {
 		if err := core.Apply(e); err != nil {
 			return err
 		}
-		if slices.Contains(ends, e.Kind) && isOver(core) {
-			last, err := s.log.LastSequence(ctx, s.name)
+		if slices.Contains(ends, e.Kind) && lab.Over(core) {
+			last, err := s.Log().LastSequence(ctx, s.name)
 			if err != nil {
 				return err
 			}

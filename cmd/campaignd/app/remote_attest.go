@@ -17,19 +17,6 @@ import (
 // it is asked again.
 const auditWait = "30"
 
-// named finds the campaign of the server that a command is about, where it was not named.
-func (a *app) named(ctx context.Context, t target) (target, error) {
-	if t.store != "" {
-		return t, nil
-	}
-	s, err := a.dial(ctx, t)
-	if err != nil {
-		return t, err
-	}
-	t.store, t.campaign = s.store, s.name
-	return t, s.close()
-}
-
 // auditRemote has the server audit the store of a campaign.
 func (a *app) auditRemote(ctx context.Context, t target, since, keys, except []string) (*audited, error) {
 	t, err := a.named(ctx, t)
@@ -48,11 +35,11 @@ func (a *app) auditRemote(ctx context.Context, t target, since, keys, except []s
 		wanted.Keys = append(wanted.Keys, keyText(key))
 	}
 	var run server.AuditRun
-	if err := a.send(ctx, http.MethodPost, onServer(t, "/audits"), wanted, &run); err != nil {
+	if err := a.api().Post(ctx, onServer(t, "/audits"), wanted, &run); err != nil {
 		return nil, err
 	}
 	for path := "/audits/" + url.PathEscape(run.ID) + "?wait=" + auditWait; run.State == "running"; {
-		if err := a.call(ctx, http.MethodGet, path, "", nil, &run); err != nil {
+		if err := a.api().Get(ctx, path, &run); err != nil {
 			return nil, err
 		}
 	}
@@ -62,7 +49,7 @@ func (a *app) auditRemote(ctx context.Context, t target, since, keys, except []s
 	var version struct {
 		Build events.Build `json:"build"`
 	}
-	if err := a.call(ctx, http.MethodGet, "/version", "", nil, &version); err != nil {
+	if err := a.api().Get(ctx, "/version", &version); err != nil {
 		return nil, err
 	}
 	a.remark("The server audited its own store. Whoever does not want to believe it keeps checkpoints elsewhere " +
@@ -80,17 +67,17 @@ func (a *app) checkpointRemote(ctx context.Context, t target, prove, from string
 	c := new(attest.Checkpoint)
 	switch {
 	case prove != "":
-		err = a.call(ctx, http.MethodGet, onServer(t, "/proofs/"+url.PathEscape(prove)), "", nil, c)
+		err = a.api().Get(ctx, onServer(t, "/proofs/"+url.PathEscape(prove)), c)
 	case from != "":
 		var text []byte
 		if text, err = readAll(from); err != nil {
 			return nil, inputError{err}
 		}
-		err = a.send(ctx, http.MethodPost, onServer(t, "/growth"), struct {
+		err = a.api().Post(ctx, onServer(t, "/growth"), struct {
 			From string `json:"from"`
 		}{string(text)}, c)
 	default:
-		err = a.call(ctx, http.MethodGet, onServer(t, "/checkpoint"), "", nil, c)
+		err = a.api().Get(ctx, onServer(t, "/checkpoint"), c)
 	}
 	return c, err
 }
@@ -100,7 +87,7 @@ func (a *app) reportRemote(ctx context.Context, t target) (name string, page []b
 	if t, err = a.named(ctx, t); err != nil {
 		return "", nil, err
 	}
-	response, err := a.ask(ctx, http.MethodGet, onServer(t, "/report"), "", nil)
+	response, err := a.api().Ask(ctx, http.MethodGet, onServer(t, "/report"), nil)
 	if err != nil {
 		return "", nil, err
 	}

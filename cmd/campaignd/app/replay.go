@@ -39,17 +39,17 @@ agree.`,
 			if err != nil {
 				return err
 			}
-			defer s.close()
+			defer s.Close()
 			limit := events.Position(math.MaxUint64) // the campaign as it is
 			if cmd.Flags().Changed("at") {
 				limit = events.Position(at)
-				if there, err := holdsPosition(cmd.Context(), s.log, limit); err != nil {
+				if there, err := holdsPosition(cmd.Context(), s.Log(), limit); err != nil {
 					return err
 				} else if !there {
-					return badInput("there is no position %d; they go from 1 to %d", at, s.log.Last())
+					return badInput("there is no position %d; they go from 1 to %d", at, s.Log().Last())
 				}
 			}
-			core, position, err := replayTo(cmd.Context(), s, limit)
+			core, position, err := a.replayTo(cmd.Context(), s, limit)
 			if err != nil {
 				return err
 			}
@@ -97,13 +97,11 @@ func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool
 }
 
 // replayTo folds a campaign's events up to a position.
-func replayTo(
-	ctx context.Context,
-	s *session,
-	limit events.Position,
+func (a *app) replayTo(
+	ctx context.Context, s *session, limit events.Position,
 ) (core *engine.Core, at events.Position, err error) {
-	core = engine.NewCore(s.app.registry)
-	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
+	core = engine.NewCore(a.registry)
+	for e, err := range events.ReadCampaign(ctx, s.Log(), s.name, 0) {
 		if err != nil {
 			return nil, 0, err
 		}
@@ -117,7 +115,7 @@ func replayTo(
 	}
 	if core.State().Status == campaign.Undefined {
 		return nil, 0, badInput("at position %d the campaign %s is not defined yet",
-			min(limit, s.log.Last()), s.name)
+			min(limit, s.Log().Last()), s.name)
 	}
 	return core, at, nil
 }

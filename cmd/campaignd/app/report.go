@@ -53,23 +53,27 @@ func (a *app) reportCommand() *cobra.Command {
 				a.printf("Wrote %s\n", output)
 				return nil
 			}
-			s, err := a.openDirectly(t.store)
+			log, err := openCopy(t.store)
 			if err != nil {
 				return err
 			}
-			defer s.close()
-			if err := s.choose(cmd.Context(), t.campaign); err != nil {
-				return err
+			defer log.Close()
+			name := t.campaign
+			if name == "" {
+				if name, err = onlyOf(log.Campaigns(cmd.Context())); err != nil {
+					return err
+				}
 			}
 			mode := fs.FileMode(0o644) // one that is asked for is given away
 			if output == "" {
-				output, mode = reportPath(t.store, s.name), storeMode(t.store)
+				output, mode = reportPath(t.store, name), storeMode(t.store)
 			}
-			if err := a.writeReport(cmd.Context(), s.log, s.name, t.store, output, a.checkpointText(cmd.Context(), s.own), mode); err != nil {
+			checkpoint := a.checkpointText(cmd.Context(), log)
+			if err := a.writeReport(cmd.Context(), log, name, t.store, output, checkpoint, mode); err != nil {
 				return err
 			}
 			if a.json {
-				return a.printJSON(reported{Campaign: s.name, Report: output})
+				return a.printJSON(reported{Campaign: name, Report: output})
 			}
 			a.printf("Wrote %s\n", output)
 			return nil

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -23,18 +23,19 @@ func (a *app) request(ctx context.Context, t target, r engine.Request) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
 }
 
 // afterwards keeps the report of a campaign that has ended up to date, and says where
 // a campaign goes on that had completed.
 func (a *app) afterwards(ctx context.Context, s *session, t target, stored []events.Event) error {
-	if s.owner != nil {
-		return nil // whoever runs the campaign sees to it
+	local, ours := s.Store.(*lab.Local)
+	if !ours {
+		return nil // the process that runs the campaign sees to it
 	}
 	core, ended := engine.NewCore(a.registry), false
-	for e, err := range events.ReadCampaign(ctx, s.log, s.name, 0) {
+	for e, err := range events.ReadCampaign(ctx, s.Log(), s.name, 0) {
 		if err != nil {
 			return err
 		}
@@ -61,7 +62,9 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	if _, err := os.Stat(path); err != nil {
 		return nil // there is none
 	}
-	if err := a.writeReport(ctx, s.log, s.name, t.store, path, a.checkpointText(ctx, s.own), storeMode(t.store)); err != nil {
+	checkpoint := a.checkpointText(ctx, local.Events())
+	err := a.writeReport(ctx, s.Log(), s.name, t.store, path, checkpoint, storeMode(t.store))
+	if err != nil {
 		return fmt.Errorf("it is recorded, and %s does not show it yet: %w", path, err)
 	}
 	if !a.json {
@@ -104,32 +107,27 @@ func (a *app) submit(
 	if err != nil {
 		return nil, nil, err
 	}
-	// A run may end between our question who holds the store and our request.
-	// Nothing was recorded then, and the store is free.
-	for began := time.Now(); ; {
-		s, err := a.open(ctx, t, writing)
-		if err != nil {
-			return nil, nil, err
-		}
-		r, err := build(s)
-		if err != nil {
-			return nil, nil, errors.Join(err, s.close())
-		}
-		r.Actor = actor
-		stored, err := s.submit(ctx, r)
-		if err == nil {
-			return s, stored, nil
-		}
-		err = errors.Join(err, s.close())
-		if s.owner == nil || !lab.IsEnded(err) || time.Since(began) > lab.Patience {
-			return nil, nil, err
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
-		}
+	var s *session
+	var stored []events.Event
+	find := func() (err error) {
+		s, err = a.open(ctx, t, writing)
+		return err
 	}
+	err = lab.Persist(ctx, false, find, func() error {
+		r, err := build(s)
+		if err == nil {
+			r.Actor, r.Account = actor, control.OwnAccount()
+			stored, err = s.Submit(ctx, s.name, r)
+		}
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, stored, nil
 }
 
 // recorded is what commands that write print as JSON.
@@ -150,7 +148,7 @@ func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Eve
 		}
 		return a.printJSON(answer)
 	}
-	def, err := s.definition(ctx)
+	def, err := lab.Definition(ctx, s, s.name)
 	if err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ type running struct {
 	target target
 	keep   keeping
 
-	host      *lab.Local // nil before there is a store
+	local     *lab.Local // nil before there is a store
 	display   display
 	equipment *equip.Equipment
 	campaign  *lab.Run
@@ -189,7 +189,7 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 			return err
 		}
 	}
-	if isOver(core) {
+	if lab.Over(core) {
 		r.over = core // neither the instrument nor an expert is needed
 		return nil
 	}
@@ -213,11 +213,11 @@ func (r *running) load(ctx context.Context) (*engine.Core, error) {
 		return nil, err
 	}
 	if r.target.campaign == "" {
-		if r.target.campaign, err = onlyCampaign(ctx, r.host.Log()); err != nil {
+		if r.target.campaign, err = onlyOf(r.local.Events().Campaigns(ctx)); err != nil {
 			return nil, err
 		}
 	}
-	core, err := r.host.Load(ctx, r.target.campaign)
+	core, err := r.local.Load(ctx, r.target.campaign)
 	if errors.Is(err, engine.ErrNoCampaign) && r.target.file != nil {
 		return nil, nil // the store holds other campaigns
 	}
@@ -226,10 +226,10 @@ func (r *running) load(ctx context.Context) (*engine.Core, error) {
 
 // openStore opens the store, and makes it where there is none.
 func (r *running) openStore(ctx context.Context) error {
-	h, err := r.openHost(ctx, r.target.store, lab.LocalOptions{
+	h, err := r.openLocal(ctx, r.target.store, lab.LocalOptions{
 		Remark: func(_, text string) { r.warn(text) },
 	})
-	r.host = h
+	r.local = h
 	return err
 }
 
@@ -261,12 +261,12 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 		return err
 	}
 	def = prepared
-	if r.host == nil {
+	if r.local == nil {
 		if err := r.openStore(ctx); err != nil {
 			return err
 		}
 	}
-	return r.define(ctx, r.host, r.target, def)
+	return r.define(ctx, r.local, r.target, def)
 }
 
 // off says that the instrument is waited for.
@@ -285,15 +285,6 @@ func (r *running) assemble(ctx context.Context, def definition.Campaign) error {
 	})
 	r.equipment = equipment
 	return err
-}
-
-// isOver reports whether nothing is left to be done or recorded.
-func isOver(core *engine.Core) bool {
-	if !core.State().Status.Ended() {
-		return false
-	}
-	step, err := core.Next(engine.World{Now: time.Now()})
-	return err == nil && step == engine.Step(engine.Done{})
 }
 
 // newDisplay chooses how progress is shown, and where.
@@ -329,7 +320,7 @@ func (r *running) hooks() lab.Hooks {
 func (r *running) drive(ctx context.Context) error {
 	var c *lab.Run
 	err := equip.Described(ctx, func() (err error) {
-		c, err = r.host.Start(ctx, r.target.campaign, r.equipment, r.hooks())
+		c, err = r.local.Start(ctx, r.target.campaign, r.equipment, r.hooks())
 		return err
 	}, r.off)
 	if err != nil {
@@ -338,7 +329,7 @@ func (r *running) drive(ctx context.Context) error {
 	defer c.Close()
 	r.campaign = c
 
-	server, err := r.host.Serve()
+	server, err := r.local.Serve()
 	if err != nil {
 		r.warn(fmt.Sprintf("other commands cannot reach this run: %v", err))
 	} else {
@@ -346,12 +337,12 @@ func (r *running) drive(ctx context.Context) error {
 	}
 	r.display.open()
 	lasting := context.WithoutCancel(ctx) // an interrupted campaign is shown to its last event
-	feed, err := startFeed(lasting, r.host.Log(), r.target.campaign, r.known, r.display)
+	feed, err := startFeed(lasting, r.local.Log(), r.target.campaign, r.known, r.display)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		last, _ := r.host.Log().LastSequence(lasting, r.target.campaign)
+		last, _ := r.local.Log().LastSequence(lasting, r.target.campaign)
 		feed.close(last)
 	}()
 	r.display.stands(view.ProgressOf(c.Core(), r.shown, ""))
@@ -381,7 +372,7 @@ func (r *running) answer(ctx context.Context) error {
 // still be the best. What cannot be read is not said.
 func (r *running) undecided(ctx context.Context) map[string]string {
 	left := make(map[string]string)
-	for e, err := range events.ReadCampaign(ctx, r.host.Log(), r.target.campaign, 0) {
+	for e, err := range events.ReadCampaign(ctx, r.local.Log(), r.target.campaign, 0) {
 		if err != nil {
 			break
 		}
@@ -409,9 +400,9 @@ func (r *running) checkpoint(ctx context.Context) {
 	if r.keep == (keeping{}) {
 		return
 	}
-	c, err := r.app.checkpointOf(ctx, r.host.Log())
+	c, err := r.app.checkpointOf(ctx, r.local.Events())
 	if err == nil {
-		err = r.handOver(ctx, r.host.Log(), c, r.keep)
+		err = r.handOver(ctx, r.local.Events(), c, r.keep)
 	}
 	if err != nil {
 		r.remark("The checkpoint was not kept: %v. Make one with: campaignd checkpoint %s",
@@ -423,7 +414,7 @@ func (r *running) checkpoint(ctx context.Context) {
 // written: the campaign is none the worse for it.
 func (r *running) report(ctx context.Context) string {
 	path := reportPath(r.target.store, r.target.campaign)
-	log, checkpoint := r.host.Log(), r.checkpointText(ctx, r.host.Log())
+	log, checkpoint := r.local.Log(), r.checkpointText(ctx, r.local.Events())
 	mode := storeMode(r.target.store)
 	if err := r.writeReport(ctx, log, r.target.campaign, r.target.store, path, checkpoint, mode); err != nil {
 		r.remark("The report could not be written: %v. Try again with: campaignd report %s", err, r.target.store)
@@ -443,10 +434,10 @@ func (r *running) release() {
 		}
 		r.equipment = nil
 	}
-	if r.host != nil {
-		if err := r.host.Close(); err != nil {
+	if r.local != nil {
+		if err := r.local.Close(); err != nil {
 			r.remark("The store did not close: %v", err)
 		}
-		r.host = nil
+		r.local = nil
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/study/page"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
@@ -216,11 +217,11 @@ func (a *app) openPast(ctx context.Context, path, campaign string) (events.Log, 
 		return nil, "", nil, err
 	}
 	if campaign == "" {
-		if campaign, err = onlyCampaign(ctx, s.log); err != nil {
-			return nil, "", nil, errors.Join(err, s.close())
+		if campaign, err = onlyOf(lab.Campaigns(ctx, s)); err != nil {
+			return nil, "", nil, errors.Join(err, s.Close())
 		}
 	}
-	return s.log, campaign, s.close, nil
+	return s.Log(), campaign, s.Close, nil
 }
 
 // write writes the tables and the page.

@@ -7,10 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -21,31 +20,8 @@ type status struct {
 	// NeedsPerson says what a person must do before the campaign goes on.
 	NeedsPerson []string `json:"needs_person"`
 	// Run says what runs the campaign, nil where nothing does.
-	Run   *run   `json:"run"`
-	Store string `json:"store"`
-}
-
-// run is a process that runs a campaign, and what the campaign is doing.
-type run struct {
-	PID int `json:"pid"`
-	control.Running
-	Build events.Build `json:"build"`
-	// Last is the position of the newest event in the store.
-	Last events.Position `json:"last"`
-}
-
-// runOf returns what runs a campaign, nil where nothing does.
-func runOf(s *session) *run {
-	if s.owner == nil {
-		return nil
-	}
-	owner := s.owner.Status()
-	for _, c := range owner.Campaigns {
-		if c.Campaign == s.name {
-			return &run{PID: owner.PID, Running: c, Build: owner.Build, Last: owner.Last}
-		}
-	}
-	return nil
+	Run   *lab.Running `json:"run"`
+	Store string       `json:"store"`
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -60,7 +36,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer s.close()
+			defer s.Close()
 			core, err := s.core(cmd.Context())
 			if err != nil {
 				return err
@@ -88,7 +64,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 		return err
 	}
 	st.Backtest = view.Backtest(core, core.Registry().Foregone(core.State().Definition, t.base))
-	run := runOf(s)
+	run := lab.RunningIn(s, s.name)
 	how := commandsOn(t)
 	needs := append(st.NeedsPerson(how), pauseInStatus(core.State(), a.about)...)
 	if a.json {
@@ -100,7 +76,7 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 }
 
 // runningText says which process runs a campaign, and what it does; "" for none.
-func runningText(run *run, now time.Time, about commands) string {
+func runningText(run *lab.Running, now time.Time, about commands) string {
 	if run == nil {
 		return ""
 	}

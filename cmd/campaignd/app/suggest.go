@@ -6,13 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/equip"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -46,47 +45,47 @@ unless the file sets answer_within.`,
 }
 
 func (a *app) suggest(ctx context.Context, t target) error {
-	if t.remote {
-		return a.suggestRemote(ctx, t)
-	}
 	s, err := a.openOrDefine(ctx, t, nil)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	if s.owner != nil {
-		return badStore("the campaign is being run by process %d, whose instrument performs the experiments;"+
-			" end that run (Ctrl-C) to run them by hand", s.owner.Status().PID)
-	}
-	core, err := s.core(ctx)
-	if err != nil {
-		return err
-	}
-	reviewers, err := a.openSimulated(ctx, *core.State().Definition, t)
-	if err != nil {
-		return err
-	}
-	runner := &engine.Runner{
-		Registry: a.registry,
-		Log:      s.own, Campaign: s.name,
-		Reviewers: reviewers,
-		Build:     thisBuild().Build,
-	}
-	suggestion, err := runner.Suggest(ctx)
-	if err != nil {
-		return err
-	}
-	core = runner.Core()
-	answer, err := view.Suggest(ctx, core, s.log, suggestion)
+	defer s.Close()
+	t.store, t.campaign = s.folder, s.name
+	core, answer, err := a.suggestion(ctx, s, t)
 	switch {
 	case err != nil:
 		return err
 	case a.json:
-		return a.printJSON(suggested{answer, t.store})
-	case suggestion.Ended:
+		return a.printJSON(suggested{answer, a.where(t)})
+	case core.State().Status.Ended():
 		return a.summarize(ctx, core, t, "", nil)
 	}
-	return answer.Write(a.stdout, a.showing(t))
+	return answer.Of(core.State().Definition).Write(a.stdout, a.showing(t))
+}
+
+// suggestion has the next experiment worked out: here, or by the server that has the
+// campaign. The core is the campaign with it.
+func (a *app) suggestion(
+	ctx context.Context, s *session, t target,
+) (core *engine.Core, answer *view.Suggestion, err error) {
+	switch at := s.Store.(type) {
+	case *lab.Local:
+		core, suggestion, err := at.Suggest(ctx, s.name, t.base)
+		if err != nil {
+			return nil, nil, err
+		}
+		answer, err = view.Suggest(ctx, core, s.Log(), suggestion)
+		return core, answer, err
+	case *lab.Remote:
+		answer = new(view.Suggestion)
+		if err := a.api().Post(ctx, onServer(t, "/suggest"), nil, answer); err != nil {
+			return nil, nil, err
+		}
+		core, err = s.core(ctx)
+		return core, answer, err
+	}
+	return nil, nil, badStore("the campaign is being run by process %d, whose instrument performs the experiments;"+
+		" end that run (Ctrl-C) to run them by hand", s.Status().PID)
 }
 
 // showing is how a suggestion is written about a target.
@@ -97,22 +96,6 @@ func (a *app) showing(t target) view.Showing {
 		How:      commandsOn(t),
 		Now:      time.Now(),
 	}
-}
-
-// openSimulated returns the simulated experts of a definition.
-func (a *app) openSimulated(
-	ctx context.Context,
-	def definition.Campaign,
-	t target,
-) (map[string]humans.Reviewer, error) {
-	only := def
-	only.Experts = nil
-	for _, e := range def.Experts {
-		if !e.Person {
-			only.Experts = append(only.Experts, e)
-		}
-	}
-	return equip.OpenReviewers(ctx, a.registry, only, t.base, nil)
 }
 
 // rehearse returns the campaign of a file that has no store yet, in memory.

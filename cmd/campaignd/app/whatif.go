@@ -45,7 +45,7 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 			if err != nil {
 				return err
 			}
-			defer s.close()
+			defer s.Close()
 			core, err := s.core(cmd.Context())
 			if err != nil {
 				return err
@@ -59,7 +59,7 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 			}
 			q.Decision = decision
 			answer, err := whatif.Work(cmd.Context(), whatif.Input{
-				Registry: a.registry, Log: s.log, Campaign: s.name, Build: thisBuild().Build,
+				Registry: a.registry, Log: s.Log(), Campaign: s.name, Build: thisBuild().Build,
 				Environment: instruments.Environment{Folder: t.base, Logf: func(format string, args ...any) { a.remark(format, args...) }},
 			}, q)
 			switch {

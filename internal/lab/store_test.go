@@ -1,4 +1,4 @@
-package app
+package lab_test
 
 import (
 	"path/filepath"
@@ -6,14 +6,13 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/study"
 )
 
-// Law: what a command has had recorded it can say, although the process that recorded it ends at once, as a run does
-// whose campaign is stopped.
+// Law: what a command has had recorded it can say, although the process that recorded it
+// ends at once, as a run does whose campaign is stopped.
 func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	def, err := study.Define("branin", 1, 3)
@@ -32,19 +31,21 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, err := control.Dial(t.Context(), store)
+	peer, err := lab.Look(t.Context(), store, builtin.Registry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{app: &app{registry: builtin.Registry()}, log: owner, owner: owner, store: store, name: def.Name}
-	if _, err := s.definition(t.Context()); err != nil {
+	if _, err := lab.Definition(t.Context(), peer, def.Name); err != nil {
 		t.Fatal(err)
 	}
 	served.Close()
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if read, err := s.definition(t.Context()); err != nil || read.Name != def.Name {
+	if read, err := lab.Definition(t.Context(), peer, def.Name); err != nil || read.Name != def.Name {
+		t.Errorf("once the owner has ended: %v", err)
+	}
+	if core, err := peer.Load(t.Context(), def.Name); err != nil || core.State().Name != def.Name {
 		t.Errorf("once the owner has ended: %v", err)
 	}
 }

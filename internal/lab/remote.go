@@ -1,0 +1,143 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/registry"
+)
+
+// Server is a campaignd that serves campaigns over HTTP.
+type Server struct {
+	// URL is its address, without a path.
+	URL string
+	// Token says who asks; empty for none.
+	Token string
+	// Registry holds what definitions may name.
+	Registry registry.Registry
+}
+
+// Remote is a campaign of a server, as a store: its log shows that campaign alone.
+type Remote struct {
+	*control.Client
+	registry registry.Registry
+}
+
+// Where is the address of a campaign in the server's API.
+func (s Server) Where(campaign string) string {
+	return s.URL + "/api/v1/campaigns/" + url.PathEscape(campaign)
+}
+
+// Open connects to a campaign by the protocol of a store that another process holds.
+func (s Server) Open(ctx context.Context, campaign string) (*Remote, error) {
+	client, err := control.DialURL(ctx, s.Where(campaign)+"/control", s.Token)
+	if err != nil {
+		return nil, err
+	}
+	return &Remote{Client: client, registry: s.Registry}, nil
+}
+
+// Log implements [Store].
+func (r *Remote) Log() events.Log { return r.Client }
+
+// Load implements [Store].
+func (r *Remote) Load(ctx context.Context, campaign string) (*engine.Core, error) {
+	return engine.Load(ctx, r.registry, r.Client, campaign)
+}
+
+// YAML is the body of a request that is a campaign file; every other body is sent as JSON.
+type YAML string
+
+// Ask sends a request to the server's API, for what the protocol of a store does not know:
+// to begin a campaign, to have it run. A nil body is none. What the server refuses is the
+// error.
+func (s Server) Ask(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var content []byte
+	contentType := "application/json"
+	if file, ok := body.(YAML); ok {
+		content, contentType = []byte(file), "application/yaml"
+	} else if body != nil {
+		var err error
+		if content, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, s.URL+"/api/v1"+path, bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", contentType)
+	}
+	if s.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.Token)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, problem.New(problem.Unavailable, "no server answers at %s: %w", s.URL, err)
+	}
+	if response.StatusCode/100 == 2 {
+		return response, nil
+	}
+	defer response.Body.Close()
+	return nil, s.refusal(response)
+}
+
+// Get reads JSON from the server's API.
+func (s Server) Get(ctx context.Context, path string, into any) error {
+	return s.call(ctx, http.MethodGet, path, nil, into)
+}
+
+// Post sends a body to the server's API and reads the JSON of the answer, where it is wanted.
+func (s Server) Post(ctx context.Context, path string, body, into any) error {
+	return s.call(ctx, http.MethodPost, path, body, into)
+}
+
+func (s Server) call(ctx context.Context, method, path string, body, into any) error {
+	response, err := s.Ask(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(response.Body).Decode(into)
+}
+
+// refusal is what the server says about a request that it does not fulfill.
+func (s Server) refusal(response *http.Response) error {
+	var refused struct {
+		problem.Error
+		Faults []struct {
+			Line    int    `json:"line"`
+			Field   string `json:"field"`
+			Message string `json:"message"`
+			Remedy  string `json:"remedy"`
+		} `json:"faults"`
+	}
+	err := json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&refused)
+	if err != nil || refused.Code == "" {
+		return fmt.Errorf("the server at %s answered %q: it may be another version of campaignd",
+			s.URL, response.Status)
+	}
+	for _, f := range refused.Faults {
+		refused.Message += fmt.Sprintf("; %s: %s", f.Field, f.Message)
+		if f.Remedy != "" {
+			refused.Message += " (" + f.Remedy + ")"
+		}
+	}
+	return &refused.Error
+}

@@ -1,0 +1,254 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/registry"
+)
+
+// Store is a store of campaigns to those who ask something of it, wherever it is: held by this
+// process ([Local]), by another one of this machine ([Peer]) or by a server ([Remote]), or
+// read from the disk alone ([Copy]).
+type Store interface {
+	// Log is the store's log, for reading.
+	Log() events.Log
+	// Load folds a campaign. The core is the caller's.
+	Load(ctx context.Context, campaign string) (*engine.Core, error)
+	// Submit has a person's request recorded, by the loop of the campaign where it is run.
+	// An error that [IsEnded] says that nothing was, and that the store is free, or soon
+	// will be.
+	Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
+	// Status says who holds the store, and which campaigns it runs.
+	Status() control.Status
+	// Close lets go of the store. Another process that holds it is not affected.
+	Close() error
+}
+
+// Take takes a store for this process, or connects to the process that holds it.
+func Take(ctx context.Context, folder string, o LocalOptions) (Store, error) {
+	peer, err := dial(ctx, folder, o.Registry)
+	if err == nil {
+		return peer, nil
+	}
+	if !errors.Is(err, control.ErrNobody) {
+		return nil, err
+	}
+	local, err := OpenLocal(ctx, folder, o)
+	if err != nil {
+		return nil, err
+	}
+	return local, nil
+}
+
+// Look opens a store for reading: through the process that holds it, or as it is on the disk
+// where none can be spoken to. That may be a copy on a read-only disk, a store of another
+// user, or one that another command holds for a moment.
+func Look(ctx context.Context, folder string, reg registry.Registry) (Store, error) {
+	if peer, err := dial(ctx, folder, reg); err == nil {
+		return peer, nil
+	}
+	return OpenCopy(folder, reg)
+}
+
+// Copy is a store as it was on the disk when it was opened, past the process that holds it.
+type Copy struct {
+	log      events.Store
+	registry registry.Registry
+}
+
+// OpenCopy opens a store as it is on the disk.
+func OpenCopy(folder string, reg registry.Registry) (*Copy, error) {
+	log, err := store.Open(folder, store.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	return &Copy{log: log, registry: reg}, nil
+}
+
+// Log implements [Store]. It does not grow.
+func (c *Copy) Log() events.Log { return c.log }
+
+// Load implements [Store].
+func (c *Copy) Load(ctx context.Context, campaign string) (*engine.Core, error) {
+	return engine.Load(ctx, c.registry, c.log, campaign)
+}
+
+// Submit implements [Store]; it always fails, with [events.ErrReadOnly].
+func (c *Copy) Submit(context.Context, string, engine.Request) ([]events.Event, error) {
+	return nil, events.ErrReadOnly
+}
+
+// Status implements [Store]: it runs nothing.
+func (c *Copy) Status() control.Status { return control.Status{} }
+
+// Close implements [Store].
+func (c *Copy) Close() error { return c.log.Close() }
+
+// Peer is a store that another process of this machine holds.
+type Peer struct {
+	*control.Client
+	folder   string
+	registry registry.Registry
+}
+
+// dial connects to the process that holds a store. The error wraps [control.ErrNobody] where
+// there is none.
+func dial(ctx context.Context, folder string, reg registry.Registry) (*Peer, error) {
+	client, err := control.Dial(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	return &Peer{Client: client, folder: folder, registry: reg}, nil
+}
+
+// Log implements [Store].
+func (p *Peer) Log() events.Log { return p.Client }
+
+// Load implements [Store]. The campaign is read from the disk, where everything is that was
+// ever acknowledged: to send a long campaign takes ten times as long, of the other process's
+// time too. What cannot be read there is asked for.
+func (p *Peer) Load(ctx context.Context, campaign string) (*engine.Core, error) {
+	if c, err := OpenCopy(p.folder, p.registry); err == nil {
+		core, err := c.Load(ctx, campaign)
+		if err = errors.Join(err, c.Close()); err == nil {
+			return core, nil
+		}
+	}
+	return engine.Load(ctx, p.registry, p.Client, campaign)
+}
+
+// Running is a process that runs a campaign, and what the campaign is doing.
+type Running struct {
+	PID int `json:"pid"`
+	control.Running
+	Build events.Build `json:"build"`
+	// Last is the position of the newest event in the store.
+	Last events.Position `json:"last"`
+}
+
+// RunningIn returns what runs a campaign of a store, nil where nothing does.
+func RunningIn(s Store, campaign string) *Running {
+	status := s.Status()
+	for _, r := range status.Campaigns {
+		if r.Campaign == campaign {
+			return &Running{PID: status.PID, Running: r, Build: status.Build, Last: status.Last}
+		}
+	}
+	return nil
+}
+
+// Campaigns returns the names of the campaigns in a store, in the order of their beginning.
+func Campaigns(ctx context.Context, s Store) ([]string, error) {
+	if own, ok := s.Log().(events.Store); ok {
+		return own.Campaigns(ctx)
+	}
+	var names []string
+	for e, err := range events.ReadKinds(ctx, s.Log(), "", events.KindCampaignDefined) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, e.Campaign)
+	}
+	return names, nil
+}
+
+// Definition returns a campaign's definition in force, without folding the campaign. It is
+// read from the disk where the process that held the store has ended meanwhile, as it does
+// once it has recorded that the campaign is stopped.
+func Definition(ctx context.Context, s Store, campaign string) (*definition.Campaign, error) {
+	def, err := definitionIn(ctx, s.Log(), campaign)
+	peer, ok := s.(*Peer)
+	if err == nil || !ok {
+		return def, err
+	}
+	c, failed := OpenCopy(peer.folder, peer.registry)
+	if failed != nil {
+		return nil, err
+	}
+	def, err = definitionIn(ctx, c.log, campaign)
+	return def, errors.Join(err, c.Close())
+}
+
+func definitionIn(
+	ctx context.Context, log events.Log, campaign string,
+) (def *definition.Campaign, err error) {
+	defining := []events.Kind{events.KindCampaignDefined, events.KindCampaignAmended}
+	for e, err := range events.ReadKinds(ctx, log, campaign, defining...) {
+		if err != nil {
+			return nil, err
+		}
+		payload, err := events.Decode(e)
+		if err != nil {
+			return nil, err
+		}
+		switch p := payload.(type) {
+		case *events.CampaignDefined:
+			def = &p.Definition
+		case *events.CampaignAmended:
+			def = &p.Definition
+		}
+	}
+	if def == nil {
+		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, campaign)
+	}
+	return def, nil
+}
+
+// Patience is how long a store is waited for that is changing hands.
+const Patience = 3 * time.Second
+
+// retryPause lies between two attempts to use a store that is changing hands.
+const retryPause = 50 * time.Millisecond
+
+// IsEnded reports whether a request was not recorded because the run that it was on its
+// way to has just ended: it can be made again.
+func IsEnded(err error) bool { return errors.Is(err, events.ErrClosed) }
+
+// Patiently tries to open a store until it is not in use any more, up to [Patience]: most
+// commands have one open for a moment only.
+func Patiently(ctx context.Context, open func() error) error {
+	return Persist(ctx, false, open, func() error { return nil })
+}
+
+// Persist finds a store and has it do something, and tries again, up to [Patience], while the
+// store changes hands: where another process has it open for a moment, or where the run that
+// a request was on its way to has just ended, so that nothing was recorded.
+//
+// A request that can be repeated, because it has an identifier, is also repeated where it is
+// uncertain whether it was recorded: the process that holds the store by then knows. As a
+// store whose process was killed is recovered first, that may take longer.
+func Persist(ctx context.Context, repeatable bool, find, do func() error) error {
+	var unsure error // of an attempt before: it may be recorded
+	patience := Patience
+	for began := time.Now(); ; {
+		err := find()
+		if err == nil {
+			err = do()
+		} else if unsure != nil { // the store is being taken over
+			err = unsure
+		}
+		if repeatable && problem.CodeOf(err) == problem.Uncertain {
+			unsure = err
+			patience = 3 * Patience
+		}
+		again := errors.Is(err, events.ErrInUse) || IsEnded(err) ||
+			unsure != nil && errors.Is(err, unsure)
+		if err == nil || !again || time.Since(began) > patience {
+			return err
+		}
+		select {
+		case <-time.After(retryPause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
