@@ -46,10 +46,9 @@ type cardRow struct {
 // beside is what is known around a question.
 type beside struct {
 	def    *definition.Campaign
-	sought definition.Objective
 	space  *space.Space
 	best   *campaign.Experiment
-	most   float64 // what the best gave
+	gave   definition.Quantity // by the best
 	near   []neighbor
 	values []float64
 	at     []float64 // where the best lies in each parameter's range
@@ -57,29 +56,26 @@ type beside struct {
 
 // neighbor is a measured experiment in the unit cube.
 type neighbor struct {
-	x     *campaign.Experiment
-	at    []float64
-	value float64
+	x    *campaign.Experiment
+	at   []float64
+	gave definition.Quantity
 }
 
 func newBeside(core *engine.Core) *beside {
 	s := core.State()
-	b := &beside{
-		def: s.Definition, sought: s.Definition.Sought(),
-		space: core.Space(), values: measuredValues(s),
-	}
+	b := &beside{def: s.Definition, space: core.Space(), values: measuredValues(s)}
 	if best := core.Counts().BestMeasured; best != nil {
 		x := s.Experiment(best.Experiment)
 		if value, ok := s.Value(x); ok {
 			copied := *x
-			b.best, b.most = &copied, value.Value
+			b.best, b.gave = &copied, value
 			b.at = positions(b.def, x.Measurement.Actual)
 		}
 	}
 	for x, value := range s.Results() {
 		if at, err := b.space.Encode(x.Measurement.Actual); err == nil {
 			copied := *x
-			b.near = append(b.near, neighbor{&copied, at, value.Value})
+			b.near = append(b.near, neighbor{&copied, at, value})
 		}
 	}
 	return b
@@ -159,7 +155,7 @@ func (b *beside) card(
 	if o.Prediction != nil || len(b.values) > 0 {
 		var best *float64
 		if b.best != nil {
-			best = &b.most
+			best = &b.gave.Value
 		}
 		c.Scale = scale(b.values, best, shown, o.Prediction)
 	}
@@ -184,7 +180,7 @@ func (c *card) near(b *beside, point definition.Point) {
 	}
 	n := slices.MinFunc(b.near, func(m, o neighbor) int { return cmp.Compare(distance(m), distance(o)) })
 	c.NearID = n.x.ID
-	gave := n.x.ID + ", which gave " + format.ValueOf(b.sought, n.value)
+	gave := n.x.ID + ", which gave " + format.Result(n.gave)
 	if differences := b.differences(n.x.Measurement.Actual, point); differences != "" {
 		c.Near = "Like " + gave + ", but with " + differences
 	} else {

@@ -81,11 +81,10 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 // outcomeOf says what came out of what an answer was about, and whether it was right, as far
 // as that is known.
 func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceReview) string {
-	sought := s.Definition.Sought()
 	if review != nil {
 		text := "Measured in " + review.Experiment
 		if value, ok := s.Value(s.Experiment(review.Experiment)); ok {
-			text += ": " + format.ValueOf(sought, value.Value)
+			text += ": " + format.Result(value)
 		}
 		return text + ". The choice was right with a probability of " + format.Percent(review.Probability) + "."
 	}
@@ -100,7 +99,7 @@ func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceRev
 		if !samePoint(x.Parameters, point) {
 			continue
 		}
-		values := measuredValues(s)
+		sought, values := s.Definition.Sought(), measuredValues(s)
 		better := 0
 		for _, other := range values {
 			if sought.Better(other, value.Value) {
@@ -108,7 +107,7 @@ func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceRev
 			}
 		}
 		return fmt.Sprintf("Measured in %s: %s, number %d of %d from the best.", x.ID,
-			format.ValueOf(sought, value.Value), better+1, len(values))
+			format.Result(value), better+1, len(values))
 	}
 	return ""
 }
@@ -127,7 +126,6 @@ func samePoint(a, b definition.Point) bool {
 
 // estimatesOutcome compares the numbers of a sitting with what was measured.
 func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
-	sought := s.Definition.Sought()
 	var texts []string
 	for _, e := range q.Answer.Estimates {
 		for x, value := range s.Results() {
@@ -135,7 +133,7 @@ func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
 				continue
 			}
 			texts = append(texts, fmt.Sprintf("row %d: you said %s, %s measured %s", e.Option+1, format.Short(e.Value), x.ID,
-				format.ValueOf(sought, value.Value)))
+				format.Result(value)))
 			break
 		}
 	}

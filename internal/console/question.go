@@ -189,7 +189,7 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	}
 	beside := newBeside(core)
 	if beside.best != nil {
-		p.Best = &known{beside.best.ID, format.ValueOf(beside.sought, beside.most),
+		p.Best = &known{beside.best.ID, format.Result(beside.gave),
 			format.CompositionsOf(def).LineWithUnits(beside.best.Measurement.Actual)}
 	}
 	options := q.Options

@@ -189,7 +189,7 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 				continue
 			}
 			value, _ := s.Value(x)
-			shown := known{x.ID, format.ValueOf(def.Sought(), value.Value),
+			shown := known{x.ID, format.Result(value),
 				format.CompositionsOf(def).LineWithUnits(x.Measurement.Actual)}
 			if best != nil && best.Experiment == x.ID {
 				p.Best = &shown

@@ -35,6 +35,7 @@ const (
 // simulation, and else the mean of the campaign's model.
 type standIn struct {
 	def       definition.Campaign
+	sought    definition.Objective
 	space     *space.Space
 	past      map[string][]campaign.Experiment // by the composition that was asked for
 	simulator instruments.Instrument           // nil where the campaign's instrument is none
@@ -58,7 +59,7 @@ func standInFor(
 	if !def.Measures() {
 		return nil, nil
 	}
-	s := &standIn{def: def, space: sp, past: make(map[string][]campaign.Experiment)}
+	s := &standIn{def: def, sought: def.Sought(), space: sp, past: make(map[string][]campaign.Experiment)}
 	for _, x := range now.State().Experiments {
 		key, err := sp.Key(x.Parameters)
 		if err != nil || x.Excluded || x.Elsewhere {
@@ -111,7 +112,7 @@ func (s *standIn) close() error {
 func (s *standIn) Describe(ctx context.Context) (instruments.Description, error) {
 	return instruments.Description{
 		Name: "stand-in", Identity: "what stands in for the lab", Capacity: max(1, s.def.Parallel), Simulated: true,
-		Outputs: []instruments.OutputSpec{instruments.OutputOf(s.def.Sought())},
+		Outputs: []instruments.OutputSpec{instruments.OutputOf(s.sought)},
 	}, ctx.Err()
 }
 
@@ -152,7 +153,7 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: FromModel,
-		Objective: s.def.Sought().Quantity(prediction.Mean, nil),
+		Objective: s.sought.Quantity(prediction.Mean, nil),
 	}}, nil
 }
 

@@ -74,13 +74,14 @@ func (a *Answer) Caveats() []string {
 // Best is the best result among experiments, nil where there is none; results that were excluded do
 // not count.
 func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
+	sought := def.Sought()
 	for _, list := range lists {
 		for i := range list {
 			x := &list[i]
 			if x.Value == nil || x.Excluded {
 				continue
 			}
-			if best == nil || def.Sought().Better(*x.Value, *best.Value) {
+			if best == nil || sought.Better(*x.Value, *best.Value) {
 				best = x
 			}
 		}

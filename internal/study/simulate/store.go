@@ -257,7 +257,7 @@ type surrogate struct {
 	def   definition.Campaign
 	space *space.Space
 	past  map[string][]answer
-	truth Truth
+	truth Truth // and what is sought
 	noise float64
 
 	mu       sync.Mutex
@@ -268,7 +268,7 @@ type surrogate struct {
 func (s *surrogate) Describe(ctx context.Context) (instruments.Description, error) {
 	d := instruments.Description{
 		Name: "surrogate", Identity: "a model of an earlier campaign", Capacity: 1, Simulated: true,
-		Outputs: []instruments.OutputSpec{instruments.OutputOf(s.def.Sought())},
+		Outputs: []instruments.OutputSpec{instruments.OutputOf(s.truth.Sought)},
 	}
 	return d, ctx.Err()
 }
@@ -309,7 +309,7 @@ func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error
 	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: fromSurrogate,
-		Objective: s.def.Sought().Quantity(value+s.noise*normal(s.def.Seed, cmd.Experiment), nil),
+		Objective: s.truth.Sought.Quantity(value+s.noise*normal(s.def.Seed, cmd.Experiment), nil),
 	}}, nil
 }
 

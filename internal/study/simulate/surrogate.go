@@ -84,6 +84,7 @@ func (t *Task) everywhere(
 // the measurements to come.
 func fitRows(ctx context.Context, def definition.Campaign, rows []table.Row) (*objective.Model, error) {
 	def.Objective.Noise = nil
+	sought := def.Sought()
 	p := objective.New()
 	if err := p.Apply(events.Event{}, &events.CampaignDefined{Definition: def}); err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func fitRows(ctx context.Context, def definition.Campaign, rows []table.Row) (*o
 			Experiment: events.ExperimentID(i + 1),
 			Measurement: events.Measurement{
 				Actual:    row.Point,
-				Objective: def.Sought().Quantity(row.Value, nil),
+				Objective: sought.Quantity(row.Value, nil),
 			},
 		}
 		if err := p.Apply(events.Event{}, measured); err != nil {
