@@ -50,3 +50,60 @@ func TestReadCampaign(t *testing.T) {
 		}
 	}
 }
+
+// byKind is a log that can read the events of some kinds alone.
+type byKind struct {
+	unreadable
+	asked []events.Kind
+}
+
+func (l *byKind) ReadKinds(
+	_ context.Context, _ string, kinds ...events.Kind,
+) iter.Seq2[events.Event, error] {
+	l.asked = kinds
+	return func(func(events.Event, error) bool) {}
+}
+
+// Law: ReadKinds yields the events of some kinds, of one campaign or of all. A log that can
+// read them alone is not made to read the others.
+func TestReadKinds(t *testing.T) {
+	log := memlog.New()
+	defer func() { _ = log.Close() }()
+	kinds := []events.Kind{events.KindNoteAdded, events.KindCampaignStopped, events.KindCampaignResumed}
+	for i := range 12 { // the campaigns a and b in turn, the kinds in turn
+		e := events.Event{Kind: kinds[i%3], Version: 1, Data: []byte(`{}`)}
+		if _, err := log.Append(t.Context(), []string{"a", "b"}[i%2], events.AnySequence, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		campaign string
+		kinds    []events.Kind
+		want     []events.Position
+	}{
+		{"", kinds[:1], []events.Position{1, 4, 7, 10}},
+		{"", kinds[1:], []events.Position{2, 3, 5, 6, 8, 9, 11, 12}},
+		{"a", kinds[:1], []events.Position{1, 7}},
+		{"b", kinds[:2], []events.Position{2, 4, 8, 10}},
+		{"c", kinds, nil},
+		{"", nil, nil},
+	} {
+		var got []events.Position
+		for e, err := range events.ReadKinds(t.Context(), log, c.campaign, c.kinds...) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e.Position)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v of %q: the events at %d, want %d", c.kinds, c.campaign, got, c.want)
+		}
+	}
+	able := &byKind{unreadable: unreadable{log}}
+	for range events.ReadKinds(t.Context(), able, "", kinds[0]) {
+		t.Error("an event")
+	}
+	if !slices.Equal(able.asked, kinds[:1]) {
+		t.Errorf("asked for were %v", able.asked)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +16,8 @@ import (
 // retryAfter is how soon a store is tried again that could not be opened.
 const retryAfter = 2 * time.Second
 
-// store is a store of the lab: held by this process, or read through the one that holds it.
+// member is a store of the lab: held by this process, or read through the one that holds it.
+// Its log is followed, and the campaigns in it are folded.
 type member struct {
 	lab  *Lab
 	path string
@@ -165,27 +165,25 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 
 // follow folds the log for as long as it can be read.
 func (s *member) follow(ctx context.Context, at Store) error {
-	var names []string
-	for e, err := range at.Log().Read(ctx, 0) { // once, so that ready means: everything up to now
+	var last events.Position
+	for e, err := range at.Log().Read(ctx, 0) { // so that ready means: everything up to now
 		if err != nil {
 			return err
 		}
 		s.take(e)
-		if !slices.Contains(names, e.Campaign) {
-			names = append(names, e.Campaign)
-		}
+		last = e.Position
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if _, ours := at.(*Local); ours {
-		for _, name := range names {
-			s.campaign(name).goOn()
+		for _, c := range s.list() {
+			c.goOn()
 		}
 	}
 	s.once.Do(func() { close(s.ready) }) // after that: what was started is not driven by hand
 	s.lab.announce()
-	for e, err := range at.Log().Follow(ctx, 0) {
+	for e, err := range at.Log().Follow(ctx, last) {
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ type Hooks struct {
 	Working func(core *engine.Core, computation engine.Computation)
 }
 
-// Campaign is a campaign that this process runs.
+// Run is a campaign that this process runs, in a store that it holds.
 type Run struct {
 	store  *Local
 	hooks  Hooks
@@ -46,8 +46,7 @@ type Run struct {
 }
 
 // Start makes a campaign of the store ready: what it names is there, its instrument
-// describes itself and fits, its device is taken. [Run.Run] follows, or
-// [Run.Close]. The equipment stays the caller's, to be closed after that.
+// describes itself and fits, its device is taken. [Run.Run] follows, or [Run.Close]. The equipment stays the caller's, to be closed after that.
 func (h *Local) Start(ctx context.Context, name string, equipment *equip.Equipment, hooks Hooks) (*Run, error) {
 	c := &Run{store: h, hooks: hooks, since: time.Now(), started: make(chan struct{})}
 	c.over, c.end = context.WithCancelCause(context.WithoutCancel(ctx))

@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
@@ -37,6 +38,16 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	}
 	if _, err := lab.Definition(t.Context(), peer, def.Name); err != nil {
 		t.Fatal(err)
+	}
+	direct, err := lab.OpenCopy(store, builtin.Registry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer direct.Close()
+	for _, s := range []lab.Store{h, peer, direct} { // the same, through whatever it is seen
+		if names, err := lab.Campaigns(t.Context(), s); err != nil || !slices.Equal(names, []string{def.Name}) {
+			t.Errorf("a %T has the campaigns %q, %v", s, names, err)
+		}
 	}
 	served.Close()
 	if err := h.Close(); err != nil {
