@@ -28,11 +28,22 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := visitorOf(r.Context())
-	p, err := c.given(of, r.PathValue("question"), v, r.PostForm)
+	form := requested(r, engine.Request{})
+	done, err := alreadyRecorded(r.Context(), of, form)
+	if done {
+		redirect(w, r, "/questions?next", "")
+		return
+	}
+	var p pending
 	if err == nil {
+		p, err = c.given(of, r.PathValue("question"), v, r.PostForm)
+	}
+	if err == nil {
+		p.Request, p.Digest = form.ID, form.Digest
 		err = c.answers.give(p)
 	}
 	if err != nil {
+		forgetRequest(r, err)
 		c.showQuestion(w, r, of, statusOf(err), err)
 		return
 	}

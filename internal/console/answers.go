@@ -43,9 +43,13 @@ type pending struct {
 	Question string `json:"question"`
 	// Source is the event in which the answer stood that the person saw; empty where there
 	// was none. Whatever has come since, this answer does not replace it.
-	Source  string       `json:"source,omitempty"`
-	Name    string       `json:"name"`
-	Account string       `json:"account,omitempty"`
+	Source  string `json:"source,omitempty"`
+	Name    string `json:"name"`
+	Account string `json:"account,omitempty"`
+	// Request and Digest are those of the form: however often the answer is sent on, it is
+	// recorded once. A server before these were kept left them empty.
+	Request string       `json:"request,omitempty"`
+	Digest  string       `json:"digest,omitempty"`
 	Reply   humans.Reply `json:"reply"`
 	// Words say what was answered.
 	Words string    `json:"words"`
@@ -145,6 +149,9 @@ func (a *answers) give(p pending) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.all[p.file]
+	if before != nil && before.sending && p.Request != "" && before.Request == p.Request && before.Digest == p.Digest {
+		return nil // the form was sent twice
+	}
 	if before != nil && before.sending {
 		return problem.New(problem.NotNow, "your answer before is just being recorded").About(p.Question).
 			With(problem.Remedy{
@@ -350,9 +357,8 @@ func (a *answers) wasRead(campaign, question, name, news string) bool {
 	return a.all[fileOf(campaign, question+"\x00"+news, name)] != nil
 }
 
-// submit has an answer recorded. It is recorded once: where the question's answer is another
-// than the person saw, it is either this one, recorded just before the server ended, or one
-// that they did not know, beside which theirs is kept.
+// submit has an answer recorded, once, by the identifier of its form. Where the question's answer
+// is another than the person saw, theirs is kept beside it.
 func (a *answers) submit(p *pending) error {
 	c, err := a.lab.Campaign(p.Campaign)
 	if err != nil {
@@ -365,8 +371,8 @@ func (a *answers) submit(p *pending) error {
 		switch {
 		case s.Instance != p.Instance || q == nil:
 			err = problem.New(problem.NotFound, "there is another campaign of that name now")
-		case q.Source != p.Source:
-			recorded = gave(q, p.Name, p.Reply.Answer)
+		case p.Request == "" && q.Source != p.Source && q.AnsweredBy == "person:"+p.Name && q.AnsweredAt.After(p.Given):
+			recorded = true // just before a server of an earlier version ended
 		}
 	})
 	if recorded || err != nil {
@@ -375,7 +381,7 @@ func (a *answers) submit(p *pending) error {
 	ctx, cancel := context.WithTimeout(a.ctx, sendingWithin)
 	defer cancel()
 	_, err = c.Submit(ctx, engine.Request{
-		Actor: "person:" + p.Name, Account: p.Account,
+		Actor: "person:" + p.Name, Account: p.Account, ID: p.Request, Digest: p.Digest,
 		Answer: &engine.Answer{Question: p.Question, Saw: &p.Source, Reply: p.Reply},
 	})
 	return err

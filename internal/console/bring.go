@@ -3,7 +3,6 @@ package console
 import (
 	"bufio"
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -13,7 +12,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/internal/engine"
@@ -40,7 +38,6 @@ const (
 	fieldTable  = "table"
 	fieldFile   = "file"
 	fieldSeen   = "seen" // what was looked at, to be taken
-	fieldOnce   = "once" // a word for one taking
 	prefixUse   = "use."
 	useAsNote   = "note"
 	useAsNought = "ignore"
@@ -69,7 +66,7 @@ type bringPage struct {
 	Hidden                  int // rows that are not shown
 	New, Known, Left, Wrong int
 	Changed                 bool // the table is not the one that was looked at
-	Seen, Once              string
+	Seen                    string
 }
 
 // CanTake reports whether the table can be taken over as it is.
@@ -106,32 +103,6 @@ type broughtRow struct {
 type broughtCell struct {
 	Text  string
 	Wrong bool
-}
-
-// takings remembers which tables were taken, so that pressing twice takes one once.
-type takings struct {
-	mu   sync.Mutex
-	done []string
-}
-
-// mostTakings is how many are remembered.
-const mostTakings = 1000
-
-// once calls take unless it was called with success for that word before.
-func (t *takings) once(word string, take func() error) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if slices.Contains(t.done, word) {
-		return nil
-	}
-	if err := take(); err != nil {
-		return err
-	}
-	t.done = append(t.done, word)
-	if len(t.done) > mostTakings {
-		t.done = t.done[1:]
-	}
-	return nil
 }
 
 func (c *Console) bring(w http.ResponseWriter, r *http.Request) {
@@ -204,6 +175,18 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	take := text(r, "do") == "take"
+	if take {
+		done, err := alreadyRecorded(r.Context(), of, requested(r, engine.Request{}))
+		if done {
+			redirect(w, r, p.Path, "brought")
+			return
+		}
+		if err != nil {
+			p.Failure, p.Failed = failureOf(err, of.Name()), "bring"
+			c.write(w, statusOf(err), "bring", p)
+			return
+		}
+	}
 	p.Changed = take && text(r, fieldSeen) != p.Seen
 	switch {
 	case take && p.New == 0 && p.Wrong == 0 && p.Missing == nil && !p.Changed: // it was pressed twice
@@ -217,21 +200,16 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 		c.write(w, status, "bring", p)
 		return
 	}
-	err = c.takings.once(p.Once, func() error {
-		if err := im.Read(name, strings.NewReader(table)); err != nil {
-			return err
-		}
-		_, err := of.Submit(r.Context(), engine.Request{
-			Actor: p.Visitor.Actor(), Account: p.Visitor.Account, Import: im.Rows, ImportOnce: !p.Again,
-		})
-		return err
-	})
+	if err = im.Read(name, strings.NewReader(table)); err == nil {
+		_, err = of.Submit(r.Context(), requested(r, engine.Request{Import: im.Rows, ImportOnce: !p.Again}))
+	}
 	if problem.CodeOf(err) == problem.Conflict && !p.Again { // all of them came in just now
 		redirect(w, r, p.Path, "known")
 		return
 	}
 	if err != nil {
-		p.Failure, p.Failed = failureOf(err, of.Name()), "bring"
+		forgetRequest(r, err)
+		p.Failure, p.Failed, p.form = failureOf(err, of.Name()), "bring", r.PostForm
 		c.write(w, statusOf(err), "bring", p)
 		return
 	}
@@ -349,9 +327,6 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %t %t %q %q %q %q", p.Table, p.Again, p.Anyway, im.Notes, im.Ignore, im.Columns, im.Units)
 	p.Seen = hex.EncodeToString(h.Sum(nil))
-	if p.Once = text(r, fieldOnce); p.Once == "" || text(r, "do") != "take" {
-		p.Once = rand.Text()
-	}
 	return nil
 }
 

@@ -461,6 +461,7 @@ func (c *Console) act(a action) http.HandlerFunc {
 			err, said = nil, "same"
 		}
 		if err != nil {
+			forgetRequest(r, err)
 			a.show(w, r, of, statusOf(err), err, a.path)
 			return
 		}
@@ -479,16 +480,18 @@ func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
 	if a.do != nil {
 		return a.do(r.Context(), of)
 	}
+	done, err := alreadyRecorded(r.Context(), of, requested(r, engine.Request{}))
+	if done || err != nil {
+		return err
+	}
 	request, err := a.request(r, of)
 	if err != nil {
 		return err
 	}
-	v := visitorOf(r.Context())
-	if err := v.confirmed(a.act); err != nil {
+	if err := visitorOf(r.Context()).confirmed(a.act); err != nil {
 		return err
 	}
-	request.Actor, request.Account = v.Actor(), v.Account
-	_, err = of.Submit(r.Context(), request)
+	_, err = of.Submit(r.Context(), requested(r, request))
 	return err
 }
 

@@ -56,7 +56,6 @@ type Console struct {
 	hub     *hub
 	stories *stories
 	figures *figureCache
-	takings takings
 	whatIf  *whatif.Runs
 	cancel  context.CancelFunc
 	ctx     context.Context

@@ -73,17 +73,6 @@ func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time)
 	return list
 }
 
-// gave reports whether the record holds this answer of a person to a question, whatever became
-// of it.
-func gave(q *campaign.Question, name string, a events.Answer) bool {
-	if events.ActorName(q.AnsweredBy) == name && q.Answer.Equal(a) {
-		return true
-	}
-	return slices.ContainsFunc(q.Aside, func(aside campaign.Aside) bool {
-		return events.ActorName(aside.Actor) == name && aside.Answer.Equal(a)
-	})
-}
-
 // standsBeside reports whether an answer that was just given will be kept beside another one.
 func (c *Console) standsBeside(of *lab.Campaign, p pending) (beside bool) {
 	of.Read(func(core *engine.Core) {

@@ -154,24 +154,37 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 	case rows == nil:
-		begun, err = c.lab.Define(r.Context(), file, engine.Request{Actor: p.Visitor.Actor()})
+		begun, err = c.lab.Define(r.Context(), file, requested(r, engine.Request{}))
 	default: // nothing is decided before they are there
-		if begun, err = c.lab.Begin(r.Context(), file, engine.Request{Actor: p.Visitor.Actor()}); err == nil {
-			_, err = begun.Submit(r.Context(), engine.Request{
-				Actor: p.Visitor.Actor(), Account: p.Visitor.Account, Import: rows,
-			})
-		}
-		if err == nil {
-			err = begun.Start(r.Context())
+		if begun, err = c.lab.Begin(r.Context(), file, requested(r, engine.Request{})); err == nil {
+			err = c.bringAlong(r, begun, rows)
 		}
 	}
 	if err != nil && begun == nil {
+		forgetRequest(r, err)
 		p.Failure, p.Failed, p.form = failureOf(err, ""), "new", r.PostForm
 		p.number()
 		c.write(w, statusOf(err), "new", p)
 		return
 	}
 	redirect(w, r, address(begun), "begun") // where it does not run, its page says why
+}
+
+// bringAlong has a campaign that has just begun take measurements over, and run. The form that was
+// sent before has done so, and somebody may have halted the campaign since.
+func (c *Console) bringAlong(r *http.Request, begun *lab.Campaign, rows []engine.Tell) error {
+	request := requested(r, engine.Request{Import: rows})
+	if request.ID != "" {
+		request.ID += ", its measurements"
+	}
+	done, err := alreadyRecorded(r.Context(), begun, request)
+	if done || err != nil {
+		return err
+	}
+	if _, err := begun.Submit(r.Context(), request); err != nil {
+		return err
+	}
+	return begun.Start(r.Context())
 }
 
 // measuredIn counts the measurements that another campaign could take along.

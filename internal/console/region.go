@@ -1,7 +1,6 @@
 package console
 
 import (
-	"crypto/rand"
 	"maps"
 	"net/http"
 	"net/url"
@@ -48,7 +47,6 @@ type regionPage struct {
 	Under    []string      // experiments under way in it
 	Share    string        // how much of what may be suggested now
 	Fields   []hiddenField // of what was looked at
-	Once     string
 	Holding  []exclusionRow
 }
 
@@ -214,7 +212,7 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 		}
 	}
 	p.Share = format.Percent(float64(n) / sampled)
-	p.Looked, p.Once = true, rand.Text()
+	p.Looked = true
 	p.Region = format.CompositionsOf(def).Region(region)
 	for _, name := range slices.Sorted(maps.Keys(where)) {
 		side := where[name]
@@ -256,15 +254,10 @@ func (c *Console) excludeRegion(w http.ResponseWriter, r *http.Request) {
 		if reason == "" {
 			reason = noReason
 		}
-		v := visitorOf(r.Context())
-		err = c.takings.once(of.Name()+"\x00"+text(r, fieldOnce), func() error {
-			_, err := of.Submit(r.Context(), engine.Request{
-				Actor: v.Actor(), Account: v.Account, Exclude: &engine.Exclude{Region: where, Reason: reason},
-			})
-			return err
-		})
+		_, err = of.Submit(r.Context(), requested(r, engine.Request{Exclude: &engine.Exclude{Region: where, Reason: reason}}))
 	}
 	if err != nil {
+		forgetRequest(r, err)
 		c.showRegion(w, r, of, r.PostForm, err)
 		return
 	}

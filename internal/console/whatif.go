@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -90,7 +91,8 @@ func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, er
 	if q.Method == "" && q.Without == "" {
 		return whatif.Run{}, problem.New(problem.Invalid, "say what is to be otherwise: another policy, or an expert who is left out")
 	}
-	return c.whatIf.Begin(of.Name(), of.Store(), visitorOf(r.Context()).Name, "", q, whatif.InLab(c.lab, of))
+	by := visitorOf(r.Context()).Name
+	return c.whatIf.Begin(of.Name(), of.Store(), by, requested(r, engine.Request{}).Key(), q, whatif.InLab(c.lab, of))
 }
 
 func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {

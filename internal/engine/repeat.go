@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -26,9 +27,20 @@ func (r Request) Identified(id string) Request {
 	return r
 }
 
+// Key names an identified request for what is remembered beside a log, empty for another one.
+func (r Request) Key() string {
+	if r.ID == "" {
+		return ""
+	}
+	return strings.Join([]string{r.Actor, r.ID, r.digest()}, "\x00")
+}
+
 // digest is what tells another request under the same identifier; empty without one.
 func (r Request) digest() string {
-	if r.ID == "" || r.Digest != "" {
+	switch {
+	case r.ID == "":
+		return ""
+	case r.Digest != "":
 		return r.Digest
 	}
 	r.Actor, r.ID = "", ""

@@ -130,13 +130,7 @@ func asked(ctx context.Context, r engine.Request) engine.Request {
 
 // askedAs names a request with a key for what is remembered until the server ends; empty without
 // a key.
-func askedAs(ctx context.Context) string {
-	r := asked(ctx, engine.Request{})
-	if r.ID == "" {
-		return ""
-	}
-	return strings.Join([]string{r.Actor, r.ID, r.Digest}, "\x00")
-}
+func askedAs(ctx context.Context) string { return asked(ctx, engine.Request{}).Key() }
 
 // replayed marks the answer as that of an earlier request.
 func replayed(ctx context.Context) {

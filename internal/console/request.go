@@ -1,0 +1,61 @@
+package console
+
+import (
+	"context"
+	"crypto/rand"
+	"html/template"
+	"net/http"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// fieldRequest is the hidden field with the identifier of a form's request.
+const fieldRequest = "request"
+
+// Request is the hidden field of a form with the identifier of its request. It is made with the
+// page, so that a double click, a resend and the back button count once. What is pressed in a part
+// of a page that is kept up to date, to run, pause or resume, carries none: it would change
+// the part each time, and a second one is refused, or asks for what is the case.
+func (s *shell) Request(action string) template.HTML {
+	id := s.Typed(action, fieldRequest)
+	if id == "" {
+		id = rand.Text()
+	}
+	return template.HTML(`<input type="hidden" name="` + fieldRequest + `" value="` + template.HTMLEscapeString(id) + `">`)
+}
+
+// forgetRequest gives a form that was refused another identifier when it is shown again: what was
+// refused is recorded no time, and what is typed next may be another request. Where it is not known
+// whether it was recorded, the identifier stays.
+func forgetRequest(r *http.Request, err error) {
+	switch problem.CodeOf(err) {
+	case problem.Uncertain, problem.Interrupted:
+	default:
+		r.PostForm.Del(fieldRequest)
+	}
+}
+
+// requested returns a request in the name of the visitor, under the identifier of their form.
+func requested(r *http.Request, request engine.Request) engine.Request {
+	v := visitorOf(r.Context())
+	request.Actor, request.Account = v.Actor(), v.Account
+	if id := r.PostForm.Get(fieldRequest); id != "" {
+		request.ID = id
+		request.Digest = engine.DigestOf([]byte(r.URL.Path + "?" + r.PostForm.Encode()))
+	}
+	return request
+}
+
+// alreadyRecorded reports whether the form of a request was sent before, and what it asked for was
+// recorded. The error is that of another form under the same identifier: of a page that somebody
+// has gone back to, and typed something else.
+func alreadyRecorded(ctx context.Context, of *lab.Campaign, request engine.Request) (bool, error) {
+	stored, err := of.Recorded(ctx, request)
+	if problem.CodeOf(err) == problem.NotPossible && err != nil {
+		err = problem.New(problem.NotPossible, "this page was sent before, with something else in it").
+			With(problem.Remedy{Text: "look at what stands here now, and send it once more if that is what you mean"})
+	}
+	return stored != nil, err
+}
