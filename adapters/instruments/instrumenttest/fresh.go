@@ -39,7 +39,7 @@ func fresh(ctx context.Context, s *Session) error {
 		return err
 	}
 	a := &alone{points: [2]definition.Point{cmd.Parameters}}
-	a.readings = []reading{{own: 0, before: -1, value: first.Measurement.Objective.Value}}
+	a.readings = []reading{{own: 0, before: -1, value: gave(first)}}
 	if err := s.take(ctx, a, order[0]); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Session) take(ctx context.Context, a *alone, which int) error {
 	if err != nil {
 		return err
 	}
-	a.readings = append(a.readings, reading{own: which, before: before, value: o.Measurement.Objective.Value})
+	a.readings = append(a.readings, reading{own: which, before: before, value: gave(o)})
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (s *Session) constant(ctx context.Context, a *alone, others []definition.Po
 			continue
 		case err != nil:
 			return err
-		case o.Measurement.Objective.Value != value:
+		case gave(o) != value:
 			return unjudged("it measures the same at (%s) and (%s): name compositions that differ",
 				composition(a.points[0]), composition(a.points[1]))
 		}
@@ -205,9 +205,12 @@ func (s *Session) asAlone(ctx context.Context, outcomes []instruments.Outcome) e
 		return errors.New(how)
 	}
 	s.remark("of two pairs, one gave other values than its compositions give alone: %g and %g",
-		outcomes[0].Measurement.Objective.Value, outcomes[1].Measurement.Objective.Value)
+		gave(outcomes[0]), gave(outcomes[1]))
 	return nil
 }
+
+// gave is the value of what is sought in an outcome with a measurement.
+func gave(o instruments.Outcome) float64 { return o.Measurement.Objective.Value }
 
 // differ says how values measured side by side differ from those measured alone by
 // more than noise: by a t test with the spread within both compositions, and by at
@@ -225,7 +228,7 @@ func (a *alone) differ(outcomes []instruments.Outcome) string {
 	variance := unexplained(a.readings, func(r reading) []float64 { return []float64{1, float64(r.own)} }) / free
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: free}.Quantile(1 - sideLevel/2)
 	for n, o := range outcomes {
-		value := o.Measurement.Objective.Value
+		value := gave(o)
 		noise := t * math.Sqrt(variance*(1+1/float64(count[n])))
 		if away := math.Abs(value - mean[n]); away > noise && away > math.Abs(mean[1]-mean[0])/4 {
 			return fmt.Sprintf("side by side with (%s), it measured %g at (%s), where it measures %g alone; "+
