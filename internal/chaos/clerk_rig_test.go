@@ -100,6 +100,9 @@ func (c *clerk) request() engine.Request {
 		request.Account = "root (uid 0)"
 	}
 	requestKinds[name](c, &request)
+	if c.IntN(3) == 0 {
+		request = request.Identified(c.words())
+	}
 	return request
 }
 

@@ -211,9 +211,30 @@ func (l *Life) program(f *fuse) *engine.Runner {
 	return runner
 }
 
-// submit makes a person's request, of the program that runs or without one, as
-// the command line does.
+// submit makes a person's request, and one with an identifier again: it counts once.
 func (l *Life) submit(request engine.Request) {
+	stored, err := l.send(request)
+	l.covered.note(request, stored)
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	for _, e := range stored {
+		l.taken = append(l.taken, string(e.Data))
+	}
+	l.mu.Unlock()
+	if request.ID == "" {
+		return
+	}
+	again, err := l.send(request)
+	if err == nil && fmt.Sprint(again) != fmt.Sprint(stored) { // else the program was killed
+		l.fault("%s was recorded as %v, and sent again as %v", request.ID, stored, again)
+	}
+}
+
+// send has a request fulfilled by the program that runs, or without one, as the command line
+// does.
+func (l *Life) send(request engine.Request) ([]events.Event, error) {
 	ctx := l.alive
 	l.store <- struct{}{}
 	runner := l.runner
@@ -230,15 +251,7 @@ func (l *Life) submit(request engine.Request) {
 	if runner != nil {
 		stored, err = runner.Submit(ctx, request)
 	}
-	l.covered.note(request, stored)
-	if err != nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range stored {
-		l.taken = append(l.taken, string(e.Data))
-	}
+	return stored, err
 }
 
 // read is the campaign as a program reads it that opens the store, whose lock the caller has.

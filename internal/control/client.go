@@ -31,6 +31,12 @@ var ErrNobody = problem.New(problem.Unavailable, "no running process serves the 
 var ErrCutOff = problem.New(problem.Uncertain, "the process that runs the campaign ended before it answered").
 	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
 
+// ErrCutOffEarlier is [ErrCutOff] of an owner of an earlier version, which would take the same
+// request for another one: it is not asked again.
+var ErrCutOffEarlier = problem.New(problem.Uncertain,
+	"the process that runs the campaign, of an earlier version, ended before it answered").
+	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
+
 // ErrReadOnly is returned by Append of a Client: only the owner of a store
 // writes; others submit requests.
 var ErrReadOnly = errors.New("the store belongs to another process: submit a request to it")
@@ -119,12 +125,21 @@ func DialURL(ctx context.Context, base, token string) (*Client, error) {
 // Status returns what the owner said when it was dialled.
 func (c *Client) Status() Status { return c.status }
 
-// Submit asks the owner to fulfill a request and returns the recorded events.
+// Submit asks the owner to fulfill a request and returns the recorded events. One with an
+// identifier can be sent again after [ErrCutOff], here or to whoever holds the store by then.
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
+	cutOff := ErrCutOff
+	if !c.status.Identifies && r.ID != "" {
+		r.ID, r.Digest, cutOff = "", "", ErrCutOffEarlier
+	}
 	var a accepted
 	err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
-		return nil, ErrCutOff
+	var unreached *url.Error
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return nil, cutOff
+	case r.ID != "" && errors.As(err, &unreached): // the owner that answered before is gone
+		return nil, cutOff
 	}
 	if err != nil {
 		return nil, err

@@ -116,7 +116,9 @@ func (h handler) closing() bool {
 }
 
 func (h handler) status(w http.ResponseWriter, r *http.Request) {
-	answer(w, h.service.Status(), nil)
+	status := h.service.Status()
+	status.Identifies = true
+	answer(w, status, nil)
 }
 
 func (h handler) sequence(w http.ResponseWriter, r *http.Request) {

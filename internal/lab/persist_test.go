@@ -39,6 +39,8 @@ func TestPersist(t *testing.T) {
 		{name: "cut off", find: []error{nil}, do: []error{uncertain, nil}, want: uncertain, attempts: 1},
 		{name: "cut off, with an identifier", repeatable: true,
 			find: []error{nil}, do: []error{uncertain, nil}, attempts: 2},
+		{name: "cut off by an earlier version, with an identifier", repeatable: true,
+			find: []error{nil}, do: []error{control.ErrCutOffEarlier, nil}, want: control.ErrCutOffEarlier, attempts: 1},
 		{name: "taken over meanwhile", repeatable: true,
 			find: []error{nil, opening, opening, inUse, nil}, do: []error{uncertain, nil}, attempts: 5},
 		{name: "never taken over", repeatable: true,

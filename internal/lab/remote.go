@@ -3,11 +3,14 @@ package lab
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"syscall"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
@@ -61,6 +64,11 @@ type YAML string
 // to begin a campaign, to have it run. A nil body is none. What the server refuses is the
 // error.
 func (s Server) Ask(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	return s.ask(ctx, method, path, "", body)
+}
+
+// ask is [Server.Ask] with an identifier of the request, empty for none.
+func (s Server) ask(ctx context.Context, method, path, id string, body any) (*http.Response, error) {
 	var content []byte
 	contentType := "application/json"
 	if file, ok := body.(YAML); ok {
@@ -81,10 +89,16 @@ func (s Server) Ask(ctx context.Context, method, path string, body any) (*http.R
 	if s.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+s.Token)
 	}
+	if id != "" {
+		r.Header.Set("Idempotency-Key", id)
+	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+			return nil, errUnanswered
 		}
 		return nil, problem.New(problem.Unavailable, "no server answers at %s: %w", s.URL, err)
 	}
@@ -97,16 +111,40 @@ func (s Server) Ask(ctx context.Context, method, path string, body any) (*http.R
 
 // Get reads JSON from the server's API.
 func (s Server) Get(ctx context.Context, path string, into any) error {
-	return s.call(ctx, http.MethodGet, path, nil, into)
+	return s.call(ctx, http.MethodGet, path, "", nil, into)
 }
+
+// errUnanswered means that a server ended before it answered.
+var errUnanswered = problem.New(problem.Uncertain, "the server ended before it answered").
+	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
 
 // Post sends a body to the server's API and reads the JSON of the answer, where it is wanted.
+// Where the connection is cut it is sent again: the server counts it once.
 func (s Server) Post(ctx context.Context, path string, body, into any) error {
-	return s.call(ctx, http.MethodPost, path, body, into)
+	id := rand.Text()
+	return Persist(ctx, true, func() error { return s.reach(ctx) }, func() error {
+		return s.call(ctx, http.MethodPost, path, id, body, into)
+	})
 }
 
-func (s Server) call(ctx context.Context, method, path string, body, into any) error {
-	response, err := s.Ask(ctx, method, path, body)
+// reach reports why the server does not answer.
+func (s Server) reach(ctx context.Context) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return problem.New(problem.Unavailable, "no server answers at %s: %w", s.URL, err)
+	}
+	return response.Body.Close() // whatever it says of its stores
+}
+
+func (s Server) call(ctx context.Context, method, path, id string, body, into any) error {
+	response, err := s.ask(ctx, method, path, id, body)
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,10 @@ func (a *api) take(ctx context.Context, c *lab.Campaign, name string, r engine.R
 	if err := a.confirmed(ctx, act); err != nil {
 		return nil, err
 	}
+	r.Actor, r.Account = a.actingAs(ctx, r.Actor)
+	if stored, err := c.Recorded(ctx, r); stored != nil || err != nil {
+		return stored, err
+	}
 	if r.Answer != nil {
 		var err error
 		c.Read(func(core *engine.Core) {
@@ -84,7 +88,6 @@ func (a *api) take(ctx context.Context, c *lab.Campaign, name string, r engine.R
 			return nil, err
 		}
 	}
-	r.Actor, r.Account = a.actingAs(ctx, r.Actor)
 	return c.Submit(ctx, r)
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,10 +114,17 @@ func (a *app) submit(
 		s, err = a.open(ctx, t, writing)
 		return err
 	}
-	err = lab.Persist(ctx, false, find, func() error {
-		r, err := build(s)
+	// What was sent once is sent again as it was: where it is recorded already, another request
+	// would be built from how the campaign stands by now.
+	var r engine.Request
+	err = lab.Persist(ctx, true, find, func() (err error) {
+		if r.ID == "" {
+			if r, err = build(s); err == nil {
+				r.Actor, r.Account = actor, control.OwnAccount()
+				r = r.Identified(rand.Text())
+			}
+		}
 		if err == nil {
-			r.Actor, r.Account = actor, control.OwnAccount()
 			stored, err = s.Submit(ctx, s.name, r)
 		}
 		if err != nil {
