@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -146,7 +147,7 @@ func newHall(t *testing.T, name string, experts int, company [3]attendance) *hal
 }
 
 // runner returns a new process on the campaign, which writes through the given log.
-func (h *hall) runner(t *testing.T, log events.Log) *engine.Runner {
+func (h *hall) runner(t *testing.T, log events.Log) *drive.Runner {
 	t.Helper()
 	r, err := study.Runner(t.Context(), log, h.def, nil)
 	if err != nil {
@@ -232,13 +233,13 @@ func (w *watched) Append(ctx context.Context, name string, after events.Sequence
 // runs is one process from the beginning to the end; who is late answers while
 // it runs.
 func (h *hall) runs(t *testing.T) *engine.Core {
-	var r *engine.Runner
+	var r *drive.Runner
 	var late sync.WaitGroup
 	answer := func(q campaign.Question) {
 		late.Go(func() {
 			h.answer(t, &q, func(request engine.Request) error {
 				_, err := r.Submit(t.Context(), request)
-				if errors.Is(err, engine.ErrOver) {
+				if errors.Is(err, drive.ErrOver) {
 					return nil
 				}
 				return err
@@ -297,7 +298,7 @@ func (h *hall) restarts(t *testing.T) *engine.Core {
 // suggests is a process for each question of what to do next, whose results are told.
 func (h *hall) suggests(t *testing.T) *engine.Core {
 	for range 1000 {
-		r := &engine.Runner{Registry: builtin.Registry(), Log: h.log, Campaign: h.def.Name, Now: h.now}
+		r := &drive.Runner{Registry: builtin.Registry(), Log: h.log, Campaign: h.def.Name, Now: h.now}
 		suggestion, err := r.Suggest(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -456,7 +457,7 @@ func TestWithdrawnDuels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHall(t, name, 1, companies["one answers"])
 			for n := 0; ; n++ {
-				r := &engine.Runner{Registry: builtin.Registry(), Log: h.log, Campaign: h.def.Name, Now: h.now}
+				r := &drive.Runner{Registry: builtin.Registry(), Log: h.log, Campaign: h.def.Name, Now: h.now}
 				suggestion, err := r.Suggest(t.Context())
 				if err != nil {
 					t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -210,7 +211,7 @@ func TestChangedAnswer(t *testing.T) {
 		t.Fatal("ada has compared nothing")
 	}
 	q := &questions[i]
-	wins := func(r *engine.Runner) float64 { // the probability that the answer as it first was would be given again
+	wins := func(r *drive.Runner) float64 { // the probability that the answer as it first was would be given again
 		better, err := r.Core().Space().Encode(q.Options[q.Answer.Order[0]].Parameters)
 		if err != nil {
 			t.Fatal(err)

@@ -55,6 +55,7 @@ var may = []struct {
 	{"adapters/instruments/sdk", []string{"events", "adapters"}},
 	{"adapters", []string{"events", "internal/format", "adapters/console", "internal/input", "internal/num", "internal/tasks", "internal/plaintext"}},
 	// The engine knows the adapters' contracts, never an adapter.
+	{"internal/engine/drive", []string{"events", "projections/campaign.", "internal/engine.", "internal/problem", "internal/registry", "adapters/instruments.", "adapters/humans."}},
 	{"internal/engine", []string{"events", "projections", "policies", "projections/space", "internal/campaignfile", "internal/problem", "internal/registry", "adapters/instruments.", "adapters/humans.", "internal/plaintext"}},
 	{"internal/control", []string{"events", "internal/engine", "internal/problem"}},
 	{"internal/diagnose", []string{"events", "projections", "policies", "internal/engine", "internal/problem", "projections/space", "internal/num"}},

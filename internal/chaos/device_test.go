@@ -50,31 +50,22 @@ func newDevice(w World, log *book) *device {
 	return &device{world: w, log: log, memory: make(map[string]*job), acts: make(map[string]int)}
 }
 
-// unheard is for how long the loop may not hear what the device gives away: where the device
-// was lost and is to be taken anew, it is asked three times what it is, a second apart.
-const unheard = 2 * time.Second
-
 // kill is what the end of the program does to the device's memory.
 func (d *device) kill() {
+	d.ended()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.world.Device.Forgets && !d.honest {
 		clear(d.memory)
 	}
-	d.forgive(unheard)
 }
 
-// ended is the end of a program that was not killed: what is given away in that very moment it does not hear.
+// ended is the end of a program: what is given away in that very moment it does not hear.
 func (d *device) ended() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.forgive(0)
-}
-
-// forgive takes back what was given away no longer ago than that.
-func (d *device) forgive(within time.Duration) {
 	now := time.Now()
-	d.reports = slices.DeleteFunc(d.reports, func(r report) bool { return now.Sub(r.at) <= within })
+	d.reports = slices.DeleteFunc(d.reports, func(r report) bool { return !r.at.Before(now) })
 }
 
 func (d *device) fault(format string, args ...any) {

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 )
 
 // How long a campaign is left to everybody's temper, and how long it may take
@@ -38,7 +39,7 @@ type Life struct {
 	// store is the lock of the store: one program at a time opens it. Waiting for it
 	// takes time, as waiting for a mutex does not.
 	store  chan struct{}
-	runner *engine.Runner // of the program that runs; nil: none does
+	runner *drive.Runner // of the program that runs; nil: none does
 
 	covered *coverage
 
@@ -173,7 +174,7 @@ func (l *Life) run(ctx context.Context, f *fuse) (err error) {
 	runner.Instrument, runner.Reviewers = l.device.instrument(), make(map[string]humans.Reviewer)
 	runner.Observe = func(_ *engine.Core, wait engine.Wait) { l.waiting.Store(wait) }
 	if l.world.Loses > 0 {
-		runner.Lock = func(instruments.Description) (engine.Lease, error) { return &lease{life: l}, nil }
+		runner.Lock = func(instruments.Description) (drive.Lease, error) { return &lease{life: l}, nil }
 	}
 	for name, temper := range l.world.Experts {
 		runner.Reviewers[name] = &person{name: name, temper: temper, life: l}
@@ -195,8 +196,8 @@ func (l *Life) run(ctx context.Context, f *fuse) (err error) {
 }
 
 // program is the program of the present life.
-func (l *Life) program(f *fuse) *engine.Runner {
-	runner := &engine.Runner{Registry: builtin.Registry(), Log: f, Campaign: l.world.Definition.Name}
+func (l *Life) program(f *fuse) *drive.Runner {
+	runner := &drive.Runner{Registry: builtin.Registry(), Log: f, Campaign: l.world.Definition.Name}
 	if l.world.Upgrades {
 		r := l.world.chance("build", l.lives)
 		runner.Build = events.Build{Version: []string{"", "v0.9.0", "v0.9.1"}[r.IntN(3)]}

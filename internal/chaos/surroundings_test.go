@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 )
 
 // lease is that of the device; it is lost for good at one of the looks at it.
@@ -16,7 +16,7 @@ type lease struct {
 	lost atomic.Bool
 }
 
-// Check implements [engine.Lease].
+// Check implements [drive.Lease].
 func (l *lease) Check() error {
 	w := l.life.world
 	if l.lost.Load() || !l.life.honest.Load() && w.chance("lease", l.life.lives, l.life.looks.Add(1)).Float64() < w.Loses {
@@ -26,10 +26,10 @@ func (l *lease) Check() error {
 	return nil
 }
 
-// Tickets implements [engine.Lease].
-func (l *lease) Tickets() engine.Tickets { return nil }
+// Tickets implements [drive.Lease].
+func (l *lease) Tickets() drive.Tickets { return nil }
 
-// Release implements [engine.Lease].
+// Release implements [drive.Lease].
 func (l *lease) Release() {}
 
 // meter gives every computation a span of its own.
@@ -37,7 +37,7 @@ type meter struct{}
 
 var spans atomic.Uint64
 
-// Trace implements [engine.Meter].
+// Trace implements [drive.Meter].
 func (meter) Trace(parent, _ string) (string, func(error)) {
 	if parent == "" {
 		parent = fmt.Sprintf("00-%032x-%016x-01", 9, 1)
@@ -45,8 +45,8 @@ func (meter) Trace(parent, _ string) (string, func(error)) {
 	return fmt.Sprintf("%s%016x-01", parent[:36], spans.Add(1)), func(error) {}
 }
 
-// ObserveDuration implements [engine.Meter].
+// ObserveDuration implements [drive.Meter].
 func (meter) ObserveDuration(string, time.Duration) {}
 
-// CountEvent implements [engine.Meter].
+// CountEvent implements [drive.Meter].
 func (meter) CountEvent(events.Event) {}

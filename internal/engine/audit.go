@@ -286,14 +286,7 @@ func (c *Core) nextTendedIn(w World) Step {
 	if s.Status == campaign.Undefined {
 		return nil
 	}
-	w.InFlight = make(map[string]bool, len(s.Experiments)+len(s.Questions))
-	for i := range s.Experiments {
-		w.InFlight[s.Experiments[i].ID] = true
-	}
-	for i := range s.Questions {
-		w.InFlight[s.Questions[i].ID] = true
-	}
-	step, err := c.Next(w)
+	step, err := c.Next(c.Attended(w))
 	if err != nil {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (h *ahead) walk(core *Core, log events.Log, name string) {
 				}
 			}
 			if own != nil {
-				payloads, err := makeAgain(h.ctx, core, step, buildOf(payload, h.build), e.Time)
+				payloads, err := core.Make(h.ctx, step, buildOf(payload, h.build), World{Now: e.Time})
 				if h.ctx.Err() != nil {
 					return
 				}
@@ -171,19 +171,6 @@ func buildOf(payload events.Payload, own events.Build) events.Build {
 	return own
 }
 
-// makeAgain makes a fit, a judgment or a decision.
-func makeAgain(ctx context.Context, core *Core, step Step, build events.Build, now time.Time) ([]events.Payload, error) {
-	switch step := step.(type) {
-	case Fit:
-		payload, err := core.Fit(ctx, step, build)
-		return []events.Payload{payload}, err
-	case Judge:
-		payload, err := core.Judge(ctx, build)
-		return []events.Payload{payload}, err
-	}
-	return core.Decide(ctx, step.(Decide), build, World{Now: now})
-}
-
 // again makes the step that the present event records: it waits for the worker that has taken it, if any.
 func (a *auditor) again(ctx context.Context, step Step, build events.Build) ([]events.Payload, error) {
 	s, own := a.ahead.take(a.measurements)
@@ -200,5 +187,5 @@ func (a *auditor) again(ctx context.Context, step Step, build events.Build) ([]e
 	if own {
 		a.own = s
 	}
-	return makeAgain(ctx, a.core, step, build, a.event.Time)
+	return a.core.Make(ctx, step, build, World{Now: a.event.Time})
 }

@@ -398,7 +398,7 @@ func (a *auditor) identity() (name string, simulated, known bool) {
 // checkDispatch holds the instrument that an experiment is handed to to the
 // definition, and to those that the same process handed others to.
 func (a *auditor) checkDispatch(p *events.ExperimentDispatched) {
-	if want := commandID(a.core.State(), p.Experiment); p.Command != want {
+	if want := CommandID(a.core.State(), p.Experiment); p.Command != want {
 		a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)
 	}
 	want, _, known := a.identity()

@@ -6,8 +6,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// basis names all that a fit reads: equal bases of one campaign give equal fits.
-func (c *Core) basis(model, expert string) string {
+// Basis names all that a fit reads: equal bases of one campaign give equal fits.
+func (c *Core) Basis(model, expert string) string {
 	defined, observations := c.State().DefinedBy, c.objective.Version()
 	switch model {
 	case events.ModelObjective:
@@ -31,7 +31,7 @@ func (b *bases) note(c *Core) {
 		*b = make(bases)
 	}
 	note := func(model, expert string) {
-		key, basis := [2]string{model, expert}, c.basis(model, expert)
+		key, basis := [2]string{model, expert}, c.Basis(model, expert)
 		if last, known := (*b)[key]; !known || last.basis != basis {
 			last.basis, last.since = basis, c.State().Sequence
 			(*b)[key] = last

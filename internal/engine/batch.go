@@ -8,18 +8,22 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// envelope is what a batch's events have in common.
-type envelope struct {
-	actor, account, cause, trace string
-	simulated                    func(events.Payload) bool
+// Envelope is what the events of a batch have in common.
+type Envelope struct {
+	// Actor, Account and Trace are those of [events.Event].
+	Actor, Account, Trace string
+	// Cause is the event that led to the first; the first leads to the others.
+	Cause string
+	// Simulated reports whether a payload is a fact about a simulated world; nil where none is.
+	Simulated func(events.Payload) bool
 	// request and digest are of the first alone.
 	request, digest string
 }
 
-// newBatch returns the events of payloads behind the state's last event. It fails
+// NewBatch returns the events of payloads behind the state's last event. It fails
 // where the log would refuse them: then nothing was written.
-func newBatch(
-	s *campaign.State, now time.Time, env envelope, payloads ...events.Payload,
+func NewBatch(
+	s *campaign.State, now time.Time, env Envelope, payloads ...events.Payload,
 ) ([]events.Event, error) {
 	batch := make([]events.Event, len(payloads))
 	for i, payload := range payloads {
@@ -27,18 +31,18 @@ func newBatch(
 		if err != nil {
 			return nil, err
 		}
-		e.Actor = env.actor
-		e.Account = env.account
-		e.Cause = env.cause
+		e.Actor = env.Actor
+		e.Account = env.Account
+		e.Cause = env.Cause
 		e.Time = stamp(now)
-		e.Trace = env.trace
+		e.Trace = env.Trace
 		if i == 0 {
 			e.Request, e.RequestDigest = env.request, env.digest
 		} else { // the log names events by their sequence
 			e.Cause = strconv.FormatUint(uint64(s.Sequence)+1, 10)
 		}
-		if env.simulated != nil {
-			e.Simulated = env.simulated(payload)
+		if env.Simulated != nil {
+			e.Simulated = env.Simulated(payload)
 		}
 		batch[i] = e
 	}
@@ -48,9 +52,9 @@ func newBatch(
 	return batch, nil
 }
 
-// requested returns the events of a person's request, or why they cannot be had. The
+// Granted returns the events of a person's request, or why they cannot be had. The
 // whole of it is checked before anything is written.
-func (c *Core) requested(
+func (c *Core) Granted(
 	r Request, now time.Time, simulated func(events.Payload) bool,
 ) ([]events.Event, error) {
 	payloads, err := c.Handle(r)
@@ -61,11 +65,11 @@ func (c *Core) requested(
 	if stamp(now).Equal(c.last) { // a coarse clock: what was asked for next is no part of what was recorded before
 		now = now.Add(time.Microsecond)
 	}
-	env := envelope{
-		actor: r.Actor, account: r.Account, cause: s.LastEvent, trace: s.Trace, simulated: simulated,
+	env := Envelope{
+		Actor: r.Actor, Account: r.Account, Cause: s.LastEvent, Trace: s.Trace, Simulated: simulated,
 		request: r.ID, digest: r.digest(),
 	}
-	batch, err := newBatch(s, now, env, payloads...)
+	batch, err := NewBatch(s, now, env, payloads...)
 	if err != nil {
 		return nil, notPossible("it cannot be recorded: %w", err)
 	}

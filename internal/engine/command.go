@@ -7,8 +7,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// commandID identifies a physical action for ever: NAME/INSTANCE.EPOCH/e7.
-func commandID(s *campaign.State, experiment string) string {
+// CommandID identifies a physical action for ever: NAME/INSTANCE.EPOCH/e7.
+func CommandID(s *campaign.State, experiment string) string {
 	word := s.Instance
 	if s.Epoch != "" {
 		word = strings.TrimPrefix(word+"."+s.Epoch, ".")
@@ -19,8 +19,8 @@ func commandID(s *campaign.State, experiment string) string {
 	return s.Name + "/" + word + "/" + experiment
 }
 
-// command is what the instrument sees of an experiment.
-func command(s *campaign.State, x *campaign.Experiment) instruments.Command {
+// CommandOf is what the instrument sees of an experiment.
+func CommandOf(s *campaign.State, x *campaign.Experiment) instruments.Command {
 	return instruments.Command{
 		ID: x.Command, Campaign: s.Name, Experiment: x.ID, Parameters: x.Parameters,
 		Replicate: x.Replicate,

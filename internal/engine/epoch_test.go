@@ -15,7 +15,7 @@ func TestCommandID(t *testing.T) {
 		{"K3JD", "ZZ", "p/K3JD.ZZ/e8"},
 		{"", "ZZ", "p/ZZ/e8"},
 	} {
-		if got := commandID(&campaign.State{Name: "p", Instance: c.instance, Epoch: c.epoch}, "e8"); got != c.want {
+		if got := CommandID(&campaign.State{Name: "p", Instance: c.instance, Epoch: c.epoch}, "e8"); got != c.want {
 			t.Errorf("instance %q, epoch %q: %s, want %s", c.instance, c.epoch, got, c.want)
 		}
 	}

@@ -62,7 +62,9 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 		return nil, nil
 	}
 	if !expert.Person {
-		return Examples{Expert: expert.Name, N: want - have, Balanced: *def.Initial.Balanced}, nil
+		return examples(s, w, Examples{
+			Expert: expert.Name, N: want - have, Balanced: *def.Initial.Balanced,
+		}), nil
 	}
 	points, err := c.space.Sample(want, seedFor(def.Seed, "initial labels", expert.Name))
 	if err != nil {
@@ -77,6 +79,14 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 		),
 		Expires: c.expiry(w, expert.Name, events.FormLabel, 1, true), ByHand: &w.ByHand,
 	}}}, nil
+}
+
+// examples asks an expert for examples, or waits for those that they are asked for.
+func examples(s *campaign.State, w World, wanted Examples) Step {
+	if w.Prompted != wanted.Expert {
+		return wanted
+	}
+	return Wait{For: wanted.Expert + " to give examples", Until: deadline(s, w), Pending: true}
 }
 
 // nextComparison collects an expert's initial comparisons. In a campaign
@@ -95,7 +105,7 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 		size = *needs.Belief.Options
 	}
 	if !expert.Person && def.Measures() {
-		return Examples{Expert: expert.Name, N: want - have, Options: size}, nil
+		return examples(s, w, Examples{Expert: expert.Name, N: want - have, Options: size}), nil
 	}
 	points, err := c.initialOptions(expert.Name, have, want, size)
 	if err != nil || points == nil {

@@ -9,6 +9,31 @@ import (
 	"github.com/campaignd/campaignd/projections"
 )
 
+// Make makes what takes long, a fit, a judgment or a decision, and returns what is to be recorded of
+// it. It depends on the folded events and the world alone; the only error of a fit is that of a
+// cancelled context.
+func (c *Core) Make(
+	ctx context.Context, step Step, build events.Build, w World,
+) ([]events.Payload, error) {
+	// The model is what takes long, and it is needed by all but its own fit.
+	if fit, ok := step.(Fit); !ok || fit.Model == events.ModelBelief {
+		if _, err := c.objective.Model(ctx); err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	switch step := step.(type) {
+	case Fit:
+		payload, err := c.Fit(ctx, step, build)
+		return []events.Payload{payload}, err
+	case Judge:
+		payload, err := c.Judge(ctx, build)
+		return []events.Payload{payload}, err
+	case Decide:
+		return c.Decide(ctx, step, build, w)
+	}
+	panic(fmt.Sprintf("engine: %T is not made", step))
+}
+
 // Fit makes the fit of a step. A fit that does not succeed is an event too; the
 // only error is that of a cancelled context.
 func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Payload, error) {

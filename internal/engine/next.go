@@ -36,10 +36,27 @@ type World struct {
 	// Lost says why the campaign does not have its instrument any more, the device Device;
 	// empty while it has.
 	Lost, Device string
-	// Undescribed is set before the instrument has said what it is.
-	Undescribed bool
+	// Undescribed is set before the instrument has said what it is, and Describing while it is
+	// asked.
+	Undescribed, Describing bool
+	// Prompted is the expert who is being asked for examples, empty where nobody is.
+	Prompted string
 	// Ticket is the campaign's place in the queue of an instrument that campaigns share.
 	Ticket Ticket
+}
+
+// Attended returns a world in which somebody waits for everything that is open in the campaign: what
+// the core does next then, it does by itself.
+func (c *Core) Attended(w World) World {
+	s := c.State()
+	w.InFlight = make(map[string]bool, len(s.Experiments)+len(s.Questions))
+	for i := range s.Experiments {
+		w.InFlight[s.Experiments[i].ID] = true
+	}
+	for i := range s.Questions {
+		w.InFlight[s.Questions[i].ID] = true
+	}
+	return w
 }
 
 // Step is the next thing to do.
@@ -85,13 +102,14 @@ type (
 		Seed     uint64
 	}
 	// Wait waits for something to arrive, at most until Until (if not zero). Remedies
-	// are what a person can do, where it is a person who is waited for. Recovery says that it
-	// is what became of earlier commands, before which nothing else is decided.
+	// are what a person can do, where it is a person who is waited for. Pending says that an
+	// instrument or an expert has been asked for something before which nothing else begins: what
+	// became of earlier commands, what the instrument is, initial examples.
 	Wait struct {
 		For      string
 		Remedies []problem.Remedy
 		Until    time.Time
-		Recovery bool
+		Pending  bool
 	}
 	// Done ends the run.
 	Done struct{}
@@ -229,9 +247,9 @@ func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
 		}
 	}
 	wait := Wait{
-		For:      "the instrument to say what became of what was under way",
-		Until:    deadline(s, w),
-		Recovery: true,
+		For:     "the instrument to say what became of what was under way",
+		Until:   deadline(s, w),
+		Pending: true,
 	}
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == campaign.Dispatched || x.Status == campaign.Started {
@@ -344,6 +362,8 @@ func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
 		return nil, nil
 	}
 	switch {
+	case w.Describing:
+		return Wait{For: "the instrument to say what it is", Until: deadline(s, w), Pending: true}, nil
 	case w.Undescribed: // the campaign had ended when the run began, and was amended since
 		return Describe{}, nil
 	case w.Ticket.Place == Unqueued:
@@ -437,6 +457,9 @@ func waitingForInstrument(s *campaign.State, w World) string {
 	}
 	return "the instrument"
 }
+
+// Deadline returns when the core must be asked again though nothing has arrived; zero means never.
+func (c *Core) Deadline(w World) time.Time { return deadline(c.State(), w) }
 
 // deadline returns when the core must be asked again though nothing has
 // arrived: the first question expires, or an instrument counts as stalled or is

@@ -10,6 +10,26 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
+// Concluded returns what is recorded of an instrument's answer to a command, or of why there is none;
+// nothing where it says nothing new. from is the instrument as it described itself.
+func (c *Core) Concluded(
+	experiment string, o instruments.Outcome, failed error, from instruments.Description,
+) []events.Payload {
+	x := c.State().Experiment(experiment)
+	o, remarks := recordable(experiment, o)
+	if failed != nil {
+		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
+			return nil // that the line is gone says nothing new
+		}
+		o = instruments.Outcome{Status: instruments.Unknown, Cause: legible(failed.Error())}
+	}
+	var payloads []events.Payload
+	if payload := c.conclude(x, o, from); payload != nil {
+		payloads = c.withFollowUps(payload)
+	}
+	return append(payloads, remarks...)
+}
+
 // conclude turns an outcome into an event; nil where it says nothing new. A
 // measurement that is not what the campaign asked for is rejected, with the
 // instrument's answer kept.

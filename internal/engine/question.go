@@ -59,8 +59,8 @@ func option(x events.Candidate) events.Option {
 	return events.Option{Candidate: x.Name, Parameters: x.Parameters, Prediction: x.Prediction}
 }
 
-// withdrawn is the event of a question that could not be put.
-func withdrawn(q *campaign.Question, reason string) events.Payload {
+// Withdrawn is the event of a question that could not be put.
+func Withdrawn(q *campaign.Question, reason string) events.Payload {
 	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason}
 }
 
@@ -80,8 +80,8 @@ func (c *Core) outside(q *campaign.Question) error {
 	return nil
 }
 
-// asked is what a reviewer sees of a question.
-func (c *Core) asked(q *campaign.Question) humans.Question {
+// Posed is what a reviewer sees of a question.
+func (c *Core) Posed(q *campaign.Question) humans.Question {
 	s := c.State()
 	question := humans.Question{
 		ID: s.Name + "/" + q.ID, Campaign: s.Name, Expert: q.Expert, Form: q.Form,

@@ -78,8 +78,8 @@ func anotherRequest(id string) error {
 		With(problem.Remedy{Text: "give each request an identifier of its own"})
 }
 
-// repeated returns the events of a request that was recorded before, none where it was not.
-func (c *Core) repeated(ctx context.Context, log events.Log, r Request) ([]events.Event, error) {
+// Repeated returns the events of a request that was recorded before, none where it was not.
+func (c *Core) Repeated(ctx context.Context, log events.Log, r Request) ([]events.Event, error) {
 	at, err := c.Recorded(r)
 	if at == 0 || err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func ReadBatch(
 }
 
 // sameRequest reports whether an event belongs to the batch of a person's request. Their next
-// request has another time: see [Core.requested].
+// request has another time: see [Core.Granted].
 func sameRequest(first, e events.Event) bool {
 	return e.Request == "" && e.Cause == first.ID && e.Time.Equal(first.Time) &&
 		e.Actor == first.Actor && e.Account == first.Account
@@ -120,11 +120,11 @@ func Submit(
 	ctx context.Context, log events.Log, core *Core, request Request, now time.Time,
 ) ([]events.Event, error) {
 	for {
-		first, err := core.repeated(ctx, log, request)
+		first, err := core.Repeated(ctx, log, request)
 		if first != nil || err != nil {
 			return first, err
 		}
-		batch, err := core.requested(request, now, nil)
+		batch, err := core.Granted(request, now, nil)
 		if err != nil {
 			return nil, err
 		}

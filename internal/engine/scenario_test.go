@@ -144,6 +144,19 @@ type mark struct {
 	history []events.Event
 }
 
+// history is all that a log holds.
+func history(t *testing.T, log events.Log) []events.Event {
+	t.Helper()
+	var all []events.Event
+	for e, err := range log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
 // define begins a campaign.
 func define(t *testing.T, d *datadriven.TestData) *scenario {
 	s := &scenario{

@@ -1,5 +1,11 @@
 package engine
 
+import (
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
 // Ticket is where a campaign stands in the queue of an instrument that campaigns share. Each
 // command has a ticket of its own, from before it is dispatched until its fate is known.
 //
@@ -33,6 +39,21 @@ func keepsTicket(step Step) bool {
 	switch step.(type) {
 	case Record, Dispatch, Ask:
 		return true
+	}
+	return false
+}
+
+// Exclusive reports whether a campaign drives something that has to be leased. A simulation
+// can be shared; and a person at the bench sees whom they work for.
+func Exclusive(def definition.Campaign, d instruments.Description) bool {
+	return !d.Simulated && !def.Instrument.ByHand
+}
+
+// AtWork reports whether the device may be at work on an experiment.
+func AtWork(x *campaign.Experiment) bool {
+	switch x.Status {
+	case campaign.Dispatched, campaign.Started, campaign.Unresolved:
+		return x.Command != ""
 	}
 	return false
 }

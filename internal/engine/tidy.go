@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 
-	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -18,42 +16,30 @@ import (
 // quantities, in bytes.
 const maxFurther = 1 << 20
 
-// tidy returns a message that can be recorded, with remarks on what had to be
-// left out for that, or contradicts itself.
-func tidy(m message) (message, []events.Payload) {
+// recordable returns an instrument's answer to a command as it can be recorded, with remarks on what
+// had to be left out for that, or contradicts itself.
+func recordable(experiment string, o instruments.Outcome) (instruments.Outcome, []events.Payload) {
+	o.Status, o.Cause = instruments.Status(legible(string(o.Status))), legible(o.Cause)
+	if o.Measurement == nil {
+		return o, nil
+	}
 	var remarks []events.Payload
-	if m.err != nil {
-		m.err = errors.New(legible(m.err.Error()))
+	remark := func(format string, args ...any) {
+		text := fmt.Sprintf(format, args...)
+		remarks = append(remarks, &events.NoteAdded{About: experiment, Text: text})
 	}
-	if m.outcome != nil {
-		outcome := *m.outcome
-		outcome.Status, outcome.Cause = instruments.Status(legible(string(outcome.Status))), legible(outcome.Cause)
-		if outcome.Measurement != nil {
-			measurement, left := tidyMeasurement(*outcome.Measurement)
-			outcome.Measurement = &measurement
-			if outcome.Status != instruments.Measured { // of two minds: a person has to say which
-				outcome.Measurement = nil
-				remarks = append(remarks, &events.NoteAdded{About: m.experiment, Text: fmt.Sprintf(
-					"the instrument answered %q and gave a measurement all the same: %s; if it is right, %s has to be corrected",
-					outcome.Status,
-					verbatim(&measurement),
-					m.experiment,
-				)})
-			}
-			if left > 0 {
-				remarks = append(remarks, &events.NoteAdded{About: m.experiment, Text: fmt.Sprintf(
-					"the instrument gave %d further quantities, too many to be recorded: the last %d were left out",
-					len(measurement.Further)+left,
-					left,
-				)})
-			}
-		}
-		m.outcome = &outcome
+	measurement, left := tidyMeasurement(*o.Measurement)
+	o.Measurement = &measurement
+	if o.Status != instruments.Measured { // of two minds: a person has to say which
+		o.Measurement = nil
+		remark("the instrument answered %q and gave a measurement all the same: %s; "+
+			"if it is right, %s has to be corrected", o.Status, verbatim(&measurement), experiment)
 	}
-	if m.answer != nil {
-		m.answer = tidyReply(*m.answer)
+	if left > 0 {
+		remark("the instrument gave %d further quantities, too many to be recorded: "+
+			"the last %d were left out", len(measurement.Further)+left, left)
 	}
-	return m, remarks
+	return o, remarks
 }
 
 // tidyMeasurement also says how many further quantities it left out.
@@ -72,11 +58,6 @@ func tidyMeasurement(m events.Measurement) (events.Measurement, int) {
 	left := len(m.Further) - len(kept)
 	m.Further = kept
 	return m, left
-}
-
-func tidyReply(r humans.Reply) *humans.Reply {
-	r.Comment = legible(r.Comment)
-	return &r
 }
 
 // legible returns a text with every hidden character spelt out, cut to

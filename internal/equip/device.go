@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -168,7 +169,7 @@ func (d *device) Check() error { return d.lease.Check() }
 func (d *device) Release()     { d.lease.Release() }
 
 // Tickets is nil where the campaign has the device alone.
-func (d *device) Tickets() engine.Tickets {
+func (d *device) Tickets() drive.Tickets {
 	if d.holder.Capacity <= 1 {
 		return nil
 	}
@@ -182,8 +183,8 @@ func (d *device) at() lock.Holder {
 	return h
 }
 
-// Wait implements [engine.Tickets].
-func (d *device) Wait(ctx context.Context, behind func(string)) (engine.HeldTicket, error) {
+// Wait implements [drive.Tickets].
+func (d *device) Wait(ctx context.Context, behind func(string)) (drive.HeldTicket, error) {
 	l, err := lock.EnterTurn(lock.Dir(), d.at())
 	if err != nil {
 		return nil, err
@@ -195,17 +196,17 @@ func (d *device) Wait(ctx context.Context, behind func(string)) (engine.HeldTick
 	return d.ticket(l), nil
 }
 
-// Adopt implements [engine.Tickets].
-func (d *device) Adopt(commands []string) (map[string]engine.HeldTicket, error) {
+// Adopt implements [drive.Tickets].
+func (d *device) Adopt(commands []string) (map[string]drive.HeldTicket, error) {
 	adopted, err := lock.Adopt(lock.Dir(), d.at(), commands)
-	tickets := make(map[string]engine.HeldTicket, len(adopted))
+	tickets := make(map[string]drive.HeldTicket, len(adopted))
 	for command, l := range adopted {
 		tickets[command] = d.ticket(l)
 	}
 	return tickets, err
 }
 
-func (d *device) ticket(l *lock.Lease) engine.HeldTicket {
+func (d *device) ticket(l *lock.Lease) drive.HeldTicket {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.open == nil {
@@ -242,9 +243,9 @@ func (t *ticket) End() {
 // unlocked is a device on a system without locks.
 type unlocked struct{}
 
-func (unlocked) Check() error            { return nil }
-func (unlocked) Tickets() engine.Tickets { return nil }
-func (unlocked) Release()                {}
+func (unlocked) Check() error           { return nil }
+func (unlocked) Tickets() drive.Tickets { return nil }
+func (unlocked) Release()               {}
 
 // EndTickets makes room at the devices that a campaign shared, which nobody runs now, where a
 // person has settled what became of its commands.

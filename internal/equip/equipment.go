@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/projections/space"
@@ -79,7 +80,7 @@ func (e *Equipment) Close() error {
 
 // Lease leases a device to a campaign, which has the given campaign file, until it is given
 // back or the equipment is closed.
-func (e *Equipment) Lease(d instruments.Description, campaign, source string) (engine.Lease, error) {
+func (e *Equipment) Lease(d instruments.Description, campaign, source string) (drive.Lease, error) {
 	remark := e.environment.Logf
 	if remark == nil {
 		remark = func(string, ...any) {}

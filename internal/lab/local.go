@@ -28,7 +28,7 @@ type LocalOptions struct {
 	Build events.Build
 	// Account is the system's user that runs the campaigns, as in [events.Event].
 	Account string
-	// Slots bounds how many computations go on at once: see [engine.Runner.Slots].
+	// Slots bounds how many computations go on at once: see [drive.Runner.Slots].
 	Slots chan struct{}
 	// Remark, if set, takes what a person should know of a campaign and no event says. It
 	// may be called by several goroutines.

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -276,7 +277,7 @@ func TestRequestsAcrossRuns(t *testing.T) {
 				acknowledged = append(acknowledged, text)
 			case IsEnded(err): // certainly not recorded
 				refused = append(refused, text)
-			case errors.Is(err, engine.ErrOver), errors.Is(err, context.DeadlineExceeded): // nobody knows
+			case errors.Is(err, drive.ErrOver), errors.Is(err, context.DeadlineExceeded): // nobody knows
 			default:
 				t.Errorf("%s: %v", text, err)
 			}

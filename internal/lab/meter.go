@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/telemetry"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -72,7 +72,7 @@ func (m *metrics) oldest(open func(*meter) map[string]time.Time) (oldest time.Ti
 	return oldest, ok
 }
 
-// meter is the engine's [engine.Meter] over OpenTelemetry, of one campaign. The engine
+// meter is the engine's [drive.Meter] over OpenTelemetry, of one campaign. The engine
 // calls it from one goroutine; the exporter asks for the ages of queues from another.
 type meter struct {
 	*metrics
@@ -90,7 +90,7 @@ type meter struct {
 	asked, dispatched map[string]time.Time
 }
 
-var _ engine.Meter = (*meter)(nil)
+var _ drive.Meter = (*meter)(nil)
 
 // begin returns the meter of a campaign that stands at s.
 func (m *metrics) begin(s *campaign.State) *meter {
@@ -124,7 +124,7 @@ func (m *metrics) end(one *meter) {
 	m.meters = slices.DeleteFunc(m.meters, func(other *meter) bool { return other == one })
 }
 
-// Trace implements engine.Meter.
+// Trace implements drive.Meter.
 func (m *meter) Trace(parent, name string) (string, func(error)) {
 	ctx, span := telemetry.Start(telemetry.Extract(context.Background(), parent), name,
 		attribute.String("campaign", m.campaign))
@@ -135,7 +135,7 @@ func (m *meter) Trace(parent, name string) (string, func(error)) {
 	return trace, func(err error) { telemetry.End(span, err) }
 }
 
-// ObserveDuration implements engine.Meter.
+// ObserveDuration implements drive.Meter.
 func (m *meter) ObserveDuration(what string, d time.Duration) {
 	switch what {
 	case "append":
@@ -155,7 +155,7 @@ func (m *meter) reportAppend() {
 	m.batch = 0
 }
 
-// CountEvent implements engine.Meter.
+// CountEvent implements drive.Meter.
 func (m *meter) CountEvent(e events.Event) {
 	m.batch++
 	ctx := context.Background()

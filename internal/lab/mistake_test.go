@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -130,7 +131,7 @@ policy: sobol
 	for _, c := range mistakes {
 		note := engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "what is it?"}}
 		_, err := c.Submit(t.Context(), note)
-		for errors.Is(err, engine.ErrOver) { // the run ends at this moment: whoever asks is to ask again
+		for errors.Is(err, drive.ErrOver) { // the run ends at this moment: whoever asks is to ask again
 			_, err = c.Submit(t.Context(), note)
 		}
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/equip"
 )
 
@@ -19,7 +20,7 @@ type Hooks struct {
 	// Observe, if set, is told what the campaign is about to wait for, after every change.
 	Observe func(core *engine.Core, wait engine.Wait)
 	// Summarized, if set, is told the summary of the campaign at a revision, once it has been
-	// worked out: see [engine.Runner.Summarized].
+	// worked out: see [drive.Runner.Summarized].
 	Summarized func(at engine.Revision, summary engine.Summary)
 	// Working, if set, is told once something has been computed for a while, and when it
 	// has been done: the computation is zero then.
@@ -30,7 +31,7 @@ type Hooks struct {
 type Run struct {
 	store  *Local
 	hooks  Hooks
-	runner *engine.Runner
+	runner *drive.Runner
 	meter  *meter
 	seen   *seen // nil where nothing is to be remembered of the store
 	since  time.Time
@@ -50,7 +51,7 @@ type Run struct {
 func (h *Local) Start(ctx context.Context, name string, equipment *equip.Equipment, hooks Hooks) (*Run, error) {
 	c := &Run{store: h, hooks: hooks, since: time.Now(), started: make(chan struct{})}
 	c.over, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	c.runner = &engine.Runner{
+	c.runner = &drive.Runner{
 		Registry:   h.options.Registry,
 		Log:        h.log,
 		Campaign:   name,
@@ -63,7 +64,7 @@ func (h *Local) Start(ctx context.Context, name string, equipment *equip.Equipme
 		Summarized: hooks.Summarized,
 		Slots:      h.options.Slots,
 	}
-	c.runner.Lock = func(d instruments.Description) (engine.Lease, error) {
+	c.runner.Lock = func(d instruments.Description) (drive.Lease, error) {
 		return equipment.Lease(d, name, c.runner.Core().State().Source)
 	}
 	if err := h.register(c); err != nil {
@@ -89,7 +90,7 @@ func (h *Local) Start(ctx context.Context, name string, equipment *equip.Equipme
 func (c *Run) Core() *engine.Core { return c.runner.Core() }
 
 // Run drives the campaign until it has ended, or the context is done: see
-// [engine.Runner.Run].
+// [drive.Runner.Run].
 func (c *Run) Run(ctx context.Context) error {
 	defer c.Close()
 	return c.runner.Run(ctx)

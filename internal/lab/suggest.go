@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
@@ -159,7 +160,7 @@ func (h *Local) Suggest(
 		return nil, suggestion, err
 	}
 	for {
-		runner := &engine.Runner{
+		runner := &drive.Runner{
 			Registry:  h.options.Registry,
 			Log:       h.log,
 			Campaign:  name,

@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -89,7 +90,7 @@ func (c *trial) run(instrument instruments.Instrument) *trial {
 		})
 		c.check(err)
 	}
-	r := &engine.Runner{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name, Instrument: instrument, Reviewers: reviewers, Now: c.clock,
+	r := &drive.Runner{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name, Instrument: instrument, Reviewers: reviewers, Now: c.clock,
 		Build: events.Build{Version: "v1.2.3", Go: "go1.26", Arch: "amd64/v1"}}
 	ctx, cancel := context.WithCancel(c.t.Context())
 	defer cancel()

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/space"
@@ -153,7 +154,7 @@ func Clock() func() time.Time {
 // audit compares the log with the definition.
 func Runner(
 	ctx context.Context, log events.Log, def definition.Campaign, instrument instruments.Instrument,
-) (*engine.Runner, error) {
+) (*drive.Runner, error) {
 	if instrument == nil && def.Driver().Name == simulated.Name {
 		var err error
 		if instrument, err = simulated.Driver.Open(ctx, def, instruments.Environment{}); err != nil {
@@ -185,7 +186,7 @@ func Runner(
 			return nil, err
 		}
 	}
-	r := &engine.Runner{
+	r := &drive.Runner{
 		Registry:   builtin.Registry(),
 		Log:        log,
 		Campaign:   def.Name,

@@ -26,6 +26,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/study/pace"
@@ -409,7 +410,7 @@ func (a *Answer) imagine(ctx context.Context, in Input, now *engine.Core, before
 		w.limit = 0
 		steady.Instrument = &standIn{def: *a.Changed, space: sp}
 	}
-	r := &engine.Runner{
+	r := &drive.Runner{
 		Registry: in.Registry, Log: log, Campaign: in.Campaign, Reviewers: reviewers, Build: in.Build,
 		Now: clockFrom(lastTime(ctx, log, in.Campaign)), Eager: true, Meter: w, Observe: steady.Observe,
 	}
@@ -508,13 +509,13 @@ func (w *watch) tell() {
 	}
 }
 
-// Trace implements engine.Meter.
+// Trace implements drive.Meter.
 func (*watch) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
 
-// ObserveDuration implements engine.Meter.
+// ObserveDuration implements drive.Meter.
 func (*watch) ObserveDuration(string, time.Duration) {}
 
-// CountEvent implements engine.Meter.
+// CountEvent implements drive.Meter.
 func (w *watch) CountEvent(e events.Event) {
 	payload, err := events.Decode(e)
 	if err != nil {

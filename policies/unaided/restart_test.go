@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
@@ -34,7 +35,7 @@ func told(t *testing.T, rule definition.Choice, experiments int, value func(n in
 		t.Fatal(err)
 	}
 	for n := 0; ; {
-		r := &engine.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: now}
+		r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: now}
 		suggestion, err := r.Suggest(t.Context())
 		if err != nil {
 			t.Fatal(err)

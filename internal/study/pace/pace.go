@@ -55,7 +55,7 @@ func (p *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 // in an earlier process arrives after what is decided first in this one. Where
 // there is nothing to wait for but a person, the campaign is stuck.
 func (p *Instrument) Observe(core *engine.Core, wait engine.Wait) {
-	if wait.Recovery {
+	if wait.Pending {
 		return
 	}
 	s := core.State()

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/pace"
 )
@@ -162,11 +163,11 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 // run runs a campaign on a task to its end, and returns its runner and how long each request took.
 func (s *Study) run(
 	ctx context.Context, t *Task, def definition.Campaign, build events.Build,
-) (*engine.Runner, []float64, error) {
+) (*drive.Runner, []float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	steady := pace.New(cancel)
-	r := &engine.Runner{
+	r := &drive.Runner{
 		Registry: s.File.Registry,
 		Campaign: def.Name,
 		Build:    build,

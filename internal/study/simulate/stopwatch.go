@@ -15,17 +15,17 @@ type stopwatch struct {
 	seconds  []float64
 }
 
-// Trace implements engine.Meter.
+// Trace implements drive.Meter.
 func (w *stopwatch) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
 
-// ObserveDuration implements engine.Meter.
+// ObserveDuration implements drive.Meter.
 func (w *stopwatch) ObserveDuration(what string, d time.Duration) {
 	if what == "fit" || what == "decision" {
 		w.pending += d
 	}
 }
 
-// CountEvent implements engine.Meter.
+// CountEvent implements drive.Meter.
 func (w *stopwatch) CountEvent(e events.Event) {
 	request := events.KindExperimentRequested
 	if w.compares {

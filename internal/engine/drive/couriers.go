@@ -1,0 +1,285 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// couriers carry commands to the instrument and questions to the experts, and bring back what came
+// of them. They know what is in flight; the loop never waits for an adapter itself.
+type couriers struct {
+	instrument instruments.Instrument
+	reviewers  map[string]humans.Reviewer
+
+	inFlight   map[string]context.CancelFunc // experiments and questions waited for
+	recovery   *recovery                     // nil unless one is under way
+	describing bool                          // the instrument is asked what it is
+	prompted   string                        // the expert who is asked for examples
+	examples   *examples                     // that were given and not recorded yet
+}
+
+// How often an instrument that is out of reach is asked again, and a command
+// started that it certainly has not acted on.
+const (
+	attempts   = 3
+	retryPause = time.Second
+)
+
+// release ends the wait for an experiment or a question.
+func (c *couriers) release(id string) {
+	if cancel, ok := c.inFlight[id]; ok {
+		cancel()
+		delete(c.inFlight, id)
+	}
+}
+
+// releaseSettled ends the wait for what is no longer open. An instrument is waited
+// for until it answers, also after a person has settled its experiment: a late
+// answer is recorded. A person at the bench is not.
+func (c *couriers) releaseSettled(s *campaign.State) {
+	for id := range c.inFlight {
+		q, x := s.Question(id), s.Experiment(id)
+		answered := q != nil && q.Status != campaign.Asked
+		byHand := x != nil && !x.Status.Open() && s.Definition.Instrument.ByHand
+		if answered || byHand {
+			c.release(id)
+		}
+	}
+}
+
+// world says what is in flight.
+func (c *couriers) world(w *engine.World, s *campaign.State) {
+	w.Recovering = c.recovery != nil
+	w.Describing = c.describing
+	w.Prompted = c.prompted
+	w.InFlight = make(map[string]bool, len(c.inFlight))
+	for id := range c.inFlight {
+		w.InFlight[id] = true
+		q := s.Question(id)
+		if q == nil || c.reviewers[q.Expert] == nil || !c.reviewers[q.Expert].Describe().OneAtATime {
+			continue
+		}
+		if w.Occupied == nil {
+			w.Occupied = make(map[string]bool)
+		}
+		w.Occupied[q.Expert] = true
+	}
+}
+
+// simulatedExpert reports whether an expert is a simulation.
+func (c *couriers) simulatedExpert(name string) bool {
+	reviewer := c.reviewers[name]
+	return reviewer != nil && reviewer.Describe().Simulated
+}
+
+// describe asks the instrument what it is.
+func (c *couriers) describe(t *team, answer func(instruments.Description, error) message) {
+	t.consult(func() {
+		description, err := describe(t.awaiting, c.instrument, attempts)
+		t.send(t.awaiting, answer(description, err))
+	})
+}
+
+// describe asks an instrument so many times what it is: one that has answered before may only be
+// slow to come back.
+func describe(
+	ctx context.Context, instrument instruments.Instrument, times int,
+) (instruments.Description, error) {
+	description, err := instrument.Describe(ctx)
+	for attempt := 1; err != nil && attempt < times && pause(ctx, retryPause); attempt++ {
+		description, err = instrument.Describe(ctx)
+	}
+	if err != nil && !errors.Is(err, instruments.ErrLater) { // which says so itself
+		err = fmt.Errorf("the instrument does not describe itself: %w", err)
+	}
+	return description, err
+}
+
+// await brings one command to its outcome.
+func (c *couriers) await(
+	t *team, cmd instruments.Command, fate instruments.Fate, e evidence, guard guard, announce bool,
+) {
+	ctx, cancel := context.WithCancel(t.awaiting)
+	c.inFlight[cmd.Experiment] = cancel
+	sent := sending{t, c.instrument, cmd, e, guard}
+	t.consult(func() {
+		outcome, err := sent.startAndAwait(ctx, fate, announce)
+		if ctx.Err() == nil {
+			t.send(ctx, concluded{cmd.Experiment, outcome, err})
+		}
+	})
+}
+
+// sending is a command on its way, in a goroutine of its own.
+type sending struct {
+	team       *team
+	instrument instruments.Instrument
+	cmd        instruments.Command
+	evidence   evidence
+	guard      guard
+}
+
+// startAndAwait starts a command, unless the instrument has it already, and awaits its outcome. The
+// start is announced where the log does not have it yet.
+func (s sending) startAndAwait(
+	ctx context.Context, fate instruments.Fate, announce bool,
+) (instruments.Outcome, error) {
+	if fate == instruments.FateNotStarted {
+		ended, err := s.start(ctx)
+		switch {
+		case err != nil:
+			return instruments.Outcome{}, err
+		case ended != nil:
+			return *ended, nil
+		}
+	}
+	if announce {
+		s.team.send(ctx, started{s.cmd.Experiment})
+	}
+	outcome, err := s.instrument.Await(ctx, s.cmd)
+	if errors.Is(err, instruments.ErrNotStarted) {
+		err = fmt.Errorf("the instrument had confirmed the command and now denies it: %w", err)
+	}
+	return outcome, err
+}
+
+// start starts a command; ended is its outcome where there is nothing to be awaited. A start whose
+// confirmation is lost is looked into, never repeated on a guess. Where certainly nothing took place
+// the experiment is put off, which costs nothing and says nothing about its composition; only
+// what would be refused for ever has failed.
+func (s sending) start(ctx context.Context) (ended *instruments.Outcome, err error) {
+	deferred := func(cause string) *instruments.Outcome {
+		return &instruments.Outcome{Status: instruments.Deferred, Cause: cause}
+	}
+	for attempt := 1; ; attempt++ {
+		if why := s.guard.ask(ctx); why != "" {
+			s.team.send(ctx, lost{why, s.guard.leased})
+			return deferred("it was not sent: " + why), nil
+		}
+		err := s.instrument.Start(ctx, s.cmd)
+		switch {
+		case err == nil:
+			return nil, nil
+		case errors.Is(err, instruments.ErrPermanent):
+			once := errors.Is(err, instruments.ErrOnce)
+			return &instruments.Outcome{Status: instruments.Failed, Cause: err.Error(), Once: once}, nil
+		case errors.Is(err, instruments.ErrRefused):
+			return deferred(err.Error()), nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		}
+		switch v := fateOf(ctx, s.instrument, s.cmd, s.evidence); {
+		case v.fate == instruments.FateUnknown:
+			return &instruments.Outcome{
+				Status: instruments.Unknown,
+				Cause:  fmt.Sprintf("the start was not confirmed (%v) and %s", err, v.cause),
+			}, nil
+		case v.fate != instruments.FateNotStarted:
+			return nil, nil
+		case attempt == attempts:
+			return deferred(
+				fmt.Sprintf("the instrument did not start it in %d attempts: %v", attempt, err),
+			), nil
+		}
+		if !pause(ctx, retryPause) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// pause waits, and reports whether it was not interrupted.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ask puts one question.
+func (c *couriers) ask(t *team, id string, question humans.Question) {
+	reviewer := c.reviewers[question.Expert]
+	asking, cancel := context.WithCancel(t.awaiting)
+	c.inFlight[id] = cancel
+	t.consult(func() {
+		answer, err := reviewer.Ask(asking, question)
+		// Where the wait has ended somebody may have answered meanwhile, too.
+		if over := asking.Err() != nil; !over || err == nil {
+			t.send(t.awaiting, replied{id, answer, over, err})
+		}
+	})
+}
+
+// examples are what an expert gave when the campaign asked for examples.
+type examples struct {
+	step     engine.Examples // by which they were asked for
+	labels   []humans.Example
+	rankings []humans.Ranking
+	err      error
+}
+
+// prompt asks an expert for examples.
+func (c *couriers) prompt(t *team, step engine.Examples) {
+	reviewer := c.reviewers[step.Expert]
+	c.prompted = step.Expert
+	t.consult(func() {
+		given := prompted{examplesOf(t.awaiting, reviewer, step)}
+		t.send(t.awaiting, given)
+	})
+}
+
+// examplesOf asks a reviewer for examples.
+func examplesOf(ctx context.Context, r humans.Reviewer, step engine.Examples) examples {
+	given := examples{step: step}
+	what := "labels"
+	given.err = errors.New("this expert cannot name examples; set initial.labels to 0")
+	if step.Options > 0 {
+		what = "comparisons"
+		given.err = errors.New("this expert cannot compare examples; set initial.comparisons to 0")
+		if comparer, ok := r.(humans.InitialComparer); ok {
+			given.rankings, given.err = comparer.Comparisons(ctx, step.N, step.Options)
+		}
+	} else if labeler, ok := r.(humans.InitialLabeler); ok {
+		given.labels, given.err = labeler.Examples(ctx, step.N, step.Balanced)
+	}
+	n := len(given.labels) + len(given.rankings)
+	switch {
+	case given.err != nil:
+		given.err = fmt.Errorf("the initial %s of %s: %w", what, step.Expert, given.err)
+	case n != step.N:
+		given.err = fmt.Errorf(
+			"the expert %s gave %d initial %s, %d were asked for", step.Expert, n, what, step.N,
+		)
+	}
+	return given
+}
+
+// payloads are the events of the examples, the first of them with that number of a question.
+func (g *examples) payloads(number int) []events.Payload {
+	var all []events.Payload
+	add := func(form events.Form, options []definition.Point, answer events.Answer) {
+		all = append(all, &events.QuestionAnswered{
+			Question: events.QuestionID(number + len(all)), Form: form, Expert: g.step.Expert,
+			Options: options, Answer: answer, Volunteered: true,
+		})
+	}
+	for _, e := range g.labels {
+		add(events.FormLabel, []definition.Point{e.Point}, events.Answer{Label: e.Label})
+	}
+	for _, e := range g.rankings {
+		add(events.FormComparison, e.Points, events.Answer{Order: e.Order})
+	}
+	return all
+}

@@ -1,0 +1,124 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// absent is an instrument that answers nothing by itself.
+type absent struct{ fate instruments.Fate }
+
+func (absent) Describe(context.Context) (instruments.Description, error) {
+	return instruments.Description{}, errors.New("no answer")
+}
+func (absent) Start(context.Context, instruments.Command) error { return nil }
+func (absent) Await(ctx context.Context, _ instruments.Command) (instruments.Outcome, error) {
+	<-ctx.Done()
+	return instruments.Outcome{}, ctx.Err()
+}
+func (absent) Cancel(context.Context, instruments.Command) error { return nil }
+func (a absent) Recover(context.Context, instruments.Command) (instruments.Fate, error) {
+	return a.fate, nil
+}
+
+func newTeam(t *testing.T) *team {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &team{awaiting: ctx, inbox: make(chan message, inboxSize)}
+	t.Cleanup(func() {
+		cancel()
+		c.wg.Wait()
+	})
+	return c
+}
+
+// Law: what is in flight is known until it is released; an answer of a person at the bench ends the
+// wait for it, and what an instrument works on is waited for though a person has settled it.
+func TestCouriersInFlight(t *testing.T) {
+	s := newFixture(t).core.State()
+	x := &s.Experiments[0]
+	x.Command = "small/e1"
+	x.Status = campaign.Dispatched
+	c := couriers{instrument: absent{}, inFlight: make(map[string]context.CancelFunc)}
+	may := guard{ask: func(context.Context) string { return "" }}
+	c.await(newTeam(t), engine.CommandOf(s, x), instruments.FateNotStarted, evidence{}, may, true)
+	var w engine.World
+	if c.world(&w, s); !w.InFlight["e1"] {
+		t.Error("it is not known what is in flight")
+	}
+	x.Status = campaign.Failed
+	if c.releaseSettled(s); c.inFlight["e1"] == nil {
+		t.Error("the instrument is waited for no longer")
+	}
+	s.Definition.Instrument.ByHand = true
+	if c.releaseSettled(s); c.inFlight["e1"] != nil {
+		t.Error("the person at the bench is still asked")
+	}
+}
+
+// Law: "not started" of a command that was sent to something real is no verdict, but of one that was
+// sent to a simulation; and nothing else is decided before the verdicts are there.
+func TestCouriersRecovery(t *testing.T) {
+	f := newFixture(t)
+	s := f.core.State()
+	x := &s.Experiments[0]
+	x.Status = campaign.Started
+	x.Command, x.Instrument = "small/e1", "robot"
+	for _, simulated := range []bool{false, true} {
+		c := couriers{instrument: absent{instruments.FateNotStarted}}
+		team := newTeam(t)
+		now := instruments.Description{Name: "robot", Simulated: simulated}
+		c.recover(team, s, now, []string{"e1"})
+		var w engine.World
+		if c.world(&w, s); !w.Recovering || c.recovered() != nil {
+			t.Error("it is recovered before the instrument has answered")
+		}
+		c.recovery.verdicts = (<-team.inbox).(recalled).verdicts
+		done := c.recovered()
+		payloads, await := done.payloads(s, now, events.Build{})
+		if simulated != (len(await) == 1) || simulated != (len(payloads) == 1) || c.recovery != nil {
+			t.Errorf("simulated %v: %d events, %d to be awaited", simulated, len(payloads), len(await))
+		}
+	}
+}
+
+// labeler gives what it was told to.
+type labeler struct {
+	humans.Reviewer
+	labels []humans.Example
+}
+
+func (l labeler) Examples(context.Context, int, bool) ([]humans.Example, error) { return l.labels, nil }
+
+// Law: examples are as many as were asked for, or none; a panic of whoever is asked is a message.
+func TestCouriersExamples(t *testing.T) {
+	step := engine.Examples{Expert: "ada", N: 1}
+	team := newTeam(t)
+	for n, fails := range map[int]bool{0: true, 1: false, 2: true} {
+		c := couriers{reviewers: map[string]humans.Reviewer{"ada": labeler{labels: make([]humans.Example, n)}}}
+		c.prompt(team, step)
+		if c.prompted != "ada" {
+			t.Error("nobody is known to be asked")
+		}
+		given := (<-team.inbox).(prompted).examples
+		if fails != (given.err != nil) || !fails && len(given.payloads(1)) != 1 {
+			t.Errorf("%d examples: %v", n, given.err)
+		}
+	}
+	team.consult(func() { panic("a mistake") })
+	select {
+	case m := <-team.inbox:
+		if _, ok := m.(panicked); !ok {
+			t.Errorf("the loop hears %+v", m)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the loop hears nothing of it")
+	}
+}

@@ -1,0 +1,302 @@
+package drive
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// A campaign that drives something real does so under a lease of the device, by the
+// identity that it describes. The lease can be lost while the campaign runs: what keeps
+// others off is gone, or another device answers in its place. Then nothing more is sent, and
+// the campaign pauses until a person has looked; resuming it takes the lease anew, of the
+// device that is there then. What is under way is awaited all the same.
+//
+// Several campaigns may share a device. Then each command waits for a ticket before it is
+// dispatched, and keeps it until its fate is known: see [engine.Ticket].
+
+// Lease keeps other campaigns off a device, or shares it with them. Its methods may be called by
+// several goroutines.
+type Lease interface {
+	// Check returns nil while the lease holds, and otherwise why not.
+	Check() error
+	// Tickets is nil where nobody else may use the device.
+	Tickets() Tickets
+	// Release gives the lease back.
+	Release()
+}
+
+// Tickets are the queue of commands at a device that campaigns share.
+type Tickets interface {
+	// Wait returns once the device has room for a command. behind is told who comes first,
+	// when it begins to wait and when that changes.
+	Wait(ctx context.Context, behind func(who string)) (HeldTicket, error)
+	// Adopt returns the tickets of commands that are under way, and forgets those of the
+	// campaign's other commands, all of earlier processes.
+	Adopt(commands []string) (map[string]HeldTicket, error)
+}
+
+// HeldTicket is the room that a device has for one command.
+type HeldTicket interface {
+	// Begin notes the command, before it is sent: the ticket holds until End, also when this
+	// process ends.
+	Begin(command string) error
+	// Check returns nil while others see the ticket.
+	Check() error
+	// End makes room for others.
+	End()
+	// Leave lets go of a ticket that holds.
+	Leave()
+}
+
+// leaseEvery is how often the lease is checked where nothing else happens; a test's is
+// shorter.
+var leaseEvery = 5 * time.Second
+
+// device is what the campaign measures with: what it says that it is, the lease, and the tickets.
+type device struct {
+	description instruments.Description
+	lease       Lease                 // nil where there is none, or not any more
+	lost        string                // why there is none any more
+	leased      int                   // how often it was taken anew
+	queued      *queued               // nil where no ticket is waited for or unused
+	tickets     map[string]HeldTicket // of experiments that the device may be at work on
+	wg          sync.WaitGroup        // of those who wait for tickets
+}
+
+// queued is a ticket that is waited for, or that is held and not used yet.
+type queued struct {
+	cancel context.CancelFunc
+	behind string
+	held   HeldTicket // nil while it is waited for
+}
+
+// deviceOf names what a description is of.
+func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Name) }
+
+// take makes a device the campaign's: it is what the description says, under a lease where it is
+// one that has to be leased. lock, if set, leases it. The tickets of what is under way are adopted.
+func (d *device) take(
+	s *campaign.State, is instruments.Description, lock func(instruments.Description) (Lease, error),
+) error {
+	if lock != nil && d.lease == nil && engine.Exclusive(*s.Definition, is) {
+		lease, err := lock(is)
+		if err != nil {
+			return err
+		}
+		if err := d.adopt(s, lease.Tickets()); err != nil {
+			lease.Release()
+			return err
+		}
+		d.lease = lease
+	}
+	d.description = is
+	return nil
+}
+
+// adopt takes up the tickets of commands whose fate is open.
+func (d *device) adopt(s *campaign.State, tickets Tickets) error {
+	if tickets == nil {
+		return nil
+	}
+	var commands []string
+	experiments := make(map[string]string)
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if !engine.AtWork(x) {
+			continue
+		}
+		if ticket := d.tickets[x.ID]; ticket != nil {
+			if ticket.Check() == nil {
+				continue
+			}
+			ticket.Leave()
+		}
+		commands = append(commands, x.Command)
+		experiments[x.Command] = x.ID
+	}
+	adopted, err := tickets.Adopt(commands)
+	for command, ticket := range adopted {
+		d.tickets[experiments[command]] = ticket
+	}
+	return err
+}
+
+// check looks whether the device is still the campaign's.
+func (d *device) check() {
+	if d.lost != "" || d.lease == nil {
+		return
+	}
+	err := d.lease.Check()
+	for _, ticket := range d.tickets {
+		if err == nil {
+			err = ticket.Check()
+		}
+	}
+	if err != nil {
+		d.lose(err.Error())
+	}
+}
+
+// lose gives the lease up: nothing more is sent under it. Tickets stay, for the device is at
+// work on what it was sent.
+func (d *device) lose(why string) {
+	d.lost = cmp.Or(d.lost, why)
+	if d.lease != nil {
+		d.lease.Release()
+		d.lease = nil
+	}
+	d.unqueue()
+}
+
+// restored says that what was lost is the campaign's again.
+func (d *device) restored() {
+	d.lost = ""
+	d.leased++
+}
+
+// notBack is why a campaign that has lost its device cannot be resumed.
+func notBack(err error) error {
+	return problem.New(
+		problem.NotNow, "the campaign stays paused, since it does not have its instrument: %w", err,
+	).With(problem.Remedy{
+		Text: "resume it once the instrument is there and free", Action: problem.Resume,
+	})
+}
+
+// guard is asked, by the goroutine of a command, right before the command is sent.
+type guard struct {
+	leased int // when the command was dispatched
+	// ask says why nothing may be sent any more, "" where it may.
+	ask func(ctx context.Context) (why string)
+}
+
+// guard returns what sees that a command goes to the device that the campaign has, and
+// nowhere else; in the loop. describe asks what is there now.
+func (d *device) guard(
+	def *definition.Campaign, describe func(context.Context) (instruments.Description, error),
+) guard {
+	lease := d.lease
+	had := d.description
+	if !engine.Exclusive(*def, had) {
+		return guard{d.leased, func(context.Context) string { return "" }}
+	}
+	return guard{d.leased, func(ctx context.Context) string {
+		if lease != nil {
+			if err := lease.Check(); err != nil {
+				return err.Error()
+			}
+		}
+		now, err := describe(ctx)
+		if err != nil || now.Name == had.Name && now.Identity == had.Identity {
+			return "" // what is out of reach is not sent anything
+		}
+		return fmt.Sprintf("the instrument is another one: it was %s, and now there is %s",
+			named(had.Name, had.Identity), named(now.Name, now.Identity))
+	}}
+}
+
+// ticket is the campaign's place in the queue of the device.
+func (d *device) ticket() engine.Ticket {
+	switch {
+	case d.lease == nil || d.lease.Tickets() == nil:
+		return engine.Ticket{}
+	case d.queued == nil:
+		return engine.Ticket{Place: engine.Unqueued}
+	case d.queued.held == nil:
+		return engine.Ticket{Place: engine.Waiting, Behind: d.queued.behind}
+	}
+	return engine.Ticket{Place: engine.Held}
+}
+
+// queue begins to wait for a ticket. send hands what is heard of it to the loop, until the context is
+// done; it reports whether it did.
+func (d *device) queue(awaiting context.Context, send func(context.Context, ticketed) bool) {
+	ctx, cancel := context.WithCancel(awaiting)
+	q := &queued{cancel: cancel, behind: "others"}
+	d.queued = q
+	tickets := d.lease.Tickets()
+	d.wg.Go(func() {
+		ticket, err := tickets.Wait(ctx, func(who string) {
+			send(ctx, ticketed{queued: q, behind: who})
+		})
+		if ctx.Err() == nil && send(ctx, ticketed{queued: q, ticket: ticket, err: err}) {
+			return
+		}
+		if ticket != nil { // nobody will use it
+			ticket.End()
+		}
+	})
+}
+
+// ticketed takes in what is heard of a ticket.
+func (d *device) ticketed(m ticketed) {
+	switch {
+	case d.queued != m.queued: // it was given back meanwhile
+		if m.ticket != nil {
+			m.ticket.End()
+		}
+	case m.err != nil:
+		d.lose(m.err.Error())
+	case m.ticket != nil:
+		d.queued.held = m.ticket
+	default:
+		d.queued.behind = m.behind
+	}
+}
+
+// unqueue gives back the ticket that is waited for, or is not used.
+func (d *device) unqueue() {
+	if d.queued == nil {
+		return
+	}
+	d.queued.cancel()
+	if d.queued.held != nil {
+		d.queued.held.End()
+	}
+	d.queued = nil
+}
+
+// use takes the ticket that is held, if the device is shared, for a command that is about to be
+// dispatched. The ticket has the command before the log does, so that after a crash in between
+// others see it as taken rather than free.
+func (d *device) use(experiment, command string) error {
+	if d.queued == nil {
+		return nil
+	}
+	ticket := d.queued.held
+	if err := ticket.Begin(command); err != nil {
+		return err
+	}
+	d.queued.cancel()
+	d.queued = nil
+	d.tickets[experiment] = ticket
+	return nil
+}
+
+// endTickets makes room for others where a command's fate has become known.
+func (d *device) endTickets(s *campaign.State) {
+	for id, ticket := range d.tickets {
+		if x := s.Experiment(id); x == nil || !engine.AtWork(x) {
+			ticket.End()
+			delete(d.tickets, id)
+		}
+	}
+}
+
+// leave is called when the run is over: what is under way keeps its tickets.
+func (d *device) leave() {
+	d.unqueue()
+	for id, ticket := range d.tickets {
+		ticket.Leave()
+		delete(d.tickets, id)
+	}
+}

@@ -1,0 +1,374 @@
+package drive_test
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/adapters/humans/terminal"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/policies/cobol"
+	"github.com/campaignd/campaignd/policies/coexbo"
+	"github.com/campaignd/campaignd/policies/duel"
+	"github.com/campaignd/campaignd/projections/belief"
+)
+
+// goldenRelease is the release whose golden logs -update writes: the present one, or the
+// next where something is to be in its logs that is in none yet.
+const goldenRelease = "0.2.0"
+
+var update = flag.Bool("update", false, "write the golden logs of the release, once; those of a release are never changed")
+
+// goldenCampaigns are the campaigns of the golden logs of a release: between them they
+// hold every kind of event and every form of question.
+var goldenCampaigns = map[string]func(*testing.T) []events.Event{
+	"people":   people,
+	"label":    labeled,
+	"pair":     paired,
+	"pinpoint": pinpointedBy,
+	"duel":     dueled,
+	"unfit":    unfit,
+	"estimate": estimated,
+	"contest":  contestedBy,
+}
+
+// Law: golden logs stay readable. A log of each release that was ever published still
+// folds to the same science, and its audit refutes nothing; logs are added, never changed.
+func TestGoldenLogs(t *testing.T) {
+	if *update {
+		for name, campaign := range goldenCampaigns {
+			writeGoldenLog(t, filepath.Join("testdata", "golden", goldenRelease, name), campaign(t))
+		}
+	}
+	logs, err := filepath.Glob("testdata/golden/*/*.jsonl")
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("there are no golden logs: %v", err)
+	}
+	for _, path := range logs {
+		t.Run(path, func(t *testing.T) {
+			all := readGoldenLog(t, path)
+			want, err := os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			core, err := engine.Load(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), science(core.State())); diff != "" {
+				t.Error(diff)
+			}
+			another := events.Build{Version: "another"}
+			report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign, another)
+			if err != nil || len(report.Mismatches) > 0 {
+				t.Errorf("audit: %+v %v", report.Mismatches, err)
+			}
+			if made := report.Reproduced + report.OtherVersion - report.OtherModels; made != report.Decisions {
+				t.Errorf("audit: of %d decisions %d are accounted for", report.Decisions, made)
+			}
+		})
+	}
+}
+
+// Law: the golden logs hold every kind of event, and every form of question asked and
+// answered.
+func TestGoldenLogsHoldEverything(t *testing.T) {
+	logs, err := filepath.Glob("testdata/golden/*/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := make(map[events.Kind]bool)
+	asked, answered := make(map[events.Form]bool), make(map[events.Form]bool)
+	for _, path := range logs {
+		for _, e := range readGoldenLog(t, path) {
+			kinds[e.Kind] = true
+			payload, err := events.Decode(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch p := payload.(type) {
+			case *events.QuestionAsked:
+				asked[p.Form] = true
+			case *events.QuestionAnswered:
+				answered[p.Form] = answered[p.Form] || !p.Answer.Unsure()
+			}
+		}
+	}
+	for _, info := range events.Kinds() {
+		if !kinds[info.Kind] {
+			t.Errorf("no golden log holds %s", info.Kind)
+		}
+	}
+	for _, form := range events.Forms() {
+		if !asked[form] || !answered[form] {
+			t.Errorf("in no golden log is a question of the form %s asked, and one answered", form)
+		}
+	}
+}
+
+// readGoldenLog returns the events of a golden log.
+func readGoldenLog(t *testing.T, path string) (all []events.Event) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		e, err := events.UnmarshalCloudEvent(lines.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// writeGoldenLog writes a golden log, unless it is there.
+func writeGoldenLog(t *testing.T, path string, all []events.Event) {
+	t.Helper()
+	if _, err := os.Stat(path + ".jsonl"); err == nil {
+		return
+	}
+	core, err := engine.Load(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, e := range all {
+		line, err := events.MarshalCloudEvent(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for end, data := range map[string][]byte{".jsonl": b.Bytes(), ".txt": []byte(science(core.State()))} {
+		if err := os.WriteFile(path+end, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// labeled is a campaign in which an expert labels compositions and trust in them moves,
+// and which is long enough for measurements to be judged.
+func labeled(t *testing.T) []events.Event {
+	log, _ := simulate(t, electrolyte(t, 5, 10, func(def *definition.Campaign) {
+		def.Policy.Handover = cobol.Width{Gate: ptr(false)}.Choice()
+	}))
+	return history(t, log)
+}
+
+// paired is a campaign in which an expert chooses between two candidates.
+func paired(t *testing.T) []events.Event {
+	def, err := study.Define("branin", 3, 5, study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Trust = coexbo.CoExBO{}.Choice()
+		def.Initial.Comparisons = ptr(6)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, _ := simulate(t, def)
+	return history(t, log)
+}
+
+// pinpointedBy is a campaign in which an expert names compositions.
+func pinpointedBy(t *testing.T) []events.Event {
+	def, err := study.Define("branin", 3, 6, study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Feedback: belief.FeedbackPinpoint}}.Choice()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, _ := simulate(t, def)
+	return history(t, log)
+}
+
+// contestedBy is a campaign in which two people answer a question for an expert, and each
+// insists.
+func contestedBy(t *testing.T) []events.Event {
+	def := campaignfile.Complete(builtin.Registry(), definition.Campaign{
+		Name: "contest", Seed: 1,
+		Parameters: []definition.Parameter{{Name: "x", Min: ptr(0.0), Max: ptr(1.0)}},
+		Objective:  definition.Objective{Name: "y", Goal: definition.Maximize},
+		Policy:     definition.Policy{Trust: cobol.COBOL{}.Choice()},
+		Experts:    []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}},
+		Initial:    definition.Initial{Experiments: ptr(1), Labels: ptr(1)},
+		Budget:     definition.Budget{Experiments: 4},
+		Instrument: definition.Instrument{Driver: manual.Choose(manual.Settings{})},
+	})
+	log := memlog.New()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	defined := events.CampaignDefined{Instance: "CONTEST", Definition: def}
+	if err := engine.Define(t.Context(), log, defined, "person:ada", now, ""); err != nil {
+		t.Fatal(err)
+	}
+	suggest := func() *engine.Core {
+		t.Helper()
+		now = now.Add(time.Minute)
+		r := &drive.Runner{
+			Registry: builtin.Registry(), Log: log, Campaign: def.Name,
+			Build: events.Build{Version: goldenRelease}, Now: func() time.Time { return now },
+		}
+		if _, err := r.Suggest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return core
+	}
+	core := suggest()
+	for core.State().Question("q1") == nil {
+		for _, x := range core.State().Experiments {
+			if x.Status.Open() {
+				tell := &engine.Tell{Experiment: x.ID, Value: 1}
+				if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Tell: tell}, now); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		core = suggest()
+	}
+	none := ""
+	said := func(actor string, label events.Label, saw *string) {
+		t.Helper()
+		now = now.Add(time.Second)
+		answer := &engine.Answer{Question: "q1", Saw: saw, Reply: humans.Reply{
+			Answer: events.Answer{Label: label}, Exclude: label == events.LabelReject, Comment: "I know it", Took: 4,
+			Shown: &events.Shown{At: core.State().Sequence, Best: "e1", Nearest: []string{"e1"}},
+		}}
+		if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: actor, Answer: answer}, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said("person:ada", events.LabelAccept, &none)
+	said("person:bob", events.LabelReject, &none)
+	said("person:bob", events.LabelReject, &core.State().Question("q1").Source)
+	suggest()
+	return history(t, log)
+}
+
+// dueled is a campaign that measures nothing, whose expert names anchors.
+func dueled(t *testing.T) []events.Event {
+	def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
+		def.Policy.Duel = duel.RAEUBO{}.Choice()
+		def.Initial.Comparisons = ptr(4)
+		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
+		def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 6}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	r, err := study.Runner(t.Context(), log, def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expert := def.Experts[0].Name
+	for _, anchors := range []*events.AnchorsDeclared{
+		{Expert: expert, Points: []definition.Point{{"x1": definition.Number(3), "x2": definition.Number(2)}},
+			Instead: true, Reason: "these alone"},
+		{Expert: expert, Points: []definition.Point{{"x1": definition.Number(9), "x2": definition.Number(3)}}},
+	} {
+		request := engine.Request{Actor: "person:ada", Anchors: anchors}
+		if _, err := engine.Submit(t.Context(), log, r.Core(), request, r.Core().State().DefinedAt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return history(t, log)
+}
+
+// unfit is a campaign of a person whose measurements are all taken back, so that a belief
+// cannot be fitted any more, whose expert is not there in time, and which is stopped.
+func unfit(t *testing.T) []events.Event {
+	def := campaignfile.Complete(builtin.Registry(), definition.Campaign{
+		Name: "unfit", Seed: 1,
+		Parameters: []definition.Parameter{{Name: "x", Min: ptr(0.0), Max: ptr(1.0)}},
+		Objective:  definition.Objective{Name: "y", Goal: definition.Maximize},
+		Policy:     definition.Policy{Trust: cobol.COBOL{}.Choice()},
+		Experts: []definition.Expert{{
+			Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Minute),
+		}},
+		Initial:    definition.Initial{Experiments: ptr(2), Labels: ptr(1)},
+		Budget:     definition.Budget{Experiments: 6},
+		Instrument: definition.Instrument{Driver: manual.Choose(manual.Settings{})},
+	})
+	log := memlog.New()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	defined := events.CampaignDefined{Instance: "UNFIT", Definition: def}
+	if err := engine.Define(t.Context(), log, defined, "person:ada", now, ""); err != nil {
+		t.Fatal(err)
+	}
+	// later is what the campaign suggests two minutes on, after these requests.
+	later := func(requests ...engine.Request) {
+		t.Helper()
+		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, request := range requests {
+			request.Actor = "person:ada"
+			if _, err := engine.Submit(t.Context(), log, core, request, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(2 * time.Minute)
+		r := &drive.Runner{
+			Registry: builtin.Registry(), Log: log, Campaign: def.Name,
+			Build: events.Build{Version: goldenRelease}, Now: func() time.Time { return now },
+		}
+		if _, err := r.Suggest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	excluded := func(id string) engine.Request {
+		return engine.Request{Correct: &engine.Correct{Experiment: id, Exclude: true, Reason: "the wrong bottle"}}
+	}
+	accept := humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}
+	later()
+	later() // nobody has answered
+	later(engine.Request{Tell: &engine.Tell{Experiment: "e1", Value: 1}})
+	later(engine.Request{Tell: &engine.Tell{Experiment: "e2", Value: 3}})
+	later() // nobody has answered
+	later(
+		engine.Request{Answer: &engine.Answer{Question: "q1", Reply: accept}},
+		excluded("e1"), excluded("e2"),
+		engine.Request{Tell: &engine.Tell{Experiment: "e3", Failed: "a leak"}},
+	)
+	later(engine.Request{Correct: &engine.Correct{
+		Experiment: "e3", Outcome: events.ResolvedMeasured, Value: ptr(2.0), Reason: "it was the neighbor's",
+	}})
+	later(
+		engine.Request{Correct: &engine.Correct{Experiment: "e1", Reason: "it was the right one"}},
+		engine.Request{Correct: &engine.Correct{
+			Experiment: "e4", Outcome: events.ResolvedNotPerformed, Reason: "no bottle is left",
+		}},
+	)
+	later(engine.Request{Stop: &events.CampaignStopped{Reason: "the scale is broken"}})
+	return history(t, log)
+}

@@ -1,0 +1,191 @@
+package drive
+
+import (
+	"context"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// message is what a goroutine tells the loop, which applies one after the other. An error ends the
+// run.
+type message interface {
+	apply(ctx context.Context, r *Runner) error
+}
+
+// request is a person's request. Who made it waits for the reply, which has room in the channel.
+type request struct {
+	engine.Request
+	reply chan<- reply
+}
+
+type reply struct {
+	events []events.Event
+	err    error
+}
+
+// apply fulfills a request. What is wrong with it goes to the person, a failure of the log ends the
+// loop as well. A campaign that has lost its device resumes once the instrument has said what it is.
+func (m request) apply(ctx context.Context, r *Runner) error {
+	if first, err := r.core.Repeated(ctx, r.Log, m.Request); first != nil || err != nil {
+		m.reply <- reply{events: first, err: err}
+		return nil
+	}
+	batch, err := r.core.Granted(m.Request, r.Now(), r.simulated)
+	if err != nil {
+		m.reply <- reply{err: err}
+		return nil
+	}
+	if m.Resume != nil && r.device.lost != "" {
+		r.couriers.describe(r.team, func(d instruments.Description, err error) message {
+			return returned{d, err, m}
+		})
+		return nil
+	}
+	stored, err := r.record(ctx, batch)
+	m.reply <- reply{events: stored, err: err}
+	return err
+}
+
+// returned is what the instrument says that a lost lease is taken anew of, for a request to resume.
+type returned struct {
+	description instruments.Description
+	err         error
+	resume      request
+}
+
+func (m returned) apply(ctx context.Context, r *Runner) error {
+	if r.device.lost != "" { // else another request to resume was quicker
+		err := m.err
+		if err == nil {
+			err = r.take(m.description)
+		}
+		if err != nil {
+			m.resume.reply <- reply{err: notBack(err)}
+			return nil
+		}
+		r.device.restored()
+	}
+	return m.resume.apply(ctx, r)
+}
+
+// described is what the instrument says that it is, before the first command.
+type described struct {
+	description instruments.Description
+	err         error
+}
+
+func (m described) apply(_ context.Context, r *Runner) error {
+	r.couriers.describing = false
+	if m.err != nil {
+		return m.err
+	}
+	return r.take(m.description)
+}
+
+// started says that the instrument has confirmed a command.
+type started struct{ experiment string }
+
+func (m started) apply(ctx context.Context, r *Runner) error {
+	x := r.core.State().Experiment(m.experiment)
+	if x.Status != campaign.Dispatched {
+		return nil
+	}
+	return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace, &events.ExperimentStarted{
+		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+	})
+}
+
+// concluded is how a command ended, or why nobody knows.
+type concluded struct {
+	experiment string
+	outcome    instruments.Outcome
+	err        error
+}
+
+func (m concluded) apply(ctx context.Context, r *Runner) error {
+	r.couriers.release(m.experiment) // its goroutine has ended
+	x := r.core.State().Experiment(m.experiment)
+	payloads := r.core.Concluded(m.experiment, m.outcome, m.err, r.device.description)
+	if payloads == nil {
+		return nil
+	}
+	trace, end := r.Meter.Trace(x.Trace, "measurement")
+	end(nil)
+	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, payloads...)
+}
+
+// replied is a reviewer's reply to a question, or why there is none.
+type replied struct {
+	question string
+	reply    humans.Reply
+	over     bool // the wait for the reply had ended before it came
+	err      error
+}
+
+func (m replied) apply(ctx context.Context, r *Runner) error {
+	s := r.core.State()
+	actor, payloads := r.core.Heard(m.question, m.reply, m.over, m.err)
+	if payloads == nil {
+		return nil
+	}
+	q := s.Question(m.question)
+	if actor == "engine" {
+		return r.append(ctx, actor, q.LastEvent, payloads...)
+	}
+	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, payloads...)
+}
+
+// prompted are the examples that an expert was asked for. They are recorded once the campaign asks
+// for them: it may have been paused meanwhile.
+type prompted struct{ examples }
+
+func (m prompted) apply(_ context.Context, r *Runner) error {
+	r.couriers.examples = &m.examples
+	r.couriers.prompted = ""
+	return nil
+}
+
+// recalled is what became of all commands that were asked about. It is recorded before the next
+// step.
+type recalled struct{ verdicts []verdict }
+
+func (m recalled) apply(_ context.Context, r *Runner) error {
+	r.couriers.recovery.verdicts = m.verdicts
+	return nil
+}
+
+// ticketed is heard of the ticket of the next command.
+type ticketed struct {
+	queued *queued
+	ticket HeldTicket // nil while it is waited for
+	behind string     // who comes first
+	err    error
+}
+
+func (m ticketed) apply(_ context.Context, r *Runner) error {
+	r.device.ticketed(m)
+	return nil
+}
+
+// lost says why the device is not the campaign's any more, of the lease of that number.
+type lost struct {
+	why    string
+	leased int
+}
+
+func (m lost) apply(_ context.Context, r *Runner) error {
+	if m.leased == r.device.leased {
+		r.device.lose(m.why)
+	}
+	return nil
+}
+
+// panicked is a programmer's mistake in an adapter or a method. It is thrown again in the loop, whose
+// caller can know what to do about it: in a goroutine of its own it would end the whole process.
+type panicked struct{ what any }
+
+func (m panicked) apply(context.Context, *Runner) error { panic(m.what) }

@@ -1,0 +1,80 @@
+package drive
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+func (r *Runner) append(ctx context.Context, actor, cause string, payloads ...events.Payload) error {
+	return r.appendTraced(ctx, actor, cause, r.core.State().Trace, payloads...)
+}
+
+// appendTraced records payloads as one batch. The first is caused by cause, the others by the first.
+func (r *Runner) appendTraced(
+	ctx context.Context, actor, cause, trace string, payloads ...events.Payload,
+) error {
+	env := engine.Envelope{Actor: actor, Cause: cause, Trace: trace, Simulated: r.simulated}
+	// What an expert answers here is told by the account that runs the campaign.
+	if expert, ok := strings.CutPrefix(actor, "expert:"); ok && !r.couriers.simulatedExpert(expert) {
+		env.Account = r.Account
+	}
+	batch, err := engine.NewBatch(r.core.State(), r.Now(), env, payloads...)
+	if err != nil {
+		return err
+	}
+	_, err = r.record(ctx, batch)
+	return err
+}
+
+// record is the only place where a running campaign changes.
+func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Event, error) {
+	began := time.Now()
+	s := r.core.State()
+	// The log refuses the batch where somebody else has written since: the loop is the campaign's
+	// single writer, or it ends.
+	stored, err := r.Log.Append(ctx, s.Name, s.Sequence, batch...)
+	if err != nil {
+		return nil, err
+	}
+	r.Meter.ObserveDuration("append", time.Since(began))
+	// Only what is on disk is folded: nothing acts on what a crash could take back.
+	for _, e := range stored {
+		if err := r.core.Apply(e); err != nil {
+			return nil, err
+		}
+		r.Meter.CountEvent(e)
+	}
+	// The shadow core folds it before the next computation.
+	r.bench.follow(stored)
+	// What is settled now is waited for no longer, and its place at the device is free.
+	r.couriers.releaseSettled(s)
+	r.device.endTickets(s)
+	return stored, nil
+}
+
+func (r *Runner) actor() string { return "instrument:" + r.device.description.Name }
+
+// simulated reports whether a payload is a fact about a simulated world.
+func (r *Runner) simulated(p events.Payload) bool {
+	d := r.device.description
+	measures := func(instrument string) bool { return d.Simulated && instrument == d.Name }
+	switch p := p.(type) {
+	case *events.ExperimentMeasured:
+		return measures(p.Instrument)
+	case *events.ExperimentFailed:
+		return measures(p.Instrument)
+	case *events.ExperimentInfeasible:
+		return measures(p.Instrument)
+	case *events.ExperimentDeferred:
+		return measures(p.Instrument)
+	case *events.ExperimentStarted, *events.ExperimentDispatched:
+		return d.Simulated
+	case *events.QuestionAnswered:
+		return r.couriers.simulatedExpert(p.Expert)
+	}
+	return false
+}

@@ -1,0 +1,209 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// No answer of a device about its past outweighs what the log has confirmed.
+//
+// An instrument's memory may be gone, be that of an earlier day or of another
+// machine, or never have reached the disk. So "running" and "finished" are believed,
+// since they repeat nothing, and "not started" of a command that was once sent to
+// something real is not: nobody knows, and a person looks. That holds where the log
+// has experiment.started, and where it has experiment.dispatched alone. There, too,
+// the program may have acted and been killed before it confirmed, or before the
+// confirmation was recorded; only a memory that is durable before the act could tell,
+// and whether it is, nobody can see from outside. An honest instrument says "not
+// started" only in the moment between the two, so that hardly a person is called
+// in vain. What certainly was not sent is refused ([instruments.ErrRefused]) and put off.
+//
+// A simulation may forget, and is started again: nothing physical has happened.
+
+// evidence is what the log knows of a command and of the instrument it was sent to.
+type evidence struct {
+	confirmed  bool   // by experiment.started
+	repeatable bool   // nothing physical has happened
+	replaced   string // by which other device the instrument has been, if by any
+}
+
+// evidenceOf is taken in the loop, for goroutines to come; now is what the instrument is now.
+func evidenceOf(x *campaign.Experiment, now instruments.Description) evidence {
+	return evidence{
+		confirmed:  x.Status == campaign.Started,
+		repeatable: !x.Real && now.Simulated && x.Instrument == now.Name,
+		replaced:   replacement(x, now),
+	}
+}
+
+// replacement says how the instrument differs from the one that an experiment was
+// dispatched to; empty where it does not.
+func replacement(x *campaign.Experiment, now instruments.Description) string {
+	if x.Instrument == now.Name && (x.Identity == "" || x.Identity == now.Identity) {
+		return ""
+	}
+	return fmt.Sprintf(
+		"it was sent to %s, and now there is %s", named(x.Instrument, x.Identity),
+		named(now.Name, now.Identity),
+	)
+}
+
+func named(name, identity string) string {
+	if identity == "" {
+		return name
+	}
+	return fmt.Sprintf("%s (%s)", name, identity)
+}
+
+// withReplacement adds a remark to what is recorded at the start of a run where
+// another instrument stands in the place of the one that was sent the last command:
+// what it measures counts, and whoever reads the log should know.
+func withReplacement(
+	s *campaign.State, now instruments.Description, payloads ...events.Payload,
+) []events.Payload {
+	for i := len(s.Experiments) - 1; i >= 0; i-- {
+		x := &s.Experiments[i]
+		if x.Command == "" || x.Instrument == "person" {
+			continue
+		}
+		if how := replacement(x, now); how != "" {
+			note := &events.NoteAdded{About: x.ID, Text: "the instrument has been replaced: " + how}
+			if n := len(s.Notes); n == 0 || s.Notes[n-1].Text != note.Text {
+				payloads = append(payloads, note)
+			}
+		}
+		break
+	}
+	return payloads
+}
+
+// recovery is the question what became of commands that another process
+// dispatched. It is asked in the background, for some instruments take long to find out.
+// Until it is recorded nothing else begins; requests and deadlines are seen to.
+type recovery struct {
+	queries  []query
+	verdicts []verdict // of each query; nil until the instrument has answered
+}
+
+// query is a command whose fate is asked for, with what the log knew of it then.
+type query struct {
+	experiment string
+	cmd        instruments.Command
+	evidence   evidence
+}
+
+// verdict is what is to be believed of the answer; cause explains an unknown fate.
+type verdict struct {
+	fate  instruments.Fate
+	cause string
+}
+
+// recover begins to ask the instrument what became of commands that another process dispatched.
+func (c *couriers) recover(
+	t *team, s *campaign.State, now instruments.Description, experiments []string,
+) {
+	queries := make([]query, len(experiments))
+	for i, id := range experiments {
+		x := s.Experiment(id)
+		queries[i] = query{id, engine.CommandOf(s, x), evidenceOf(x, now)}
+	}
+	c.recovery = &recovery{queries: queries}
+	t.consult(func() {
+		verdicts := make([]verdict, len(queries))
+		for i, q := range queries {
+			verdicts[i] = fateOf(t.awaiting, c.instrument, q.cmd, q.evidence)
+			if t.awaiting.Err() != nil {
+				return // that nobody waited says nothing about the command
+			}
+		}
+		t.send(t.awaiting, recalled{verdicts})
+	})
+}
+
+// recovered hands over what the instrument has answered, nil before it has.
+func (c *couriers) recovered() *recovery {
+	done := c.recovery
+	if done == nil || done.verdicts == nil {
+		return nil
+	}
+	c.recovery = nil
+	return done
+}
+
+// payloads are what is recorded of the commands that are still under way, and await the queries
+// whose outcomes are to be awaited. What nobody knows is left to a person. What a person has settled
+// meanwhile, or was given up, is recorded already; a late answer is waited for.
+func (r *recovery) payloads(
+	s *campaign.State, now instruments.Description, build events.Build,
+) (payloads []events.Payload, await []int) {
+	done := &events.RecoveryDone{Build: build}
+	payloads = withReplacement(s, now, done)
+	for i, q := range r.queries {
+		x := s.Experiment(q.experiment)
+		v := r.verdicts[i]
+		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
+			byHand := s.Definition.Instrument.ByHand && !x.Status.Open()
+			if !byHand && (v.fate == instruments.FateRunning || v.fate == instruments.FateFinished) {
+				await = append(await, i)
+			}
+			continue
+		}
+		done.Commands = append(done.Commands, events.RecoveredCommand{
+			Experiment: x.ID, Command: x.Command, Fate: string(v.fate),
+		})
+		if v.fate == instruments.FateUnknown {
+			payloads = append(payloads, &events.ExperimentUnresolved{
+				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: v.cause,
+			})
+		} else {
+			await = append(await, i)
+		}
+	}
+	return payloads, await
+}
+
+// fateOf asks what became of a command, and says what is to be believed of the answer.
+func fateOf(
+	ctx context.Context, instrument instruments.Instrument, cmd instruments.Command, e evidence,
+) verdict {
+	v := recalledBy(ctx, instrument, cmd)
+	if v.fate != instruments.FateNotStarted || e.repeatable {
+		return v
+	}
+	cause := "the command had been sent, and the instrument says that it never started it," +
+		" which its memory alone cannot prove"
+	if e.confirmed {
+		cause = "the instrument had confirmed the command and now says that it never started it"
+	}
+	if e.replaced != "" {
+		cause += "; it is another one: " + e.replaced
+	}
+	return verdict{instruments.FateUnknown, cause}
+}
+
+// recalledBy is what the instrument says became of a command.
+func recalledBy(
+	ctx context.Context, instrument instruments.Instrument, cmd instruments.Command,
+) verdict {
+	unknown := func(cause string) verdict { return verdict{instruments.FateUnknown, cause} }
+	recoverer, ok := instrument.(instruments.Recoverer)
+	if !ok {
+		return unknown("the instrument keeps no memory of commands beyond its own process")
+	}
+	fate, err := recoverer.Recover(ctx, cmd)
+	for attempt := 1; err != nil && attempt < attempts && pause(ctx, retryPause); attempt++ {
+		fate, err = recoverer.Recover(ctx, cmd)
+	}
+	switch {
+	case err != nil:
+		return unknown(fmt.Sprintf("the instrument cannot say: %v", err))
+	case fate == instruments.FateUnknown:
+		return unknown("the instrument does not know what became of the command")
+	}
+	return verdict{fate: fate}
+}

@@ -1,0 +1,253 @@
+package drive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// device is a real instrument that says of its past what a test wants.
+type device struct {
+	bench
+	description instruments.Description
+	recall      func(instruments.Command) instruments.Fate
+	start       func(instruments.Command) error
+}
+
+func newDevice(identity string) *device {
+	return &device{bench: bench{acts: make(map[string]int)},
+		description: instruments.Description{Name: "robot", Identity: identity, Capacity: 1}}
+}
+
+func (d *device) Describe(context.Context) (instruments.Description, error) {
+	return d.description, nil
+}
+
+func (d *device) Recover(_ context.Context, cmd instruments.Command) (instruments.Fate, error) {
+	return d.recall(cmd), nil
+}
+
+func (d *device) Start(ctx context.Context, cmd instruments.Command) error {
+	if d.start != nil {
+		if err := d.start(cmd); err != nil {
+			return err
+		}
+	}
+	return d.bench.Start(ctx, cmd)
+}
+
+// Law: no answer of a device about its past outweighs what the log has confirmed.
+// What was once sent to something real is not sent again because it is denied,
+// whether it had been confirmed or not and whichever device answers. A simulation
+// may forget, as long as it is the one that was sent the command.
+func TestDenied(t *testing.T) {
+	def := electrolyte(t, 1, 4, unaided)
+	log := memlog.New()
+	r, _ := start(t, log, def, newDevice("serial 1"))
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	simulation := newDevice("serial 1")
+	simulation.description.Simulated = true
+	log = memlog.New()
+	if r, _ = start(t, log, def, simulation); r.Run(t.Context()) != nil {
+		t.Fatal("the simulation did not end")
+	}
+	simulated := history(t, log)
+	upTo := func(kind events.Kind, experiment string) []events.Event {
+		return all[:find(t, all, kind, experiment, 0)+1]
+	}
+	dispatched, started := events.KindExperimentDispatched, events.KindExperimentStarted
+
+	none := func(instruments.Command) instruments.Fate { return instruments.FateNotStarted }
+	only := func(experiment string) func(instruments.Command) instruments.Fate {
+		return func(cmd instruments.Command) instruments.Fate {
+			if cmd.Experiment == experiment {
+				return instruments.FateNotStarted
+			}
+			return instruments.FateFinished
+		}
+	}
+	for name, c := range map[string]struct {
+		history    []events.Event
+		experiment string
+		change     func(*device)
+		recall     func(instruments.Command) instruments.Fate
+		cause      string // of the unknown fate; empty: it is started
+	}{
+		"confirmed":                      {upTo(started, "e2"), "e2", nil, only("e2"), "had confirmed the command and now says that it never started it"},
+		"confirmed, the first":           {upTo(started, "e1"), "e1", nil, none, "had confirmed the command"},
+		"not confirmed":                  {upTo(dispatched, "e2"), "e2", nil, only("e2"), "had been sent, and the instrument says that it never started it"},
+		"not confirmed, the first":       {upTo(dispatched, "e1"), "e1", nil, none, "had been sent"},
+		"not confirmed, all memory lost": {upTo(dispatched, "e2"), "e2", nil, none, "had been sent"},
+		"another device":                 {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "serial 2" }, only("e2"), "it was sent to robot (serial 1), and now there is robot (serial 2)"},
+		"another program":                {upTo(started, "e2"), "e2", func(d *device) { d.description.Name = "mixer" }, only("e2"), "now there is mixer (serial 1)"},
+		"it no longer says which":        {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Identity = "" }, only("e2"), "now there is robot"},
+		"a simulation instead":           {upTo(dispatched, "e2"), "e2", func(d *device) { d.description.Name, d.description.Simulated = "simulated", true }, none, "now there is simulated"},
+		"a simulation that forgets":      {simulated[:find(t, simulated, started, "e2", 0)+1], "e2", func(d *device) { d.description.Simulated = true }, none, ""},
+		"another simulation":             {simulated[:find(t, simulated, started, "e2", 0)+1], "e2", func(d *device) { d.description.Name, d.description.Simulated = "twin", true }, none, "had confirmed the command"},
+		"real, and now a simulation":     {upTo(started, "e2"), "e2", func(d *device) { d.description.Simulated = true }, none, "had confirmed the command"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDevice("serial 1")
+			d.recall = c.recall
+			if c.change != nil {
+				c.change(d)
+			}
+			r, waiting := start(t, refill(t, c.history), def, d)
+			ended := run(t, r)
+			if c.cause == "" {
+				if err := ended(); err != nil {
+					t.Fatal(err)
+				}
+				if s := r.Core().State(); d.acts["electrolyte/"+c.experiment] != 1 || s.Count(campaign.Measured) != 4 {
+					t.Errorf("it was performed %d times, and %d of 4 were measured", d.acts["electrolyte/"+c.experiment], s.Count(campaign.Measured))
+				}
+				return
+			}
+			until(t, waiting, "nobody knows what became of "+c.experiment)
+			if len(d.acts) > 0 {
+				t.Errorf("it was started again: %v", d.acts)
+			}
+			if x := r.Core().State().Experiment(c.experiment); !strings.Contains(x.Cause, c.cause) {
+				t.Errorf("the cause is %q, want %q in it", x.Cause, c.cause)
+			}
+		})
+	}
+}
+
+// Law: the same holds within one life. A start whose confirmation was lost is not
+// repeated because the instrument denies it; nor is one that was confirmed.
+func TestDeniedInOneLife(t *testing.T) {
+	lost := errors.New("the line went dead")
+	for name, c := range map[string]struct {
+		change func(*device)
+		cause  string
+	}{
+		"a lost confirmation, and no memory": {func(d *device) {
+			d.recall = func(instruments.Command) instruments.Fate { return instruments.FateNotStarted }
+			d.start = func(cmd instruments.Command) error {
+				if cmd.Experiment == "e2" {
+					d.acts[cmd.ID]++ // it acts, and nobody hears of it
+					return lost
+				}
+				return nil
+			}
+		}, "the start was not confirmed (the line went dead) and the command had been sent"},
+		"confirmed, then denied": {func(d *device) {
+			d.await = func(cmd instruments.Command) (instruments.Outcome, error) {
+				if cmd.Experiment == "e2" {
+					return instruments.Outcome{}, fmt.Errorf("%w: %s", instruments.ErrNotStarted, cmd.ID)
+				}
+				return measured(12), nil
+			}
+		}, "had confirmed the command and now denies it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDevice("serial 1")
+			c.change(d)
+			r, waiting := start(t, memlog.New(), electrolyte(t, 1, 4, unaided), d)
+			run(t, r)
+			until(t, waiting, "nobody knows what became of e2")
+			if n := d.acts["electrolyte/e2"]; n != 1 {
+				t.Errorf("e2 was performed %d times", n)
+			}
+			if x := r.Core().State().Experiment("e2"); !strings.Contains(x.Cause, c.cause) {
+				t.Errorf("the cause is %q, want %q in it", x.Cause, c.cause)
+			}
+		})
+	}
+}
+
+// Law: what another device than the one that was sent the command measures is a
+// fact, and the log says that it is another device, once.
+func TestReplacementIsNoticed(t *testing.T) {
+	def := electrolyte(t, 1, 4, unaided)
+	log := memlog.New()
+	r, _ := start(t, log, def, newDevice("serial 1"))
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := history(t, log)
+	for name, kind := range map[string]events.Kind{"under way": events.KindExperimentStarted, "between experiments": events.KindExperimentMeasured} {
+		t.Run(name, func(t *testing.T) {
+			log := refill(t, upTo(t, all, kind))
+			d := newDevice("serial 2")
+			d.recall = func(instruments.Command) instruments.Fate { return instruments.FateFinished }
+			r, _ := start(t, log, def, d)
+			if err := r.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s := r.Core().State()
+			if s.Count(campaign.Measured) != 4 {
+				t.Errorf("%d of 4 were measured", s.Count(campaign.Measured))
+			}
+			notes := slices.DeleteFunc(slices.Clone(s.Notes), func(n campaign.Note) bool {
+				return n.About != "e1" || !strings.Contains(n.Text, "it was sent to robot (serial 1), and now there is robot (serial 2)")
+			})
+			if len(notes) != 1 {
+				t.Errorf("the notes are %+v", s.Notes)
+			}
+			if report := audit(t, history(t, log)); len(report.Mismatches) > 0 {
+				t.Errorf("audit: %+v", report.Mismatches)
+			}
+		})
+	}
+}
+
+// Law: an instrument is another one where it says so itself: one of which it is not known
+// which it was is not. Of several that came one after the other, a restart remarks on the
+// last two alone.
+func TestWhatIsAReplacement(t *testing.T) {
+	def := electrolyte(t, 1, 5, unaided)
+	for name, c := range map[string]struct {
+		devices []string // which each life of the program works with, for one experiment
+		said    []string
+	}{
+		"the same":                    {devices: []string{"serial 1", "serial 1"}},
+		"it did not say which it was": {devices: []string{"", "serial 1"}},
+		"it never says":               {devices: []string{"", ""}},
+		"a third": {
+			devices: []string{"serial 1", "serial 2", "serial 3"},
+			said: []string{
+				"e1: the instrument has been replaced: it was sent to robot (serial 1), and now there is robot (serial 2)",
+				"e2: the instrument has been replaced: it was sent to robot (serial 2), and now there is robot (serial 3)",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var past []events.Event
+			var notes []string
+			for life, identity := range c.devices {
+				log := memlog.New()
+				if past != nil {
+					log = refill(t, past)
+				}
+				r, _ := start(t, log, def, newDevice(identity))
+				if err := r.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				sound(t, log)
+				notes = nil
+				for _, n := range r.Core().State().Notes {
+					notes = append(notes, n.About+": "+n.Text)
+				}
+				past = history(t, log)
+				measured := find(t, past, events.KindExperimentMeasured, fmt.Sprintf(`"e%d"`, life+1), 0)
+				past = past[:measured+1]
+			}
+			if !slices.Equal(notes, c.said) {
+				t.Errorf("the notes are %q, want %q", notes, c.said)
+			}
+		})
+	}
+}

@@ -1,0 +1,557 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Runner drives one campaign: the only loop, and the owner of every goroutine
+// and effect. Its fields are set before Run and not changed after.
+type Runner struct {
+	// Registry holds what the campaign's definition may name.
+	Registry registry.Registry
+	// Log holds the campaign; Campaign names it.
+	Log      events.Log
+	Campaign string
+	// Instrument measures; nil where the campaign measures nothing. Reviewers
+	// answer, by the experts' names.
+	Instrument instruments.Instrument
+	Reviewers  map[string]humans.Reviewer
+	// Account is the system's user that runs the campaign, as in [events.Event].
+	Account string
+	// Build is recorded with fits and decisions.
+	Build events.Build
+	// Epoch, if set, is recorded when the run begins, and commands carry it from
+	// then on: see [events.RecoveryDone].
+	Epoch string
+	// Now is the clock of event times and deadlines. Default time.Now.
+	Now func() time.Time
+	// Observe, if set, is called from the loop with what it is about to wait
+	// for, after every change; For is empty once it has nothing to wait for. It must be quick.
+	Observe func(core *engine.Core, wait engine.Wait)
+	// Working, if set, is called from the loop once a fit or a decision has taken a
+	// while, and again when it has ended; [Runner.Computing] says which. It must be quick.
+	Working func(core *engine.Core)
+	// Summarized, if set, is called from the loop with the summary of the campaign at a revision,
+	// once it has been worked out in the background: after every change, as far as nothing else
+	// is computed. Observe is called again after it. It must be quick.
+	Summarized func(at engine.Revision, summary engine.Summary)
+	// Meter, if set, hears how long things took.
+	Meter Meter
+	// Lock, if set, is called where something physical is to be driven, before anything
+	// moves: by Start, and when a campaign that has lost its lease is resumed. It leases
+	// the device to the campaign, or says who has it already.
+	Lock func(instruments.Description) (Lease, error)
+	// Slots, if set, has room for as many computations as may go on at once in the process:
+	// without a bound, those of many campaigns take the processors away from whoever answers,
+	// writes or looks on.
+	Slots chan struct{}
+	// Eager is for campaigns in memory, whose clock does not pass and where nobody
+	// is: an instrument in trouble is left no time to recover.
+	Eager bool
+
+	core *engine.Core
+	over chan struct{} // closed when Run has returned
+
+	team     *team
+	bench    bench
+	device   device
+	couriers couriers
+	// summarized is the revision of the last summary.
+	summarized engine.Revision
+}
+
+// Meter hears how long things took and what happened; see internal/telemetry.
+type Meter interface {
+	// Trace begins a span named name, child of the W3C traceparent parent (or
+	// a new trace), and returns its traceparent and the function that ends it.
+	Trace(parent, name string) (traceparent string, end func(error))
+	// ObserveDuration records the duration of "append", "fit" or "decision".
+	ObserveDuration(what string, d time.Duration)
+	// CountEvent counts an appended event.
+	CountEvent(e events.Event)
+}
+
+// load folds the campaign and fills in the fields that were left out.
+func (r *Runner) load(ctx context.Context) (err error) {
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	r.over = make(chan struct{})
+	r.team = &team{inbox: make(chan message, inboxSize)}
+	r.core, err = engine.Load(ctx, r.Registry, r.Log, r.Campaign)
+	r.equip()
+	return err
+}
+
+// equip gives the parts of the runner what they work with: some of it is set after Start.
+func (r *Runner) equip() {
+	if r.Meter == nil {
+		r.Meter = noMeter{}
+	}
+	b := &r.bench
+	b.registry = r.Registry
+	b.log = r.Log
+	b.campaign = r.Campaign
+	b.build = r.Build
+	b.meter = r.Meter
+	b.slots = r.Slots
+	if b.results == nil {
+		b.results = make(chan result, 1)
+	}
+	c := &r.couriers
+	c.instrument = r.Instrument
+	c.reviewers = r.Reviewers
+	if c.inFlight == nil {
+		c.inFlight = make(map[string]context.CancelFunc)
+	}
+	if r.device.tickets == nil {
+		r.device.tickets = make(map[string]HeldTicket)
+	}
+}
+
+// Start loads the campaign and makes the runner ready; Run follows.
+func (r *Runner) Start(ctx context.Context) (err error) {
+	if err := r.load(ctx); err != nil {
+		return err
+	}
+	s := r.core.State()
+	if s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 {
+		return nil
+	}
+	if !s.Definition.Measures() {
+		return nil // nothing is measured
+	}
+	times := 1
+	if s.Sequence > 1 { // it has answered before
+		times = attempts
+	}
+	description, err := describe(ctx, r.Instrument, times)
+	if err != nil {
+		return err
+	}
+	return r.take(description)
+}
+
+// take makes what the instrument describes the campaign's, where it fits.
+func (r *Runner) take(d instruments.Description) error {
+	s := r.core.State()
+	if err := instruments.Compatible(d, *s.Definition); err != nil {
+		return err
+	}
+	return r.device.take(s, d, r.Lock)
+}
+
+// Core returns the runner's core. It must not be used while Run runs.
+func (r *Runner) Core() *engine.Core { return r.core }
+
+// Run drives the campaign until it has ended, or the context is done. Then
+// nothing new is started; what instruments are doing goes on, and the next Run
+// asks them about it.
+func (r *Runner) Run(ctx context.Context) error {
+	r.equip()
+	awaiting, stop := context.WithCancel(ctx)
+	r.team.awaiting = awaiting
+	defer close(r.over)
+	defer r.leave()
+	defer stop()
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		over, err := r.turn(ctx)
+		if over || err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// begin records that another process goes on with the campaign, where nothing is under way that it
+// has to ask about first.
+func (r *Runner) begin(ctx context.Context) error {
+	s := r.core.State()
+	resumed := s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0
+	if !resumed && r.Epoch == "" {
+		return nil
+	}
+	done := &events.RecoveryDone{Build: r.Build, Epoch: r.Epoch}
+	return r.append(ctx, "engine", s.LastEvent, withReplacement(s, r.device.description, done)...)
+}
+
+// leave waits for all goroutines, and lets go of what nobody will use.
+func (r *Runner) leave() {
+	r.bench.wg.Wait()
+	r.device.wg.Wait()
+	r.team.wg.Wait()
+	for {
+		select {
+		case m := <-r.team.inbox:
+			if m, ok := m.(ticketed); ok && m.ticket != nil {
+				m.ticket.End()
+			}
+			continue
+		default:
+		}
+		break
+	}
+	r.device.leave()
+}
+
+// turn takes the next step: over is true where there is none any more.
+func (r *Runner) turn(ctx context.Context) (over bool, err error) {
+	if done := r.couriers.recovered(); done != nil {
+		if err := r.recovered(ctx, done); err != nil {
+			return false, err
+		}
+	}
+	r.device.check()
+	step, err := r.core.Next(r.world())
+	if err != nil {
+		return false, err
+	}
+	switch step := step.(type) {
+	case engine.Wait:
+		r.summarize()
+		r.observe(step)
+		return false, r.wait(ctx, step.Until)
+	case engine.Done:
+		select {
+		case m := <-r.team.inbox: // it came before the end
+			return false, m.apply(ctx, r)
+		default:
+		}
+		r.observe(engine.Wait{})
+		return true, nil
+	case engine.Fit, engine.Decide, engine.Judge:
+		err = r.compute(ctx, step)
+	default:
+		err = r.perform(ctx, step)
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, r.takeWaiting(ctx)
+}
+
+func (r *Runner) observe(wait engine.Wait) {
+	if r.Observe != nil {
+		r.Observe(r.core, wait)
+	}
+}
+
+func (r *Runner) world() engine.World {
+	d := &r.device
+	w := engine.World{
+		Now: r.Now(), Eager: r.Eager, Capacity: max(1, d.description.Capacity),
+		Undescribed: d.description.Name == "", Ticket: d.ticket(),
+	}
+	r.couriers.world(&w, r.core.State())
+	if d.lost != "" {
+		w.Lost = d.lost
+		w.Device = deviceOf(d.description)
+	}
+	return w
+}
+
+// wait takes one message or one result, or returns at the deadline.
+func (r *Runner) wait(ctx context.Context, until time.Time) error {
+	var timeout, slow <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(until.Sub(r.Now()))
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	if c := r.bench.current; c != nil && r.Working != nil && !c.shown {
+		timer := time.NewTimer(shownAfter)
+		defer timer.Stop()
+		slow = timer.C
+	}
+	var lease <-chan time.Time
+	if r.device.lease != nil {
+		ticker := time.NewTicker(leaseEvery)
+		defer ticker.Stop()
+		lease = ticker.C
+	}
+	inbox := r.team.inbox
+	if r.bench.exclusive() {
+		inbox = nil
+	}
+	for {
+		select {
+		case m := <-inbox:
+			return m.apply(ctx, r)
+		case <-lease:
+			if r.device.check(); r.device.lost != "" {
+				return nil
+			}
+		case made := <-r.bench.results:
+			r.arrived(made)
+			return nil
+		case <-slow:
+			r.bench.current.shown = true
+			r.Working(r.core)
+		case <-timeout:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// takeWaiting takes the messages that have arrived, without waiting.
+func (r *Runner) takeWaiting(ctx context.Context) error {
+	if r.bench.isMade() || r.bench.exclusive() {
+		return nil
+	}
+	for {
+		select {
+		case m := <-r.team.inbox:
+			if err := m.apply(ctx, r); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// perform does one step.
+func (r *Runner) perform(ctx context.Context, step engine.Step) error {
+	s := r.core.State()
+	switch step := step.(type) {
+	case engine.Record:
+		return r.append(ctx, "engine", s.LastEvent, step.Payloads...)
+	case engine.Recover:
+		r.couriers.recover(r.team, s, r.device.description, step.Experiments)
+	case engine.Describe:
+		r.couriers.describing = true
+		r.couriers.describe(r.team, func(d instruments.Description, err error) message {
+			return described{d, err}
+		})
+	case engine.Queue:
+		r.device.queue(r.team.awaiting, r.tell)
+	case engine.Unqueue:
+		r.device.unqueue()
+	case engine.Dispatch:
+		return r.dispatch(ctx, s.Experiment(step.Experiment))
+	case engine.Ask:
+		return r.ask(ctx, s.Question(step.Question))
+	case engine.Examples:
+		return r.examples(ctx, step)
+	default:
+		panic(fmt.Sprintf("engine: unknown step %T", step))
+	}
+	return nil
+}
+
+// tell hands what is heard of a ticket to the loop, and reports whether it did.
+func (r *Runner) tell(ctx context.Context, m ticketed) bool {
+	select {
+	case r.team.inbox <- m:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// dispatch hands an experiment to the instrument: it is on disk as dispatched before the
+// instrument hears of it.
+func (r *Runner) dispatch(ctx context.Context, x *campaign.Experiment) error {
+	s := r.core.State()
+	command := engine.CommandID(s, x.ID)
+	if err := r.device.use(x.ID, command); err != nil {
+		r.device.lose(err.Error())
+		return nil
+	}
+	d := r.device.description
+	err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
+		Experiment: x.ID, Command: command, Instrument: d.Name, Identity: d.Identity,
+	})
+	if err != nil {
+		return err
+	}
+	x = s.Experiment(x.ID)
+	r.await(x, instruments.FateNotStarted, evidenceOf(x, d))
+	return nil
+}
+
+// await has a command brought to its outcome.
+func (r *Runner) await(x *campaign.Experiment, fate instruments.Fate, e evidence) {
+	s := r.core.State()
+	guard := r.device.guard(s.Definition, r.describeNow)
+	announce := x.Status == campaign.Dispatched
+	r.couriers.await(r.team, engine.CommandOf(s, x), fate, e, guard, announce)
+}
+
+func (r *Runner) describeNow(ctx context.Context) (instruments.Description, error) {
+	return r.Instrument.Describe(ctx)
+}
+
+// ask has a question put to its expert.
+func (r *Runner) ask(ctx context.Context, q *campaign.Question) error {
+	if r.Reviewers[q.Expert] == nil {
+		why := fmt.Sprintf("nobody here can ask %s", q.Expert)
+		return r.append(ctx, "engine", q.LastEvent, engine.Withdrawn(q, why))
+	}
+	r.couriers.ask(r.team, q.ID, r.core.Posed(q))
+	return nil
+}
+
+// examples records the examples that an expert has given, or asks for them.
+func (r *Runner) examples(ctx context.Context, step engine.Examples) error {
+	given := r.couriers.examples
+	r.couriers.examples = nil
+	if given == nil || given.step != step {
+		r.couriers.prompt(r.team, step)
+		return nil
+	}
+	if given.err != nil {
+		return given.err
+	}
+	s := r.core.State()
+	payloads := given.payloads(len(s.Questions) + 1)
+	return r.append(ctx, "expert:"+step.Expert, s.LastEvent, payloads...)
+}
+
+// recovered records what became of the commands that another process dispatched, and goes on
+// accordingly.
+func (r *Runner) recovered(ctx context.Context, done *recovery) error {
+	s := r.core.State()
+	payloads, await := done.payloads(s, r.device.description, r.Build)
+	if err := r.append(ctx, "engine", s.LastEvent, payloads...); err != nil {
+		return err
+	}
+	for _, i := range await {
+		q := done.queries[i]
+		r.await(s.Experiment(q.experiment), done.verdicts[i].fate, q.evidence)
+	}
+	return nil
+}
+
+// shownAfter is how long a computation takes before it is worth telling.
+const shownAfter = 200 * time.Millisecond
+
+// compute makes a step in the background: it begins it, waits for it or for
+// something else to happen, or records its result.
+func (r *Runner) compute(ctx context.Context, step engine.Step) error {
+	b := &r.bench
+	if b.current != nil && !b.calledFor(r.core, step) {
+		if !b.isMade() {
+			b.current.cancel() // another one begins when it has gone
+			return r.attend(ctx)
+		}
+		b.drop()
+	}
+	if b.current == nil {
+		b.begin(r.team.awaiting, r.core, step, r.worldOf(step))
+	}
+	if !b.isMade() {
+		return r.attend(ctx)
+	}
+	c := b.take()
+	if c.result.err != nil {
+		return c.result.err
+	}
+	kind, _ := measuredAs(c.step)
+	r.Meter.ObserveDuration(kind, c.result.took)
+	return r.appendTraced(ctx, "engine", r.core.State().LastEvent, c.trace, c.result.payloads...)
+}
+
+// worldOf is the world that a computation depends on: a decision's alone does.
+func (r *Runner) worldOf(step engine.Step) (w engine.World) {
+	if _, decision := step.(engine.Decide); decision {
+		w = r.world()
+	}
+	return w
+}
+
+// attend waits for a computation, or for whatever else happens.
+func (r *Runner) attend(ctx context.Context) error {
+	return r.wait(ctx, r.core.Deadline(r.world()))
+}
+
+// arrived notes the result of a computation.
+func (r *Runner) arrived(made result) {
+	shown := r.bench.current.shown
+	if of, summary := r.bench.arrived(made); r.bench.current == nil {
+		r.summarized = of
+		if summary != nil {
+			r.Summarized(of, *summary)
+		}
+	}
+	if shown {
+		r.Working(r.core)
+	}
+}
+
+// summarize has the summary worked out anew, where somebody is told of it, something has changed,
+// and nothing else is being computed.
+func (r *Runner) summarize() {
+	if r.Summarized == nil || r.bench.current != nil || r.summarized == r.core.Revision() {
+		return
+	}
+	r.bench.begin(r.team.awaiting, r.core, nil, engine.World{})
+}
+
+// Computing says what is being computed; it is zero where nothing is. It may be
+// called from Observe and Working alone.
+func (r *Runner) Computing() engine.Computation {
+	c := r.bench.current
+	if c == nil || c.result != nil {
+		return engine.Computation{}
+	}
+	return engine.Computation{What: r.core.InWords(c.step), Since: c.began}
+}
+
+// ErrOver is returned by Submit once Run has returned: whether the request was
+// recorded, the log shows.
+var ErrOver = problem.New(problem.Uncertain, "the campaign is no longer being run").
+	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
+
+// Submit hands a person's request to the loop and waits until it is recorded.
+// It may be called from any goroutine while Run runs.
+func (r *Runner) Submit(ctx context.Context, asked engine.Request) ([]events.Event, error) {
+	answer := make(chan reply, 1)
+	select {
+	case r.team.inbox <- request{asked, answer}:
+	case <-r.over:
+		return nil, ErrOver
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case a := <-answer:
+		return a.events, a.err
+	case <-r.over:
+		select {
+		case a := <-answer: // recorded by the loop's last look
+			return a.events, a.err
+		default:
+			return nil, ErrOver
+		}
+	case <-ctx.Done():
+	}
+	select {
+	case a := <-answer: // it was quicker than the context
+		return a.events, a.err
+	default:
+		return nil, context.Cause(ctx)
+	}
+}
+
+// noMeter measures nothing.
+type noMeter struct{}
+
+func (noMeter) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
+func (noMeter) ObserveDuration(string, time.Duration)        {}
+func (noMeter) CountEvent(events.Event)                      {}

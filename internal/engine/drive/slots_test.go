@@ -1,0 +1,70 @@
+package drive_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// Law: a campaign that waits for room to compute hears what it is told, and loses nothing of
+// it; a decision that holds everybody up does not wait; and with room it goes on.
+func TestWaitsForRoomToCompute(t *testing.T) {
+	log := memlog.New()
+	r, _ := start(t, log, electrolyte(t, 1, 6, unaided), nil)
+	r.Slots = make(chan struct{}, 1)
+	steps, decisions := make(chan engine.Step, 1000), 0
+	r.Hold(func(_ context.Context, step engine.Step) {
+		if _, decide := step.(engine.Decide); !decide {
+			return
+		}
+		if decisions++; decisions == 3 {
+			r.Slots <- struct{}{} // another campaign computes
+		}
+		if decisions >= 3 {
+			steps <- step
+		}
+	})
+	ended := run(t, r)
+
+	for range 3 { // each overtakes the decision that waits
+		<-steps
+		note := engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "and another thing"}}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if _, err := r.Submit(ctx, note); err != nil {
+			t.Fatalf("while it waits for room, a note is answered with %v", err)
+		}
+		cancel()
+	}
+	<-steps // the same decision once more, and now everybody waits for it
+	decided := func() (n int) {
+		for _, e := range history(t, log) {
+			if e.Kind == events.KindDecisionMade {
+				n++
+			}
+		}
+		return n
+	}
+	for deadline := time.Now().Add(10 * time.Second); decided() < 3; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a decision that holds everybody up waits for another campaign")
+		}
+	}
+	if s := len(steps); s > 0 {
+		t.Errorf("%d further decisions are under way though there is no room for a fit", s)
+	}
+
+	<-r.Slots
+	if err := ended(); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Slots) > 0 {
+		t.Error("it has ended and keeps the room it computed in")
+	}
+	if problem := unsound(t, log, r.Core()); problem != "" {
+		t.Error(problem)
+	}
+}

@@ -1,0 +1,172 @@
+package drive_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study"
+)
+
+// One suggestion of the methods that learn from comparisons, d = 4: CoExBO's
+// pair with its explanations after 50 measurements, and the duels on a utility
+// with six anchors. "fitted" has the hyperparameters already, as most decisions of a campaign do;
+// "cold" fits every model from nothing.
+func BenchmarkSuggestion(b *testing.B) {
+	for _, method := range []string{"coexbo", "eubo", "raeubo", "rahbo", "anpei"} {
+		for _, n := range []int{50, 100, 150, 200, 400} {
+			history := unsuggested(b, method, n)
+			for _, cold := range []bool{false, true} {
+				b.Run(fmt.Sprintf("%s/comparisons=%d/cold=%t", method, n, cold), func(b *testing.B) {
+					benchmarkSuggestion(b, history, cold)
+				})
+			}
+		}
+	}
+}
+
+func benchmarkSuggestion(b *testing.B, history []events.Event, cold bool) {
+	name := history[0].Campaign
+	fitted := fits(b, name, history)
+	for b.Loop() {
+		b.StopTimer()
+		core := engine.NewCore(builtin.Registry())
+		feed := feeder(b, core)
+		for _, e := range history {
+			feed(e)
+		}
+		if !cold {
+			for _, e := range fitted {
+				feed(e)
+			}
+		}
+		b.StartTimer()
+		for decided := false; !decided; {
+			switch step := nextStep(b, core).(type) {
+			case engine.Fit:
+				feed(fit(b, name, core, step))
+			case engine.Judge:
+				feed(judge(b, name, core))
+			case engine.Decide:
+				if _, err := core.Decide(b.Context(), step, events.Build{}, engine.World{Now: time.Unix(0, 0)}); err != nil {
+					b.Fatal(err)
+				}
+				decided = true
+			default:
+				b.Fatalf("unexpected step %T", step)
+			}
+		}
+	}
+}
+
+// feeder returns a function that folds events into a core, whatever places they
+// had before.
+func feeder(b *testing.B, core *engine.Core) func(events.Event) {
+	sequence := events.Sequence(0)
+	return func(e events.Event) {
+		sequence++
+		e.Sequence, e.ID = sequence, strconv.Itoa(int(sequence))
+		if err := core.Apply(e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func nextStep(b *testing.B, core *engine.Core) engine.Step {
+	step, err := core.Next(engine.World{Now: time.Unix(0, 0), Capacity: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return step
+}
+
+func fit(b *testing.B, name string, core *engine.Core, step engine.Fit) events.Event {
+	payload, err := core.Fit(b.Context(), step, events.Build{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	e, err := events.New(name, payload)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return e
+}
+
+func judge(b *testing.B, name string, core *engine.Core) events.Event {
+	payload, err := core.Judge(b.Context(), events.Build{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	e, err := events.New(name, payload)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return e
+}
+
+// fits returns the fits that a history calls for.
+func fits(b *testing.B, name string, history []events.Event) (all []events.Event) {
+	core := engine.NewCore(builtin.Registry())
+	feed := feeder(b, core)
+	for _, e := range history {
+		feed(e)
+	}
+	for {
+		step, ok := nextStep(b, core).(engine.Fit)
+		if !ok {
+			return all
+		}
+		e := fit(b, name, core, step)
+		feed(e)
+		all = append(all, e)
+	}
+}
+
+// unsuggested returns the history of a campaign with n comparisons at random,
+// up to the first fit.
+func unsuggested(b *testing.B, method string, n int) []events.Event {
+	b.Helper()
+	def, err := study.Define("ackley4", 1, 51, study.WithExpert(2), func(def *definition.Campaign) {
+		m, _ := builtin.Registry().Methods.Method(method)
+		def.Policy = m.Policy
+		def.Initial = definition.Initial{Experiments: ptr(50), Design: definition.DesignRandom, Comparisons: ptr(n)}
+		if !def.Measures() {
+			def.Initial.Experiments = nil
+			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: n + 1}
+			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "ackley4" })
+			if method == "rahbo" || method == "anpei" {
+				def.Model.Utility.Posterior = definition.PosteriorHallucinate
+			}
+			for i := range 6 {
+				x := -0.5 + 0.2*float64(i)
+				def.Experts[0].Anchors = append(def.Experts[0].Anchors,
+					definition.Point{"x1": definition.Number(x), "x2": definition.Number(-x), "x3": definition.Number(x * x), "x4": definition.Number(0.1)})
+			}
+		}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	log := memlog.New()
+	if _, err := study.Simulate(b.Context(), log, def); err != nil {
+		b.Fatal(err)
+	}
+	var all []events.Event
+	for e, err := range log.Read(b.Context(), 0) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		if e.Kind == events.KindModelFitted {
+			break
+		}
+		all = append(all, e)
+	}
+	return all
+}

@@ -1,0 +1,40 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// team runs what calls an adapter, in goroutines of their own, until nothing is awaited any more.
+// What came of it they tell the loop.
+type team struct {
+	// awaiting is the context of what outlives a step: it is done when the run ends.
+	awaiting context.Context
+	inbox    chan message
+	wg       sync.WaitGroup
+}
+
+// inboxSize lets goroutines finish while the loop writes.
+const inboxSize = 64
+
+// consult runs a call of an adapter.
+func (t *team) consult(call func()) {
+	t.wg.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				t.send(t.awaiting, panicked{fmt.Sprintf("%v\n\n%s", p, debug.Stack())})
+			}
+		}()
+		call()
+	})
+}
+
+// send hands a message to the loop, unless the loop is gone.
+func (t *team) send(ctx context.Context, m message) {
+	select {
+	case t.inbox <- m:
+	case <-ctx.Done():
+	}
+}

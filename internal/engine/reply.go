@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Heard returns what is recorded of a reviewer's reply to a question, or of why there is none, and who
+// says it; nothing where it is of no use any more. over is set where the wait for the reply had
+// ended before it came.
+func (c *Core) Heard(
+	question string, r humans.Reply, over bool, failed error,
+) (actor string, payloads []events.Payload) {
+	const loop = "engine"
+	q := c.State().Question(question)
+	expert := "expert:" + q.Expert
+	r.Comment = legible(r.Comment)
+	switch {
+	case q.Status == campaign.Answered && failed == nil:
+		return expert, c.outrun(q, r, expert)
+	case over:
+		return "", nil
+	case q.Status == campaign.Asked:
+	case q.Status != campaign.Expired || failed != nil || c.Answerable(q) != nil:
+		return "", nil
+	}
+	if failed != nil {
+		return loop, []events.Payload{Withdrawn(q, "it could not be asked: "+legible(failed.Error()))}
+	}
+	payloads, err := c.answered(q, r)
+	switch {
+	case err == nil:
+		return expert, payloads
+	case q.Status == campaign.Expired:
+		return "", nil // nobody waits for it any more, and it says nothing
+	}
+	why := legible("the answer could not be taken: " + err.Error())
+	return loop, []events.Payload{Withdrawn(q, why)}
+}
+
+// outrun keeps an answer of an expert to a question that somebody else has answered while they were
+// asked. An answer that cannot be recorded is dropped.
+func (c *Core) outrun(q *campaign.Question, r humans.Reply, expert string) []events.Payload {
+	if events.ActorName(q.AnsweredBy) == q.Expert && r.Answer.Equal(q.Answer) {
+		return nil // they have said it where it was heard first
+	}
+	payloads, err := c.contested(q, r, expert)
+	if err != nil {
+		return nil
+	}
+	return payloads
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Suggestion is what a person who runs the experiments themselves is to do.
+type Suggestion struct {
+	// Experiments are requested, and nobody has performed them yet.
+	Experiments []campaign.Experiment
+	// Questions are open to people.
+	Questions []campaign.Question
+	// WaitingFor says what else the campaign waits for, where it has no
+	// experiment to suggest.
+	WaitingFor string
+	// Remedies are what a person can do about it, where it is for a person.
+	Remedies []problem.Remedy
+	// Ended is true where the campaign is over.
+	Ended bool
+}
+
+// Suggestion is what a person is to do where the campaign waits for what a step says.
+func (c *Core) Suggestion(wait Wait) Suggestion {
+	var suggestion Suggestion
+	s := c.State()
+	for i := range s.Experiments {
+		if x := &s.Experiments[i]; x.Status == campaign.Requested && s.Status != campaign.Paused {
+			suggestion.Experiments = append(suggestion.Experiments, *x)
+		}
+	}
+	for i := range s.Questions {
+		if q := &s.Questions[i]; q.Status == campaign.Asked {
+			suggestion.Questions = append(suggestion.Questions, *q)
+		}
+	}
+	if suggestion.Experiments == nil {
+		suggestion.WaitingFor, suggestion.Remedies = wait.For, wait.Remedies
+	}
+	return suggestion
+}
