@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
+	chart "github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/report/chart"
 )
 
 // trustworthiness is what the page says about how far the model can be trusted.

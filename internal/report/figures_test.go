@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/report/chart"
+	chart "github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/policies/answers"
 )
 

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/report/chart"
+	chart "github.com/campaignd/campaignd/internal/figure"
 )
 
 // class says where an experiment comes from; it decides how its point is drawn.

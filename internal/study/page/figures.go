@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	chart "github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 

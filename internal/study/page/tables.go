@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
+	chart "github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/report/chart"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 

@@ -1,4 +1,4 @@
-package chart_test
+package figure_test
 
 import (
 	"encoding/xml"
@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
-	"github.com/campaignd/campaignd/internal/report/chart"
+	chart "github.com/campaignd/campaignd/internal/figure"
 )
 
 // Law: ticks are round numbers inside the axis, not too many.

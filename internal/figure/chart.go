@@ -1,9 +1,9 @@
-// Package chart draws the figures of campaignd's pages: SVG on the server with
+// Package figure draws the figures of campaignd's pages: SVG on the server with
 // gonum/plot, in one style, as an element of an HTML page.
 //
 // Lines are named at their right end, spots answer to the pointer, and equal
 // charts give equal bytes.
-package chart
+package figure
 
 import (
 	"bytes"
