@@ -75,6 +75,12 @@ func (c *Campaign) ByHand() bool { return c.Instrument.ByHand }
 // Steps are the resolutions that compositions are dosed in, by parameter: see [Instrument.Steps].
 func (c *Campaign) Steps() map[string]float64 { return c.Instrument.Steps }
 
+// Silence is how long the instrument may be silent before the campaign says so, and before the
+// fate of what it was to do counts as unknown; 0 for no limit.
+func (c *Campaign) Silence() (stall, giveUp time.Duration) {
+	return time.Duration(c.Instrument.StallAfter), time.Duration(c.Instrument.GiveUpAfter)
+}
+
 // Parameter is one thing that may be varied: continuous (min and max),
 // discrete numeric (values) or categorical (categories).
 type Parameter struct {

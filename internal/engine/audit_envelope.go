@@ -387,7 +387,7 @@ func (a *auditor) simulatedExpert(name string) (simulated, known bool) {
 // simulated, where the definition says so: a program says it itself.
 func (a *auditor) identity() (name string, simulated, known bool) {
 	def := a.core.State().Definition
-	driver, known := a.core.registry.Driver(def.Instrument.Driver.Name)
+	driver, known := a.core.registry.DriverOf(def)
 	if !known || driver.Identify == nil {
 		return "", false, false
 	}

@@ -28,6 +28,7 @@ func (a *auditor) checkFact(in *identified) {
 		}
 		return
 	}
+	stall, giveUp := def.Silence()
 	a.checkCommand(in)
 	switch p := in.payload.(type) {
 	case *events.CampaignAmended:
@@ -63,12 +64,12 @@ func (a *auditor) checkFact(in *identified) {
 	case *events.ExperimentUnresolved:
 		_, recovery := a.opening.(*events.RecoveryDone)
 		if recovery = recovery && a.event.Cause == a.batch.ID; in.author == byEngine && !recovery && in.x != nil {
-			a.checkSilence(in, time.Duration(def.Instrument.GiveUpAfter))
+			a.checkSilence(in, giveUp)
 		}
 	case *events.InstrumentStalled:
 		if in.x != nil {
-			a.checkSilence(in, time.Duration(def.Instrument.StallAfter))
-			if want := time.Duration(def.Instrument.StallAfter).Seconds(); p.Waited != want {
+			a.checkSilence(in, stall)
+			if want := stall.Seconds(); p.Waited != want {
 				a.mismatch(p.Experiment, "it was waited for %v s; the definition says %v s", p.Waited, want)
 			}
 		}

@@ -225,11 +225,12 @@ func (c *Core) nextWatch(s *campaign.State, w World) (Step, error) {
 // watchTimes returns when a dispatched experiment counts as stalled and when
 // it is given up; zero means never.
 func watchTimes(s *campaign.State, x *campaign.Experiment) (stall, giveUp time.Time) {
-	if d := time.Duration(s.Definition.Instrument.StallAfter); d > 0 {
-		stall = x.DispatchedAt.Add(d)
+	stallAfter, giveUpAfter := s.Definition.Silence()
+	if stallAfter > 0 {
+		stall = x.DispatchedAt.Add(stallAfter)
 	}
-	if d := time.Duration(s.Definition.Instrument.GiveUpAfter); d > 0 {
-		giveUp = x.DispatchedAt.Add(d)
+	if giveUpAfter > 0 {
+		giveUp = x.DispatchedAt.Add(giveUpAfter)
 	}
 	return stall, giveUp
 }
@@ -441,7 +442,7 @@ func waitingForInstrument(s *campaign.State, w World) string {
 		x := &s.Experiments[i]
 		if x.Status == campaign.Dispatched || x.Status == campaign.Started {
 			who := x.Instrument
-			if s.Definition.Instrument.ByHand {
+			if s.Definition.ByHand() {
 				who = "somebody"
 			}
 			if x.Stalled {
