@@ -22,9 +22,9 @@ var oneOfMany = []struct {
 	{regexp.MustCompile(`Objective\.(Goal|Unit|Name|Noise)\b`), 7, "Campaign.Sought, once"},
 	// What is left checks, corrects or records a measurement itself.
 	{regexp.MustCompile(`(Measurement|\bm|\br)\.Objective\b`), 22, "State.Value or State.Results"},
-	// What is left chooses an instrument, or how long it may be silent.
-	{regexp.MustCompile(`\.Instrument\.(Driver|ByHand|Steps|StallAfter|GiveUpAfter)\b`), 15,
-		"Campaign.Driver, ByHand or Steps, or Registry.DriverOf"},
+	// What is left chooses an instrument, and the loop.
+	{regexp.MustCompile(`\.Instrument\.(Driver|ByHand|Steps|StallAfter|GiveUpAfter)\b`), 7,
+		"Campaign.Driver, ByHand, Steps or Silence, or Registry.DriverOf"},
 }
 
 // Law: few lines outside the definition and the campaign file know that a campaign has one
