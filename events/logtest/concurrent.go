@@ -41,7 +41,8 @@ func checkContention(s *subject) error {
 			case err != nil:
 				return err
 			case len(stored) != 2 || stored[0].Sequence != seen+1:
-				return fmt.Errorf("expecting %d, stored %d events from sequence %d", seen, len(stored), stored[0].Sequence)
+				return fmt.Errorf("expecting %d, stored %d events from sequence %d",
+					seen, len(stored), stored[0].Sequence)
 			default:
 				won++
 			}
@@ -131,7 +132,8 @@ func wholeBatches(ctx context.Context, log events.Log, size int) error {
 			cause = e.Cause
 		}
 		if want := fmt.Sprintf("%s-%d", cause, n%size); e.ID != want {
-			return fmt.Errorf("position %d holds %s, want %s of the same batch", e.Position, e.ID, want)
+			return fmt.Errorf("position %d holds %s, want %s of the same batch",
+				e.Position, e.ID, want)
 		}
 		n++
 	}
@@ -175,10 +177,12 @@ func follow(ctx context.Context, log events.Log, start, total events.Position) e
 			return err
 		}
 		if e.Position != next {
-			return fmt.Errorf("following after %d: got position %d, want %d", start, e.Position, next)
+			return fmt.Errorf("following after %d: got position %d, want %d",
+				start, e.Position, next)
 		}
 		if last := log.Last(); e.Position > last {
-			return fmt.Errorf("following after %d: got position %d while Last is %d", start, e.Position, last)
+			return fmt.Errorf("following after %d: got position %d while Last is %d",
+				start, e.Position, last)
 		}
 		if next++; e.Position == total {
 			return nil
@@ -202,7 +206,8 @@ func checkFollowEnds(s *subject) error {
 		for _, err := range s.Follow(ctx, 0) {
 			if err != nil {
 				cancel()
-				return fmt.Errorf("the log's Follow of a context that is done after %d events yielded the error %v", at, err)
+				return fmt.Errorf("the log's Follow of a context that is done after %d events "+
+					"yielded the error %v", at, err)
 			}
 			if n++; n == at {
 				if at == len(all) {
@@ -214,7 +219,8 @@ func checkFollowEnds(s *subject) error {
 		}
 		cancel()
 		if patience.Err() != nil {
-			return fmt.Errorf("the log's Follow of a context that is done after %d events did not end", at)
+			return fmt.Errorf("the log's Follow of a context that is done after %d events did "+
+				"not end", at)
 		}
 	}
 
@@ -230,7 +236,8 @@ func checkFollowEnds(s *subject) error {
 		}
 	}
 	if !errors.Is(last, events.ErrClosed) {
-		return fmt.Errorf("the log's Follow of a log that was closed ended with %v, want ErrClosed", last)
+		return fmt.Errorf("the log's Follow of a log that was closed ended with %v, want ErrClosed",
+			last)
 	}
 	return nil
 }

@@ -73,7 +73,8 @@ func checkIdentity(s *subject) error {
 		return err
 	}
 	if stored[3].ID != "mine" || stored[0].ID != "1" || stored[11].ID != "12" {
-		return fmt.Errorf("IDs are %q, %q, %q; want mine, 1, 12", stored[3].ID, stored[0].ID, stored[11].ID)
+		return fmt.Errorf("IDs are %q, %q, %q; want mine, 1, 12",
+			stored[3].ID, stored[0].ID, stored[11].ID)
 	}
 	if batch[0].ID != "" || batch[0].Position != 0 {
 		return errors.New("the log's Append changed the caller's batch")
@@ -134,7 +135,8 @@ func checkEmptyBatch(s *subject) error {
 	}
 	var conflict *events.ConflictError
 	if _, err := s.Append(ctx, "new", 7); !errors.As(err, &conflict) {
-		return fmt.Errorf("an empty batch that expects sequence 7 of a new campaign: %v, want a ConflictError", err)
+		return fmt.Errorf("an empty batch that expects sequence 7 of a new campaign: %v, want "+
+			"a ConflictError", err)
 	}
 	return s.holds(all)
 }
@@ -160,8 +162,10 @@ func checkInvalid(s *subject) error {
 		{"a long ID", "a", func(e *events.Event) { e.ID = long }},
 		{"a long actor", "a", func(e *events.Event) { e.Actor = long }},
 		{"a control character", "a", func(e *events.Event) { e.Actor = "person:\x1b[2J" }},
-		{"an impossible time", "a", func(e *events.Event) { e.Time = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }},
-		{"a large payload", "a", func(e *events.Event) { e.Data = make([]byte, events.MaxDataSize+1) }},
+		{"an impossible time", "a",
+			func(e *events.Event) { e.Time = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }},
+		{"a large payload", "a",
+			func(e *events.Event) { e.Data = make([]byte, events.MaxDataSize+1) }},
 	} {
 		batch := plain(3)
 		c.change(&batch[2]) // last, so that a log that stores as it goes is caught
@@ -193,7 +197,8 @@ func checkConflict(s *subject) error {
 		_, err := s.Append(ctx, "ab", expected, plain(2)...)
 		var conflict *events.ConflictError
 		if !errors.As(err, &conflict) {
-			return fmt.Errorf("expecting %d of a campaign at %d: %v, want a ConflictError", expected, actual, err)
+			return fmt.Errorf("expecting %d of a campaign at %d: %v, want a ConflictError",
+				expected, actual, err)
 		}
 		if want := (events.ConflictError{Campaign: "ab", Expected: expected, Actual: actual}); *conflict != want {
 			return fmt.Errorf("the conflict says %+v, want %+v", *conflict, want)
@@ -243,7 +248,8 @@ func checkCampaign(s *subject) error {
 			return err
 		}
 		if e.Sequence > seen {
-			return fmt.Errorf("a ReadCampaign that was called at sequence %d yielded sequence %d", seen, e.Sequence)
+			return fmt.Errorf("a ReadCampaign that was called at sequence %d yielded sequence %d",
+				seen, e.Sequence)
 		}
 	}
 	return nil
@@ -266,7 +272,8 @@ func checkOffsets(s *subject) error {
 			return err
 		}
 		if got, err := store.Offset(set.consumer); err != nil || got != set.position {
-			return fmt.Errorf("offset of %q is %d, %v; want %d", set.consumer, got, err, set.position)
+			return fmt.Errorf("offset of %q is %d, %v; want %d",
+				set.consumer, got, err, set.position)
 		}
 	}
 	for consumer, want := range map[string]events.Position{"report": 2, "report2": 5, "repor": 0, "": 0} {

@@ -25,7 +25,9 @@ import (
 //
 // open returns a new, empty log; the suite closes it. reopen closes a log and
 // opens it again from what it stored.
-func Run(t *testing.T, open func(testing.TB) events.Log, reopen func(testing.TB, events.Log) events.Log) {
+func Run(
+	t *testing.T, open func(testing.TB) events.Log, reopen func(testing.TB, events.Log) events.Log,
+) {
 	if reopen == nil {
 		t.Fatal("logtest: without reopen the laws of durability are not tested: " +
 			"give it, or call RunInMemory for a log that does not outlive its process")
@@ -67,28 +69,46 @@ type law struct {
 }
 
 var laws = []law{
-	{"Order", "positions and sequences count up from 1 without a gap, and events come back as they were written", false, checkOrder},
-	{"ReadAfter", "Read yields exactly the events after a position that were there when it was called", false, checkReadAfter},
-	{"Identity", "an ID is kept, or is the decimal sequence where there was none", false, checkIdentity},
+	{"Order", "positions and sequences count up from 1 without a gap, and events come back as " +
+		"they were written", false, checkOrder},
+	{"ReadAfter", "Read yields exactly the events after a position that were there when it " +
+		"was called", false, checkReadAfter},
+	{"Identity", "an ID is kept, or is the decimal sequence where there was none",
+		false, checkIdentity},
 	{"Time", "a time is stored in UTC, to the microsecond", false, checkTime},
 	{"Memory", "the log keeps its own copy of a payload", false, checkMemory},
-	{"EmptyBatch", "an empty batch stores nothing, and still reports a conflict", false, checkEmptyBatch},
-	{"Invalid", "a batch with an event that breaks the rules is refused whole", false, checkInvalid},
-	{"Conflict", "a writer that has not seen the newest event is told so, and nothing is stored", false, checkConflict},
-	{"Refused", "of a batch that met a conflict nothing is ever stored: not later, not by reopening, not beside other writers", false, checkRefused},
-	{"Contention", "of the writers that expect the same sequence exactly one succeeds", false, checkContention},
-	{"AnySequence", "unconditional writers all succeed, in some order without a gap", false, checkAnySequence},
-	{"Atomic", "a reader sees all of a batch or nothing of it, with no event of the campaign in between", false, checkAtomic},
-	{"Seen", "what one reader has been given, every reader finds from then on, where its writer is told it is", false, checkSeen},
-	{"Last", "Last is at least every position acknowledged or given to a reader, and is that of an event; it never falls", false, checkLast},
-	{"Follow", "Follow catches up and goes on, without gap or repeat, while 16 writers append", false, checkFollow},
-	{"FollowEnds", "a done context ends Follow without an error, closing the log with ErrClosed", false, checkFollowEnds},
-	{"Campaign", "ReadCampaign yields one campaign's events after a sequence", false, checkCampaign},
-	{"Offsets", "a consumer's offset is what it last set, and belongs to it alone", false, checkOffsets},
+	{"EmptyBatch", "an empty batch stores nothing, and still reports a conflict",
+		false, checkEmptyBatch},
+	{"Invalid", "a batch with an event that breaks the rules is refused whole",
+		false, checkInvalid},
+	{"Conflict", "a writer that has not seen the newest event is told so, and nothing is stored",
+		false, checkConflict},
+	{"Refused", "of a batch that met a conflict nothing is ever stored: not later, not by " +
+		"reopening, not beside other writers", false, checkRefused},
+	{"Contention", "of the writers that expect the same sequence exactly one succeeds",
+		false, checkContention},
+	{"AnySequence", "unconditional writers all succeed, in some order without a gap",
+		false, checkAnySequence},
+	{"Atomic", "a reader sees all of a batch or nothing of it, with no event of the campaign " +
+		"in between", false, checkAtomic},
+	{"Seen", "what one reader has been given, every reader finds from then on, where its " +
+		"writer is told it is", false, checkSeen},
+	{"Last", "Last is at least every position acknowledged or given to a reader, and is that " +
+		"of an event; it never falls", false, checkLast},
+	{"Follow", "Follow catches up and goes on, without gap or repeat, while 16 writers append",
+		false, checkFollow},
+	{"FollowEnds", "a done context ends Follow without an error, closing the log with ErrClosed",
+		false, checkFollowEnds},
+	{"Campaign", "ReadCampaign yields one campaign's events after a sequence",
+		false, checkCampaign},
+	{"Offsets", "a consumer's offset is what it last set, and belongs to it alone",
+		false, checkOffsets},
 	{"Cancelled", "a done context stops an operation with its error", false, checkCancelled},
-	{"Abandoned", "writers who stop waiting, at whatever moment, leave the log to the others", false, checkAbandoned},
+	{"Abandoned", "writers who stop waiting, at whatever moment, leave the log to the others",
+		false, checkAbandoned},
 	{"Closed", "a closed log answers ErrClosed", false, checkClosed},
-	{"Reopened", "what was acknowledged is there after reopening, and the log goes on from it", true, checkReopened},
+	{"Reopened", "what was acknowledged is there after reopening, and the log goes on from it",
+		true, checkReopened},
 }
 
 // subject is the log under test.
@@ -205,7 +225,8 @@ func (s *subject) holds(want []events.Event) error {
 	defer cancel()
 	for campaign, n := range count {
 		if got, err := s.LastSequence(ctx, campaign); err != nil || got != n {
-			return fmt.Errorf("the log's LastSequence(%q) is %d, %v; want %d", campaign, got, err, n)
+			return fmt.Errorf("the log's LastSequence(%q) is %d, %v; want %d",
+				campaign, got, err, n)
 		}
 	}
 	return nil

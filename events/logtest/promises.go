@@ -43,7 +43,8 @@ func (f *fates) met(e events.Event) error {
 		return fmt.Errorf("position %d holds %s, whose writer was told: %w", e.Position, e.ID, err)
 	}
 	if p, ok := f.stored[e.ID]; ok && p != e.Position {
-		return fmt.Errorf("position %d holds %s, whose writer was told that it is at %d", e.Position, e.ID, p)
+		return fmt.Errorf("position %d holds %s, whose writer was told that it is at %d",
+			e.Position, e.ID, p)
 	}
 	return nil
 }
@@ -99,7 +100,9 @@ func (s *subject) watch(ctx context.Context, f func(events.Event) error) error {
 
 // watched runs n writers at once beside those who watch, and then writes the event
 // that these wait for.
-func (s *subject) watched(ctx context.Context, n int, write func(i int) error, watchers ...func(events.Event) error) error {
+func (s *subject) watched(
+	ctx context.Context, n int, write func(i int) error, watchers ...func(events.Event) error,
+) error {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- together(len(watchers), func(i int) error { return s.watch(ctx, watchers[i]) })
@@ -135,7 +138,8 @@ func checkRefused(s *subject) error {
 			told.took(batch, stored, err)
 			var conflict *events.ConflictError
 			if err != nil && (!errors.As(err, &conflict) || errors.Is(err, events.ErrUncertain)) {
-				return fmt.Errorf("expecting %d: %w; want a ConflictError, which is certain", seen, err)
+				return fmt.Errorf("expecting %d: %w; want a ConflictError, which is certain",
+					seen, err)
 			}
 		}
 		return nil
@@ -201,7 +205,8 @@ func checkSeen(s *subject) error {
 			return fmt.Errorf("position %d was seen while Last is %d", e.Position, last)
 		}
 		if last, err := s.LastSequence(ctx, e.Campaign); err != nil || last < e.Sequence {
-			return fmt.Errorf("sequence %d of %q was seen while LastSequence is %d, %v", e.Sequence, e.Campaign, last, err)
+			return fmt.Errorf("sequence %d of %q was seen while LastSequence is %d, %v",
+				e.Sequence, e.Campaign, last, err)
 		}
 		for again, err := range s.Read(ctx, e.Position-1) {
 			if err != nil {
@@ -212,7 +217,8 @@ func checkSeen(s *subject) error {
 			}
 			return nil
 		}
-		return fmt.Errorf("position %d was seen, and a Read that was called afterwards ends before it", e.Position)
+		return fmt.Errorf("position %d was seen, and a Read that was called afterwards ends "+
+			"before it", e.Position)
 	}
 	var seen []events.Event
 	err := s.watched(ctx, writers, write, see, func(e events.Event) error {
@@ -224,7 +230,8 @@ func checkSeen(s *subject) error {
 	}
 	for _, e := range seen {
 		if told.stored[e.ID] != e.Position {
-			return fmt.Errorf("%s was seen at position %d, and its writer was told %d", e.ID, e.Position, told.stored[e.ID])
+			return fmt.Errorf("%s was seen at position %d, and its writer was told %d",
+				e.ID, e.Position, told.stored[e.ID])
 		}
 	}
 	if len(seen) != len(told.stored) {

@@ -25,17 +25,23 @@ func RunStore(
 
 // storeLaws are the laws of [events.Store] beyond those of a log.
 var storeLaws = []law{
-	{"Campaigns", "Campaigns names the campaigns in the order of their first events", false, checkCampaigns},
+	{"Campaigns", "Campaigns names the campaigns in the order of their first events",
+		false, checkCampaigns},
 	{"Head", "the head is that of the RFC 6962 tree over the events' records", false, checkHead},
 	{"Verify", "a log as it was written is sound, and its root is the head's", false, checkVerify},
 	{"Extends", "a log extends each earlier head of its own, and no other", false, checkExtends},
-	{"Proofs", "each event, and each growth, can be proved to someone who has a head alone", false, checkProofs},
+	{"Proofs", "each event, and each growth, can be proved to someone who has a head alone",
+		false, checkProofs},
 	{"Working", "a store that works says so", false, checkWorking},
-	{"Values", "a value is what was last set of its key, belongs to no other key, and is no event", false, checkValues},
-	{"ValuesRefused", "of changes of which one cannot be kept none is made", false, checkValuesRefused},
+	{"Values", "a value is what was last set of its key, belongs to no other key, and is no event",
+		false, checkValues},
+	{"ValuesRefused", "of changes of which one cannot be kept none is made",
+		false, checkValuesRefused},
 	{"ClosedStore", "a closed store proves nothing any more", false, checkClosedStore},
-	{"SameHead", "a store has the same head and campaigns after reopening, and extends it as it grows", true, checkSameHead},
-	{"ValuesReopened", "the values are there after reopening, and what was removed is not", true, checkValuesReopened},
+	{"SameHead", "a store has the same head and campaigns after reopening, and extends it as " +
+		"it grows", true, checkSameHead},
+	{"ValuesReopened", "the values are there after reopening, and what was removed is not",
+		true, checkValuesReopened},
 }
 
 // store is the log under test as a store.
@@ -104,7 +110,8 @@ func checkCampaigns(s *subject) error {
 	for i, campaign := range []string{"m", "z", "a", "m", "ü/b", "zz", "a", "z"} {
 		got, err := s.store().Campaigns(ctx)
 		if err != nil || !slices.Equal(got, want) {
-			return fmt.Errorf("after %d appends the campaigns are %q, %v; want %q", i, got, err, want)
+			return fmt.Errorf("after %d appends the campaigns are %q, %v; want %q",
+				i, got, err, want)
 		}
 		if _, err := s.Append(ctx, campaign, events.AnySequence, plain(1+i)...); err != nil {
 			return err
@@ -139,7 +146,8 @@ func checkHead(s *subject) error {
 		}
 		root, err := want.root(int64(n))
 		if err != nil || head != (tlog.Tree{N: int64(n), Hash: root}) {
-			return fmt.Errorf("the head of %d events is %v, %v; their root hash is %v", n, head, err, root)
+			return fmt.Errorf("the head of %d events is %v, %v; their root hash is %v",
+				n, head, err, root)
 		}
 		stored, err := s.Append(ctx, "a", events.AnySequence, sample(n))
 		if err != nil {
@@ -168,13 +176,15 @@ func checkVerify(s *subject) error {
 			return err
 		}
 		if !report.Sound() || report.More != 0 {
-			return fmt.Errorf("of %d events there are faults: %v and %d more", size, report.Faults, report.More)
+			return fmt.Errorf("of %d events there are faults: %v and %d more",
+				size, report.Faults, report.More)
 		}
 		if report.Events != events.Position(size) || report.Read != report.Events || report.Root != root {
 			return fmt.Errorf("%d events with the root %v are reported as %+v", size, root, report)
 		}
 		if head, err := s.store().Head(ctx); err != nil || head.Hash != report.Root {
-			return fmt.Errorf("the head is %v, %v, and what was verified %v", head, err, report.Root)
+			return fmt.Errorf("the head is %v, %v, and what was verified %v",
+				head, err, report.Root)
 		}
 	}
 	return nil
@@ -202,7 +212,8 @@ func checkExtends(s *subject) error {
 		other.Hash[0] ^= 1
 		for _, wrong := range []tlog.Tree{other, {N: head.N + 1, Hash: head.Hash}} {
 			if err := s.store().VerifyExtends(ctx, wrong); !errors.Is(err, events.ErrNotExtended) {
-				return fmt.Errorf("another head of %d events: %v, want ErrNotExtended", wrong.N, err)
+				return fmt.Errorf("another head of %d events: %v, want ErrNotExtended",
+					wrong.N, err)
 			}
 		}
 	}
@@ -251,10 +262,12 @@ func checkProofs(s *subject) error {
 	// There is no proof of what is not so.
 	for _, c := range []struct{ n, size int64 }{{0, last}, {last, last - 1}, {last + 1, last + 1}, {1, last + 1}} {
 		if _, err := s.store().ProveEvent(ctx, events.Position(c.n), c.size); err == nil {
-			return fmt.Errorf("there is a proof that position %d is among the first %d of %d", c.n, c.size, last)
+			return fmt.Errorf("there is a proof that position %d is among the first %d of %d",
+				c.n, c.size, last)
 		}
 		if _, err := s.store().ProveExtends(ctx, c.n, c.size); err == nil {
-			return fmt.Errorf("there is a proof that the first %d of %d begin with the first %d", c.size, last, c.n)
+			return fmt.Errorf("there is a proof that the first %d of %d begin with the first %d",
+				c.size, last, c.n)
 		}
 	}
 	return nil

@@ -40,7 +40,8 @@ func (l *Log) VerifyExtends(ctx context.Context, old tlog.Tree) error {
 			return fmt.Errorf("store: verify checkpoint: %w", err)
 		}
 		if hash != old.Hash {
-			return fmt.Errorf("store: %w: the root hash of the first %d events is %v, the checkpoint's is %v",
+			return fmt.Errorf("store: %w: the root hash of the first %d events is %v, the "+
+				"checkpoint's is %v",
 				events.ErrNotExtended, old.N, hash, old.Hash)
 		}
 		return nil
@@ -48,7 +49,9 @@ func (l *Log) VerifyExtends(ctx context.Context, old tlog.Tree) error {
 }
 
 // ProveEvent implements [events.Store].
-func (l *Log) ProveEvent(ctx context.Context, p events.Position, size int64) (tlog.RecordProof, error) {
+func (l *Log) ProveEvent(
+	ctx context.Context, p events.Position, size int64,
+) (tlog.RecordProof, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, fmt.Errorf("store: prove: %w", err)
 	}

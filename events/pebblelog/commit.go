@@ -117,7 +117,9 @@ type group struct {
 const maxGroupSize = 2 << 20
 
 // Append implements [events.Log].
-func (l *Log) Append(ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event) ([]events.Event, error) {
+func (l *Log) Append(
+	ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event,
+) ([]events.Event, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("store: append: %w", context.Cause(ctx))
 	}
@@ -314,7 +316,8 @@ func (l *Log) sync() {
 		if err := l.stopped(); err != nil {
 			for _, r := range g.requests {
 				if r.err == nil {
-					r.stored, r.err = nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, err)
+					r.stored, r.err = nil, fmt.Errorf("store: append: %w: %w",
+						events.ErrUncertain, err)
 				}
 				r.done <- struct{}{}
 			}

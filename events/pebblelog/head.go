@@ -93,7 +93,8 @@ func readHead(fsys vfs.FS, name string) (head tlog.Tree, other int64, note strin
 			h, ok = parseSlot(content[at : at+slotSize])
 		}
 		if !ok {
-			note = fmt.Sprintf("slot %d of %s is not readable (a power failure while it was written, or damage); the other one is", slot+1, name)
+			note = fmt.Sprintf("slot %d of %s is not readable (a power failure while it was "+
+				"written, or damage); the other one is", slot+1, name)
 			continue
 		}
 		if found < 0 || h.N > head.N {

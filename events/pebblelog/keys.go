@@ -73,7 +73,8 @@ func hashCount(p events.Position) int { return 1 + bits.TrailingZeros64(uint64(p
 func splitValue(p events.Position, value []byte) (record, hashes []byte, err error) {
 	n := len(value) - hashCount(p)*tlog.HashSize
 	if n < 0 {
-		return nil, nil, fmt.Errorf("%w: position %d holds %d bytes, too few for an event", events.ErrDamaged, p, len(value))
+		return nil, nil, fmt.Errorf("%w: position %d holds %d bytes, too few for an event",
+			events.ErrDamaged, p, len(value))
 	}
 	return value[:n], value[n:], nil
 }
@@ -92,7 +93,8 @@ func decodeValue(p events.Position, value []byte) (events.Event, error) {
 			events.ErrEarlierFormat, p)
 	}
 	if err != nil {
-		return events.Event{}, fmt.Errorf("%w: the event at position %d is lost: %w", events.ErrDamaged, p, err)
+		return events.Event{}, fmt.Errorf("%w: the event at position %d is lost: %w",
+			events.ErrDamaged, p, err)
 	}
 	e.Position = p
 	return e, nil

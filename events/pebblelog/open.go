@@ -212,7 +212,9 @@ func (l *Log) shows(note string, head tlog.Tree) {
 		l.notes = append(l.notes, note)
 	}
 	if beyond := int64(l.edge.size) - head.N; beyond > 0 {
-		l.notes = append(l.notes, fmt.Sprintf("the newest %d events were not yet in %s (the process or the machine stopped right after writing them); they are sound", beyond, headName))
+		l.notes = append(l.notes, fmt.Sprintf("the newest %d events were not yet in %s (the "+
+			"process or the machine stopped right after writing them); they are sound",
+			beyond, headName))
 	}
 	l.durable, l.changed = l.edge.head(), make(chan struct{})
 }
@@ -304,7 +306,8 @@ func openingFailed(err error) error {
 	if errors.As(err, &errno) && errno != syscall.ENOENT {
 		return err
 	}
-	return fmt.Errorf("%w: its database cannot be opened, and nothing of it was changed: %w; restore the store from a copy", events.ErrDamaged, err)
+	return fmt.Errorf("%w: its database cannot be opened, and nothing of it was changed: %w; "+
+		"restore the store from a copy", events.ErrDamaged, err)
 }
 
 // checkTail compares the end of the database with the head that was kept
@@ -315,10 +318,12 @@ func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
 		return nil, err
 	}
 	if last > 0 && first != 1 {
-		return nil, fmt.Errorf("%w: the events at positions 1 to %d are lost; restore the store from a copy", events.ErrDamaged, first-1)
+		return nil, fmt.Errorf("%w: the events at positions 1 to %d are lost; restore the "+
+			"store from a copy", events.ErrDamaged, first-1)
 	}
 	if events.Position(head.N) > last {
-		return nil, fmt.Errorf("%w: %d events were acknowledged and %d are there: those at positions %d to %d are lost; restore the store from a copy",
+		return nil, fmt.Errorf("%w: %d events were acknowledged and %d are there: those at "+
+			"positions %d to %d are lost; restore the store from a copy",
 			events.ErrDamaged, head.N, last, last+1, head.N)
 	}
 	// The last event that the head knows is checked too.
@@ -335,7 +340,8 @@ func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
 			return err
 		}
 		if p == events.Position(head.N) && t.head() != head {
-			return fmt.Errorf("%w: the events up to position %d are not those that were acknowledged: their root hash is %v and was %v; restore the store from a copy",
+			return fmt.Errorf("%w: the events up to position %d are not those that were "+
+				"acknowledged: their root hash is %v and was %v; restore the store from a copy",
 				events.ErrDamaged, p, t.head().Hash, head.Hash)
 		}
 		return nil
@@ -353,7 +359,8 @@ func checkValue(t *edge, p events.Position, value []byte) error {
 		return err
 	}
 	if want := t.add(nil, tlog.RecordHash(record)); !bytes.Equal(hashes, want) {
-		return fmt.Errorf("%w: the hashes stored at position %d are not those of the events", events.ErrDamaged, p)
+		return fmt.Errorf("%w: the hashes stored at position %d are not those of the events",
+			events.ErrDamaged, p)
 	}
 	return nil
 }
@@ -365,7 +372,8 @@ func (l *Log) resume(fsys vfs.FS, dir string, other int64) error {
 		return err
 	}
 	if last != events.Position(l.edge.size) {
-		return fmt.Errorf("%w: its database ends at position %d after it ended at %d", events.ErrDamaged, last, l.edge.size)
+		return fmt.Errorf("%w: its database ends at position %d after it ended at %d",
+			events.ErrDamaged, last, l.edge.size)
 	}
 	guarded := guardfs.FS{FS: fsys, Guard: l.guard}
 	l.head, err = openHead(guarded, fsys.PathJoin(dir, headName), other)
@@ -385,7 +393,8 @@ func lockStore(fsys vfs.FS, name string) (io.Closer, error) {
 	if err == nil || errors.As(err, &pathErr) || errors.Is(err, fs.ErrNotExist) {
 		return lock, err
 	}
-	return nil, fmt.Errorf("%w: let it finish, or ask it through its socket (%w)", events.ErrInUse, err)
+	return nil, fmt.Errorf("%w: let it finish, or ask it through its socket (%w)",
+		events.ErrInUse, err)
 }
 
 // prepare checks the layout of a store and creates it where there is none yet.
@@ -406,10 +415,12 @@ func prepare(fsys vfs.FS, dir string, o Options) error {
 	}
 	if !has(creatingName) {
 		if has(headName) || has(pebbleName) {
-			return fmt.Errorf("%w: %s is missing; restore it, or the store, from a copy", events.ErrDamaged, formatName)
+			return fmt.Errorf("%w: %s is missing; restore it, or the store, from a copy",
+				events.ErrDamaged, formatName)
 		}
 		if i := slices.IndexFunc(names, func(name string) bool { return name != lockName }); i >= 0 {
-			return fmt.Errorf("the directory holds other files (%s), and no store; name a directory that does not exist yet", names[i])
+			return fmt.Errorf("the directory holds other files (%s), and no store; name a "+
+				"directory that does not exist yet", names[i])
 		}
 	}
 	if o.MustExist || o.ReadOnly {
@@ -470,10 +481,12 @@ func checkFormat(fsys vfs.FS, name string) error {
 	}
 	var version int
 	if _, err := fmt.Sscanf(string(content), "campaignd-store %d\n", &version); err != nil || !bytes.Equal(content, formatLine(version)) || version < 1 {
-		return fmt.Errorf("%w: %s does not say what the store is; restore it, or the store, from a copy", events.ErrDamaged, name)
+		return fmt.Errorf("%w: %s does not say what the store is; restore it, or the store, "+
+			"from a copy", events.ErrDamaged, name)
 	}
 	if version > formatVersion {
-		return fmt.Errorf("%w: its format is %d and this campaignd knows %d; use the campaignd that wrote it, or a newer one",
+		return fmt.Errorf("%w: its format is %d and this campaignd knows %d; use the "+
+			"campaignd that wrote it, or a newer one",
 			events.ErrNewerFormat, version, formatVersion)
 	}
 	return nil

@@ -29,7 +29,9 @@ var errEnough = errors.New("enough")
 
 // scan calls f with each event's value in (after, last], in order. The value
 // is valid during the call. A gap is [events.ErrDamaged].
-func scan(db pebble.Reader, after, last events.Position, f func(events.Position, []byte) error) error {
+func scan(
+	db pebble.Reader, after, last events.Position, f func(events.Position, []byte) error,
+) error {
 	if after >= last {
 		return nil
 	}
@@ -65,12 +67,14 @@ func scan(db pebble.Reader, after, last events.Position, f func(events.Position,
 }
 
 func missing(from, to events.Position) error {
-	return fmt.Errorf("%w: the events at positions %d to %d are missing", events.ErrDamaged, from, to)
+	return fmt.Errorf("%w: the events at positions %d to %d are missing",
+		events.ErrDamaged, from, to)
 }
 
 func unreadable(p events.Position, err error) error {
 	if pebble.IsCorruptionError(err) {
-		return fmt.Errorf("%w: the events from position %d on cannot be read: %w", events.ErrDamaged, p, err)
+		return fmt.Errorf("%w: the events from position %d on cannot be read: %w",
+			events.ErrDamaged, p, err)
 	}
 	return err
 }
@@ -129,7 +133,8 @@ func (o *order) check(e *events.Event) error {
 		}
 	}
 	if e.Sequence != *o.of+1 {
-		return fmt.Errorf("%w: position %d holds sequence %d of campaign %q, where sequence %d belongs",
+		return fmt.Errorf("%w: position %d holds sequence %d of campaign %q, where sequence "+
+			"%d belongs",
 			events.ErrDamaged, e.Position, e.Sequence, e.Campaign, *o.of+1)
 	}
 	*o.of = e.Sequence
@@ -137,7 +142,9 @@ func (o *order) check(e *events.Event) error {
 }
 
 // chunk appends to dst up to n events in (after, last].
-func (l *Log) chunk(dst []events.Event, seen *order, after, last events.Position, n int) ([]events.Event, error) {
+func (l *Log) chunk(
+	dst []events.Event, seen *order, after, last events.Position, n int,
+) ([]events.Event, error) {
 	size := 0
 	err := l.use(func(db *pebble.DB) error {
 		return scan(db, after, min(last, after+events.Position(n)), func(p events.Position, value []byte) error {
@@ -170,7 +177,10 @@ func (l *Log) Read(ctx context.Context, after events.Position) iter.Seq2[events.
 }
 
 // yieldAll yields the events in (after, last] and reports whether to go on.
-func (l *Log) yieldAll(ctx context.Context, seen *order, after, last events.Position, yield func(events.Event, error) bool) bool {
+func (l *Log) yieldAll(
+	ctx context.Context, seen *order, after, last events.Position,
+	yield func(events.Event, error) bool,
+) bool {
 	fail := func(err error) bool {
 		yield(events.Event{}, fmt.Errorf("store: read after %d: %w", after, err))
 		return false
@@ -241,11 +251,14 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 }
 
 // ReadCampaign implements [events.CampaignReader].
-func (l *Log) ReadCampaign(ctx context.Context, campaign string, after events.Sequence) iter.Seq2[events.Event, error] {
+func (l *Log) ReadCampaign(
+	ctx context.Context, campaign string, after events.Sequence,
+) iter.Seq2[events.Event, error] {
 	last := l.Last()
 	return func(yield func(events.Event, error) bool) {
 		fail := func(err error) {
-			yield(events.Event{}, fmt.Errorf("store: read campaign %q after %d: %w", campaign, after, err))
+			yield(events.Event{}, fmt.Errorf("store: read campaign %q after %d: %w",
+				campaign, after, err))
 		}
 		if err := l.usable(ctx); err != nil {
 			fail(err)
@@ -280,7 +293,9 @@ func (l *Log) ReadCampaign(ctx context.Context, campaign string, after events.Se
 
 // campaignChunk appends to dst up to n events of a campaign after a sequence,
 // none beyond last.
-func (l *Log) campaignChunk(dst []events.Event, campaign string, after events.Sequence, last events.Position, n int) ([]events.Event, error) {
+func (l *Log) campaignChunk(
+	dst []events.Event, campaign string, after events.Sequence, last events.Position, n int,
+) ([]events.Event, error) {
 	if after == events.AnySequence {
 		return dst, nil
 	}
@@ -307,7 +322,10 @@ func (l *Log) campaignChunk(dst []events.Event, campaign string, after events.Se
 
 // join appends to dst the events that an iterator over one campaign's index
 // names, up to n.
-func join(dst []events.Event, index, records *pebble.Iterator, after events.Sequence, last events.Position, n int) ([]events.Event, error) {
+func join(
+	dst []events.Event, index, records *pebble.Iterator, after events.Sequence,
+	last events.Position, n int,
+) ([]events.Event, error) {
 	at, size := events.Position(0), 0
 	for ok := index.First(); ok && n > 0 && size <= maxChunkSize; ok = index.Next() {
 		campaign, s, okKey := parseSequenceKey(index.Key())
@@ -317,7 +335,8 @@ func join(dst []events.Event, index, records *pebble.Iterator, after events.Sequ
 		}
 		p, okValue := parsePosition(value)
 		if !okKey || !okValue || s != after+1 {
-			return dst, fmt.Errorf("%w: sequence %d of campaign %q is missing in the index", events.ErrDamaged, after+1, campaign)
+			return dst, fmt.Errorf("%w: sequence %d of campaign %q is missing in the index",
+				events.ErrDamaged, after+1, campaign)
 		}
 		if p > last {
 			break // later than the call
@@ -428,7 +447,9 @@ func (l *Log) LastSequence(ctx context.Context, campaign string) (s events.Seque
 }
 
 // lastSequence returns the sequence of the campaign's newest event up to last.
-func lastSequence(db pebble.Reader, campaign string, last events.Position) (events.Sequence, error) {
+func lastSequence(
+	db pebble.Reader, campaign string, last events.Position,
+) (events.Sequence, error) {
 	it, err := db.NewIter(&pebble.IterOptions{
 		LowerBound: appendSequenceKey(nil, campaign, 0),
 		UpperBound: appendSequenceKey(nil, campaign, events.AnySequence),
@@ -446,7 +467,8 @@ func lastSequence(db pebble.Reader, campaign string, last events.Position) (even
 		}
 		p, okValue := parsePosition(value)
 		if !okKey || !okValue {
-			return 0, errors.Join(fmt.Errorf("%w: the index of campaign %q is not readable", events.ErrDamaged, campaign), it.Close())
+			return 0, errors.Join(fmt.Errorf("%w: the index of campaign %q is not readable",
+				events.ErrDamaged, campaign), it.Close())
 		}
 		if p <= last {
 			s = sequence

@@ -186,7 +186,9 @@ func (s *snapshotFS) Create(name string, _ vfs.DiskWriteCategory) (vfs.File, err
 }
 
 // OpenReadWrite implements vfs.FS.
-func (s *snapshotFS) OpenReadWrite(name string, _ vfs.DiskWriteCategory, _ ...vfs.OpenOption) (vfs.File, error) {
+func (s *snapshotFS) OpenReadWrite(
+	name string, _ vfs.DiskWriteCategory, _ ...vfs.OpenOption,
+) (vfs.File, error) {
 	return nil, refuseChange("open for writing", name)
 }
 

@@ -87,7 +87,8 @@ func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 		value, closer, err := r.Get(appendEventKey(nil, p))
 		switch {
 		case errors.Is(err, pebble.ErrNotFound) || pebble.IsCorruptionError(err):
-			return nil, fmt.Errorf("%w: the hash at position %d cannot be read: %w", events.ErrDamaged, p, err)
+			return nil, fmt.Errorf("%w: the hash at position %d cannot be read: %w",
+				events.ErrDamaged, p, err)
 		case err != nil:
 			return nil, fmt.Errorf("the hash at position %d cannot be read: %w", p, err)
 		}

@@ -97,7 +97,9 @@ func (l *Log) SetValuesLazily(ctx context.Context, changes ...events.KeyValue) e
 	return l.setValues(ctx, pebble.NoSync, changes)
 }
 
-func (l *Log) setValues(ctx context.Context, how *pebble.WriteOptions, changes []events.KeyValue) error {
+func (l *Log) setValues(
+	ctx context.Context, how *pebble.WriteOptions, changes []events.KeyValue,
+) error {
 	err := events.CheckValues(changes)
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -121,7 +123,9 @@ func (l *Log) setValues(ctx context.Context, how *pebble.WriteOptions, changes [
 
 // applyValues writes changes. The disk may fail such that the database never answers, or
 // answers with a panic: neither holds up the caller or ends the process.
-func (l *Log) applyValues(db *pebble.DB, how *pebble.WriteOptions, changes []events.KeyValue) error {
+func (l *Log) applyValues(
+	db *pebble.DB, how *pebble.WriteOptions, changes []events.KeyValue,
+) error {
 	batch := db.NewBatch()
 	for _, c := range changes {
 		if c.Value == nil {

@@ -147,7 +147,8 @@ func (v *verifier) event(p events.Position, value []byte) {
 		}
 	}
 	if want := v.sequences[e.Campaign] + 1; e.Sequence != want && v.tree != nil {
-		v.fault(p, p, "", "it is sequence %d of campaign %q, and should be %d", e.Sequence, e.Campaign, want)
+		v.fault(p, p, "",
+			"it is sequence %d of campaign %q, and should be %d", e.Sequence, e.Campaign, want)
 	}
 	v.sequences[e.Campaign] = e.Sequence
 	v.named[p-1] = v.name(e.Campaign, e.Sequence)
@@ -189,7 +190,8 @@ func (v *verifier) index(db *pebble.DB) error {
 		case v.named[p-1] == v.name(campaign, s):
 			v.named[p-1] = 0
 		case v.named[p-1] != 0:
-			v.fault(p, p, "", "the index takes the event for sequence %d of campaign %q", s, campaign)
+			v.fault(p, p, "",
+				"the index takes the event for sequence %d of campaign %q", s, campaign)
 			v.named[p-1] = 0
 		}
 	}

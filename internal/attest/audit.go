@@ -198,7 +198,8 @@ func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o O
 	r.addBuilds(report.Builds, o.Except)
 	if ahead := time.Until(report.Last); ahead > time.Minute {
 		r.Notes = append(r.Notes,
-			fmt.Sprintf("the last event of %s is dated %s, which is %s from now by this computer's clock",
+			fmt.Sprintf("the last event of %s is dated %s, which is %s from now by this "+
+				"computer's clock",
 				name, report.Last.Local().Format(time.DateTime), ahead.Round(time.Second)))
 	}
 	return nil
@@ -225,7 +226,8 @@ func (r *Audit) compare(ctx context.Context, log events.Store, since []Earlier) 
 		case problem == "":
 			holds = old.Tree.N
 		case same && holds > 0 && old.Tree.N <= int64(r.Events):
-			problem += fmt.Sprintf(". The first %d events are as they were: look among positions %d to %d",
+			problem += fmt.Sprintf(". The first %d events are as they were: look among "+
+				"positions %d to %d",
 				holds, holds+1, old.Tree.N)
 		}
 		r.Since = append(r.Since, Since{

@@ -54,7 +54,8 @@ func TakeCheckpoint(ctx context.Context, log events.Store, key note.Signer) (*Ch
 	if key != nil {
 		c.SignedBy, c.Origin = key.Name(), key.Name()+"/"+id
 	}
-	text, err := checkpoint.Write(c.Origin, tlog.Tree{N: int64(report.Events), Hash: report.Root}, key)
+	head := tlog.Tree{N: int64(report.Events), Hash: report.Root}
+	text, err := checkpoint.Write(c.Origin, head, key)
 	c.Text = string(text)
 	return c, err
 }
@@ -85,7 +86,12 @@ func (c *Checkpoint) Prove(ctx context.Context, log events.Store, p events.Posit
 		if err != nil {
 			return err
 		}
-		proof := checkpoint.Inclusion{Index: int64(p) - 1, Record: record, Hashes: hashes, Checkpoint: []byte(c.Text)}
+		proof := checkpoint.Inclusion{
+			Index:      int64(p) - 1,
+			Record:     record,
+			Hashes:     hashes,
+			Checkpoint: []byte(c.Text),
+		}
 		c.Text, c.Proved = string(proof.Text()), &p
 		return nil
 	}
@@ -133,7 +139,8 @@ func Find(ctx context.Context, log events.Store, campaign, what string) (events.
 			}
 			break
 		}
-		return found, problem.New(problem.Invalid, "the log has no position %s: it has those from 1 to %d",
+		return found, problem.New(problem.Invalid, "the log has no position %s: it has those "+
+			"from 1 to %d",
 			what, log.Last())
 	}
 	for e, err := range log.ReadCampaign(ctx, campaign, 0) {
@@ -185,7 +192,8 @@ func contradiction(
 	switch {
 	case !checkpoint.SameLog(id, old.Origin):
 		return fmt.Sprintf(
-			"it is a checkpoint of %s, and this log is %s: another store, or one that was begun anew",
+			"it is a checkpoint of %s, and this log is %s: another store, "+
+				"or one that was begun anew",
 			old.Origin,
 			id,
 		), nil
@@ -200,8 +208,9 @@ func contradiction(
 	}
 	err = log.VerifyExtends(ctx, old.Tree)
 	if errors.Is(err, events.ErrNotExtended) {
-		return fmt.Sprintf("REWRITTEN: the first %d events of the log are not those that it was made of: "+
-			"at least one of them was changed, removed or replaced, or the log went on from an older copy", old.Tree.N), nil
+		return fmt.Sprintf("REWRITTEN: the first %d events of the log are not those that it "+
+			"was made of: at least one of them was changed, removed or replaced, "+
+			"or the log went on from an older copy", old.Tree.N), nil
 	}
 	return "", err
 }
@@ -209,7 +218,9 @@ func contradiction(
 // ProveIn takes a checkpoint of the store of a campaign, opened for reading past whoever runs it,
 // and makes of it a proof that the log holds the event that says most about a subject of the
 // campaign (see [Find]). Events of other campaigns of the store are not found.
-func ProveIn(ctx context.Context, folder, campaign, what string, key note.Signer) (*Checkpoint, error) {
+func ProveIn(
+	ctx context.Context, folder, campaign, what string, key note.Signer,
+) (*Checkpoint, error) {
 	log, err := OpenToRead(folder)
 	if err != nil {
 		return nil, err
@@ -233,7 +244,8 @@ func ProveIn(ctx context.Context, folder, campaign, what string, key note.Signer
 func OpenToRead(folder string) (events.Store, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {
-		return nil, problem.New(problem.CodeOf(err), "the store cannot be read beside its run: %w", err)
+		return nil, problem.New(problem.CodeOf(err), "the store cannot be read beside its run: %w",
+			err)
 	}
 	return log, nil
 }

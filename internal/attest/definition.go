@@ -93,8 +93,8 @@ func asBegun(reg registry.Registry, begun definition.Campaign) meaning {
 	return func(f *campaignfile.File) (definition.Campaign, error) { return f.Begun(reg, f.Definition, begun), nil }
 }
 
-// amends is what it means for a campaign that has a definition, and its file: what the two files say alike
-// stays as it is, whatever the defaults of the program are that amends it.
+// amends is what it means for a campaign that has a definition, and its file: what the two
+// files say alike stays as it is, whatever the defaults of the program are that amends it.
 func amends(reg registry.Registry, present definition.Campaign, source string) meaning {
 	return func(f *campaignfile.File) (definition.Campaign, error) {
 		def, err := campaignfile.Meant(reg, present, source, f.Definition)
@@ -105,7 +105,9 @@ func amends(reg registry.Registry, present definition.Campaign, source string) m
 // followsFrom says where a definition is not what the campaign file means that is
 // recorded with it. The seed may have been given on the command line, and a list
 // of candidates by the instrument: what they led to is made again.
-func followsFrom(reg registry.Registry, source string, def definition.Campaign, means meaning) string {
+func followsFrom(
+	reg registry.Registry, source string, def definition.Campaign, means meaning,
+) string {
 	if source == "" {
 		return ""
 	}
@@ -119,7 +121,8 @@ func followsFrom(reg registry.Registry, source string, def definition.Campaign, 
 	}
 	wanted, err := means(file)
 	if err != nil {
-		return fmt.Sprintf("what the campaign file means that is recorded with it cannot be said: %v", err)
+		return fmt.Sprintf("what the campaign file means that is recorded with it cannot be "+
+			"said: %v", err)
 	}
 	wanted.Seed = def.Seed
 	driver, _ := reg.DriverOf(&def)

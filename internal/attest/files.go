@@ -152,5 +152,6 @@ func (v *Files) consistent(f *File) string {
 		}
 		return ""
 	}
-	return fmt.Sprintf("it needs the earlier checkpoint, of %d events of %s, among the files", p.Old, f.head.Origin)
+	return fmt.Sprintf("it needs the earlier checkpoint, of %d events of %s, among the files",
+		p.Old, f.head.Origin)
 }

@@ -18,7 +18,9 @@ const (
 // Described calls try, which has an instrument describe itself, until it does, or cannot at all.
 // tell hears why it does not yet ([instruments.ErrLater]), and how soon it is asked again.
 // The error of an ended context is its cause.
-func Described(ctx context.Context, try func() error, tell func(err error, again time.Duration)) error {
+func Described(
+	ctx context.Context, try func() error, tell func(err error, again time.Duration),
+) error {
 	for rest := firstAsked; ; rest = min(2*rest, longestAsked) {
 		err := try()
 		if !errors.Is(err, instruments.ErrLater) {

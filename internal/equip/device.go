@@ -69,7 +69,9 @@ func absolute(path string) string {
 // capacity is how many campaigns may use the instrument of a campaign at a time: what the
 // lab file in a folder says now of the instrument that the campaign file names. Without it
 // the campaign has its instrument alone.
-func capacity(reg registry.Registry, folder, source string, remark func(format string, args ...any)) int {
+func capacity(
+	reg registry.Registry, folder, source string, remark func(format string, args ...any),
+) int {
 	name := campaignfile.LabInstrument(source)
 	if name == "" {
 		return 1

@@ -42,7 +42,8 @@ type Equipment struct {
 // Open opens what a definition names. What cannot be opened is a problem of
 // [problem.Invalid].
 func Open(
-	ctx context.Context, reg registry.Registry, def definition.Campaign, env instruments.Environment,
+	ctx context.Context, reg registry.Registry, def definition.Campaign,
+	env instruments.Environment,
 ) (*Equipment, error) {
 	instrument, err := OpenInstrument(ctx, reg, def, env)
 	if err != nil {
@@ -80,7 +81,9 @@ func (e *Equipment) Close() error {
 
 // Lease leases a device to a campaign, which has the given campaign file, until it is given
 // back or the equipment is closed.
-func (e *Equipment) Lease(d instruments.Description, campaign, source string) (drive.Lease, error) {
+func (e *Equipment) Lease(
+	d instruments.Description, campaign, source string,
+) (drive.Lease, error) {
 	remark := e.environment.Logf
 	if remark == nil {
 		remark = func(string, ...any) {}
@@ -92,7 +95,8 @@ func (e *Equipment) Lease(d instruments.Description, campaign, source string) (d
 		e.device.close()
 		e.device = nil
 	}
-	holder := holderOf(d, campaign, e.environment.Store, capacity(e.registry, e.environment.Folder, source, remark))
+	room := capacity(e.registry, e.environment.Folder, source, remark)
+	holder := holderOf(d, campaign, e.environment.Store, room)
 	place := e.Place
 	if place == nil {
 		place = new(Place)
@@ -117,7 +121,9 @@ func (e *Equipment) Lease(d instruments.Description, campaign, source string) (d
 // Prepare completes the definition of a new campaign by what its instrument lists, sees
 // that the instrument can perform it, and takes the device: whoever is refused has written
 // nothing yet. source is the campaign file.
-func (e *Equipment) Prepare(ctx context.Context, def definition.Campaign, source string) (definition.Campaign, error) {
+func (e *Equipment) Prepare(
+	ctx context.Context, def definition.Campaign, source string,
+) (definition.Campaign, error) {
 	if e.Instrument == nil {
 		return def, nil
 	}
@@ -152,7 +158,8 @@ func (e *SilentError) Unwrap() error { return e.error }
 // OpenInstrument returns the instrument that a definition names, nil where it measures
 // nothing. Close it with [CloseInstrument].
 func OpenInstrument(
-	ctx context.Context, reg registry.Registry, def definition.Campaign, env instruments.Environment,
+	ctx context.Context, reg registry.Registry, def definition.Campaign,
+	env instruments.Environment,
 ) (instruments.Instrument, error) {
 	if !def.Measures() {
 		return nil, nil
@@ -181,7 +188,8 @@ func CloseInstrument(i instruments.Instrument) error {
 // OpenReviewers returns the reviewers of a definition's experts, by name. Relative paths
 // start from folder; prompter asks whoever sits at the terminal, nil where nobody does.
 func OpenReviewers(
-	ctx context.Context, reg registry.Registry, def definition.Campaign, folder string, prompter console.Prompter,
+	ctx context.Context, reg registry.Registry, def definition.Campaign,
+	folder string, prompter console.Prompter,
 ) (map[string]humans.Reviewer, error) {
 	sp, err := space.New(def)
 	if err != nil {
@@ -203,7 +211,8 @@ func OpenReviewers(
 	for _, expert := range def.Experts {
 		channel, ok := reg.Channel(expert.Channel.Name)
 		if !ok {
-			return nil, problem.New(problem.Invalid, "this campaignd has no channel %q to the expert %s; it has %v",
+			return nil, problem.New(problem.Invalid, "this campaignd has no channel %q to the "+
+				"expert %s; it has %v",
 				expert.Channel.Name, expert.Name, reg.ChannelNames())
 		}
 		reviewer, err := channel.Open(ctx, expert, def, env)
@@ -218,7 +227,8 @@ func OpenReviewers(
 // Listed completes a definition by what its instrument lists, where it measures nothing else.
 // The instrument is opened for that alone.
 func Listed(
-	ctx context.Context, reg registry.Registry, def definition.Campaign, env instruments.Environment,
+	ctx context.Context, reg registry.Registry, def definition.Campaign,
+	env instruments.Environment,
 ) (definition.Campaign, error) {
 	driver, _ := reg.DriverOf(&def)
 	if !driver.Listed {

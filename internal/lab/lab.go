@@ -346,7 +346,9 @@ func (l *Lab) Reaches(def, was *definition.Campaign) (first registry.Reach, ok b
 }
 
 // Define is [Lab.Begin] of a campaign that is run at once.
-func (l *Lab) Define(ctx context.Context, file *campaignfile.File, by engine.Request) (*Campaign, error) {
+func (l *Lab) Define(
+	ctx context.Context, file *campaignfile.File, by engine.Request,
+) (*Campaign, error) {
 	c, again, err := l.begin(ctx, file, by, true)
 	if err != nil {
 		return nil, err
@@ -358,10 +360,12 @@ func (l *Lab) Define(ctx context.Context, file *campaignfile.File, by engine.Req
 	return c, c.Start(ctx)
 }
 
-// Begin begins a campaign; by says who asks and under which identifier. Nothing is written where the
-// campaign could not be run: its instrument or an expert cannot be reached, or the name is taken.
-// One that the same request has begun before is returned.
-func (l *Lab) Begin(ctx context.Context, file *campaignfile.File, by engine.Request) (*Campaign, error) {
+// Begin begins a campaign; by says who asks and under which identifier. Nothing is written
+// where the campaign could not be run: its instrument or an expert cannot be reached, or
+// the name is taken. One that the same request has begun before is returned.
+func (l *Lab) Begin(
+	ctx context.Context, file *campaignfile.File, by engine.Request,
+) (*Campaign, error) {
 	c, _, err := l.begin(ctx, file, by, false)
 	return c, err
 }
@@ -422,7 +426,8 @@ func (l *Lab) define(
 	if err := l.setStarted(s.key(def.Name), run); err != nil {
 		return nil, err
 	}
-	if err := s.define(ctx, events.CampaignDefined{Definition: def, Source: file.Source}, by); err != nil {
+	defined := events.CampaignDefined{Definition: def, Source: file.Source}
+	if err := s.define(ctx, defined, by); err != nil {
 		return nil, errors.Join(err, l.setStarted(s.key(def.Name), false))
 	}
 	return s.await(ctx, def.Name, 1)
@@ -435,13 +440,16 @@ func unanswered(err error) error {
 		return err
 	}
 	return problem.New(problem.Unavailable, "%w", err).About("instrument").With(problem.Remedy{
-		Text: "see that the device is on and that its program speaks the protocol; then begin again",
+		Text: "see that the device is on and that its program speaks the protocol; " +
+			"then begin again",
 	})
 }
 
 // Definition returns what a file says about a campaign that exists: the compositions that its
 // instrument lists, and what it has that the file leaves open.
-func (l *Lab) Definition(ctx context.Context, c *Campaign, file *campaignfile.File) (definition.Campaign, error) {
+func (l *Lab) Definition(
+	ctx context.Context, c *Campaign, file *campaignfile.File,
+) (definition.Campaign, error) {
 	environment := l.environment(c.store.path, file.Definition.Name)
 	def, err := equip.Listed(ctx, l.options.Registry, file.Definition, environment)
 	if err != nil {

@@ -134,7 +134,9 @@ func (h *Local) Load(ctx context.Context, name string) (*engine.Core, error) {
 // Define writes the event that opens a campaign, and with it the trace that everything in
 // the campaign is part of. The instance and the build are filled in. By says who asks and
 // under which identifier, as in [engine.DefineBy].
-func (h *Local) Define(ctx context.Context, defined events.CampaignDefined, by engine.Request) error {
+func (h *Local) Define(
+	ctx context.Context, defined events.CampaignDefined, by engine.Request,
+) error {
 	defined.Instance, defined.Build = engine.NewInstance(), h.options.Build
 	name := defined.Definition.Name
 	ctx, span := telemetry.Start(ctx, "campaign", attribute.String("campaign", name))

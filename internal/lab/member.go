@@ -34,7 +34,12 @@ type member struct {
 }
 
 func newMember(l *Lab, path string) *member {
-	return &member{lab: l, path: path, campaigns: make(map[string]*Campaign), ready: make(chan struct{})}
+	return &member{
+		lab:       l,
+		path:      path,
+		campaigns: make(map[string]*Campaign),
+		ready:     make(chan struct{}),
+	}
 }
 
 // base is the store's name without its ending.
@@ -240,19 +245,23 @@ func (s *member) holder() (Store, error) {
 	case s.err != nil:
 		return nil, s.err
 	}
-	return nil, problem.New(problem.Unavailable, "the store %s is just being opened", filepath.Base(s.path)).
-		With(problem.Remedy{Text: "try again in a moment"})
+	opening := problem.New(problem.Unavailable, "the store %s is just being opened",
+		filepath.Base(s.path))
+	return nil, opening.With(problem.Remedy{Text: "try again in a moment"})
 }
 
 // define begins a campaign in the store.
-func (s *member) define(ctx context.Context, defined events.CampaignDefined, by engine.Request) error {
+func (s *member) define(
+	ctx context.Context, defined events.CampaignDefined, by engine.Request,
+) error {
 	at, err := s.holder()
 	if err != nil {
 		return err
 	}
 	local, ours := at.(*Local)
 	if !ours {
-		return problem.New(problem.Unavailable, "the store %s is held by process %d, which begins its campaigns itself",
+		return problem.New(problem.Unavailable, "the store %s is held by process %d, which "+
+			"begins its campaigns itself",
 			filepath.Base(s.path), at.Status().PID)
 	}
 	return local.Define(ctx, defined, by)

@@ -195,9 +195,11 @@ func (m *meter) CountEvent(e events.Event) {
 	case *events.ExperimentFailed:
 		m.Experimented(ctx, telemetry.OutcomeFailed, e.Simulated, since(m.dispatched, p.Experiment))
 	case *events.ExperimentCancelled:
-		m.Experimented(ctx, telemetry.OutcomeCancelled, e.Simulated, since(m.dispatched, p.Experiment))
+		took := since(m.dispatched, p.Experiment)
+		m.Experimented(ctx, telemetry.OutcomeCancelled, e.Simulated, took)
 	case *events.ExperimentUnresolved:
-		m.Experimented(ctx, telemetry.OutcomeUnresolved, e.Simulated, since(m.dispatched, p.Experiment))
+		took := since(m.dispatched, p.Experiment)
+		m.Experimented(ctx, telemetry.OutcomeUnresolved, e.Simulated, took)
 	case *events.InstrumentStalled:
 		m.Stalled(ctx, p.Instrument)
 	}

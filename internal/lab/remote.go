@@ -79,7 +79,8 @@ func (s Server) ask(ctx context.Context, method, path, id string, body any) (*ht
 			return nil, err
 		}
 	}
-	r, err := http.NewRequestWithContext(ctx, method, s.URL+"/api/v1"+path, bytes.NewReader(content))
+	address := s.URL + "/api/v1" + path
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,8 @@ type driving struct {
 	idle     bool           // the loop waits, and not for a computation
 }
 
-// fill tells what the loop knows better than the log: what was worked out, where that is of the campaign as it is now.
+// fill tells what the loop knows better than the log: what was worked out, where that is of
+// the campaign as it is now.
 func (r *driving) fill(s *Standing, now engine.Revision) {
 	s.Here = true
 	r.mu.Lock()
@@ -207,14 +208,16 @@ func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<-
 
 // once opens what the campaign names and runs it to its end. A programmer's mistake, of a method or
 // an instrument that a lab has added perhaps, ends this campaign's run and no other's.
-func (c *Campaign) once(ctx context.Context, h *Local, r *driving, place *equip.Place, began func()) (err error) {
+func (c *Campaign) once(
+	ctx context.Context, h *Local, r *driving, place *equip.Place, began func(),
+) (err error) {
 	defer problem.Recover(&err, c.store.lab.options.Log, "the run of "+c.name)
 	core, err := h.Load(ctx, c.name)
 	if err != nil {
 		return err
 	}
 	environment := c.store.lab.environment(c.store.path, c.name)
-	equipment, err := equip.Open(ctx, c.store.lab.options.Registry, *core.State().Definition, environment)
+	equipment, err := equip.Open(ctx, core.Registry(), *core.State().Definition, environment)
 	if err != nil {
 		return err
 	}

@@ -47,8 +47,11 @@ type Run struct {
 }
 
 // Start makes a campaign of the store ready: what it names is there, its instrument
-// describes itself and fits, its device is taken. [Run.Run] follows, or [Run.Close]. The equipment stays the caller's, to be closed after that.
-func (h *Local) Start(ctx context.Context, name string, equipment *equip.Equipment, hooks Hooks) (*Run, error) {
+// describes itself and fits, its device is taken. [Run.Run] follows, or [Run.Close]. The
+// equipment stays the caller's, to be closed after that.
+func (h *Local) Start(
+	ctx context.Context, name string, equipment *equip.Equipment, hooks Hooks,
+) (*Run, error) {
 	c := &Run{store: h, hooks: hooks, since: time.Now(), started: make(chan struct{})}
 	c.over, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.runner = &drive.Runner{

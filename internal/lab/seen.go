@@ -62,7 +62,8 @@ func openSeen(s *campaign.State) (*seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if content, err := os.ReadFile(path); err == nil && len(content) > 0 && content[len(content)-1] != '\n' {
+	content, err := os.ReadFile(path)
+	if err == nil && len(content) > 0 && content[len(content)-1] != '\n' {
 		if _, err := f.WriteString("\n"); err != nil { // behind a line that was cut off
 			return nil, errors.Join(err, f.Close())
 		}
@@ -77,7 +78,8 @@ func (s *seen) newest() (head tlog.Tree, ok bool, err error) {
 		return head, false, err
 	}
 	lines := strings.Split(string(content), "\n")
-	for _, line := range slices.Backward(lines[:len(lines)-1]) { // the last part is empty, or was cut off
+	lines = lines[:len(lines)-1] // the last part is empty, or was cut off
+	for _, line := range slices.Backward(lines) {
 		var n int64
 		var root string
 		if _, err := fmt.Sscanf(line, "%d %s", &n, &root); err != nil {
@@ -117,27 +119,31 @@ func (s *seen) close() error {
 }
 
 // unlike says how a log differs from what was seen of it; nothing where it extends it.
-func (s *seen) unlike(ctx context.Context, log events.Store, state *campaign.State) (string, error) {
+func (s *seen) unlike(
+	ctx context.Context, log events.Store, state *campaign.State,
+) (string, error) {
 	head, ok, err := s.newest()
 	if err != nil {
 		return "", err
 	}
 	if !ok {
-		given := slices.ContainsFunc(state.Experiments, func(x campaign.Experiment) bool { return x.Command != "" })
-		if !given {
+		given := func(x campaign.Experiment) bool { return x.Command != "" }
+		if !slices.ContainsFunc(state.Experiments, given) {
 			return "", nil
 		}
 		return "its commands were given from another machine or by another user, " +
 			"or by an earlier version of campaignd", nil
 	}
 	if last := int64(log.Last()); last < head.N {
-		return fmt.Sprintf("it is an older copy: this machine has seen %d events of it and %d are there",
+		return fmt.Sprintf("it is an older copy: this machine has seen %d events of it and %d "+
+			"are there",
 			head.N, last), nil
 	}
 	err = log.VerifyExtends(ctx, head)
 	if errors.Is(err, events.ErrNotExtended) {
 		return fmt.Sprintf(
-			"it went on from an older copy: its first %d events are not those that this machine has seen",
+			"it went on from an older copy: its first %d events are not those that "+
+				"this machine has seen",
 			head.N,
 		), nil
 	}
@@ -171,12 +177,14 @@ func (c *Run) watch(ctx context.Context, state *campaign.State) {
 		difference = "it could not be compared with what was seen of it"
 	}
 	if _, ok, err := s.newest(); err == nil && !ok && difference == "" {
-		_ = s.addHead(ctx, log) // known before its first command; the first Append tells of a failure
+		// Known before its first command; the first Append tells of a failure.
+		_ = s.addHead(ctx, log)
 	}
 	if difference != "" {
 		c.runner.Epoch = engine.NewInstance()
 		c.remark("The store %s is not the one that this machine knows: %s. "+
-			"What the instrument remembers of its later commands is not believed: commands carry the word %s from here on.",
+			"What the instrument remembers of its later commands is not believed: "+
+			"commands carry the word %s from here on.",
 			c.store.folder, difference, c.runner.Epoch)
 	}
 	c.seen = s

@@ -84,8 +84,9 @@ func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
 	return status, nil
 }
 
-// Find works out what the models of campaigns say is best, as [Campaign.Standing] tells it from then on. It waits for
-// that until the context is done; what takes longer goes on, and the lab announces it.
+// Find works out what the models of campaigns say is best, as [Campaign.Standing] tells it
+// from then on. It waits for that until the context is done; what takes longer goes on, and
+// the lab announces it.
 func (l *Lab) Find(ctx context.Context, campaigns []*Campaign) {
 	var working []<-chan struct{}
 	for _, c := range campaigns {
@@ -102,11 +103,12 @@ func (l *Lab) Find(ctx context.Context, campaigns []*Campaign) {
 	}
 }
 
-// find begins to work out what the campaign's models say is best, unless that is known; the channel is closed once it
-// is worked out.
+// find begins to work out what the campaign's models say is best, unless that is known; the
+// channel is closed once it is worked out.
 func (c *Campaign) find() <-chan struct{} {
 	s, now := c.standing()
-	if s.Definition == nil || s.Definition.Measures() && s.Summary.NoModel != engine.BeingWorkedOut {
+	if s.Definition == nil ||
+		s.Definition.Measures() && s.Summary.NoModel != engine.BeingWorkedOut {
 		return nil
 	}
 	f := &c.cache.found

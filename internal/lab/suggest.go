@@ -28,7 +28,8 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 	local, ours := at.(*Local)
 	if !ours {
 		return nil, problem.New(problem.NotNow,
-			"process %d runs the campaign, and its instrument performs the experiments", at.Status().PID).About(c.name)
+			"process %d runs the campaign, and its instrument performs the experiments",
+			at.Status().PID).About(c.name)
 	}
 	r := c.current()
 	for r == nil {
@@ -49,14 +50,20 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 		return nil, err
 	}
 	s := core.State()
-	if _, err := c.store.await(ctx, c.name, s.Sequence); err != nil { // what is suggested can be answered
+	// What is suggested can be answered.
+	if _, err := c.store.await(ctx, c.name, s.Sequence); err != nil {
 		return nil, err
 	}
 	if !s.Definition.ByHand() && s.Definition.Measures() && !s.Status.Ended() {
-		return nil, problem.New(problem.NotNow, "the campaign's instrument performs the experiments itself").About(c.name)
+		return nil, problem.New(problem.NotNow, "the campaign's instrument performs the "+
+			"experiments itself").About(c.name)
 	}
 	standing := c.Standing()
-	suggested := engine.Suggestion{Ended: s.Status.Ended(), WaitingFor: standing.WaitingFor, Remedies: standing.Remedies}
+	suggested := engine.Suggestion{
+		Ended:      s.Status.Ended(),
+		WaitingFor: standing.WaitingFor,
+		Remedies:   standing.Remedies,
+	}
 	for _, x := range s.Experiments {
 		if x.Status.Open() && x.Status != campaign.Unresolved && s.Status != campaign.Paused {
 			suggested.Experiments = append(suggested.Experiments, x)
@@ -152,9 +159,8 @@ func (h *Local) Suggest(
 		return nil, suggestion, err
 	}
 	simulated := *core.State().Definition
-	simulated.Experts = slices.DeleteFunc(slices.Clone(simulated.Experts), func(e definition.Expert) bool {
-		return e.Person
-	})
+	person := func(e definition.Expert) bool { return e.Person }
+	simulated.Experts = slices.DeleteFunc(slices.Clone(simulated.Experts), person)
 	reviewers, err := equip.OpenReviewers(ctx, h.options.Registry, simulated, folder, nil)
 	if err != nil {
 		return nil, suggestion, err

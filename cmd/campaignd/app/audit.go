@@ -94,7 +94,9 @@ checkpoints, the place is narrowed down to the events between two of them.`, eng
 
 // audit audits a store, past a process that may run it. One that passes is given a
 // checkpoint.
-func (a *app) audit(ctx context.Context, t target, since []attest.Earlier, except []string) (*audited, error) {
+func (a *app) audit(
+	ctx context.Context, t target, since []attest.Earlier, except []string,
+) (*audited, error) {
 	done := func(r *attest.Audit) *audited {
 		return &audited{Audit: r, Build: thisBuild().String(), Store: t.store}
 	}
@@ -143,25 +145,30 @@ func (a *app) printAudit(r *audited) {
 	}
 	a.printSince(r)
 	if r.Chain != attest.ChainSound {
-		a.printf("Decisions were not made again, since not everything they were made from can be read.\n")
+		a.printf("Decisions were not made again, since not everything they were made from can " +
+			"be read.\n")
 		return
 	}
 	how := "bit for bit"
 	if r.Comparison != "exact" {
-		how = fmt.Sprintf("to a relative tolerance of %g, since some come from another build than this one (%s)",
+		how = fmt.Sprintf("to a relative tolerance of %g, since some come from another build "+
+			"than this one (%s)",
 			engine.AuditTolerance, r.Build)
 	}
 	var again []string
 	if r.Decisions > 0 {
-		again = append(again, fmt.Sprintf("%d of %s", r.Reproduced, format.Count(r.Decisions, "decision")))
+		again = append(again, fmt.Sprintf("%d of %s",
+			r.Reproduced, format.Count(r.Decisions, "decision")))
 	}
 	if r.Fits > 0 {
-		again = append(again, fmt.Sprintf("%d of %s", r.FitsReproduced, format.Count(r.Fits, "fit")))
+		again = append(again, fmt.Sprintf("%d of %s",
+			r.FitsReproduced, format.Count(r.Fits, "fit")))
 	}
 	if again == nil {
 		a.printf("No decision and no fit has been made yet: there is nothing to make again.\n")
 	} else {
-		a.printf("%s came out the same when made again, compared %s.\n", strings.Join(again, " and "), how)
+		a.printf("%s came out the same when made again, compared %s.\n",
+			strings.Join(again, " and "), how)
 	}
 	a.printBuilds(r)
 	for _, m := range r.Remarks {
@@ -192,7 +199,8 @@ func (a *app) printBuilds(r *audited) {
 			}
 			other := ""
 			if b.OtherVersion > 0 {
-				other = fmt.Sprintf("; %s of another version of policies or models, not made again here",
+				other = fmt.Sprintf("; %s of another version of policies or models, not made "+
+					"again here",
 					format.Count(b.OtherVersion, "record"))
 			}
 			a.printf("  %s by campaignd %s%s\n", strings.Join(made, " and "), build{b.Build}, other)
@@ -214,7 +222,8 @@ func (a *app) printBuilds(r *audited) {
 			strings.Join(names, ","),
 		)
 	} else if r.Excepted > 0 {
-		a.printf("%s of another version were left out, as asked.\n", format.Count(r.Excepted, "record"))
+		a.printf("%s of another version were left out, as asked.\n",
+			format.Count(r.Excepted, "record"))
 	}
 }
 
@@ -241,7 +250,9 @@ func unmadeText(u engine.Unmade) string {
 }
 
 // readCheckpoints reads the checkpoints of an audit, the oldest first.
-func readCheckpoints(files []string, known []note.Verifier, mustSign bool) (kept []attest.Earlier, err error) {
+func readCheckpoints(
+	files []string, known []note.Verifier, mustSign bool,
+) (kept []attest.Earlier, err error) {
 	for _, file := range files {
 		c, err := readCheckpoint(file, known)
 		if err != nil {

@@ -75,7 +75,8 @@ tlog-proof, and what a tlog-witness takes.`,
 			switch {
 			case c.SignedBy != "":
 			case t.remote:
-				a.remark("Not signed: the server has no key. It is worth what the place is where you keep it.")
+				a.remark("Not signed: the server has no key. It is worth what the place is " +
+					"where you keep it.")
 			default:
 				a.remark(
 					"Not signed: there is no key. `campaignd checkpoint --new-key NAME` makes one; until then it is worth what the place is where you keep it.",
@@ -129,7 +130,9 @@ func (a *app) makeKey(name string) error {
 }
 
 // checkpoint makes a checkpoint of a store, or a proof with one.
-func (a *app) checkpoint(ctx context.Context, t target, sign, prove, from string) (*attest.Checkpoint, error) {
+func (a *app) checkpoint(
+	ctx context.Context, t target, sign, prove, from string,
+) (*attest.Checkpoint, error) {
 	key, err := signer(sign)
 	if err != nil {
 		return nil, err
@@ -152,7 +155,9 @@ func (a *app) checkpoint(ctx context.Context, t target, sign, prove, from string
 }
 
 // prove makes of a checkpoint a proof of the event that a person names.
-func (a *app) prove(ctx context.Context, t target, log events.Store, c *attest.Checkpoint, what string) error {
+func (a *app) prove(
+	ctx context.Context, t target, log events.Store, c *attest.Checkpoint, what string,
+) error {
 	name := t.campaign
 	if name == "" {
 		var err error
@@ -224,7 +229,9 @@ type keeping struct{ file, command string }
 const checkpointCommandVariable = "CAMPAIGND_CHECKPOINT_COMMAND"
 
 // handOver keeps a checkpoint.
-func (a *app) handOver(ctx context.Context, log events.Store, c *attest.Checkpoint, keep keeping) error {
+func (a *app) handOver(
+	ctx context.Context, log events.Store, c *attest.Checkpoint, keep keeping,
+) error {
 	var errs []error
 	if keep.file != "" {
 		errs = append(errs, keepCheckpoint(ctx, log, c, keep.file))
@@ -252,7 +259,9 @@ func (a *app) handOver(ctx context.Context, log events.Store, c *attest.Checkpoi
 
 // keepCheckpoint writes a checkpoint in place of an earlier one, unless that one
 // shows that the log was tampered with: then it is what must be kept.
-func keepCheckpoint(ctx context.Context, log events.Store, c *attest.Checkpoint, file string) error {
+func keepCheckpoint(
+	ctx context.Context, log events.Store, c *attest.Checkpoint, file string,
+) error {
 	old, err := readCheckpoint(file, nil)
 	switch {
 	case err == nil:

@@ -24,12 +24,15 @@ func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition
 	if err != nil {
 		return err
 	}
-	return h.Define(ctx, events.CampaignDefined{Definition: def, Source: t.file.Source}, engine.Request{Actor: actor})
+	defined := events.CampaignDefined{Definition: def, Source: t.file.Source}
+	return h.Define(ctx, defined, engine.Request{Actor: actor})
 }
 
 // listCandidates completes a definition where its instrument measures only
 // what it lists. Nothing is started for it.
-func (a *app) listCandidates(ctx context.Context, t target, def definition.Campaign) (definition.Campaign, error) {
+func (a *app) listCandidates(
+	ctx context.Context, t target, def definition.Campaign,
+) (definition.Campaign, error) {
 	if t.remote { // the list is where the instrument is
 		return def, nil
 	}
@@ -40,7 +43,9 @@ func (a *app) listCandidates(ctx context.Context, t target, def definition.Campa
 // openOrDefine opens a store for a person who runs the experiments: where the
 // target is a file whose store does not exist yet, it is made. check, if set,
 // is called with the campaign before that, so that bad input makes no store.
-func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Core) error) (*session, error) {
+func (a *app) openOrDefine(
+	ctx context.Context, t target, check func(*engine.Core) error,
+) (*session, error) {
 	exists, err := a.hasCampaign(ctx, t)
 	if err != nil {
 		return nil, err
@@ -60,7 +65,8 @@ func (a *app) openOrDefine(ctx context.Context, t target, check func(*engine.Cor
 		return s, nil
 	}
 	if t.file == nil {
-		return nil, badStore("there is no store %s yet; name the campaign file instead, and it is made", t.store)
+		return nil, badStore("there is no store %s yet; name the campaign file instead, and "+
+			"it is made", t.store)
 	}
 	def, err := a.listCandidates(ctx, t, t.file.Definition)
 	if err != nil {
@@ -112,7 +118,9 @@ func (a *app) compare(ctx context.Context, t target, s *campaign.State) error {
 }
 
 // wantedDefinition is what a file says about a campaign that exists.
-func (a *app) wantedDefinition(ctx context.Context, t target, s *campaign.State) (definition.Campaign, error) {
+func (a *app) wantedDefinition(
+	ctx context.Context, t target, s *campaign.State,
+) (definition.Campaign, error) {
 	def, err := a.listCandidates(ctx, t, t.file.Definition)
 	if err != nil {
 		return def, err

@@ -121,7 +121,9 @@ func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 
 // follow prints events until the campaigns of the store have ended. A store
 // that nobody holds is only looked into, so that a run can begin meanwhile.
-func (a *app) follow(ctx context.Context, t target, after events.Position, print func(events.Event) error) error {
+func (a *app) follow(
+	ctx context.Context, t target, after events.Position, print func(events.Event) error,
+) error {
 	ended := make(map[string]bool) // the campaigns seen, and whether they have ended
 	over := func() bool {
 		for name, e := range ended {

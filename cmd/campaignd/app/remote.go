@@ -75,7 +75,8 @@ func (a *app) api() lab.Server {
 // campaign file, or empty for the only one that there is.
 func (a *app) remoteTarget(arg string) (target, error) {
 	if a.store != "" {
-		return target{}, badInput("--store names a store here, and --server a server: give one of the two")
+		return target{}, badInput("--store names a store here, and --server a server: give " +
+			"one of the two")
 	}
 	t := target{remote: true, store: a.campaign, campaign: a.campaign}
 	switch info, err := os.Stat(arg); {
@@ -132,7 +133,8 @@ func (a *app) named(ctx context.Context, t target) (target, error) {
 		t.store, t.campaign = names[0], names[0]
 		return t, nil
 	}
-	return t, badInput("the server has several campaigns: name one of %s", strings.Join(names, ", "))
+	return t, badInput("the server has several campaigns: name one of %s",
+		strings.Join(names, ", "))
 }
 
 // dial connects to the campaign of a server.
@@ -149,7 +151,9 @@ func (a *app) dial(ctx context.Context, t target) (*session, error) {
 }
 
 // onServer is the path of something of the target's campaign in the API.
-func onServer(t target, what string) string { return "/campaigns/" + url.PathEscape(t.store) + what }
+func onServer(t target, what string) string {
+	return "/campaigns/" + url.PathEscape(t.store) + what
+}
 
 // hasCampaign reports whether a target's store is there, or its campaign on the server.
 func (a *app) hasCampaign(ctx context.Context, t target) (bool, error) {
@@ -215,7 +219,8 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 			return err
 		}
 		if errors.Is(context.Cause(ctx), errInterrupted) {
-			a.remark("The server goes on with %s. Follow it again with: campaignd run %s", s.name, t)
+			a.remark("The server goes on with %s. Follow it again with: campaignd run %s",
+				s.name, t)
 			return errors.Join(errReported, context.Cause(ctx))
 		}
 		if core, err = s.core(ctx); err != nil {

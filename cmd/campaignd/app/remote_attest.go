@@ -18,7 +18,9 @@ import (
 const auditWait = "30"
 
 // auditRemote has the server audit the store of a campaign.
-func (a *app) auditRemote(ctx context.Context, t target, since, keys, except []string) (*audited, error) {
+func (a *app) auditRemote(
+	ctx context.Context, t target, since, keys, except []string,
+) (*audited, error) {
 	t, err := a.named(ctx, t)
 	if err != nil {
 		return nil, err
@@ -38,7 +40,8 @@ func (a *app) auditRemote(ctx context.Context, t target, since, keys, except []s
 	if err := a.api().Post(ctx, onServer(t, "/audits"), wanted, &run); err != nil {
 		return nil, err
 	}
-	for path := "/audits/" + url.PathEscape(run.ID) + "?wait=" + auditWait; run.State == "running"; {
+	path := "/audits/" + url.PathEscape(run.ID) + "?wait=" + auditWait
+	for run.State == "running" {
 		if err := a.api().Get(ctx, path, &run); err != nil {
 			return nil, err
 		}
@@ -59,7 +62,9 @@ func (a *app) auditRemote(ctx context.Context, t target, since, keys, except []s
 
 // checkpointRemote has the server make a checkpoint of the store of a campaign, or a proof
 // with one. It is signed by the server.
-func (a *app) checkpointRemote(ctx context.Context, t target, prove, from string) (*attest.Checkpoint, error) {
+func (a *app) checkpointRemote(
+	ctx context.Context, t target, prove, from string,
+) (*attest.Checkpoint, error) {
 	t, err := a.named(ctx, t)
 	if err != nil {
 		return nil, err

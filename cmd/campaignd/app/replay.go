@@ -46,7 +46,8 @@ agree.`,
 				if there, err := holdsPosition(cmd.Context(), s.Log(), limit); err != nil {
 					return err
 				} else if !there {
-					return badInput("there is no position %d; they go from 1 to %d", at, s.Log().Last())
+					return badInput("there is no position %d; they go from 1 to %d",
+						at, s.Log().Last())
 				}
 			}
 			core, position, err := a.replayTo(cmd.Context(), s, limit)

@@ -56,8 +56,10 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	if !ended && !state.Status.Ended() {
 		return nil
 	}
-	if left := state.Definition.Budget.Experiments - state.Spent(); !state.Status.Ended() && left > 0 && !a.json {
-		a.printf("The budget has room for %s: `campaignd run %s` goes on.\n", format.Count(left, "experiment"), t)
+	left := state.Definition.Budget.Experiments - state.Spent()
+	if !state.Status.Ended() && left > 0 && !a.json {
+		a.printf("The budget has room for %s: `campaignd run %s` goes on.\n",
+			format.Count(left, "experiment"), t)
 	}
 	path := reportPath(t.store, s.name)
 	if _, err := os.Stat(path); err != nil {

@@ -113,7 +113,8 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 	err = r.drive(ctx)
 	if errors.Is(err, errInterrupted) {
 		r.release()
-		a.remark("Interrupted. Everything so far is in %s. Go on with: campaignd run %s", t.store, t)
+		a.remark("Interrupted. Everything so far is in %s. Go on with: campaignd run %s",
+			t.store, t)
 		return errors.Join(errReported, err)
 	}
 	if err != nil {
@@ -139,7 +140,8 @@ func notHeld(ctx context.Context, t target) error {
 	}
 	since := status.Since.Local().Format(time.DateTime)
 	return badStore(
-		"%s is being run by process %d since %s; watch it with `campaignd status %s` or `campaignd events --follow %s`",
+		"%s is being run by process %d since %s; "+
+			"watch it with `campaignd status %s` or `campaignd events --follow %s`",
 		what,
 		status.PID,
 		since,
@@ -177,7 +179,8 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 	def := core.State().Definition
 	if seed != nil && *seed != def.Seed {
 		return badInput(
-			"the campaign in %s has the seed %d, not %d: a campaign keeps its seed. Leave --seed out to continue it, or start another one with --store OTHER%s",
+			"the campaign in %s has the seed %d, not %d: a campaign keeps its seed. "+
+				"Leave --seed out to continue it, or start another one with --store OTHER%s",
 			r.target.store,
 			def.Seed,
 			*seed,
@@ -205,7 +208,8 @@ func (r *running) load(ctx context.Context) (*engine.Core, error) {
 	}
 	if !exists {
 		if r.target.file == nil {
-			return nil, badStore("there is no store %s yet; `campaignd run FILE` makes one", r.target.store)
+			return nil, badStore("there is no store %s yet; `campaignd run FILE` makes one",
+				r.target.store)
 		}
 		return nil, nil
 	}
@@ -304,7 +308,8 @@ func (r *running) newDisplay() {
 func (r *running) hooks() lab.Hooks {
 	return lab.Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
-			r.display.stands(view.ProgressOf(core, r.shown, r.about.clause(wait.For, wait.Remedies)))
+			waits := r.about.clause(wait.For, wait.Remedies)
+			r.display.stands(view.ProgressOf(core, r.shown, waits))
 		},
 		Summarized: r.shown.Keep,
 		Working: func(core *engine.Core, computation engine.Computation) {
@@ -414,10 +419,12 @@ func (r *running) checkpoint(ctx context.Context) {
 // written: the campaign is none the worse for it.
 func (r *running) report(ctx context.Context) string {
 	path := reportPath(r.target.store, r.target.campaign)
-	log, checkpoint := r.local.Log(), r.checkpointText(ctx, r.local.Events())
-	mode := storeMode(r.target.store)
-	if err := r.writeReport(ctx, log, r.target.campaign, r.target.store, path, checkpoint, mode); err != nil {
-		r.remark("The report could not be written: %v. Try again with: campaignd report %s", err, r.target.store)
+	t, log := r.target, r.local.Events()
+	checkpoint, mode := r.checkpointText(ctx, log), storeMode(t.store)
+	err := r.writeReport(ctx, log, t.campaign, t.store, path, checkpoint, mode)
+	if err != nil {
+		r.remark("The report could not be written: %v. Try again with: campaignd report %s",
+			err, r.target.store)
 		return ""
 	}
 	return path

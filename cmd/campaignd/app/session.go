@@ -91,7 +91,8 @@ func openingFailed(store string, err error) error {
 	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged):
 		return badStore("there is no store %s yet; `campaignd run FILE` makes one", store)
 	case errors.Is(err, fs.ErrPermission):
-		return badStore("%w; a store is private: its owner can let others read it with chmod -R go+rX %s",
+		return badStore("%w; a store is private: its owner can let others read it with chmod "+
+			"-R go+rX %s",
 			err, shellArg(store))
 	}
 	return storeError{err}

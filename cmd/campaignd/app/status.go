@@ -71,7 +71,12 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 		return a.printJSON(status{st, needs, run, a.where(t)})
 	}
 	now := time.Now()
-	around := view.Around{Running: runningText(run, now, a.about), NeedsPerson: needs, Store: a.where(t), Now: now}
+	around := view.Around{
+		Running:     runningText(run, now, a.about),
+		NeedsPerson: needs,
+		Store:       a.where(t),
+		Now:         now,
+	}
 	return st.Write(a.stdout, around, how)
 }
 

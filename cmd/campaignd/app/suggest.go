@@ -84,8 +84,8 @@ func (a *app) suggestion(
 		core, err = s.core(ctx)
 		return core, answer, err
 	}
-	return nil, nil, badStore("the campaign is being run by process %d, whose instrument performs the experiments;"+
-		" end that run (Ctrl-C) to run them by hand", s.Status().PID)
+	return nil, nil, badStore("the campaign is being run by process %d, whose instrument "+
+		"performs the experiments; end that run (Ctrl-C) to run them by hand", s.Status().PID)
 }
 
 // showing is how a suggestion is written about a target.

@@ -63,18 +63,26 @@ func (a *app) findTarget(arg string) (target, error) {
 		if a.store != "" && !sameFile(a.store, arg) {
 			return target{}, badInput("%s and --store %s are two stores: name one", arg, a.store)
 		}
-		return target{store: arg, campaign: a.campaign, base: filepath.Dir(filepath.Clean(arg))}, nil
+		base := filepath.Dir(filepath.Clean(arg))
+		return target{store: arg, campaign: a.campaign, base: base}, nil
 	}
 	file, err := campaignfile.Read(a.registry, arg)
 	if err != nil {
 		return target{}, inputError{err}
 	}
-	t := target{path: arg, file: file, campaign: file.Definition.Name, base: filepath.Dir(arg), store: a.store}
+	t := target{
+		path:     arg,
+		file:     file,
+		campaign: file.Definition.Name,
+		base:     filepath.Dir(arg),
+		store:    a.store,
+	}
 	if t.store == "" {
 		t.store = filepath.Join(t.base, t.campaign+storeEnding)
 	}
 	if a.campaign != "" && a.campaign != t.campaign {
-		return target{}, badInput("%s describes the campaign %s, not %s", arg, t.campaign, a.campaign)
+		return target{}, badInput("%s describes the campaign %s, not %s",
+			arg, t.campaign, a.campaign)
 	}
 	return t, nil
 }
@@ -90,11 +98,13 @@ func (a *app) defaultStore() (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", badInput("there is no *%s in this folder: name a campaign file or a store", storeEnding)
+		return "", badInput("there is no *%s in this folder: name a campaign file or a store",
+			storeEnding)
 	case 1:
 		return found[0], nil
 	}
-	return "", badInput("there are several stores in this folder: name one of %s", strings.Join(found, ", "))
+	return "", badInput("there are several stores in this folder: name one of %s",
+		strings.Join(found, ", "))
 }
 
 // targetAndArgs splits the positional arguments of a command that takes n of
