@@ -1,13 +1,11 @@
 package console
 
 import (
-	"html/template"
 	"net/http"
-	"regexp"
-	"strings"
 	"sync"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/report"
 )
@@ -63,80 +61,17 @@ func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 		}
 		groups, err := report.Figures(r.Context(), report.Input{
 			Registry: c.lab.Registry(), Log: log, Campaign: of.Name(), Store: of.Store(),
+		}, figure.Page{
+			Palette: figure.Classes,
+			Link:    func(id string) string { return subjectPath(of.Name(), id) },
 		})
 		if err != nil {
 			c.fail(w, r, err)
 			return
-		}
-		for i := range groups {
-			for k := range groups[i].Figures {
-				f := &groups[i].Figures[k]
-				f.SVG = themed(f.SVG, of.Name())
-				f.Caption = strings.ReplaceAll(f.Caption, "Black:", "The stepped line:") // it is white in the dark
-				for n := range f.Legend {
-					f.Legend[n].Symbol = themed(f.Legend[n].Symbol, "")
-				}
-			}
 		}
 		d.groups, d.sequence = groups, at
 	}
 	p := chartsPage{shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Groups: d.groups}
 	p.Campaign = of.Name()
 	c.write(w, http.StatusOK, "charts", p)
-}
-
-// themeClasses are the colors of the report's charts that follow the theme, as classes of the
-// stylesheet.
-var themeClasses = map[string]string{
-	"#1f2933": "ink", "#616e7c": "muted", "#e8ecf0": "hair", "#ffffff": "paper", "#8a94a0": "gray", "#000000": "ink",
-	"#0072b2": "blue", "#009e73": "green", "#d55e00": "red", "#aa5b93": "purple", "#e69f00": "orange", "#56b4e9": "sky",
-}
-
-var (
-	styleAttribute = regexp.MustCompile(`\s+style="([^"]*)"`)
-	spotLink       = regexp.MustCompile(`<a href="#([a-z]\d+)">`)
-)
-
-// themed rewrites a chart of the report for a page without inline style: what a style attribute
-// says becomes attributes, colors become classes. Spots lead to the pages of what they
-// show.
-func themed(svg template.HTML, campaign string) template.HTML {
-	text := styleAttribute.ReplaceAllStringFunc(string(svg), func(attribute string) string {
-		_, style, _ := strings.Cut(strings.TrimSuffix(attribute, `"`), `"`)
-		var out, classes []string
-		for declaration := range strings.SplitSeq(style, ";") {
-			name, value, ok := strings.Cut(declaration, ":")
-			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-			if !ok || name == "max-width" || name == "font-family" {
-				continue
-			}
-			if name == "fill" || name == "stroke" {
-				if class, known := themeClasses[strings.ToLower(value)]; known {
-					classes = append(classes, name[:1]+"-"+class)
-					continue
-				}
-			}
-			out = append(out, name+`="`+value+`"`)
-		}
-		if classes != nil {
-			out = append(out, `class="`+strings.Join(classes, " ")+`"`)
-		}
-		if out == nil {
-			return ""
-		}
-		return " " + strings.Join(out, " ")
-	})
-	if campaign != "" {
-		text = spotLink.ReplaceAllStringFunc(text, func(link string) string {
-			id := spotLink.FindStringSubmatch(link)[1]
-			if path := subjectPath(campaign, id); path != "" {
-				return `<a href="` + path + `">`
-			}
-			return link
-		})
-	}
-	if strings.Contains(text, "<a ") { // an image holds no links
-		text = strings.Replace(text, ` role="img"`, ` role="group"`, 1)
-	}
-	return template.HTML(text)
 }

@@ -1,19 +1,17 @@
-// Package figure draws the figures of campaignd's pages: SVG on the server with
-// gonum/plot, in one style, as an element of an HTML page.
+// Package figure draws the figures of campaignd's pages: SVG on the server, as an
+// element of an HTML page. [Canvas] has small primitives and is drawn on by
+// gonum/plot too; [Chart] is a plot of it in one style, whose lines are named at
+// their right end and whose spots answer to the pointer.
 //
-// Lines are named at their right end, spots answer to the pointer, and equal
-// charts give equal bytes.
+// Colors are names. A [Palette] says how they are written, so that one drawing
+// serves a page that stands alone as well as one that follows a theme. Equal
+// drawings give equal bytes.
 package figure
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"html/template"
-	"image/color"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -22,53 +20,13 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
-
-	"github.com/campaignd/campaignd/internal/format"
 )
-
-// Colors: Okabe and Ito's palette, which readers with any color vision can tell
-// apart, darkened where they are of text, and grays.
-var (
-	Ink    = color.NRGBA{0x1f, 0x29, 0x33, 0xff}
-	Muted  = color.NRGBA{0x61, 0x6e, 0x7c, 0xff}
-	Hair   = color.NRGBA{0xe8, 0xec, 0xf0, 0xff}
-	White  = color.NRGBA{0xff, 0xff, 0xff, 0xff}
-	Gray   = color.NRGBA{0x8a, 0x94, 0xa0, 0xff}
-	Blue   = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
-	Sky    = color.NRGBA{0x56, 0xb4, 0xe9, 0xff}
-	Orange = color.NRGBA{0xe6, 0x9f, 0x00, 0xff}
-	Green  = color.NRGBA{0x00, 0x9e, 0x73, 0xff}
-	Red    = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
-	Purple = color.NRGBA{0xaa, 0x5b, 0x93, 0xff}
-)
-
-// Faded returns a color with the given opacity.
-func Faded(c color.NRGBA, opacity float64) color.NRGBA {
-	c.A = uint8(math.Round(255 * opacity))
-	return c
-}
-
-// OfText returns a color dark enough to be read as text on white.
-func OfText(c color.NRGBA) color.NRGBA {
-	for luminance(c) > 0.2 { // contrast of at least 4.2 : 1
-		c.R = uint8(float64(c.R) * 0.9)
-		c.G = uint8(float64(c.G) * 0.9)
-		c.B = uint8(float64(c.B) * 0.9)
-	}
-	return c
-}
-
-// luminance is the relative luminance of WCAG 2, 0 black to 1 white.
-func luminance(c color.NRGBA) float64 {
-	linear := func(v uint8) float64 { return math.Pow(float64(v)/255, 2.2) }
-	return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
-}
 
 // Chart is a plot with labels at the ends of its lines, and spots that answer to
 // the pointer.
 type Chart struct {
 	*plot.Plot
+	page Page
 	// Width and Height are in points.
 	Width, Height vg.Length
 	// Right is the room for labels beyond the right edge; it grows with them.
@@ -87,14 +45,14 @@ type Chart struct {
 type endLabel struct {
 	y     float64
 	text  string // lines
-	color color.NRGBA
+	color Color
 }
 
 func (e endLabel) lines() []string { return strings.Split(e.text, "\n") }
 
 type spot struct {
-	x, y       float64
-	text, href string
+	x, y     float64
+	text, id string
 }
 
 // FontSize is that of everything written in a chart, in points.
@@ -103,15 +61,15 @@ const FontSize = 9
 const topMargin = 26
 
 // Style returns how text of the given size, in points, is drawn.
-func Style(size vg.Length, c color.Color) draw.TextStyle {
+func Style(size vg.Length, c Color) draw.TextStyle {
 	return draw.TextStyle{
 		Color: c, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
 		Handler: text.Plain{Fonts: font.DefaultCache}, YAlign: draw.YCenter,
 	}
 }
 
-// New returns an empty chart of the given size in points.
-func New(width, height vg.Length, xTitle, yTitle string) *Chart {
+// Chart returns an empty chart of the given size in points.
+func (on Page) Chart(width, height vg.Length, xTitle, yTitle string) *Chart {
 	p := plot.New()
 	p.BackgroundColor = nil
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
@@ -133,41 +91,19 @@ func New(width, height vg.Length, xTitle, yTitle string) *Chart {
 	grid.Horizontal = draw.LineStyle{Color: Hair, Width: 0.75}
 	grid.Vertical = draw.LineStyle{Color: Hair, Width: 0.75}
 	p.Add(grid)
-	return &Chart{Plot: p, Width: width, Height: height, Title: yTitle, Right: 8}
-}
-
-// Limits sets the range of an axis: the given values with a margin around them,
-// as a share of their range. What is not finite is left out.
-func Limits(axis *plot.Axis, margin float64, values ...float64) {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range values {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	switch {
-	case low > high:
-		low, high = 0, 1
-	case low == high:
-		pad := max(math.Abs(low)*0.05, 1e-9)
-		if low == 0 {
-			pad = 1
-		}
-		low, high = low-pad, high+pad
-	}
-	pad := margin * (high - low)
-	axis.Min, axis.Max = low-pad, high+pad
+	return &Chart{Plot: p, page: on, Width: width, Height: height, Title: yTitle, Right: 8}
 }
 
 // Line adds a line through points.
-func (c *Chart) Line(points plotter.XYs, color color.NRGBA, width vg.Length, dashes ...vg.Length) {
+func (c *Chart) Line(points plotter.XYs, color Color, width vg.Length, dashes ...vg.Length) {
 	if len(points) > 0 {
-		c.Add(&plotter.Line{XYs: points, LineStyle: draw.LineStyle{Color: color, Width: width, Dashes: dashes}})
+		style := draw.LineStyle{Color: color, Width: width, Dashes: dashes}
+		c.Add(&plotter.Line{XYs: points, LineStyle: style})
 	}
 }
 
 // Band fills the area between two lines over the same x.
-func (c *Chart) Band(x, lower, upper []float64, fill color.NRGBA) {
+func (c *Chart) Band(x, lower, upper []float64, fill Color) {
 	if len(x) < 2 {
 		return
 	}
@@ -189,23 +125,8 @@ func (c *Chart) Points(points plotter.XYs, style draw.GlyphStyle) {
 }
 
 // Discs adds a disc with a white edge for each point.
-func (c *Chart) Discs(points plotter.XYs, color color.NRGBA, radius vg.Length) {
-	c.Points(points, draw.GlyphStyle{Color: color, Radius: radius, Shape: disc{}})
-}
-
-// disc is a disc with a white edge, so that discs on top of each other stay apart.
-type disc struct{}
-
-// DrawGlyph implements draw.GlyphDrawer.
-func (disc) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	var path vg.Path
-	path.Move(vg.Point{X: at.X + style.Radius, Y: at.Y})
-	path.Arc(at, style.Radius, 0, 2*math.Pi)
-	path.Close()
-	c.SetColor(style.Color)
-	c.Fill(path)
-	c.SetLineStyle(draw.LineStyle{Color: White, Width: 0.6})
-	c.Stroke(path)
+func (c *Chart) Discs(points plotter.XYs, color Color, radius vg.Length) {
+	c.Points(points, draw.GlyphStyle{Color: color, Radius: radius, Shape: Solid{Edge: Paper}})
 }
 
 // Shade marks a range of x over the whole height.
@@ -217,20 +138,23 @@ type shading struct{ from, to float64 }
 func (s shading) Plot(canvas draw.Canvas, p *plot.Plot) {
 	toX, _ := p.Transforms(&canvas)
 	x0, x1 := max(toX(s.from), canvas.Min.X), min(toX(s.to), canvas.Max.X)
-	canvas.FillPolygon(color.NRGBA{0x61, 0x6e, 0x7c, 0x12}, []vg.Point{
-		{X: x0, Y: canvas.Min.Y}, {X: x1, Y: canvas.Min.Y}, {X: x1, Y: canvas.Max.Y}, {X: x0, Y: canvas.Max.Y},
+	canvas.FillPolygon(Faded(Muted, 0.07), []vg.Point{
+		{X: x0, Y: canvas.Min.Y},
+		{X: x1, Y: canvas.Min.Y},
+		{X: x1, Y: canvas.Max.Y},
+		{X: x0, Y: canvas.Max.Y},
 	})
 }
 
 // End names a line at its right end; the text may have several lines.
-func (c *Chart) End(y float64, text string, color color.NRGBA) {
+func (c *Chart) End(y float64, text string, color Color) {
 	c.ends = append(c.ends, endLabel{y: y, text: text, color: color})
 }
 
-// Spot shows a text where the pointer is near, and leads to href where it is not
-// empty: the id of an element of the page.
-func (c *Chart) Spot(x, y float64, text, href string) {
-	c.spots = append(c.spots, spot{x, y, text, href})
+// Spot shows a text where the pointer is near, and leads to what has the id, if it
+// is not empty.
+func (c *Chart) Spot(x, y float64, text, id string) {
+	c.spots = append(c.spots, spot{x, y, text, id})
 }
 
 // SVG draws the chart. title is what a screen reader says.
@@ -244,7 +168,7 @@ func (c *Chart) SVG(title string) template.HTML {
 	if c.Title == "" {
 		top = 4
 	}
-	canvas := vgsvg.New(c.Width, c.Height)
+	canvas := c.page.Canvas(c.Width.Points(), c.Height.Points(), "", title)
 	area := draw.Crop(draw.New(canvas), 0, -c.Right, 0, -top)
 	c.Draw(area)
 
@@ -259,16 +183,10 @@ func (c *Chart) SVG(title string) template.HTML {
 		c.After(&whole, data)
 	}
 
-	var overlay strings.Builder
-	for _, s := range c.spots {
-		mark := fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="6" fill="transparent"><title>%s</title></circle>`,
-			toX(s.x).Points(), (c.Height - toY(s.y)).Points(), template.HTMLEscapeString(s.text))
-		if s.href != "" {
-			mark = fmt.Sprintf(`<a href="#%s">%s</a>`, template.HTMLEscapeString(s.href), mark)
-		}
-		overlay.WriteString(mark + "\n")
+	for _, s := range c.spots { // on top, where the pointer finds them
+		canvas.Spot(toX(s.x).Points(), (c.Height - toY(s.y)).Points(), s.text, s.id)
 	}
-	return Finish(canvas, title, overlay.String())
+	return canvas.SVG()
 }
 
 // drawEnds writes the labels of line ends, moved apart where they would overlap,
@@ -276,7 +194,7 @@ func (c *Chart) SVG(title string) template.HTML {
 func (c *Chart) drawEnds(whole *draw.Canvas, x vg.Length, toY func(float64) vg.Length) {
 	const leading, gap = FontSize + 2.5, 3
 	ends := slices.Clone(c.ends)
-	slices.SortStableFunc(ends, func(a, b endLabel) int { return cmp.Compare(b.y, a.y) }) // from the top
+	slices.SortStableFunc(ends, func(a, b endLabel) int { return cmp.Compare(b.y, a.y) })
 	tops := make([]vg.Length, len(ends))
 	height := func(e endLabel) vg.Length { return leading * vg.Length(len(e.lines())) }
 	for i, e := range ends {
@@ -292,106 +210,8 @@ func (c *Chart) drawEnds(whole *draw.Canvas, x vg.Length, toY func(float64) vg.L
 	}
 	for i, e := range ends {
 		for k, line := range e.lines() {
-			whole.FillText(Style(FontSize, e.color), vg.Point{X: x + 9, Y: tops[i] - leading*(vg.Length(k)+0.5)}, line)
+			at := vg.Point{X: x + 9, Y: tops[i] - leading*(vg.Length(k)+0.5)}
+			whole.FillText(Style(FontSize, e.color), at, line)
 		}
 	}
 }
-
-// Finish returns what was drawn as an element of an HTML page: without the XML
-// header and the fixed size, with a title, and overlay on top in coordinates from
-// the upper left.
-func Finish(canvas *vgsvg.Canvas, title, overlay string) template.HTML {
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
-		panic(err) // a bytes.Buffer does not fail
-	}
-	body := b.String()
-	body = body[strings.Index(body, "<svg"):]
-	body = body[strings.Index(body, ">")+1:]
-	body = strings.TrimSuffix(strings.TrimSpace(body), "</svg>")
-	body = strings.ReplaceAll(body,
-		"font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;", "")
-	w, h := canvas.Size()
-	// An image fills its place, whatever its proportions.
-	body = strings.ReplaceAll(body, "<image ", `<image preserveAspectRatio="none" `)
-	title = template.HTMLEscapeString(title)
-	return template.HTML(fmt.Sprintf("<svg viewBox=\"0 0 %g %g\" style=\"max-width:%gpx\" role=\"img\" aria-label=\"%s\">\n%s%s</svg>",
-		w.Points(), h.Points(), math.Round(w.Points()*4/3), title, body, overlay))
-}
-
-// Swatch draws a piece of a line, for legends.
-func Swatch(c color.NRGBA, dashes ...vg.Length) template.HTML {
-	canvas := vgsvg.New(18, 8)
-	d := draw.New(canvas)
-	d.StrokeLine2(draw.LineStyle{Color: c, Width: 2.2, Dashes: dashes}, 0, 4, 18, 4)
-	return Finish(canvas, "", "")
-}
-
-// Ticks places about Want round numbers on an axis; Whole restricts them to
-// integers.
-type Ticks struct {
-	Want  int
-	Whole bool
-}
-
-// Ticks implements plot.Ticker.
-func (t Ticks) Ticks(low, high float64) []plot.Tick {
-	span := high - low
-	if !(span > 0) || math.IsInf(span, 0) {
-		return nil
-	}
-	step := math.Pow(10, math.Floor(math.Log10(span/float64(t.Want))))
-	for _, factor := range []float64{1, 2, 5, 10} {
-		if span/(step*factor) <= float64(t.Want) {
-			step *= factor
-			break
-		}
-	}
-	if t.Whole {
-		step = max(1, math.Round(step))
-	}
-	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	var out []plot.Tick
-	for k := math.Ceil(low/step - 1e-9); k*step <= high+1e-9*span; k++ {
-		out = append(out, plot.Tick{Value: k * step, Label: Typeset(format.Fixed(k*step, decimals))})
-	}
-	return out
-}
-
-// LogTicks places the powers of ten on a logarithmic axis, and 2 and 5 times them
-// where there are few.
-type LogTicks struct{}
-
-// Ticks implements plot.Ticker.
-func (LogTicks) Ticks(low, high float64) []plot.Tick {
-	if !(low > 0) || !(high > low) {
-		return nil
-	}
-	from, to := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
-	factors := []float64{1}
-	every := 1
-	switch decades := math.Log10(high / low); {
-	case decades < 2.5:
-		factors = []float64{1, 2, 5}
-	case decades > 7:
-		every = int(math.Ceil(decades / 7))
-	}
-	var out []plot.Tick
-	for e := from; e <= to; e += every {
-		for _, f := range factors {
-			x := f * math.Pow(10, float64(e))
-			if x < low*(1-1e-9) || x > high*(1+1e-9) {
-				continue
-			}
-			out = append(out, plot.Tick{Value: x, Label: Typeset(strconv.FormatFloat(x, 'g', 3, 64))})
-		}
-	}
-	return out
-}
-
-// Minus is the typographic minus sign.
-const Minus = "\u2212"
-
-// Typeset turns the hyphen of a negative number, and of a negative exponent, into
-// a minus sign.
-func Typeset(number string) string { return strings.ReplaceAll(number, "-", Minus) }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -25,8 +25,8 @@ type choice struct {
 	Review               string
 	Options              []choiceOption
 	Rows                 []view.CandidateRow
-	Bars                 *figure
-	Plane                []figure
+	Bars                 *Figure
+	Plane                []Figure
 	PlaneCaption         string
 }
 
@@ -92,7 +92,7 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 	ordered.Candidates = candidates // as the expert saw them
 	for _, row := range view.CandidateTable(h.def, &ordered) {
 		for k := range row.Cells {
-			row.Cells[k] = chart.Typeset(row.Cells[k])
+			row.Cells[k] = figure.Typeset(row.Cells[k])
 		}
 		c.Rows = append(c.Rows, row)
 	}
@@ -100,7 +100,7 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 		return c, nil
 	}
 	if shares := view.Shares(h.def, d.DecisionMade); shares != nil {
-		c.Bars = &figure{
+		c.Bars = &Figure{
 			ID: d.Decision + "-shapley", Title: "What each parameter does", Wide: true,
 			SVG: h.sharesSVG(shares, candidates, letters), Caption: sharesCaption(shares),
 		}
@@ -145,10 +145,41 @@ func sharesCaption(shares []view.Share) string {
 		" composition, and is less sure."
 }
 
-// optionColors are those of the candidates A, B, …
-func optionColor(k int) string {
-	c := expertColors[k%len(expertColors)]
-	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
+// optionColor is that of the k-th candidate: A, B, …
+func optionColor(k int) figure.Color { return expertColors[k%len(expertColors)] }
+
+// Measures of the bars of shares, in pixels of a full-width page.
+const (
+	sharesWidth = 1040.0
+	sharesNames = 110.0 // the column of names
+	sharesGap   = 26.0  // between panels
+	sharesTop   = 44.0  // above the first row
+	sharesBar   = 9.0   // height of a bar
+	sharesPad   = 9.0   // between rows
+)
+
+// sharesPanel is one quantity of a drawing of shares: bars to both sides of an axis.
+type sharesPanel struct {
+	*figure.Canvas
+	axis, reach float64 // where the axis is, and how far bars may reach from it
+	row         float64 // height of a parameter's row
+	greatest    float64 // the value whose bar is as long as that
+}
+
+// bars draws the shares of the o-th candidate, each with its number at its end.
+func (p sharesPanel) bars(o int, values []float64) {
+	for i, v := range values {
+		y := sharesTop + float64(i)*p.row + float64(o)*(sharesBar+2)
+		length := p.reach * math.Abs(v) / p.greatest
+		x := p.axis
+		at, anchor := x+length+4, "start"
+		if v < 0 {
+			x = p.axis - length
+			at, anchor = x-4, "end"
+		}
+		p.Rect(figure.Look{Fill: optionColor(o)}, x, y, max(length, 0.5), sharesBar)
+		p.Text(figure.Look{Fill: figure.Muted, Size: 9.5}, anchor, at, y+sharesBar-0.8, plus(v))
+	}
 }
 
 // sharesSVG draws the shares of the candidates as bars from a common axis: a
@@ -156,11 +187,6 @@ func optionColor(k int) string {
 func (h *history) sharesSVG(
 	shares []view.Share, candidates []events.Candidate, letters map[string]string,
 ) template.HTML {
-	const (
-		width, names, gap = 1040.0, 110.0, 26.0
-		top, bar, pad     = 44.0, 9.0, 9.0
-		size              = 11.5
-	)
 	panels := view.SharedQuantities(h.def)
 	parameters := shares[0].Parameters
 	greatest := 0.0
@@ -172,70 +198,52 @@ func (h *history) sharesSVG(
 	if greatest == 0 {
 		greatest = 1
 	}
-	panel := (width - names - 2*gap) / 3
-	row := float64(len(candidates))*(bar+2) + pad
-	sums := top + float64(len(parameters))*row + 8
-	line := 34. // the sum of a candidate, and what the model says
+	width := (sharesWidth - sharesNames - 2*sharesGap) / 3
+	row := float64(len(candidates))*(sharesBar+2) + sharesPad
+	sums := sharesTop + float64(len(parameters))*row + 8
+	line := 34.0 // the sum of a candidate, and what the model says
 	exact := view.AddUp(shares)
 	if exact {
 		line = 20
 	}
 	height := sums + float64(len(candidates))*line + 4
-	var b strings.Builder
-	text := func(x, y float64, anchor, fill, content string) {
-		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%g" fill="%s">%s</text>`, x, y,
-			anchor, size, fill, template.HTMLEscapeString(content))
-	}
+	c := h.target.Canvas(sharesWidth, height, "", "Shapley values of the candidates")
+	ink := figure.Look{Fill: figure.Ink, Size: 11.5}
+	muted := figure.Look{Fill: figure.Muted, Size: 11.5}
 	for i, p := range parameters {
-		text(names-10, top+float64(i)*row+row/2, "end", "#1f2933", format.Shorten(p, 18))
+		y := sharesTop + float64(i)*row + row/2
+		c.Text(ink, "end", sharesNames-10, y, format.Shorten(p, 18))
 	}
 	for k, p := range panels {
-		left := names + float64(k)*(panel+gap)
-		axis := left + panel/2
-		reach := panel/2 - 46 // room for numbers
-		text(left+panel/2, 14, "middle", "#1f2933", format.Heading(p.Name, h.sought.Unit))
-		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#9aa5b1"/>`, axis, top-12, axis, sums-8)
-		text(axis, top-18, "middle", "#616e7c", "0")
-		for o, c := range candidates {
-			s := view.ShareOf(shares, c.Name, p.Quantity)
+		axis := sharesNames + float64(k)*(width+sharesGap) + width/2
+		// Beyond the longest bar there is room for its number.
+		panel := sharesPanel{Canvas: c, axis: axis, reach: width/2 - 46, row: row, greatest: greatest}
+		c.Text(ink, "middle", axis, 14, format.Heading(p.Name, h.sought.Unit))
+		c.Line(figure.Look{Stroke: figure.Gray, Width: 1}, axis, sharesTop-12, axis, sums-8)
+		c.Text(muted, "middle", axis, sharesTop-18, "0")
+		for o, candidate := range candidates {
+			s := view.ShareOf(shares, candidate.Name, p.Quantity)
 			if s == nil {
 				continue
 			}
-			for i, v := range s.Values {
-				y := top + float64(i)*row + float64(o)*(bar+2)
-				length := reach * math.Abs(v) / greatest
-				x := axis
-				anchor := "start"
-				at := axis + length + 4
-				if v < 0 {
-					x = axis - length
-					anchor = "end"
-					at = axis - length - 4
-				}
-				fmt.Fprintf(&b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%g" fill="%s"/>`, x, y,
-					max(length, 0.5), bar, optionColor(o))
-				fmt.Fprintf(&b,
-					`<text x="%.1f" y="%.1f" text-anchor="%s" font-size="9.5" fill="#616e7c">%s</text>`, at,
-					y+bar-0.8, anchor, plus(v))
-			}
-			sum := s.Total - s.Base
-			total := fmt.Sprintf("%s: %s %s = %s", letterOf(letters, c.Name),
-				chart.Typeset(format.Significant(s.Base, 4)), summand(sum),
-				chart.Typeset(format.Significant(s.Total, 4)))
+			panel.bars(o, s.Values)
+			total := fmt.Sprintf("%s: %s %s = %s", letterOf(letters, candidate.Name),
+				figure.Typeset(format.Significant(s.Base, 4)), summand(s.Total-s.Base),
+				figure.Typeset(format.Significant(s.Total, 4)))
 			y := sums + float64(o)*line + 12
-			text(axis, y, "middle", optionColor(o), total)
+			c.Text(figure.Look{Fill: optionColor(o), Size: 11.5}, "middle", axis, y, total)
 			if s.Model != nil && !exact {
-				text(axis, y+14, "middle", "#616e7c",
-					"the model itself: "+chart.Typeset(format.Significant(*s.Model, 4)))
+				itself := "the model itself: " + figure.Typeset(format.Significant(*s.Model, 4))
+				c.Text(muted, "middle", axis, y+14, itself)
 			}
 		}
 	}
-	for o, c := range candidates {
+	for o, candidate := range candidates {
 		y := sums + float64(o)*line + 12
-		text(names-10, y, "end", optionColor(o), strings.TrimSpace(letters[c.Name]+" "+c.Name))
+		name := strings.TrimSpace(letters[candidate.Name] + " " + candidate.Name)
+		c.Text(figure.Look{Fill: optionColor(o), Size: 11.5}, "end", sharesNames-10, y, name)
 	}
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.1f" role="img" aria-label="Shapley values of the candidates">%s</svg>`,
-		width, height, b.String()))
+	return c.SVG()
 }
 
 func letterOf(letters map[string]string, candidate string) string {
@@ -247,7 +255,7 @@ func letterOf(letters map[string]string, candidate string) string {
 
 // plus writes a number with its sign.
 func plus(v float64) string {
-	text := chart.Typeset(format.Significant(v, 3))
+	text := figure.Typeset(format.Significant(v, 3))
 	if v > 0 {
 		return "+" + text
 	}
@@ -257,7 +265,7 @@ func plus(v float64) string {
 // summand writes a number as it is added.
 func summand(v float64) string {
 	if v < 0 {
-		return chart.Minus + " " + format.Significant(-v, 4)
+		return figure.Minus + " " + format.Significant(-v, 4)
 	}
 	return "+ " + format.Significant(v, 4)
 }
@@ -266,7 +274,7 @@ func summand(v float64) string {
 // candidates and the best measured composition.
 func (h *history) figurePlane(
 	d *decision, p *events.Plane, candidates []events.Candidate, letters map[string]string,
-) ([]figure, string, error) {
+) ([]Figure, string, error) {
 	n := len(p.Xs)
 	if n < 2 || len(p.Ys) != n || p.Xs[0] == p.Xs[n-1] || p.Ys[0] == p.Ys[n-1] {
 		return nil, "", nil
@@ -280,16 +288,16 @@ func (h *history) figurePlane(
 	for _, par := range h.def.Parameters {
 		units[par.Name] = par.Unit
 	}
-	paint := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
-		c := chart.New(380, 280, format.Heading(p.X, units[p.X]), format.Heading(p.Y, units[p.Y]))
+	paint := func(id, title, palette string, darkIsHigh bool, values [][]float64) (Figure, error) {
+		c := h.target.Chart(380, 280, format.Heading(p.X, units[p.X]), format.Heading(p.Y, units[p.Y]))
 		c.X.Min = p.Xs[0]
 		c.X.Max = p.Xs[n-1]
 		c.Y.Min = p.Ys[0]
 		c.Y.Max = p.Ys[n-1]
-		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
+		c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5}, figure.Ticks{Want: 5}
 		bands, err := newBands(grid, values, palette, darkIsHigh)
 		if err != nil {
-			return figure{}, err
+			return Figure{}, err
 		}
 		c.Add(plotter.NewImage(bands.image(grid, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
 		mark := func(point definition.Point, style draw.GlyphStyle, text, href string) {
@@ -303,20 +311,20 @@ func (h *history) figurePlane(
 			c.Spot(x, y, text, href)
 		}
 		if x := h.state.Experiment(d.best); x != nil {
-			mark(x.Parameters, draw.GlyphStyle{Color: chart.Orange, Radius: 6.5, Shape: star{}}, h.spotText(x), x.ID)
+			mark(x.Parameters, figure.Star, h.spotText(x), x.ID)
 		}
 		for k, o := range candidates {
 			style := draw.GlyphStyle{
-				Color:  expertColors[k%len(expertColors)],
+				Color:  optionColor(k),
 				Radius: 4.6,
-				Shape:  solid{edge: chart.White},
+				Shape:  figure.Solid{Edge: figure.Paper},
 			}
 			mark(o.Parameters, style,
 				strings.TrimSpace(letters[o.Name]+" "+o.Name)+"\n"+h.format.line(o.Parameters), d.Decision)
 		}
 		c.Right = 64
 		c.After = bands.key(h.sought.Unit)
-		return figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
+		return Figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
 	}
 	mean, err := paint(d.Decision+"-mean",
 		"Expected "+format.HeadingOf(h.sought), "YlGnBu", h.sought.Better(1, 0), p.Mean)
@@ -330,11 +338,11 @@ func (h *history) figurePlane(
 	}
 	var names []string
 	for k, o := range candidates {
-		color := []string{"blue", "orange-red", "green", "purple"}[k%4]
-		names = append(names, fmt.Sprintf("%s %s", letterOf(letters, o.Name), color))
+		color, _ := h.target.Palette.Word(optionColor(k))
+		names = append(names, letterOf(letters, o.Name)+" "+color)
 	}
 	caption := fmt.Sprintf("The two parameters that count most, the others as in %s (%s); "+
 		"star: best by the model until then. The marks show only these two parameters of each.",
 		letterOf(letters, p.Candidate), strings.Join(names, ", "))
-	return []figure{mean, sd}, caption, nil
+	return []Figure{mean, sd}, caption, nil
 }

@@ -2,14 +2,14 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/events"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -35,132 +35,132 @@ type convergence struct {
 // converge computes the convergence of a campaign.
 func (h *history) converge() convergence {
 	c := convergence{posterior: h.progress}
-	best := math.NaN()
+	var counted []float64
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
 		r := result{number: i + 1, class: h.class(x), value: math.NaN(), experiment: x}
+		counts := math.NaN()
 		if value, ok := h.state.Value(x); ok {
 			r.value = value.Value
-			if !x.Excluded && (math.IsNaN(best) || h.sought.Better(r.value, best)) {
-				best = r.value
+			if !x.Excluded {
+				counts = r.value
 			}
 		}
 		c.results = append(c.results, r)
-		c.best = append(c.best, best)
+		counted = append(counted, counts)
 	}
+	c.best = figure.BestSoFar(counted, h.sought)
 	return c
 }
 
 // manyPoints is the number above which points are drawn under the curves.
 const manyPoints = 120
 
-// legendEntry is one symbol of a legend.
-type legendEntry struct {
-	Symbol template.HTML
-	Text   string
-}
-
 // figureConvergence draws the course of the campaign; empty where nothing was
 // measured or failed.
-func (h *history) figureConvergence() (figure, bool) {
+func (h *history) figureConvergence() (Figure, bool) {
 	course := h.converge()
 	var values []float64
-	var present [classes]int
 	for _, r := range course.results {
 		if !math.IsNaN(r.value) {
 			values = append(values, r.value)
 		}
-		if !math.IsNaN(r.value) || r.class == classFailed {
-			present[r.class]++
-		}
 	}
 	if len(values) == 0 {
-		return figure{}, false
+		return Figure{}, false
 	}
-	c := chart.New(780, 340, "experiment, in order of request", format.HeadingOf(h.sought))
+	c := h.target.Chart(780, 340, "experiment, in order of request", format.HeadingOf(h.sought))
 	n := len(course.results)
 	var means, lower, upper, at []float64
 	for _, p := range course.posterior {
 		at, means = append(at, float64(p.experiments)), append(means, p.mean)
 		lower, upper = append(lower, p.mean-p.sd), append(upper, p.mean+p.sd)
 	}
-	chart.Limits(&c.Y, 0.06, append(append(values, lower...), upper...)...)
+	figure.Limits(&c.Y, 0.06, slices.Concat(values, lower, upper)...)
 	c.X.Min, c.X.Max = 0.5, max(float64(n)+0.5, 3.5)
-	c.X.Tick.Marker = chart.Ticks{Want: 12, Whole: true}
+	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 
 	if design := leading(course.results); design > 0 && design < n {
 		c.Shade(0.5, float64(design)+0.5)
 	}
-	c.Band(at, lower, upper, chart.Faded(chart.Green, 0.14))
+	c.Band(at, lower, upper, figure.Faded(figure.Green, 0.14))
 	curves := func() {
-		c.Line(steps(course.best), chart.Ink, 1.5)
-		c.Line(xys(at, means), chart.Green, 2)
+		c.Line(figure.Steps(course.best), figure.Ink, 1.5)
+		c.Line(xys(at, means), figure.Green, 2)
 		if n := len(at); n > 0 { // visible even where it is the only point
-			c.Points(plotter.XYs{{X: at[n-1], Y: means[n-1]}}, draw.GlyphStyle{
-				Color:  chart.Green,
-				Radius: 2.6,
-				Shape:  solid{edge: chart.White},
-			})
+			c.Discs(plotter.XYs{{X: at[n-1], Y: means[n-1]}}, figure.Green, 2.6)
 		}
 	}
 	if n <= manyPoints {
 		curves()
 	}
-	radius := crowded(3.6, n)
-	bottom := c.Y.Min
+	legend := h.drawResults(c, course.results)
+	if n > manyPoints {
+		curves()
+	}
+	last := course.best[n-1]
+	c.End(last, "best measured\n"+h.value(last), figure.Ink)
+	if len(course.posterior) > 0 {
+		p := course.posterior[len(course.posterior)-1]
+		m, s := format.MeanSD(p.mean, p.sd)
+		c.End(p.mean, fmt.Sprintf("best posterior\nmean %s ± %s", figure.Typeset(m), s), figure.Green)
+	}
+	return Figure{
+		ID:      "convergence",
+		Wide:    true,
+		SVG:     c.SVG("Convergence: every measurement, the best so far, and the best posterior mean"),
+		Legend:  legend,
+		Caption: h.convergenceCaption(course, len(values)),
+	}, true
+}
+
+// drawResults draws a point for each experiment, and returns the legend of their
+// classes. Those that failed have no value and stand at the lower edge.
+func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbol) {
+	radius := crowded(3.6, len(results))
 	for k := range classes {
 		var points plotter.XYs
-		for _, r := range course.results {
-			if r.class != k {
-				continue
-			}
+		for _, r := range results {
 			y := r.value
-			if math.IsNaN(y) {
-				if k != classFailed {
-					continue
-				}
-				y = bottom
+			if math.IsNaN(y) && k == classFailed {
+				y = c.Y.Min
+			}
+			if r.class != k || math.IsNaN(y) {
+				continue
 			}
 			points = append(points, plotter.XY{X: float64(r.number), Y: y})
 			c.Spot(float64(r.number), y, h.spotText(r.experiment), r.experiment.ID)
 		}
 		c.Points(points, k.glyph(radius))
-	}
-	if n > manyPoints {
-		curves()
-	}
-	last := course.best[n-1]
-	c.End(last, "best measured\n"+h.value(last), chart.Ink)
-	if len(course.posterior) > 0 {
-		p := course.posterior[len(course.posterior)-1]
-		m, s := format.MeanSD(p.mean, p.sd)
-		c.End(p.mean, fmt.Sprintf("best posterior\nmean %s ± %s", chart.Typeset(m), s), chart.Green)
-	}
-
-	f := figure{
-		ID:   "convergence",
-		Wide: true,
-		SVG:  c.SVG("Convergence: every measurement, the best so far, and the best posterior mean"),
-	}
-	for k := range classes {
-		if present[k] > 0 {
-			f.Legend = append(f.Legend, legendEntry{k.svg(), fmt.Sprintf("%s (%d)", classNames[k], present[k])})
+		if n := len(points); n > 0 {
+			legend = append(legend, Symbol{h.symbol(k), fmt.Sprintf("%s (%d)", classNames[k], n)})
 		}
 	}
-	f.Caption = "Each symbol is one experiment. Black: the best value measured so far, noise included. "
+	return legend
+}
+
+// convergenceCaption says what is drawn of a course with so many values.
+func (h *history) convergenceCaption(course convergence, values int) string {
+	steps := "The stepped line"
+	if word, ok := h.target.Palette.Word(figure.Ink); ok {
+		steps = strings.ToUpper(word[:1]) + word[1:]
+	}
+	caption := "Each symbol is one experiment. " + steps +
+		": the best value measured so far, noise included. "
 	if len(course.posterior) > 0 {
-		f.Caption += "Green: the posterior mean ± 1 sd of the model, without noise, " +
+		caption += "Green: the posterior mean ± 1 sd of the model, without noise, " +
 			"at the composition that was best by posterior mean at the time."
-		if len(values) > everyFit {
-			f.Caption += fmt.Sprintf(" It is drawn for every fit up to %d measurements, "+
+		if values > everyFit {
+			caption += fmt.Sprintf(" It is drawn for every fit up to %d measurements, "+
 				"then for every tenth part more.",
 				everyFit)
 		}
 	}
-	if present[classFailed] > 0 {
-		f.Caption += " Failed experiments stand at the lower edge."
+	failed := func(r result) bool { return r.class == classFailed }
+	if slices.ContainsFunc(course.results, failed) {
+		caption += " Failed experiments stand at the lower edge."
 	}
-	return f, true
+	return caption
 }
 
 // leading counts the experiments of the initial design, and imported ones, at
@@ -188,7 +188,7 @@ func (h *history) spotText(x *campaign.Experiment) string {
 }
 
 // value writes a value of what is sought.
-func (h *history) value(v float64) string { return chart.Typeset(format.Fixed(v, h.places)) }
+func (h *history) value(v float64) string { return figure.Typeset(format.Fixed(v, h.places)) }
 
 // decimals is how many decimals a measured value is written with.
 func (h *history) decimals() int {
@@ -202,22 +202,6 @@ func (h *history) decimals() int {
 		return format.DecimalsOver(math.Abs(low))
 	}
 	return format.DecimalsOver(high - low)
-}
-
-// steps returns the stairs of values at 1, 2, …; NaN are left out.
-func steps(values []float64) plotter.XYs {
-	var points plotter.XYs
-	for i, v := range values {
-		if math.IsNaN(v) {
-			continue
-		}
-		x := float64(i + 1)
-		if n := len(points); n > 0 {
-			points = append(points, plotter.XY{X: x, Y: points[n-1].Y})
-		}
-		points = append(points, plotter.XY{X: x, Y: v})
-	}
-	return points
 }
 
 func xys(x, y []float64) plotter.XYs {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 )
 
@@ -79,70 +79,69 @@ func (h *history) trustworthiness() trustworthiness {
 			if x.Unsure > 0 {
 				answers += fmt.Sprintf(", %d unsure", x.Unsure)
 			}
-			t.Experts = append(t.Experts, expertRow{
+			t.Experts = append(t.Experts, h.agreeing(expertRow{
 				Name:     x.Name,
 				Reading:  x.Reading,
 				Answers:  answers,
 				Measured: strings.Join(measured, ", "),
-			}.with(x.Labels))
+			}, x.Labels))
 		}
 		if x.Choices != nil {
-			t.Experts = append(t.Experts, expertRow{
+			t.Experts = append(t.Experts, h.agreeing(expertRow{
 				Name:    x.Name,
 				Reading: x.Reading,
 				Answers: format.Count(x.Choices.Pairs, "preferred option"),
-			}.with(x.Choices))
+			}, x.Choices))
 		}
 		if x.Estimates != nil {
-			t.Experts = append(t.Experts, expertRow{
+			t.Experts = append(t.Experts, h.agreeing(expertRow{
 				Name:    x.Name,
 				Reading: x.Reading,
 				Answers: format.Count(x.Estimates.Pairs, "pair") + " of estimates",
-			}.with(x.Estimates))
+			}, x.Estimates))
 		}
 	}
 	return t
 }
 
-// with adds an agreement, if there is one.
-func (r expertRow) with(a *diagnose.Agreement) expertRow {
+// agreeing adds an agreement to a row, if there is one.
+func (h *history) agreeing(r expertRow, a *diagnose.Agreement) expertRow {
 	if a != nil {
 		r.Share = format.Fixed(100*a.Share, 0) + " %"
 		r.Interval = format.Fixed(100*a.Lower, 0) + " to " + format.Fixed(100*a.Upper, 0) + " %"
-		r.Scale = intervalSVG(a.Lower, a.Share, a.Upper)
+		r.Scale = h.intervalSVG(a.Lower, a.Share, a.Upper)
 	}
 	return r
 }
 
 // intervalSVG draws an interval on a scale from 0 to 1, with a mark at a half.
-func intervalSVG(lower, share, upper float64) template.HTML {
+func (h *history) intervalSVG(lower, share, upper float64) template.HTML {
 	const width, height = 150.0, 14.0
 	x := func(v float64) float64 { return 4 + v*(width-8) }
-	color := chart.Muted
+	color := figure.Muted
 	switch {
 	case lower > 0.5:
-		color = chart.Green
+		color = figure.Green
 	case upper < 0.5:
-		color = chart.Red
+		color = figure.Red
 	}
-	css := fmt.Sprintf("#%02x%02x%02x", color.R, color.G, color.B)
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %g" width="%g" height="%g" role="img" aria-label="%.0f %%, %.0f to %.0f %%">`+
-		`<line x1="%.1f" y1="7" x2="%.1f" y2="7" stroke="#e1e6eb" stroke-width="2"/>`+
-		`<line x1="%.1f" y1="1" x2="%.1f" y2="13" stroke="#9aa5b1" stroke-width="1"/>`+
-		`<line x1="%.1f" y1="7" x2="%.1f" y2="7" stroke="%s" stroke-width="3"/>`+
-		`<circle cx="%.1f" cy="7" r="4" fill="%s" stroke="#fff"/></svg>`,
-		width, height, width, height, 100*share, 100*lower, 100*upper,
-		x(0), x(1), x(0.5), x(0.5), x(lower), x(upper), css, x(share), css))
+	title := fmt.Sprintf("%.0f %%, %.0f to %.0f %%", 100*share, 100*lower, 100*upper)
+	c := h.target.Canvas(width, height, "", title)
+	c.Line(figure.Look{Stroke: figure.Hair, Width: 2}, x(0), 7, x(1), 7)
+	c.Line(figure.Look{Stroke: figure.Gray, Width: 1}, x(0.5), 1, x(0.5), 13)
+	c.Line(figure.Look{Stroke: color, Width: 3}, x(lower), 7, x(upper), 7)
+	c.Disc(figure.Look{Fill: color, Stroke: figure.Paper, Width: 1}, x(share), 7, 4)
+	return c.SVG()
 }
 
 // figureLeaveOneOut draws predicted against measured.
-func (h *history) figureLeaveOneOut() (figure, bool) {
+func (h *history) figureLeaveOneOut() (Figure, bool) {
 	check := h.diagnosis.LeaveOneOut
 	if check == nil {
-		return figure{}, false
+		return Figure{}, false
 	}
 	o := h.sought
-	c := chart.New(380, 320, format.Heading("measured "+o.Name, o.Unit),
+	c := h.target.Chart(380, 320, format.Heading("measured "+o.Name, o.Unit),
 		format.Heading("predicted from the others", o.Unit))
 	odd := map[string]bool{} // only looked up
 	for _, x := range h.diagnosis.Outliers {
@@ -152,15 +151,15 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 	for _, r := range check.Rows {
 		values, bars = append(values, r.Measured), append(bars, r.Predicted-r.SD, r.Predicted+r.SD)
 	}
-	chart.Limits(&c.X, 0.06, values...)
-	chart.Limits(&c.Y, 0.04, append(bars, values...)...)
-	c.X.Tick.Marker = chart.Ticks{Want: 5}
+	figure.Limits(&c.X, 0.06, values...)
+	figure.Limits(&c.Y, 0.04, append(bars, values...)...)
+	c.X.Tick.Marker = figure.Ticks{Want: 5}
 	low, high := max(c.X.Min, c.Y.Min), min(c.X.Max, c.Y.Max)
-	c.Line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, chart.Muted, 0.9, 3, 3)
+	c.Line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, figure.Muted, 0.9, 3, 3)
 	var points, outliers plotter.XYs
 	for _, r := range check.Rows {
 		c.Line(plotter.XYs{{X: r.Measured, Y: r.Predicted - r.SD}, {X: r.Measured, Y: r.Predicted + r.SD}},
-			chart.Faded(chart.Sky, 0.75), crowded(1.3, len(check.Rows)))
+			figure.Faded(figure.Sky, 0.75), crowded(1.3, len(check.Rows)))
 		if slices.ContainsFunc(r.Experiments, func(id string) bool { return odd[id] }) {
 			outliers = append(outliers, plotter.XY{X: r.Measured, Y: r.Predicted})
 		} else {
@@ -169,21 +168,21 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		if len(check.Rows) <= 300 {
 			m, s := format.MeanSD(r.Predicted, r.SD)
 			text := fmt.Sprintf("%s: measured %s, predicted %s ± %s", strings.Join(r.Experiments, ", "),
-				chart.Typeset(format.Fixed(r.Measured, h.places)), chart.Typeset(m), s)
+				figure.Typeset(format.Fixed(r.Measured, h.places)), figure.Typeset(m), s)
 			c.Spot(r.Measured, r.Predicted, text, r.Experiments[0])
 		}
 	}
-	style := draw.GlyphStyle{Color: chart.Blue, Radius: crowded(3, len(check.Rows)), Shape: solid{edge: chart.White}}
-	contradicts := draw.GlyphStyle{Color: chart.Red, Radius: 4, Shape: cross{}}
+	style := draw.GlyphStyle{Color: figure.Blue, Radius: crowded(3, len(check.Rows)), Shape: figure.Solid{Edge: figure.Paper}}
+	contradicts := draw.GlyphStyle{Color: figure.Red, Radius: 4, Shape: figure.Cross{}}
 	c.Points(points, style)
 	c.Points(outliers, contradicts)
-	f := figure{
+	f := Figure{
 		ID:    "leave-one-out",
 		Title: "Leave-one-out: predicted against measured",
 		SVG:   c.SVG("Leave-one-out predictions against measurements"),
 	}
 	if outliers != nil {
-		f.Legend = []legendEntry{{glyphSVG(contradicts, "contradicts all others"), "contradicts all others"}}
+		f.Legend = []Symbol{{h.target.Glyph(contradicts, "contradicts all others"), "contradicts all others"}}
 	}
 	f.Caption = "Each composition predicted from all others, ± 1 sd with noise"
 	if check.Refitted {
@@ -194,26 +193,26 @@ func (h *history) figureLeaveOneOut() (figure, bool) {
 		return f, true
 	}
 	f.Caption += fmt.Sprintf(". R² = %s (1 is perfect, 0 no better than the mean).",
-		chart.Typeset(format.Significant(*check.R2, 2)))
+		figure.Typeset(format.Significant(*check.R2, 2)))
 	if r := check.RankCorrelation; r != nil {
-		f.Caption += fmt.Sprintf(" Rank correlation %s.", chart.Typeset(format.Significant(*r, 2)))
+		f.Caption += fmt.Sprintf(" Rank correlation %s.", figure.Typeset(format.Significant(*r, 2)))
 	}
 	return f, true
 }
 
 // figureCalibration draws how often intervals hold the measured value against
 // how often they should.
-func (h *history) figureCalibration() (figure, bool) {
+func (h *history) figureCalibration() (Figure, bool) {
 	check := h.diagnosis.LeaveOneOut
 	if check == nil {
-		return figure{}, false
+		return Figure{}, false
 	}
-	c := chart.New(380, 320, "probability of the interval (%)", "left-out compositions it holds (%)")
+	c := h.target.Chart(380, 320, "probability of the interval (%)", "left-out compositions it holds (%)")
 	c.X.Min = 0
 	c.X.Max = 100
 	c.Y.Min = 0
 	c.Y.Max = 100
-	c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
+	c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5}, figure.Ticks{Want: 5}
 	n := float64(len(check.Rows))
 	x := []float64{0}
 	low := []float64{0}
@@ -229,10 +228,10 @@ func (h *history) figureCalibration() (figure, bool) {
 	x = append(x, 100)
 	low = append(low, 100)
 	high = append(high, 100)
-	c.Band(x, low, high, chart.Faded(chart.Muted, 0.12))
-	c.Line(plotter.XYs{{X: 0, Y: 0}, {X: 100, Y: 100}}, chart.Muted, 0.9, 3, 3)
-	c.Line(held, chart.Blue, 2)
-	f := figure{
+	c.Band(x, low, high, figure.Faded(figure.Muted, 0.12))
+	c.Line(plotter.XYs{{X: 0, Y: 0}, {X: 100, Y: 100}}, figure.Muted, 0.9, 3, 3)
+	c.Line(held, figure.Blue, 2)
+	f := Figure{
 		ID:    "calibration",
 		Title: "Calibration: does it know how far off it is?",
 		SVG:   c.SVG("Calibration of the leave-one-out intervals"),

@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -168,8 +168,8 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 
 // figuresCompared draws the course of the comparisons: along each numeric
 // parameter what was put before the experts, and what they preferred so far.
-func (h *history) figuresCompared() []figure {
-	var figures []figure
+func (h *history) figuresCompared() []Figure {
+	var figures []Figure
 	total := h.compared()
 	if total == 0 {
 		return nil
@@ -188,9 +188,9 @@ func (h *history) figuresCompared() []figure {
 		if len(p.Categories) > 0 {
 			continue
 		}
-		c := chart.New(width, height, "comparisons", format.Heading(p.Name, p.Unit))
+		c := h.target.Chart(width, height, "comparisons", format.Heading(p.Name, p.Unit))
 		c.X.Min, c.X.Max = 0, max(float64(total), 3)*1.02
-		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5, Whole: true}, chart.Ticks{Want: 5}
+		c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5, Whole: true}, figure.Ticks{Want: 5}
 		var better, other plotter.XYs
 		var values []float64
 		n := 0
@@ -220,16 +220,16 @@ func (h *history) figuresCompared() []figure {
 				}
 			}
 		}
-		chart.Limits(&c.Y, 0.05, values...)
+		figure.Limits(&c.Y, 0.05, values...)
 		c.Points(other, draw.GlyphStyle{
-			Color:  chart.White,
+			Color:  figure.Paper,
 			Radius: crowded(1.9, total),
-			Shape:  solid{edge: chart.Gray, width: 0.8},
+			Shape:  figure.Solid{Edge: figure.Gray, Width: 0.8},
 		})
 		c.Points(better, draw.GlyphStyle{
-			Color:  chart.Gray,
+			Color:  figure.Gray,
 			Radius: crowded(2.3, total),
-			Shape:  solid{edge: chart.White},
+			Shape:  figure.Solid{Edge: figure.Paper},
 		})
 		for k, e := range h.def.Experts {
 			color := expertColors[k%len(expertColors)]
@@ -239,7 +239,7 @@ func (h *history) figuresCompared() []figure {
 					anchors = append(anchors, plotter.XY{X: 0, Y: y})
 				}
 			}
-			c.Points(anchors, draw.GlyphStyle{Color: color, Radius: 3.6, Shape: solid{corners: 3, edge: chart.White}})
+			c.Points(anchors, draw.GlyphStyle{Color: color, Radius: 3.6, Shape: figure.Solid{Corners: 3, Edge: figure.Paper}})
 			var line plotter.XYs
 			for _, s := range h.standings {
 				for _, best := range s.preferred {
@@ -254,7 +254,7 @@ func (h *history) figuresCompared() []figure {
 			c.Line(line, color, 2)
 			c.End(line[len(line)-1].Y, e.Name, color)
 		}
-		figures = append(figures, figure{
+		figures = append(figures, Figure{
 			ID:    fmt.Sprintf("compared-%d", i+1),
 			Title: p.Description,
 			SVG:   c.SVG("Comparisons along " + p.Name),
@@ -265,7 +265,7 @@ func (h *history) figuresCompared() []figure {
 
 // figureKept draws how many candidates may still be best, for rules that
 // eliminate some.
-func (h *history) figureKept() (figure, bool) {
+func (h *history) figureKept() (Figure, bool) {
 	var kept plotter.XYs
 	experts := make(map[string]bool)
 	n := 0
@@ -282,17 +282,17 @@ func (h *history) figureKept() (figure, bool) {
 		experts[d.Expert] = true
 	}
 	if len(kept) == 0 || len(experts) > 1 || kept[len(kept)-1].Y == kept[0].Y {
-		return figure{}, false
+		return Figure{}, false
 	}
-	c := chart.New(780, 230, "comparisons", "candidates that may be best")
+	c := h.target.Chart(780, 230, "comparisons", "candidates that may be best")
 	c.X.Min, c.X.Max = 0, max(float64(n), 3)*1.02
-	c.X.Tick.Marker = chart.Ticks{Want: 12, Whole: true}
+	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 	c.Y.Min, c.Y.Max = 0, kept[0].Y*1.08
-	c.Y.Tick.Marker = chart.Ticks{Want: 5, Whole: true}
-	c.Line(kept, chart.Blue, 2)
+	c.Y.Tick.Marker = figure.Ticks{Want: 5, Whole: true}
+	c.Line(kept, figure.Blue, 2)
 	last := kept[len(kept)-1]
-	c.End(last.Y, fmt.Sprintf("%g left", last.Y), chart.Blue)
-	return figure{
+	c.End(last.Y, fmt.Sprintf("%g left", last.Y), figure.Blue)
+	return Figure{
 		ID:    "kept",
 		Title: "Candidates that may be best",
 		Wide:  true,
@@ -304,7 +304,7 @@ func (h *history) figureKept() (figure, bool) {
 
 // figuresUtility draws the utility of each expert along every parameter, each
 // through what that expert prefers.
-func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
+func (h *history) figuresUtility(ctx context.Context) ([]Figure, error) {
 	view, err := h.core.View(ctx)
 	if err != nil {
 		return nil, err
@@ -373,26 +373,26 @@ func (h *history) figuresUtility(ctx context.Context) ([]figure, error) {
 	if inPairs(shown) {
 		width, height = 380, 240
 	}
-	var figures []figure
+	var figures []Figure
 	for i, lines := range curves {
 		if lines == nil {
 			continue
 		}
 		p := h.def.Parameters[i]
-		c := chart.New(width, height, format.Heading(p.Name, p.Unit), "utility")
+		c := h.target.Chart(width, height, format.Heading(p.Name, p.Unit), "utility")
 		c.X.Min, c.X.Max = frame.Low(i), frame.Low(i)+frame.Range(i)
-		chart.Limits(&c.Y, 0.05, low, high)
-		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
+		figure.Limits(&c.Y, 0.05, low, high)
+		c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5}, figure.Ticks{Want: 5}
 		for _, line := range lines {
 			color := expertColors[line.expert%len(expertColors)]
-			c.Band(line.x, line.low, line.high, chart.Faded(color, 0.15))
+			c.Band(line.x, line.low, line.high, figure.Faded(color, 0.15))
 			c.Line(plotter.XYs{{X: line.best, Y: c.Y.Min}, {X: line.best, Y: c.Y.Max}}, color, 0.8, 3, 3)
 			c.Line(xys(line.x, line.mean), color, 2)
 			if len(h.def.Experts) > 1 {
 				c.End(line.mean[len(line.mean)-1], h.def.Experts[line.expert].Name, color)
 			}
 		}
-		figures = append(figures, figure{
+		figures = append(figures, Figure{
 			ID:    fmt.Sprintf("utility-%d", i+1),
 			Title: p.Description,
 			SVG:   c.SVG("Utility along " + p.Name),

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
@@ -87,29 +86,29 @@ func describeInitial(initial [outcomes]int) string {
 }
 
 // axisOfExperiments sets the axis that the charts over time share.
-func (h *history) axisOfExperiments(c *chart.Chart) float64 {
+func (h *history) axisOfExperiments(c *figure.Chart) float64 {
 	end := max(float64(len(h.state.Experiments)), 3)
 	c.X.Min, c.X.Max = 0, end
-	c.X.Tick.Marker = chart.Ticks{Want: 8, Whole: true}
+	c.X.Tick.Marker = figure.Ticks{Want: 8, Whole: true}
 	return end
 }
 
 // figureLabels draws how many questions the policy has asked.
-func (h *history) figureLabels() (figure, bool) {
+func (h *history) figureLabels() (Figure, bool) {
 	asked, initial := h.labels()
 	wanted := len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel)
 	if !wanted && len(asked) == 0 {
-		return figure{}, false
+		return Figure{}, false
 	}
-	c := chart.New(380, 230, "experiments requested", "questions asked, cumulative")
+	c := h.target.Chart(380, 230, "experiments requested", "questions asked, cumulative")
 	end := h.axisOfExperiments(c)
 	c.Y.Min, c.Y.Max = 0, max(float64(len(asked))*1.08, 4)
-	c.Y.Tick.Marker = chart.Ticks{Want: 5, Whole: true}
+	c.Y.Tick.Marker = figure.Ticks{Want: 5, Whole: true}
 	styles := [outcomes]draw.GlyphStyle{
-		accepted: {Color: chart.Green, Radius: 3, Shape: solid{edge: chart.White}},
-		rejected: {Color: chart.Red, Radius: 3, Shape: cross{}},
-		noAnswer: {Color: chart.White, Radius: 2.6, Shape: solid{edge: chart.Gray, width: 1.2}},
-		open:     {Color: chart.Sky, Radius: 3, Shape: solid{edge: chart.White}},
+		accepted: {Color: figure.Green, Radius: 3, Shape: figure.Solid{Edge: figure.Paper}},
+		rejected: {Color: figure.Red, Radius: 3, Shape: figure.Cross{}},
+		noAnswer: {Color: figure.Paper, Radius: 2.6, Shape: figure.Solid{Edge: figure.Gray, Width: 1.2}},
+		open:     {Color: figure.Sky, Radius: 3, Shape: figure.Solid{Edge: figure.Paper}},
 	}
 	stairs := plotter.XYs{{X: 0, Y: 0}}
 	var points [outcomes]plotter.XYs
@@ -121,16 +120,16 @@ func (h *history) figureLabels() (figure, bool) {
 		c.Spot(a.spot, float64(i+1), text, a.question.Decision)
 	}
 	stairs = append(stairs, plotter.XY{X: end, Y: float64(len(asked))})
-	c.Line(stairs, chart.Muted, 1.5)
+	c.Line(stairs, figure.Muted, 1.5)
 	for k := range outcomes {
 		c.Points(points[k], styles[k])
 	}
-	c.End(float64(len(asked)), fmt.Sprintf("%d asked", len(asked)), chart.Ink)
-	f := figure{ID: "labels", Title: "Labels asked over time", SVG: c.SVG("Questions asked over time")}
+	c.End(float64(len(asked)), fmt.Sprintf("%d asked", len(asked)), figure.Ink)
+	f := Figure{ID: "labels", Title: "Labels asked over time", SVG: c.SVG("Questions asked over time")}
 	for k := range outcomes {
 		if len(points[k]) > 0 {
-			f.Legend = append(f.Legend, legendEntry{
-				glyphSVG(styles[k], outcomeNames[k]),
+			f.Legend = append(f.Legend, Symbol{
+				h.target.Glyph(styles[k], outcomeNames[k]),
 				fmt.Sprintf("%s (%d)", outcomeNames[k], len(points[k])),
 			})
 		}
@@ -146,11 +145,11 @@ func (h *history) figureLabels() (figure, bool) {
 }
 
 // expertColors distinguish experts; the names are beside the lines too.
-var expertColors = []color.NRGBA{chart.Blue, chart.Red, chart.Green, chart.Purple}
+var expertColors = []figure.Color{figure.Blue, figure.Red, figure.Green, figure.Purple}
 
 // figureTrust draws how probable it is that each expert's labels help, as the
 // decisions knew it.
-func (h *history) figureTrust() (figure, bool) {
+func (h *history) figureTrust() (Figure, bool) {
 	var names []string
 	lines := make(map[string]plotter.XYs)
 	for _, d := range h.decisions {
@@ -166,9 +165,9 @@ func (h *history) figureTrust() (figure, bool) {
 		}
 	}
 	if names == nil {
-		return figure{}, false
+		return Figure{}, false
 	}
-	c := chart.New(380, 230, "experiments requested", "P(the labels help)")
+	c := h.target.Chart(380, 230, "experiments requested", "P(the labels help)")
 	end := h.axisOfExperiments(c)
 	for k, name := range names {
 		color := expertColors[k%len(expertColors)]
@@ -177,10 +176,10 @@ func (h *history) figureTrust() (figure, bool) {
 		c.Line(append(line, plotter.XY{X: end, Y: final}), color, 2)
 		c.End(final, name+" "+format.Significant(final, 2), color)
 	}
-	chart.Limits(&c.Y, 0, 0, 1)
+	figure.Limits(&c.Y, 0, 0, 1)
 	c.Y.Min, c.Y.Max = 0, 1.05
-	c.Y.Tick.Marker = chart.Ticks{Want: 5}
-	return figure{
+	c.Y.Tick.Marker = figure.Ticks{Want: 5}
+	return Figure{
 		ID:    "trust",
 		Title: "Whether their labels help",
 		SVG:   c.SVG("Probability that the labels help"),
@@ -217,15 +216,15 @@ func (h *history) worthLines() (lines []worthLine) {
 
 // figureWorth draws what one answer of each expert was worth against one measurement, where answers are
 // measurements.
-func (h *history) figureWorth() (figure, bool) {
+func (h *history) figureWorth() (Figure, bool) {
 	lines := h.worthLines()
 	if lines == nil {
-		return figure{}, false
+		return Figure{}, false
 	}
-	c := chart.New(780, 260, "experiments requested", "worth of one answer, in measurements")
+	c := h.target.Chart(780, 260, "experiments requested", "worth of one answer, in measurements")
 	end := h.axisOfExperiments(c)
-	c.X.Tick.Marker = chart.Ticks{Want: 12, Whole: true}
-	c.Line(plotter.XYs{{X: c.X.Min, Y: 0}, {X: c.X.Max, Y: 0}}, chart.Muted, 0.9, 3, 3)
+	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
+	c.Line(plotter.XYs{{X: c.X.Min, Y: 0}, {X: c.X.Max, Y: 0}}, figure.Muted, 0.9, 3, 3)
 	values := []float64{-0.05, 0.5}
 	for _, l := range lines {
 		several := slices.ContainsFunc(lines, func(o worthLine) bool { return o.expert == l.expert && o.kind != l.kind })
@@ -254,9 +253,9 @@ func (h *history) figureWorth() (figure, bool) {
 		}
 		c.End(final, text, color)
 	}
-	chart.Limits(&c.Y, 0.05, values...)
-	c.Y.Tick.Marker = chart.Ticks{Want: 5}
-	f := figure{ID: "worth", Title: "What their answers are worth", Wide: true, SVG: c.SVG("Worth of an expert's answers over time")}
+	figure.Limits(&c.Y, 0.05, values...)
+	c.Y.Tick.Marker = figure.Ticks{Want: 5}
+	f := Figure{ID: "worth", Title: "What their answers are worth", Wide: true, SVG: c.SVG("Worth of an expert's answers over time")}
 	f.Caption = "How much one answer tells of the objective where nothing is known of it yet, against one measurement, " +
 		"as each decision knew it. Below zero: answers that go against what is measured are turned over, and tell as much."
 	if lines := view.TrustIn(h.summary.Helps, nil); lines != nil {
@@ -266,11 +265,11 @@ func (h *history) figureWorth() (figure, bool) {
 }
 
 // figureWeight draws the dual variable λ of each expert.
-func (h *history) figureWeight() (figure, bool) {
+func (h *history) figureWeight() (Figure, bool) {
 	if len(h.trust) == 0 {
-		return figure{}, false
+		return Figure{}, false
 	}
-	c := chart.New(380, 230, "experiments requested", "belief counts (weight λ)")
+	c := h.target.Chart(380, 230, "experiments requested", "belief counts (weight λ)")
 	end := h.axisOfExperiments(c)
 	var names []string
 	for _, t := range h.trust {
@@ -302,10 +301,10 @@ func (h *history) figureWeight() (figure, bool) {
 		c.Line(line, color, 2)
 		c.End(final, name+" "+format.Significant(final, 3), color)
 	}
-	chart.Limits(&c.Y, 0, values...)
+	figure.Limits(&c.Y, 0, values...)
 	c.Y.Max += 0.1 * (c.Y.Max - c.Y.Min)
-	c.Y.Tick.Marker = chart.Ticks{Want: 5}
-	return figure{
+	c.Y.Tick.Marker = figure.Ticks{Want: 5}
+	return Figure{
 		ID:    "weight",
 		Title: "How much the belief counts",
 		SVG:   c.SVG("How much the belief counts, over time"),
@@ -318,26 +317,26 @@ func (h *history) figureWeight() (figure, bool) {
 
 // figureWidths draws how wide the belief was at each aided candidate, against
 // the threshold of the handover.
-func (h *history) figureWidths() (figure, bool) {
-	c := chart.New(780, 230, "experiments requested", "width of the belief interval (logits)")
+func (h *history) figureWidths() (Figure, bool) {
+	c := h.target.Chart(780, 230, "experiments requested", "width of the belief interval (logits)")
 	h.axisOfExperiments(c)
-	c.X.Tick.Marker = chart.Ticks{Want: 12, Whole: true}
+	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 	type kind struct {
 		name  string
 		style draw.GlyphStyle
 	}
 	kinds := []kind{
-		{"asked", draw.GlyphStyle{Color: chart.Blue, Radius: 3, Shape: solid{edge: chart.White}}},
-		{"run unasked", draw.GlyphStyle{Color: chart.Orange, Radius: 3.9, Shape: solid{corners: 4, edge: chart.White}}},
+		{"asked", draw.GlyphStyle{Color: figure.Blue, Radius: 3, Shape: figure.Solid{Edge: figure.Paper}}},
+		{"run unasked", draw.GlyphStyle{Color: figure.Orange, Radius: 3.9, Shape: figure.Solid{Corners: 4, Edge: figure.Paper}}},
 		{"run as the expert wished", draw.GlyphStyle{
-			Color:  chart.Green,
+			Color:  figure.Green,
 			Radius: 3.9,
-			Shape:  solid{corners: 3, edge: chart.White},
+			Shape:  figure.Solid{Corners: 3, Edge: figure.Paper},
 		}},
 		{"refused, unaided run", draw.GlyphStyle{
-			Color:  chart.White,
+			Color:  figure.Paper,
 			Radius: 2.8,
-			Shape:  solid{edge: chart.Muted, width: 1.2},
+			Shape:  figure.Solid{Edge: figure.Muted, Width: 1.2},
 		}},
 	}
 	points := make([]plotter.XYs, len(kinds))
@@ -362,35 +361,35 @@ func (h *history) figureWidths() (figure, bool) {
 		width := aided.Belief.Upper - aided.Belief.Lower
 		points[k] = append(points[k], plotter.XY{X: d.spot, Y: width})
 		values = append(values, width)
-		lower := chart.Typeset(format.Significant(aided.Belief.Lower, 3))
-		upper := chart.Typeset(format.Significant(aided.Belief.Upper, 3))
+		lower := figure.Typeset(format.Significant(aided.Belief.Lower, 3))
+		upper := figure.Typeset(format.Significant(aided.Belief.Upper, 3))
 		c.Spot(d.spot, width, fmt.Sprintf("%s: %s, interval %s to %s\n%s",
 			d.Decision, d.Rule, lower, upper, h.format.line(aided.Parameters)), d.Decision)
 	}
 	if len(values) == 1 {
-		return figure{}, false
+		return Figure{}, false
 	}
-	f := figure{ID: "widths", Title: "Width of the expert's belief", Wide: true}
+	f := Figure{ID: "widths", Title: "Width of the expert's belief", Wide: true}
 	f.Caption = "At every aided candidate."
 	if w, ok := cobol.WidthOf(h.def.Policy); ok && w.Threshold != nil {
 		values = append(values, *w.Threshold)
-		c.Line(plotter.XYs{{X: c.X.Min, Y: *w.Threshold}, {X: c.X.Max, Y: *w.Threshold}}, chart.Red, 1.2, 4, 3)
-		c.End(*w.Threshold, "threshold\n"+format.Rounded(*w.Threshold, 4), chart.Red)
+		c.Line(plotter.XYs{{X: c.X.Min, Y: *w.Threshold}, {X: c.X.Max, Y: *w.Threshold}}, figure.Red, 1.2, 4, 3)
+		c.End(*w.Threshold, "threshold\n"+format.Rounded(*w.Threshold, 4), figure.Red)
 		f.Caption += " Above the threshold the expert is asked"
 		if w.OnlyIfDecisive != nil && *w.OnlyIfDecisive {
 			f.Caption += " where the interval contains 0, that is where the answer could change the choice"
 		}
 		f.Caption += "; below it the model goes on alone."
 	}
-	chart.Limits(&c.Y, 0, values...)
+	figure.Limits(&c.Y, 0, values...)
 	c.Y.Min = 0
 	c.Y.Max *= 1.08
-	c.Y.Tick.Marker = chart.Ticks{Want: 5}
+	c.Y.Tick.Marker = figure.Ticks{Want: 5}
 	for k := range kinds {
 		c.Points(points[k], kinds[k].style)
 		if n := len(points[k]); n > 0 {
-			f.Legend = append(f.Legend, legendEntry{
-				glyphSVG(kinds[k].style, kinds[k].name),
+			f.Legend = append(f.Legend, Symbol{
+				h.target.Glyph(kinds[k].style, kinds[k].name),
 				fmt.Sprintf("%s (%d)", kinds[k].name, n),
 			})
 		}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+
+	"github.com/campaignd/campaignd/internal/figure"
 )
 
-// Figure is a figure of the report, for other pages.
+// Figure is a figure of the report, for other pages too.
 type Figure struct {
-	ID, Title string
+	ID    string
+	Title string // empty where the section's heading says it
 	// Wide is set where it takes the whole width of a page.
 	Wide    bool
 	SVG     template.HTML
@@ -22,37 +25,30 @@ type Symbol struct {
 	Text   string
 }
 
-// Figures draws the figures of a campaign's report, in its order, with the section that each
-// is in. Errors are those of [Write].
-func Figures(ctx context.Context, in Input) ([]FigureGroup, error) {
+// Figures draws the figures of a campaign's report for a page, in the report's order, with
+// the section that each is in. Errors are those of [Write].
+func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, error) {
 	h, err := read(ctx, in.Registry, in.Log, in.Campaign)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	h.advise = inWords
+	h.target = target
 	d, err := h.page(ctx, in.Store)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	var groups []FigureGroup
-	add := func(title, caption string, figures ...figure) {
-		g := FigureGroup{Title: title, Caption: caption}
-		for _, f := range figures {
-			out := Figure{ID: f.ID, Title: f.Title, Wide: f.Wide, SVG: f.SVG, Caption: f.Caption}
-			for _, l := range f.Legend {
-				out.Legend = append(out.Legend, Symbol(l))
-			}
-			g.Figures = append(g.Figures, out)
-		}
-		if g.Figures != nil {
-			groups = append(groups, g)
+	add := func(title, caption string, figures ...Figure) {
+		if len(figures) > 0 {
+			groups = append(groups, FigureGroup{Title: title, Caption: caption, Figures: figures})
 		}
 	}
-	one := func(f *figure) []figure {
+	one := func(f *Figure) []Figure {
 		if f == nil {
 			return nil
 		}
-		return []figure{*f}
+		return []Figure{*f}
 	}
 	add("Course", "", one(d.Convergence)...)
 	add("What was compared", "", append(d.Compared, one(d.Kept)...)...)

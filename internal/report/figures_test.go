@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/policies/answers"
 )
 
@@ -153,7 +153,7 @@ func TestTicks(t *testing.T) {
 		if !(high > low) || span < 1e-9*math.Abs(low) {
 			t.Skip("no range")
 		}
-		got := chart.Ticks{Want: 6}.Ticks(low, high)
+		got := figure.Ticks{Want: 6}.Ticks(low, high)
 		if len(got) > 8 {
 			t.Fatalf("%d ticks", len(got))
 		}

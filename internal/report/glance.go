@@ -7,7 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -49,7 +49,7 @@ func (h *history) answer() (*answer, string) {
 	}
 	if byModel != nil {
 		mean, sd := format.MeanSD(byModel.Mean, byModel.SD)
-		a.ByModel = &bestAnswer{h.answerRows(byModel.Parameters), chart.Typeset(mean), sd, byModel.Experiment}
+		a.ByModel = &bestAnswer{h.answerRows(byModel.Parameters), figure.Typeset(mean), sd, byModel.Experiment}
 	}
 	if byModel == nil || byModel.Experiment != measured.Experiment {
 		a.Measured.Rows = h.answerRows(measured.Parameters)
@@ -199,7 +199,7 @@ func (h *history) gain() (number, bool) {
 	from := h.value(before)
 	to := h.value(after)
 	return number{
-		chart.Typeset(text),
+		figure.Typeset(text),
 		strings.TrimSpace(unit + " over the initial design"),
 		fmt.Sprintf("best measured %s → %s %s", from, to, unit),
 	}, true

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 )
 
@@ -104,26 +104,26 @@ func (h *history) heatOver(
 
 // figureHeat draws the posterior mean and its standard deviation over the two
 // most relevant parameters.
-func (h *history) figureHeat() ([]figure, string, error) {
+func (h *history) figureHeat() ([]Figure, string, error) {
 	m, ok, err := h.heat()
 	if err != nil || !ok {
 		return nil, "", err
 	}
 	f := diagnose.NewFrame(h.def, h.core.Space())
-	draw := func(id, title, palette string, darkIsHigh bool, values [][]float64) (figure, error) {
+	draw := func(id, title, palette string, darkIsHigh bool, values [][]float64) (Figure, error) {
 		p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
-		c := chart.New(380, 300, format.Heading(p.Name, p.Unit), format.Heading(q.Name, q.Unit))
+		c := h.target.Chart(380, 300, format.Heading(p.Name, p.Unit), format.Heading(q.Name, q.Unit))
 		c.X.Min, c.X.Max = f.Low(m.i), f.Low(m.i)+f.Range(m.i)
 		c.Y.Min, c.Y.Max = f.Low(m.j), f.Low(m.j)+f.Range(m.j)
 		bands, err := newBands(m, values, palette, darkIsHigh)
 		if err != nil {
-			return figure{}, err
+			return Figure{}, err
 		}
 		c.Add(plotter.NewImage(bands.image(m, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
 		h.heatPoints(c, f, m)
 		c.Right = 64
 		c.After = bands.key(h.sought.Unit)
-		return figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
+		return Figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
 	}
 	mean, err := draw("heat-mean", "Expected "+format.HeadingOf(h.sought), "YlGnBu", h.sought.Better(1, 0), m.mean)
 	if err != nil {
@@ -148,10 +148,10 @@ func (h *history) figureHeat() ([]figure, string, error) {
 		caption += " Striped: excluded regions."
 	}
 	caption += " White: not allowed by bounds or constraints."
-	return []figure{mean, sd}, caption, nil
+	return []Figure{mean, sd}, caption, nil
 }
 
-func (h *history) heatPoints(c *chart.Chart, f *diagnose.Frame, m heat) {
+func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
 	var points plotter.XYs
 	for k, x := range h.model.X {
 		p := plotter.XY{X: f.Value(m.i, x), Y: f.Value(m.j, x)}
@@ -162,38 +162,11 @@ func (h *history) heatPoints(c *chart.Chart, f *diagnose.Frame, m heat) {
 	}
 	n := len(points)
 	c.Points(points, draw.GlyphStyle{
-		Color:  chart.White,
+		Color:  figure.Paper,
 		Radius: crowded(2.4, n),
-		Shape:  solid{edge: chart.Ink, width: crowded(1.1, n)},
+		Shape:  figure.Solid{Edge: figure.Ink, Width: crowded(1.1, n)},
 	})
-	c.Points(plotter.XYs{{X: m.best[0], Y: m.best[1]}},
-		draw.GlyphStyle{Color: chart.Orange, Radius: 6.5, Shape: star{}})
-}
-
-// star is a five-pointed star with a white edge.
-type star struct{}
-
-// DrawGlyph implements draw.GlyphDrawer.
-func (star) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	var path vg.Path
-	for i := range 10 {
-		r := style.Radius
-		if i%2 == 1 {
-			r *= 0.45
-		}
-		sin, cos := math.Sincos(math.Pi/2 + math.Pi*float64(i)/5)
-		corner := vg.Point{X: at.X + r*vg.Length(cos), Y: at.Y + r*vg.Length(sin)}
-		if i == 0 {
-			path.Move(corner)
-		} else {
-			path.Line(corner)
-		}
-	}
-	path.Close()
-	c.SetColor(style.Color)
-	c.Fill(path)
-	c.SetLineStyle(draw.LineStyle{Color: chart.White, Width: 1})
-	c.Stroke(path)
+	c.Points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, figure.Star)
 }
 
 // bands are the levels and colors of a filled contour map.
@@ -219,7 +192,7 @@ func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, 
 		low, high = low-0.5*max(math.Abs(low), 1e-6), high+0.5*max(math.Abs(high), 1e-6)
 	}
 	var b bands
-	inner := chart.Ticks{Want: 10}.Ticks(low, high)
+	inner := figure.Ticks{Want: 10}.Ticks(low, high)
 	if len(inner) < 2 {
 		inner = []plot.Tick{{Value: low}, {Value: high}}
 	}
@@ -290,23 +263,33 @@ func bilinear(values [][]float64, x, y float64) float64 {
 	return (1-wy)*((1-wx)*values[r][c]+wx*values[r][c+1]) + wy*((1-wx)*values[r+1][c]+wx*values[r+1][c+1])
 }
 
-// key draws the colors with their levels beside the chart.
+// key draws the colors with their levels beside the chart: as an image, like the
+// map itself, since it has colors that no palette names.
 func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
 	return func(whole *draw.Canvas, data draw.Canvas) {
-		x0, x1 := data.Max.X+12, data.Max.X+24
+		const width = 12
+		img := image.NewNRGBA(image.Rect(0, 0, width, heatPixels))
+		for y := range heatPixels {
+			for x := range width {
+				img.SetNRGBA(x, y, b.colors[(heatPixels-1-y)*len(b.colors)/heatPixels])
+			}
+		}
+		x0, x1 := data.Max.X+12, data.Max.X+12+width
+		whole.DrawImage(vg.Rectangle{
+			Min: vg.Point{X: x0, Y: data.Min.Y},
+			Max: vg.Point{X: x1, Y: data.Max.Y},
+		}, img)
 		height := (data.Max.Y - data.Min.Y) / vg.Length(len(b.colors))
 		decimals := max(0, -int(math.Floor(math.Log10(b.step)+1e-9)))
-		for k, c := range b.colors {
-			y := data.Min.Y + height*vg.Length(k)
-			whole.FillPolygon(c, []vg.Point{{X: x0, Y: y}, {X: x1, Y: y}, {X: x1, Y: y + height + 0.3},
-				{X: x0, Y: y + height + 0.3}})
-			if k > 0 && (len(b.colors) <= 12 || k%2 == 0) {
-				whole.FillText(chart.Style(8, chart.Muted), vg.Point{X: x1 + 4, Y: y},
-					chart.Typeset(format.Fixed(b.levels[k], decimals)))
+		for k := 1; k < len(b.colors); k++ {
+			if len(b.colors) <= 12 || k%2 == 0 {
+				at := vg.Point{X: x1 + 4, Y: data.Min.Y + height*vg.Length(k)}
+				label := figure.Typeset(format.Fixed(b.levels[k], decimals))
+				whole.FillText(figure.Style(8, figure.Muted), at, label)
 			}
 		}
 		if unit != "" {
-			whole.FillText(chart.Style(8, chart.Muted), vg.Point{X: x0, Y: data.Max.Y + 8}, unit)
+			whole.FillText(figure.Style(8, figure.Muted), vg.Point{X: x0, Y: data.Max.Y + 8}, unit)
 		}
 	}
 }

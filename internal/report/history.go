@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/view"
@@ -32,8 +33,10 @@ type history struct {
 	// diagnosis says how far the model and the experts can be trusted.
 	diagnosis diagnose.Diagnosis
 	advise    func(next string, remedies []problem.Remedy) string
-	format    compositionFormat
-	places    int // decimals of a measured value
+	// target is the page that figures are drawn for.
+	target figure.Page
+	format compositionFormat
+	places int // decimals of a measured value
 
 	decisions []decision
 	trust     []trustStep

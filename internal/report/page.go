@@ -27,16 +27,16 @@ type pageData struct {
 
 	Duels     bool // nothing is measured: experts compare
 	Preferred []preferred
-	Compared  []figure
-	Kept      *figure
-	Utility   []figure
+	Compared  []Figure
+	Kept      *Figure
+	Utility   []Figure
 	InPairs   bool
 	Anchored  bool
 	Rows      []comparisonGroup
 
 	Choices     []choice
 	ChoicesLeft int
-	Reviews     *figure
+	Reviews     *Figure
 	Questions   []questionRow
 
 	Answer   *answer
@@ -44,16 +44,16 @@ type pageData struct {
 	Numbers  []number
 	Warnings []warning
 
-	Convergence  *figure
-	Experts      []figure
+	Convergence  *Figure
+	Experts      []Figure
 	NoExperts    string
-	Heat         []figure
+	Heat         []Figure
 	HeatCaption  string
-	Slices       []figure
+	Slices       []Figure
 	SliceCaption string
 	Trust        trustworthiness
-	LeaveOneOut  *figure
-	Calibration  *figure
+	LeaveOneOut  *Figure
+	Calibration  *Figure
 
 	SlicesInPairs bool
 	Sensitivity   []sensitivity
@@ -80,16 +80,6 @@ type pageData struct {
 	Position       events.Position
 	LastTime       string
 	DefinitionText string
-}
-
-// figure is a chart as the page shows it.
-type figure struct {
-	ID      string
-	Title   string // empty where the section's heading says it
-	Wide    bool   // over the whole width of the page
-	SVG     template.HTML
-	Legend  []legendEntry
-	Caption string
 }
 
 type command struct{ Line, Purpose string }
@@ -167,7 +157,7 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	if f, ok := h.figureConvergence(); ok {
 		d.Convergence = &f
 	}
-	for _, draw := range []func() (figure, bool){h.figureLabels, h.figureTrust, h.figureWorth, h.figureWeight, h.figureWidths} {
+	for _, draw := range []func() (Figure, bool){h.figureLabels, h.figureTrust, h.figureWorth, h.figureWeight, h.figureWidths} {
 		if f, ok := draw(); ok {
 			d.Experts = append(d.Experts, f)
 		}

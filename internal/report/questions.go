@@ -9,7 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -128,24 +128,24 @@ func (h *history) review(question string) *events.ChoiceReview {
 }
 
 // figureReviews draws how probable it is that each choice was right.
-func (h *history) figureReviews() (figure, bool) {
+func (h *history) figureReviews() (Figure, bool) {
 	all := h.reviews()
 	if len(all) == 0 {
-		return figure{}, false
+		return Figure{}, false
 	}
-	c := chart.New(780, 230, "experiments requested", "probability that the choice was right")
+	c := h.target.Chart(780, 230, "experiments requested", "probability that the choice was right")
 	h.axisOfExperiments(c)
-	c.X.Tick.Marker = chart.Ticks{Want: 12, Whole: true}
+	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 	c.Y.Min, c.Y.Max = 0, 1.04
-	c.Y.Tick.Marker = chart.Ticks{Want: 5}
-	c.Line(plotter.XYs{{X: c.X.Min, Y: 0.5}, {X: c.X.Max, Y: 0.5}}, chart.Muted, 0.9, 3, 3)
-	c.End(0.5, "guessing", chart.Muted)
-	f := figure{ID: "reviews", Title: "Were the choices right?", Wide: true}
+	c.Y.Tick.Marker = figure.Ticks{Want: 5}
+	c.Line(plotter.XYs{{X: c.X.Min, Y: 0.5}, {X: c.X.Max, Y: 0.5}}, figure.Muted, 0.9, 3, 3)
+	c.End(0.5, "guessing", figure.Muted)
+	f := Figure{ID: "reviews", Title: "Were the choices right?", Wide: true}
 	for k, e := range h.def.Experts {
 		style := draw.GlyphStyle{
 			Color:  expertColors[k%len(expertColors)],
 			Radius: crowded(3.4, len(all)),
-			Shape:  solid{edge: chart.White},
+			Shape:  figure.Solid{Edge: figure.Paper},
 		}
 		var points plotter.XYs
 		for _, d := range all {
@@ -165,8 +165,8 @@ func (h *history) figureReviews() (figure, bool) {
 		}
 		c.Points(points, style)
 		if len(points) > 0 {
-			f.Legend = append(f.Legend, legendEntry{
-				glyphSVG(style, e.Name),
+			f.Legend = append(f.Legend, Symbol{
+				h.target.Glyph(style, e.Name),
 				fmt.Sprintf("%s (%d)", e.Name, len(points)),
 			})
 		}

@@ -7,7 +7,7 @@
 // The files of the package: history.go folds the log; convergence.go,
 // experts.go, slices.go, heatmap.go and diagnostics.go each compute the data of
 // a figure, or take it from internal/diagnose, and draw it on a chart
-// (internal/report/chart, glyph.go); questions.go says what experts were asked,
+// (internal/figure, glyph.go); questions.go says what experts were asked,
 // choices.go what they chose between, duels.go everything about campaigns that
 // measure nothing; header.go and glance.go write the top of the page,
 // warnings.go what went wrong, tables.go the tables; page.go arranges it all for

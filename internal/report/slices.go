@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 )
 
@@ -23,7 +23,7 @@ func (h *history) slices() ([]diagnose.Slice, error) {
 }
 
 // figureSlices draws the slices, all on one scale.
-func (h *history) figureSlices() ([]figure, string, error) {
+func (h *history) figureSlices() ([]Figure, string, error) {
 	all, err := h.slices()
 	if err != nil || len(all) == 0 {
 		return nil, "", err
@@ -43,13 +43,13 @@ func (h *history) figureSlices() ([]figure, string, error) {
 	if inPairs(len(all)) {
 		width, height = 380, 240
 	}
-	var figures []figure
+	var figures []Figure
 	for _, s := range all {
 		p := h.def.Parameters[s.Index]
-		c := chart.New(width, height, format.Heading(p.Name, p.Unit),
+		c := h.target.Chart(width, height, format.Heading(p.Name, p.Unit),
 			format.HeadingOf(h.sought))
-		c.X.Tick.Marker, c.Y.Tick.Marker = chart.Ticks{Want: 5}, chart.Ticks{Want: 5}
-		chart.Limits(&c.Y, 0.05, values...)
+		c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5}, figure.Ticks{Want: 5}
+		figure.Limits(&c.Y, 0.05, values...)
 		if len(p.Categories) > 0 {
 			h.drawCategories(c, s)
 		} else {
@@ -59,7 +59,7 @@ func (h *history) figureSlices() ([]figure, string, error) {
 		if p.Description != "" {
 			name += ": " + p.Description
 		}
-		figures = append(figures, figure{
+		figures = append(figures, Figure{
 			ID:    fmt.Sprintf("slice-%d", s.Index+1),
 			Title: name,
 			SVG:   c.SVG("Model along " + p.Name),
@@ -87,7 +87,7 @@ func (h *history) figureSlices() ([]figure, string, error) {
 func inPairs(n int) bool { return n <= 2 || n == 4 }
 
 // drawPoints draws the measurements of a slice in three depths.
-func (h *history) drawPoints(c *chart.Chart, s diagnose.Slice) {
+func (h *history) drawPoints(c *figure.Chart, s diagnose.Slice) {
 	for depth, opacity := range []float64{0.22, 0.5, 1} {
 		var points plotter.XYs
 		for _, p := range s.Points {
@@ -95,8 +95,8 @@ func (h *history) drawPoints(c *chart.Chart, s diagnose.Slice) {
 				points = append(points, plotter.XY{X: p.X, Y: p.Value})
 			}
 		}
-		c.Points(points, draw.GlyphStyle{Color: chart.Faded(chart.Ink, opacity), Radius: crowded(2.4, len(s.Points)),
-			Shape: solid{edge: chart.White, width: crowded(0.6, len(s.Points))}})
+		c.Points(points, draw.GlyphStyle{Color: figure.Faded(figure.Ink, opacity), Radius: crowded(2.4, len(s.Points)),
+			Shape: figure.Solid{Edge: figure.Paper, Width: crowded(0.6, len(s.Points))}})
 	}
 	for _, p := range s.Points {
 		if x := h.state.Experiment(p.Experiment); x != nil && len(s.Points) <= 200 {
@@ -105,8 +105,8 @@ func (h *history) drawPoints(c *chart.Chart, s diagnose.Slice) {
 	}
 }
 
-func (h *history) drawSlice(c *chart.Chart, s diagnose.Slice) {
-	chart.Limits(&c.X, 0.02, append([]float64{s.X[0], s.X[len(s.X)-1]}, xOf(s.Points)...)...)
+func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
+	figure.Limits(&c.X, 0.02, append([]float64{s.X[0], s.X[len(s.X)-1]}, xOf(s.Points)...)...)
 	for k := range s.Excluded {
 		if s.Excluded[k] {
 			half := (s.X[len(s.X)-1] - s.X[0]) / float64(len(s.X)-1) / 2
@@ -117,12 +117,12 @@ func (h *history) drawSlice(c *chart.Chart, s diagnose.Slice) {
 	for k := range s.X {
 		lower[k], upper[k] = s.Mean[k]-s.SD[k], s.Mean[k]+s.SD[k]
 	}
-	c.Band(s.X, lower, upper, chart.Faded(chart.Sky, 0.28))
-	c.Line(plotter.XYs{{X: s.Best, Y: c.Y.Min}, {X: s.Best, Y: c.Y.Max}}, chart.Muted, 0.8, 3, 3)
+	c.Band(s.X, lower, upper, figure.Faded(figure.Sky, 0.28))
+	c.Line(plotter.XYs{{X: s.Best, Y: c.Y.Min}, {X: s.Best, Y: c.Y.Max}}, figure.Muted, 0.8, 3, 3)
 	if len(s.Points) > manyPoints {
 		h.drawPoints(c, s)
 	}
-	c.Line(xys(s.X, s.Mean), chart.Blue, 2)
+	c.Line(xys(s.X, s.Mean), figure.Blue, 2)
 	if len(s.Points) <= manyPoints {
 		h.drawPoints(c, s)
 	}
@@ -133,10 +133,10 @@ func (h *history) drawSlice(c *chart.Chart, s diagnose.Slice) {
 			allowed = append(allowed, plotter.XY{X: v, Y: interpolate(s.X, s.Mean, v)})
 		}
 	}
-	c.Points(allowed, draw.GlyphStyle{Color: chart.White, Radius: 2.6, Shape: solid{edge: chart.Blue, width: 1.4}})
+	c.Points(allowed, draw.GlyphStyle{Color: figure.Paper, Radius: 2.6, Shape: figure.Solid{Edge: figure.Blue, Width: 1.4}})
 }
 
-func (h *history) drawCategories(c *chart.Chart, s diagnose.Slice) {
+func (h *history) drawCategories(c *figure.Chart, s diagnose.Slice) {
 	c.X.Min, c.X.Max = -0.6, float64(len(s.X))-0.4
 	var labels []plot.Tick
 	for k, category := range h.def.Parameters[s.Index].Categories {
@@ -148,10 +148,10 @@ func (h *history) drawCategories(c *chart.Chart, s diagnose.Slice) {
 	c.X.Tick.Marker = plot.ConstantTicks(labels)
 	for k, x := range s.X {
 		c.Band([]float64{x - 0.25, x + 0.25}, []float64{s.Mean[k] - s.SD[k], s.Mean[k] - s.SD[k]},
-			[]float64{s.Mean[k] + s.SD[k], s.Mean[k] + s.SD[k]}, chart.Faded(chart.Sky, 0.35))
-		c.Line(plotter.XYs{{X: x - 0.25, Y: s.Mean[k]}, {X: x + 0.25, Y: s.Mean[k]}}, chart.Blue, 2)
+			[]float64{s.Mean[k] + s.SD[k], s.Mean[k] + s.SD[k]}, figure.Faded(figure.Sky, 0.35))
+		c.Line(plotter.XYs{{X: x - 0.25, Y: s.Mean[k]}, {X: x + 0.25, Y: s.Mean[k]}}, figure.Blue, 2)
 	}
-	c.Line(plotter.XYs{{X: s.Best, Y: c.Y.Min}, {X: s.Best, Y: c.Y.Max}}, chart.Muted, 0.8, 3, 3)
+	c.Line(plotter.XYs{{X: s.Best, Y: c.Y.Min}, {X: s.Best, Y: c.Y.Max}}, figure.Muted, 0.8, 3, 3)
 	h.drawPoints(c, s)
 }
 

@@ -52,7 +52,7 @@ const (
 func (h *history) measurements() []measurementGroup {
 	var symbols [classes]template.HTML
 	for k := range classes {
-		symbols[k] = k.svg()
+		symbols[k] = h.symbol(k)
 	}
 	rows := make([]measurementRow, len(h.state.Experiments))
 	for i := range h.state.Experiments {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
@@ -112,7 +112,7 @@ func TestTwoBests(t *testing.T) {
 			t.Errorf("a browser shows the report by %q", got)
 		}
 		written := strings.ToLower(string(text))
-		for _, part := range []string{"best by the model", "best measured", "<b>" + chart.Typeset(mean) + "</b>", "<h3>slices"} {
+		for _, part := range []string{"best by the model", "best measured", "<b>" + figure.Typeset(mean) + "</b>", "<h3>slices"} {
 			if !strings.Contains(written, part) {
 				t.Errorf("%s: the report does not say %q", when, part)
 			}

@@ -3,27 +3,29 @@ package page
 import (
 	"fmt"
 	"html/template"
-	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 
+// target is the page: it stands alone.
+var target figure.Page
+
 // look is how an arm is drawn, the same on the whole page.
 type look struct {
-	color  color.NRGBA
+	color  figure.Color
 	dashes []vg.Length
 	width  vg.Length
 }
 
 var (
-	palette = []color.NRGBA{chart.Blue, chart.Red, chart.Green, chart.Purple, chart.Orange, chart.Sky}
+	palette = []figure.Color{figure.Blue, figure.Red, figure.Green, figure.Purple, figure.Orange, figure.Sky}
 	dashing = [][]vg.Length{nil, {5, 2.5}, {1.5, 2}}
 )
 
@@ -32,14 +34,14 @@ var (
 func lookOf(arm, baseline int) look {
 	switch {
 	case arm == baseline:
-		return look{color: chart.Ink, width: 2}
+		return look{color: figure.Ink, width: 2}
 	case arm > baseline:
 		arm--
 	}
 	return look{color: palette[arm%len(palette)], dashes: dashing[arm/len(palette)%len(dashing)], width: 2}
 }
 
-func (l look) swatch() template.HTML { return chart.Swatch(l.color, l.dashes...) }
+func (l look) swatch() template.HTML { return target.Swatch(l.color, l.dashes...) }
 
 // view draws one task.
 type view struct {
@@ -62,10 +64,10 @@ const leading = 15
 // which their ends would lie on a linear axis.
 const logarithmic = 15
 
-func (v view) regret() figure {
-	c := chart.New(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s", v.withUnit("simple regret"))
+func (v view) regret() panel {
+	c := target.Chart(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s", v.withUnit("simple regret"))
 	log := v.curves(c, true, func(a simulate.ArmSummary) []simulate.Mean { return a.RegretCurve })
-	f := figure{SVG: c.SVG("Simple regret of each arm over the experiments"),
+	f := panel{SVG: c.SVG("Simple regret of each arm over the experiments"),
 		Caption: "Simple regret: how much worse the best composition measured so far truly is " +
 			"than the optimum, noise left out. Mean ± 1 standard error over the seeds."}
 	if v.task.Compares {
@@ -81,10 +83,10 @@ func (v view) regret() figure {
 	return f
 }
 
-func (v view) cumulative() figure {
-	c := chart.New(380, 250, v.task.Steps+"s", v.cumulativeTitle())
+func (v view) cumulative() panel {
+	c := target.Chart(380, 250, v.task.Steps+"s", v.cumulativeTitle())
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.CumulativeCurve })
-	f := figure{Title: "Cumulative regret", SVG: c.SVG("Cumulative regret of each arm"),
+	f := panel{Title: "Cumulative regret", SVG: c.SVG("Cumulative regret of each arm"),
 		Caption: "The regrets of all experiments, added up: what the search cost."}
 	if v.task.Compares {
 		f.Caption = "Of comparisons of x with x′: (P(x* ≻ x) + P(x* ≻ x′) − 1)/2, added up, " +
@@ -103,15 +105,15 @@ func (v view) cumulativeTitle() string {
 	return v.withUnit("cumulative regret")
 }
 
-func (v view) asked() (figure, bool) {
+func (v view) asked() (panel, bool) {
 	some := false
 	for _, a := range v.task.Arms {
 		some = some || a.Asked > 0
 	}
 	if !some {
-		return figure{}, false
+		return panel{}, false
 	}
-	c := chart.New(380, 250, v.task.Steps+"s", "questions asked so far")
+	c := target.Chart(380, 250, v.task.Steps+"s", "questions asked so far")
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean {
 		if a.Asked == 0 {
 			return nil
@@ -119,35 +121,35 @@ func (v view) asked() (figure, bool) {
 		return a.AskedCurve
 	})
 	c.Y.Min = 0
-	return figure{Title: "Labels asked", SVG: c.SVG("Questions asked by each arm"),
+	return panel{Title: "Labels asked", SVG: c.SVG("Questions asked by each arm"),
 		Caption: "Questions put to the experts before each experiment; " +
 			"examples given at the beginning are not counted. Arms that ask nobody are left out."}, true
 }
 
 // helps draws how probable it is that the labels help.
-func (v view) helps() (figure, bool) {
+func (v view) helps() (panel, bool) {
 	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.HelpsCurve }
 	if !v.some(curve) {
-		return figure{}, false
+		return panel{}, false
 	}
-	c := chart.New(380, 250, v.task.Steps+"s", "P(the labels help)")
+	c := target.Chart(380, 250, v.task.Steps+"s", "P(the labels help)")
 	v.curves(c, false, curve)
 	c.Y.Min, c.Y.Max = 0, 1
-	return figure{Title: "Trust in the experts", SVG: c.SVG("Trust in the experts, arm by arm"),
+	return panel{Title: "Trust in the experts", SVG: c.SVG("Trust in the experts, arm by arm"),
 		Caption: "How probable it is that the experts' rejections go with bad results, " +
 			"and not with nothing or with good ones; mean over experts and seeds. " +
 			"A third is assumed of anybody. Arms without labels are left out."}, true
 }
 
 // weight draws the dual variable.
-func (v view) weight() (figure, bool) {
+func (v view) weight() (panel, bool) {
 	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.TrustCurve }
 	if !v.some(curve) {
-		return figure{}, false
+		return panel{}, false
 	}
-	c := chart.New(380, 250, v.task.Steps+"s", "weight λ")
+	c := target.Chart(380, 250, v.task.Steps+"s", "weight λ")
 	v.curves(c, false, curve)
-	return figure{Title: "Weight λ of the belief", SVG: c.SVG("Weight of the experts' belief, arm by arm"),
+	return panel{Title: "Weight λ of the belief", SVG: c.SVG("Weight of the experts' belief, arm by arm"),
 		Caption: "λ, the dual variable, weighs the experts' belief in the choice, " +
 			"mean over experts and seeds (Xu et al. 2024, Alg. 1). It is no measure of trust: " +
 			"it falls while the expert may accept what is chosen. Arms without one are left out."}, true
@@ -166,7 +168,7 @@ func (v view) some(curve func(simulate.ArmSummary) []simulate.Mean) bool {
 }
 
 // risk draws how well and how reliably anchored experts were asked.
-func (v view) risk() []figure {
+func (v view) risk() []panel {
 	if !v.task.Anchored {
 		return nil
 	}
@@ -178,11 +180,11 @@ func (v view) risk() []figure {
 			return f(a.Risk)
 		}
 	}
-	adjusted := chart.New(380, 250, v.task.Steps+"s", v.withUnit("risk-adjusted best value"))
+	adjusted := target.Chart(380, 250, v.task.Steps+"s", v.withUnit("risk-adjusted best value"))
 	v.curves(adjusted, false, of(func(r *simulate.RiskSummary) []simulate.Mean { return r.AdjustedCurve }))
-	noise := chart.New(380, 250, v.task.Steps+"s", "noise of what is compared")
+	noise := target.Chart(380, 250, v.task.Steps+"s", "noise of what is compared")
 	v.curves(noise, false, of(func(r *simulate.RiskSummary) []simulate.Mean { return r.QueriedCurve }))
-	return []figure{
+	return []panel{
 		{Title: "Risk-adjusted best value", SVG: adjusted.SVG("Risk-adjusted best value of each arm"),
 			Caption: fmt.Sprintf("The true f(x) − %d·σ²(x) where the model expects the most "+
 				"of it in the whole space; more is better. "+
@@ -201,7 +203,7 @@ func (v view) turned() string {
 
 // curves draws a curve with its standard error for each arm, on a logarithmic
 // axis if that is allowed and helps.
-func (v view) curves(c *chart.Chart, mayLog bool, of func(simulate.ArmSummary) []simulate.Mean) (log bool) {
+func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) []simulate.Mean) (log bool) {
 	var values []float64
 	least, greatest := math.Inf(1), math.Inf(-1)
 	for _, a := range v.task.Arms {
@@ -220,16 +222,16 @@ func (v view) curves(c *chart.Chart, mayLog bool, of func(simulate.ArmSummary) [
 	log = mayLog && least > 0 && greatest/least > logarithmic
 	n := float64(v.task.Experiments)
 	c.X.Min, c.X.Max = 1, max(n, 2)
-	c.X.Tick.Marker = chart.Ticks{Want: 10, Whole: true}
+	c.X.Tick.Marker = figure.Ticks{Want: 10, Whole: true}
 	if log {
 		c.Y.Min, c.Y.Max = least*0.7, greatest*1.15
-		c.Y.Scale, c.Y.Tick.Marker = plot.LogScale{}, chart.LogTicks{}
+		c.Y.Scale, c.Y.Tick.Marker = plot.LogScale{}, figure.LogTicks{}
 	} else {
-		chart.Limits(&c.Y, 0.05, values...)
+		figure.Limits(&c.Y, 0.05, values...)
 		if len(values) > 0 && c.Y.Min < 0 && least >= 0 {
 			c.Y.Min = 0
 		}
-		c.Y.Tick.Marker = chart.Ticks{Want: 5}
+		c.Y.Tick.Marker = figure.Ticks{Want: 5}
 	}
 	if v.initial > 1 && v.initial < v.task.Experiments {
 		c.Shade(c.X.Min, float64(v.initial))
@@ -257,13 +259,13 @@ func (v view) curves(c *chart.Chart, mayLog bool, of func(simulate.ArmSummary) [
 			}
 			look := v.look(j)
 			if pass == 0 {
-				c.Band(x, lower, upper, chart.Faded(look.color, min(0.14, 0.7/float64(len(v.task.Arms)))))
+				c.Band(x, lower, upper, figure.Faded(look.color, min(0.14, 0.7/float64(len(v.task.Arms)))))
 				continue
 			}
 			c.Line(line, look.color, look.width, look.dashes...)
 			last := line[len(line)-1]
 			if vg.Length(leading*len(v.task.Arms)) < c.Height-40 { // else the legend must do
-				c.End(last.Y, a.Arm.Name, chart.OfText(look.color))
+				c.End(last.Y, a.Arm.Name, figure.OfText(look.color))
 			}
 			if len(line) == 1 {
 				c.Discs(line, look.color, 3)
@@ -276,11 +278,11 @@ func (v view) curves(c *chart.Chart, mayLog bool, of func(simulate.ArmSummary) [
 
 // differences draws the paired difference of each arm to the baseline with its
 // interval.
-func (v view) differences() figure {
+func (v view) differences() panel {
 	base := v.task.Arms[v.task.Baseline].Arm.Name
 	rows := len(v.task.Arms)
 	height := max(250, vg.Length(60+24*rows))
-	c := chart.New(380, height, v.withUnit("simple regret − that of "+base), "")
+	c := target.Chart(380, height, v.withUnit("simple regret − that of "+base), "")
 	c.Y.Min, c.Y.Max = -0.5, float64(rows)-0.5
 	values := []float64{0}
 	var ticks []plot.Tick
@@ -291,9 +293,9 @@ func (v view) differences() figure {
 		}
 	}
 	c.Y.Tick.Marker = plot.ConstantTicks(ticks)
-	chart.Limits(&c.X, 0.06, values...)
-	c.X.Tick.Marker = chart.Ticks{Want: 4}
-	c.Line(plotter.XYs{{X: 0, Y: c.Y.Min}, {X: 0, Y: c.Y.Max}}, chart.Muted, 1)
+	figure.Limits(&c.X, 0.06, values...)
+	c.X.Tick.Marker = figure.Ticks{Want: 4}
+	c.Line(plotter.XYs{{X: 0, Y: c.Y.Min}, {X: 0, Y: c.Y.Max}}, figure.Muted, 1)
 	for j, a := range v.task.Arms {
 		y := float64(rows - 1 - j)
 		look := v.look(j)
@@ -307,7 +309,7 @@ func (v view) differences() figure {
 		c.Discs(plotter.XYs{{X: d.Mean, Y: y}}, look.color, 3.8)
 		c.Spot(d.Mean, y, a.Arm.Name+": "+intervalText(d), "")
 	}
-	return figure{Title: "Difference to " + base, SVG: c.SVG("Paired differences to " + base),
+	return panel{Title: "Difference to " + base, SVG: c.SVG("Paired differences to " + base),
 		Caption: fmt.Sprintf("Final simple regret, paired seed by seed, "+
 			"with 95 %% intervals (Student's t). Left of the line is better than %s; "+
 			"an interval that touches the line shows no difference.",
@@ -315,14 +317,14 @@ func (v view) differences() figure {
 }
 
 // rankFigure draws the mean rank of each arm, and that on each task.
-func rankFigure(s simulate.Summary, baseline int) (figure, bool) {
+func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 	rows := len(s.Ranks)
 	if rows < 2 || math.IsNaN(s.Ranks[0]) {
-		return figure{}, false
+		return panel{}, false
 	}
-	c := chart.New(330, vg.Length(52+23*rows), "mean rank, 1 is best", "")
+	c := target.Chart(330, vg.Length(52+23*rows), "mean rank, 1 is best", "")
 	c.X.Min, c.X.Max = 0.8, float64(rows)+0.2
-	c.X.Tick.Marker = chart.Ticks{Want: 8, Whole: true}
+	c.X.Tick.Marker = figure.Ticks{Want: 8, Whole: true}
 	c.Y.Min, c.Y.Max = -0.5, float64(rows)-0.5
 	var ticks []plot.Tick
 	drawn := 0
@@ -336,13 +338,13 @@ func rankFigure(s simulate.Summary, baseline int) (figure, bool) {
 			}
 		}
 		if drawn = len(points); drawn > 1 {
-			c.Discs(points, chart.Faded(look.color, 0.35), 2.6)
+			c.Discs(points, figure.Faded(look.color, 0.35), 2.6)
 		}
 		c.Discs(plotter.XYs{{X: s.Ranks[j], Y: y}}, look.color, 4.4)
 		c.Spot(s.Ranks[j], y, fmt.Sprintf("%s: %.2f", ticks[j].Label, s.Ranks[j]), "")
 	}
 	c.Y.Tick.Marker = plot.ConstantTicks(ticks)
-	f := figure{SVG: c.SVG("Mean rank of each arm")}
+	f := panel{SVG: c.SVG("Mean rank of each arm")}
 	if drawn > 1 {
 		f.Caption = "Small: on each task."
 	}

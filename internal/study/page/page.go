@@ -68,7 +68,7 @@ type pageData struct {
 	TaskName []string // heads of the overview's columns
 	Overview []overviewRow
 	// RankFigure is nil where there is nothing to rank.
-	RankFigure *figure
+	RankFigure *panel
 
 	Tasks  []taskData
 	Times  []timesRow
@@ -83,8 +83,8 @@ type legendEntry struct {
 type taskData struct {
 	ID, Name, About string
 	Facts           string
-	Regret          figure
-	Figures         []figure
+	Regret          panel
+	Figures         []panel
 	Rows            []armRow
 	Store, Anchored bool
 	Provenance      string
@@ -93,8 +93,8 @@ type taskData struct {
 	Baseline        string
 }
 
-// figure is a chart as the page shows it.
-type figure struct {
+// panel is a chart as the page shows it.
+type panel struct {
 	Title   string
 	SVG     template.HTML
 	Caption string
@@ -177,9 +177,9 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	v := view{task: t, baseline: in.Study.File.Baseline, initial: in.initial(i)}
 	d.Regret = v.regret()
 	d.Figures = append(d.Figures, v.differences(), v.cumulative())
-	for _, f := range []func() (figure, bool){v.asked, v.helps, v.weight} {
-		if figure, ok := f(); ok {
-			d.Figures = append(d.Figures, figure)
+	for _, f := range []func() (panel, bool){v.asked, v.helps, v.weight} {
+		if p, ok := f(); ok {
+			d.Figures = append(d.Figures, p)
 		}
 	}
 	d.Figures = append(d.Figures, v.risk()...)

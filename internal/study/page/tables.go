@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	chart "github.com/campaignd/campaignd/internal/figure"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
@@ -244,7 +244,7 @@ func meanText(m simulate.Mean) string {
 		return number(m.Mean)
 	}
 	mean, se := format.MeanSD(m.Mean, m.SE)
-	return chart.Typeset(mean) + " ± " + se
+	return figure.Typeset(mean) + " ± " + se
 }
 
 // intervalText writes a difference with its interval.
@@ -260,16 +260,16 @@ func intervalText(d *simulate.Interval) string {
 func signed(x float64, d *simulate.Interval) string {
 	half := (d.Upper - d.Lower) / 2
 	if math.IsInf(half, 0) || !(half > 0) {
-		return chart.Typeset(fmt.Sprintf("%+.4g", x))
+		return figure.Typeset(fmt.Sprintf("%+.4g", x))
 	}
 	if format.DecimalsOfSD(half) > 6 { // a row of zeros says less than a power of ten
-		return chart.Typeset(fmt.Sprintf("%+.1e", x))
+		return figure.Typeset(fmt.Sprintf("%+.1e", x))
 	}
 	text := fmt.Sprintf("%+.*f", format.DecimalsOfSD(half), x)
 	if strings.Trim(text, "+-0.") == "" { // −0.0 has no sign
 		text = text[1:]
 	}
-	return chart.Typeset(text)
+	return figure.Typeset(text)
 }
 
-func number(x float64) string { return chart.Typeset(format.Rounded(x, 4)) }
+func number(x float64) string { return figure.Typeset(format.Rounded(x, 4)) }
