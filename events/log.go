@@ -34,7 +34,7 @@ type Log interface {
 	//
 	// An error that does not wrap [ErrUncertain] is a promise: nothing of the batch
 	// is stored, and nothing of it ever will be, not later, not by opening the log
-	// again, not beside other writers. A conflict is always such a promise. A log
+	// again, not together with what others write. A conflict is always such a promise. A log
 	// that tries again after an attempt of which it does not know the end must tell
 	// its own events from another writer's: that it finds the campaign moved on by
 	// the first attempt is no conflict.

@@ -35,7 +35,7 @@ type Store interface {
 
 	// Verify reads all of the log, up to the event that is the newest when it is
 	// called, and checks that each event is there, as it was written and in its place,
-	// and that what the store keeps beside the events agrees with them. The error is
+	// and that what the store keeps in addition to the events agrees with them. The error is
 	// about the check itself (a done context, a disk that does not answer); what is
 	// wrong with the log is in the Report.
 	Verify(ctx context.Context) (Report, error)

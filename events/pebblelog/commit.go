@@ -24,13 +24,13 @@ type request struct {
 
 	stored []events.Event
 	err    error
-	done   chan struct{} // told once stored and err are final
+	done   chan struct{} // gets a value once stored and err are final
 }
 
 // requests are those that were answered, to be used again.
 var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
 
-// answer returns what a request came to that was told so, and gives it back.
+// answer returns what a request that is done came to, and gives the request back.
 func (r *request) answer() ([]events.Event, error) {
 	stored, err := r.stored, r.err
 	*r = request{done: r.done}
@@ -73,7 +73,7 @@ func (q *queue) withdraw(r *request) bool {
 // is closed and empty.
 //
 // While requests go on arriving, it lets their writers run first: writers who
-// were told at the same time come back at the same time, and all of them in
+// were answered at the same time come back at the same time, and all of them in
 // one batch cost one wait for the disk instead of two.
 func (q *queue) take(buf []*request) []*request {
 	q.mu.Lock()

@@ -21,9 +21,9 @@
 //
 // One goroutine, the committer, assigns positions, grows the tree and writes
 // what the writers have queued as one batch. A second one waits until the disk
-// has it and then tells the writers, while the committer prepares the next
+// has it and then answers the writers, while the committer prepares the next
 // batch. Nothing is visible to a reader of the log before it is durable, and readers see
-// it just before its writer is told. A batch that met a conflict is never written: the
+// it just before its writer is answered. A batch that met a conflict is never written: the
 // committer decides before it adds anything to what it writes.
 //
 // After the first failure to write, nothing more is written: the log refuses

@@ -126,7 +126,7 @@ func (l *Log) Failed() <-chan struct{} { return l.guard.Failed() }
 // Err implements [events.Store].
 func (l *Log) Err() error { return l.stopped() }
 
-// Probe implements [events.Store], by a file beside the log.
+// Probe implements [events.Store], by a file in the store's folder.
 func (l *Log) Probe() error {
 	if l.readOnly {
 		return events.ErrReadOnly

@@ -11,7 +11,7 @@ import (
 )
 
 // modeFS gives the files of a store the permissions of its directory: that is
-// private in a new store, and whoever it is opened to can read what is in it. The
+// private in a new store, and those it is opened to can read what is in it. The
 // umask, which belongs to the whole process, has no say in it.
 type modeFS struct {
 	vfs.FS

@@ -35,11 +35,10 @@ const (
 	creatingName = "CREATING" // there while the store is being created
 )
 
-// Open opens the store in dir and creates it where there is none. Close
-// releases it.
+// Open opens the store in dir, or creates it. Close releases it.
 //
 // With Options.ReadOnly it takes no lock and writes nothing: what is returned is the
-// log as it was at that moment, whoever writes to it meanwhile.
+// log as it was at that moment, although another process may write to it meanwhile.
 //
 // Otherwise it answers with [events.ErrInUse] where another process has the store open,
 // with [events.ErrNewerFormat] where a newer campaignd wrote it, with
@@ -152,7 +151,7 @@ func lookOnce(fsys vfs.FS, dir string, o Options) (_ *Log, head tlog.Tree, err e
 	return l, head, nil
 }
 
-// openToWrite opens a store for this process alone, and creates it where there is none.
+// openToWrite opens a store for this process alone, or creates it.
 func openToWrite(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
 	if o.MustExist {
 		if err := mustHoldStore(fsys, dir); err != nil {
@@ -234,8 +233,8 @@ func mustHoldStore(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-// makeDir makes the directory of a store where there is none: private, since a
-// campaign is. Who wants others to read it gives them the right to the directory.
+// makeDir makes the directory of a new store: private, since a campaign is. Its owner lets
+// others read it by the permissions of the directory.
 func makeDir(fsys vfs.FS, dir string) error {
 	_, err := fsys.Stat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -276,7 +275,7 @@ func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guardfs.Guard) *peb
 		MemTableSize:                size,
 		MemTableStopWritesThreshold: 4,
 		EventListener: &pebble.EventListener{
-			// Damage is reported by whoever reads it, with the position.
+			// Damage is reported by the reader that meets it, with the position.
 			DataCorruption: func(pebble.DataCorruptionInfo) {},
 			FlushBegin: func(i pebble.FlushInfo) {
 				if i.InputBytes >= size/16 {

@@ -15,7 +15,7 @@ import (
 )
 
 // snapshotFS shows a reader the files of a database as they were at one moment,
-// though another process writes to them, and lets nobody change them: so a reader
+// though another process writes to them, and lets none of them be changed: so a reader
 // needs no lock, and no right to write. It is a file system for the one database.
 //
 // A database is its newest manifest and the files that this names. Tables never

@@ -7,8 +7,8 @@ import (
 	"github.com/campaignd/campaignd/events/pebblelog"
 )
 
-// Options say how to open a store. The zero value opens it for reading and writing, and
-// creates it where there is none.
+// Options say how to open a store. The zero value opens it for reading and writing, or creates
+// it.
 type Options struct {
 	// ReadOnly opens an existing store as it is now, without a lock and without changing
 	// it, also while another process writes to it. It does not grow; what would change

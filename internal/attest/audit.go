@@ -54,7 +54,7 @@ type Audit struct {
 	// Root is the root hash of the events.
 	Root string `json:"root,omitempty"`
 	// Checkpoint is the text of one of the log as it is now, signed where the user
-	// has a key; empty where something failed, since nobody is to vouch for that.
+	// has a key; empty where something failed, since a signature would vouch for that.
 	Checkpoint string `json:"checkpoint,omitempty"`
 	// Since is what the earlier checkpoints say.
 	Since []Since `json:"since,omitempty"`

@@ -1,6 +1,6 @@
 // Package attest is what can be proved of a store, as data: that its log is sound and every
-// decision in it can be made again, that it has only grown since somebody wrote down what
-// it held, that an event is in it. It reads; whoever shows it prints.
+// decision in it can be made again, that it has only grown since a checkpoint of it was kept
+// elsewhere, that an event is in it. It reads; the command line and the server show it.
 package attest
 
 import (
@@ -23,7 +23,7 @@ type Checkpoint struct {
 	Origin string          `json:"origin"`
 	Events events.Position `json:"events"`
 	Root   string          `json:"root"`
-	// SignedBy is the name of the key; empty where nobody has signed.
+	// SignedBy is the name of the key; empty where it is not signed.
 	SignedBy string `json:"signed_by,omitempty"`
 	// Text is the checkpoint, or the proof that was asked for.
 	Text string `json:"text"`
@@ -35,8 +35,8 @@ type Checkpoint struct {
 	id string // the log's name without that of a key
 }
 
-// TakeCheckpoint makes a checkpoint of a log, after checking every byte of it: nobody is to
-// vouch for what is damaged. Without a key it is not signed.
+// TakeCheckpoint makes a checkpoint of a log, after checking every byte of it: a checkpoint
+// of what is damaged would vouch for it. Without a key it is not signed.
 func TakeCheckpoint(ctx context.Context, log events.Store, key note.Signer) (*Checkpoint, error) {
 	report, err := log.Verify(ctx)
 	if err != nil {
@@ -215,9 +215,10 @@ func contradiction(
 	return "", err
 }
 
-// ProveIn takes a checkpoint of the store of a campaign, opened for reading past whoever runs it,
-// and makes of it a proof that the log holds the event that says most about a subject of the
-// campaign (see [Find]). Events of other campaigns of the store are not found.
+// ProveIn takes a checkpoint of the store of a campaign, and makes of it a proof that the log
+// holds the event that says most about a subject of the campaign (see [Find]). Events of
+// other campaigns of the store are not found: who may see one may not see all of them. A run
+// of the campaign is not disturbed, since the store is opened as a reader.
 func ProveIn(
 	ctx context.Context, folder, campaign, what string, key note.Signer,
 ) (*Checkpoint, error) {
@@ -240,7 +241,7 @@ func ProveIn(
 	return c, c.Prove(ctx, log, e.Position)
 }
 
-// OpenToRead opens a store for reading, past whoever runs it.
+// OpenToRead opens a store for reading, also while a process holds it.
 func OpenToRead(folder string) (events.Store, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {

@@ -62,7 +62,7 @@ type Text struct {
 }
 
 // VerifyFiles checks each file, and those that belong together. Where a key was
-// given, what nobody has signed proves nothing.
+// given, what is not signed proves nothing.
 func VerifyFiles(texts []Text, known []note.Verifier, mustSign bool) *Files {
 	v := &Files{}
 	for _, text := range texts {

@@ -105,8 +105,8 @@ func Connect(folder string) (*http.Client, error) {
 	}}, nil
 }
 
-// DialURL connects to a server that offers a campaign by this protocol under an address, as
-// somebody whom a token says; an empty one says nobody.
+// DialURL connects to a server that offers a campaign by this protocol under an address. The
+// token says who asks, and is left out where it is empty.
 func DialURL(ctx context.Context, base, token string) (*Client, error) {
 	c := &Client{base: base, token: token, who: "the server"}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
@@ -126,7 +126,8 @@ func DialURL(ctx context.Context, base, token string) (*Client, error) {
 func (c *Client) Status() Status { return c.status }
 
 // Submit asks the owner to fulfill a request and returns the recorded events. One with an
-// identifier can be sent again after [ErrCutOff], here or to whoever holds the store by then.
+// identifier can be sent again after [ErrCutOff], here or to the process that holds the store
+// by then.
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
 	cutOff := ErrCutOff
 	if !c.status.Identifies && r.ID != "" {

@@ -1,5 +1,5 @@
 // Package control is how other commands reach a store that a process holds
-// open: a local socket beside the data.
+// open: a local socket in the store's folder.
 //
 // A store has one owner at a time, the process that holds its lock. While
 // `campaignd run` is that owner it serves its log here, and takes requests. A
@@ -21,8 +21,8 @@
 //
 // # Trust
 //
-// Whoever can open the socket can do what the owner of the store can do, under any
-// name they give. The socket's mode is 0600 from its first moment: that is the user
+// A process that can open the socket can do what the owner of the store can do, under any
+// name it gives. The socket's mode is 0600 from its first moment: that is the user
 // who runs the campaign, and root. Nothing listens on a network. [Handler] is the
 // protocol without the socket, for servers that authenticate in another way: internal/server
 // offers it for one campaign at a time, and [DialURL] speaks to it.

@@ -16,7 +16,7 @@ import (
 const birthplace = ".c"
 
 // listenPrivately opens a socket that only its owner can connect to, from its
-// first moment: it is created in a folder that nobody else may enter, gets its
+// first moment: it is created in a folder that no other user may enter, gets its
 // mode there, and is then moved to its place. The process's umask is left
 // alone, since other goroutines create files meanwhile.
 //

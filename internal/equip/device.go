@@ -25,7 +25,7 @@ import (
 // TakeDevice takes a device for a check of this process alone, by the identity that it
 // described, or its name where it has none: no campaign of the machine drives it until
 // release is called. where says what holds it, a campaign file. On a system without such
-// locks remark is told so, once.
+// locks it is taken all the same, and a remark says so.
 func TakeDevice(
 	d instruments.Description, where string, remark func(format string, args ...any),
 ) (release func(), err error) {
@@ -115,7 +115,7 @@ func (p *Place) take(h lock.Holder) (*lock.Lease, error) {
 }
 
 // Wait returns nil once the device is this campaign's, or it is not known for which to wait:
-// then the campaign can be started. held is told who has it, when that changes.
+// then the campaign can be started. held gets who has it, when that changes.
 func (p *Place) Wait(ctx context.Context, held func(error)) error {
 	if p.lease == nil {
 		return nil
@@ -131,7 +131,7 @@ func (p *Place) Leave() {
 	}
 }
 
-// Pauses between two looks at a queue. The order is that of coming, whoever looks first.
+// Pauses between two looks at a queue. The order is that of coming, not of looking.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
@@ -249,8 +249,9 @@ func (unlocked) Check() error           { return nil }
 func (unlocked) Tickets() drive.Tickets { return nil }
 func (unlocked) Release()               {}
 
-// EndTickets makes room at the devices that a campaign shared, which nobody runs now, where a
-// person has settled what became of its commands.
+// EndTickets makes room at the devices that a campaign shared, which is not run now, where a
+// person has settled what became of its commands: a ticket outlives its process, as the
+// device's work does.
 func EndTickets(store string, s *campaign.State) {
 	if !s.Definition.Measures() || s.Definition.ByHand() {
 		return

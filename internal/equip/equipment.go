@@ -119,8 +119,8 @@ func (e *Equipment) Lease(
 }
 
 // Prepare completes the definition of a new campaign by what its instrument lists, sees
-// that the instrument can perform it, and takes the device: whoever is refused has written
-// nothing yet. source is the campaign file.
+// that the instrument can perform it, and takes the device, all before anything is written:
+// a campaign that cannot be run is not begun. source is the campaign file.
 func (e *Equipment) Prepare(
 	ctx context.Context, def definition.Campaign, source string,
 ) (definition.Campaign, error) {
@@ -186,7 +186,7 @@ func CloseInstrument(i instruments.Instrument) error {
 }
 
 // OpenReviewers returns the reviewers of a definition's experts, by name. Relative paths
-// start from folder; prompter asks whoever sits at the terminal, nil where nobody does.
+// start from folder; prompter asks at the terminal, nil where there is no terminal.
 func OpenReviewers(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	folder string, prompter console.Prompter,

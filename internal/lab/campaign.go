@@ -87,7 +87,7 @@ type Standing struct {
 	Sequence events.Sequence
 	// Summary is the campaign in a few numbers.
 	Summary engine.Summary
-	// Run says what the run is doing, nil where nobody runs the campaign; PID is the
+	// Run says what the run is doing, nil where the campaign is not run; PID is the
 	// process.
 	Run *control.Running
 	PID int
@@ -217,8 +217,9 @@ func (c *Campaign) Recorded(ctx context.Context, r engine.Request) ([]events.Eve
 	return engine.ReadBatch(ctx, log, c.name, at)
 }
 
-// Submit has a person's request recorded, by whoever runs the campaign. When it returns,
-// the campaign as the lab shows it holds what was recorded.
+// Submit has a person's request recorded, by the process that holds the store. When it
+// returns, the campaign as the lab shows it holds what was recorded, so that the page that
+// follows a form shows what the form has changed.
 func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
 	var at Store
 	var stored []events.Event

@@ -64,8 +64,8 @@ type Options struct {
 	Build events.Build
 	// Account is the system's user that runs the campaigns.
 	Account string
-	// Heard, if set, is told of every event of every campaign, those of one campaign in their
-	// order, with the definition at that event. It must be quick.
+	// Heard, if set, is called with every event of every campaign, those of one campaign in
+	// their order, with the definition at that event. It must be quick.
 	Heard func(campaign string, def *definition.Campaign, e events.Event, payload events.Payload)
 	// Log, if set, takes what the operator should know. It may be
 	// called by several goroutines.
@@ -354,7 +354,7 @@ func (l *Lab) Define(
 		return nil, err
 	}
 	if again {
-		c.goOn() // the server may have ended before it ran; somebody may have halted it since
+		c.goOn() // the server may have ended before it ran; it may have been halted since
 		return c, nil
 	}
 	return c, c.Start(ctx)

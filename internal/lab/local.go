@@ -44,7 +44,7 @@ type LocalOptions struct {
 }
 
 // Local is a store that this process holds. It runs any number of its campaigns side by
-// side, and offers the store to other processes. It prints nothing and asks nobody: where a
+// side, and offers the store to other processes. It prints nothing and has no prompt: where a
 // campaign stands goes to [Hooks], and what a person should know and no event says to
 // [LocalOptions.Remark]. Its methods may be called by several goroutines.
 type Local struct {
@@ -173,8 +173,8 @@ func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]ev
 }
 
 // settle waits until what an earlier writer of the campaign has left on its way to the
-// disk, when its context ended, is there or never will be: whoever reads the campaign
-// before would decide on what it holds no longer.
+// disk, when its context ended, is there or never will be. A decision from the campaign as
+// it is before would be made from what it no longer holds.
 func (h *Local) settle(ctx context.Context, name string) error {
 	_, err := h.log.Append(ctx, name, events.AnySequence) // batches are stored in their order
 	return err

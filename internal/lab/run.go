@@ -45,8 +45,8 @@ func (r *driving) fill(s *Standing, now engine.Revision) {
 }
 
 // Start has the lab run the campaign, now and after restarts, until it has ended. It
-// returns once the campaign is under way, or says why it cannot be. A device that somebody
-// else drives is waited for.
+// returns once the campaign is under way, or says why it cannot be. A device that another
+// campaign has is waited for.
 func (c *Campaign) Start(ctx context.Context) error {
 	if err := c.store.lab.setStarted(c.key(), true); err != nil {
 		return err
@@ -87,7 +87,7 @@ func Over(core *engine.Core) bool {
 	return err == nil && step == engine.Step(engine.Done{})
 }
 
-// start begins to run the campaign, if nobody does; ready tells whether that went well.
+// start begins to run the campaign, unless it is run; ready yields whether that went well.
 func (c *Campaign) start() (ready <-chan error) {
 	c.starting.Lock()
 	defer c.starting.Unlock()
@@ -155,16 +155,12 @@ func (c *Campaign) halt() {
 // lostPause is how soon a device is asked for again where the place in its queue was lost.
 const lostPause = time.Second
 
-// drive runs the campaign until it has ended or ctx is done. began is told once, as soon as
-// it is known whether the campaign can be run, or that it waits for its device.
+// drive runs the campaign until it has ended or ctx is done. began gets one value, as soon
+// as it is known whether the campaign can be run, or that it waits for its device: a person
+// who starts a campaign is not kept waiting for a device.
 func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<- error) error {
-	told := false
-	tell := func(err error) {
-		if !told {
-			told = true
-			began <- err
-		}
-	}
+	var once sync.Once
+	answer := func(err error) { once.Do(func() { began <- err }) }
 	var place equip.Place
 	defer place.Leave()
 	waits := func(err error) {
@@ -173,16 +169,16 @@ func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<-
 		c.mu.Unlock()
 		c.store.lab.announce()
 	}
-	once := func() error { return c.once(ctx, h, r, &place, func() { tell(nil) }) }
+	try := func() error { return c.once(ctx, h, r, &place, func() { answer(nil) }) }
 	off := func(err error, again time.Duration) {
 		waits(fmt.Errorf("%w; it is asked again in %s", err, format.Duration(again)))
-		tell(nil)
+		answer(nil)
 	}
 	for {
-		err := equip.Described(ctx, once, off)
+		err := equip.Described(ctx, try, off)
 		var held *lock.HeldError
 		if !errors.As(err, &held) {
-			tell(err)
+			answer(err)
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -192,7 +188,7 @@ func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<-
 			return err
 		}
 		waits(err)
-		tell(nil)
+		answer(nil)
 		if err := place.Wait(ctx, waits); err != nil && ctx.Err() == nil {
 			place.Leave() // the place is lost: at the next look it gets another one
 			select {

@@ -14,15 +14,15 @@ import (
 	"github.com/campaignd/campaignd/internal/equip"
 )
 
-// Hooks are told how a campaign goes, from its loop: they must be quick, and may read the
-// core only while they are called.
+// Hooks are called from a campaign's loop as it goes on: they must be quick, and may read
+// the core only while they are called.
 type Hooks struct {
-	// Observe, if set, is told what the campaign is about to wait for, after every change.
+	// Observe, if set, gets what the campaign is about to wait for, after every change.
 	Observe func(core *engine.Core, wait engine.Wait)
-	// Summarized, if set, is told the summary of the campaign at a revision, once it has been
+	// Summarized, if set, gets the summary of the campaign at a revision, once it has been
 	// worked out: see [drive.Runner.Summarized].
 	Summarized func(at engine.Revision, summary engine.Summary)
-	// Working, if set, is told once something has been computed for a while, and when it
+	// Working, if set, is called once something has been computed for a while, and when it
 	// has been done: the computation is zero then.
 	Working func(core *engine.Core, computation engine.Computation)
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -200,8 +201,8 @@ func (c *Run) watch(ctx context.Context, state *campaign.State) {
 type watchedLog struct {
 	events.Store
 	seen   *seen
-	failed func(error) // told of the first failure
-	told   bool
+	failed func(error) // gets the first failure
+	first  sync.Once
 }
 
 // Append implements [events.Log].
@@ -218,9 +219,8 @@ func (l *watchedLog) Append(
 		return stored, err
 	}
 	// What is stored is noted, also for a caller who waits no longer.
-	if err := l.seen.addHead(context.WithoutCancel(ctx), l.Store); err != nil && !l.told {
-		l.told = true
-		l.failed(err)
+	if err := l.seen.addHead(context.WithoutCancel(ctx), l.Store); err != nil {
+		l.first.Do(func() { l.failed(err) })
 	}
 	return stored, nil
 }

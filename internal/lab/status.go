@@ -25,7 +25,7 @@ type found struct {
 	mu      sync.Mutex
 	shown   view.Shown
 	failed  error         // why it could not be worked out
-	working chan struct{} // closed once it is worked out; nil where nobody works it out
+	working chan struct{} // closed once it is worked out; nil where it is not being worked out
 }
 
 // keep keeps what was worked out. It fails with why not.

@@ -18,8 +18,8 @@ import (
 )
 
 // Suggest says which experiment a person or a script is to run next, once that is known. In
-// a campaign that the lab runs it is what the campaign asks of whoever measures by hand; in
-// one that nobody runs it is worked out, and recorded, as `campaignd suggest` does.
+// a campaign that the lab runs it is what the campaign asks of the person who measures; in
+// one that is not run it is worked out, and recorded, as `campaignd suggest` does.
 func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 	at, err := c.store.holder()
 	if err != nil {
@@ -80,7 +80,8 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 	return view.Suggest(ctx, core, local.log, suggested)
 }
 
-// settled waits until the loop waits for somebody outside, and returns the campaign then.
+// settled waits until the loop waits for a person or an instrument, and returns the campaign
+// then: what it suggests before may still be overtaken.
 func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error) {
 	for {
 		changed := c.store.lab.Changed()

@@ -106,7 +106,7 @@ func (a *app) holding(o lab.LocalOptions) lab.LocalOptions {
 	return o
 }
 
-// openLocal opens a store for this process alone, and makes it where there is none.
+// openLocal opens a store for this process alone, or makes it.
 func (a *app) openLocal(ctx context.Context, store string, o lab.LocalOptions) (*lab.Local, error) {
 	local, err := lab.OpenLocal(ctx, store, a.holding(o))
 	if err != nil {
