@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
@@ -82,14 +83,14 @@ func newBeside(core *engine.Core) *beside {
 }
 
 // span is the scale of what was measured and is expected.
-func (b *beside) span(options []events.Option) span {
+func (b *beside) span(options []events.Option) figure.Span {
 	all := slices.Clone(b.values)
 	for _, o := range options {
 		if o.Prediction != nil {
 			all = append(all, o.Prediction.Mean-2*o.Prediction.SD, o.Prediction.Mean+2*o.Prediction.SD)
 		}
 	}
-	return spanOf(0.02, all...)
+	return figure.SpanOf(0.02, all...)
 }
 
 // order puts the parameters first in which the compositions differ most: from each other
@@ -120,7 +121,7 @@ func (b *beside) order(points []definition.Point) []int {
 
 // card shows a composition beside what is known. points are all that are shown together.
 func (b *beside) card(
-	write format.Compositions, o events.Option, order []int, points []definition.Point, shown span, blind bool,
+	write format.Compositions, o events.Option, order []int, points []definition.Point, shown figure.Span, blind bool,
 ) card {
 	c := card{Line: write.LineWithUnits(o.Parameters)}
 	at := positions(b.def, o.Parameters)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"html/template"
 	"math"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -170,14 +172,14 @@ func (p *decisionPage) fill(d *view.Decision) {
 				if s.Values[i] > 0 {
 					text = "+" + text
 				}
-				row.Cells = append(row.Cells, shareCell{typeset(text), shareBar(name+" in "+t.Names[k]+": "+text, s.Values[i], most)})
+				row.Cells = append(row.Cells, shareCell{figure.Typeset(text), shareBar(name+" in "+t.Names[k]+": "+text, s.Values[i], most)})
 			}
 			t.Rows = append(t.Rows, row)
 		}
 		base, total := shareRow{Name: "on average"}, shareRow{Name: "in all"}
 		for _, s := range of {
-			base.Cells = append(base.Cells, shareCell{Text: typeset(format.Short(s.Base))})
-			total.Cells = append(total.Cells, shareCell{Text: typeset(format.Short(s.Total))})
+			base.Cells = append(base.Cells, shareCell{Text: figure.Typeset(format.Short(s.Base))})
+			total.Cells = append(total.Cells, shareCell{Text: figure.Typeset(format.Short(s.Total))})
 		}
 		t.Rows = append(append([]shareRow{base}, t.Rows...), total)
 		p.Shares = append(p.Shares, t)
@@ -211,26 +213,26 @@ func plane(at *events.Plane, sought definition.Objective) (template.HTML, string
 	for _, row := range at.Mean {
 		all = append(all, row...)
 	}
-	s := spanOf(0, all...)
-	const w, h, left, right, top, bottom = 360.0, 300.0, 52.0, 12.0, 26.0, 34.0
-	d := newDrawing(w, h, "chart plane", format.HeadingOf(sought)+" over "+at.X+" and "+at.Y)
-	cw, ch := (w-left-right)/float64(len(at.Xs)), (h-top-bottom)/float64(rows)
+	s := figure.SpanOf(0, all...)
+	title := format.HeadingOf(sought) + " over " + at.X + " and " + at.Y
+	f := squareOf("chart plane", title, figure.Span{Low: 0, High: 1})
+	cw, ch := (f.right-f.left)/float64(len(at.Xs)), (f.bottom-f.top)/float64(rows)
 	for i, row := range at.Mean {
 		for j, v := range row {
-			share := s.to(v, 0, 1)
+			share := s.To(v, 0, 1)
 			if sought.Better(0, 1) {
 				share = 1 - share
 			}
-			level := min(max(int(share*10), 0), 9)
-			d.rect("heat heat"+string(rune('0'+level)), left+float64(j)*cw, h-bottom-float64(i+1)*ch, cw+0.3, ch+0.3)
+			heat := figure.Role(fmt.Sprintf("heat heat%d", min(max(int(share*10), 0), 9)))
+			// A little larger than its share, so that no gap shows between cells.
+			f.Rect(heat, f.left+float64(j)*cw, f.bottom-float64(i+1)*ch, cw+0.3, ch+0.3)
 		}
 	}
-	d.text("axis", "start", 0, 14, at.Y)
-	d.text("axis", "end", w-right, h-3, at.X)
-	d.text("tick", "start", left, h-bottom+15, typeset(format.Rounded(at.Xs[0], 3)))
-	d.text("tick", "end", w-right, h-bottom+15, typeset(format.Rounded(at.Xs[len(at.Xs)-1], 3)))
-	d.text("tick", "end", left-5, h-bottom, typeset(format.Rounded(at.Ys[0], 3)))
-	d.text("tick", "end", left-5, top+8, typeset(format.Rounded(at.Ys[rows-1], 3)))
-	return d.svg(), "What the model expects, from " + format.Short(s.low) + " to " + format.Short(s.high) +
+	f.headings(at.X, at.Y, squareHeight-3)
+	f.Text(tick, "start", f.left, f.bottom+15, rounded(at.Xs[0]))
+	f.Text(tick, "end", f.right, f.bottom+15, rounded(at.Xs[len(at.Xs)-1]))
+	f.Text(tick, "end", f.left-5, f.bottom, rounded(at.Ys[0]))
+	f.Text(tick, "end", f.left-5, f.top+8, rounded(at.Ys[rows-1]))
+	return f.SVG(), "What the model expects, from " + format.Short(s.Low) + " to " + format.Short(s.High) +
 		", stronger where it is better; the other parameters as in the " + at.Candidate + " candidate."
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -72,7 +73,7 @@ func sharesOf(def *definition.Campaign, q *campaign.Question) (tables []shareTab
 				if v > 0 {
 					text = "+" + text
 				}
-				row.Cells = append(row.Cells, shareCell{typeset(text), shareBar(par.Name+" in "+t.Names[i]+": "+text, v, most)})
+				row.Cells = append(row.Cells, shareCell{figure.Typeset(text), shareBar(par.Name+" in "+t.Names[i]+": "+text, v, most)})
 			}
 			t.Rows = append(t.Rows, row)
 		}

@@ -5,11 +5,13 @@ import (
 	"html/template"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -242,94 +244,69 @@ func (p *imaginedPage) versus(a *whatif.Answer) {
 // imagined draws the course that was, and the one that is imagined.
 func imagined(a *whatif.Answer) template.HTML {
 	sought := a.Definition.Sought()
-	heading := format.HeadingOf(sought)
-	const w, h, left, right, top, bottom = 720.0, 290.0, 52.0, 74.0, 34.0, 38.0
-	type course struct{ values, best []float64 }
-	of := func(list []whatif.Experiment) course {
-		var values, counted []float64
-		for _, x := range append(append([]whatif.Experiment{}, a.Before...), list...) {
-			v, counts := nan, nan
-			if x.Value != nil {
-				v = *x.Value
-				if !x.Excluded {
-					counts = v
-				}
-			}
-			values, counted = append(values, v), append(counted, counts)
-		}
-		return course{values, bests(counted, sought)}
-	}
 	ended := a.RealOutcomes()
-	really, other := of(ended), of(a.Imagined)
-	d := newDrawing(w, h, "chart", fmt.Sprintf("%s: what was measured, and what is imagined from %s on", heading, a.From))
-	n := max(len(really.values), len(other.values))
-	y := spanOf(0.06, append(append([]float64{}, really.values...), other.values...)...)
-	x := span{0.5, max(float64(n)+0.5, 3.5)}
-	px := func(i int) float64 { return x.to(float64(i+1), left, w-right) }
-	py := func(v float64) float64 { return y.to(v, h-bottom, top) }
-	at, labels := y.ticks(5)
-	for i, v := range at {
-		d.line("grid", left, py(v), w-right, py(v))
-		d.text("tick", "end", left-6, py(v)+4, typeset(labels[i]))
+	really, reallyCounted := valuesOf(a.Before, ended)
+	other, otherCounted := valuesOf(a.Before, a.Imagined)
+	title := fmt.Sprintf("%s: what was measured, and what is imagined from %s on",
+		format.HeadingOf(sought), a.From)
+	f := courseOf(title, sought, max(len(really), len(other)), slices.Concat(really, other), 290, 74, 34)
+	fork := f.X(float64(len(a.Before)) + 0.5)
+	f.Line(figure.Role("fork"), fork, f.top-8, fork, f.bottom)
+	f.Text(tick, "middle", fork, f.top-11, a.From)
+
+	bestImagined := figure.BestSoFar(otherCounted, sought)
+	for i := range len(a.Before) - 1 { // there it is what was
+		bestImagined[i] = nan
 	}
-	step := max(1, int(math.Ceil(float64(n)/12)))
-	for k := 1; k <= n; k += step {
-		d.text("tick", "middle", x.to(float64(k), left, w-right), h-bottom+18, fmt.Sprint(k))
-	}
-	d.text("axis", "start", 0, 14, heading)
-	d.text("axis", "end", w-right, h-2, "experiment")
-	fork := x.to(float64(len(a.Before))+0.5, left, w-right)
-	d.line("fork", fork, top-8, fork, h-bottom)
-	d.text("tick", "middle", fork, top-11, a.From)
-	steps := func(class string, best []float64, from int) (end float64) {
-		end = nan
-		var xs, ys []float64
-		for i, v := range best {
-			if math.IsNaN(v) || i < from {
-				continue
-			}
-			if len(ys) > 0 {
-				xs, ys = append(xs, px(i)), append(ys, ys[len(ys)-1])
-			}
-			xs, ys = append(xs, px(i)), append(ys, py(v))
-			end = py(v)
-		}
-		d.path(class, "", xs, ys)
-		return end
-	}
-	one := steps("best", really.best, 0)
-	two := steps("best imagined", other.best, max(len(a.Before)-1, 0))
-	dots := func(class, key, what string, list []whatif.Experiment, from int) {
+	one := f.steps("best", figure.BestSoFar(reallyCounted, sought))
+	two := f.steps("best imagined", bestImagined)
+	dots := func(standing figure.Role, key, what string, list []whatif.Experiment, from int) {
 		for i, e := range list {
+			at := f.X(float64(from + i + 1))
 			switch {
 			case e.Value != nil:
-				mark := class
+				drawn := standing
 				if e.Excluded {
-					mark = "left-out"
+					drawn = "left-out"
 				}
 				title := e.ID + what + ": " + format.ValueOf(sought, *e.Value)
-				d.dot(mark, key+e.ID, title, px(from+i), py(*e.Value))
+				dot(f.Canvas, drawn, key+e.ID, title, at, f.Y(*e.Value))
 			case !e.Status.Open():
-				d.dot("failed", key+e.ID, e.ID+what+": "+string(e.Status), px(from+i), h-bottom-2)
+				dot(f.Canvas, "failed", key+e.ID, e.ID+what+": "+string(e.Status), at, f.bottom-2)
 			}
 		}
 	}
 	dots("done", "", "", a.Before, 0)
 	dots("done", "", "", ended, len(a.Before))
 	dots("imagined", "imagined-", ", imagined", a.Imagined, len(a.Before))
-	if !math.IsNaN(one) && !math.IsNaN(two) && math.Abs(one-two) < 16 { // the words must not cover each other
-		middle := (one + two) / 2
-		if one <= two {
-			one, two = middle-8, middle+8
-		} else {
-			one, two = middle+8, middle-8
+
+	if math.Abs(one-two) < 16 { // the words must not cover each other
+		middle, apart := (one+two)/2, 8.0
+		if one > two {
+			apart = -8
 		}
+		one, two = middle-apart, middle+apart
 	}
 	if !math.IsNaN(one) {
-		d.text("end", "start", w-right+8, one+4, "really")
+		f.Text(figure.Role("end"), "start", f.right+8, one+4, "really")
 	}
 	if !math.IsNaN(two) {
-		d.text("end imagined", "start", w-right+8, two+4, "imagined")
+		f.Text(figure.Role("end imagined"), "start", f.right+8, two+4, "imagined")
 	}
-	return d.svg()
+	return f.SVG()
+}
+
+// valuesOf are the values of experiments, and those among them that count: NaN for others.
+func valuesOf(lists ...[]whatif.Experiment) (values, counted []float64) {
+	for _, x := range slices.Concat(lists...) {
+		v, counts := nan, nan
+		if x.Value != nil {
+			v = *x.Value
+			if !x.Excluded {
+				counts = v
+			}
+		}
+		values, counted = append(values, v), append(counted, counts)
+	}
+	return values, counted
 }
