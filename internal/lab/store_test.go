@@ -1,6 +1,9 @@
 package lab_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -59,4 +62,97 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	if core, err := peer.Load(t.Context(), def.Name); err != nil || core.State().Name != def.Name {
 		t.Errorf("once the owner has ended: %v", err)
 	}
+}
+
+// Law: a store is taken where it is free and asked for where another process holds it; to look
+// at it needs neither, and changes nothing. A campaign is the same through each of them, even
+// where its files cannot be read past the process that holds it.
+func TestTakeAndLook(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	def, err := study.Define("branin", 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "lab.campaign")
+	options := lab.LocalOptions{Registry: builtin.Registry()}
+	missing := options
+	missing.MustExist = true
+	if _, err := lab.Take(t.Context(), folder, missing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("taking what is not there: %v", err)
+	}
+	if _, err := lab.Look(t.Context(), folder, options.Registry); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("looking at what is not there: %v", err)
+	}
+
+	taken, err := lab.Take(t.Context(), folder, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, ok := taken.(*lab.Local)
+	if !ok {
+		t.Fatalf("a free store is a %T", taken)
+	}
+	by := engine.Request{Actor: "person:ada"}
+	if err := local.Define(t.Context(), events.CampaignDefined{Definition: def}, by); err != nil {
+		t.Fatal(err)
+	}
+	note := engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "new bottle"}}
+	same := func(s lab.Store) {
+		t.Helper()
+		core, err := s.Load(t.Context(), def.Name)
+		if err != nil {
+			t.Fatalf("through a %T: %v", s, err)
+		}
+		if last := core.State().Sequence; last != 2 {
+			t.Errorf("through a %T the campaign is at %d, want 2", s, last)
+		}
+		if lab.RunningIn(s, def.Name) != nil {
+			t.Errorf("a %T says that the campaign is run", s)
+		}
+	}
+
+	// Held, and not served: it can be looked at alone.
+	looked, err := lab.Look(t.Context(), folder, options.Registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := looked.(*lab.Copy); !ok {
+		t.Errorf("a store that is not served is looked at as a %T", looked)
+	}
+	if _, err := looked.Submit(t.Context(), def.Name, note); !errors.Is(err, events.ErrReadOnly) {
+		t.Errorf("a request to a copy: %v", err)
+	}
+	if err := looked.Close(); err != nil {
+		t.Error(err)
+	}
+
+	server, err := local.Serve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, err := lab.Take(t.Context(), folder, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := peer.(*lab.Peer); !ok {
+		t.Errorf("a store that is served is a %T", peer)
+	}
+	if stored, err := peer.Submit(t.Context(), def.Name, note); err != nil || len(stored) != 1 {
+		t.Errorf("a request to the process that holds the store: %d events, %v", len(stored), err)
+	}
+	same(local)
+	same(peer)
+	format := filepath.Join(folder, "FORMAT")
+	if err := os.Rename(format, format+".away"); err != nil {
+		t.Fatal(err)
+	}
+	same(peer) // by the socket
+	if err := os.Rename(format+".away", format); err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	if err := errors.Join(peer.Close(), local.Close()); err != nil {
+		t.Error(err)
+	}
+	same(peer) // from the disk
 }
