@@ -35,6 +35,9 @@ type served struct {
 	t      *testing.T
 	binary string
 	dir    string
+	// name tells the folder of one server from that of another, and store is the one that they
+	// share; empty where each folder has stores of its own.
+	name, store string
 
 	mu       sync.Mutex
 	url      string
@@ -42,15 +45,23 @@ type served struct {
 }
 
 // folder is where the stores are.
-func (s *served) folder() string { return filepath.Join(s.dir, "lab") }
+func (s *served) folder() string { return filepath.Join(s.dir, "lab"+s.name) }
+
+// environment is that of the programs.
+func (s *served) environment() []string {
+	return append(os.Environ(), "TMPDIR="+filepath.Join(s.dir, "tmp"), lock.Variable+"="+filepath.Join(s.dir, "locks"),
+		"XDG_STATE_HOME="+filepath.Join(s.dir, "state"))
+}
 
 // live starts the server and returns its process once it is ready.
 func (s *served) live() *exec.Cmd {
 	s.t.Helper()
 	cmd := exec.Command(s.binary, "serve", s.folder(), "--listen", "127.0.0.1:0")
+	if s.store != "" {
+		cmd.Args = append(cmd.Args, "--store", s.store)
+	}
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(s.dir, "tmp"), lock.Variable+"="+filepath.Join(s.dir, "locks"),
-		"XDG_STATE_HOME="+filepath.Join(s.dir, "state"))
+	cmd.Env = s.environment()
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
