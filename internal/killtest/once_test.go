@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 )
 
 // road is how a caller sends a request.
@@ -258,10 +258,10 @@ func TestCountedOnce(t *testing.T) {
 	requests, seed := setting(t, "CAMPAIGND_ONCE", 300), setting(t, "CAMPAIGND_ONCE_SEED", 1)
 	rng := rand.New(rand.NewPCG(uint64(seed), 0x6f6e6365)) // "once"
 	binary, dir := build(t), t.TempDir()
-	store := filepath.Join(dir, "shared.campaign")
+	shared := filepath.Join(dir, "shared.campaign")
 	c := &callers{t: t, answers: make(map[string]string), again: make(map[string]int)}
 	for i := range c.servers {
-		c.servers[i] = &served{t: t, binary: binary, dir: dir, name: fmt.Sprint(i), store: store}
+		c.servers[i] = &served{t: t, binary: binary, dir: dir, name: fmt.Sprint(i), store: shared}
 	}
 	for _, d := range []string{c.servers[0].folder(), c.servers[1].folder(), filepath.Join(dir, "tmp")} {
 		if err := os.MkdirAll(d, 0o777); err != nil {
@@ -327,7 +327,7 @@ func TestCountedOnce(t *testing.T) {
 		case n%1000 == 20:
 			a.road, a.campaign = byBeginning, fmt.Sprint("begun", n)
 		case n%150 == 10: // by the program, which chooses its identifier itself
-			command := exec.CommandContext(ctx, binary, "note", store, "--campaign", a.campaign, a.text)
+			command := exec.CommandContext(ctx, binary, "note", shared, "--campaign", a.campaign, a.text)
 			command.Env = c.servers[0].environment()
 			text, err := command.CombinedOutput()
 			if err != nil {
@@ -352,7 +352,7 @@ func TestCountedOnce(t *testing.T) {
 	}
 	t.Logf("%d requests, sent %d times, %d kills, again for %v; %d commands", requests, c.sent, kills.Load(), c.again, len(commands))
 
-	counts := c.count(store)
+	counts := c.count(shared)
 	for _, a := range all {
 		what := a.text
 		if a.road == byBeginning {
@@ -370,9 +370,9 @@ func TestCountedOnce(t *testing.T) {
 }
 
 // count counts the notes with each text, and how often each campaign was begun, from the log alone.
-func (c *callers) count(store string) map[string]int {
+func (c *callers) count(folder string) map[string]int {
 	counts := make(map[string]int)
-	log, err := pebblelog.Open(store, pebblelog.Options{ReadOnly: true})
+	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {
 		c.t.Fatal(err)
 	}
