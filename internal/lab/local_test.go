@@ -275,7 +275,7 @@ func TestRequestsAcrossRuns(t *testing.T) {
 			switch _, err := f.Submit(context.Background(), "busy", note(text)); {
 			case err == nil:
 				acknowledged = append(acknowledged, text)
-			case IsEnded(err): // certainly not recorded
+			case errors.Is(err, events.ErrClosed): // certainly not recorded
 				refused = append(refused, text)
 			case errors.Is(err, drive.ErrOver), errors.Is(err, context.DeadlineExceeded): // nobody knows
 			default:

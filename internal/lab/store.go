@@ -24,8 +24,8 @@ type Store interface {
 	// Load folds a campaign. The core is the caller's.
 	Load(ctx context.Context, campaign string) (*engine.Core, error)
 	// Submit has a person's request recorded, by the loop of the campaign where it is run.
-	// An error that [IsEnded] says that nothing was, and that the store is free, or soon
-	// will be.
+	// An error that wraps [events.ErrClosed] says that the run has just ended: nothing was
+	// recorded, and the store is free, or soon will be.
 	Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
 	// Status says who holds the store, and which campaigns it runs.
 	Status() control.Status
@@ -209,10 +209,6 @@ const Patience = 3 * time.Second
 // retryPause lies between two attempts to use a store that is changing hands.
 const retryPause = 50 * time.Millisecond
 
-// IsEnded reports whether a request was not recorded because the run that it was on its
-// way to has just ended: it can be made again.
-func IsEnded(err error) bool { return errors.Is(err, events.ErrClosed) }
-
 // Patiently tries to open a store until it is not in use any more, up to [Patience]: most
 // commands have one open for a moment only.
 func Patiently(ctx context.Context, open func() error) error {
@@ -240,7 +236,7 @@ func Persist(ctx context.Context, repeatable bool, find, do func() error) error 
 			unsure = err
 			patience = 3 * Patience
 		}
-		again := errors.Is(err, events.ErrInUse) || IsEnded(err) ||
+		again := errors.Is(err, events.ErrInUse) || errors.Is(err, events.ErrClosed) ||
 			unsure != nil && errors.Is(err, unsure)
 		if err == nil || !again || time.Since(began) > patience {
 			return err
