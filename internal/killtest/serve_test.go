@@ -148,7 +148,10 @@ func (s *served) begin(ctx context.Context, name, file string) error {
 	return s.persist(ctx, func() error {
 		err := s.ask(ctx, "POST", "/api/v1/campaigns", "application/yaml", file, nil)
 		if err != nil && strings.Contains(err.Error(), "already") {
-			return s.ask(ctx, "POST", "/api/v1/campaigns/"+name+"/run", "application/json", "", nil)
+			err = s.ask(ctx, "POST", "/api/v1/campaigns/"+name+"/run", "application/json", "", nil)
+		}
+		if err != nil && strings.Contains(err.Error(), "the campaign has ended") {
+			return nil // the server went on with it by itself, while no answer came through
 		}
 		return err
 	})
