@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/policies/answers"
@@ -140,6 +142,47 @@ func TestSlicesPassThroughTheBest(t *testing.T) {
 				t.Errorf("%s: the slice along %d gives %v at the best composition, the model %v",
 					name, s.Index, got, p.Mean)
 			}
+		}
+	}
+}
+
+// Law: figures for a page with a theme have no inline style and no color of their own;
+// their spots lead to where the page says, and their captions name no color that the theme
+// changes.
+func TestFiguresFollowATheme(t *testing.T) {
+	c := newTrial(t, electrolyte(8)).run(nil)
+	groups, err := Figures(t.Context(), Input{
+		Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name, Store: "x",
+	}, figure.Page{
+		Palette: figure.Classes,
+		Link:    func(id string) string { return "/of/" + id },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	literal := regexp.MustCompile(`style=|="#[0-9a-fA-F]+"|rgb\(|href="#`)
+	drawn := map[string]bool{}
+	for _, g := range groups {
+		for _, f := range g.Figures {
+			drawn[f.ID] = true
+			all := string(f.SVG)
+			for _, s := range f.Legend {
+				all += string(s.Symbol)
+			}
+			if found := literal.FindString(all); found != "" {
+				t.Errorf("%s has %s", f.ID, found)
+			}
+			if strings.Contains(strings.ToLower(f.Caption), "black") {
+				t.Errorf("%s: %s", f.ID, f.Caption)
+			}
+			if f.ID == "convergence" && !strings.Contains(all, `<a href="/of/e8">`) {
+				t.Error("nothing leads to e8")
+			}
+		}
+	}
+	for _, id := range []string{"convergence", "heat-mean", "slice-1", "leave-one-out"} {
+		if !drawn[id] {
+			t.Errorf("%s is not drawn", id)
 		}
 	}
 }

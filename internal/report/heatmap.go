@@ -147,7 +147,7 @@ func (h *history) figureHeat() ([]Figure, string, error) {
 	if h.barred() {
 		caption += " Striped: excluded regions."
 	}
-	caption += " White: not allowed by bounds or constraints."
+	caption += " Blank: not allowed by bounds or constraints."
 	return []Figure{mean, sd}, caption, nil
 }
 
