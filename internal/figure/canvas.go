@@ -77,8 +77,10 @@ func (c *Canvas) SVG() template.HTML {
 	if c.page.Palette == Embedded { // else letters grow with the window
 		limit = fmt.Sprintf(` style="max-width:%gpx"`, math.Round(c.w*4/3))
 	}
-	return template.HTML(fmt.Sprintf("<svg viewBox=\"0 0 %s %s\"%s%s role=\"%s\" aria-label=\"%s\">\n%s</svg>",
-		number(c.w), number(c.h), c.role.attributes(c.page.Palette), limit, kind, escape(c.title), &c.body))
+	role := c.role.attributes(c.page.Palette)
+	head := fmt.Sprintf(`<svg viewBox="0 0 %s %s"%s%s role="%s" aria-label="%s">`,
+		number(c.w), number(c.h), role, limit, kind, escape(c.title))
+	return template.HTML(head + "\n" + c.body.String() + "</svg>")
 }
 
 func escape(s string) string { return template.HTMLEscapeString(s) }
@@ -246,7 +248,8 @@ func (c *Canvas) Translate(by vg.Point) {
 
 // Scale implements vg.Canvas.
 func (c *Canvas) Scale(x, y float64) {
-	c.transform(fmt.Sprintf("translate(0 %s) scale(%g %g) translate(0 %s)", number(c.h), x, y, number(-c.h)))
+	h := number(c.h)
+	c.transform(fmt.Sprintf("translate(0 %s) scale(%g %g) translate(0 -%s)", h, x, y, h))
 }
 
 // Stroke implements vg.Canvas.
@@ -268,7 +271,10 @@ func (c *Canvas) data(path vg.Path) string {
 	to := func(command string, points ...vg.Point) {
 		b.WriteString(command)
 		for i, p := range points {
-			b.WriteString([...]string{"", " "}[min(i, 1)] + number(p.X.Points()) + " " + number(c.h-p.Y.Points()))
+			if i > 0 {
+				b.WriteString(" ")
+			}
+			b.WriteString(number(p.X.Points()) + " " + number(c.h-p.Y.Points()))
 		}
 	}
 	for _, part := range path {
@@ -278,11 +284,13 @@ func (c *Canvas) data(path vg.Path) string {
 		case vg.LineComp:
 			to("L", part.Pos)
 		case vg.CurveComp:
-			to([...]string{1: "Q", 2: "C"}[len(part.Control)], append(slices.Clone(part.Control), part.Pos)...)
+			command := [...]string{1: "Q", 2: "C"}[len(part.Control)]
+			to(command, append(slices.Clone(part.Control), part.Pos)...)
 		case vg.ArcComp:
 			at := func(angle float64) vg.Point {
 				sin, cos := math.Sincos(angle)
-				return part.Pos.Add(vg.Point{X: part.Radius * vg.Length(cos), Y: part.Radius * vg.Length(sin)})
+				r := part.Radius
+				return part.Pos.Add(vg.Point{X: r * vg.Length(cos), Y: r * vg.Length(sin)})
 			}
 			sweep := "0" // against the clock, where y grows upwards
 			if part.Angle < 0 {

@@ -102,6 +102,16 @@ func (c *Chart) Line(points plotter.XYs, color Color, width vg.Length, dashes ..
 	}
 }
 
+// Across draws a straight line over the whole width, at a height.
+func (c *Chart) Across(y float64, color Color, width vg.Length, dashes ...vg.Length) {
+	c.Line(plotter.XYs{{X: c.X.Min, Y: y}, {X: c.X.Max, Y: y}}, color, width, dashes...)
+}
+
+// Upright draws a straight line over the whole height.
+func (c *Chart) Upright(x float64, color Color, width vg.Length, dashes ...vg.Length) {
+	c.Line(plotter.XYs{{X: x, Y: c.Y.Min}, {X: x, Y: c.Y.Max}}, color, width, dashes...)
+}
+
 // Band fills the area between two lines over the same x.
 func (c *Chart) Band(x, lower, upper []float64, fill Color) {
 	if len(x) < 2 {
@@ -126,7 +136,7 @@ func (c *Chart) Points(points plotter.XYs, style draw.GlyphStyle) {
 
 // Discs adds a disc with a white edge for each point.
 func (c *Chart) Discs(points plotter.XYs, color Color, radius vg.Length) {
-	c.Points(points, draw.GlyphStyle{Color: color, Radius: radius, Shape: Solid{Edge: Paper}})
+	c.Points(points, Filled(color, radius, 0))
 }
 
 // Shade marks a range of x over the whole height.

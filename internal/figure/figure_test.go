@@ -154,7 +154,8 @@ func TestSpotLeads(t *testing.T) {
 	}{{nil, `<a href="#row">`}, {leads, `<a href="/of/row?a&amp;b">`}, {nowhere, ""}} {
 		svg := draw(figure.Page{Link: test.link}, 0)
 		linked := strings.Contains(svg, "<a ")
-		if !strings.Contains(svg, test.want) || linked != (test.want != "") || linked != strings.Contains(svg, `role="group"`) {
+		if !strings.Contains(svg, test.want) || linked != (test.want != "") ||
+			linked != strings.Contains(svg, `role="group"`) {
 			t.Errorf("want %q in %s", test.want, svg)
 		}
 	}

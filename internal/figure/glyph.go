@@ -56,8 +56,22 @@ func (s Solid) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.Stroke(path)
 }
 
+// Filled is a disc, or a polygon with so many corners, with a thin white edge.
+func Filled(c Color, radius vg.Length, corners int) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: c, Radius: radius, Shape: Solid{Corners: corners, Edge: Paper}}
+}
+
+// Hollow is a circle with an edge of the given width.
+func Hollow(edge Color, radius, width vg.Length) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: Paper, Radius: radius, Shape: Solid{Edge: edge, Width: width}}
+}
+
 // Star marks the best composition.
-var Star = draw.GlyphStyle{Color: Orange, Radius: 6.5, Shape: Solid{Corners: 5, Spiky: true, Edge: Paper, Width: 1}}
+var Star = draw.GlyphStyle{
+	Color:  Orange,
+	Radius: 6.5,
+	Shape:  Solid{Corners: 5, Spiky: true, Edge: Paper, Width: 1},
+}
 
 // Cross is a ×.
 type Cross struct{}
@@ -75,8 +89,8 @@ type StruckOut struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
 func (StruckOut) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	circle := draw.GlyphStyle{Color: Paper, Radius: style.Radius}
-	Solid{Edge: Gray, Width: 1.2}.DrawGlyph(c, circle, at)
+	circle := Hollow(Gray, style.Radius, 1.2)
+	circle.Shape.DrawGlyph(c, circle, at)
 	r := style.Radius * 1.2
 	c.StrokeLine2(draw.LineStyle{Color: style.Color, Width: 1.2}, at.X-r, at.Y-r, at.X+r, at.Y+r)
 }

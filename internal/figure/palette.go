@@ -176,11 +176,12 @@ func (l Look) attributes(p Palette) string {
 	if l.Stroke.name != 0 {
 		fmt.Fprintf(&out, ` stroke-width="%s"`, number(l.Width))
 	}
-	for i, d := range l.Dashes {
-		out.WriteString([...]string{` stroke-dasharray="`, " "}[min(i, 1)] + number(d.Points()))
-	}
 	if len(l.Dashes) > 0 {
-		out.WriteString(`"`)
+		var dashes []string
+		for _, d := range l.Dashes {
+			dashes = append(dashes, number(d.Points()))
+		}
+		fmt.Fprintf(&out, ` stroke-dasharray="%s"`, strings.Join(dashes, " "))
 	}
 	if l.Size > 0 {
 		fmt.Fprintf(&out, ` font-size="%s"`, number(l.Size))

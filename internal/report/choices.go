@@ -281,6 +281,8 @@ func (h *history) figurePlane(
 	}
 	grid := heat{
 		n:        n,
+		mean:     p.Mean,
+		sd:       p.SD,
 		inside:   func(u, v float64) bool { return true },
 		excluded: func(u, v float64) bool { return false },
 	}
@@ -288,18 +290,13 @@ func (h *history) figurePlane(
 	for _, par := range h.def.Parameters {
 		units[par.Name] = par.Unit
 	}
-	paint := func(id, title, palette string, darkIsHigh bool, values [][]float64) (Figure, error) {
+	figures, err := h.figuresOver(grid, d.Decision, func() *figure.Chart {
 		c := h.target.Chart(380, 280, format.Heading(p.X, units[p.X]), format.Heading(p.Y, units[p.Y]))
-		c.X.Min = p.Xs[0]
-		c.X.Max = p.Xs[n-1]
-		c.Y.Min = p.Ys[0]
-		c.Y.Max = p.Ys[n-1]
+		c.X.Min, c.X.Max = p.Xs[0], p.Xs[n-1]
+		c.Y.Min, c.Y.Max = p.Ys[0], p.Ys[n-1]
 		c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5}, figure.Ticks{Want: 5}
-		bands, err := newBands(grid, values, palette, darkIsHigh)
-		if err != nil {
-			return Figure{}, err
-		}
-		c.Add(plotter.NewImage(bands.image(grid, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
+		return c
+	}, func(c *figure.Chart) {
 		mark := func(point definition.Point, style draw.GlyphStyle, text, href string) {
 			x, okX := point[p.X].Float()
 			y, okY := point[p.Y].Float()
@@ -314,25 +311,10 @@ func (h *history) figurePlane(
 			mark(x.Parameters, figure.Star, h.spotText(x), x.ID)
 		}
 		for k, o := range candidates {
-			style := draw.GlyphStyle{
-				Color:  optionColor(k),
-				Radius: 4.6,
-				Shape:  figure.Solid{Edge: figure.Paper},
-			}
-			mark(o.Parameters, style,
-				strings.TrimSpace(letters[o.Name]+" "+o.Name)+"\n"+h.format.line(o.Parameters), d.Decision)
+			text := strings.TrimSpace(letters[o.Name]+" "+o.Name) + "\n" + h.format.line(o.Parameters)
+			mark(o.Parameters, figure.Filled(optionColor(k), 4.6, 0), text, d.Decision)
 		}
-		c.Right = 64
-		c.After = bands.key(h.sought.Unit)
-		return Figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
-	}
-	mean, err := paint(d.Decision+"-mean",
-		"Expected "+format.HeadingOf(h.sought), "YlGnBu", h.sought.Better(1, 0), p.Mean)
-	if err != nil {
-		return nil, "", err
-	}
-	sd, err := paint(d.Decision+"-sd", format.Heading("Standard deviation of that", h.sought.Unit),
-		"Purples", true, p.SD)
+	})
 	if err != nil {
 		return nil, "", err
 	}
@@ -344,5 +326,5 @@ func (h *history) figurePlane(
 	caption := fmt.Sprintf("The two parameters that count most, the others as in %s (%s); "+
 		"star: best by the model until then. The marks show only these two parameters of each.",
 		letterOf(letters, p.Candidate), strings.Join(names, ", "))
-	return []Figure{mean, sd}, caption, nil
+	return figures, caption, nil
 }

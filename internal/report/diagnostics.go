@@ -172,9 +172,8 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 			c.Spot(r.Measured, r.Predicted, text, r.Experiments[0])
 		}
 	}
-	style := draw.GlyphStyle{Color: figure.Blue, Radius: crowded(3, len(check.Rows)), Shape: figure.Solid{Edge: figure.Paper}}
 	contradicts := draw.GlyphStyle{Color: figure.Red, Radius: 4, Shape: figure.Cross{}}
-	c.Points(points, style)
+	c.Discs(points, figure.Blue, crowded(3, len(check.Rows)))
 	c.Points(outliers, contradicts)
 	f := Figure{
 		ID:    "leave-one-out",

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
@@ -180,17 +178,13 @@ func (h *history) figuresCompared() []Figure {
 			numeric++
 		}
 	}
-	width, height := vg.Length(252), vg.Length(210)
-	if inPairs(numeric) {
-		width, height = 380, 240
-	}
 	for i, p := range h.def.Parameters {
 		if len(p.Categories) > 0 {
 			continue
 		}
-		c := h.target.Chart(width, height, "comparisons", format.Heading(p.Name, p.Unit))
+		c := h.small(numeric, "comparisons", format.Heading(p.Name, p.Unit))
 		c.X.Min, c.X.Max = 0, max(float64(total), 3)*1.02
-		c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5, Whole: true}, figure.Ticks{Want: 5}
+		c.X.Tick.Marker = figure.Ticks{Want: 5, Whole: true}
 		var better, other plotter.XYs
 		var values []float64
 		n := 0
@@ -221,16 +215,8 @@ func (h *history) figuresCompared() []Figure {
 			}
 		}
 		figure.Limits(&c.Y, 0.05, values...)
-		c.Points(other, draw.GlyphStyle{
-			Color:  figure.Paper,
-			Radius: crowded(1.9, total),
-			Shape:  figure.Solid{Edge: figure.Gray, Width: 0.8},
-		})
-		c.Points(better, draw.GlyphStyle{
-			Color:  figure.Gray,
-			Radius: crowded(2.3, total),
-			Shape:  figure.Solid{Edge: figure.Paper},
-		})
+		c.Points(other, figure.Hollow(figure.Gray, crowded(1.9, total), 0.8))
+		c.Discs(better, figure.Gray, crowded(2.3, total))
 		for k, e := range h.def.Experts {
 			color := expertColors[k%len(expertColors)]
 			var anchors plotter.XYs
@@ -239,7 +225,7 @@ func (h *history) figuresCompared() []Figure {
 					anchors = append(anchors, plotter.XY{X: 0, Y: y})
 				}
 			}
-			c.Points(anchors, draw.GlyphStyle{Color: color, Radius: 3.6, Shape: figure.Solid{Corners: 3, Edge: figure.Paper}})
+			c.Points(anchors, figure.Filled(color, 3.6, 3))
 			var line plotter.XYs
 			for _, s := range h.standings {
 				for _, best := range s.preferred {
@@ -369,24 +355,19 @@ func (h *history) figuresUtility(ctx context.Context) ([]Figure, error) {
 			shown++
 		}
 	}
-	width, height := vg.Length(252), vg.Length(200)
-	if inPairs(shown) {
-		width, height = 380, 240
-	}
 	var figures []Figure
 	for i, lines := range curves {
 		if lines == nil {
 			continue
 		}
 		p := h.def.Parameters[i]
-		c := h.target.Chart(width, height, format.Heading(p.Name, p.Unit), "utility")
+		c := h.small(shown, format.Heading(p.Name, p.Unit), "utility")
 		c.X.Min, c.X.Max = frame.Low(i), frame.Low(i)+frame.Range(i)
 		figure.Limits(&c.Y, 0.05, low, high)
-		c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5}, figure.Ticks{Want: 5}
 		for _, line := range lines {
 			color := expertColors[line.expert%len(expertColors)]
 			c.Band(line.x, line.low, line.high, figure.Faded(color, 0.15))
-			c.Line(plotter.XYs{{X: line.best, Y: c.Y.Min}, {X: line.best, Y: c.Y.Max}}, color, 0.8, 3, 3)
+			c.Upright(line.best, color, 0.8, 3, 3)
 			c.Line(xys(line.x, line.mean), color, 2)
 			if len(h.def.Experts) > 1 {
 				c.End(line.mean[len(line.mean)-1], h.def.Experts[line.expert].Name, color)

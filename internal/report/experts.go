@@ -105,10 +105,10 @@ func (h *history) figureLabels() (Figure, bool) {
 	c.Y.Min, c.Y.Max = 0, max(float64(len(asked))*1.08, 4)
 	c.Y.Tick.Marker = figure.Ticks{Want: 5, Whole: true}
 	styles := [outcomes]draw.GlyphStyle{
-		accepted: {Color: figure.Green, Radius: 3, Shape: figure.Solid{Edge: figure.Paper}},
+		accepted: figure.Filled(figure.Green, 3, 0),
 		rejected: {Color: figure.Red, Radius: 3, Shape: figure.Cross{}},
-		noAnswer: {Color: figure.Paper, Radius: 2.6, Shape: figure.Solid{Edge: figure.Gray, Width: 1.2}},
-		open:     {Color: figure.Sky, Radius: 3, Shape: figure.Solid{Edge: figure.Paper}},
+		noAnswer: figure.Hollow(figure.Gray, 2.6, 1.2),
+		open:     figure.Filled(figure.Sky, 3, 0),
 	}
 	stairs := plotter.XYs{{X: 0, Y: 0}}
 	var points [outcomes]plotter.XYs
@@ -224,7 +224,7 @@ func (h *history) figureWorth() (Figure, bool) {
 	c := h.target.Chart(780, 260, "experiments requested", "worth of one answer, in measurements")
 	end := h.axisOfExperiments(c)
 	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
-	c.Line(plotter.XYs{{X: c.X.Min, Y: 0}, {X: c.X.Max, Y: 0}}, figure.Muted, 0.9, 3, 3)
+	c.Across(0, figure.Muted, 0.9, 3, 3)
 	values := []float64{-0.05, 0.5}
 	for _, l := range lines {
 		several := slices.ContainsFunc(lines, func(o worthLine) bool { return o.expert == l.expert && o.kind != l.kind })
@@ -326,18 +326,10 @@ func (h *history) figureWidths() (Figure, bool) {
 		style draw.GlyphStyle
 	}
 	kinds := []kind{
-		{"asked", draw.GlyphStyle{Color: figure.Blue, Radius: 3, Shape: figure.Solid{Edge: figure.Paper}}},
-		{"run unasked", draw.GlyphStyle{Color: figure.Orange, Radius: 3.9, Shape: figure.Solid{Corners: 4, Edge: figure.Paper}}},
-		{"run as the expert wished", draw.GlyphStyle{
-			Color:  figure.Green,
-			Radius: 3.9,
-			Shape:  figure.Solid{Corners: 3, Edge: figure.Paper},
-		}},
-		{"refused, unaided run", draw.GlyphStyle{
-			Color:  figure.Paper,
-			Radius: 2.8,
-			Shape:  figure.Solid{Edge: figure.Muted, Width: 1.2},
-		}},
+		{"asked", figure.Filled(figure.Blue, 3, 0)},
+		{"run unasked", figure.Filled(figure.Orange, 3.9, 4)},
+		{"run as the expert wished", figure.Filled(figure.Green, 3.9, 3)},
+		{"refused, unaided run", figure.Hollow(figure.Muted, 2.8, 1.2)},
 	}
 	points := make([]plotter.XYs, len(kinds))
 	values := []float64{0}
@@ -373,7 +365,7 @@ func (h *history) figureWidths() (Figure, bool) {
 	f.Caption = "At every aided candidate."
 	if w, ok := cobol.WidthOf(h.def.Policy); ok && w.Threshold != nil {
 		values = append(values, *w.Threshold)
-		c.Line(plotter.XYs{{X: c.X.Min, Y: *w.Threshold}, {X: c.X.Max, Y: *w.Threshold}}, figure.Red, 1.2, 4, 3)
+		c.Across(*w.Threshold, figure.Red, 1.2, 4, 3)
 		c.End(*w.Threshold, "threshold\n"+format.Rounded(*w.Threshold, 4), figure.Red)
 		f.Caption += " Above the threshold the expert is asked"
 		if w.OnlyIfDecisive != nil && *w.OnlyIfDecisive {

@@ -55,26 +55,23 @@ func classOf(origin events.Origin, chosen string) class {
 
 // glyph returns how a class is drawn, at the given radius in points.
 func (k class) glyph(radius vg.Length) draw.GlyphStyle {
-	style := draw.GlyphStyle{Radius: radius, Color: figure.Blue, Shape: figure.Solid{Corners: 0, Edge: figure.Paper}}
 	switch k {
 	case classInitial:
-		style.Color, style.Shape = figure.Paper, figure.Solid{Corners: 0, Edge: figure.Muted, Width: 1.4}
+		return figure.Hollow(figure.Muted, radius, 1.4)
 	case classAided:
-		style.Color, style.Shape = figure.Orange, figure.Solid{Corners: 4, Edge: figure.Paper}
-		style.Radius *= 1.3
+		return figure.Filled(figure.Orange, 1.3*radius, 4)
 	case classPerson:
-		style.Color, style.Shape = figure.Purple, figure.Solid{Corners: 3, Edge: figure.Paper}
-		style.Radius *= 1.3
+		return figure.Filled(figure.Purple, 1.3*radius, 3)
 	case classImport:
-		style.Color = figure.Paper
-		style.Shape = figure.Solid{Corners: 4, Turn: math.Pi / 4, Edge: figure.Sky, Width: 1.4}
-		style.Radius *= 1.15
+		square := figure.Hollow(figure.Sky, 1.15*radius, 1.4)
+		square.Shape = figure.Solid{Corners: 4, Turn: math.Pi / 4, Edge: figure.Sky, Width: 1.4}
+		return square
 	case classExcluded:
-		style.Color, style.Shape = figure.Gray, figure.StruckOut{}
+		return draw.GlyphStyle{Color: figure.Gray, Radius: radius, Shape: figure.StruckOut{}}
 	case classFailed:
-		style.Color, style.Shape = figure.Red, figure.Cross{}
+		return draw.GlyphStyle{Color: figure.Red, Radius: radius, Shape: figure.Cross{}}
 	}
-	return style
+	return figure.Filled(figure.Blue, radius, 0)
 }
 
 // symbol draws the glyph of a class, for legends and tables.

@@ -110,26 +110,13 @@ func (h *history) figureHeat() ([]Figure, string, error) {
 		return nil, "", err
 	}
 	f := diagnose.NewFrame(h.def, h.core.Space())
-	draw := func(id, title, palette string, darkIsHigh bool, values [][]float64) (Figure, error) {
+	figures, err := h.figuresOver(m, "heat", func() *figure.Chart {
 		p, q := h.def.Parameters[m.i], h.def.Parameters[m.j]
 		c := h.target.Chart(380, 300, format.Heading(p.Name, p.Unit), format.Heading(q.Name, q.Unit))
 		c.X.Min, c.X.Max = f.Low(m.i), f.Low(m.i)+f.Range(m.i)
 		c.Y.Min, c.Y.Max = f.Low(m.j), f.Low(m.j)+f.Range(m.j)
-		bands, err := newBands(m, values, palette, darkIsHigh)
-		if err != nil {
-			return Figure{}, err
-		}
-		c.Add(plotter.NewImage(bands.image(m, values), c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
-		h.heatPoints(c, f, m)
-		c.Right = 64
-		c.After = bands.key(h.sought.Unit)
-		return Figure{ID: id, Title: title, SVG: c.SVG(title)}, nil
-	}
-	mean, err := draw("heat-mean", "Expected "+format.HeadingOf(h.sought), "YlGnBu", h.sought.Better(1, 0), m.mean)
-	if err != nil {
-		return nil, "", err
-	}
-	sd, err := draw("heat-sd", format.Heading("Standard deviation of that", h.sought.Unit), "Purples", true, m.sd)
+		return c
+	}, func(c *figure.Chart) { h.heatPoints(c, f, m) })
 	if err != nil {
 		return nil, "", err
 	}
@@ -148,7 +135,36 @@ func (h *history) figureHeat() ([]Figure, string, error) {
 		caption += " Striped: excluded regions."
 	}
 	caption += " Blank: not allowed by bounds or constraints."
-	return []Figure{mean, sd}, caption, nil
+	return figures, caption, nil
+}
+
+// figuresOver draws the posterior mean and its standard deviation over two parameters:
+// each on axes of its own, with marks on top.
+func (h *history) figuresOver(
+	m heat, id string, axes func() *figure.Chart, marks func(*figure.Chart),
+) (figures []Figure, err error) {
+	deviation := format.Heading("Standard deviation of that", h.sought.Unit)
+	for _, of := range []struct {
+		id, title, palette string
+		darkIsHigh         bool
+		values             [][]float64
+	}{
+		{"-mean", "Expected " + format.HeadingOf(h.sought), "YlGnBu", h.sought.Better(1, 0), m.mean},
+		{"-sd", deviation, "Purples", true, m.sd},
+	} {
+		c := axes()
+		bands, err := newBands(m, of.values, of.palette, of.darkIsHigh)
+		if err != nil {
+			return nil, err
+		}
+		img := bands.image(m, of.values)
+		c.Add(plotter.NewImage(img, c.X.Min, c.Y.Min, c.X.Max, c.Y.Max))
+		marks(c)
+		c.Right = 64
+		c.After = bands.key(h.sought.Unit)
+		figures = append(figures, Figure{ID: id + of.id, Title: of.title, SVG: c.SVG(of.title)})
+	}
+	return figures, nil
 }
 
 func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
@@ -161,11 +177,7 @@ func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
 		}
 	}
 	n := len(points)
-	c.Points(points, draw.GlyphStyle{
-		Color:  figure.Paper,
-		Radius: crowded(2.4, n),
-		Shape:  figure.Solid{Edge: figure.Ink, Width: crowded(1.1, n)},
-	})
+	c.Points(points, figure.Hollow(figure.Ink, crowded(2.4, n), crowded(1.1, n)))
 	c.Points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, figure.Star)
 }
 

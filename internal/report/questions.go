@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
@@ -138,15 +137,11 @@ func (h *history) figureReviews() (Figure, bool) {
 	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 	c.Y.Min, c.Y.Max = 0, 1.04
 	c.Y.Tick.Marker = figure.Ticks{Want: 5}
-	c.Line(plotter.XYs{{X: c.X.Min, Y: 0.5}, {X: c.X.Max, Y: 0.5}}, figure.Muted, 0.9, 3, 3)
+	c.Across(0.5, figure.Muted, 0.9, 3, 3)
 	c.End(0.5, "guessing", figure.Muted)
 	f := Figure{ID: "reviews", Title: "Were the choices right?", Wide: true}
 	for k, e := range h.def.Experts {
-		style := draw.GlyphStyle{
-			Color:  expertColors[k%len(expertColors)],
-			Radius: crowded(3.4, len(all)),
-			Shape:  figure.Solid{Edge: figure.Paper},
-		}
+		style := figure.Filled(expertColors[k%len(expertColors)], crowded(3.4, len(all)), 0)
 		var points plotter.XYs
 		for _, d := range all {
 			r := d.Review

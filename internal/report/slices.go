@@ -6,8 +6,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/figure"
@@ -39,16 +37,10 @@ func (h *history) figureSlices() ([]Figure, string, error) {
 			values = append(values, p.Value)
 		}
 	}
-	width, height := vg.Length(252), vg.Length(200)
-	if inPairs(len(all)) {
-		width, height = 380, 240
-	}
 	var figures []Figure
 	for _, s := range all {
 		p := h.def.Parameters[s.Index]
-		c := h.target.Chart(width, height, format.Heading(p.Name, p.Unit),
-			format.HeadingOf(h.sought))
-		c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5}, figure.Ticks{Want: 5}
+		c := h.small(len(all), format.Heading(p.Name, p.Unit), format.HeadingOf(h.sought))
 		figure.Limits(&c.Y, 0.05, values...)
 		if len(p.Categories) > 0 {
 			h.drawCategories(c, s)
@@ -86,6 +78,16 @@ func (h *history) figureSlices() ([]Figure, string, error) {
 // inPairs reports whether n figures fill rows of two better than rows of three.
 func inPairs(n int) bool { return n <= 2 || n == 4 }
 
+// small is one of n charts along parameters, which stand in rows.
+func (h *history) small(n int, xTitle, yTitle string) *figure.Chart {
+	c := h.target.Chart(252, 200, xTitle, yTitle)
+	if inPairs(n) {
+		c.Width, c.Height = 380, 240
+	}
+	c.X.Tick.Marker, c.Y.Tick.Marker = figure.Ticks{Want: 5}, figure.Ticks{Want: 5}
+	return c
+}
+
 // drawPoints draws the measurements of a slice in three depths.
 func (h *history) drawPoints(c *figure.Chart, s diagnose.Slice) {
 	for depth, opacity := range []float64{0.22, 0.5, 1} {
@@ -95,8 +97,9 @@ func (h *history) drawPoints(c *figure.Chart, s diagnose.Slice) {
 				points = append(points, plotter.XY{X: p.X, Y: p.Value})
 			}
 		}
-		c.Points(points, draw.GlyphStyle{Color: figure.Faded(figure.Ink, opacity), Radius: crowded(2.4, len(s.Points)),
-			Shape: figure.Solid{Edge: figure.Paper, Width: crowded(0.6, len(s.Points))}})
+		style := figure.Filled(figure.Faded(figure.Ink, opacity), crowded(2.4, len(s.Points)), 0)
+		style.Shape = figure.Solid{Edge: figure.Paper, Width: crowded(0.6, len(s.Points))}
+		c.Points(points, style)
 	}
 	for _, p := range s.Points {
 		if x := h.state.Experiment(p.Experiment); x != nil && len(s.Points) <= 200 {
@@ -118,7 +121,7 @@ func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 		lower[k], upper[k] = s.Mean[k]-s.SD[k], s.Mean[k]+s.SD[k]
 	}
 	c.Band(s.X, lower, upper, figure.Faded(figure.Sky, 0.28))
-	c.Line(plotter.XYs{{X: s.Best, Y: c.Y.Min}, {X: s.Best, Y: c.Y.Max}}, figure.Muted, 0.8, 3, 3)
+	c.Upright(s.Best, figure.Muted, 0.8, 3, 3)
 	if len(s.Points) > manyPoints {
 		h.drawPoints(c, s)
 	}
@@ -133,7 +136,7 @@ func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 			allowed = append(allowed, plotter.XY{X: v, Y: interpolate(s.X, s.Mean, v)})
 		}
 	}
-	c.Points(allowed, draw.GlyphStyle{Color: figure.Paper, Radius: 2.6, Shape: figure.Solid{Edge: figure.Blue, Width: 1.4}})
+	c.Points(allowed, figure.Hollow(figure.Blue, 2.6, 1.4))
 }
 
 func (h *history) drawCategories(c *figure.Chart, s diagnose.Slice) {
@@ -151,7 +154,7 @@ func (h *history) drawCategories(c *figure.Chart, s diagnose.Slice) {
 			[]float64{s.Mean[k] + s.SD[k], s.Mean[k] + s.SD[k]}, figure.Faded(figure.Sky, 0.35))
 		c.Line(plotter.XYs{{X: x - 0.25, Y: s.Mean[k]}, {X: x + 0.25, Y: s.Mean[k]}}, figure.Blue, 2)
 	}
-	c.Line(plotter.XYs{{X: s.Best, Y: c.Y.Min}, {X: s.Best, Y: c.Y.Max}}, figure.Muted, 0.8, 3, 3)
+	c.Upright(s.Best, figure.Muted, 0.8, 3, 3)
 	h.drawPoints(c, s)
 }
 

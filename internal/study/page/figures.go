@@ -295,7 +295,7 @@ func (v view) differences() panel {
 	c.Y.Tick.Marker = plot.ConstantTicks(ticks)
 	figure.Limits(&c.X, 0.06, values...)
 	c.X.Tick.Marker = figure.Ticks{Want: 4}
-	c.Line(plotter.XYs{{X: 0, Y: c.Y.Min}, {X: 0, Y: c.Y.Max}}, figure.Muted, 1)
+	c.Upright(0, figure.Muted, 1)
 	for j, a := range v.task.Arms {
 		y := float64(rows - 1 - j)
 		look := v.look(j)
