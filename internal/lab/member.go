@@ -3,7 +3,10 @@ package lab
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -170,16 +173,9 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 
 // follow folds the log for as long as it can be read.
 func (s *member) follow(ctx context.Context, at Store) error {
-	var last events.Position
-	for e, err := range at.Log().Read(ctx, 0) { // so that ready means: everything up to now
-		if err != nil {
-			return err
-		}
-		s.take(e)
-		last = e.Position
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	last, err := s.catchUp(ctx, at.Log())
+	if err != nil {
+		return err
 	}
 	if _, ours := at.(*Local); ours {
 		for _, c := range s.list() {
@@ -193,21 +189,79 @@ func (s *member) follow(ctx context.Context, at Store) error {
 			return err
 		}
 		s.take(e)
+		s.lab.announce()
 	}
 	return context.Cause(ctx)
 }
 
-// take folds an event into its campaign. An event that was folded before is left alone.
-func (s *member) take(e events.Event) {
-	s.mu.Lock()
-	c := s.campaigns[e.Campaign]
-	if c == nil {
-		c = newCampaign(s, e.Campaign)
-		s.campaigns[e.Campaign] = c
-		s.order = append(s.order, e.Campaign)
+// catchUp folds what is in a log, so that ready means: everything up to now. It returns the position
+// of the last event. Campaigns are folded side by side, each in the order of its events.
+func (s *member) catchUp(ctx context.Context, log events.Log) (last events.Position, err error) {
+	type batch []events.Event
+	lanes := make([]chan batch, runtime.GOMAXPROCS(0))
+	var folding sync.WaitGroup
+	for i := range lanes {
+		lanes[i] = make(chan batch, 2) // the log is read a little ahead, and not into memory
+		folding.Go(func() {
+			for events := range lanes[i] {
+				for _, e := range events {
+					s.take(e)
+				}
+			}
+		})
 	}
+	began := make(map[string]int) // campaigns, in the order of their first events
+	const most = 256
+	waiting := make([]batch, len(lanes))
+	send := func(i int) {
+		lanes[i] <- waiting[i]
+		waiting[i] = nil
+	}
+	for e, failed := range log.Read(ctx, 0) {
+		if failed != nil {
+			err = failed
+			break
+		}
+		last = e.Position
+		if _, known := began[e.Campaign]; !known {
+			began[e.Campaign] = len(began)
+		}
+		i := int(maphash.String(laneSeed, e.Campaign) % uint64(len(lanes)))
+		if waiting[i] = append(waiting[i], e); len(waiting[i]) == most {
+			send(i)
+		}
+	}
+	for i := range lanes {
+		send(i)
+		close(lanes[i])
+	}
+	folding.Wait()
+	s.mu.Lock()
+	slices.SortStableFunc(s.order, func(a, b string) int { return began[a] - began[b] })
 	s.mu.Unlock()
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return last, err
+}
+
+// laneSeed spreads campaigns over the goroutines that fold them: nothing else depends on it.
+var laneSeed = maphash.MakeSeed()
+
+// take folds an event into its campaign. An event that was folded before is left alone. It may be
+// called side by side for events of different campaigns.
+func (s *member) take(e events.Event) {
+	c := s.campaign(e.Campaign)
+	if c != nil {
+		c.take(e)
+		return
+	}
+	c = newCampaign(s, e.Campaign)
 	c.take(e)
+	s.mu.Lock() // and not before: a campaign that is listed has a definition
+	defer s.mu.Unlock()
+	s.campaigns[e.Campaign] = c
+	s.order = append(s.order, e.Campaign)
 }
 
 // list returns the campaigns in the order of their beginnings.
