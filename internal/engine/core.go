@@ -47,6 +47,17 @@ func NewCore(reg registry.Registry) *Core {
 	}
 }
 
+// Clone returns a core in the same state, which each of the two changes from then on without the
+// other: for readers, who need not fold what is folded already.
+func (c *Core) Clone() *Core {
+	own := *c
+	own.campaign = c.campaign.Clone()
+	own.objective = c.objective.Clone()
+	own.belief = c.belief.Clone()
+	own.preference = c.preference.Clone()
+	return &own
+}
+
 // Registry returns what the campaign's definition may name.
 func (c *Core) Registry() registry.Registry { return c.registry }
 

@@ -8,10 +8,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
-	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
-	"github.com/campaignd/campaignd/projections/preference"
 )
 
 // Reading is a campaign for those who look at it, with the models that no fit is recorded of yet,
@@ -43,10 +41,7 @@ func (c *Core) Read(ctx context.Context) (*Reading, error) {
 	if _, missing := c.missingFit(); !missing {
 		return &Reading{core: c}, nil
 	}
-	fitted, err := c.withOwnModels()
-	if err != nil {
-		return nil, err
-	}
+	fitted := c.Clone()
 	read := &Reading{core: fitted}
 	var made Fit
 	for step, missing := fitted.missingFit(); missing; step, missing = fitted.missingFit() {
@@ -68,25 +63,6 @@ func (c *Core) Read(ctx context.Context) (*Reading, error) {
 		}
 	}
 	return read, nil
-}
-
-// withOwnModels returns a core of the same campaign whose models can be fitted without a trace.
-func (c *Core) withOwnModels() (*Core, error) {
-	own := *c
-	own.objective, own.belief, own.preference = objective.New(), belief.New(), preference.New()
-	needs := c.policy.Needs()
-	own.belief.Configure(needs.Belief)
-	own.preference.Configure(needs.Preference)
-	for i, p := range own.models() {
-		snapshot, err := c.models()[i].Snapshot()
-		if err != nil {
-			return nil, err
-		}
-		if err := p.Restore(snapshot); err != nil {
-			return nil, err
-		}
-	}
-	return &own, nil
 }
 
 // models are the projections that fits are folded into.

@@ -79,6 +79,22 @@ func (p *Projection) Restore(snapshot []byte) error {
 	return p.define(p.state.Definition)
 }
 
+// Clone returns a projection with the same state, which each of the two changes from then on
+// without the other. It builds its own models.
+func (p *Projection) Clone() *Projection {
+	own := New()
+	own.state = p.state
+	own.space = p.space
+	own.needs = p.needs
+	own.state.Experts = slices.Clone(p.state.Experts)
+	for i := range own.state.Experts {
+		x := &own.state.Experts[i]
+		x.Labels = slices.Clone(x.Labels)
+		x.Comparisons = slices.Clone(x.Comparisons)
+	}
+	return own
+}
+
 func (p *Projection) define(def *definition.Campaign) (err error) {
 	p.state.Definition = def
 	p.space, err = space.New(*def)

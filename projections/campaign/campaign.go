@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -52,6 +54,22 @@ func (p *Projection) Restore(text []byte) error {
 	}
 	p.state, p.requests = *kept.State, requests
 	return nil
+}
+
+// Clone returns a projection with the same state, which each of the two changes from then on
+// without the other. What the state points to belongs to events, and no event changes.
+func (p *Projection) Clone() *Projection {
+	own := &Projection{state: p.state, requests: maps.Clone(p.requests)}
+	s := &own.state
+	s.Experiments = slices.Clone(s.Experiments)
+	s.Questions = slices.Clone(s.Questions)
+	for i := range s.Questions {
+		s.Questions[i].Aside = slices.Clip(s.Questions[i].Aside) // what is added goes elsewhere
+	}
+	s.Exclusions = slices.Clone(s.Exclusions)
+	s.Trust = slices.Clone(s.Trust)
+	s.Notes = slices.Clone(s.Notes)
+	return own
 }
 
 // Apply implements projections.Projection.

@@ -83,6 +83,14 @@ func (p *Projection) Restore(snapshot []byte) error {
 	return err
 }
 
+// Clone returns a projection with the same state, which each of the two changes from then on
+// without the other. They have one model for as long as neither changes: it is immutable.
+func (p *Projection) Clone() *Projection {
+	own := *p
+	own.state.Observations = slices.Clone(p.state.Observations)
+	return &own
+}
+
 // Apply implements projections.Projection.
 func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 	s := &p.state

@@ -49,11 +49,56 @@ func TestReplayedLiveRestored(t *testing.T) {
 		}
 		all := history(t, log)
 		projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
+		cloned(rt, all)
 		report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 		if err != nil || len(report.Mismatches) > 0 {
 			rt.Fatalf("audit of %d events: %+v %v", len(all), report.Mismatches, err)
 		}
 	})
+}
+
+// cloned checks that a core and its clone go their own ways: whichever of the two folds the next
+// event, the other stays as it was until the end of the history.
+func cloned(rt *rapid.T, all []events.Event) {
+	digest := func(core *engine.Core) string {
+		d, err := core.Digest()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		return d
+	}
+	live := engine.NewCore(builtin.Registry())
+	var kept []*engine.Core
+	var were []string
+	for i, e := range all {
+		other := live.Clone()
+		if i%2 == 0 {
+			live, other = other, live
+		}
+		kept = append(kept, other)
+		were = append(were, digest(other))
+		if err := live.Apply(e); err != nil {
+			rt.Fatal(err)
+		}
+	}
+	for i, core := range kept {
+		if digest(core) != were[i] {
+			rt.Fatalf("event %d or a later one has changed a core that did not fold it", i+1)
+		}
+	}
+	for i, core := range kept { // and each goes on as the live one did
+		if i%7 != 0 {
+			continue
+		}
+		for _, e := range all[i:] {
+			if err := core.Apply(e); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		if digest(core) != digest(live) {
+			rt.Fatalf("a core that was cloned before event %d ends otherwise", i+1)
+		}
+	}
 }
 
 // Law: a core that was restored goes on at once: it takes the step that the live one takes,
