@@ -110,7 +110,7 @@ func (c *Console) showCampaign(
 	if refusal != nil {
 		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
 	}
-	best := c.lab.Registry().Foregone(of.Defined(), c.lab.Folder())
+	best := of.Foregone()
 	log, err := c.stories.of(r.Context(), of)
 	if err != nil {
 		c.fail(w, r, err)
@@ -126,7 +126,7 @@ func (c *Console) showCampaign(
 	p.Count = len(log.Before)
 	if at, err := strconv.Atoi(query.Get("at")); err == nil && at >= 1 && at < len(log.Before) {
 		until := log.Before[at] // the last event before the next experiment was requested
-		core, err := c.foldUntil(r.Context(), of, until)
+		core, err := of.At(r.Context(), until)
 		if err != nil {
 			c.fail(w, r, err)
 			return
@@ -169,27 +169,6 @@ func (c *Console) showCampaign(
 	p.CanRun = may && !ended && !running
 	p.CanHalt = may && standing.Here
 	c.write(w, status, "campaign", p)
-}
-
-// foldUntil folds a campaign's log up to an event.
-func (c *Console) foldUntil(ctx context.Context, of *lab.Campaign, until events.Sequence) (*engine.Core, error) {
-	log, err := of.Log()
-	if err != nil {
-		return nil, err
-	}
-	core := engine.NewCore(c.lab.Registry())
-	for e, err := range events.ReadCampaign(ctx, log, of.Name(), 0) {
-		if err != nil {
-			return nil, err
-		}
-		if e.Sequence > until {
-			break
-		}
-		if err := core.Apply(e); err != nil {
-			return nil, err
-		}
-	}
-	return core, nil
 }
 
 // mostRows is how many experiments are listed unless all are asked for.

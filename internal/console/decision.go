@@ -78,7 +78,7 @@ func (c *Console) showDecision(w http.ResponseWriter, r *http.Request, of *lab.C
 		c.fail(w, r, err)
 		return
 	}
-	d, err := view.ReadDecision(r.Context(), log, core, behind)
+	d, err := of.Record().Decision(r.Context(), log, behind)
 	if err != nil {
 		c.fail(w, r, err)
 		return

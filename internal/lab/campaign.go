@@ -22,17 +22,19 @@ type Campaign struct {
 	// starting is held while a run begins or ends, and while a step is made by hand.
 	starting sync.Mutex
 
-	mu     sync.Mutex
-	core   *engine.Core // folded from the log
-	broken error        // why folding has ended
-	run    *driving     // nil where this process does not run the campaign
+	record *view.Record // folded from the log
+
+	mu  sync.Mutex
+	run *driving // nil where this process does not run the campaign
 	// trouble is why the last run ended before the campaign did, or why it cannot begin.
-	trouble error
-	cache   cache
+	trouble  error
+	cache    cache
+	foregone foregone
 }
 
 func newCampaign(s *member, name string) *Campaign {
-	return &Campaign{store: s, name: name, core: engine.NewCore(s.lab.options.Registry)}
+	record := view.NewRecord(s.lab.options.Registry, name, &s.lab.past)
+	return &Campaign{store: s, name: name, record: record}
 }
 
 // Name is the campaign's name.
@@ -54,26 +56,20 @@ func (s *member) key(name string) string {
 
 // take folds an event.
 func (c *Campaign) take(e events.Event) {
-	c.mu.Lock()
-	taken := c.broken == nil && e.Sequence == c.core.State().Sequence+1
-	if taken {
-		c.broken = c.core.Apply(e)
-	}
-	def := c.core.State().Definition
-	c.mu.Unlock()
+	taken := c.record.Take(e)
 	if heard := c.store.lab.options.Heard; taken && heard != nil {
+		var def *definition.Campaign
+		c.record.Read(func(core *engine.Core) { def = core.State().Definition })
 		if payload, err := events.Decode(e); err == nil {
 			heard(c.name, def, e, payload)
 		}
 	}
-	c.store.lab.announce()
 }
 
 // Sequence is that of the last event that is folded.
-func (c *Campaign) Sequence() events.Sequence {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.core.State().Sequence
+func (c *Campaign) Sequence() (at events.Sequence) {
+	c.record.Read(func(core *engine.Core) { at = core.State().Sequence })
+	return at
 }
 
 // Standing says where a campaign stands, in what a list shows of it.
@@ -109,12 +105,16 @@ func (c *Campaign) Standing() Standing {
 func (c *Campaign) standing() (Standing, engine.Revision) {
 	s := Standing{ID: c.name, Store: c.store.path}
 	run := c.Running()
+	var now engine.Revision
+	c.record.Read(func(core *engine.Core) {
+		s.Progress = view.ProgressOf(core, view.Shown{}, "")
+		s.Summary = core.Counts()
+		s.Sequence = core.State().Sequence
+		now = core.Revision()
+	})
+	broken := c.record.Broken()
 	c.mu.Lock()
-	s.Progress = view.ProgressOf(c.core, view.Shown{}, "")
-	s.Summary = c.core.Counts()
-	s.Sequence = c.core.State().Sequence
-	s.Trouble = errors.Join(c.broken, c.trouble)
-	now := c.core.Revision()
+	s.Trouble = errors.Join(broken, c.trouble)
 	here := c.run
 	c.mu.Unlock()
 	c.cache.found.fill(now, &s)
@@ -148,46 +148,32 @@ func (c *Campaign) Log() (events.Log, error) {
 	return at.Log(), nil
 }
 
-// Load folds the campaign anew, for what takes longer than a list may. The core is the
-// caller's.
+// Load returns the campaign at the end of its log, for what takes longer than a list may. The core
+// is the caller's.
 func (c *Campaign) Load(ctx context.Context) (*engine.Core, error) {
-	at, err := c.store.holder()
-	if err != nil {
-		return nil, err
-	}
-	return at.Load(ctx, c.name)
-}
-
-// LoadBefore folds the campaign anew as it was before the event at a sequence.
-func (c *Campaign) LoadBefore(ctx context.Context, at events.Sequence) (*engine.Core, error) {
 	log, err := c.Log()
 	if err != nil {
 		return nil, err
 	}
-	core := engine.NewCore(c.store.lab.options.Registry)
-	for e, err := range events.ReadCampaign(ctx, log, c.name, 0) {
-		if err == nil && e.Sequence >= at {
-			break
-		}
-		if err == nil {
-			err = core.Apply(e)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return core, nil
+	return c.record.Now(ctx, log)
 }
+
+// At returns the campaign as it was after the event at a sequence. The core is the caller's.
+func (c *Campaign) At(ctx context.Context, at events.Sequence) (*engine.Core, error) {
+	log, err := c.Log()
+	if err != nil {
+		return nil, err
+	}
+	return c.record.At(ctx, log, at)
+}
+
+// Record is the campaign for those who look at it, whose log is that of [Campaign.Log].
+func (c *Campaign) Record() *view.Record { return c.record }
 
 // Read calls f with the folded campaign, which f may neither change nor keep. It must be
 // quick: the campaign's events wait meanwhile.
 func (c *Campaign) Read(f func(*engine.Core)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f(c.core)
+	c.record.Read(f)
 }
 
 // Defined is what the campaign is, as it was amended last.

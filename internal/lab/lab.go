@@ -42,6 +42,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // StoreEnding is the ending of a store's name.
@@ -84,6 +85,8 @@ type Lab struct {
 
 	// slots has room for a computation on each processor but one, on which people are answered.
 	slots chan struct{}
+
+	past view.Past // campaigns as they were, for readers
 
 	// defining is held while a campaign is begun: names stay different.
 	defining sync.Mutex

@@ -70,12 +70,11 @@ func (c *Campaign) goOn() {
 
 // over reports whether there is nothing left to be run.
 func (c *Campaign) over() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.broken != nil {
-		return true
+	over := c.record.Broken() != nil
+	if !over {
+		c.record.Read(func(core *engine.Core) { over = Over(core) })
 	}
-	return Over(c.core)
+	return over
 }
 
 // Over reports whether a campaign has ended and nothing of it is left to be done or recorded.

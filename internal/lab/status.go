@@ -3,8 +3,11 @@ package lab
 import (
 	"context"
 	"sync"
+	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
@@ -77,11 +80,38 @@ func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry, def := core.Registry(), core.State().Definition
-	status.Backtest = view.Backtest(core, registry.Foregone(def, c.store.lab.Folder()))
+	status.Backtest = view.Backtest(core, c.Foregone())
 	c.cache.status, c.cache.sequence = status, core.State().Sequence
 	c.cache.found.keep(core.Revision(), status.Summary, nil)
 	return status, nil
+}
+
+// foregone is the best answer of an instrument whose answers are known beforehand, as its file
+// had them a moment ago.
+type foregone struct {
+	mu   sync.Mutex
+	of   *definition.Campaign
+	read time.Time
+	best *instruments.Foregone
+}
+
+// foregoneFor is how long a file that was read stands for itself: it may be long, it is looked at
+// on each page of its campaign, and it hardly ever changes.
+const foregoneFor = time.Minute
+
+// Foregone is [registry.Registry.Foregone] of the campaign, as it was at most a minute ago.
+func (c *Campaign) Foregone() *instruments.Foregone {
+	var def *definition.Campaign
+	c.Read(func(core *engine.Core) { def = core.State().Definition })
+	f := &c.foregone
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of != def || time.Since(f.read) > foregoneFor {
+		f.best = c.store.lab.Registry().Foregone(def, c.store.lab.Folder())
+		f.of = def
+		f.read = time.Now()
+	}
+	return f.best
 }
 
 // Find works out what the models of campaigns say is best, as [Campaign.Standing] tells it

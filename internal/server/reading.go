@@ -126,7 +126,7 @@ func (a *api) decision(ctx context.Context, in *decisionInput) (*decisionOutput,
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	d, err := view.ReadDecision(ctx, log, core, id)
+	d, err := c.Record().Decision(ctx, log, id)
 	if err != nil {
 		return nil, problemOf(err)
 	}

@@ -489,7 +489,7 @@ func (a *api) importTable(ctx context.Context, in *importInput) (*importOutput, 
 func (a *api) imported(
 	ctx context.Context, c *lab.Campaign, in *importInput, stored []events.Event,
 ) (*importOutput, error) {
-	core, err := c.LoadBefore(ctx, stored[0].Sequence)
+	core, err := c.At(ctx, stored[0].Sequence-1)
 	if err != nil {
 		return nil, problemOf(err)
 	}

@@ -157,7 +157,7 @@ func TestWhatFollowedFromADecision(t *testing.T) {
 			continue
 		}
 		id := made.fields["decision"].(string)
-		d, err := view.ReadDecision(t.Context(), log, core, id)
+		d, err := recordOf(t, log, core).Decision(t.Context(), log, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +221,7 @@ func TestWhatFollowedFromADecision(t *testing.T) {
 func TestDecisionInWords(t *testing.T) {
 	log, core := choosing(t)
 	asked := slices.IndexFunc(core.State().Questions, func(q campaign.Question) bool { return q.Decision != "" })
-	d, err := view.ReadDecision(t.Context(), log, core, core.State().Questions[asked].Decision)
+	d, err := recordOf(t, log, core).Decision(t.Context(), log, core.State().Questions[asked].Decision)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestDecisionInWords(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}
 	}
-	took, err := view.ReadDecision(t.Context(), log, core, d.Chose)
+	took, err := recordOf(t, log, core).Decision(t.Context(), log, d.Chose)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -470,7 +470,7 @@ func TestComparisonsThatCount(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	log, core := choosing(t)
 	st, _ := status(t, core, "")
-	d, err := view.ReadDecision(t.Context(), log, core, "d1")
+	d, err := recordOf(t, log, core).Decision(t.Context(), log, "d1")
 	if err != nil {
 		t.Fatal(err)
 	}

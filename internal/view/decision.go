@@ -63,71 +63,81 @@ func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 	return id, ""
 }
 
-// FindDecision returns what a campaign's log says about a decision, nil where it has
-// none with that identifier.
-func FindDecision(ctx context.Context, log events.Log, name, id string) (*events.DecisionMade, error) {
-	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+// findDecision returns what a campaign's log says about a decision behind a sequence, and the
+// sequence of its event; nil where there is none with that identifier.
+func findDecision(
+	ctx context.Context, log events.Log, name, id string, after events.Sequence,
+) (*events.DecisionMade, events.Sequence, error) {
+	for e, err := range events.ReadCampaign(ctx, log, name, after) {
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if e.Kind != events.KindDecisionMade {
 			continue
 		}
 		payload, err := events.Decode(e)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if d := payload.(*events.DecisionMade); d.Decision == id {
-			return d, nil
+			return d, e.Sequence, nil
 		}
 	}
-	return nil, nil
+	return nil, 0, nil
 }
 
-// ReadDecision reads what a campaign's log says about a decision and what followed from
-// it. state is the campaign at the log's end, which has the decision.
-func ReadDecision(
-	ctx context.Context, log events.Log, core *engine.Core, id string,
-) (*Decision, error) {
-	state := core.State()
-	r := decisionReader{
-		id: id, state: state,
-		story:  NewStory(state.Definition),
-		before: engine.NewCore(core.Registry()),
-		about:  map[string]bool{id: true},
+// Decision returns what a campaign's log says about a decision and what followed from it: only the
+// events from the decision on are read.
+func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Decision, error) {
+	made, at, err := findDecision(ctx, log, r.name, id, max(r.decisionAt(id), 1)-1)
+	if err != nil {
+		return nil, err
 	}
-	for e, err := range events.ReadCampaign(ctx, log, state.Name, 0) {
+	if made == nil {
+		return nil, fmt.Errorf("the log of %s holds no decision %s", r.name, id)
+	}
+	now, err := r.Now(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	before, err := r.At(ctx, log, at-1)
+	if err != nil {
+		return nil, err
+	}
+	state := now.State()
+	reader := decisionReader{
+		id: id, state: state,
+		story: NewStory(before.State().Definition),
+		about: map[string]bool{id: true},
+	}
+	for e, err := range events.ReadCampaign(ctx, log, r.name, at-1) {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.read(e); err != nil {
+		if err := reader.read(e); err != nil {
 			return nil, err
 		}
 	}
-	if r.d.Decision == nil {
-		return nil, fmt.Errorf("the log of %s holds no decision %s", state.Name, id)
-	}
+	d := &reader.d
 	for i := range state.Questions {
 		if q := &state.Questions[i]; q.Decision == id {
-			r.d.Asked = q
+			d.Asked = q
 		}
 	}
-	if took := tookUp(r.before.State(), r.d.Decision); took != nil {
-		r.d.Answered = state.Question(took.ID)
+	if took := tookUp(before.State(), made); took != nil {
+		d.Answered = state.Question(took.ID)
 	}
-	if at := r.d.Decision.Attributions; at != nil && at.Plane != nil {
-		r.d.BestMeasured = r.before.Counts().BestMeasured
+	if plane := made.Attributions; plane != nil && plane.Plane != nil {
+		d.BestMeasured = before.Counts().BestMeasured
 	}
-	return &r.d, nil
+	return d, nil
 }
 
-// decisionReader gathers a decision while the log is read.
+// decisionReader gathers a decision while the log is read from it on.
 type decisionReader struct {
 	id    string
 	state *campaign.State // at the end
 	story *Story
-	// before is the campaign when the decision was made.
-	before *engine.Core
 	// about are the decision, and the experiments and questions that followed from it.
 	about map[string]bool
 	d     Decision
@@ -146,9 +156,6 @@ func (r *decisionReader) read(e events.Event) error {
 		r.d.Time = e.Time
 		r.d.Definition = r.story.def
 		return nil
-	}
-	if r.d.Decision == nil {
-		return r.before.Apply(e)
 	}
 	if !r.follows(e, payload) {
 		return nil

@@ -92,7 +92,7 @@ func suggestedExperiment(
 	if x.Decision == "" {
 		return s, nil
 	}
-	decision, err := FindDecision(ctx, log, name, x.Decision)
+	decision, _, err := findDecision(ctx, log, name, x.Decision, 0)
 	if err != nil || decision == nil {
 		return s, err
 	}

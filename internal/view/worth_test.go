@@ -54,7 +54,7 @@ func TestDecisionByAnswers(t *testing.T) {
 	}
 	aided, named := 0, 0
 	for i := range core.State().Decisions {
-		d, err := view.ReadDecision(t.Context(), log, core, events.DecisionID(i+1))
+		d, err := recordOf(t, log, core).Decision(t.Context(), log, events.DecisionID(i+1))
 		if err != nil {
 			t.Fatal(err)
 		}

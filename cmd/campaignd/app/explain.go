@@ -75,7 +75,11 @@ func (a *app) forgotDecision(ctx context.Context, arg string) error {
 }
 
 func (a *app) explain(ctx context.Context, s *session, id string) error {
-	core, err := s.core(ctx)
+	record, err := view.FoldRecord(ctx, a.registry, s.Log(), s.name)
+	if err != nil {
+		return err
+	}
+	core, err := record.Now(ctx, s.Log())
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,7 @@ func (a *app) explain(ctx context.Context, s *session, id string) error {
 	if decision == "" {
 		return fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
 	}
-	d, err := view.ReadDecision(ctx, s.Log(), core, decision)
+	d, err := record.Decision(ctx, s.Log(), decision)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,231 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Record is a campaign for those who look at it: one fold of its log that all readers of a process
+// share, brought forward event by event. Readers get a copy of the folded state, now or as it was
+// at any event, so that no page folds a log from its first event again, and what one reader does
+// with a core reaches no other.
+//
+// Nothing is decided from a record: who runs or audits a campaign folds the log itself. The
+// methods may be called by several goroutines.
+type Record struct {
+	registry registry.Registry
+	name     string
+	past     *Past
+
+	mu     sync.Mutex
+	core   *engine.Core // at the newest event that was taken
+	broken error        // why no event is taken any more
+	// made are the sequences of the decisions: that of d1 first.
+	made []events.Sequence
+}
+
+// NewRecord returns the record of a campaign of which no event was taken yet. Its earlier states
+// are kept in past, which several records may share.
+func NewRecord(reg registry.Registry, name string, past *Past) *Record {
+	return &Record{registry: reg, name: name, past: past, core: engine.NewCore(reg)}
+}
+
+// FoldRecord returns the record of a campaign up to the end of a log.
+func FoldRecord(
+	ctx context.Context, reg registry.Registry, log events.Log, name string,
+) (*Record, error) {
+	r := NewRecord(reg, name, new(Past))
+	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if r.Take(e); r.broken != nil {
+			return nil, r.broken
+		}
+	}
+	return r, r.known(r.core)
+}
+
+// known fails where a core has folded nothing.
+func (r *Record) known(core *engine.Core) error {
+	if core.State().Status == campaign.Undefined {
+		return fmt.Errorf("%w: %q", engine.ErrNoCampaign, r.name)
+	}
+	return nil
+}
+
+// Take folds the next event. One that does not follow the last is left alone: it was taken before.
+func (r *Record) Take(e events.Event) (taken bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != nil || e.Sequence != r.core.State().Sequence+1 {
+		return false
+	}
+	r.broken = r.core.Apply(e)
+	if r.broken == nil && r.core.State().Decisions > len(r.made) {
+		r.made = append(r.made, e.Sequence)
+	}
+	return true
+}
+
+// Broken is why no event is taken any more: the log holds one that cannot be folded.
+func (r *Record) Broken() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.broken
+}
+
+// Read calls f with the folded campaign, which f may neither change nor keep. It must be quick:
+// the campaign's events wait meanwhile.
+func (r *Record) Read(f func(*engine.Core)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(r.core)
+}
+
+// Now returns the campaign at the end of the log. The core is the caller's.
+func (r *Record) Now(ctx context.Context, log events.Log) (*engine.Core, error) {
+	r.mu.Lock()
+	core, err := r.core.Clone(), r.broken
+	r.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.forward(ctx, log, core, events.AnySequence); err != nil {
+		return nil, err
+	}
+	return core, r.known(core)
+}
+
+// At returns the campaign as it was after the event at a sequence, or at the end of the log where
+// that comes first. The core is the caller's.
+func (r *Record) At(
+	ctx context.Context, log events.Log, at events.Sequence,
+) (*engine.Core, error) {
+	r.mu.Lock()
+	var core *engine.Core
+	if r.broken == nil && r.core.State().Sequence <= at {
+		core = r.core.Clone()
+	}
+	r.mu.Unlock()
+	if core == nil {
+		core = r.past.before(r, at)
+	}
+	if core == nil {
+		core = engine.NewCore(r.registry)
+	}
+	// What is looked at next is often the experiment before: the last round sequence on the way
+	// is kept, so that few events lie between the two.
+	if round := at - at%between; round > core.State().Sequence {
+		if err := r.forward(ctx, log, core, round); err != nil {
+			return nil, err
+		}
+		r.keep(core, round)
+	}
+	if err := r.forward(ctx, log, core, at); err != nil {
+		return nil, err
+	}
+	r.keep(core, at)
+	return core, nil
+}
+
+// keep keeps a copy of a core that is at a sequence: the log may end before.
+func (r *Record) keep(core *engine.Core, at events.Sequence) {
+	if core.State().Sequence == at {
+		r.past.keep(r, core.Clone())
+	}
+}
+
+// between is how many events lie between two states that are kept on the way to another one.
+const between = 512
+
+// forward folds the events behind the last of a core, up to a sequence.
+func (r *Record) forward(
+	ctx context.Context, log events.Log, core *engine.Core, to events.Sequence,
+) error {
+	after := core.State().Sequence
+	if after >= to {
+		return nil
+	}
+	for e, err := range events.ReadCampaign(ctx, log, r.name, after) {
+		if err == nil && e.Sequence > to {
+			break
+		}
+		if err == nil {
+			err = core.Apply(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// decisionAt returns the sequence of a decision, 0 where none of that identifier was taken.
+func (r *Record) decisionAt(id string) events.Sequence {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := events.DecisionNumber(id); 1 <= n && n <= len(r.made) {
+		return r.made[n-1]
+	}
+	return 0
+}
+
+// mostPast is how many earlier states are kept: those that were looked at last. They hold no
+// models.
+const mostPast = 32
+
+// Past keeps some earlier states of campaigns. Its methods may be called by several goroutines.
+type Past struct {
+	mu   sync.Mutex
+	kept []pastState // the last one used last
+}
+
+// pastState is a campaign as it was. The core is never changed; readers get clones.
+type pastState struct {
+	of   *Record
+	core *engine.Core
+}
+
+// before returns a copy of the newest state of a campaign that is kept, and not later than a
+// sequence; nil for none.
+func (p *Past) before(of *Record, at events.Sequence) *engine.Core {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	best := -1
+	for i, k := range p.kept {
+		s := k.core.State().Sequence
+		if k.of == of && s <= at && (best < 0 || s > p.kept[best].core.State().Sequence) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	found := p.kept[best]
+	p.kept = append(slices.Delete(p.kept, best, best+1), found)
+	return found.core.Clone()
+}
+
+// keep keeps a state, in place of the one that was used longest ago where there are many.
+func (p *Past) keep(of *Record, core *engine.Core) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = slices.DeleteFunc(p.kept, func(k pastState) bool {
+		return k.of == of && k.core.State().Sequence == core.State().Sequence
+	})
+	p.kept = append(p.kept, pastState{of, core})
+	if len(p.kept) > mostPast {
+		p.kept = slices.Delete(p.kept, 0, 1)
+	}
+}

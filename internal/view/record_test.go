@@ -1,0 +1,89 @@
+package view_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
+)
+
+// recordOf is the record of a campaign at the end of a log.
+func recordOf(t *testing.T, log events.Log, core *engine.Core) *view.Record {
+	t.Helper()
+	r, err := view.FoldRecord(t.Context(), builtin.Registry(), log, core.State().Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func digest(t *testing.T, core *engine.Core) string {
+	t.Helper()
+	d, err := core.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Law: a record gives the state after any event as a fold from the first event does, in whatever
+// order and by however many readers it is asked; what a reader folds on top reaches no other.
+func TestRecordAtAnyEvent(t *testing.T) {
+	log, core := choosing(t)
+	name := core.State().Name
+	var all []events.Event
+	var want []string // by sequence; none before the first event
+	replayed := engine.NewCore(builtin.Registry())
+	want = append(want, digest(t, replayed))
+	for e, err := range events.ReadCampaign(t.Context(), log, name, 0) {
+		if err == nil {
+			err = replayed.Apply(e)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+		want = append(want, digest(t, replayed))
+	}
+	for _, taken := range []int{0, len(all) / 2, len(all)} {
+		t.Run(fmt.Sprintf("%d taken", taken), func(t *testing.T) {
+			r := view.NewRecord(builtin.Registry(), name, new(view.Past))
+			for _, e := range all[:taken] {
+				if !r.Take(e) || r.Take(e) {
+					t.Fatalf("event %d is not taken once", e.Sequence)
+				}
+			}
+			var readers sync.WaitGroup
+			for reader := range 4 {
+				readers.Go(func() {
+					rng := rand.New(rand.NewPCG(uint64(reader), 1))
+					for range 30 {
+						at := rng.IntN(len(want))
+						core, err := r.At(t.Context(), log, events.Sequence(at))
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if digest(t, core) != want[at] {
+							t.Errorf("after event %d the state is not that of a fold", at)
+						}
+						if at < len(all) { // what is the reader's own may be changed
+							if err := core.Apply(all[at]); err != nil {
+								t.Error(err)
+							}
+						}
+					}
+				})
+			}
+			readers.Wait()
+			if now, err := r.Now(t.Context(), log); err != nil || digest(t, now) != want[len(all)] {
+				t.Errorf("the end of the log: %v", err)
+			}
+		})
+	}
+}
