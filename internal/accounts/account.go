@@ -39,44 +39,32 @@ type Link struct {
 	Since   time.Time `json:"since"`
 }
 
-// account is an account as it is stored. It is never changed once others can see it.
-type account struct {
-	Name        string    `json:"name"`
-	DisplayName string    `json:"display_name,omitempty"`
-	Email       string    `json:"email,omitempty"`
-	Disabled    bool      `json:"disabled,omitempty"`
-	AnswersAs   []string  `json:"answers_as,omitempty"`
-	Grants      []Grant   `json:"grants,omitempty"`
-	Created     time.Time `json:"created"`
-
-	Password    hash      `json:"password,omitempty"`
-	PasswordSet time.Time `json:"password_set,omitzero"`
-	// Handle is what authenticators know the account as: random, and no name.
-	Handle   []byte    `json:"handle"`
-	Passkeys []passkey `json:"passkeys,omitempty"`
-	Links    []Link    `json:"links,omitempty"`
-	// Addresses are those of which it is known that the person logs in from them, the newest
-	// last.
-	Addresses []string `json:"addresses,omitempty"`
-}
-
-// public is what others are told.
-func (a *account) public() Account {
+// public is what others are told. What of it depends on a value is told where there is one.
+func (a *account) public(v *values) Account {
 	p := Account{
-		Name: a.Name, DisplayName: a.DisplayName, Email: a.Email, Disabled: a.Disabled,
-		AnswersAs: slices.Clone(a.AnswersAs), Grants: append([]Grant{}, a.Grants...), Created: a.Created,
-		PasswordSet: a.PasswordSet, Links: slices.Clone(a.Links),
+		Name:        a.Name,
+		DisplayName: a.DisplayName,
+		Email:       a.Email,
+		Disabled:    a.Disabled,
+		AnswersAs:   slices.Clone(a.AnswersAs),
+		Grants:      append([]Grant{}, a.Grants...),
+		Created:     a.Created,
+		Links:       slices.Clone(a.Links),
+	}
+	if v.passwords[a.Password] != "" {
+		p.PasswordSet = a.PasswordSet
 	}
 	for _, k := range a.Passkeys {
-		p.Passkeys = append(p.Passkeys, k.public())
+		p.Passkeys = append(p.Passkeys, k.public(v))
 	}
 	return p
 }
 
-// copy returns a copy that may be changed. Slices are only ever replaced.
-func (a *account) copy() *account {
-	c := *a
-	return &c
+// public returns what others are told of an account.
+func (d *Directory) public(a *account) Account {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return a.public(d.values)
 }
 
 // isAdmin reports whether the account is one that can look after the others.
@@ -151,16 +139,16 @@ func (a *account) checkDetails() error {
 }
 
 // checkExperts refuses an account under whose names somebody else answers.
-func (b *Book) checkExperts(a *account) error {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+func (d *Directory) checkExperts(a *account) error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
 	for _, expert := range a.AnswersAs {
-		if other := b.accounts[expert]; other != nil && expert != a.Name {
+		if other := d.state.accounts[expert]; other != nil && expert != a.Name {
 			return problem.New(problem.Conflict, "%s is an account of its own: %s cannot answer as %s", expert, a.Name, expert).
 				About(expert)
 		}
 	}
-	for _, other := range b.accounts {
+	for _, other := range d.state.accounts {
 		if other.Name != a.Name && slices.Contains(other.AnswersAs, a.Name) {
 			return problem.New(problem.Conflict, "%s answers as %s, and so would the account %s", other.Name, a.Name, a.Name).
 				About(other.Name).
@@ -172,60 +160,72 @@ func (b *Book) checkExperts(a *account) error {
 
 // mayGive says why somebody may not give access to anybody: who may must have shown [JustNow] who
 // they are. To take it away is always in time.
-func (b *Book) mayGive(by Identity) error {
-	if err := b.mayOrRefuse(by, Administer, ""); err != nil {
+func (d *Directory) mayGive(by Identity) error {
+	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return err
 	}
-	return by.Recent(b.now(), JustNow)
+	return by.Recent(d.now(), JustNow)
 }
 
 // Add makes an account, for those who may [Administer] and have shown [JustNow] who they are. The
 // first one must be an admin's.
-func (b *Book) Add(ctx context.Context, by Identity, n NewAccount) (Account, error) {
-	if err := b.mayGive(by); err != nil {
+func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account, error) {
+	if err := d.mayGive(by); err != nil {
 		return Account{}, err
 	}
 	hashed := hash("")
 	if password := n.Password.Reveal(); password != "" {
 		var err error
-		if hashed, err = b.newPassword(ctx, canonicalName(n.Name), password); err != nil {
+		if hashed, err = d.newPassword(ctx, canonicalName(n.Name), password); err != nil {
 			return Account{}, err
 		}
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	a, entries, err := b.newAccount(ctx, by, n)
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	a, entries, err := d.newAccount(ctx, by, n)
 	if err != nil {
 		return Account{}, err
 	}
-	if len(b.accounts) == 0 && !a.isAdmin() {
+	if d.Empty() && !a.isAdmin() {
 		return Account{}, problem.New(problem.NotNow, "the first account must be an admin's, who looks after the others").
 			With(problem.Remedy{Text: "make one first", Action: problem.AddAccount})
 	}
+	c := change{entries: entries}
 	if hashed != "" {
-		a.Password, a.PasswordSet = hashed, a.Created
-		entries = append(entries, by.entry(ctx, KindPasswordSet, a.Name))
+		c.setPassword(by.entry(ctx, KindPasswordSet, a.Name), hashed)
 	}
-	if err := b.commit(change{accounts: map[string]*account{a.Name: a}, entries: entries}); err != nil {
+	if err := d.commit(c); err != nil {
 		return Account{}, err
 	}
-	return a.public(), nil
+	return d.Account(a.Name)
 }
 
-// newAccount checks and makes an account without a password. The caller holds writing.
-func (b *Book) newAccount(ctx context.Context, by Identity, n NewAccount) (*account, []Entry, error) {
-	a := &account{
-		Name: canonicalName(n.Name), DisplayName: strings.TrimSpace(n.DisplayName), Email: strings.TrimSpace(n.Email),
-		AnswersAs: slices.Clone(n.AnswersAs), Created: b.now(), Handle: make([]byte, 32),
+// setPassword keeps the hash of a new password, and adds the entry that names it.
+func (c *change) setPassword(e Entry, hashed hash) {
+	e.facts = &Facts{Secret: randomID()}
+	c.values = append(c.values, value(passwordKey+e.facts.Secret, hashed))
+	c.entries = append(c.entries, e)
+}
+
+// newAccount checks an account without a password, and returns it as the entries make it.
+// The caller holds writing.
+func (d *Directory) newAccount(ctx context.Context, by Identity, n NewAccount) (*account, []Entry, error) {
+	details := &Details{
+		DisplayName: strings.TrimSpace(n.DisplayName),
+		Email:       strings.TrimSpace(n.Email),
+		AnswersAs:   slices.Clone(n.AnswersAs),
+		Handle:      make([]byte, 32),
 	}
-	_, _ = rand.Read(a.Handle) // never fails
+	_, _ = rand.Read(details.Handle) // never fails
+	a := &account{Name: canonicalName(n.Name)}
+	a.describe(details)
 	if err := checkName(a.Name); err != nil {
 		return nil, nil, err
 	}
 	if err := a.checkDetails(); err != nil {
 		return nil, nil, err
 	}
-	if there := b.account(a.Name); there != nil {
+	if there := d.account(a.Name); there != nil {
 		err := problem.New(problem.Conflict, "there is an account %s already, and a name is never given to somebody else", a.Name).
 			About(a.Name)
 		if there.Disabled {
@@ -235,50 +235,51 @@ func (b *Book) newAccount(ctx context.Context, by Identity, n NewAccount) (*acco
 		}
 		return nil, nil, err
 	}
-	if err := b.checkExperts(a); err != nil {
+	if err := d.checkExperts(a); err != nil {
 		return nil, nil, err
 	}
-	entries := []Entry{by.entry(ctx, KindAdded, a.Name)}
-	for _, g := range n.Grants {
+	added := by.entry(ctx, KindAdded, a.Name)
+	added.facts = &Facts{Details: details}
+	entries := []Entry{added}
+	for i, g := range n.Grants {
 		if err := g.check(); err != nil {
 			return nil, nil, err
 		}
-		if slices.Contains(a.Grants, g) {
-			continue
+		if !slices.Contains(n.Grants[:i], g) {
+			entries = append(entries, granted(by.entry(ctx, KindGranted, a.Name), g))
 		}
-		a.Grants = append(a.Grants, g)
-		entries = append(entries, granted(by.entry(ctx, KindGranted, a.Name), g))
 	}
-	return a, entries, nil
+	return a.after(entries), entries, nil
 }
 
 func granted(e Entry, g Grant) Entry {
 	e.Role, e.Campaign = g.Role, g.Campaign
 	if g.Issuer != "" {
 		e.Reason = "as " + g.Issuer + " says"
+		e.facts = &Facts{Issuer: g.Issuer}
 	}
 	return e
 }
 
 // Accounts returns every account, in the order of their names. It is for whoever has asked
 // whether the one who asks may see them.
-func (b *Book) Accounts() []Account {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	all := make([]Account, 0, len(b.accounts))
-	for _, a := range b.accounts {
-		all = append(all, a.public())
+func (d *Directory) Accounts() []Account {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	all := make([]Account, 0, len(d.state.accounts))
+	for _, a := range d.state.accounts {
+		all = append(all, a.public(d.values))
 	}
 	return sorted(all, func(a Account) string { return a.Name })
 }
 
 // Account returns an account, or an error of code [problem.NotFound].
-func (b *Book) Account(name string) (Account, error) {
-	a := b.account(canonicalName(name))
+func (d *Directory) Account(name string) (Account, error) {
+	a := d.account(canonicalName(name))
 	if a == nil {
 		return Account{}, noAccount(name)
 	}
-	return a.public(), nil
+	return d.public(a), nil
 }
 
 func noAccount(name string) error {
@@ -286,51 +287,59 @@ func noAccount(name string) error {
 		With(problem.Remedy{Text: "make one", Action: problem.AddAccount})
 }
 
-// update changes an account, for those who may [Administer]. edit gets a copy, and returns the
-// entries about it; without any, nothing is written.
-func (b *Book) update(
-	ctx context.Context,
+// update changes an account, for those who may [Administer]. edit returns the entries about
+// it, and adds to the change what they refer to; without any, nothing is written.
+func (d *Directory) update(
 	by Identity,
 	name string,
 	edit func(a *account, c *change) ([]Entry, error),
 ) (Account, error) {
-	if err := b.mayOrRefuse(by, Administer, ""); err != nil {
+	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return Account{}, err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	return b.edit(canonicalName(name), edit)
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	return d.edit(canonicalName(name), edit)
 }
 
 // edit is update for a caller that holds writing and has checked who asks.
-func (b *Book) edit(name string, edit func(a *account, c *change) ([]Entry, error)) (Account, error) {
-	before := b.account(name)
+func (d *Directory) edit(name string, edit func(a *account, c *change) ([]Entry, error)) (Account, error) {
+	before := d.account(name)
 	if before == nil {
 		return Account{}, noAccount(name)
 	}
-	after := before.copy()
-	c := change{accounts: map[string]*account{name: after}}
-	entries, err := edit(after, &c)
-	if err != nil || len(entries) == 0 {
-		return before.public(), err
+	var c change
+	entries, err := edit(before, &c)
+	if err != nil {
+		return d.public(before), err
 	}
-	if before.isAdmin() && !after.isAdmin() && !b.otherAdmin(name) {
-		return Account{}, problem.New(problem.NotNow, "%s is the last admin: without one, nobody could look after the accounts", name).
+	if c.entries = append(c.entries, entries...); len(c.entries) == 0 {
+		return d.public(before), nil
+	}
+	if before.isAdmin() && !before.after(c.entries).isAdmin() && !d.otherAdmin(name) {
+		return Account{}, problem.New(
+			problem.NotNow,
+			"%s is the last admin: without one, nobody could look after the accounts",
+			name,
+		).
 			About(name).
-			With(problem.Remedy{Text: "make somebody else an admin first", Action: problem.Grant, Ways: []string{string(Admin)}})
+			With(problem.Remedy{
+				Text:   "make somebody else an admin first",
+				Action: problem.Grant,
+				Ways:   []string{string(Admin)},
+			})
 	}
-	c.entries = entries
-	if err := b.commit(c); err != nil {
+	if err := d.commit(c); err != nil {
 		return Account{}, err
 	}
-	return after.public(), nil
+	return d.Account(name)
 }
 
 // otherAdmin reports whether there is an admin besides an account.
-func (b *Book) otherAdmin(name string) bool {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for _, a := range b.accounts {
+func (d *Directory) otherAdmin(name string) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, a := range d.state.accounts {
 		if a.Name != name && a.isAdmin() {
 			return true
 		}
@@ -346,68 +355,76 @@ type Changes struct {
 }
 
 // Change changes what is said of an account.
-func (b *Book) Change(ctx context.Context, by Identity, name string, changes Changes) (Account, error) {
-	if err := b.mayGive(by); err != nil {
+func (d *Directory) Change(ctx context.Context, by Identity, name string, changes Changes) (Account, error) {
+	if err := d.mayGive(by); err != nil {
 		return Account{}, err
 	}
-	return b.update(ctx, by, name, func(a *account, _ *change) ([]Entry, error) {
-		var what []string
-		if d := changes.DisplayName; d != nil && strings.TrimSpace(*d) != a.DisplayName {
-			a.DisplayName = strings.TrimSpace(*d)
-			what = append(what, "the display name")
-		}
-		if m := changes.Email; m != nil && strings.TrimSpace(*m) != a.Email {
-			a.Email = strings.TrimSpace(*m)
-			what = append(what, "the e-mail address")
-		}
-		if as := changes.AnswersAs; as != nil && !slices.Equal(*as, a.AnswersAs) {
-			a.AnswersAs = slices.Clone(*as)
-			what = append(what, "the experts they answer as: "+strings.Join(a.AnswersAs, ", "))
-		}
+	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
+		after, what := changes.of(a)
 		if len(what) == 0 {
 			return nil, nil
 		}
-		if err := a.checkDetails(); err != nil {
+		if err := after.checkDetails(); err != nil {
 			return nil, err
 		}
-		if err := b.checkExperts(a); err != nil {
+		if err := d.checkExperts(after); err != nil {
 			return nil, err
 		}
 		e := by.entry(ctx, KindChanged, a.Name)
 		e.Reason = strings.Join(what, "; ")
+		e.facts = &Facts{Details: &Details{
+			DisplayName: after.DisplayName, Email: after.Email, AnswersAs: after.AnswersAs,
+		}}
 		return []Entry{e}, nil
 	})
 }
 
+// of returns an account with the changes, and what of it they change.
+func (c Changes) of(a *account) (after *account, what []string) {
+	changed := *a
+	if name := c.DisplayName; name != nil && strings.TrimSpace(*name) != a.DisplayName {
+		changed.DisplayName = strings.TrimSpace(*name)
+		what = append(what, "the display name")
+	}
+	if mail := c.Email; mail != nil && strings.TrimSpace(*mail) != a.Email {
+		changed.Email = strings.TrimSpace(*mail)
+		what = append(what, "the e-mail address")
+	}
+	if as := c.AnswersAs; as != nil && !slices.Equal(*as, a.AnswersAs) {
+		changed.AnswersAs = slices.Clone(*as)
+		what = append(what, "the experts they answer as: "+strings.Join(changed.AnswersAs, ", "))
+	}
+	return &changed, what
+}
+
 // Grant gives an account a role. It says so where the account has it already.
-func (b *Book) Grant(ctx context.Context, by Identity, name string, g Grant) (Account, error) {
-	if err := b.mayGive(by); err != nil {
+func (d *Directory) Grant(ctx context.Context, by Identity, name string, g Grant) (Account, error) {
+	if err := d.mayGive(by); err != nil {
 		return Account{}, err
 	}
 	g.Issuer = "" // of an administrator, whoever else said so before
-	return b.update(ctx, by, name, func(a *account, _ *change) ([]Entry, error) {
+	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
 		if err := g.check(); err != nil {
 			return nil, err
 		}
 		if slices.Contains(a.Grants, g) {
 			return nil, problem.New(problem.Conflict, "%s is %s already", a.Name, g).About(a.Name)
 		}
-		a.Grants = append(slices.Clone(a.Grants), g)
 		return []Entry{granted(by.entry(ctx, KindGranted, a.Name), g)}, nil
 	})
 }
 
 // Revoke takes a role from an account. What it means holds from the next request on.
-func (b *Book) Revoke(ctx context.Context, by Identity, name string, g Grant) (Account, error) {
+func (d *Directory) Revoke(ctx context.Context, by Identity, name string, g Grant) (Account, error) {
 	same := func(has Grant) bool { return has.Role == g.Role && has.Campaign == g.Campaign }
-	return b.update(ctx, by, name, func(a *account, _ *change) ([]Entry, error) {
+	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
 		if err := g.check(); err != nil {
 			return nil, err
 		}
 		if !slices.ContainsFunc(a.Grants, same) {
 			return nil, problem.New(problem.Conflict, "%s is not %s", a.Name, g).About(a.Name)
 		}
-		a.Grants = slices.DeleteFunc(slices.Clone(a.Grants), same)
+		g.Issuer = "" // whoever gave it
 		return []Entry{granted(by.entry(ctx, KindRevoked, a.Name), g)}, nil
 	})
 }
@@ -415,23 +432,17 @@ func (b *Book) Revoke(ctx context.Context, by Identity, name string, g Grant) (A
 // Disable ends an account: its sessions and tokens end at once, and it cannot log in. This is
 // also how somebody is removed who has left: a name that stands in logs is never given to
 // somebody else.
-func (b *Book) Disable(ctx context.Context, by Identity, name string) (Account, error) {
-	return b.update(ctx, by, name, func(a *account, c *change) ([]Entry, error) {
+func (d *Directory) Disable(ctx context.Context, by Identity, name string) (Account, error) {
+	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
 		if a.Disabled {
 			return nil, problem.New(problem.Conflict, "the account %s is disabled already", a.Name).About(a.Name)
 		}
-		a.Disabled = true
-		b.endSessions(a.Name, c)
-		c.tokens = make(map[key]*Token)
 		entries := []Entry{by.entry(ctx, KindDisabled, a.Name)}
-		b.mu.RLock()
-		defer b.mu.RUnlock()
-		now := b.now()
-		for at, t := range b.tokens {
+		d.mu.RLock()
+		defer d.mu.RUnlock()
+		now := d.now()
+		for _, t := range d.state.tokens {
 			if t.Account == a.Name && t.valid(now) {
-				revoked := *t
-				revoked.Revoked = now
-				c.tokens[at] = &revoked
 				e := by.entry(ctx, KindTokenRevoked, a.Name)
 				e.Credential = t.ID
 				entries = append(entries, e)
@@ -443,56 +454,54 @@ func (b *Book) Disable(ctx context.Context, by Identity, name string) (Account, 
 }
 
 // Enable lets a disabled account log in again. Its tokens stay revoked.
-func (b *Book) Enable(ctx context.Context, by Identity, name string) (Account, error) {
-	if err := b.mayGive(by); err != nil {
+func (d *Directory) Enable(ctx context.Context, by Identity, name string) (Account, error) {
+	if err := d.mayGive(by); err != nil {
 		return Account{}, err
 	}
-	return b.update(ctx, by, name, func(a *account, _ *change) ([]Entry, error) {
+	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
 		if !a.Disabled {
 			return nil, problem.New(problem.Conflict, "the account %s is not disabled", a.Name).About(a.Name)
 		}
-		a.Disabled = false
 		return []Entry{by.entry(ctx, KindEnabled, a.Name)}, nil
 	})
 }
 
 // SetPassword gives an account a new password, for those who may [Administer] and have shown
-// [JustNow] who they are; people change their own with [Book.ChangePassword]. All sessions of the
+// [JustNow] who they are; people change their own with [Directory.ChangePassword]. All sessions of the
 // account end; its tokens stay.
-func (b *Book) SetPassword(ctx context.Context, by Identity, name, password string) (Account, error) {
-	if err := b.mayGive(by); err != nil {
+func (d *Directory) SetPassword(ctx context.Context, by Identity, name, password string) (Account, error) {
+	if err := d.mayGive(by); err != nil {
 		return Account{}, err
 	}
 	name = canonicalName(name)
-	if b.account(name) == nil {
+	if d.account(name) == nil {
 		return Account{}, noAccount(name)
 	}
-	hashed, err := b.newPassword(ctx, name, password)
+	hashed, err := d.newPassword(ctx, name, password)
 	if err != nil {
 		return Account{}, err
 	}
-	return b.update(ctx, by, name, func(a *account, c *change) ([]Entry, error) {
-		a.Password, a.PasswordSet = hashed, b.now()
-		b.endSessions(name, c)
-		b.limits.forget(name)
-		return []Entry{by.entry(ctx, KindPasswordSet, name)}, nil
+	return d.update(by, name, func(a *account, c *change) ([]Entry, error) {
+		d.limits.forget(name)
+		c.setPassword(by.entry(ctx, KindPasswordSet, name), hashed)
+		return nil, nil
 	})
 }
 
 // Unlock forgets the failed attempts to log in: those of an account, or all of them where the
 // name is empty.
-func (b *Book) Unlock(ctx context.Context, by Identity, name string) error {
-	if err := b.mayOrRefuse(by, Administer, ""); err != nil {
+func (d *Directory) Unlock(ctx context.Context, by Identity, name string) error {
+	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return err
 	}
 	name = canonicalName(name)
-	if name != "" && b.account(name) == nil {
+	if name != "" && d.account(name) == nil {
 		return noAccount(name)
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	b.limits.forget(name)
-	return b.commit(change{entries: []Entry{by.entry(ctx, KindUnlocked, name)}})
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	d.limits.forget(name)
+	return d.commit(change{entries: []Entry{by.entry(ctx, KindUnlocked, name)}})
 }
 
 // shown is a text as it can be shown and recorded.

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,14 +14,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/alexedwards/argon2id"
-	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -47,36 +47,6 @@ func (c *clock) pass(d time.Duration) {
 // quick are parameters with which a password is hashed in microseconds.
 var quick = &argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 8, KeyLength: 16}
 
-// unsynced is a file system that does not wait for the disk. What a process has written outlives
-// the process anyway.
-type unsynced struct{ vfs.FS }
-
-func (u unsynced) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := u.FS.Create(name, c)
-	return unsyncedFile{f}, err
-}
-
-func (u unsynced) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := u.FS.ReuseForWrite(old, name, c)
-	return unsyncedFile{f}, err
-}
-
-func (u unsynced) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
-	f, err := u.FS.OpenReadWrite(name, c, o...)
-	return unsyncedFile{f}, err
-}
-
-func (u unsynced) OpenDir(name string) (vfs.File, error) {
-	f, err := u.FS.OpenDir(name)
-	return unsyncedFile{f}, err
-}
-
-type unsyncedFile struct{ vfs.File }
-
-func (unsyncedFile) Sync() error                { return nil }
-func (unsyncedFile) SyncData() error            { return nil }
-func (unsyncedFile) SyncTo(int64) (bool, error) { return true, nil }
-
 var system = SystemIdentity("root (uid 0)")
 
 const (
@@ -84,10 +54,10 @@ const (
 	bobsPassword = "every crow likes salt"
 )
 
-func open(t *testing.T, dir string, c *clock, o Options) *Book {
+func open(t *testing.T, dir string, c *clock, o Options) *Directory {
 	t.Helper()
 	o.Now = c.now
-	o.params, o.files = quick, unsynced{vfs.Default}
+	o.params, o.open = quick, unsyncedDisk
 	b, err := Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -97,10 +67,10 @@ func open(t *testing.T, dir string, c *clock, o Options) *Book {
 }
 
 // lab is a book with the admin ada and the expert bob.
-func lab(t *testing.T, o Options) (*Book, *clock) {
+func lab(t *testing.T, o Options) (*Directory, *clock) {
 	t.Helper()
 	c := newClock()
-	b := open(t, filepath.Join(t.TempDir(), "accounts"), c, o)
+	b := open(t, filepath.Join(t.TempDir(), "lab"), c, o)
 	for _, n := range []NewAccount{
 		{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)},
 		{Name: "bob", Grants: []Grant{{Role: Expert}}, Password: NewSecret(bobsPassword)},
@@ -124,7 +94,7 @@ func must[T any](value T, err error) func(t *testing.T) T {
 
 // copyOf copies the files of a book as they are at one moment, as a process leaves them that is
 // killed.
-func copyOf(b *Book, to string) error {
+func copyOf(b *Directory, to string) error {
 	for n := range 1000 {
 		copied := to
 		if n > 0 {
@@ -164,7 +134,7 @@ func done(t *testing.T, err error) {
 	}
 }
 
-func (b *Book) mustLogin(t *testing.T, name, password, from string) (string, Identity) {
+func (b *Directory) mustLogin(t *testing.T, name, password, from string) (string, Identity) {
 	t.Helper()
 	token, i, err := b.Login(t.Context(), name, password, from)
 	if err != nil {
@@ -173,11 +143,11 @@ func (b *Book) mustLogin(t *testing.T, name, password, from string) (string, Ide
 	return token, i
 }
 
-func kinds(t *testing.T, b *Book) []Kind {
+func kinds(t *testing.T, b *Directory) []Kind {
 	t.Helper()
 	var all []Kind
 	for after := uint64(0); ; {
-		page, err := b.Trail(system, Page{After: &after, Limit: 7})
+		page, err := b.AuditLog(system, Page{After: &after, Limit: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,7 +285,7 @@ func TestNamesAreOnePersons(t *testing.T) {
 // Law: there is always an admin: the first account is one, and the last one stays one.
 func TestLastAdmin(t *testing.T) {
 	c := newClock()
-	b := open(t, filepath.Join(t.TempDir(), "accounts"), c, Options{})
+	b := open(t, filepath.Join(t.TempDir(), "lab"), c, Options{})
 	if _, err := b.Add(t.Context(), system, NewAccount{Name: "bob", Grants: []Grant{{Role: Expert}}}); err == nil || !b.Empty() {
 		t.Errorf("the first account is no admin: %v", err)
 	}
@@ -403,7 +373,7 @@ func TestPasswords(t *testing.T) {
 	better.Iterations = 3
 	b.passwords.params = better
 	b.mustLogin(t, "bob", "z\u00fcrich bern thun", "")
-	if stored := string(b.account("bob").Password); !strings.Contains(stored, "t=3") {
+	if stored := string(b.values.passwords[b.account("bob").Password]); !strings.Contains(stored, "t=3") {
 		t.Errorf("it is still %s", stored)
 	}
 	b.mustLogin(t, "bob", "z\u00fcrich bern thun", "")
@@ -465,7 +435,7 @@ func TestKilled(t *testing.T) {
 		must(b.Grant(t.Context(), system, "bob", grant))(t)
 		done(t, b.Logout(t.Context(), over))
 
-		copied := filepath.Join(t.TempDir(), "accounts") // as the files are at this moment
+		copied := filepath.Join(t.TempDir(), "lab") // as the files are at this moment
 		if err := copyOf(b, copied); err != nil {
 			t.Fatal(err)
 		}
@@ -485,7 +455,7 @@ func TestKilled(t *testing.T) {
 		if _, err := found.AuthenticateToken(t.Context(), secret); err != nil {
 			t.Errorf("ada's token is lost: %v", err)
 		}
-		if proof, err := found.VerifyTrail(system); err != nil || proof != must(b.VerifyTrail(system))(t) {
+		if proof, err := found.Verify(system); err != nil || proof != must(b.Verify(system))(t) {
 			t.Errorf("the trail is another one: %v, %v", proof, err)
 		}
 		found.mustLogin(t, "bob", bobsPassword, "")
@@ -494,22 +464,6 @@ func TestKilled(t *testing.T) {
 		if n := len(found.Sessions("bob")); n != 1 {
 			t.Errorf("bob has %d sessions", n)
 		}
-	}
-}
-
-// Law: a book that is cut while it is being made is made again.
-func TestKilledWhileMaking(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "accounts")
-	if err := os.MkdirAll(filepath.Join(dir, pebbleName), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{creatingName, filepath.Join(pebbleName, "MANIFEST-000001")} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if b := open(t, dir, newClock(), Options{}); !b.Empty() {
-		t.Error("it is not empty")
 	}
 }
 
@@ -526,196 +480,61 @@ func TestOneHolder(t *testing.T) {
 	if _, err := b.Grant(t.Context(), system, "bob", Grant{Role: Viewer}); problem.CodeOf(orNil(err)) != problem.Unavailable {
 		t.Errorf("it is closed: %v", err)
 	}
-	if _, err := b.Trail(system, Page{}); problem.CodeOf(orNil(err)) != problem.Unavailable {
+	if _, err := b.AuditLog(system, Page{}); problem.CodeOf(orNil(err)) != problem.Unavailable {
 		t.Errorf("it is closed: %v", err)
 	}
-	if _, err := b.VerifyTrail(system); problem.CodeOf(orNil(err)) != problem.Unavailable {
+	if _, err := b.Verify(system); problem.CodeOf(orNil(err)) != problem.Unavailable {
 		t.Errorf("it is closed: %v", err)
 	}
 	open(t, b.dir, c, Options{})
 }
 
-// edited is the book's files with a change of the database behind its back.
-func edited(t *testing.T, b *Book, edit func(db *pebble.DB)) string {
-	t.Helper()
-	copied := filepath.Join(t.TempDir(), "accounts")
-	if err := copyOf(b, copied); err != nil {
-		t.Fatal(err)
-	}
-	db, _, err := openDatabase(copied, unsynced{vfs.Default}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit(db)
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return copied
-}
-
-// Law: whatever is changed, removed, added or put elsewhere in the audit trail is found; that
-// the newest entries are gone is found when the book is opened.
-func TestTrailTampering(t *testing.T) {
+// Law: that the newest events are gone is found when the accounts are opened, and what is
+// wrong elsewhere when they are verified.
+func TestTampering(t *testing.T) {
 	b, c := lab(t, Options{})
-	b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
-	must(b.Grant(t.Context(), system, "bob", Grant{Role: Viewer, Campaign: "lfp"}))(t)
-	for _, g := range []Grant{{Role: Admin, Campaign: "lfp"}, {Role: "king"}, {}, {Role: Viewer, Campaign: "a\nb"}} {
-		if _, err := b.Grant(t.Context(), system, "bob", g); problem.CodeOf(orNil(err)) != problem.Invalid {
-			t.Errorf("%+v is granted: %v", g, err)
-		}
-	}
-	proof := must(b.VerifyTrail(system))(t)
-	if proof.Entries != 8 {
-		t.Fatalf("there are %d entries", proof.Entries)
-	}
-	value := func(db *pebble.DB, n uint64) []byte { return must(get(db, entryKey(n)))(t) }
-	set := func(db *pebble.DB, n uint64, value []byte) {
-		if err := db.Set([]byte(entryKey(n)), value, pebble.Sync); err != nil {
-			t.Fatal(err)
-		}
-	}
-	remove := func(db *pebble.DB, n uint64) {
-		if err := db.Delete([]byte(entryKey(n)), pebble.Sync); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, edit := range map[string]func(db *pebble.DB){
-		"changed":  func(db *pebble.DB) { set(db, 3, []byte(strings.Replace(string(value(db, 3)), "root", "toor", 1))) },
-		"respaced": func(db *pebble.DB) { set(db, 3, append(value(db, 3), ' ')) },
-		"removed":  func(db *pebble.DB) { remove(db, 4) },
-		"first":    func(db *pebble.DB) { remove(db, 1) },
-		"added":    func(db *pebble.DB) { set(db, 9, value(db, 8)) },
-		"swapped": func(db *pebble.DB) {
-			two, three := value(db, 2), value(db, 3)
-			set(db, 2, three)
-			set(db, 3, two)
-		},
-	} {
-		found, err := Open(edited(t, b, edit), Options{Now: c.now, params: quick, files: unsynced{vfs.Default}})
-		if err != nil {
-			t.Errorf("%s: %v", name, err) // the end of it is as it was
-			continue
-		}
-		if _, err := found.VerifyTrail(system); problem.CodeOf(orNil(err)) != problem.Damaged {
-			t.Errorf("%s: %v", name, err)
-		}
-		done(t, found.Close())
-	}
-	// And what a look at the end would have found before.
-	for name, edit := range map[string]func(db *pebble.DB){
-		"moved": func(db *pebble.DB) { set(db, 9, value(db, 8)); remove(db, 8) },
-		"short": func(db *pebble.DB) { remove(db, 8) },
-		"numbered anew": func(db *pebble.DB) {
-			e := must(decodeEntry(value(db, 8)))(t)
-			text := strings.Replace(string(value(db, 8)), `"number":8`, `"number":80`, 1)
-			h := head{number: e.Number, hash: sum([]byte(text))}
-			set(db, 8, []byte(text))
-			done(t, db.Set([]byte(headKey), h.bytes(), pebble.Sync))
-		},
-	} {
-		edited(t, b, func(db *pebble.DB) {
-			edit(db)
-			if _, err := verifyTrail(db); problem.CodeOf(orNil(err)) != problem.Damaged {
-				t.Errorf("%s: %v", name, err)
-			}
-		})
-	}
-	for name, edit := range map[string]func(db *pebble.DB){
-		"last changed": func(db *pebble.DB) { set(db, 8, []byte(strings.Replace(string(value(db, 8)), "lfp", "nmc", 1))) },
-		"cut": func(db *pebble.DB) {
-			remove(db, 8)
-			h := head{number: 7, hash: sum(value(db, 7))}
-			if err := db.Set([]byte(headKey), h.bytes(), pebble.Sync); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"all anew": func(db *pebble.DB) {
-			var h head
-			for n := range uint64(8) {
-				e := must(decodeEntry(value(db, n+1)))(t)
-				e.By = "mallory"
-				text, next, err := h.chain(e)
-				done(t, err)
-				set(db, n+1, text)
-				h = next
-			}
-			if err := db.Set([]byte(headKey), h.bytes(), pebble.Sync); err != nil {
-				t.Fatal(err)
-			}
-		},
-	} {
-		dir := edited(t, b, edit)
-		before := must(os.ReadDir(filepath.Join(dir, pebbleName)))(t)
-		if _, err := Open(dir, Options{Now: c.now, params: quick, files: unsynced{vfs.Default}}); problem.CodeOf(orNil(err)) != problem.Damaged {
-			t.Errorf("%s: %v", name, err)
-		}
-		if after := must(os.ReadDir(filepath.Join(dir, pebbleName)))(t); fmt.Sprint(after) != fmt.Sprint(before) {
-			t.Errorf("%s: refused, and changed: %v, %v", name, before, after)
-		}
-	}
-	// And so is that the database as a whole was taken back to what it was.
-	old := filepath.Join(t.TempDir(), "accounts")
-	if err := copyOf(b, old); err != nil {
-		t.Fatal(err)
-	}
+	old := filepath.Join(t.TempDir(), "lab")
+	done(t, copyOf(b, old))
 	must(b.Grant(t.Context(), system, "bob", Grant{Role: Auditor}))(t)
-	if err := os.WriteFile(filepath.Join(old, headName), must(os.ReadFile(filepath.Join(b.dir, headName)))(t), 0o600); err != nil {
-		t.Fatal(err)
+	newest := must(os.ReadFile(filepath.Join(b.dir, "HEAD")))(t)
+	done(t, os.WriteFile(filepath.Join(old, "HEAD"), newest, 0o600))
+	if _, err := Open(old, Options{Now: c.now, params: quick}); problem.CodeOf(orNil(err)) != problem.Damaged {
+		t.Errorf("the database was taken back to what it was: %v", err)
 	}
-	if _, err := Open(old, Options{Now: c.now, params: quick, files: unsynced{vfs.Default}}); problem.CodeOf(orNil(err)) != problem.Damaged {
-		t.Errorf("taken back: %v", err)
-	}
-}
-
-// Law: what tears one slot of HEAD leaves the other, which holds the entry before; without either the
-// book is not opened.
-func TestTornHead(t *testing.T) {
-	b, c := lab(t, Options{})
-	for range 3 {
-		b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
-		newest := b.trail
-		path := filepath.Join(b.dir, headName)
-		whole := must(os.ReadFile(path))(t)
-		_, other, err := readHead(path)
-		done(t, err)
-		torn := slices.Clone(whole)
-		torn[(1-other)*slotSpacing+30] ^= 1
-		beside := filepath.Join(t.TempDir(), headName)
-		done(t, os.WriteFile(beside, torn, 0o600))
-		if h, _, err := readHead(beside); err != nil || h.number != newest.number-1 {
-			t.Errorf("one slot is torn: %d after %d: %v", h.number, newest.number, err)
-		}
-		torn[other*slotSpacing+30] ^= 1
-		done(t, os.WriteFile(beside, torn, 0o600))
-		if _, _, err := readHead(beside); problem.CodeOf(orNil(err)) != problem.Damaged {
-			t.Errorf("both are torn: %v", err)
-		}
-	}
-	done(t, b.Close())
-	done(t, os.Remove(filepath.Join(b.dir, headName)))
-	if _, err := Open(b.dir, Options{Now: c.now, params: quick}); problem.CodeOf(orNil(err)) != problem.Damaged {
-		t.Errorf("there is no HEAD: %v", err)
+	b.log = faulty{b.log}
+	if _, err := b.Verify(system); problem.CodeOf(orNil(err)) != problem.Damaged || !strings.Contains(err.Error(), "position 3") {
+		t.Errorf("an event was changed: %v", err)
 	}
 }
 
-// Law: an entry's hash can be made again from what is read of it, by anybody who knows RFC 8785,
-// whose form of these entries is that of Go's maps: sorted keys, no spaces.
-func TestTrailCanBeCheckedElsewhere(t *testing.T) {
+// faulty is a log with a fault.
+type faulty struct{ events.Store }
+
+func (f faulty) Verify(ctx context.Context) (events.Report, error) {
+	report, err := f.Store.Verify(ctx)
+	report.Faults = append(report.Faults, events.Fault{From: 3, To: 3, What: "it was changed"})
+	return report, err
+}
+
+// Law: the hash of an entry proves, to those who have a checkpoint of the lab's log alone,
+// that the entry is in it.
+func TestEntriesCanBeProved(t *testing.T) {
 	b, _ := lab(t, Options{})
-	previous := strings.Repeat("0", 64)
-	for _, e := range must(b.Trail(system, Page{After: new(uint64)}))(t) {
-		var members map[string]any
-		text, err := json.Marshal(e)
-		if err == nil {
-			err = json.Unmarshal(text, &members)
-		}
+	b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
+	head := must(b.log.Head(t.Context()))(t)
+	entries := must(b.AuditLog(system, Page{After: new(uint64)}))(t)
+	if proof := must(b.Verify(system))(t); len(entries) != 7 || proof != (Proof{Entries: 7, Head: head.Hash.String()}) {
+		t.Errorf("%d entries, %+v", len(entries), proof)
+	}
+	for _, e := range entries {
+		proof, err := b.log.ProveEvent(t.Context(), events.Position(e.Number), head.N)
 		done(t, err)
-		delete(members, "hash")
-		canonical := must(json.Marshal(members))(t)
-		if got := string(keyOf(string(canonical))); got != e.Hash || e.Previous != previous {
-			t.Errorf("entry %d: %s, want %s after %s", e.Number, got, e.Hash, previous)
+		var leaf tlog.Hash
+		_, err = hex.Decode(leaf[:], []byte(e.Hash))
+		done(t, err)
+		if err := tlog.CheckRecord(proof, head.N, head.Hash, int64(e.Number)-1, leaf); err != nil {
+			t.Errorf("entry %d: %v", e.Number, err)
 		}
-		previous = e.Hash
 	}
 }
 
@@ -725,16 +544,16 @@ func TestTrailIsRead(t *testing.T) {
 	b, c := lab(t, Options{})
 	_, bob := b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
 	for range 5 {
-		if _, err := b.Trail(bob, Page{}); problem.CodeOf(orNil(err)) != problem.Forbidden {
+		if _, err := b.AuditLog(bob, Page{}); problem.CodeOf(orNil(err)) != problem.Forbidden {
 			t.Fatalf("bob reads the trail: %v", err)
 		}
 	}
 	c.pass(2 * time.Minute)
-	_, _ = b.Trail(bob, Page{})
-	all := must(b.Trail(system, Page{After: new(uint64)}))(t)
+	_, _ = b.AuditLog(bob, Page{})
+	all := must(b.AuditLog(system, Page{After: new(uint64)}))(t)
 	var backwards []Entry
 	for before := uint64(0); ; before = backwards[len(backwards)-1].Number {
-		page := must(b.Trail(system, Page{Before: before, Limit: 3}))(t)
+		page := must(b.AuditLog(system, Page{Before: before, Limit: 3}))(t)
 		if backwards = append(backwards, page...); len(page) < 3 {
 			break
 		}
@@ -748,14 +567,14 @@ func TestTrailIsRead(t *testing.T) {
 		t.Errorf("refusals are recorded as %+v", last)
 	}
 	for _, e := range all {
-		if stories[e.Kind] == nil || !strings.Contains(e.String(), " ") {
+		if kindOf(e.Kind).story == nil || !strings.Contains(e.String(), " ") {
 			t.Errorf("%s has no words", e.Kind)
 		}
 	}
 }
 
 // everything is all that there is in a book's files and can be printed of it.
-func everything(t *testing.T, b *Book, values ...any) string {
+func everything(t *testing.T, b *Directory, values ...any) string {
 	t.Helper()
 	var all strings.Builder
 	for _, v := range append(values, b, b.o, b.passwords, b.limits, *b.account("bob"), b.issuer) {
@@ -770,7 +589,7 @@ func everything(t *testing.T, b *Book, values ...any) string {
 	return all.String()
 }
 
-// Law: no secret is in the audit trail, in the database, in what is printed of a value, or in its
+// Law: no secret is in the lab's log, in what is kept beside it, in what is printed of a value, or in its
 // JSON.
 func TestSecretsStaySecret(t *testing.T) {
 	b, _ := lab(t, Options{})
@@ -784,22 +603,19 @@ func TestSecretsStaySecret(t *testing.T) {
 	request := Request{Add: &NewAccount{Name: "x", Password: NewSecret("never say this aloud")}, SetPassword: &PasswordRequest{Password: NewSecret("never say this aloud")}}
 	shownAll := everything(t, b, ada, token, request, *request.Add, *request.SetPassword,
 		Reply{Secret: NewSecret(secret), Token: &token}, wrong, b.Sessions("ada"), b.Accounts())
-	for _, e := range must(b.Trail(system, Page{After: new(uint64)}))(t) {
+	for _, e := range must(b.AuditLog(system, Page{After: new(uint64)}))(t) {
 		shownAll += e.String() + fmt.Sprintf("%+v", e)
 	}
 	stored := ""
-	done(t, b.Close())
-	if err := filepath.WalkDir(b.dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			var text []byte
-			text, err = os.ReadFile(path)
-			stored += string(text)
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
+	for e, err := range b.log.Read(t.Context(), 0) {
+		done(t, err)
+		stored += fmt.Sprintf("%+v %s\n", e, e.Data)
 	}
-	if !strings.Contains(stored, "login_failed") {
+	for kv, err := range b.log.Values(t.Context(), "") {
+		done(t, err)
+		stored += fmt.Sprintf("%s %s\n", kv.Key, kv.Value)
+	}
+	if !strings.Contains(stored, "login.failed") || !strings.Contains(stored, "argon2id$v") {
 		t.Fatal("that is not where things are stored")
 	}
 	for _, s := range []string{adasPassword, bobsPassword, "a new kettle is brown", "my other password", "and a wrong one", session, fresh, secret, "never say this aloud", "argon2id$v"} {
@@ -1046,7 +862,7 @@ func TestOnlyAdminsAdminister(t *testing.T) {
 			t.Errorf("%s is not asked for", field)
 		}
 		for _, who := range []Identity{bob, {}} {
-			if _, err := b.Fulfill(t.Context(), who, r); problem.CodeOf(orNil(err)) != problem.Forbidden && problem.CodeOf(orNil(err)) != problem.Unauthenticated {
+			if _, err := b.Do(t.Context(), who, r); problem.CodeOf(orNil(err)) != problem.Forbidden && problem.CodeOf(orNil(err)) != problem.Unauthenticated {
 				t.Errorf("%s: %v", field, err)
 			}
 			if r.Accounts || r.Tokens != "" || r.Sessions != "" {
@@ -1066,7 +882,7 @@ func TestOnlyAdminsAdminister(t *testing.T) {
 }
 
 // directly makes a request by the method that fulfills it.
-func directly(ctx context.Context, b *Book, who Identity, r Request) (err error) {
+func directly(ctx context.Context, b *Directory, who Identity, r Request) (err error) {
 	switch {
 	case r.Add != nil:
 		_, err = b.Add(ctx, who, *r.Add)
@@ -1093,49 +909,11 @@ func directly(ctx context.Context, b *Book, who Identity, r Request) (err error)
 	case r.RemovePasskey != nil:
 		_, err = b.RemovePasskey(ctx, who, r.RemovePasskey.Name, r.RemovePasskey.ID)
 	case r.Trail != nil:
-		_, err = b.Trail(who, *r.Trail)
+		_, err = b.AuditLog(who, *r.Trail)
 	case r.VerifyTrail:
-		_, err = b.VerifyTrail(who)
+		_, err = b.Verify(who)
 	}
 	return err
-}
-
-// failing is a file system whose disk is full from a moment on.
-type failing struct {
-	unsynced
-	full *atomic.Bool
-}
-
-func (f failing) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if f.full.Load() {
-		return nil, syscall.ENOSPC
-	}
-	file, err := f.unsynced.Create(name, c)
-	return failingFile{file, f.full}, err
-}
-
-func (f failing) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
-	file, err := f.unsynced.OpenReadWrite(name, c, o...)
-	return failingFile{file, f.full}, err
-}
-
-type failingFile struct {
-	vfs.File
-	full *atomic.Bool
-}
-
-func (f failingFile) Write(p []byte) (int, error) {
-	if f.full.Load() {
-		return 0, syscall.ENOSPC
-	}
-	return f.File.Write(p)
-}
-
-func (f failingFile) WriteAt(p []byte, at int64) (int, error) {
-	if f.full.Load() {
-		return 0, syscall.ENOSPC
-	}
-	return f.File.WriteAt(p, at)
 }
 
 // Law: a full disk ends nothing but changes: whoever asked for one is told that it may not be
@@ -1145,7 +923,7 @@ func TestFullDisk(t *testing.T) {
 	token, _ := b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
 	done(t, b.Close())
 	full := new(atomic.Bool)
-	b, err := Open(b.dir, Options{Now: c.now, params: quick, files: failing{unsynced{vfs.Default}, full}})
+	b, err := Open(b.dir, Options{Now: c.now, params: quick, open: fillingDisk(full)})
 	done(t, err)
 	full.Store(true)
 	if _, err := b.Grant(t.Context(), system, "bob", Grant{Role: Auditor}); problem.CodeOf(orNil(err)) != problem.Uncertain || !strings.Contains(err.Error(), "no space left") || problem.RemediesOf(err) == nil {
@@ -1163,7 +941,7 @@ func TestFullDisk(t *testing.T) {
 	if own := must(b.Account("bob"))(t); len(own.Grants) != 1 {
 		t.Errorf("bob is %v", own.Grants)
 	}
-	must(b.VerifyTrail(system))(t)
+	must(b.Verify(system))(t)
 	if b.Err() == nil {
 		t.Error("it does not say that it takes nothing")
 	}
@@ -1181,13 +959,13 @@ func TestFullDisk(t *testing.T) {
 	if _, err := b.Authenticate(t.Context(), token); err != nil {
 		t.Errorf("ada's session is lost: %v", err)
 	}
-	must(b.VerifyTrail(system))(t)
+	must(b.Verify(system))(t)
 	done(t, b.Close())
 	b = open(t, b.dir, c, Options{})
 	if _, err := b.Authenticate(t.Context(), token); err != nil {
 		t.Errorf("ada's session is lost: %v", err)
 	}
-	must(b.VerifyTrail(system))(t)
+	must(b.Verify(system))(t)
 }
 
 // Law: a book is used by many at once.
@@ -1209,8 +987,8 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	must(b.VerifyTrail(system))(t)
-	if n := len(slices.Collect(maps.Keys(b.accounts))); n != 10 {
+	must(b.Verify(system))(t)
+	if n := len(slices.Collect(maps.Keys(b.state.accounts))); n != 10 {
 		t.Errorf("there are %d accounts", n)
 	}
 }
@@ -1223,14 +1001,14 @@ func TestFirstAdminIsTold(t *testing.T) {
 	admin := func(name string) Request {
 		return Request{Add: &NewAccount{Name: name, Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}}
 	}
-	if reply := must(b.Fulfill(ctx, anybody, admin("evil")))(t); reply.First != nil {
+	if reply := must(b.Do(ctx, anybody, admin("evil")))(t); reply.First != nil {
 		t.Errorf("before the first one was %v", reply.First)
 	}
-	reply := must(b.Fulfill(t.Context(), system, admin("owner")))(t)
+	reply := must(b.Do(t.Context(), system, admin("owner")))(t)
 	if reply.First == nil || reply.First.Account != "evil" || reply.First.By != "mallory" || reply.First.From != "127.0.0.1" {
 		t.Errorf("the owner is told %+v", reply.First)
 	}
-	if reply := must(b.Fulfill(t.Context(), system, Request{Add: &NewAccount{Name: "eve", Grants: []Grant{{Role: Viewer}}}}))(t); reply.First != nil {
+	if reply := must(b.Do(t.Context(), system, Request{Add: &NewAccount{Name: "eve", Grants: []Grant{{Role: Viewer}}}}))(t); reply.First != nil {
 		t.Errorf("with a viewer: %v", reply.First)
 	}
 }

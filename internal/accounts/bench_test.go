@@ -33,8 +33,8 @@ func BenchmarkAuthenticate(b *testing.B) {
 	})
 }
 
-// BenchmarkVerifyTrail checks a trail of 10,000 entries.
-func BenchmarkVerifyTrail(b *testing.B) {
+// BenchmarkVerify checks a trail of 10,000 entries.
+func BenchmarkVerify(b *testing.B) {
 	book, _ := full(b)
 	c := change{}
 	for n := range 10_000 {
@@ -44,15 +44,15 @@ func BenchmarkVerifyTrail(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := book.VerifyTrail(system); err != nil {
+		if _, err := book.Verify(system); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 // full is a book as it is used, with somebody who is logged in.
-func full(b *testing.B) (*Book, string) {
-	book, err := Open(filepath.Join(b.TempDir(), "accounts"), Options{})
+func full(b *testing.B) (*Directory, string) {
+	book, err := Open(filepath.Join(b.TempDir(), "lab"), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

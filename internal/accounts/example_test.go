@@ -45,7 +45,7 @@ func Example() {
 		fmt.Println(problem.CodeOf(err) == problem.Forbidden, err)
 	}
 
-	entries, err := book.Trail(system, accounts.Page{Limit: 1})
+	entries, err := book.AuditLog(system, accounts.Page{Limit: 1})
 	fmt.Println(entries[0], err)
 	// Output:
 	// person:bob <nil>

@@ -3,14 +3,11 @@ package accounts
 import (
 	"container/list"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -23,9 +20,9 @@ import (
 // of the address do not hold for an address from which that person has logged in before; only
 // failures with this account from this address do. Passkeys and OpenID Connect are not
 // counted, since there is nothing to guess, sessions go on, and an admin can forget the counts
-// ([Book.Unlock]). Names that nobody has are counted as well, so that being locked out tells
-// nobody which names there are. The counts are kept in memory. When a book is opened they are
-// made anew from the audit trail, but for those of names that nobody has, which it does not
+// ([Directory.Unlock]). Names that nobody has are counted as well, so that being locked out tells
+// nobody which names there are. The counts are kept in memory. When the accounts are opened they
+// are made anew from the audit log, but for those of names that nobody has, which it does not
 // hold: of these the addresses count.
 var limitOf = map[counted]struct {
 	free    int           // failures without a delay
@@ -82,7 +79,7 @@ type count struct {
 	failures int
 	last     time.Time // the last failure
 	until    time.Time // no attempt is heard before
-	told     bool      // that it is locked out, in the audit trail
+	told     bool      // that it is locked out, in the audit log
 }
 
 func newLimits(most int) *limits {
@@ -137,7 +134,7 @@ func (l *limits) begin(now time.Time, name, from string, familiar bool) (a *atte
 	return a, 0, false
 }
 
-// recall counts what an entry of the audit trail tells of an attempt, later. familiar is as in
+// recall counts what an entry of the audit log tells of an attempt, later. familiar is as in
 // begin.
 func (l *limits) recall(e Entry, familiar bool) {
 	if !e.counts() {
@@ -172,7 +169,7 @@ func (e Entry) counts() bool {
 	return false
 }
 
-// How much of the audit trail is looked at for failed attempts: after a day of the longest
+// How much of the audit log is looked at for failed attempts: after a day of the longest
 // delays a count has long reached its bound. Entries about other things have no part in the
 // number: however many there are, none makes the attempts forgotten.
 const (
@@ -180,37 +177,28 @@ const (
 	mostRecall = 20_000 // entries that count
 )
 
-// recall makes the counts of failed attempts anew. The book is being opened.
-func (b *Book) recall() error {
-	var last []Entry // the newest first
-	it, err := b.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte(entryKey(0)), UpperBound: []byte(entryKey(1 << 63))})
-	if err != nil {
-		return damaged("%w", err)
+// attempts are the newest entries that count, the oldest first.
+type attempts []Entry
+
+func (all *attempts) add(e Entry) {
+	if !e.counts() {
+		return
 	}
-	for ok := it.Last(); ok && len(last) < mostRecall; ok = it.Prev() {
-		value, err := it.ValueAndErr()
-		var e Entry
-		if err == nil {
-			e, err = decodeEntry(value)
-		}
-		if err != nil {
-			return damaged("an entry of the audit trail cannot be read: %w", errors.Join(err, it.Close()))
-		}
-		if b.now().Sub(e.Time) > recallFor {
-			break
-		}
-		if e.counts() {
-			last = append(last, e)
+	if len(*all) >= 2*mostRecall { // now and then, so that adding one costs little
+		*all = append((*all)[:0], (*all)[mostRecall:]...)
+	}
+	*all = append(*all, e)
+}
+
+// recall makes the counts of failed attempts anew.
+func (d *Directory) recall(limits *limits, all attempts) {
+	now := d.now()
+	for _, e := range all[max(0, len(all)-mostRecall):] {
+		if now.Sub(e.Time) <= recallFor {
+			known := d.values.networks[e.Account]
+			limits.recall(e, e.From != "" && slices.Contains(known, networkOf(e.From)))
 		}
 	}
-	if err := errors.Join(it.Error(), it.Close()); err != nil {
-		return damaged("%w", err)
-	}
-	for _, e := range slices.Backward(last) {
-		a := b.accounts[e.Account]
-		b.limits.recall(e, a != nil && e.From != "" && slices.Contains(a.Addresses, networkOf(e.From)))
-	}
-	return nil
 }
 
 // succeeded takes the attempt back. The account's failures are forgotten, and of the address's

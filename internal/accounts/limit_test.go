@@ -12,7 +12,7 @@ import (
 )
 
 // guess tries a wrong password and returns how long it is to wait, zero where it was heard.
-func guess(t *testing.T, b *Book, name, from string) time.Duration {
+func guess(t *testing.T, b *Directory, name, from string) time.Duration {
 	t.Helper()
 	_, _, err := b.Login(t.Context(), name, "a wrong password", from)
 	var soon *TooSoonError
@@ -123,7 +123,7 @@ func TestNobodyIsLockedOutByOthers(t *testing.T) {
 // Law: a restart is no way around the limits, and locks nobody out who was not; what was
 // forgotten stays forgotten.
 func TestLimitsAfterRestart(t *testing.T) {
-	dir, clock := filepath.Join(t.TempDir(), "accounts"), newClock()
+	dir, clock := filepath.Join(t.TempDir(), "lab"), newClock()
 	b := open(t, dir, clock, Options{})
 	for _, n := range []NewAccount{
 		{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)},

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 )
 
@@ -52,7 +51,7 @@ func TestMachine(t *testing.T) {
 type machine struct {
 	t      *rapid.T
 	c      *clock
-	b      *Book
+	b      *Directory
 	dir    string
 	kills  int
 	people map[string]*person
@@ -85,7 +84,7 @@ const (
 )
 
 func (m *machine) open() {
-	b, err := Open(m.dir, Options{Now: m.c.now, Idle: machineIdle, Lifetime: machineLifetime, params: quick, files: unsynced{vfs.Default}})
+	b, err := Open(m.dir, Options{Now: m.c.now, Idle: machineIdle, Lifetime: machineLifetime, params: quick, open: unsyncedDisk})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -341,7 +340,7 @@ func (m *machine) compare(t *rapid.T) {
 			t.Fatalf("a token of %v may see: %v", m.people[o.who].grants, i.May(See, ""))
 		}
 	}
-	if _, err := m.b.VerifyTrail(system); err != nil {
+	if _, err := m.b.Verify(system); err != nil {
 		t.Fatal(err)
 	}
 }

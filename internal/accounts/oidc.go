@@ -192,23 +192,23 @@ func (i *issuer) oauth(p *oidc.Provider) *oauth2.Config {
 }
 
 // OIDCName is what the issuer is called, "" where there is none.
-func (b *Book) OIDCName() string {
-	if b.issuer == nil {
+func (d *Directory) OIDCName() string {
+	if d.issuer == nil {
 		return ""
 	}
-	return b.issuer.name()
+	return d.issuer.name()
 }
 
 // BeginOIDC begins a login with OpenID Connect: the browser is sent to the address, and keeps
 // the ceremony in a cookie until it comes back, within ten minutes. With confirm, the name of
 // the account that somebody is logged in with here, the issuer is to have them show who they
 // are, whoever is logged in there, and it must be that account which comes back.
-func (b *Book) BeginOIDC(ctx context.Context, confirm string) (address, ceremonyName string, err error) {
-	if b.issuer == nil {
+func (d *Directory) BeginOIDC(ctx context.Context, confirm string) (address, ceremonyName string, err error) {
+	if d.issuer == nil {
 		return "", "", problem.New(problem.NotPossible, "there is no OpenID Connect here").
 			With(problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
 	}
-	p, err := b.issuer.discover(ctx)
+	p, err := d.issuer.discover(ctx)
 	if err != nil {
 		return "", "", err
 	}
@@ -220,7 +220,7 @@ func (b *Book) BeginOIDC(ctx context.Context, confirm string) (address, ceremony
 	if confirm != "" {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
-	return b.issuer.oauth(p).AuthCodeURL(c.state, options...), b.ceremonies.begin(b.now(), c), nil
+	return d.issuer.oauth(p).AuthCodeURL(c.state, options...), d.ceremonies.begin(d.now(), c), nil
 }
 
 // OIDCAnswer is what the browser brings back from the issuer, in the query of the address.
@@ -249,10 +249,10 @@ func (b *anyBool) UnmarshalJSON(text []byte) error {
 }
 
 // FinishOIDC begins a session of the account that belongs to whom the issuer says this is, as
-// [Book.Login] does. Who comes for the first time is tied to the account that has their verified
+// [Directory.Login] does. Who comes for the first time is tied to the account that has their verified
 // e-mail address in one of the Domains, or gets a new one where NewAccounts says so. Who came before
 // and is not let in any more loses the roles that the issuer gave, and their sessions.
-func (b *Book) FinishOIDC(
+func (d *Directory) FinishOIDC(
 	ctx context.Context,
 	ceremonyName string,
 	answer OIDCAnswer,
@@ -260,14 +260,14 @@ func (b *Book) FinishOIDC(
 ) (token string, _ Identity, err error) {
 	from = shown(from)
 	refuse := func(name, why string) {
-		b.refuse(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(why)})
+		d.refuse(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(why)})
 	}
 	fail := func(name string, err error) (string, Identity, error) {
 		refuse(name, err.Error())
 		return "", Identity{}, err
 	}
-	begun := b.ceremonies.finish(b.now(), ceremonyName, toReturn)
-	if b.issuer == nil || begun == nil {
+	begun := d.ceremonies.finish(d.now(), ceremonyName, toReturn)
+	if d.issuer == nil || begun == nil {
 		return "", Identity{}, tooLate() // no login is under way that could have failed
 	}
 	if subtle.ConstantTimeCompare([]byte(begun.state), []byte(answer.State)) != 1 {
@@ -275,41 +275,41 @@ func (b *Book) FinishOIDC(
 	}
 	if answer.Error != "" {
 		// The words are the browser's: its person may read them, and the trail does not keep them.
-		refuse("", b.issuer.name()+" sent them back without having said who they are")
-		return "", Identity{}, problem.New(problem.Unauthenticated, "%s says: %s", b.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
+		refuse("", d.issuer.name()+" sent them back without having said who they are")
+		return "", Identity{}, problem.New(problem.Unauthenticated, "%s says: %s", d.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
 			With(problem.Remedy{Text: "try again", Action: problem.LogIn})
 	}
-	subject, said, err := b.issuer.redeem(ctx, begun, answer.Code)
+	subject, said, err := d.issuer.redeem(ctx, begun, answer.Code)
 	if err != nil {
 		return fail("", err)
 	}
-	given, err := b.issuer.admits(said)
+	given, err := d.issuer.admits(said)
 	if err != nil {
-		name, failed := b.shutOut(ctx, subject)
+		name, failed := d.revokeIssuer(ctx, subject)
 		return fail(name, cmp.Or(failed, err))
 	}
 	confirmed := time.Time{} // the issuer may have known them for days
 	if said.AuthTime > 0 {
 		confirmed = time.Unix(said.AuthTime, 0).UTC()
 	}
-	if now := b.now(); confirmed.After(now) {
+	if now := d.now(); confirmed.After(now) {
 		confirmed = now
 	}
-	if begun.account != "" && b.now().Sub(confirmed) > ceremonyTime {
-		return fail("", problem.New(problem.Unauthenticated, "%s did not ask again who this is", b.issuer.name()).
+	if begun.account != "" && d.now().Sub(confirmed) > ceremonyTime {
+		return fail("", problem.New(problem.Unauthenticated, "%s did not ask again who this is", d.issuer.name()).
 			With(problem.Remedy{Text: "give the password", Action: problem.Confirm}))
 	}
-	b.writing.Lock()
-	a, entries, name, err := b.linked(ctx, subject, said, given)
+	d.writing.Lock()
+	a, entries, name, err := d.linked(ctx, subject, said, given)
 	if err == nil && begun.account != "" && a.Name != begun.account {
-		err = problem.New(problem.Unauthenticated, "%s says that this is %s, and %s was to show it again", b.issuer.name(), a.Name, begun.account).
+		err = problem.New(problem.Unauthenticated, "%s says that this is %s, and %s was to show it again", d.issuer.name(), a.Name, begun.account).
 			With(problem.Remedy{Text: "log in there as " + begun.account, Action: problem.Confirm})
 	}
 	if err == nil {
-		defer b.writing.Unlock()
-		return b.begin(a, ByOIDC, from, confirmed, change{entries: entries})
+		defer d.writing.Unlock()
+		return d.begin(a.Name, ByOIDC, from, confirmed, change{entries: entries})
 	}
-	b.writing.Unlock()
+	d.writing.Unlock()
 	return fail(name, err)
 }
 
@@ -427,40 +427,39 @@ func claimed(all map[string]any, name string) []string {
 	return nil
 }
 
-// shutOut revokes the roles and sessions that the issuer granted to an account, once it lets that
+// revokeIssuer revokes the roles and sessions that the issuer granted to an account, once it lets that
 // person in no further. It returns the account's name, "" where there is none.
-func (b *Book) shutOut(ctx context.Context, subject string) (name string, err error) {
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	own, _ := b.atIssuer(subject, claims{})
+func (d *Directory) revokeIssuer(ctx context.Context, subject string) (name string, err error) {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	own, _ := d.atIssuer(subject, claims{})
 	if len(own) == 0 {
 		return "", nil
 	}
-	a := own[0].copy()
+	a := own[0]
 	by := Identity{Method: ByOIDC}
-	c := change{accounts: map[string]*account{a.Name: a}}
-	c.entries = b.sync(ctx, by, a, nil)
-	if b.endSessions(a.Name, &c) > 0 {
+	c := change{entries: d.sync(ctx, by, a, nil)}
+	if len(d.sessionsOf(a.Name)) > 0 {
 		e := by.entry(ctx, KindSessionsEnded, a.Name)
-		e.Reason = "as " + b.issuer.config.Issuer + " says"
+		e.Reason = "as " + d.issuer.config.Issuer + " says"
 		c.entries = append(c.entries, e)
 	}
 	if len(c.entries) == 0 {
 		return a.Name, nil
 	}
-	return a.Name, b.commit(c)
+	return a.Name, d.commit(c)
 }
 
 // atIssuer returns the accounts that are tied to somebody at the issuer, and those that are tied to
 // nobody there and have their e-mail address.
-func (b *Book) atIssuer(subject string, said claims) (own, same []*account) {
-	issuer := b.issuer.config.Issuer
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for _, a := range b.accounts {
+func (d *Directory) atIssuer(subject string, said claims) (own, same []*account) {
+	issuer := d.issuer.config.Issuer
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, a := range d.state.accounts {
 		if slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == issuer && l.Subject == subject }) {
 			own = append(own, a)
-		} else if a.Email != "" && strings.EqualFold(a.Email, said.Email) && b.issuer.vouches(said) &&
+		} else if a.Email != "" && strings.EqualFold(a.Email, said.Email) && d.issuer.vouches(said) &&
 			!slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == issuer }) {
 			same = append(same, a)
 		}
@@ -470,40 +469,40 @@ func (b *Book) atIssuer(subject string, said claims) (own, same []*account) {
 
 // linked returns the account of somebody at the issuer as it is to be, with what changes. name is
 // that of the account where the answer is no. The caller holds writing.
-func (b *Book) linked(
+func (d *Directory) linked(
 	ctx context.Context,
 	subject string,
 	said claims,
 	given []Grant,
 ) (_ *account, entries []Entry, name string, err error) {
-	config := b.issuer.config
+	config := d.issuer.config
 	by := Identity{Method: ByOIDC}
-	own, same := b.atIssuer(subject, said)
-	empty := b.Empty()
+	own, same := d.atIssuer(subject, said)
+	empty := d.Empty()
 
 	var a *account
 	switch {
 	case len(own) > 0:
-		a = own[0].copy()
+		a = own[0]
 	case len(same) > 1:
 		return nil, nil, "", problem.New(problem.Conflict, "several accounts have the e-mail address %s", said.Email).
 			With(problem.Remedy{Text: "have an admin give each its own", Action: problem.ChangeAccount})
 	case len(same) == 1:
-		a = same[0].copy()
+		a = same[0]
 	case !config.NewAccounts || empty:
 		return nil, nil, "", problem.New(problem.Forbidden, "there is no account for this person yet").
 			With(problem.Remedy{Text: "ask an admin for one with this e-mail address", Action: problem.AddAccount})
 	default:
-		wanted := b.issuer.accountName(said)
+		wanted := d.issuer.accountName(said)
 		if wanted == "" {
-			return nil, nil, "", problem.New(problem.Forbidden, "%s gives no name for a new account: neither a preferred_username nor a verified e-mail address", b.issuer.name()).
+			return nil, nil, "", problem.New(problem.Forbidden, "%s gives no name for a new account: neither a preferred_username nor a verified e-mail address", d.issuer.name()).
 				With(problem.Remedy{Text: "ask an admin for an account with this e-mail address", Action: problem.AddAccount})
 		}
 		n := NewAccount{Name: wanted, DisplayName: shown(said.Name)}
 		if said.EmailVerified {
 			n.Email = said.Email
 		}
-		if a, entries, err = b.newAccount(ctx, by, n); err != nil {
+		if a, entries, err = d.newAccount(ctx, by, n); err != nil {
 			return nil, nil, "", err
 		}
 	}
@@ -511,27 +510,27 @@ func (b *Book) linked(
 		return nil, nil, a.Name, disabled(a.Name)
 	}
 	if len(own) == 0 {
-		a.Links = append(slices.Clone(a.Links), Link{Issuer: config.Issuer, Subject: subject, Since: b.now()})
 		e := by.entry(ctx, KindLinked, a.Name)
 		e.Reason = shown(subject) + " at " + config.Issuer
+		e.facts = &Facts{Link: &Link{Issuer: config.Issuer, Subject: subject, Since: d.now()}}
 		entries = append(entries, e)
 	}
-	return a, append(entries, b.sync(ctx, by, a, given)...), "", nil
+	return a, append(entries, d.sync(ctx, by, a, given)...), "", nil
 }
 
 // sync makes the roles that the issuer gives an account those that it gives now. The last admin
 // stays one.
-func (b *Book) sync(ctx context.Context, by Identity, a *account, given []Grant) (entries []Entry) {
+func (d *Directory) sync(ctx context.Context, by Identity, a *account, given []Grant) (entries []Entry) {
 	var kept []Grant
 	wasAdmin := a.isAdmin()
 	for _, g := range a.Grants {
-		if g.Issuer != b.issuer.config.Issuer || slices.Contains(given, g) {
+		if g.Issuer != d.issuer.config.Issuer || slices.Contains(given, g) {
 			kept = append(kept, g)
 			continue
 		}
 		e := granted(by.entry(ctx, KindRevoked, a.Name), g)
 		after := &account{Grants: slices.DeleteFunc(slices.Clone(a.Grants), func(x Grant) bool { return x == g })}
-		if wasAdmin && g.Role == Admin && !after.isAdmin() && !b.otherAdmin(a.Name) {
+		if wasAdmin && g.Role == Admin && !after.isAdmin() && !d.otherAdmin(a.Name) {
 			kept = append(kept, g)
 			continue
 		}
@@ -543,7 +542,6 @@ func (b *Book) sync(ctx context.Context, by Identity, a *account, given []Grant)
 			entries = append(entries, granted(by.entry(ctx, KindGranted, a.Name), g))
 		}
 	}
-	a.Grants = kept
 	return entries
 }
 

@@ -82,7 +82,7 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 }
 
 // come goes to the issuer and comes back with a code.
-func (p *provider) come(b *Book, confirm string, says map[string]any) (string, Identity, error) {
+func (p *provider) come(b *Directory, confirm string, says map[string]any) (string, Identity, error) {
 	p.t.Helper()
 	address, ceremony, err := b.BeginOIDC(p.t.Context(), confirm)
 	done(p.t, err)
@@ -105,7 +105,7 @@ func TestOIDC(t *testing.T) {
 	c := newClock()
 	p := newProvider(t, c)
 	o := p.options(t, OIDC{Domains: []string{"lab.example.org"}})
-	b := open(t, filepath.Join(t.TempDir(), "accounts"), c, o)
+	b := open(t, filepath.Join(t.TempDir(), "lab"), c, o)
 	for _, n := range []NewAccount{
 		{Name: "ada", Grants: []Grant{{Role: Admin}}, Email: "ada@lab.example.org"},
 		{Name: "bob", Grants: []Grant{{Role: Expert}}, Email: "bob@elsewhere.example"},
@@ -208,9 +208,9 @@ func TestOIDC(t *testing.T) {
 	if _, _, err := p.come(b, "", ada); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("ada is disabled: %v", err)
 	}
-	must(b.VerifyTrail(system))(t)
+	must(b.Verify(system))(t)
 	p.Close()
-	b = open(t, filepath.Join(t.TempDir(), "accounts"), c, o)
+	b = open(t, filepath.Join(t.TempDir(), "lab"), c, o)
 	if _, _, err := b.BeginOIDC(t.Context(), ""); problem.CodeOf(orNil(err)) != problem.Unavailable {
 		t.Errorf("the issuer is gone: %v", err)
 	}
@@ -221,7 +221,7 @@ func TestOIDC(t *testing.T) {
 func TestOIDCRoles(t *testing.T) {
 	c := newClock()
 	p := newProvider(t, c)
-	b := open(t, filepath.Join(t.TempDir(), "accounts"), c, p.options(t, OIDC{
+	b := open(t, filepath.Join(t.TempDir(), "lab"), c, p.options(t, OIDC{
 		RoleClaim: "realm_access.roles", Roles: map[string]Role{"chem": Scientist, "boss": Admin}, NewAccounts: true,
 	}))
 	says := func(roles ...string) map[string]any {
@@ -265,7 +265,7 @@ func TestOIDCRoles(t *testing.T) {
 func TestOIDCRemoval(t *testing.T) {
 	c := newClock()
 	p := newProvider(t, c)
-	b := open(t, filepath.Join(t.TempDir(), "accounts"), c, p.options(t, OIDC{
+	b := open(t, filepath.Join(t.TempDir(), "lab"), c, p.options(t, OIDC{
 		RoleClaim: "groups", Roles: map[string]Role{"chem": Scientist}, NewAccounts: true,
 	}))
 	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
@@ -279,7 +279,7 @@ func TestOIDCRemoval(t *testing.T) {
 	must(b.Grant(t.Context(), system, "eve", Grant{Role: Viewer}))(t)
 	secret, _, err := b.CreateToken(t.Context(), system, "eve", NewToken{Name: "x", Scopes: []Permission{See, Run}})
 	done(t, err)
-	before := b.trail.number
+	before := uint64(b.last)
 	if _, _, err := p.come(b, "", says("cook")); problem.CodeOf(orNil(err)) != problem.Forbidden {
 		t.Fatalf("eve is let in: %v", err)
 	}
@@ -295,7 +295,7 @@ func TestOIDCRemoval(t *testing.T) {
 	if got, want := kinds(t, b)[before:], []Kind{KindRevoked, KindSessionsEnded, KindLoginFailed}; !slices.Equal(got, want) {
 		t.Errorf("recorded are %v", got)
 	}
-	for _, e := range must(b.Trail(system, Page{Limit: 3}))(t) {
+	for _, e := range must(b.AuditLog(system, Page{Limit: 3}))(t) {
 		if e.Account != "eve" {
 			t.Errorf("not of eve: %s", e)
 		}
@@ -331,7 +331,7 @@ func TestOIDCNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newClock()
 			p := newProvider(t, c)
-			b := open(t, filepath.Join(t.TempDir(), "accounts"), c, p.options(t, OIDC{
+			b := open(t, filepath.Join(t.TempDir(), "lab"), c, p.options(t, OIDC{
 				Domains: x.domains, RoleClaim: "groups", Roles: map[string]Role{"chem": Expert}, NewAccounts: true,
 			}))
 			must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
@@ -351,14 +351,14 @@ func TestOIDCNames(t *testing.T) {
 // Law: what nobody has begun is not recorded, and whoever is nobody makes few entries of the audit
 // trail, however often they come, from however many addresses of a network and with whatever
 // words. A restart does not forget failed passwords because of other entries.
-func TestNobodyFillsTheTrail(t *testing.T) {
+func TestFewEntriesOfStrangers(t *testing.T) {
 	c := newClock()
-	dir := filepath.Join(t.TempDir(), "accounts")
+	dir := filepath.Join(t.TempDir(), "lab")
 	o := newProvider(t, c).options(t, OIDC{Domains: []string{"lab.example.org"}})
 	o.Passkeys = site
 	b := open(t, dir, c, o)
 	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
-	before := b.trail.number
+	before := uint64(b.last)
 	for range 10 {
 		_, _, err := b.FinishOIDC(t.Context(), "nothing", OIDCAnswer{State: "x", Code: "y"}, "192.0.2.1")
 		_, _, other := b.FinishPasskeyLogin(t.Context(), "nothing", []byte("{"), "192.0.2.1")
@@ -366,11 +366,11 @@ func TestNobodyFillsTheTrail(t *testing.T) {
 			t.Fatal(err, other)
 		}
 	}
-	if n := b.trail.number - before; n != 0 {
+	if n := uint64(b.last) - before; n != 0 {
 		t.Errorf("%d entries about logins that nobody has begun", n)
 	}
 	flood := func() uint64 {
-		before := b.trail.number
+		before := uint64(b.last)
 		for n := range 50 {
 			from := fmt.Sprintf("2001:db8::%x", n+1)
 			ctx := WithAddress(t.Context(), from)
@@ -390,7 +390,7 @@ func TestNobodyFillsTheTrail(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return b.trail.number - before
+		return uint64(b.last) - before
 	}
 	if n := flood(); n != 2 {
 		t.Errorf("%d entries of two kinds of login that failed from one network", n)
@@ -399,7 +399,7 @@ func TestNobodyFillsTheTrail(t *testing.T) {
 	if n := flood(); n != 2 {
 		t.Errorf("a minute later %d entries", n)
 	}
-	entries := must(b.Trail(system, Page{Limit: 4}))(t)
+	entries := must(b.AuditLog(system, Page{Limit: 4}))(t)
 	for _, e := range entries {
 		if e.Kind != KindLoginFailed || strings.Contains(e.Reason, "ada") {
 			t.Errorf("recorded: %+v", e)
@@ -448,7 +448,7 @@ func TestOIDCConfiguration(t *testing.T) {
 	}
 	t.Setenv("NO_SECRET", "")
 	whole.ClientSecretEnv = "NO_SECRET"
-	if _, err := Open(filepath.Join(t.TempDir(), "accounts"), Options{OIDC: &whole}); problem.CodeOf(orNil(err)) != problem.Invalid {
+	if _, err := Open(filepath.Join(t.TempDir(), "lab"), Options{OIDC: &whole}); problem.CodeOf(orNil(err)) != problem.Invalid {
 		t.Errorf("the secret is empty: %v", err)
 	}
 }

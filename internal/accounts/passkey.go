@@ -29,7 +29,7 @@ type Passkeys struct {
 
 // Passkey is one of an account's passkeys.
 type Passkey struct {
-	// ID identifies it in lists and in the audit trail. It is no secret.
+	// ID identifies it in lists and in the audit log. It is no secret.
 	ID string `json:"id"`
 	// Name is what its owner calls it.
 	Name    string    `json:"name"`
@@ -40,26 +40,19 @@ type Passkey struct {
 	Synced bool `json:"synced"`
 }
 
-// passkey is a passkey as it is stored. There is only a public key in it.
-type passkey struct {
-	Name       string              `json:"name"`
-	Created    time.Time           `json:"created"`
-	Used       time.Time           `json:"used,omitzero"`
-	Credential webauthn.Credential `json:"credential"`
+// passkeyID is by what a credential is named.
+func passkeyID(credential []byte) string {
+	return string(keyOf(base64.RawURLEncoding.EncodeToString(credential)))[:16]
 }
 
-func (k *passkey) id() string {
-	return string(keyOf(base64.RawURLEncoding.EncodeToString(k.Credential.ID)))[:16]
-}
-
-func (k *passkey) public() Passkey {
-	return Passkey{
-		ID:      k.id(),
-		Name:    k.Name,
-		Created: k.Created,
-		Used:    k.Used,
-		Synced:  k.Credential.Flags.BackupEligible,
+// public is what others are told of a passkey. One whose credential was forgotten is still
+// told, so that its owner can remove it.
+func (k *passkey) public(v *values) Passkey {
+	p := Passkey{ID: k.ID, Name: k.Name, Created: k.Created}
+	if kept := v.passkeys[k.Secret]; kept != nil {
+		p.Used, p.Synced = kept.Used, kept.Credential.Flags.BackupEligible
 	}
+	return p
 }
 
 const (
@@ -99,7 +92,23 @@ func newRelyingParty(p *Passkeys) (*relyingParty, error) {
 }
 
 // holder is an account as the library sees it.
-type holder struct{ *account }
+type holder struct {
+	*account
+	credentials []webauthn.Credential
+}
+
+// holder returns an account with the credentials of its passkeys.
+func (d *Directory) holder(a *account) holder {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	h := holder{account: a}
+	for _, k := range a.Passkeys {
+		if kept := d.values.passkeys[k.Secret]; kept != nil {
+			h.credentials = append(h.credentials, kept.Credential)
+		}
+	}
+	return h
+}
 
 func (h holder) WebAuthnID() []byte   { return h.Handle }
 func (h holder) WebAuthnName() string { return h.Name }
@@ -109,19 +118,13 @@ func (h holder) WebAuthnDisplayName() string {
 	}
 	return h.Name
 }
-func (h holder) WebAuthnCredentials() []webauthn.Credential {
-	all := make([]webauthn.Credential, len(h.Passkeys))
-	for i, k := range h.Passkeys {
-		all[i] = k.Credential
-	}
-	return all
-}
+func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.credentials }
 
 // HasPasskeys reports whether people can log in with passkeys here.
-func (b *Book) HasPasskeys() bool { return b.relying != nil }
+func (d *Directory) HasPasskeys() bool { return d.relying != nil }
 
-func (b *Book) noPasskeys() error {
-	if b.relying != nil {
+func (d *Directory) noPasskeys() error {
+	if d.relying != nil {
 		return nil
 	}
 	return problem.New(problem.NotPossible, "there are no passkeys here: it is not said for which site they would be").
@@ -131,15 +134,15 @@ func (b *Book) noPasskeys() error {
 // BeginPasskey begins to add a passkey to the account that is logged in, which must have shown
 // who they are within the last ten minutes. The options are for navigator.credentials.create
 // (PublicKeyCredential.parseCreationOptionsFromJSON reads the member publicKey), the ceremony
-// names this to [Book.FinishPasskey], within ten minutes.
-func (b *Book) BeginPasskey(
+// names this to [Directory.FinishPasskey], within ten minutes.
+func (d *Directory) BeginPasskey(
 	ctx context.Context,
 	sessionToken string,
 ) (ceremonyName string, options json.RawMessage, err error) {
-	if err := b.noPasskeys(); err != nil {
+	if err := d.noPasskeys(); err != nil {
 		return "", nil, err
 	}
-	a, err := b.justHere(sessionToken)
+	a, err := d.justHere(sessionToken)
 	if err != nil {
 		return "", nil, err
 	}
@@ -147,41 +150,42 @@ func (b *Book) BeginPasskey(
 		return "", nil, problem.New(problem.Conflict, "%s has %d passkeys, and more are not kept: remove one first", a.Name, len(a.Passkeys)).
 			About(a.Name)
 	}
-	creation, data, err := b.relying.BeginRegistration(holder{a},
-		webauthn.WithExclusions(webauthn.Credentials(holder{a}.WebAuthnCredentials()).CredentialDescriptors()))
+	h := d.holder(a)
+	creation, data, err := d.relying.BeginRegistration(h,
+		webauthn.WithExclusions(webauthn.Credentials(h.credentials).CredentialDescriptors()))
 	if err != nil {
 		return "", nil, err
 	}
-	return b.options(ctx, creation, &ceremony{what: toRegister, account: a.Name, passkey: *data})
+	return d.options(ctx, creation, &ceremony{what: toRegister, account: a.Name, passkey: *data})
 }
 
 // justHere returns the account of a session whose owner has shown who they are just now.
-func (b *Book) justHere(sessionToken string) (*account, error) {
-	_, s, a := b.session(sessionToken)
+func (d *Directory) justHere(sessionToken string) (*account, error) {
+	s, a := d.session(sessionToken)
 	if s == nil {
 		return nil, noSession()
 	}
-	return a, s.identity(a, "").Recent(b.now(), JustNow)
+	return a, s.identity(a, "").Recent(d.now(), JustNow)
 }
 
 // options remembers a ceremony and writes what the browser gets.
-func (b *Book) options(ctx context.Context, value any, c *ceremony) (string, json.RawMessage, error) {
+func (d *Directory) options(ctx context.Context, value any, c *ceremony) (string, json.RawMessage, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return "", nil, err
 	}
 	c.from = networkOf(addressOf(ctx))
-	return b.ceremonies.begin(b.now(), c), text, nil
+	return d.ceremonies.begin(d.now(), c), text, nil
 }
 
 // FinishPasskey adds the passkey that the browser has made: the answer is the JSON of its
 // PublicKeyCredential. The name is what its owner calls it.
-func (b *Book) FinishPasskey(
+func (d *Directory) FinishPasskey(
 	ctx context.Context,
 	sessionToken, ceremonyName, name string,
 	answer []byte,
 ) (Passkey, error) {
-	if err := b.noPasskeys(); err != nil {
+	if err := d.noPasskeys(); err != nil {
 		return Passkey{}, err
 	}
 	name = strings.TrimSpace(name)
@@ -191,11 +195,11 @@ func (b *Book) FinishPasskey(
 	if err := fits("the name of the passkey", name, longestPasskeyName); err != nil {
 		return Passkey{}, err
 	}
-	a, err := b.justHere(sessionToken)
+	a, err := d.justHere(sessionToken)
 	if err != nil {
 		return Passkey{}, err
 	}
-	begun := b.ceremonies.finish(b.now(), ceremonyName, toRegister)
+	begun := d.ceremonies.finish(d.now(), ceremonyName, toRegister)
 	if begun == nil || begun.account != a.Name {
 		return Passkey{}, tooLate()
 	}
@@ -203,90 +207,100 @@ func (b *Book) FinishPasskey(
 	if err != nil {
 		return Passkey{}, refusedPasskey(err)
 	}
-	credential, err := b.relying.CreateCredential(holder{a}, begun.passkey, parsed)
+	credential, err := d.relying.CreateCredential(d.holder(a), begun.passkey, parsed)
 	if err != nil {
 		return Passkey{}, refusedPasskey(err)
 	}
-	k := passkey{Name: name, Created: b.now(), Credential: *credential}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	if b.ownerOf(k.Credential.ID) != nil {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if d.ownerOf(credential.ID) != nil {
 		return Passkey{}, problem.New(problem.Conflict, "this passkey is known already")
 	}
-	_, s, _ := b.session(sessionToken)
+	s, _ := d.session(sessionToken)
 	if s == nil {
 		return Passkey{}, noSession()
 	}
-	_, err = b.edit(a.Name, func(a *account, _ *change) ([]Entry, error) {
-		a.Passkeys = append(slices.Clone(a.Passkeys), k)
+	added, err := d.edit(a.Name, func(a *account, c *change) ([]Entry, error) {
 		e := s.identity(a, addressOf(ctx)).entry(ctx, KindPasskeyAdded, a.Name)
-		e.Credential = k.id()
+		e.Credential = passkeyID(credential.ID)
+		e.facts = &Facts{Secret: randomID(), Name: name}
+		c.values = append(c.values, value(passkeyKey+e.facts.Secret, passkeyValue{Credential: *credential}))
 		return []Entry{e}, nil
 	})
-	return k.public(), err
+	if err != nil {
+		return Passkey{}, err
+	}
+	return added.Passkeys[len(added.Passkeys)-1], nil
 }
 
 // ownerOf returns the account that a passkey belongs to, nil where there is none.
-func (b *Book) ownerOf(credential []byte) *account {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for _, a := range b.accounts {
-		if a.passkey(credential) >= 0 {
+func (d *Directory) ownerOf(credential []byte) *account {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, a := range d.state.accounts {
+		if secret, _ := a.passkey(credential, d.values); secret != "" {
 			return a
 		}
 	}
 	return nil
 }
 
-func (a *account) passkey(credential []byte) int {
-	return slices.IndexFunc(a.Passkeys, func(k passkey) bool { return string(k.Credential.ID) == string(credential) })
+// passkey returns the reference of a credential of the account and what is kept under it,
+// "" where it is none of its.
+func (a *account) passkey(credential []byte, v *values) (secret string, kept *passkeyValue) {
+	for _, k := range a.Passkeys {
+		if kept := v.passkeys[k.Secret]; kept != nil && string(kept.Credential.ID) == string(credential) {
+			return k.Secret, kept
+		}
+	}
+	return "", nil
 }
 
 // BeginPasskeyLogin begins a login with whichever passkey the person chooses. The options are
-// for navigator.credentials.get, the ceremony names this to [Book.FinishPasskeyLogin], within
+// for navigator.credentials.get, the ceremony names this to [Directory.FinishPasskeyLogin], within
 // ten minutes.
-func (b *Book) BeginPasskeyLogin(ctx context.Context) (ceremonyName string, options json.RawMessage, err error) {
-	if err := b.noPasskeys(); err != nil {
+func (d *Directory) BeginPasskeyLogin(ctx context.Context) (ceremonyName string, options json.RawMessage, err error) {
+	if err := d.noPasskeys(); err != nil {
 		return "", nil, err
 	}
-	assertion, data, err := b.relying.BeginDiscoverableLogin()
+	assertion, data, err := d.relying.BeginDiscoverableLogin()
 	if err != nil {
 		return "", nil, err
 	}
-	return b.options(ctx, assertion, &ceremony{what: toLogIn, passkey: *data})
+	return d.options(ctx, assertion, &ceremony{what: toLogIn, passkey: *data})
 }
 
 // FinishPasskeyLogin begins a session of the account whose passkey has answered, as
-// [Book.Login] does: the answer is the JSON of the browser's PublicKeyCredential.
-func (b *Book) FinishPasskeyLogin(
+// [Directory.Login] does: the answer is the JSON of the browser's PublicKeyCredential.
+func (d *Directory) FinishPasskeyLogin(
 	ctx context.Context,
 	ceremonyName string,
 	answer []byte,
 	from string,
 ) (token string, _ Identity, err error) {
-	proved, err := b.answered(ceremonyName, toLogIn, "", answer, shown(from))
+	proved, err := d.answered(ceremonyName, toLogIn, "", answer, shown(from))
 	if err != nil {
 		return "", Identity{}, err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	after, err := b.afterUse(proved)
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	used, err := d.afterUse(proved)
 	if err != nil {
 		return "", Identity{}, err
 	}
-	return b.begin(after, ByPasskey, shown(from), b.now(), change{})
+	return d.begin(proved.account, ByPasskey, shown(from), d.now(), used)
 }
 
 // BeginPasskeyConfirm is BeginPasskeyLogin for somebody who is logged in and shows again who
 // they are.
-func (b *Book) BeginPasskeyConfirm(
+func (d *Directory) BeginPasskeyConfirm(
 	ctx context.Context,
 	sessionToken string,
 ) (ceremonyName string, options json.RawMessage, err error) {
-	if err := b.noPasskeys(); err != nil {
+	if err := d.noPasskeys(); err != nil {
 		return "", nil, err
 	}
-	_, s, a := b.session(sessionToken)
+	s, a := d.session(sessionToken)
 	if s == nil {
 		return "", nil, noSession()
 	}
@@ -294,35 +308,35 @@ func (b *Book) BeginPasskeyConfirm(
 		return "", nil, problem.New(problem.NotPossible, "%s has no passkey", a.Name).About(a.Name).
 			With(problem.Remedy{Text: "give the password", Action: problem.Confirm})
 	}
-	assertion, data, err := b.relying.BeginLogin(holder{a})
+	assertion, data, err := d.relying.BeginLogin(d.holder(a))
 	if err != nil {
 		return "", nil, err
 	}
-	return b.options(ctx, assertion, &ceremony{what: toConfirm, account: a.Name, passkey: *data})
+	return d.options(ctx, assertion, &ceremony{what: toConfirm, account: a.Name, passkey: *data})
 }
 
-// FinishPasskeyConfirm is [Book.Reauthenticate] with a passkey.
-func (b *Book) FinishPasskeyConfirm(
+// FinishPasskeyConfirm is [Directory.Reauthenticate] with a passkey.
+func (d *Directory) FinishPasskeyConfirm(
 	ctx context.Context,
 	sessionToken, ceremonyName string,
 	answer []byte,
 	from string,
 ) (token string, _ Identity, err error) {
-	_, s, a := b.session(sessionToken)
+	s, a := d.session(sessionToken)
 	if s == nil {
 		return "", Identity{}, noSession()
 	}
-	proved, err := b.answered(ceremonyName, toConfirm, a.Name, answer, shown(from))
+	proved, err := d.answered(ceremonyName, toConfirm, a.Name, answer, shown(from))
 	if err != nil {
 		return "", Identity{}, err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	after, err := b.afterUse(proved)
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	used, err := d.afterUse(proved)
 	if err != nil {
 		return "", Identity{}, err
 	}
-	return b.confirm(sessionToken, ByPasskey, shown(from), after)
+	return d.confirm(sessionToken, ByPasskey, shown(from), used)
 }
 
 // proof is a passkey that has answered, with its new counter.
@@ -333,11 +347,11 @@ type proof struct {
 
 // answered checks the answer of a passkey, of the account of that name or of whichever, and
 // records what fails.
-func (b *Book) answered(ceremonyName string, what purpose, name string, answer []byte, from string) (proof, error) {
-	if err := b.noPasskeys(); err != nil {
+func (d *Directory) answered(ceremonyName string, what purpose, name string, answer []byte, from string) (proof, error) {
+	if err := d.noPasskeys(); err != nil {
 		return proof{}, err
 	}
-	begun := b.ceremonies.finish(b.now(), ceremonyName, what)
+	begun := d.ceremonies.finish(d.now(), ceremonyName, what)
 	if begun == nil || begun.account != name {
 		return proof{}, tooLate()
 	}
@@ -350,7 +364,7 @@ func (b *Book) answered(ceremonyName string, what purpose, name string, answer [
 				e.Reason = "the account is disabled"
 			}
 		}
-		b.refuse(e)
+		d.refuse(e)
 		if owner != nil && owner.Disabled {
 			return proof{}, disabled(owner.Name)
 		}
@@ -362,16 +376,16 @@ func (b *Book) answered(ceremonyName string, what purpose, name string, answer [
 	}
 	var credential *webauthn.Credential
 	if what == toConfirm {
-		owner = b.account(name)
-		credential, err = b.relying.ValidateLogin(holder{owner}, begun.passkey, parsed)
+		owner = d.account(name)
+		credential, err = d.relying.ValidateLogin(d.holder(owner), begun.passkey, parsed)
 	} else {
-		_, credential, err = b.relying.ValidatePasskeyLogin(func(id, handle []byte) (webauthn.User, error) {
-			a := b.ownerOf(id)
+		_, credential, err = d.relying.ValidatePasskeyLogin(func(id, handle []byte) (webauthn.User, error) {
+			a := d.ownerOf(id)
 			if a == nil || string(a.Handle) != string(handle) {
 				return nil, errors.New("nobody has this passkey")
 			}
 			owner = a
-			return holder{a}, nil
+			return d.holder(a), nil
 		}, begun.passkey, parsed)
 	}
 	switch {
@@ -385,39 +399,37 @@ func (b *Book) answered(ceremonyName string, what purpose, name string, answer [
 	return proof{account: owner.Name, credential: credential}, nil
 }
 
-// afterUse returns the account of a passkey as it is after the passkey was used. The caller holds
-// writing.
-func (b *Book) afterUse(p proof) (*account, error) {
-	a := b.account(p.account)
-	i := a.passkey(p.credential.ID)
-	if i < 0 || a.Disabled {
-		return nil, noSession() // changed meanwhile
+// afterUse returns the change that notes the use of a passkey, and its counter. The caller
+// holds writing.
+func (d *Directory) afterUse(p proof) (c change, err error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	a := d.state.accounts[p.account]
+	secret, stored := a.passkey(p.credential.ID, d.values)
+	if secret == "" || a.Disabled {
+		return c, noSession() // changed meanwhile
 	}
-	if stored := a.Passkeys[i].Credential.Authenticator.SignCount; p.credential.Authenticator.SignCount < stored {
-		return nil, refusedPasskey(errors.New("it was used elsewhere at the same time"))
+	if p.credential.Authenticator.SignCount < stored.Credential.Authenticator.SignCount {
+		return c, refusedPasskey(errors.New("it was used elsewhere at the same time"))
 	}
-	after := a.copy()
-	after.Passkeys = slices.Clone(a.Passkeys)
-	after.Passkeys[i].Credential = *p.credential
-	after.Passkeys[i].Used = b.now()
-	return after, nil
+	used := passkeyValue{Credential: *p.credential, Used: d.now()}
+	c.values = append(c.values, value(passkeyKey+secret, used))
+	return c, nil
 }
 
 // RemovePasskey removes a passkey of an account: one's own, or anybody's for those who may
 // [Administer].
-func (b *Book) RemovePasskey(ctx context.Context, by Identity, name, id string) (Account, error) {
+func (d *Directory) RemovePasskey(ctx context.Context, by Identity, name, id string) (Account, error) {
 	name = canonicalName(name)
-	if err := b.ownOrAdmin(by, name); err != nil {
+	if err := d.ownOrAdmin(by, name); err != nil {
 		return Account{}, err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	return b.edit(name, func(a *account, _ *change) ([]Entry, error) {
-		kept := slices.DeleteFunc(slices.Clone(a.Passkeys), func(k passkey) bool { return k.id() == id })
-		if len(kept) == len(a.Passkeys) {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	return d.edit(name, func(a *account, _ *change) ([]Entry, error) {
+		if !slices.ContainsFunc(a.Passkeys, func(k passkey) bool { return k.ID == id }) {
 			return nil, problem.New(problem.NotFound, "%s has no passkey %q", name, shown(id)).About(name)
 		}
-		a.Passkeys = kept
 		e := by.entry(ctx, KindPasskeyRemoved, name)
 		e.Credential = id
 		return []Entry{e}, nil

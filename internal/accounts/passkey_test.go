@@ -48,7 +48,7 @@ func (d *device) get(options json.RawMessage) []byte {
 var site = &Passkeys{ID: "lab.example.org", Origins: []string{"https://lab.example.org"}}
 
 // register gives somebody who is logged in a passkey on a device.
-func register(t *testing.T, b *Book, session string, d *device) Passkey {
+func register(t *testing.T, b *Directory, session string, d *device) Passkey {
 	t.Helper()
 	ceremony, options, err := b.BeginPasskey(t.Context(), session)
 	done(t, err)
@@ -186,7 +186,7 @@ func TestPasskeys(t *testing.T) {
 	if _, _, err := b.FinishPasskeyLogin(t.Context(), ceremony, laptop.get(options), ""); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("bob is disabled: %v", err)
 	}
-	must(b.VerifyTrail(system))(t)
+	must(b.Verify(system))(t)
 }
 
 // Law: what is remembered of ceremonies is bounded, and who begins many only forgets their own.

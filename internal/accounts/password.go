@@ -54,9 +54,9 @@ type passwords struct {
 	least   int
 	hashing chan struct{} // holds one for each that is being hashed
 	waiting chan struct{} // holds one for each that waits or is being hashed
-	// nobodys is the hash of a password that nobody has. It is checked for unknown names, so that
+	// dummyHash is the hash of a password that is no account's. It is checked for unknown names, so that
 	// they take as long as known ones.
-	nobodys Secret
+	dummyHash Secret
 }
 
 func newPasswords(o Options) (*passwords, error) {
@@ -68,7 +68,7 @@ func newPasswords(o Options) (*passwords, error) {
 		p.params = *o.params
 	}
 	text, err := argon2id.CreateHash(random(), &p.params)
-	p.nobodys = NewSecret(text)
+	p.dummyHash = NewSecret(text)
 	return p, err
 }
 
@@ -104,7 +104,7 @@ func prepared(password string) (string, error) {
 }
 
 // newPassword refuses a password that is too easily guessed, and hashes it.
-func (b *Book) newPassword(ctx context.Context, name, password string) (hash, error) {
+func (d *Directory) newPassword(ctx context.Context, name, password string) (hash, error) {
 	text, err := prepared(password)
 	if err != nil {
 		return "", err
@@ -114,12 +114,12 @@ func (b *Book) newPassword(ctx context.Context, name, password string) (hash, er
 		distinct[r] = true
 	}
 	switch n := utf8.RuneCountInString(text); {
-	case n < b.passwords.least:
+	case n < d.passwords.least:
 		err = problem.New(
 			problem.Invalid,
 			"the password has %d characters, and needs at least %d: a few words that belong together for you alone are good",
 			n,
-			b.passwords.least,
+			d.passwords.least,
 		)
 	case len(distinct) < 5:
 		err = problem.New(
@@ -134,28 +134,28 @@ func (b *Book) newPassword(ctx context.Context, name, password string) (hash, er
 		return "", err
 	}
 	var hashed string
-	err = b.passwords.in(ctx, func() (err error) {
-		hashed, err = argon2id.CreateHash(text, &b.passwords.params)
+	err = d.passwords.in(ctx, func() (err error) {
+		hashed, err = argon2id.CreateHash(text, &d.passwords.params)
 		return err
 	})
 	return hash(hashed), err
 }
 
-// matches reports whether a password is the one of an account; a nil account, and one without
-// a password, takes as long and has none. again is a new hash, where the stored one was made
-// with other parameters than those of today.
-func (p *passwords) matches(ctx context.Context, a *account, password string) (ok bool, again hash, err error) {
+// matches reports whether a password is the one that was stored as a hash; where none was,
+// it takes as long and is not. again is a new hash, where the stored one was made with other
+// parameters than those of today.
+func (p *passwords) matches(ctx context.Context, stored hash, password string) (ok bool, again hash, err error) {
 	text, unfit := prepared(password)
-	against := p.nobodys.Reveal()
-	if a != nil && a.Password != "" {
-		against = string(a.Password)
+	against := string(stored)
+	if stored == "" {
+		against = p.dummyHash.Reveal()
 	}
 	err = p.in(ctx, func() error {
 		match, params, err := argon2id.CheckHash(text, against)
 		if err != nil {
 			return err
 		}
-		ok = match && a != nil && a.Password != "" && unfit == nil
+		ok = match && stored != "" && unfit == nil
 		if ok && *params != p.params {
 			text, err := argon2id.CreateHash(text, &p.params)
 			if err != nil {

@@ -78,63 +78,62 @@ type Reply struct {
 	Proof   *Proof  `json:"proof,omitempty"`
 }
 
-// Fulfill fulfills a request of an identity that may [Administer].
-func (b *Book) Fulfill(ctx context.Context, by Identity, r Request) (a Reply, err error) {
-	if err := b.mayOrRefuse(by, Administer, ""); err != nil {
+// Do does what a request asks of an identity that may [Administer].
+func (d *Directory) Do(ctx context.Context, by Identity, r Request) (a Reply, err error) {
+	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return Reply{}, err
 	}
 	account := func(x Account, err error) (Reply, error) { return Reply{Account: &x}, err }
 	switch {
 	case r.Accounts:
-		a.Accounts = b.Accounts()
+		a.Accounts = d.Accounts()
 	case r.Add != nil:
-		added, err := b.Add(ctx, by, *r.Add)
+		added, err := d.Add(ctx, by, *r.Add)
 		a.Account = &added
 		if err == nil && slices.Contains(added.Grants, Grant{Role: Admin}) {
-			// What was added stays where this cannot be told.
-			if first, ok, _ := b.First(); ok && first.Account != added.Name {
+			if first, ok := d.First(); ok && first.Account != added.Name {
 				a.First = &first
 			}
 		}
 		return a, err
 	case r.Change != nil:
-		return account(b.Change(ctx, by, r.Change.Name, r.Change.Changes))
+		return account(d.Change(ctx, by, r.Change.Name, r.Change.Changes))
 	case r.Grant != nil:
-		return account(b.Grant(ctx, by, r.Grant.Name, r.Grant.Grant))
+		return account(d.Grant(ctx, by, r.Grant.Name, r.Grant.Grant))
 	case r.Revoke != nil:
-		return account(b.Revoke(ctx, by, r.Revoke.Name, r.Revoke.Grant))
+		return account(d.Revoke(ctx, by, r.Revoke.Name, r.Revoke.Grant))
 	case r.Disable != "":
-		return account(b.Disable(ctx, by, r.Disable))
+		return account(d.Disable(ctx, by, r.Disable))
 	case r.Enable != "":
-		return account(b.Enable(ctx, by, r.Enable))
+		return account(d.Enable(ctx, by, r.Enable))
 	case r.Unlock != nil:
-		return Reply{}, b.Unlock(ctx, by, *r.Unlock)
+		return Reply{}, d.Unlock(ctx, by, *r.Unlock)
 	case r.SetPassword != nil:
-		return account(b.SetPassword(ctx, by, r.SetPassword.Name, r.SetPassword.Password.Reveal()))
+		return account(d.SetPassword(ctx, by, r.SetPassword.Name, r.SetPassword.Password.Reveal()))
 	case r.CreateToken != nil:
-		secret, t, err := b.CreateToken(ctx, by, r.CreateToken.Name, r.CreateToken.Token)
+		secret, t, err := d.CreateToken(ctx, by, r.CreateToken.Name, r.CreateToken.Token)
 		return Reply{Token: &t, Secret: NewSecret(secret)}, err
 	case r.RevokeToken != "":
-		t, err := b.RevokeToken(ctx, by, r.RevokeToken)
+		t, err := d.RevokeToken(ctx, by, r.RevokeToken)
 		return Reply{Token: &t}, err
 	case r.Tokens != "":
-		if _, err := b.Account(r.Tokens); err != nil {
+		if _, err := d.Account(r.Tokens); err != nil {
 			return Reply{}, err
 		}
-		a.Tokens = b.Tokens(r.Tokens)
+		a.Tokens = d.Tokens(r.Tokens)
 	case r.Sessions != "":
-		if _, err := b.Account(r.Sessions); err != nil {
+		if _, err := d.Account(r.Sessions); err != nil {
 			return Reply{}, err
 		}
-		a.Sessions = b.Sessions(r.Sessions)
+		a.Sessions = d.Sessions(r.Sessions)
 	case r.EndSessions != "":
-		a.Ended, err = b.EndSessions(ctx, by, r.EndSessions)
+		a.Ended, err = d.EndSessions(ctx, by, r.EndSessions)
 	case r.RemovePasskey != nil:
-		return account(b.RemovePasskey(ctx, by, r.RemovePasskey.Name, r.RemovePasskey.ID))
+		return account(d.RemovePasskey(ctx, by, r.RemovePasskey.Name, r.RemovePasskey.ID))
 	case r.Trail != nil:
-		a.Entries, err = b.Trail(by, *r.Trail)
+		a.Entries, err = d.AuditLog(by, *r.Trail)
 	case r.VerifyTrail:
-		proof, failed := b.VerifyTrail(by)
+		proof, failed := d.Verify(by)
 		a.Proof, err = &proof, failed
 	default:
 		err = problem.New(problem.Invalid, "the request asks for nothing that is known here")
@@ -165,10 +164,10 @@ func (r *Request) secret() *Secret {
 // mostRequest bounds the body of a request, in bytes; trails are answers.
 const mostRequest = 1 << 20
 
-// Handler fulfills requests of other processes over a connection that only those can open who may
+// Handler does what requests ask of other processes over a connection that only those can open who may
 // write the folder, such as a socket of package control. who says which user of the system that
 // is.
-func (b *Book) Handler(who func(*http.Request) string) http.Handler {
+func (d *Directory) Handler(who func(*http.Request) string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in, out wire
 		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostRequest))
@@ -188,7 +187,7 @@ func (b *Book) Handler(who func(*http.Request) string) http.Handler {
 				*s = NewSecret(in.Secret)
 			}
 			var a Reply
-			if a, err = b.Fulfill(r.Context(), SystemIdentity(who(r)), *in.Request); err == nil {
+			if a, err = d.Do(r.Context(), SystemIdentity(who(r)), *in.Request); err == nil {
 				out.Answer, out.Secret = &a, a.Secret.Reveal()
 			}
 		}
@@ -200,7 +199,7 @@ func (b *Book) Handler(who func(*http.Request) string) http.Handler {
 	})
 }
 
-// Ask makes a request of the process that answers with [Book.Handler].
+// Ask makes a request of the process that answers with [Directory.Handler].
 func Ask(ctx context.Context, client *http.Client, r Request) (Reply, error) {
 	out := wire{Request: &r}
 	if s := r.secret(); s != nil {

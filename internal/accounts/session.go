@@ -8,12 +8,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // Session is somebody who is logged in. It does not hold the token that proves it.
 type Session struct {
-	// ID identifies it in the audit trail and in lists. It is no secret.
+	// ID identifies it in the audit log and in lists. It is no secret.
 	ID      string `json:"id"`
 	Account string `json:"account"`
 	Method  Method `json:"method"`
@@ -32,8 +33,8 @@ const (
 	// mostSessions is how many sessions an account has at most: a further one ends the one that
 	// was not used for longest.
 	mostSessions = 50
-	// mostAddresses is how many addresses are remembered from which somebody logs in.
-	mostAddresses = 20
+	// mostNetworks is how many networks are remembered from which a person logs in.
+	mostNetworks = 20
 )
 
 // random is a secret of 256 bits, for a URL or a cookie.
@@ -50,13 +51,27 @@ func randomID() string {
 	return hex.EncodeToString(id)
 }
 
-// ended reports whether a session is over.
-func (b *Book) ended(s *Session, now time.Time) bool {
-	return now.Sub(s.Seen) > b.o.Idle || now.Sub(s.Created) > b.o.Lifetime
+// ended reports whether a session is over. The caller holds mu.
+func (d *Directory) ended(s *session, now time.Time) bool {
+	proof := d.values.sessions[s.Secret]
+	return proof == nil || now.Sub(proof.Seen) > d.o.Idle || now.Sub(s.Created) > d.o.Lifetime
+}
+
+// public is what others are told of a session that is not over.
+func (s *session) public(v *values) Session {
+	return Session{
+		ID:        s.ID,
+		Account:   s.Account,
+		Method:    s.Method,
+		Created:   s.Created,
+		Seen:      v.sessions[s.Secret].Seen,
+		Confirmed: s.Confirmed,
+		From:      s.From,
+	}
 }
 
 // identity is that of a session's owner.
-func (s *Session) identity(a *account, from string) Identity {
+func (s *session) identity(a *account, from string) Identity {
 	return Identity{
 		Account: a.Name, DisplayName: a.DisplayName, Method: s.Method, Grants: append([]Grant{}, a.Grants...),
 		ExpertNames: slices.Clone(a.AnswersAs), Credential: s.ID, Since: s.Created, Confirmed: s.Confirmed, From: from,
@@ -65,47 +80,53 @@ func (s *Session) identity(a *account, from string) Identity {
 
 // Login checks a name and a password that came from an address, and begins a session. The
 // token is what proves the session from now on: whoever has it is that person. It is a new one
-// each time, whatever the browser had before, which the caller ends with [Book.Logout].
+// each time, whatever the browser had before, which the caller ends with [Directory.Logout].
 //
 // The error is a problem.Error: [problem.Unauthenticated] where the name or the password is
 // wrong, without saying which of the two, or the account is disabled; [problem.TooMany], with a
 // [TooSoonError], where there were too many attempts.
-func (b *Book) Login(ctx context.Context, name, password, from string) (token string, _ Identity, err error) {
+func (d *Directory) Login(ctx context.Context, name, password, from string) (token string, _ Identity, err error) {
 	name, from = canonicalName(name), shown(from)
-	a, again, err := b.checkPassword(ctx, name, password, from)
+	a, again, err := d.checkPassword(ctx, name, password, from)
 	if err != nil {
 		return "", Identity{}, err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	now := b.account(name)
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	now := d.account(name)
 	if now == nil || now.Password != a.Password || now.Disabled {
 		return "", Identity{}, wrongLogin() // changed meanwhile
 	}
-	after := now.copy()
-	if again != "" {
-		after.Password = again
+	var c change
+	if again != "" { // the same password, kept better
+		c.values = append(c.values, value(passwordKey+now.Password, again))
 	}
-	return b.begin(after, ByPassword, from, b.now(), change{})
+	return d.begin(name, ByPassword, from, d.now(), c)
 }
 
 // checkPassword checks a password, within the limits, and records what fails.
-func (b *Book) checkPassword(ctx context.Context, name, password, from string) (_ *account, again hash, err error) {
-	a := b.account(name)
-	familiar := a != nil && from != "" && slices.Contains(a.Addresses, networkOf(from))
+func (d *Directory) checkPassword(ctx context.Context, name, password, from string) (_ *account, again hash, err error) {
+	a := d.account(name)
+	d.mu.RLock()
+	familiar := a != nil && from != "" && slices.Contains(d.values.networks[name], networkOf(from))
+	stored := hash("")
+	if a != nil {
+		stored = d.values.passwords[a.Password]
+	}
+	d.mu.RUnlock()
 	failed := Entry{Kind: KindLoginFailed, Method: ByPassword, From: from}
 	if a != nil {
 		failed.Account = name
 	}
-	try, wait, first := b.limits.begin(b.now(), name, from, familiar)
+	try, wait, first := d.limits.begin(d.now(), name, from, familiar)
 	if try == nil {
 		if first {
 			failed.Kind = KindLockedOut
-			b.record(failed)
+			d.record(failed)
 		}
 		return nil, "", tooSoon(wait)
 	}
-	ok, again, err := b.passwords.matches(ctx, a, password)
+	ok, again, err := d.passwords.matches(ctx, stored, password)
 	switch {
 	case err != nil:
 		try.withdrawn()
@@ -115,26 +136,26 @@ func (b *Book) checkPassword(ctx context.Context, name, password, from string) (
 		return a, again, nil
 	case a == nil:
 		failed.Reason = "there is no account of that name"
-	case a.Password == "":
+	case stored == "":
 		failed.Reason = "the account has no password"
 	case !ok:
 		failed.Reason = "the password is wrong"
 	default:
 		failed.Reason = "the account is disabled"
 	}
-	b.record(failed)
+	d.record(failed)
 	if ok { // they know the password: they may know this too
 		return nil, "", disabled(name)
 	}
 	return nil, "", wrongLogin()
 }
 
-// record adds an entry to the audit trail, of something that was refused whatever becomes of
+// record adds an entry to the audit log, of something that was refused whatever becomes of
 // the entry.
-func (b *Book) record(e Entry) {
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	_ = b.commit(change{entries: []Entry{e}})
+func (d *Directory) record(e Entry) {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	_ = d.commit(change{entries: []Entry{e}})
 }
 
 // wrongLogin does not say which of the two is wrong.
@@ -151,128 +172,144 @@ func disabled(name string) error {
 }
 
 // begin begins a session of an account and records it, with whatever else c changes. The
-// account is a copy of the present one. The caller holds writing.
-func (b *Book) begin(a *account, how Method, from string, confirmed time.Time, c change) (string, Identity, error) {
-	if network := networkOf(from); from != "" && (len(a.Addresses) == 0 || a.Addresses[len(a.Addresses)-1] != network) {
-		known := slices.DeleteFunc(slices.Clone(a.Addresses), func(x string) bool { return x == network })
+// caller holds writing.
+func (d *Directory) begin(
+	name string, how Method, from string, confirmed time.Time, c change,
+) (string, Identity, error) {
+	d.mu.RLock()
+	known := d.values.networks[name]
+	d.mu.RUnlock()
+	if network := networkOf(from); from != "" && (len(known) == 0 || known[len(known)-1] != network) {
+		known = slices.DeleteFunc(slices.Clone(known), func(x string) bool { return x == network })
 		known = append(known, network)
-		a.Addresses = known[max(0, len(known)-mostAddresses):]
+		c.values = append(c.values, value(networksKey+name, known[max(0, len(known)-mostNetworks):]))
 	}
-	token, now := random(), b.now()
-	s := &Session{
-		ID:        randomID(),
-		Account:   a.Name,
-		Method:    how,
-		Created:   now,
-		Seen:      now,
-		Confirmed: confirmed,
-		From:      from,
+	for _, over := range d.sweep(name) {
+		c.values = append(c.values, removed(sessionKey+over.Secret))
 	}
-	c.accounts = map[string]*account{a.Name: a}
-	if c.sessions == nil {
-		c.sessions = make(map[key]*Session)
+	login := Entry{
+		Kind: KindLogin, By: name, Account: name, Method: how, From: from, Credential: randomID(),
+		facts: &Facts{Confirmed: confirmed},
 	}
-	b.sweep(a.Name, &c)
-	c.sessions[keyOf(token)] = s
-	c.entries = append(c.entries, Entry{
-		Kind: KindLogin, By: a.Name, Account: a.Name, Method: how, From: from, Credential: s.ID,
-	})
-	if err := b.commit(c); err != nil {
+	token := c.prove(&login, d.now())
+	if err := d.commit(c); err != nil {
 		return "", Identity{}, err
+	}
+	return d.begun(token, from)
+}
+
+// prove adds the entry of a session that goes on under a new token, which it returns, and
+// keeps the token's hash.
+func (c *change) prove(e *Entry, now time.Time) (token string) {
+	token = random()
+	e.facts.Secret = randomID()
+	proof := sessionValue{ID: e.Credential, Hash: keyOf(token), Seen: now}
+	c.values = append(c.values, value(sessionKey+e.facts.Secret, proof))
+	c.entries = append(c.entries, *e)
+	return token
+}
+
+// begun is the answer to a login that was recorded.
+func (d *Directory) begun(token, from string) (string, Identity, error) {
+	s, a := d.session(token)
+	if s == nil {
+		return "", Identity{}, noSession()
 	}
 	return token, s.identity(a, from), nil
 }
 
-// sweep removes the sessions that are over, and the oldest of an account that has too many.
-func (b *Book) sweep(name string, c *change) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	now := b.now()
-	type place struct {
-		at key
-		s  *Session
-	}
-	var own []place
-	for at, s := range b.sessions {
-		_, changed := c.sessions[at]
-		switch {
-		case changed:
-		case b.ended(s, now):
-			c.sessions[at] = nil
-		case s.Account == name:
-			own = append(own, place{at, s})
+// sweep returns the sessions that are over, and the oldest of an account that has too many,
+// and forgets them. The caller holds writing, and removes what proves them.
+func (d *Directory) sweep(name string) (over []*session) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	var own []*session
+	for _, s := range d.state.sessions {
+		if d.ended(s, now) {
+			over = append(over, s)
+		} else if s.Account == name {
+			own = append(own, s)
 		}
 	}
-	slices.SortFunc(own, func(x, y place) int { return x.s.Seen.Compare(y.s.Seen) })
-	for len(own) >= mostSessions {
-		c.sessions[own[0].at] = nil
-		own = own[1:]
+	seen := func(s *session) time.Time { return d.values.sessions[s.Secret].Seen }
+	slices.SortFunc(own, func(x, y *session) int { return seen(x).Compare(seen(y)) })
+	over = append(over, own[:max(0, len(own)-mostSessions+1)]...)
+	for _, s := range over {
+		delete(d.state.sessions, s.ID)
 	}
+	return over
 }
 
-// endSessions ends all sessions of an account.
-func (b *Book) endSessions(name string, c *change) int {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if c.sessions == nil {
-		c.sessions = make(map[key]*Session)
-	}
-	n := 0
-	for at, s := range b.sessions {
-		if s.Account == name {
-			c.sessions[at] = nil
-			n++
+// sessionsOf returns the sessions of an account that are not over.
+func (d *Directory) sessionsOf(name string) (own []*session) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	now := d.now()
+	for _, s := range d.state.sessions {
+		if s.Account == name && !d.ended(s, now) {
+			own = append(own, s)
 		}
 	}
-	return n
+	return own
 }
 
 // session returns what a token proves, nil where it proves nothing.
-func (b *Book) session(token string) (key, *Session, *account) {
+func (d *Directory) session(token string) (*session, *account) {
 	if len(token) != 43 { // of 32 bytes in base64
-		return "", nil, nil
+		return nil, nil
 	}
-	at := keyOf(token)
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	s := b.sessions[at]
-	if s == nil || b.ended(s, b.now()) {
-		return at, nil, nil
+	hashed := keyOf(token)
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	s := d.state.sessions[d.values.sessionOf[hashed]]
+	if s == nil || d.ended(s, d.now()) || d.values.sessions[s.Secret].Hash != hashed {
+		return nil, nil
 	}
-	a := b.accounts[s.Account]
+	a := d.state.accounts[s.Account]
 	if a == nil || a.Disabled {
-		return at, nil, nil
+		return nil, nil
 	}
-	return at, s, a
+	return s, a
 }
 
 // Authenticate returns whose session a token proves, with what they may at this moment, and
 // keeps the session alive. The error has the code [problem.Unauthenticated].
-func (b *Book) Authenticate(ctx context.Context, sessionToken string) (Identity, error) {
-	at, s, a := b.session(sessionToken)
+func (d *Directory) Authenticate(ctx context.Context, sessionToken string) (Identity, error) {
+	s, a := d.session(sessionToken)
 	if s == nil {
 		return Identity{}, noSession()
 	}
-	if now := b.now(); now.Sub(s.Seen) >= seenEvery {
-		b.touch(at, now)
-	}
+	d.touch(s.Secret)
 	return s.identity(a, addressOf(ctx)), nil
 }
 
-// touch notes that a session was used. What is lost with the process, or not written at all,
-// only ends it earlier.
-func (b *Book) touch(at key, now time.Time) {
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	b.mu.RLock()
-	s := b.sessions[at]
-	b.mu.RUnlock()
-	if s == nil || now.Sub(s.Seen) < seenEvery {
-		return // it has ended, or somebody was quicker
+// touch notes that a session was used. What is lost with the process, or not written at
+// all, only ends it earlier.
+func (d *Directory) touch(secret string) {
+	if d.lateSeen(secret) == nil {
+		return
 	}
-	seen := *s
-	seen.Seen = now
-	_ = b.commit(change{sessions: map[key]*Session{at: &seen}, lazily: true})
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	seen := d.lateSeen(secret)
+	if seen == nil {
+		return // it has ended, or was touched meanwhile
+	}
+	after := *seen
+	after.Seen = d.now()
+	_ = d.commit(change{values: []events.KeyValue{value(sessionKey+secret, after)}, lazily: true})
+}
+
+// lateSeen returns what proves a session of which it is to be noted that it was used.
+func (d *Directory) lateSeen(secret string) *sessionValue {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	seen := d.values.sessions[secret]
+	if seen == nil || d.now().Sub(seen.Seen) < seenEvery {
+		return nil
+	}
+	return seen
 }
 
 func noSession() error {
@@ -283,109 +320,106 @@ func noSession() error {
 // Reauthenticate checks the password of somebody who is logged in, and notes that they have
 // just shown who they are ([Identity.Recent]). The session goes on under a new token; the old
 // one proves nothing any more.
-func (b *Book) Reauthenticate(
+func (d *Directory) Reauthenticate(
 	ctx context.Context,
 	sessionToken, password, from string,
 ) (token string, _ Identity, err error) {
-	_, s, a := b.session(sessionToken)
+	s, a := d.session(sessionToken)
 	if s == nil {
 		return "", Identity{}, noSession()
 	}
-	if _, _, err := b.checkPassword(ctx, a.Name, password, shown(from)); err != nil {
+	if _, _, err := d.checkPassword(ctx, a.Name, password, shown(from)); err != nil {
 		return "", Identity{}, err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	return b.confirm(sessionToken, ByPassword, shown(from), nil)
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	return d.confirm(sessionToken, ByPassword, shown(from), change{})
 }
 
 // confirm gives a session a new token and notes that its owner has shown who they are. The
-// caller holds writing. after, where it is not nil, is the account as it is now.
-func (b *Book) confirm(sessionToken string, how Method, from string, after *account) (string, Identity, error) {
-	at, s, a := b.session(sessionToken) // anew: it may have ended meanwhile
+// caller holds writing. c is what changes besides.
+func (d *Directory) confirm(sessionToken string, how Method, from string, c change) (string, Identity, error) {
+	s, a := d.session(sessionToken) // anew: it may have ended meanwhile
 	if s == nil {
 		return "", Identity{}, noSession()
 	}
-	c := change{}
-	if after != nil {
-		a = after
-		c.accounts = map[string]*account{a.Name: a}
-	}
-	token, now := random(), b.now()
-	confirmed := *s
-	confirmed.Seen, confirmed.Confirmed = now, now
-	c.sessions = map[key]*Session{at: nil, keyOf(token): &confirmed}
-	c.entries = []Entry{{
+	confirmed := Entry{
 		Kind: KindConfirmed, By: a.Name, Account: a.Name, Method: how, From: from, Credential: s.ID,
-	}}
-	if err := b.commit(c); err != nil {
+		facts: new(Facts),
+	}
+	token := c.prove(&confirmed, d.now())
+	if err := d.commit(c); err != nil {
 		return "", Identity{}, err
 	}
-	return token, confirmed.identity(a, from), nil
+	return d.begun(token, from)
 }
 
 // ChangePassword gives somebody who is logged in a password of their own choice. They show the
 // present one; where there is none, they must have logged in within the last ten minutes. All
 // sessions of the account end; the one that asked goes on under a new token.
-func (b *Book) ChangePassword(
+func (d *Directory) ChangePassword(
 	ctx context.Context,
 	sessionToken, present, password, from string,
 ) (token string, _ Identity, err error) {
-	_, s, a := b.session(sessionToken)
+	s, a := d.session(sessionToken)
 	if s == nil {
 		return "", Identity{}, noSession()
 	}
-	if a.Password == "" {
-		err = s.identity(a, "").Recent(b.now(), JustNow)
+	if !d.hasPassword(a) {
+		err = s.identity(a, "").Recent(d.now(), JustNow)
 	} else {
-		_, _, err = b.checkPassword(ctx, a.Name, present, shown(from))
+		_, _, err = d.checkPassword(ctx, a.Name, present, shown(from))
 	}
 	if err != nil {
 		return "", Identity{}, err
 	}
-	hashed, err := b.newPassword(ctx, a.Name, password)
+	hashed, err := d.newPassword(ctx, a.Name, password)
 	if err != nil {
 		return "", Identity{}, err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	if _, s, a = b.session(sessionToken); s == nil {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if s, a = d.session(sessionToken); s == nil {
 		return "", Identity{}, noSession()
 	}
-	after := a.copy()
-	after.Password, after.PasswordSet = hashed, b.now()
 	var c change
-	b.endSessions(a.Name, &c)
-	c.entries = []Entry{{
+	c.setPassword(Entry{
 		Kind: KindPasswordSet, By: a.Name, Account: a.Name, Method: s.Method, From: shown(from), Credential: s.ID,
-	}}
-	return b.begin(after, s.Method, shown(from), b.now(), c)
+	}, hashed)
+	return d.begin(a.Name, s.Method, shown(from), d.now(), c)
 }
 
-// Recent is [Identity.Recent] by the book's clock.
-func (b *Book) Recent(i Identity, within time.Duration) error { return i.Recent(b.now(), within) }
+// hasPassword reports whether an account can log in with a password.
+func (d *Directory) hasPassword(a *account) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.values.passwords[a.Password] != ""
+}
+
+// Recent is [Identity.Recent] by the directory's clock.
+func (d *Directory) Recent(i Identity, within time.Duration) error { return i.Recent(d.now(), within) }
 
 // Logout ends a session. One that has ended already is no error.
-func (b *Book) Logout(ctx context.Context, sessionToken string) error {
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	at, s, a := b.session(sessionToken)
+func (d *Directory) Logout(ctx context.Context, sessionToken string) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	s, a := d.session(sessionToken)
 	if s == nil {
 		return nil
 	}
 	e := Entry{Kind: KindLogout, By: a.Name, Account: a.Name, Method: s.Method, From: addressOf(ctx), Credential: s.ID}
-	return b.commit(change{sessions: map[key]*Session{at: nil}, entries: []Entry{e}})
+	return d.commit(change{entries: []Entry{e}})
 }
 
 // Sessions returns the sessions of an account that are not over, the newest first.
-func (b *Book) Sessions(name string) []Session {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	now := b.now()
+func (d *Directory) Sessions(name string) []Session {
 	var own []Session
-	for _, s := range b.sessions {
-		if s.Account == canonicalName(name) && !b.ended(s, now) {
-			own = append(own, *s)
+	live := d.sessionsOf(canonicalName(name))
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, s := range live {
+		if d.values.sessions[s.Secret] != nil { // it may have ended meanwhile
+			own = append(own, s.public(d.values))
 		}
 	}
 	slices.SortFunc(own, func(x, y Session) int { return y.Created.Compare(x.Created) })
@@ -394,55 +428,45 @@ func (b *Book) Sessions(name string) []Session {
 
 // EndSessions ends all sessions of an account: one's own, or those of anybody for those who may
 // [Administer]. It returns how many there were.
-func (b *Book) EndSessions(ctx context.Context, by Identity, name string) (int, error) {
+func (d *Directory) EndSessions(ctx context.Context, by Identity, name string) (int, error) {
 	name = canonicalName(name)
-	if err := b.ownOrAdmin(by, name); err != nil {
+	if err := d.ownOrAdmin(by, name); err != nil {
 		return 0, err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	if b.account(name) == nil {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if d.account(name) == nil {
 		return 0, noAccount(name)
 	}
-	var c change
-	n := b.endSessions(name, &c)
+	n := len(d.sessionsOf(name))
 	if n == 0 {
 		return 0, nil
 	}
-	c.entries = []Entry{by.entry(ctx, KindSessionsEnded, name)}
-	return n, b.commit(c)
+	return n, d.commit(change{entries: []Entry{by.entry(ctx, KindSessionsEnded, name)}})
 }
 
 // EndSession ends one session of an account, by its ID: one's own, or that of anybody for those who
 // may [Administer].
-func (b *Book) EndSession(ctx context.Context, by Identity, name, id string) error {
+func (d *Directory) EndSession(ctx context.Context, by Identity, name, id string) error {
 	name = canonicalName(name)
-	if err := b.ownOrAdmin(by, name); err != nil {
+	if err := d.ownOrAdmin(by, name); err != nil {
 		return err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	b.mu.RLock()
-	var ended key
-	for at, s := range b.sessions {
-		if s.Account == name && s.ID == id {
-			ended = at
-		}
-	}
-	b.mu.RUnlock()
-	if ended == "" {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if !slices.ContainsFunc(d.sessionsOf(name), func(s *session) bool { return s.ID == id }) {
 		return problem.New(problem.NotFound, "%s has no session %q", shown(name), shown(id)).About(shown(name))
 	}
 	e := by.entry(ctx, KindSessionEnded, name)
 	e.Credential = id
-	return b.commit(change{sessions: map[key]*Session{ended: nil}, entries: []Entry{e}})
+	return d.commit(change{entries: []Entry{e}})
 }
 
 // ownOrAdmin returns nil where an identity may change what belongs to an account: its person's,
 // though not by a token, or an administrator's.
-func (b *Book) ownOrAdmin(by Identity, name string) error {
+func (d *Directory) ownOrAdmin(by Identity, name string) error {
 	if by.Account == name && by.Account != "" && by.Method != ByToken && !by.everything {
 		return nil
 	}
-	return b.mayOrRefuse(by, Administer, "")
+	return d.mayOrRefuse(by, Administer, "")
 }

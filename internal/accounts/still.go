@@ -2,19 +2,19 @@ package accounts
 
 import "context"
 
-// Still returns what [Book.Authenticate] does, without keeping the session alive: whoever holds
-// a stream open asks whether they still may, and does nothing by that.
-func (b *Book) Still(ctx context.Context, sessionToken string) (Identity, error) {
-	_, s, a := b.session(sessionToken)
+// Still returns what [Directory.Authenticate] does, without keeping the session alive: a program
+// that holds a stream open asks whether it still may, and does nothing by that.
+func (d *Directory) Still(ctx context.Context, sessionToken string) (Identity, error) {
+	s, a := d.session(sessionToken)
 	if s == nil {
 		return Identity{}, noSession()
 	}
 	return s.identity(a, addressOf(ctx)), nil
 }
 
-// StillToken returns what [Book.AuthenticateToken] does, and notes neither use nor refusal.
-func (b *Book) StillToken(ctx context.Context, bearer string) (Identity, error) {
-	_, t, a, why := b.token(bearer)
+// StillToken returns what [Directory.AuthenticateToken] does, and notes neither use nor refusal.
+func (d *Directory) StillToken(ctx context.Context, bearer string) (Identity, error) {
+	t, a, why := d.token(bearer)
 	if why != "" {
 		return Identity{}, noToken(why)
 	}

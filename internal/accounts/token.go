@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -28,7 +29,7 @@ const (
 // Token is an API token of an account, for a program. It does not hold the secret itself,
 // which is shown once.
 type Token struct {
-	// ID identifies it in the audit trail and in lists. It is no secret.
+	// ID identifies it in the audit log and in lists. It is no secret.
 	ID      string `json:"id"`
 	Account string `json:"account"`
 	// Name says what it is for, in words.
@@ -47,8 +48,26 @@ type Token struct {
 	Revoked time.Time `json:"revoked,omitzero"`
 }
 
+// public is what others are told of a token.
+func (t *token) public(v *values) Token {
+	p := Token{
+		ID:        t.ID,
+		Account:   t.Account,
+		Name:      t.Name,
+		Scopes:    t.Scopes,
+		Campaigns: t.Campaigns,
+		Created:   t.Created,
+		Expires:   t.Expires,
+		Revoked:   t.Revoked,
+	}
+	if used := v.tokens[t.ID]; used != nil {
+		p.Used, p.From = used.Used, used.From
+	}
+	return p
+}
+
 // valid reports whether a token proves anything at a time.
-func (t *Token) valid(now time.Time) bool { return t.Revoked.IsZero() && now.Before(t.Expires) }
+func (t *token) valid(now time.Time) bool { return t.Revoked.IsZero() && now.Before(t.Expires) }
 
 // NewToken is what is wanted of a token.
 type NewToken struct {
@@ -63,7 +82,7 @@ type NewToken struct {
 // CreateToken makes an API token of an account. People make their own, where they have shown
 // [JustNow] who they are, and no token makes another; whoever works in the folder itself may make
 // anybody's. The secret is returned once and kept nowhere.
-func (b *Book) CreateToken(
+func (d *Directory) CreateToken(
 	ctx context.Context,
 	by Identity,
 	name string,
@@ -71,7 +90,7 @@ func (b *Book) CreateToken(
 ) (secret string, _ Token, err error) {
 	name = canonicalName(name)
 	if !by.everything && (by.Account != name || by.Method == ByToken) {
-		b.Refused(by, Administer, "", by.From)
+		d.Refused(by, Administer, "", by.From)
 		if !by.Known() {
 			return "", Token{}, nobody()
 		}
@@ -79,59 +98,68 @@ func (b *Book) CreateToken(
 			About(name).
 			With(problem.Remedy{Text: "log in as the account it is for", Action: problem.LogIn})
 	}
-	if err := by.Recent(b.now(), JustNow); err != nil {
+	if err := by.Recent(d.now(), JustNow); err != nil {
 		return "", Token{}, err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	a := b.account(name)
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	a := d.account(name)
 	if a == nil {
 		return "", Token{}, noAccount(name)
 	}
-	t, err := b.newToken(a, n)
+	t, err := d.newTerms(a, n)
 	if err != nil {
 		return "", Token{}, err
 	}
 	secret = newSecret()
 	e := by.entry(ctx, KindTokenCreated, name)
-	e.Credential = t.ID
+	e.Credential = randomID()
+	e.facts = &Facts{Terms: t}
 	e.Reason = t.Name + ": " + joined(t.Scopes)
 	if len(t.Campaigns) > 0 {
 		e.Reason += " in " + strings.Join(t.Campaigns, ", ")
 	}
-	c := change{tokens: b.bygone(name), entries: []Entry{e}}
-	c.tokens[keyOf(secret)] = t
-	if err := b.commit(c); err != nil {
+	c := change{entries: []Entry{e}}
+	for _, id := range d.bygone(name) {
+		c.values = append(c.values, removed(tokenKey+id))
+	}
+	c.values = append(c.values, value(tokenKey+e.Credential, tokenValue{Hash: keyOf(secret)}))
+	if err := d.commit(c); err != nil {
 		return "", Token{}, err
 	}
-	return secret, *t, nil
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return secret, d.state.tokens[e.Credential].public(d.values), nil
 }
 
-// bygone are the tokens of an account that are not listed any more. The audit trail knows them.
-func (b *Book) bygone(name string) map[key]*Token {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	gone, now := make(map[key]*Token), b.now()
-	for at, t := range b.tokens {
+// bygone returns the tokens of an account that are not listed any more, and forgets them;
+// the audit log knows them. The caller holds writing, and removes what proves them.
+func (d *Directory) bygone(name string) (gone []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	for id, t := range d.state.tokens {
 		last := t.Expires
 		if !t.Revoked.IsZero() && t.Revoked.Before(last) {
 			last = t.Revoked
 		}
 		if t.Account == name && now.Sub(last) > listedFor {
-			gone[at] = nil
+			gone = append(gone, id)
+			delete(d.state.tokens, id)
 		}
 	}
 	return gone
 }
 
-// newToken checks what is wanted of a token.
-func (b *Book) newToken(a *account, n NewToken) (*Token, error) {
-	now := b.now()
-	t := &Token{
-		ID: randomID(), Account: a.Name, Name: strings.TrimSpace(n.Name), Created: now,
-		Scopes: slices.Clone(n.Scopes), Campaigns: slices.Clone(n.Campaigns),
+// newTerms checks what is wanted of a token.
+func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
+	now := d.now()
+	t := &Terms{
+		Name:      strings.TrimSpace(n.Name),
+		Scopes:    slices.Clone(n.Scopes),
+		Campaigns: slices.Clone(n.Campaigns),
 	}
-	lifetime := cmp.Or(n.Lifetime, b.o.TokenLifetime)
+	lifetime := cmp.Or(n.Lifetime, d.o.TokenLifetime)
 	t.Expires = now.Add(lifetime)
 	if a.Disabled {
 		return nil, disabled(a.Name)
@@ -178,10 +206,10 @@ func (b *Book) newToken(a *account, n NewToken) (*Token, error) {
 			return nil, err
 		}
 	}
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
 	own := 0
-	for _, other := range b.tokens {
+	for _, other := range d.state.tokens {
 		if other.Account == a.Name && other.valid(now) {
 			own++
 		}
@@ -206,47 +234,44 @@ const secretLength = 43
 
 // AuthenticateToken returns whose API token it is, with what the token may. The address is
 // that of [WithAddress]. The error has the code [problem.Unauthenticated].
-func (b *Book) AuthenticateToken(ctx context.Context, bearer string) (Identity, error) {
+func (d *Directory) AuthenticateToken(ctx context.Context, bearer string) (Identity, error) {
 	from := addressOf(ctx)
 	if !strings.HasPrefix(bearer, TokenPrefix) || len(bearer) != len(TokenPrefix)+secretLength {
 		return Identity{}, problem.New(problem.Unauthenticated, "that is no API token of campaignd: one begins with %s", TokenPrefix).
 			With(problem.Remedy{Text: "make a token, or log in", Action: problem.LogIn})
 	}
-	at, t, a, why := b.token(bearer)
+	t, a, why := d.token(bearer)
 	if why != "" {
 		e := Entry{Kind: KindRefused, Method: ByToken, From: from, Reason: why}
 		if t != nil {
 			e.Account, e.Credential = t.Account, t.ID
 		}
-		b.refuse(e)
+		d.refuse(e)
 		return Identity{}, noToken(why)
 	}
-	if b.now().Sub(t.Used) >= usedEvery {
-		b.used(at, b.now(), from)
-	}
+	d.used(t.ID, from)
 	return t.identity(a, from), nil
 }
 
 // token returns the token that a bearer shows and its account, and why it proves nothing.
-func (b *Book) token(bearer string) (at key, t *Token, a *account, why string) {
-	at = keyOf(bearer)
-	b.mu.RLock()
-	t = b.tokens[at]
+func (d *Directory) token(bearer string) (t *token, a *account, why string) {
+	d.mu.RLock()
+	t = d.state.tokens[d.values.tokenOf[keyOf(bearer)]]
 	if t != nil {
-		a = b.accounts[t.Account]
+		a = d.state.accounts[t.Account]
 	}
-	b.mu.RUnlock()
+	d.mu.RUnlock()
 	switch {
 	case t == nil:
 		why = "nobody knows this API token"
 	case !t.Revoked.IsZero():
 		why = "this API token was revoked"
-	case !t.valid(b.now()):
+	case !t.valid(d.now()):
 		why = "this API token has expired"
 	case a == nil || a.Disabled:
 		why = "the account of this API token is disabled"
 	}
-	return at, t, a, why
+	return t, a, why
 }
 
 func noToken(why string) error {
@@ -255,7 +280,7 @@ func noToken(why string) error {
 }
 
 // identity is that of a request with the token.
-func (t *Token) identity(a *account, from string) Identity {
+func (t *token) identity(a *account, from string) Identity {
 	i := Identity{
 		Account:     a.Name,
 		DisplayName: a.DisplayName,
@@ -273,29 +298,41 @@ func (t *Token) identity(a *account, from string) Identity {
 }
 
 // used notes that a token was used, if it can.
-func (b *Book) used(at key, now time.Time, from string) {
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	b.mu.RLock()
-	t := b.tokens[at]
-	b.mu.RUnlock()
-	if t == nil || now.Sub(t.Used) < usedEvery {
+func (d *Directory) used(id, from string) {
+	if d.lateUsed(id) == nil {
 		return
 	}
-	seen := *t
-	seen.Used, seen.From = now, from
-	_ = b.commit(change{tokens: map[key]*Token{at: &seen}, lazily: true})
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	before := d.lateUsed(id)
+	if before == nil {
+		return
+	}
+	after := *before
+	after.Used, after.From = d.now(), from
+	_ = d.commit(change{values: []events.KeyValue{value(tokenKey+id, after)}, lazily: true})
+}
+
+// lateUsed returns what proves a token of which it is to be noted that it was used.
+func (d *Directory) lateUsed(id string) *tokenValue {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	used := d.values.tokens[id]
+	if used == nil || d.now().Sub(used.Used) < usedEvery {
+		return nil
+	}
+	return used
 }
 
 // Tokens returns the tokens of an account, the newest first, also those that are not valid any
 // more, for some months.
-func (b *Book) Tokens(name string) []Token {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
+func (d *Directory) Tokens(name string) []Token {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
 	var own []Token
-	for _, t := range b.tokens {
+	for _, t := range d.state.tokens {
 		if t.Account == canonicalName(name) {
-			own = append(own, *t)
+			own = append(own, t.public(d.values))
 		}
 	}
 	slices.SortFunc(own, func(x, y Token) int {
@@ -305,42 +342,34 @@ func (b *Book) Tokens(name string) []Token {
 }
 
 // RevokeToken ends a token by its ID: one's own, or anybody's for those who may [Administer].
-func (b *Book) RevokeToken(ctx context.Context, by Identity, id string) (Token, error) {
-	b.mu.RLock()
+func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (Token, error) {
+	d.mu.RLock()
 	owner := ""
-	for _, t := range b.tokens {
-		if t.ID == id {
-			owner = t.Account
-		}
+	if t := d.state.tokens[id]; t != nil {
+		owner = t.Account
 	}
-	b.mu.RUnlock()
+	d.mu.RUnlock()
 	// Whoever may not revoke a token does not learn either whether there is one.
-	if err := b.ownOrAdmin(by, owner); err != nil {
+	if err := d.ownOrAdmin(by, owner); err != nil {
 		return Token{}, err
 	}
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	now := b.now()
-	b.mu.RLock()
-	var at key
-	var revoked Token
-	for k, t := range b.tokens {
-		if t.ID == id {
-			at, revoked = k, *t
-		}
-	}
-	b.mu.RUnlock()
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	d.mu.RLock()
+	t := d.state.tokens[id]
+	d.mu.RUnlock()
 	switch {
-	case at == "":
+	case t == nil:
 		return Token{}, problem.New(problem.NotFound, "there is no token %q", shown(id))
-	case !revoked.Revoked.IsZero():
+	case !t.Revoked.IsZero():
 		return Token{}, problem.New(problem.Conflict, "the token %s was revoked before", id).About(id)
 	}
-	revoked.Revoked = now
-	e := by.entry(ctx, KindTokenRevoked, revoked.Account)
+	e := by.entry(ctx, KindTokenRevoked, t.Account)
 	e.Credential = id
-	if err := b.commit(change{tokens: map[key]*Token{at: &revoked}, entries: []Entry{e}}); err != nil {
+	if err := d.commit(change{entries: []Entry{e}}); err != nil {
 		return Token{}, err
 	}
-	return revoked, nil
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.state.tokens[id].public(d.values), nil
 }

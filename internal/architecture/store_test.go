@@ -15,7 +15,8 @@ import (
 // and why.
 var knowPebble = map[string]string{
 	"internal/lab/full_test.go":          "its disk is full, on the file system under the store",
-	"internal/accounts":                  "its accounts are in a database of their own",
+	"internal/accounts/earlier":          "the accounts of earlier versions are in a database of their own",
+	"internal/accounts/disk_test.go":     "its disk is full, or stops, on the file system under the log",
 	"internal/guardfs":                   "it is the file system under a database",
 	"internal/study/simulate/results.go": "it locks a folder with what is there for that",
 }

@@ -54,7 +54,7 @@ func (h *hands) pass(d time.Duration) {
 // entrance is a server with accounts, at http://localhost and a port.
 type entrance struct {
 	clock *hands
-	book  *accounts.Book
+	book  *accounts.Directory
 	home  string
 }
 

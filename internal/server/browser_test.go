@@ -97,7 +97,7 @@ func (h *house) begin() {
 	}
 }
 
-func (h *house) add(book *accounts.Book, name string, role accounts.Role) {
+func (h *house) add(book *accounts.Directory, name string, role accounts.Role) {
 	_, err := book.Add(h.t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
 		Name: name, Grants: []accounts.Grant{{Role: role}}, Password: accounts.NewSecret(password),
 	})
@@ -543,7 +543,7 @@ func TestBrowser(t *testing.T) {
 	v.barriers("/trail")
 	v.open("/trail")
 	v.press(`form[action="/trail/verify"] button`)
-	v.sees("follows from the one before")
+	v.sees("is there, as it was written")
 	if answer, err := http.Get(v.home + "/healthz"); err != nil || answer.StatusCode != http.StatusOK {
 		t.Error(err)
 	}

@@ -492,7 +492,7 @@ func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, failure erro
 		Confirmed: s.options.Accounts.Recent(who, accounts.JustNow) == nil,
 		Campaigns: s.campaignNames(r.Context()),
 	}
-	if first, ok, err := s.options.Accounts.First(); err == nil && ok {
+	if first, ok := s.options.Accounts.First(); ok {
 		data.First = first.Origin()
 	}
 	if s.options.Reached != nil {
@@ -537,7 +537,7 @@ const trailPageSize = 100
 
 func (s *Server) showTrail(w http.ResponseWriter, r *http.Request, verified string, failure error) {
 	before, _ := strconv.ParseUint(r.URL.Query().Get("before"), 10, 64)
-	entries, err := s.options.Accounts.Trail(identityOf(r.Context()), accounts.Page{Before: before, Limit: trailPageSize})
+	entries, err := s.options.Accounts.AuditLog(identityOf(r.Context()), accounts.Page{Before: before, Limit: trailPageSize})
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -552,10 +552,10 @@ func (s *Server) showTrail(w http.ResponseWriter, r *http.Request, verified stri
 func (s *Server) trailPage(w http.ResponseWriter, r *http.Request) { s.showTrail(w, r, "", nil) }
 
 func (s *Server) verifyTrail(w http.ResponseWriter, r *http.Request) {
-	proof, err := s.options.Accounts.VerifyTrail(identityOf(r.Context()))
+	proof, err := s.options.Accounts.Verify(identityOf(r.Context()))
 	verified := ""
 	if err == nil {
-		verified = fmt.Sprintf("Each of the %d entries follows from the one before it. The newest is %s.",
+		verified = fmt.Sprintf("Each of the %d events of the lab's log is there, as it was written. Their root hash is %s.",
 			proof.Entries, proof.Head)
 	}
 	s.showTrail(w, r, verified, err)

@@ -31,7 +31,7 @@ type guarded struct {
 	*client
 	server *server.Server
 	lab    *lab.Lab
-	book   *accounts.Book
+	book   *accounts.Directory
 	now    time.Time
 }
 
@@ -522,7 +522,7 @@ func TestProxy(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		trail, err := g.book.Trail(accounts.SystemIdentity("root"), accounts.Page{Limit: 1})
+		trail, err := g.book.AuditLog(accounts.SystemIdentity("root"), accounts.Page{Limit: 1})
 		if err != nil || len(trail) != 1 || w.Code != http.StatusSeeOther {
 			t.Fatalf("%d, %v, %v", w.Code, trail, err)
 		}

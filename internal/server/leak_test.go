@@ -182,7 +182,7 @@ func TestNothingLeaks(t *testing.T) {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
-	entries, err := book.Trail(accounts.SystemIdentity("root"), accounts.Page{Limit: 1000})
+	entries, err := book.AuditLog(accounts.SystemIdentity("root"), accounts.Page{Limit: 1000})
 	if err != nil || len(entries) < 10 {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}

@@ -250,7 +250,7 @@ func TestRefusalsAreNoted(t *testing.T) {
 	tokens := map[string]string{"viewer": g.token("viewer"), "expert": g.token("expert"), "nothing": g.token("nothing")}
 	refusals := func() (all []accounts.Entry) {
 		t.Helper()
-		entries, err := g.book.Trail(accounts.SystemIdentity("root"), accounts.Page{Limit: 1000})
+		entries, err := g.book.AuditLog(accounts.SystemIdentity("root"), accounts.Page{Limit: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}

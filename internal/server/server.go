@@ -31,7 +31,7 @@ type Options struct {
 	Lab *lab.Lab
 	// Accounts say who may do what. Nil, or without an account, the server is open to
 	// everybody on this machine, and to nobody else.
-	Accounts *accounts.Book
+	Accounts *accounts.Directory
 	// User is the name under which requests to an open server are recorded. Default: the
 	// system's user.
 	User string

@@ -18,7 +18,7 @@ func (a *app) accountCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "account",
 		Short: "Who may do what in a folder that is served: accounts, roles, tokens, the audit trail",
-		Long: `Accounts belong to a folder, the one that campaignd serve opens, and are kept in its .campaignd/accounts. Whoever
+		Long: `Accounts belong to a folder, the one that campaignd serve opens, and are kept in its lab's log, .campaignd/lab. Whoever
 may write there may do all of this. While a server runs, these commands go through it, and count at once.
 
 Roles, each for the whole lab or with --campaign for one campaign:

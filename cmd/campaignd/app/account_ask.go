@@ -23,9 +23,9 @@ func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (
 	}
 	// The holder may end between our look at the files and our question, or begin.
 	for began := time.Now(); ; {
-		book, err := accounts.Open(dir, accounts.Options{})
+		book, err := accounts.Open(dir, accounts.Options{Log: func(line string) { a.remark("%s", line) }})
 		if err == nil {
-			reply, err := book.Fulfill(ctx, accounts.SystemIdentity(control.OwnAccount()), r)
+			reply, err := book.Do(ctx, accounts.SystemIdentity(control.OwnAccount()), r)
 			return reply, errors.Join(err, book.Close())
 		}
 		if !errors.Is(err, accounts.ErrInUse) {
@@ -56,9 +56,9 @@ func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (
 // not answer: one that begins or ends.
 const accountsPatience = 2 * time.Second
 
-// serveAccounts lets the account commands of other processes reach a book that this process
+// serveAccounts lets the account commands of other processes reach the accounts that this process
 // holds, until close.
-func serveAccounts(dir string, book *accounts.Book) (close func(), err error) {
+func serveAccounts(dir string, book *accounts.Directory) (close func(), err error) {
 	s, err := control.ServeHandler(dir, book.Handler(control.Peer))
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/format"
 )
 
 func (a *app) accountTrail(ask asker) *cobra.Command {
@@ -15,8 +16,10 @@ func (a *app) accountTrail(ask asker) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trail",
 		Short: "The audit trail: every login, failure, refusal, grant and change, and proof that none was altered",
-		Long: `The audit trail. Each entry holds the hash of the one before it, so that --verify finds whatever was changed. It
-prints the number and the hash of the last entry: kept elsewhere, they also show whether all of it was made anew.`,
+		Long: `The audit trail: the accounts' events in the lab's log, .campaignd/lab. They are the leaves of a Merkle
+tree, as those of a campaign are, so that --verify finds whatever was changed. It prints the number of
+events and their root hash: kept elsewhere, as ` + "`campaignd checkpoint`" + ` of the lab's log does, they
+also show whether all of it was made anew.`,
 		Example: `  campaignd account trail --last 20
   campaignd account trail --json > trail.json
   campaignd account trail --verify`,
@@ -33,11 +36,8 @@ prints the number and the hash of the last entry: kept elsewhere, they also show
 				if a.json {
 					return a.printJSON(r.Proof)
 				}
-				a.printf(
-					"The audit trail is sound: %d entries, the last with the hash %s.\n",
-					r.Proof.Entries,
-					r.Proof.Head,
-				)
+				a.printf("The lab's log is sound: %s, with the root hash %s.\n",
+					format.Count(int(r.Proof.Entries), "event"), r.Proof.Head)
 				return nil
 			}
 			entries, err := a.trail(cmd, ask, last)

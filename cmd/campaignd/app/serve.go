@@ -101,7 +101,9 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	if named == nil {
 		named = new(labfile.File)
 	}
-	book, err := accounts.Open(accounts.Dir(s.folder), s.accountOptions(named))
+	who := s.accountOptions(named)
+	who.Log = func(line string) { a.remark("%s", line) }
+	book, err := accounts.Open(accounts.Dir(s.folder), who)
 	if err != nil {
 		return err
 	}

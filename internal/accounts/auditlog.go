@@ -1,0 +1,311 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Kind is what happened, in the audit log.
+type Kind string
+
+const (
+	KindLogin          Kind = "login"           // a person logged in: Method
+	KindLoginFailed    Kind = "login_failed"    // Reason; Account only where there is one of that name
+	KindLockedOut      Kind = "locked_out"      // further attempts are refused for a while
+	KindConfirmed      Kind = "confirmed"       // a person who was logged in has shown again who they are
+	KindLogout         Kind = "logout"          // a session was ended by its owner
+	KindSessionsEnded  Kind = "sessions_ended"  // all sessions of Account were ended
+	KindSessionEnded   Kind = "session_ended"   // Credential of Account was ended, not by logging out
+	KindRefused        Kind = "refused"         // Permission in Campaign was denied, Times times
+	KindAdded          Kind = "account_added"   // Account is new
+	KindChanged        Kind = "account_changed" // Reason says what of Account
+	KindDisabled       Kind = "account_disabled"
+	KindEnabled        Kind = "account_enabled"
+	KindUnlocked       Kind = "unlocked" // failed attempts were forgotten
+	KindGranted        Kind = "granted"  // Role in Campaign
+	KindRevoked        Kind = "revoked"  // Role in Campaign
+	KindPasswordSet    Kind = "password_set"
+	KindPasskeyAdded   Kind = "passkey_added"   // Credential
+	KindPasskeyRemoved Kind = "passkey_removed" // Credential
+	KindLinked         Kind = "linked"          // Account is a person's at an OpenID Connect issuer: Reason
+	KindTokenCreated   Kind = "token_created"   // Credential; Reason is its name and bounds
+	KindTokenRevoked   Kind = "token_revoked"   // Credential
+	KindTakenOver      Kind = "taken_over"      // the accounts and audit log of an earlier version: Reason
+)
+
+// Entry is an entry of the audit log. It holds no secret: no password, no token, no hash of
+// one, and no name that nobody has.
+type Entry struct {
+	// Number counts from 1: the sequence of the event in its stream.
+	Number uint64    `json:"number"`
+	Time   time.Time `json:"time"`
+	Kind   Kind      `json:"kind"`
+	// By is who did it: an account, or with Method [BySystem] or [ByLoopback] a user of the
+	// system; empty where that is not known.
+	By     string `json:"by,omitempty"`
+	Method Method `json:"method,omitempty"`
+	// From is the address it came from, where there was one.
+	From string `json:"from,omitempty"`
+	// Account is the account that it is about.
+	Account string `json:"account,omitempty"`
+	// Credential identifies the session, token or passkey that it is about, or that it was
+	// done with.
+	Credential string     `json:"credential,omitempty"`
+	Role       Role       `json:"role,omitempty"`
+	Campaign   string     `json:"campaign,omitempty"`
+	Permission Permission `json:"permission,omitempty"`
+	Reason     string     `json:"reason,omitempty"`
+	// Times is how often the same was refused since the last entry about it, where that is
+	// more than once.
+	Times int `json:"times,omitempty"`
+	// Hash is that of the entry's event in the Merkle tree of the lab's log (RFC 6962: the
+	// SHA-256 of a zero byte and the event's record), in hexadecimal digits.
+	Hash string `json:"hash,omitempty"`
+
+	facts *Facts // nil where there are none
+}
+
+// grant is the one that an entry is about.
+func (e Entry) grant() Grant {
+	g := Grant{Role: e.Role, Campaign: e.Campaign}
+	if e.facts != nil {
+		g.Issuer = e.facts.Issuer
+	}
+	return g
+}
+
+// Origin says of an account that was added who made it, from where and when.
+func (e Entry) Origin() string {
+	by := "made by " + cmp.Or(e.By, "somebody")
+	switch e.Method {
+	case ByLoopback:
+		by += ", when everybody on this machine could"
+	case BySystem:
+		by += ", on the machine of the lab"
+	}
+	if e.From != "" {
+		by += ", from " + e.From
+	}
+	return e.Account + ", " + by + ", on " + e.Time.Format(time.DateTime) + " UTC"
+}
+
+// String says what happened, in words.
+func (e Entry) String() string {
+	who := e.By
+	if who == "" {
+		who = "somebody"
+	}
+	tell := kindOf(e.Kind).story
+	if tell == nil {
+		return who + ": " + string(e.Kind)
+	}
+	text := tell(e, who)
+	if e.Times > 1 {
+		text += fmt.Sprintf(", %d times", e.Times)
+	}
+	if e.From != "" {
+		text += ", from " + e.From
+	}
+	return text
+}
+
+// kindTable is the table of kinds: what an event of it is called in the lab's log, and its
+// words. The log's names are for ever.
+var kindTable = []kindRow{
+	{KindLogin, "login.succeeded", func(e Entry, who string) string { return who + " logged in with " + means[e.Method] }},
+	{KindLoginFailed, "login.failed", func(e Entry, _ string) string {
+		return "a login" + of(" as ", e.Account) + " with " + means[e.Method] + " failed" + of(": ", e.Reason)
+	}},
+	{KindLockedOut, "login.locked_out", func(e Entry, _ string) string {
+		return "logins" + of(" as ", e.Account) + " are not heard for a while, after several that failed"
+	}},
+	{KindConfirmed, "identity.confirmed", func(e Entry, who string) string { return who + " showed again who they are, with " + means[e.Method] }},
+	{KindLogout, "session.logged_out", func(_ Entry, who string) string { return who + " logged out" }},
+	{KindSessionsEnded, "sessions.ended", func(e Entry, who string) string {
+		return who + " ended all sessions of " + e.Account + of(", ", e.Reason)
+	}},
+	{KindSessionEnded, "session.ended", func(e Entry, who string) string {
+		return who + " ended the session " + e.Credential + " of " + e.Account
+	}},
+	{KindRefused, "access.refused", func(e Entry, who string) string {
+		if e.Permission == "" {
+			return "a request with an API token" + of(" of ", e.Account) + " was refused" + of(": ", e.Reason)
+		}
+		return who + " was refused: to " + e.Permission.words() + inCampaign(e.Campaign)
+	}},
+	{KindAdded, "account.added", func(e Entry, who string) string { return who + " made the account " + e.Account }},
+	{KindChanged, "account.changed", func(e Entry, who string) string {
+		return who + " changed the account " + e.Account + of(": ", e.Reason)
+	}},
+	{KindDisabled, "account.disabled", func(e Entry, who string) string { return who + " disabled the account " + e.Account }},
+	{KindEnabled, "account.enabled", func(e Entry, who string) string { return who + " enabled the account " + e.Account }},
+	{KindUnlocked, "attempts.forgotten", func(e Entry, who string) string {
+		if e.Account == "" {
+			return who + " had all failed logins forgotten"
+		}
+		return who + " had the failed logins as " + e.Account + " forgotten"
+	}},
+	{KindGranted, "role.granted", func(e Entry, who string) string {
+		return who + " made " + e.Account + " " + e.grant().String() + of(", ", e.Reason)
+	}},
+	{KindRevoked, "role.revoked", func(e Entry, who string) string {
+		return who + " ended that " + e.Account + " is " + e.grant().String() + of(", ", e.Reason)
+	}},
+	{KindPasswordSet, "password.set", func(e Entry, who string) string { return who + " set the password of " + e.Account }},
+	{KindPasskeyAdded, "passkey.added", func(e Entry, who string) string { return who + " added the passkey " + e.Credential }},
+	{KindPasskeyRemoved, "passkey.removed", func(e Entry, who string) string {
+		return who + " removed the passkey " + e.Credential + " of " + e.Account
+	}},
+	{KindLinked, "account.linked", func(e Entry, _ string) string { return "the account " + e.Account + " was tied to " + e.Reason }},
+	{KindTokenCreated, "token.created", func(e Entry, who string) string {
+		return who + " made the API token " + e.Credential + " of " + e.Account + of(", ", e.Reason)
+	}},
+	{KindTokenRevoked, "token.revoked", func(e Entry, who string) string {
+		return who + " revoked the API token " + e.Credential + " of " + e.Account
+	}},
+	{KindTakenOver, "accounts.taken_over", func(e Entry, _ string) string {
+		return "the accounts of an earlier version were taken over" + of(": ", e.Reason)
+	}},
+}
+
+// kindRow is a row of the table of kinds.
+type kindRow struct {
+	kind  Kind
+	event events.Kind
+	story func(e Entry, who string) string
+}
+
+// kindOf is the row of a kind, the zero one where there is none.
+func kindOf(k Kind) kindRow {
+	if i := slices.IndexFunc(kindTable, func(r kindRow) bool { return r.kind == k }); i >= 0 {
+		return kindTable[i]
+	}
+	return kindRow{}
+}
+
+var kindOfEvent = func() map[events.Kind]Kind {
+	m := make(map[events.Kind]Kind, len(kindTable))
+	for _, r := range kindTable {
+		m[r.event] = r.kind
+	}
+	return m
+}()
+
+// means are the methods in words.
+var means = map[Method]string{
+	ByPassword: "a password", ByPasskey: "a passkey", ByOIDC: "OpenID Connect", ByToken: "an API token",
+	ByLoopback: "nothing", BySystem: "the system's own means",
+}
+
+// of puts words before a text, unless it is empty.
+func of(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
+
+// Page says which entries of the audit log are wanted.
+type Page struct {
+	// After gives the entries after a number, the oldest first. Otherwise the newest come
+	// first, those before Before where it is set.
+	After  *uint64 `json:"after,omitempty"`
+	Before uint64  `json:"before,omitempty"`
+	// Limit is how many at most: 100 where it is zero, never more than 1000.
+	Limit int `json:"limit,omitempty"`
+}
+
+// First tells how the first account was made, which is an admin's: by whom and from where.
+// Before it, each person who reached the lab could make it, so that those who follow should
+// know. ok is false where there is none yet.
+func (d *Directory) First() (first Entry, ok bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.state.first == nil {
+		return Entry{}, false
+	}
+	return *d.state.first, true
+}
+
+// AuditLog returns a page of the audit log, to those who may [Audit] the lab. A page that
+// is shorter than its limit is the last one.
+func (d *Directory) AuditLog(by Identity, p Page) ([]Entry, error) {
+	if err := d.mayOrRefuse(by, Audit, ""); err != nil {
+		return nil, err
+	}
+	limit := p.Limit
+	if limit <= 0 {
+		limit = 100
+	}
+	limit = min(limit, 1000)
+	log, last, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	// Sequences have no gaps, so that a page backwards is one forwards from before it.
+	after, end := uint64(0), uint64(last)
+	if p.After != nil {
+		after = min(*p.After, end)
+	} else {
+		if p.Before > 0 {
+			end = min(end, p.Before-1)
+		}
+		after = end - min(end, uint64(limit))
+	}
+	entries := []Entry{}
+	for e, err := range log.ReadCampaign(context.Background(), Stream, events.Sequence(after)) {
+		if err != nil {
+			return nil, faultOf(err)
+		}
+		if uint64(e.Sequence) > end || len(entries) == limit {
+			break
+		}
+		entry, err := entryOf(e)
+		if err == nil {
+			entry.Hash, err = leafHash(e)
+		}
+		if err != nil {
+			return nil, damaged("entry %d of the audit log cannot be read: %w", e.Sequence, err)
+		}
+		entries = append(entries, entry)
+	}
+	if p.After == nil {
+		slices.Reverse(entries)
+	}
+	return entries, nil
+}
+
+// Proof is what [Directory.Verify] has found to hold.
+type Proof struct {
+	// Entries is how many events the lab's log holds, Head the root hash of its Merkle tree.
+	// Both, kept elsewhere, show later whether all of it was made anew; a checkpoint of the
+	// log (`campaignd checkpoint`) holds them too.
+	Entries uint64 `json:"entries"`
+	Head    string `json:"head"`
+}
+
+// Verify reads the whole of the lab's log and checks that each event is there, as it was
+// written and in its place. An error of code [problem.Damaged] says where that is not so.
+func (d *Directory) Verify(by Identity) (Proof, error) {
+	if err := d.mayOrRefuse(by, Audit, ""); err != nil {
+		return Proof{}, err
+	}
+	log, _, err := d.current()
+	if err != nil {
+		return Proof{}, err
+	}
+	report, err := log.Verify(context.Background())
+	if err != nil {
+		return Proof{}, faultOf(err)
+	}
+	proof := Proof{Entries: uint64(report.Events), Head: report.Root.String()}
+	if !report.Sound() {
+		return proof, damaged("the audit log: %v", report.Faults[0])
+	}
+	return proof, nil
+}

@@ -1,0 +1,525 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/accounts/earlier"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Dir is the folder of the lab's log, in which a served folder's accounts are.
+func Dir(folder string) string { return filepath.Join(folder, ".campaignd", "lab") }
+
+// Exists reports whether there are accounts in a folder such as [Dir] gives, or those of an
+// earlier version, which [Open] takes over.
+func Exists(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "FORMAT"))
+	return err == nil || earlier.Exist(earlierDir(dir))
+}
+
+// Options are the settings of a [Directory]. The zero value of each means its default.
+type Options struct {
+	// Now is the clock; time.Now by default.
+	Now func() time.Time
+	// Idle is how long a session lasts without a request, 8 hours by default, and Lifetime how
+	// long it lasts at most, 7 days by default.
+	Idle, Lifetime time.Duration
+	// MinPassword is the least number of characters of a password, 12 by default.
+	MinPassword int
+	// TokenLifetime is how long an API token is valid where nothing is said, 90 days by
+	// default; it is never longer than 366 days.
+	TokenLifetime time.Duration
+	// Hashing is how many passwords are hashed at once, each of which takes 19 MiB; 2 by
+	// default. Further ones wait, up to 64 of them.
+	Hashing int
+	// Passkeys says for which site passkeys are made; nil: there are none.
+	Passkeys *Passkeys
+	// OIDC is the OpenID Connect issuer of the lab; nil: there is none.
+	OIDC *OIDC
+
+	// Log, if set, is told in a line what people should know of, such as that the accounts of
+	// an earlier version were taken over.
+	Log func(line string)
+
+	// What tests replace: the parameters of argon2id, and how the lab's log is opened.
+	params *argon2id.Params
+	open   func(folder string) (events.Store, error)
+}
+
+// Directory is the accounts of a folder. Its methods may be called from several goroutines.
+type Directory struct {
+	dir string
+	o   Options
+
+	// writing is held by a method that changes something, from reading what it depends on
+	// until that is on the disk. mu only guards the fields below it, whose values are never
+	// changed.
+	writing sync.Mutex
+	mu      sync.RWMutex
+
+	log    events.Store
+	last   events.Sequence // of the newest event of the accounts
+	state  *state
+	values *values
+	closed bool
+	// stopped is why there is no log: it was to be opened again after its disk had failed,
+	// and could not be.
+	stopped error
+
+	passwords  *passwords
+	limits     *limits
+	refusals   *refusals
+	ceremonies *ceremonies
+	relying    *relyingParty
+	issuer     *issuer
+}
+
+// Open opens the accounts in a folder, such as [Dir] gives, and makes it where there is
+// none. Close releases it. The error is [ErrInUse] where another process has it open, and
+// has the code [problem.Damaged] where something is missing that was acknowledged.
+func Open(dir string, o Options) (*Directory, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Idle = cmp.Or(o.Idle, 8*time.Hour)
+	o.Lifetime = cmp.Or(o.Lifetime, 7*24*time.Hour)
+	o.MinPassword = cmp.Or(o.MinPassword, 12)
+	o.TokenLifetime = min(cmp.Or(o.TokenLifetime, 90*24*time.Hour), longestToken)
+	o.Hashing = cmp.Or(o.Hashing, 2)
+	if o.open == nil {
+		o.open = func(folder string) (events.Store, error) { return store.Open(folder, store.Options{}) }
+	}
+	d := &Directory{
+		dir:        dir,
+		o:          o,
+		limits:     newLimits(mostCounters),
+		refusals:   newRefusals(),
+		ceremonies: newCeremonies(),
+	}
+	var err error
+	if d.passwords, err = newPasswords(o); err != nil {
+		return nil, err
+	}
+	if d.relying, err = newRelyingParty(o.Passkeys); err != nil {
+		return nil, err
+	}
+	if d.issuer, err = newIssuer(o.OIDC, d.now); err != nil {
+		return nil, err
+	}
+	old, err := readEarlier(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err = d.load(d.limits); err == nil {
+		if old != nil {
+			err = d.takeOver(old)
+		}
+		if err == nil {
+			err = d.note()
+		}
+		if err != nil {
+			err = errors.Join(err, d.log.Close())
+		}
+	}
+	if old != nil {
+		err = errors.Join(err, old.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// load opens the log and makes the state from it; where limits are given, the counts of
+// failed attempts too. The caller holds mu, or is the only one.
+func (d *Directory) load(limits *limits) error {
+	if err := os.MkdirAll(filepath.Dir(d.dir), 0o700); err != nil {
+		return unavailable(err)
+	}
+	log, err := d.o.open(d.dir)
+	if err != nil {
+		return faultOf(err)
+	}
+	d.log, d.last, d.state, d.values = log, 0, newState(), newValues()
+	if err = d.replay(limits); err != nil {
+		return errors.Join(err, log.Close())
+	}
+	return nil
+}
+
+// replay makes the state from the log. Values that no event names are what a process left
+// that ended between writing the two: they are removed.
+func (d *Directory) replay(limits *limits) error {
+	ctx := context.Background()
+	var attempts attempts
+	for e, err := range d.log.ReadCampaign(ctx, Stream, 0) {
+		if err != nil {
+			return faultOf(err)
+		}
+		entry, err := entryOf(e)
+		if err != nil {
+			return faultOf(err)
+		}
+		d.last = e.Sequence
+		d.state.apply(entry)
+		attempts.add(entry)
+	}
+	d.state.released = nil
+	named := d.state.named()
+	var rubbish []events.KeyValue
+	for kv, err := range d.log.Values(ctx, valuesPrefix) {
+		if err != nil {
+			return faultOf(err)
+		}
+		if !named[kv.Key] {
+			rubbish = append(rubbish, removed(kv.Key))
+		} else if err := d.values.put(kv); err != nil {
+			return damaged("the value %s cannot be read", kv.Key)
+		}
+	}
+	d.state.forget(d.values)
+	if limits != nil {
+		d.recall(limits, attempts)
+	}
+	if err := d.log.SetValuesLazily(ctx, rubbish...); err != nil {
+		return faultOf(err)
+	}
+	return nil
+}
+
+// Close releases the accounts. Requests after it fail.
+func (d *Directory) Close() error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	if d.stopped != nil {
+		return d.stopped
+	}
+	return d.log.Close()
+}
+
+// Err says why no change is taken now, nil where changes are.
+func (d *Directory) Err() error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.stopped != nil {
+		return d.stopped
+	}
+	return d.log.Err()
+}
+
+// current returns the log, and the newest event of the accounts in it.
+func (d *Directory) current() (events.Store, events.Sequence, error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.closed || d.stopped != nil {
+		return nil, 0, errClosed()
+	}
+	return d.log, d.last, nil
+}
+
+// mend opens the log again once its disk takes writes, after it had failed. What is in it
+// is compared with its head, as after a crash, and read anew. The caller holds writing.
+func (d *Directory) mend() error {
+	if d.stopped == nil && d.log.Probe() != nil {
+		return unavailable(d.log.Err())
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopped == nil {
+		_ = d.log.Close() // it says again what failed
+	}
+	d.stopped = d.load(nil)
+	return d.stopped
+}
+
+// The errors of the accounts, for those who ask.
+
+// ErrInUse says that another process holds the accounts.
+var ErrInUse = problem.New(problem.Unavailable, "another process holds the accounts of this folder")
+
+// restart is the remedy for a disk that failed.
+var restart = problem.Remedy{
+	Text: "make room on the disk or mend it, and look whether it was recorded", Action: problem.Trail,
+}
+
+// faultOf is the answer to an error of the lab's log.
+func faultOf(err error) error {
+	var unknown *events.UnknownKindError
+	switch {
+	case errors.Is(err, events.ErrInUse):
+		return ErrInUse
+	case errors.Is(err, events.ErrDamaged):
+		return damaged("%w", err)
+	case errors.Is(err, events.ErrNewerFormat), errors.As(err, &unknown):
+		return problem.New(problem.Unsupported, "the accounts: %w", err)
+	case errors.Is(err, events.ErrUncertain):
+		return problem.New(
+			problem.Uncertain,
+			"it may or may not be recorded: the disk of the accounts failed: %w",
+			err,
+		).With(restart)
+	case errors.Is(err, events.ErrClosed):
+		return errClosed()
+	}
+	return unavailable(err)
+}
+
+func unavailable(err error) error {
+	return problem.New(problem.Unavailable, "the accounts cannot be read or written: %w", err)
+}
+
+func damaged(format string, args ...any) error {
+	return problem.New(
+		problem.Damaged,
+		"the accounts are damaged: %w; nothing was changed; restore their folder from a copy",
+		fmt.Errorf(format, args...),
+	)
+}
+
+// errClosed is the answer to a request after Close.
+func errClosed() error { return unavailable(errors.New("they have been closed")) }
+
+// String names the accounts, and nothing that is in them.
+func (d *Directory) String() string { return "the accounts in " + d.dir }
+
+// GoString is String: a directory that is printed for a programmer shows no secret either.
+func (d *Directory) GoString() string { return d.String() }
+
+// Empty reports whether there is no account yet.
+func (d *Directory) Empty() bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.state.accounts) == 0
+}
+
+// now is the time, as it is recorded.
+func (d *Directory) now() time.Time { return d.o.Now().UTC().Round(0).Truncate(time.Microsecond) }
+
+// change is what is written at once: values, then the entries that name them.
+type change struct {
+	values  []events.KeyValue
+	entries []Entry
+	// lazily leaves it to the system when the values are on the disk, for what may be lost
+	// with the process. There are no entries then.
+	lazily bool
+}
+
+// commit makes a change durable, and then visible. The caller holds writing.
+//
+// What an entry refers to is written first, under a reference that is new: a crash in
+// between leaves a value that nothing names, and replay removes it.
+func (d *Directory) commit(c change) error {
+	if d.closed {
+		return errClosed()
+	}
+	if d.stopped != nil || d.log.Err() != nil {
+		if err := d.mend(); err != nil {
+			return err
+		}
+		// What this change was made from may not be what is there.
+		return unavailable(errors.New(
+			"they have just been opened again after their disk had failed: try again"))
+	}
+	ctx := context.Background() // a change that has begun is not abandoned
+	set := d.log.SetValues
+	if c.lazily {
+		set = d.log.SetValuesLazily
+	}
+	if len(c.values) > 0 {
+		if err := set(ctx, c.values...); err != nil {
+			return faultOf(err)
+		}
+	}
+	stored, err := d.append(ctx, c.entries)
+	if err != nil {
+		return faultOf(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, kv := range c.values {
+		if err := d.values.put(kv); err != nil {
+			return err
+		}
+	}
+	for _, e := range stored {
+		entry, err := entryOf(e)
+		if err != nil {
+			return err
+		}
+		d.last = e.Sequence
+		d.state.apply(entry)
+	}
+	d.release(ctx)
+	return nil
+}
+
+// append records entries.
+func (d *Directory) append(ctx context.Context, entries []Entry) ([]events.Event, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	now := d.now()
+	batch := make([]events.Event, len(entries))
+	for i, e := range entries {
+		if e.Time.IsZero() { // it was not taken over
+			e.Time = now
+		}
+		var err error
+		if batch[i], err = e.event(); err != nil {
+			return nil, err
+		}
+	}
+	return d.log.Append(ctx, Stream, d.last, batch...)
+}
+
+// release removes the values that the state has let go. One that stays, because the disk
+// fails now, is found when the log is opened again. The caller holds mu.
+func (d *Directory) release(ctx context.Context) {
+	changes := make([]events.KeyValue, len(d.state.released))
+	for i, key := range d.state.released {
+		changes[i] = removed(key)
+		_ = d.values.put(changes[i]) // only fails for a value that is there
+	}
+	d.state.released = nil
+	_ = d.log.SetValuesLazily(ctx, changes...)
+}
+
+// account returns an account, nil where there is none of that name. It must not be changed.
+func (d *Directory) account(name string) *account {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.state.accounts[name]
+}
+
+// addressKey is where a context holds the address of a request.
+type addressKey struct{}
+
+// WithAddress returns a context in which the address that a request comes from is known, for
+// the audit log.
+func WithAddress(ctx context.Context, from string) context.Context {
+	return context.WithValue(ctx, addressKey{}, from)
+}
+
+// addressOf returns the address of a request, "" where it is not known.
+func addressOf(ctx context.Context) string {
+	from, _ := ctx.Value(addressKey{}).(string)
+	return shown(from)
+}
+
+// entry begins an entry about what an identity does.
+func (i Identity) entry(ctx context.Context, kind Kind, account string) Entry {
+	e := Entry{Kind: kind, By: i.Account, Method: i.Method, From: i.From, Account: account}
+	if from := addressOf(ctx); from != "" {
+		e.From = from
+	}
+	return e
+}
+
+// mayOrRefuse is May, with the refusal in the audit log.
+func (d *Directory) mayOrRefuse(by Identity, p Permission, campaign string) error {
+	err := by.May(p, campaign)
+	if err != nil {
+		d.Refused(by, p, campaign, by.From)
+	}
+	return err
+}
+
+// Refused notes in the audit log that somebody was denied something. The same refusal is
+// noted once a minute, with how often it was repeated. A failure to write is not reported:
+// what was asked for has been refused already.
+func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
+	d.refuse(Entry{
+		Kind: KindRefused, By: who.Account, Method: who.Method, From: shown(from), Credential: who.Credential,
+		Permission: p, Campaign: shown(campaign),
+	})
+}
+
+// refuse records a refusal unless the same was recorded within the last minute. Whoever asks may
+// be nobody: what they are told apart by must not be theirs to choose.
+func (d *Directory) refuse(e Entry) {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	var due bool
+	if e.Times, due = d.refusals.due(e, d.now()); due {
+		_ = d.commit(change{entries: []Entry{e}})
+	}
+}
+
+// refusals counts those that repeat. It is used by whoever holds writing.
+type refusals struct{ seen map[Entry]*repeated }
+
+type repeated struct {
+	since time.Time
+	times int
+}
+
+const (
+	mostRefusals   = 1024
+	refusalsPeriod = time.Minute
+)
+
+func newRefusals() *refusals { return &refusals{seen: make(map[Entry]*repeated)} }
+
+// due reports whether a refusal is to be recorded now, and how many times it happened since
+// the last time that it was; zero for once.
+func (r *refusals) due(e Entry, now time.Time) (times int, due bool) {
+	e.From = networkOf(e.From) // within one, everybody has as many addresses as they like
+	if e.Kind == KindLoginFailed {
+		e.Reason = "" // why it failed depends on what was sent
+	}
+	if s := r.seen[e]; s != nil && now.Sub(s.since) < refusalsPeriod {
+		s.times++
+		return 0, false
+	} else if s != nil && s.times > 0 {
+		times = s.times + 1
+	}
+	if len(r.seen) >= mostRefusals {
+		clear(r.seen) // some may be recorded once more than needed
+	}
+	r.seen[e] = &repeated{since: now}
+	return times, true
+}
+
+// key is the SHA-256 of a random secret, in hexadecimal digits.
+type key string
+
+func keyOf(secret string) key {
+	return key(sum([]byte(secret)))
+}
+
+// fits refuses a text that is too long, or cannot be shown to people as it is.
+func fits(what, text string, longest int) error {
+	if len(text) > longest {
+		return problem.New(problem.Invalid, "%s has %d bytes, at most %d are kept", what, len(text), longest)
+	}
+	if shown(text) != text {
+		return problem.New(problem.Invalid, "%s holds a character that cannot be printed: %q", what, text)
+	}
+	return nil
+}
+
+// sorted returns values in the order of a name.
+func sorted[T any](values []T, name func(T) string) []T {
+	slices.SortFunc(values, func(x, y T) int { return cmp.Compare(name(x), name(y)) })
+	return values
+}
+
+var _ fmt.GoStringer = (*Directory)(nil)
