@@ -44,19 +44,35 @@ type Checkpoint struct {
 }
 
 // Origin names the log that begins with the event first, in the name of a key, or of
-// nobody where that is empty: KEY/CAMPAIGN/INSTANCE. The instance is a random word.
+// none where that is empty: KEY/CAMPAIGN/INSTANCE, of a lab's log KEY/lab/INSTANCE. The
+// instance is a random word.
 func Origin(key string, first events.Event) (string, error) {
-	payload, err := events.Decode(first)
+	instance, err := instanceOf(first)
 	if err != nil {
 		return "", err
 	}
-	defined, ok := payload.(*events.CampaignDefined)
-	if !ok {
-		return "", fmt.Errorf("checkpoint: the log begins with %s, not with the definition of a campaign", first.Kind)
-	}
-	parts := []string{key, first.Campaign, defined.Instance}
+	parts := []string{key, first.Campaign, instance}
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 	return strings.Join(parts, "/"), nil
+}
+
+// instanceOf is the random word in the first event of a log.
+func instanceOf(first events.Event) (string, error) {
+	vocabulary := events.Decode
+	if first.Kind == events.KindLabBegun {
+		vocabulary = events.Lab.Decode
+	}
+	payload, err := vocabulary(first)
+	if err != nil {
+		return "", err
+	}
+	switch begun := payload.(type) {
+	case *events.CampaignDefined:
+		return begun.Instance, nil
+	case *events.LabBegun:
+		return begun.Instance, nil
+	}
+	return "", fmt.Errorf("checkpoint: the log begins with %s, not with the definition of a campaign", first.Kind)
 }
 
 // SameLog reports whether two origins name the same log: they are equal, or one is

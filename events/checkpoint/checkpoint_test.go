@@ -149,6 +149,13 @@ func TestOrigin(t *testing.T) {
 			t.Errorf("in the name of %q: %q, %v; want %q", key, got, err, want)
 		}
 	}
+	begun, err := events.Lab.New(events.LabStream, events.KindLabBegun, &events.LabBegun{Instance: "K3JD"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Origin("lab.example", begun); err != nil || got != "lab.example/lab/K3JD" {
+		t.Errorf("a lab's log is called %q, %v", got, err)
+	}
 	note, err := events.New("tiny", &events.NoteAdded{Text: "first"})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package accounts
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -153,8 +154,27 @@ func (d *Directory) load(limits *limits) error {
 		return faultOf(err)
 	}
 	d.log, d.last, d.state, d.values = log, 0, newState(), newValues()
-	if err = d.replay(limits); err != nil {
+	if err = beginLog(log, d.now()); err == nil {
+		err = d.replay(limits)
+	}
+	if err != nil {
 		return errors.Join(err, log.Close())
+	}
+	return nil
+}
+
+// beginLog gives an empty log its first event, which tells it from every other lab's.
+func beginLog(log events.Store, now time.Time) error {
+	if log.Last() > 0 {
+		return nil
+	}
+	begun, err := events.Lab.New(events.LabStream, events.KindLabBegun, &events.LabBegun{Instance: rand.Text()[:10]})
+	if err == nil {
+		begun.Time, begun.Actor = now, "engine"
+		_, err = log.Append(context.Background(), events.LabStream, 0, begun)
+	}
+	if err != nil {
+		return faultOf(err)
 	}
 	return nil
 }

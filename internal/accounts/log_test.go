@@ -121,7 +121,7 @@ func TestGolden(t *testing.T) {
 	kinds := make(map[events.Kind]string)
 	if *rewrite {
 		b := everyKind(t)
-		for e, err := range b.log.Read(t.Context(), 0) {
+		for e, err := range b.log.ReadCampaign(t.Context(), Stream, 0) {
 			done(t, err)
 			if text := string(e.Data); len(text) > len(kinds[e.Kind]) {
 				kinds[e.Kind] = text

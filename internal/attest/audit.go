@@ -58,6 +58,8 @@ type Audit struct {
 	Checkpoint string `json:"checkpoint,omitempty"`
 	// Since is what the earlier checkpoints say.
 	Since []Since `json:"since,omitempty"`
+	// Lab says that it is the log of a lab, in which there are no decisions to be made again.
+	Lab bool `json:"lab,omitempty"`
 	// Comparison is "exact" where everything was compared bit for bit, and
 	// "tolerance" where some of it comes from another build.
 	Comparison string   `json:"comparison"`
@@ -110,14 +112,18 @@ type Options struct {
 // caller, who may have a key.
 func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 	r := NewAudit()
-	if err := r.verify(ctx, log); err != nil {
+	err := r.verify(ctx, log)
+	if err != nil {
 		return nil, err
 	}
 	if r.Chain == ChainBroken {
 		return r, nil
 	}
-	if err := r.compare(ctx, log, o.Since); err != nil {
+	if err = r.compare(ctx, log, o.Since); err != nil {
 		return nil, err
+	}
+	if r.Lab, err = isLab(ctx, log); err != nil || r.Lab {
+		return r, err
 	}
 	names, err := log.Campaigns(ctx)
 	if err != nil {
@@ -135,6 +141,14 @@ func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, o.Campaign)
 	}
 	return r, nil
+}
+
+// isLab reports whether a log is that of a lab: its first event says so.
+func isLab(ctx context.Context, log events.Log) (bool, error) {
+	for e, err := range log.Read(ctx, 0) {
+		return e.Kind == events.KindLabBegun, err
+	}
+	return false, nil
 }
 
 // verify checks every byte of the log.

@@ -149,6 +149,21 @@ func (a *app) printAudit(r *audited) {
 			"be read.\n")
 		return
 	}
+	if r.Lab {
+		a.printf("It is a lab's log: there is no decision and no fit in it to be made again.\n")
+	} else {
+		a.printRepeated(r)
+	}
+	if r.Checkpoint != "" {
+		a.printf(
+			"A store that was cut short or rewritten whole looks sound, too: keep this checkpoint elsewhere, and compare later with --since.\n",
+		)
+		a.print("  " + strings.ReplaceAll(strings.TrimSpace(r.Checkpoint), "\n", "\n  "))
+	}
+}
+
+// printRepeated says what came out the same when it was made again.
+func (a *app) printRepeated(r *audited) {
 	how := "bit for bit"
 	if r.Comparison != "exact" {
 		how = fmt.Sprintf("to a relative tolerance of %g, since some come from another build "+
@@ -176,12 +191,6 @@ func (a *app) printAudit(r *audited) {
 	}
 	for _, m := range r.Mismatches {
 		a.printf("  MISMATCH at position %d, %s: %s\n", m.Position, m.Subject, m.Problem)
-	}
-	if r.Checkpoint != "" {
-		a.printf(
-			"A store that was cut short or rewritten whole looks sound, too: keep this checkpoint elsewhere, and compare later with --since.\n",
-		)
-		a.print("  " + strings.ReplaceAll(strings.TrimSpace(r.Checkpoint), "\n", "\n  "))
 	}
 }
 

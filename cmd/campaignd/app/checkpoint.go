@@ -159,8 +159,8 @@ func (a *app) prove(
 	ctx context.Context, t target, log events.Store, c *attest.Checkpoint, what string,
 ) error {
 	name := t.campaign
-	if name == "" {
-		var err error
+	// A position is one of the whole log, whichever streams it has.
+	if _, err := strconv.ParseUint(what, 10, 63); name == "" && err != nil {
 		if name, err = onlyOf(log.Campaigns(ctx)); err != nil {
 			return err
 		}
