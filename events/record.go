@@ -100,8 +100,9 @@ func AppendRecord(dst []byte, e Event) ([]byte, error) {
 }
 
 // DecodeRecord returns the event that record holds, with position 0: who read the
-// record knows where it was. The event shares no memory with record. Whatever [AppendRecord] cannot have written is refused with
-// [ErrBadRecord]; no input makes it panic.
+// record knows where it was. The event shares no memory with record. Whatever
+// [AppendRecord] cannot have written is refused with [ErrBadRecord]; no input makes it
+// panic.
 func DecodeRecord(record []byte) (Event, error) {
 	if len(record) < recordHeader+recordChecksum {
 		return Event{}, badRecord("%d bytes are too few", len(record))
@@ -111,7 +112,8 @@ func DecodeRecord(record []byte) (Event, error) {
 		return Event{}, badRecord("its checksum does not match")
 	}
 	if body[0] != versionPlain && body[0] != versionRequest {
-		return Event{}, badRecord("its version is %d, this campaignd knows up to %d", body[0], RecordVersion)
+		return Event{}, badRecord("its version is %d, this campaignd knows up to %d",
+			body[0], RecordVersion)
 	}
 	if body[1]&^flagSimulated != 0 {
 		return Event{}, badRecord("unknown flags %#x", body[1])

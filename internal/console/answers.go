@@ -149,10 +149,10 @@ func (a *answers) give(p pending) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.all[p.file]
-	if before != nil && before.sending && p.Request != "" && before.Request == p.Request && before.Digest == p.Digest {
-		return nil // the form was sent twice
-	}
 	if before != nil && before.sending {
+		if p.Request != "" && before.Request == p.Request && before.Digest == p.Digest {
+			return nil // the form was sent twice
+		}
 		return problem.New(problem.NotNow, "your answer before is just being recorded").About(p.Question).
 			With(problem.Remedy{
 				Text:   "look at the question again in a moment, and change the answer",
@@ -371,8 +371,9 @@ func (a *answers) submit(p *pending) error {
 		switch {
 		case s.Instance != p.Instance || q == nil:
 			err = problem.New(problem.NotFound, "there is another campaign of that name now")
-		case p.Request == "" && q.Source != p.Source && q.AnsweredBy == "person:"+p.Name && q.AnsweredAt.After(p.Given):
-			recorded = true // just before a server of an earlier version ended
+		case p.Request == "" && q.Source != p.Source:
+			// Just before a server of an earlier version ended.
+			recorded = q.AnsweredBy == "person:"+p.Name && q.AnsweredAt.After(p.Given)
 		}
 	})
 	if recorded || err != nil {

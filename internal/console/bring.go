@@ -201,7 +201,8 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err = im.Read(name, strings.NewReader(table)); err == nil {
-		_, err = of.Submit(r.Context(), requested(r, engine.Request{Import: im.Rows, ImportOnce: !p.Again}))
+		request := engine.Request{Import: im.Rows, ImportOnce: !p.Again}
+		_, err = of.Submit(r.Context(), requested(r, request))
 	}
 	if problem.CodeOf(err) == problem.Conflict && !p.Again { // all of them came in just now
 		redirect(w, r, p.Path, "known")

@@ -254,7 +254,8 @@ func (c *Console) excludeRegion(w http.ResponseWriter, r *http.Request) {
 		if reason == "" {
 			reason = noReason
 		}
-		_, err = of.Submit(r.Context(), requested(r, engine.Request{Exclude: &engine.Exclude{Region: where, Reason: reason}}))
+		exclude := &engine.Exclude{Region: where, Reason: reason}
+		_, err = of.Submit(r.Context(), requested(r, engine.Request{Exclude: exclude}))
 	}
 	if err != nil {
 		forgetRequest(r, err)

@@ -23,7 +23,8 @@ func (s *shell) Request(action string) template.HTML {
 	if id == "" {
 		id = rand.Text()
 	}
-	return template.HTML(`<input type="hidden" name="` + fieldRequest + `" value="` + template.HTMLEscapeString(id) + `">`)
+	id = template.HTMLEscapeString(id)
+	return template.HTML(`<input type="hidden" name="` + fieldRequest + `" value="` + id + `">`)
 }
 
 // forgetRequest gives a form that was refused another identifier when it is shown again: what was
@@ -55,7 +56,9 @@ func alreadyRecorded(ctx context.Context, of *lab.Campaign, request engine.Reque
 	stored, err := of.Recorded(ctx, request)
 	if problem.CodeOf(err) == problem.NotPossible && err != nil {
 		err = problem.New(problem.NotPossible, "this page was sent before, with something else in it").
-			With(problem.Remedy{Text: "look at what stands here now, and send it once more if that is what you mean"})
+			With(problem.Remedy{
+				Text: "look at what stands here now, and send it once more if that is what you mean",
+			})
 	}
 	return stored != nil, err
 }

@@ -94,7 +94,8 @@ func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, er
 		return whatif.Run{}, problem.New(problem.Invalid, "say what is to be otherwise: another policy, or an expert who is left out")
 	}
 	by := visitorOf(r.Context()).Name
-	return c.whatIf.Begin(of.Name(), of.Store(), by, requested(r, engine.Request{}).Key(), q, whatif.InLab(c.lab, of))
+	key := requested(r, engine.Request{}).Key()
+	return c.whatIf.Begin(of.Name(), of.Store(), by, key, q, whatif.InLab(c.lab, of))
 }
 
 func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {

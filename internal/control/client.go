@@ -137,7 +137,7 @@ func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) 
 	err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a)
 	var unreached *url.Error
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+	case IsCut(err):
 		return nil, cutOff
 	case r.ID != "" && errors.As(err, &unreached): // the owner that answered before is gone
 		return nil, cutOff
@@ -153,6 +153,12 @@ func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) 
 		}
 	}
 	return stored, nil
+}
+
+// IsCut reports whether a connection ended before the answer was whole.
+func IsCut(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET)
 }
 
 // Append implements events.Log; it always fails, with [ErrReadOnly].

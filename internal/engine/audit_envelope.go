@@ -205,8 +205,8 @@ func (a *auditor) checkEnvelope(in *identified, member bool) {
 		a.mismatch(in.subject(), "its trace %q is not a traceparent", e.Trace)
 	}
 	if e.Request != "" && (member || in.author != byPerson) {
-		a.mismatch(in.subject(), "it carries the request %q, as only the first event that is recorded for a person does",
-			e.Request)
+		a.mismatch(in.subject(), "it carries the request %q: the first event that is recorded for a person does so, "+
+			"and no other", e.Request)
 	}
 	if member {
 		a.checkMember(in)

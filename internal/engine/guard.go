@@ -35,7 +35,8 @@ func (c *Core) guard(r Request) error {
 		return notPossible("the identifier of the request, %q, %s", shortened(r.ID), fault)
 	}
 	if len(r.ID) > maxID {
-		return notPossible("the identifier of the request has %d bytes, at most %d are recorded", len(r.ID), maxID)
+		return notPossible("the identifier of the request has %d bytes, at most %d are recorded",
+			len(r.ID), maxID)
 	}
 	parts := 0
 	value := reflect.ValueOf(r)

@@ -74,7 +74,8 @@ func (c *Core) Recorded(r Request) (events.Sequence, error) {
 }
 
 func anotherRequest(id string) error {
-	return problem.New(problem.NotPossible, "the identifier %q came with another request before", id).
+	text := "the identifier %q came with another request before"
+	return problem.New(problem.NotPossible, text, id).
 		With(problem.Remedy{Text: "give each request an identifier of its own"})
 }
 

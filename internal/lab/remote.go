@@ -5,12 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"syscall"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
@@ -68,7 +66,9 @@ func (s Server) Ask(ctx context.Context, method, path string, body any) (*http.R
 }
 
 // ask is [Server.Ask] with an identifier of the request, empty for none.
-func (s Server) ask(ctx context.Context, method, path, id string, body any) (*http.Response, error) {
+func (s Server) ask(
+	ctx context.Context, method, path, id string, body any,
+) (*http.Response, error) {
 	var content []byte
 	contentType := "application/json"
 	if file, ok := body.(YAML); ok {
@@ -98,7 +98,7 @@ func (s Server) ask(ctx context.Context, method, path, id string, body any) (*ht
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+		if control.IsCut(err) {
 			return nil, errUnanswered
 		}
 		return nil, problem.New(problem.Unavailable, "no server answers at %s: %w", s.URL, err)

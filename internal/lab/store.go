@@ -232,7 +232,8 @@ func Persist(ctx context.Context, repeatable bool, find, do func() error) error 
 		} else if unsure != nil { // the store is being taken over
 			err = unsure
 		}
-		if repeatable && problem.CodeOf(err) == problem.Uncertain && !errors.Is(err, control.ErrCutOffEarlier) {
+		if repeatable && problem.CodeOf(err) == problem.Uncertain &&
+			!errors.Is(err, control.ErrCutOffEarlier) {
 			unsure = err
 			patience = 3 * Patience
 		}

@@ -181,7 +181,9 @@ type Recorded struct {
 type recordedOutput struct{ Body Recorded }
 
 // submit has a request recorded in the name of the caller.
-func (a *api) submit(ctx context.Context, c *lab.Campaign, r engine.Request) ([]events.Event, error) {
+func (a *api) submit(
+	ctx context.Context, c *lab.Campaign, r engine.Request,
+) ([]events.Event, error) {
 	if r.Anchors != nil { // they are the expert's judgment, as an answer is
 		if err := a.answersAs(ctx, r.Anchors.Expert, c.Name()); err != nil {
 			return nil, problemOf(err)
@@ -194,10 +196,9 @@ func (a *api) submit(ctx context.Context, c *lab.Campaign, r engine.Request) ([]
 	return stored, nil
 }
 
-// fulfill answers a request that is made from how the campaign stands: a repeat from the events
-// of the first.
+// fulfill has a request recorded and answers it, a repeat from the events of the first.
 func (a *api) fulfill(
-	ctx context.Context, in InCampaign, make func(*lab.Campaign) (engine.Request, error),
+	ctx context.Context, in InCampaign, make func() (engine.Request, error),
 ) (*recordedOutput, error) {
 	c, err := a.find(ctx, in)
 	if err != nil {
@@ -208,7 +209,7 @@ func (a *api) fulfill(
 		return nil, err
 	}
 	if stored == nil {
-		r, err := make(c)
+		r, err := make()
 		if err != nil {
 			return nil, problemOf(err)
 		}

@@ -84,8 +84,9 @@ func (l *audits) begin(campaign, request string) (run *AuditRun, again bool, err
 		}
 	}
 	if n := len(l.runs); n > 0 && l.runs[n-1].State == "running" {
-		return nil, false, problem.New(problem.NotNow, "another audit runs"). // of what, is not everybody's to know
-											With(problem.Remedy{Text: "wait for its end, and ask again"})
+		// Of what, is not for everybody to know.
+		return nil, false, problem.New(problem.NotNow, "another audit runs").
+			With(problem.Remedy{Text: "wait for its end, and ask again"})
 	}
 	l.next++
 	run = &AuditRun{

@@ -39,7 +39,9 @@ func openEarlierKeys(folder string, log func(format string, args ...any)) earlie
 }
 
 // answered answers a request as it was answered before; false where its key is not among them.
-func (k earlierKeys) answered(w http.ResponseWriter, r *http.Request, key string, request []byte) bool {
+func (k earlierKeys) answered(
+	w http.ResponseWriter, r *http.Request, key string, request []byte,
+) bool {
 	who := identityOf(r.Context())
 	caller := strings.Join([]string{who.Actor(), who.Account, who.Credential, key}, "\x00")
 	name := sha256.Sum256([]byte(caller))
@@ -66,7 +68,8 @@ func (k earlierKeys) answered(w http.ResponseWriter, r *http.Request, key string
 			"This "+keyHeader+" came with another request before; take another one for each."))
 	case kept.Answer == nil:
 		p := newProblem(http.StatusConflict, problem.Uncertain,
-			"The server ended while it carried this request out, before it was upgraded: it may be recorded or not.")
+			"The server ended while it carried this request out, before it was upgraded: "+
+				"it may be recorded or not.")
 		p.Remedies = []Remedy{{
 			Text:   "look whether it is recorded, and send it with another " + keyHeader + " if not",
 			Action: string(problem.Review),

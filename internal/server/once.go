@@ -19,8 +19,9 @@ import (
 
 // A request may carry an identifier of its sender's choice in the header Idempotency-Key. It is
 // that of the events that are recorded, so that the campaign's log counts the request once, however
-// often it is sent; nothing of it is kept here. A repeat is answered from the events of the first,
-// which is why an answer says what follows from them, and nothing of how the campaign stands by now.
+// often it is sent; nothing of it is kept here. A repeat is answered from the events of the first:
+// this is why an answer says what follows from them, and nothing of how the campaign stands by
+// now.
 
 const (
 	keyHeader    = "Idempotency-Key"
@@ -31,11 +32,13 @@ const (
 
 // What the description of an operation says of the header.
 const (
-	recordedOnce = "With an Idempotency-Key it can be sent again, at any time: what it records, it records once, " +
-		"and it is answered as the first time, marked by the header Idempotency-Replayed. Another request of the same " +
-		"account with the same key in the same campaign is refused (422). A request that was refused was recorded no " +
-		"time, and is judged anew when it is sent again."
-	begunOnce = "With an Idempotency-Key it can be sent again: while the server remembers it, it is begun once."
+	recordedOnce = "With an Idempotency-Key it can be sent again, at any time: what it records, " +
+		"it records once, and it is answered as the first time, marked by the header " +
+		"Idempotency-Replayed. Another request of the same account with the same key in the same " +
+		"campaign is refused (422). A request that was refused was recorded no time, and is judged " +
+		"anew when it is sent again."
+	begunOnce = "With an Idempotency-Key it can be sent again: while the server remembers it, " +
+		"it is begun once."
 )
 
 // recording marks an operation that records something: it takes a key.
@@ -50,7 +53,9 @@ func (a *api) keyedBy(op huma.Operation, description string) huma.Operation {
 	op.Parameters = append(op.Parameters, &huma.Param{
 		Name: keyHeader, In: "header",
 		Description: "A text of the sender's choice, other for each request.",
-		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &one, MaxLength: &longest, Pattern: "^[!-~]+$"},
+		Schema: &huma.Schema{
+			Type: huma.TypeString, MinLength: &one, MaxLength: &longest, Pattern: "^[!-~]+$",
+		},
 	})
 	a.keyed.Handle(op.Method+" "+op.Path, http.NotFoundHandler())
 	return op
@@ -68,7 +73,8 @@ type sentKey struct{}
 func (a *api) once(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := r.Header.Values(keyHeader)
-		if len(given) == 0 || !identityOf(r.Context()).Known() { // an unknown caller is refused, its body unread
+		// An unknown caller is refused, its body unread.
+		if len(given) == 0 || !identityOf(r.Context()).Known() {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -77,8 +83,8 @@ func (a *api) once(next http.Handler) http.Handler {
 			return
 		}
 		if len(given) > 1 || !isKey(given[0]) {
-			writeProblem(w, refused(http.StatusUnprocessableEntity,
-				fmt.Sprintf("%s is one text of 1 to %d visible ASCII characters.", keyHeader, maxKey)).(*Problem))
+			text := fmt.Sprintf("%s is one text of 1 to %d visible ASCII characters.", keyHeader, maxKey)
+			writeProblem(w, refused(http.StatusUnprocessableEntity, text).(*Problem))
 			return
 		}
 		body, err := io.ReadAll(r.Body)
@@ -87,8 +93,8 @@ func (a *api) once(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		text := fmt.Appendf(nil, "%s\n%s\n%s\n", r.Method, r.URL.RequestURI(), r.Header.Get("Content-Type"))
-		text = append(text, body...)
+		contentType := r.Header.Get("Content-Type")
+		text := fmt.Appendf(nil, "%s\n%s\n%s\n%s", r.Method, r.URL.RequestURI(), contentType, body)
 		if a.earlier.answered(w, r, given[0], text) {
 			return
 		}
@@ -144,7 +150,9 @@ func (a *api) repeated(ctx context.Context, c *lab.Campaign) ([]events.Event, er
 	return a.repeatedBy(ctx, c, asked(ctx, engine.Request{}))
 }
 
-func (a *api) repeatedBy(ctx context.Context, c *lab.Campaign, r engine.Request) ([]events.Event, error) {
+func (a *api) repeatedBy(
+	ctx context.Context, c *lab.Campaign, r engine.Request,
+) ([]events.Event, error) {
 	stored, err := c.Recorded(ctx, r)
 	if err != nil {
 		return nil, problemOf(err)
@@ -156,7 +164,9 @@ func (a *api) repeatedBy(ctx context.Context, c *lab.Campaign, r engine.Request)
 }
 
 // repeatedIn is repeated in a campaign as it was folded by the caller.
-func (a *api) repeatedIn(ctx context.Context, c *lab.Campaign, core *engine.Core) ([]events.Event, error) {
+func (a *api) repeatedIn(
+	ctx context.Context, c *lab.Campaign, core *engine.Core,
+) ([]events.Event, error) {
 	at, err := core.Recorded(asked(ctx, engine.Request{}))
 	if at == 0 || err != nil {
 		return nil, problemOr(err)

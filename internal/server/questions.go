@@ -151,7 +151,8 @@ func answeredBy(c *lab.Campaign, question string, stored []events.Event) (*answe
 		return nil, problemOf(err)
 	}
 	out := &answeredOutput{Answered{
-		Recorded: recorded.Body, Counts: true, AnsweredBy: events.ActorName(first.Actor), Source: first.ID,
+		Recorded: recorded.Body, Counts: true,
+		AnsweredBy: events.ActorName(first.Actor), Source: first.ID,
 	}}
 	contested, ok := payload.(*events.QuestionContested)
 	if !ok {

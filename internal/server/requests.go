@@ -141,7 +141,7 @@ type optional[B any] struct {
 // record registers a request that is recorded as it is.
 func record[B any](a *api, op huma.Operation, make func(B) (engine.Request, error)) {
 	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *body[B]) (*recordedOutput, error) {
-		return a.fulfill(ctx, in.InCampaign, func(*lab.Campaign) (engine.Request, error) { return make(in.Body) })
+		return a.fulfill(ctx, in.InCampaign, func() (engine.Request, error) { return make(in.Body) })
 	})
 }
 
@@ -153,7 +153,7 @@ func (a *api) steer(verb, summary, description string, make func(reason string) 
 		if in.Body != nil {
 			reason = in.Body.Reason
 		}
-		return a.fulfill(ctx, in.InCampaign, func(*lab.Campaign) (engine.Request, error) { return make(reason), nil })
+		return a.fulfill(ctx, in.InCampaign, func() (engine.Request, error) { return make(reason), nil })
 	})
 }
 
@@ -394,7 +394,7 @@ type runOutput struct{ Body RunState }
 func (a *api) runs() {
 	register := func(verb, summary, description string, running bool, do func(context.Context, *lab.Campaign) error) {
 		op := operation(verb+"-run", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
-		// Sent again it asks for what is the case already: it needs no key, and one is not looked at.
+		// Sent again it asks for what is the case already: a key is not looked at.
 		huma.Register(a.huma, op, func(ctx context.Context, in *InCampaign) (*runOutput, error) {
 			c, err := a.find(ctx, *in)
 			if err == nil {
@@ -462,7 +462,8 @@ func (a *api) importTable(ctx context.Context, in *importInput) (*importOutput, 
 	table, err := im.Preview("the table", bytes.NewReader(in.RawBody))
 	if im.Once && err == nil && table.Count(exchange.FateKnown) > 0 &&
 		table.Count(exchange.FateNew)+table.Count(exchange.FateWrong) == 0 {
-		out.Body.Recorded, out.Body.Rows = []json.RawMessage{}, []engine.Tell{} // it was taken over before
+		// It was taken over before.
+		out.Body.Recorded, out.Body.Rows = []json.RawMessage{}, []engine.Tell{}
 		out.Body.LeftOut = table.LeftOut()
 		return out, nil
 	}
@@ -507,11 +508,14 @@ func (a *api) imported(
 type tableReader struct{ exchange.Import }
 
 // reader returns what reads the table into a campaign.
-func (in *importInput) reader(ctx context.Context, a *api, core *engine.Core) (*tableReader, error) {
+func (in *importInput) reader(
+	ctx context.Context, a *api, core *engine.Core,
+) (*tableReader, error) {
 	actor, _ := actorOf(ctx)
 	im := &tableReader{exchange.Import{
 		Registry: a.lab.Registry(), Core: core, Actor: actor,
-		Again: in.Again, Anyway: in.Anyway, Once: in.Once && !in.Again, Notes: in.Note, Ignore: in.Ignore,
+		Again: in.Again, Anyway: in.Anyway, Once: in.Once && !in.Again,
+		Notes: in.Note, Ignore: in.Ignore,
 		Columns: make(map[string]string),
 		Words: exchange.Words{
 			Again: "take it all the same (again)", Anyway: "take it all the same (anyway)",

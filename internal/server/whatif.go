@@ -95,7 +95,8 @@ func (a *api) imagining() {
 			"its model can stand in for the lab, how it might have gone on. It is worked out in memory, beside all else and one at a time; nothing is "+
 			"written to the campaign's log. The answer says where to look for what comes of it.")
 	begin.DefaultStatus = http.StatusAccepted
-	huma.Register(a.huma, a.beginning(begin), func(ctx context.Context, in *whatIfInput) (*whatIfBegun, error) {
+	begin = a.beginning(begin)
+	huma.Register(a.huma, begin, func(ctx context.Context, in *whatIfInput) (*whatIfBegun, error) {
 		c, err := a.find(ctx, in.InCampaign)
 		if err != nil {
 			return nil, err
@@ -106,7 +107,8 @@ func (a *api) imagining() {
 			return nil, problemOf(err)
 		}
 		actor, _ := actorOf(ctx)
-		run, err := a.whatIf.Begin(c.Name(), c.Store(), events.ActorName(actor), askedAs(ctx), q, whatif.InLab(a.lab, c))
+		by := events.ActorName(actor)
+		run, err := a.whatIf.Begin(c.Name(), c.Store(), by, askedAs(ctx), q, whatif.InLab(a.lab, c))
 		if err != nil {
 			return nil, problemOf(err)
 		}

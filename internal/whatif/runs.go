@@ -90,7 +90,9 @@ func (r *Runs) Close() {
 
 // Begin takes a question of somebody. The input is made when its turn comes. A request that is not
 // empty is that of one question, however often it comes.
-func (r *Runs) Begin(campaign, store, by, request string, q Question, in func() (Input, error)) (Run, error) {
+func (r *Runs) Begin(
+	campaign, store, by, request string, q Question, in func() (Input, error),
+) (Run, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, other := range r.runs {

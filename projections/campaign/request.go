@@ -40,7 +40,8 @@ func (r requests) repeats(e events.Event) (problem string) {
 		return ""
 	}
 	if first, again := r[keyOf(e.Actor, e.Request)]; again {
-		return fmt.Sprintf("the request %q of %s was recorded before, by event %d", e.Request, e.Actor, first.Sequence)
+		return fmt.Sprintf("the request %q of %s was recorded before, by event %d",
+			e.Request, e.Actor, first.Sequence)
 	}
 	return ""
 }
