@@ -56,7 +56,7 @@ func sparkline(values []float64, sought definition.Objective) template.HTML {
 	if len(values) < 2 {
 		return ""
 	}
-	const w, h = 120, 28
+	const w, h = 120, 28 // as the stylesheet has it
 	best := figure.BestSoFar(values, sought)
 	s := figure.SpanOf(0.08, values...)
 	d := newDrawing(w, h, "spark", fmt.Sprintf("%d measurements, from %s to %s at best", len(values),
@@ -65,7 +65,7 @@ func sparkline(values []float64, sought definition.Objective) template.HTML {
 	for i, v := range values {
 		line[i].X = 3 + float64(i)/float64(len(values)-1)*(w-6)
 		line[i].Y = s.To(best[i], h-3, 3)
-		if len(values) <= 60 {
+		if len(values) <= 60 { // more would be a gray bar
 			d.Disc(figure.Role("each"), line[i].X, s.To(v, h-3, 3), 1.4)
 		}
 	}
@@ -196,6 +196,7 @@ func scale(measured []float64, best *float64, shown figure.Span, p *events.Predi
 		title += "; expected here: " + format.PlusMinus(p.Mean, p.SD, p.Unit)
 	}
 	d := newDrawing(w, h, "scale", title)
+	// What lies beyond the scale stands at its end, where it can be seen.
 	at := func(v float64) float64 { return min(max(shown.To(v, pad, w-pad), 0), w) }
 	d.Line(figure.Role("base"), pad, 34, w-pad, 34)
 	for _, v := range measured {
@@ -257,12 +258,13 @@ func positions(def *definition.Campaign, p definition.Point) []float64 {
 	return shares
 }
 
+// positionOf is that of one value; NaN of none.
 func positionOf(par *definition.Parameter, v definition.Value) float64 {
 	between := func(x, low, high float64) float64 {
 		if high > low {
 			return min(max((x-low)/(high-low), 0), 1)
 		}
-		return 0.5
+		return 0.5 // of a range without width
 	}
 	if par.Categories != nil {
 		for i, c := range par.Categories {
@@ -330,12 +332,13 @@ func tone(v float64, s figure.Span, sought definition.Objective) int {
 		return 0
 	}
 	share := s.To(v, 0, 1)
-	if sought.Better(0, 1) {
+	if sought.Better(0, 1) { // less is better: the least is the darkest
 		share = 1 - share
 	}
 	return min(max(int(share*5)+1, 1), 5)
 }
 
+// valueOf is what was measured of what is sought; NaN where nothing was.
 func valueOf(s *campaign.State, x *campaign.Experiment) float64 {
 	if value, ok := s.Value(x); ok {
 		return value.Value
@@ -353,6 +356,7 @@ func scatter(s *campaign.State, i, j int, best string) template.HTML {
 	}
 	px, py := &def.Parameters[i], &def.Parameters[j]
 	title := fmt.Sprintf("Compositions: %s against %s", py.Name, px.Name)
+	// Compositions at a bound, which are many, are drawn whole.
 	f := squareOf("chart", title, figure.Span{Low: -0.04, High: 1.04})
 	for _, t := range endsOf(px) {
 		at := f.X(t.Value)
@@ -393,7 +397,8 @@ func squareOf(role figure.Role, title string, both figure.Span) *frame {
 // rounded writes a number at an axis.
 func rounded(v float64) string { return figure.Typeset(format.Rounded(v, 3)) }
 
-// endsOf are the ticks of a parameter's axis.
+// endsOf are the ticks of a parameter's axis: its ends and middle, not round numbers,
+// since people know a parameter by its bounds.
 func endsOf(par *definition.Parameter) (ticks []plot.Tick) {
 	switch {
 	case par.Categories != nil:
@@ -432,7 +437,7 @@ func parallel(s *campaign.State, best string) template.HTML {
 	w := max(360, float64(axes)*110)
 	at := func(k int) float64 {
 		if axes == 1 {
-			return w / 2
+			return w / 2 // there is nothing to go to
 		}
 		return 40 + float64(k)/float64(axes-1)*(w-80)
 	}

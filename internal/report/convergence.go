@@ -77,9 +77,11 @@ func (h *history) figureConvergence() (Figure, bool) {
 		lower, upper = append(lower, p.mean-p.sd), append(upper, p.mean+p.sd)
 	}
 	figure.Limits(&c.Y, 0.06, slices.Concat(values, lower, upper)...)
+	// A campaign of one experiment is not drawn as wide as one of a hundred.
 	c.X.Min, c.X.Max = 0.5, max(float64(n)+0.5, 3.5)
 	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 
+	// What no policy chose is set apart: nothing can be read from it about the policy.
 	if design := leading(course.results); design > 0 && design < n {
 		c.Shade(0.5, float64(design)+0.5)
 	}
@@ -91,6 +93,7 @@ func (h *history) figureConvergence() (Figure, bool) {
 			c.Discs(plotter.XYs{{X: at[n-1], Y: means[n-1]}}, figure.Green, 2.6)
 		}
 	}
+	// A few points lie on the curves, which they explain; a crowd would hide them.
 	if n <= manyPoints {
 		curves()
 	}
@@ -198,7 +201,7 @@ func (h *history) decimals() int {
 			low, high = min(low, v.Value), max(high, v.Value)
 		}
 	}
-	if low == high {
+	if low == high { // equal values differ in nothing: their size says how precise they are
 		return format.DecimalsOver(math.Abs(low))
 	}
 	return format.DecimalsOver(high - low)

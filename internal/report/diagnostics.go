@@ -143,7 +143,7 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 	o := h.sought
 	c := h.target.Chart(380, 320, format.Heading("measured "+o.Name, o.Unit),
 		format.Heading("predicted from the others", o.Unit))
-	odd := map[string]bool{} // only looked up
+	odd := map[string]bool{} // only looked up: its order draws nothing
 	for _, x := range h.diagnosis.Outliers {
 		odd[x.Experiment] = true
 	}
@@ -151,6 +151,8 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 	for _, r := range check.Rows {
 		values, bars = append(values, r.Measured), append(bars, r.Predicted-r.SD, r.Predicted+r.SD)
 	}
+	// The axes differ where predictions are worse than measurements are spread; the
+	// diagonal ends where either does.
 	figure.Limits(&c.X, 0.06, values...)
 	figure.Limits(&c.Y, 0.04, append(bars, values...)...)
 	c.X.Tick.Marker = figure.Ticks{Want: 5}
@@ -217,6 +219,7 @@ func (h *history) figureCalibration() (Figure, bool) {
 	low := []float64{0}
 	high := []float64{0}
 	held := plotter.XYs{{X: 0, Y: 0}}
+	// The ends are known: an interval of 0 % holds nothing, one of 100 % everything.
 	for k := 1; k < 50; k++ {
 		level := check.CoverageAt(float64(k) / 50)
 		x = append(x, 2*float64(k))

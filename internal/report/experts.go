@@ -110,6 +110,7 @@ func (h *history) figureLabels() (Figure, bool) {
 		noAnswer: figure.Hollow(figure.Gray, 2.6, 1.2),
 		open:     figure.Filled(figure.Sky, 3, 0),
 	}
+	// Stairs, since a number of questions does not grow between two of them.
 	stairs := plotter.XYs{{X: 0, Y: 0}}
 	var points [outcomes]plotter.XYs
 	for i, a := range asked {
@@ -225,6 +226,7 @@ func (h *history) figureWorth() (Figure, bool) {
 	end := h.axisOfExperiments(c)
 	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 	c.Across(0, figure.Muted, 0.9, 3, 3)
+	// The axis reaches to half a measurement, so that worth next to nothing looks it.
 	values := []float64{-0.05, 0.5}
 	for _, l := range lines {
 		several := slices.ContainsFunc(lines, func(o worthLine) bool { return o.expert == l.expert && o.kind != l.kind })

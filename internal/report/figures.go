@@ -50,6 +50,7 @@ func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, 
 		}
 		return []Figure{*f}
 	}
+	// Tables and texts of the report are on other pages of the console.
 	add("Course", "", one(d.Convergence)...)
 	add("What was compared", "", append(d.Compared, one(d.Kept)...)...)
 	add("What is preferred", "", d.Utility...)

@@ -76,6 +76,7 @@ func (h *history) heat() (out heat, ok bool, err error) {
 	return heat{}, false, nil
 }
 
+// heatOver evaluates the model at the nodes of a grid over two parameters.
 func (h *history) heatOver(
 	f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64,
 ) heat {
@@ -167,6 +168,7 @@ func (h *history) figuresOver(
 	return figures, nil
 }
 
+// heatPoints draws the measurements, and the best composition on top of them.
 func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
 	var points plotter.XYs
 	for k, x := range h.model.X {
@@ -189,6 +191,8 @@ type bands struct {
 }
 
 func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, error) {
+	// Only what is allowed sets the levels: beyond it the model reaches values that
+	// cannot be measured, and the allowed ones would share one color.
 	low, high := math.Inf(1), math.Inf(-1)
 	for r, row := range values {
 		for c, v := range row {
@@ -197,13 +201,14 @@ func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, 
 			}
 		}
 	}
-	if low > high {
+	if low > high { // no node is allowed: the image stays blank
 		low, high = 0, 1
 	}
 	if high-low < 1e-9*max(math.Abs(low), math.Abs(high), 1e-300) {
 		low, high = low-0.5*max(math.Abs(low), 1e-6), high+0.5*max(math.Abs(high), 1e-6)
 	}
 	var b bands
+	// Bands end at round numbers, so that the key can be read without decimals.
 	inner := figure.Ticks{Want: 10}.Ticks(low, high)
 	if len(inner) < 2 {
 		inner = []plot.Tick{{Value: low}, {Value: high}}
@@ -219,6 +224,7 @@ func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, 
 	}
 	n := len(b.levels) - 1
 	for k := range n {
+		// Dark is what is looked for: good in the mean, unsure in the deviation.
 		t := (float64(k) + 0.5) / float64(n)
 		if !darkIsHigh {
 			t = 1 - t
@@ -260,6 +266,8 @@ func (b bands) image(m heat, values [][]float64) image.Image {
 			if !m.inside(u, v) {
 				continue
 			}
+			// Stripes let the model show between them: an exclusion is a person's, and
+			// says nothing about the model.
 			if (x+y)%hatch < 2 && m.excluded(u, v) {
 				continue
 			}
@@ -269,6 +277,7 @@ func (b bands) image(m heat, values [][]float64) image.Image {
 	return img
 }
 
+// bilinear interpolates between nodes: a posterior at each pixel would cost far more.
 func bilinear(values [][]float64, x, y float64) float64 {
 	c, r := min(int(x), len(values[0])-2), min(int(y), len(values)-2)
 	wx, wy := x-float64(c), y-float64(r)
