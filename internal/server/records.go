@@ -285,24 +285,19 @@ func (a *api) replay(ctx context.Context, in *replayInput) (*replayOutput, error
 			return nil, problemOf(problem.New(problem.NotFound, "there is no position %d; they go from 1 to %d", limit, last))
 		}
 	}
-	core, out := engine.NewCore(a.lab.Registry()), Replayed{Campaign: c.Name()}
-	for e, err := range events.ReadCampaign(ctx, log, c.Name(), 0) {
-		if err != nil {
-			return nil, problemOf(err)
-		}
-		if e.Position > limit {
-			break
-		}
-		if err := core.Apply(e); err != nil {
-			return nil, problemOf(err)
-		}
-		out.Position = e.Position
+	out := Replayed{Campaign: c.Name()}
+	out.Sequence, out.Position, err = view.LastUpTo(ctx, log, c.Name(), limit)
+	if err != nil {
+		return nil, problemOf(err)
 	}
-	if out.Position == 0 {
+	if out.Sequence == 0 {
 		return nil, problemOf(problem.New(problem.NotFound,
 			"at position %d the campaign %s is not defined yet", limit, c.Name()))
 	}
-	out.Sequence = core.State().Sequence
+	core, err := c.At(ctx, out.Sequence)
+	if err != nil {
+		return nil, problemOf(err)
+	}
 	if out.Digest, err = core.Digest(); err == nil {
 		out.State, err = json.Marshal(core.State())
 	}

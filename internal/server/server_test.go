@@ -253,6 +253,37 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// Law: a replay up to any position is the state after that event, which the end of the log agrees
+// with; a position that is not there is said to be missing.
+func TestReplay(t *testing.T) {
+	c := serve(t)
+	c.begin(bench)
+	last := c.sequence()
+	type replayed struct {
+		Position, Sequence int
+		Digest             string
+		State              struct{ Sequence int }
+	}
+	digests := make(map[string]bool)
+	var then replayed
+	for at := 1; at <= last; at++ { // a campaign alone in its store: position and sequence are the same
+		c.get(fmt.Sprintf("/api/v1/campaigns/bench/replay?at=%d", at), &then)
+		if then.Position != at || then.Sequence != at || then.State.Sequence != at || digests[then.Digest] {
+			t.Fatalf("at %d: %+v", at, then)
+		}
+		digests[then.Digest] = true
+	}
+	var now replayed
+	c.get("/api/v1/campaigns/bench/replay", &now)
+	if now != then {
+		t.Errorf("the end of the log is %+v, and its last position %+v", now, then)
+	}
+	path := fmt.Sprintf("/api/v1/campaigns/bench/replay?at=%d", last+1)
+	if status, _, text := c.do("GET", path, "", ""); status != http.StatusNotFound {
+		t.Errorf("a position that is not there: %d %s", status, text)
+	}
+}
+
 // Law: what a client has already is not sent again; what has changed is.
 func TestEntityTags(t *testing.T) {
 	c := serve(t)

@@ -181,6 +181,40 @@ func (r *Record) decisionAt(id string) events.Sequence {
 	return 0
 }
 
+// LastUpTo returns the sequence and the position of a campaign's last event up to a position of the
+// log, zeros for none. It reads a few events of the campaign, however many there are.
+func LastUpTo(
+	ctx context.Context, log events.Log, name string, limit events.Position,
+) (events.Sequence, events.Position, error) {
+	last, err := log.LastSequence(ctx, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	// position returns that of the event at a sequence.
+	position := func(at events.Sequence) (events.Position, error) {
+		for e, err := range events.ReadCampaign(ctx, log, name, at-1) {
+			return e.Position, err
+		}
+		return 0, context.Cause(ctx)
+	}
+	var found events.Position
+	from, to := events.Sequence(0), last // the event at from is within the limit, or there is none
+	for from < to {
+		middle := from + (to-from+1)/2
+		p, err := position(middle)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case p > limit:
+			to = middle - 1
+		default:
+			from = middle
+			found = p
+		}
+	}
+	return from, found, nil
+}
+
 // mostPast is how many earlier states are kept: those that were looked at last. They hold no
 // models.
 const mostPast = 32

@@ -50,6 +50,18 @@ func TestRecordAtAnyEvent(t *testing.T) {
 		all = append(all, e)
 		want = append(want, digest(t, replayed))
 	}
+	for at := range all {
+		for _, limit := range []events.Position{all[at].Position, all[at].Position - 1} {
+			want := events.Sequence(at)
+			if limit == all[at].Position {
+				want++
+			}
+			got, p, err := view.LastUpTo(t.Context(), log, name, limit)
+			if err != nil || got != want || got > 0 && p != all[got-1].Position {
+				t.Fatalf("the last event up to position %d is %d at %d: %v", limit, got, p, err)
+			}
+		}
+	}
 	for _, taken := range []int{0, len(all) / 2, len(all)} {
 		t.Run(fmt.Sprintf("%d taken", taken), func(t *testing.T) {
 			r := view.NewRecord(builtin.Registry(), name, new(view.Past))
