@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -131,7 +132,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 	if err != nil || summary.Stopped == "" || (summary.BestByModel == nil) != !m.policy.Measures() || !m.policy.Measures() && len(summary.Preferred) != experts {
 		t.Errorf("it ended as %+v, %v", summary, err)
 	}
-	report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 	if err != nil || len(report.Mismatches) > 0 || report.Decisions == 0 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}

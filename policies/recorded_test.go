@@ -130,7 +130,7 @@ func TestRecordedDecisions(t *testing.T) {
 					break
 				}
 				fmt.Fprintf(&got, "== seed %d\n", i+1)
-				decisions(t, &got, world.file(policies[name]))
+				recordDecisions(t, &got, world.file(policies[name]))
 			}
 			path := filepath.Join("testdata", "decisions", name+".txt")
 			if *record {
@@ -161,10 +161,10 @@ func differ(t *testing.T, want, got string) {
 	}
 }
 
-// decisions runs a campaign and writes what was asked of experts and
+// recordDecisions runs a campaign and writes what was asked of experts and
 // instruments, and each decision. A decision's line ends with a digest of all
 // that it weighed.
-func decisions(t *testing.T, w *strings.Builder, text string) {
+func recordDecisions(t *testing.T, w *strings.Builder, text string) {
 	file, err := campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/checkpoint"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/registry"
 )
@@ -22,30 +23,20 @@ const (
 // Mismatch is a mismatch with the campaign it is in.
 type Mismatch struct {
 	Campaign string `json:"campaign"`
-	engine.Mismatch
+	decisions.Mismatch
 }
 
 // Audit is what an audit of a store found.
 type Audit struct {
 	// Events counts the events of the store.
 	Events events.Position `json:"events"`
-	// Decisions and Fits count what was recorded, Reproduced and
-	// FitsReproduced what came out the same when it was made again.
-	Decisions  int `json:"decisions"`
-	Reproduced int `json:"reproduced"`
-	// OtherVersion counts decisions, fits and judgments that this version does not make again.
-	OtherVersion int `json:"other_version,omitempty"`
-	// Unmade says of which methods and versions the decisions among them are.
-	Unmade         []engine.Unmade `json:"unmade,omitempty"`
-	Fits           int             `json:"fits"`
-	FitsReproduced int             `json:"fits_reproduced"`
-	Mismatches     []Mismatch      `json:"mismatches"`
+	// Counts count what was recorded, and what came out the same when it was made again.
+	decisions.Counts
+	Mismatches []Mismatch `json:"mismatches"`
 	// Remarks are what an honest log can hold and an auditor should have seen.
 	Remarks []Mismatch `json:"remarks,omitempty"`
-	// Builds are the programs that made the decisions and fits. Excepted counts
-	// the records of another version that were to be left out.
-	Builds   []engine.BuildShare `json:"builds,omitempty"`
-	Excepted int                 `json:"excepted,omitempty"`
+	// Excepted counts the records of another version that were to be left out.
+	Excepted int `json:"excepted,omitempty"`
 	// Chain is "ok" where every event is there, as it was acknowledged, and
 	// in its place; Faults say what is not, and what is lost.
 	Chain  string   `json:"chain"`
@@ -185,17 +176,12 @@ func NewAudit() *Audit {
 
 // campaign makes the decisions and fits of a campaign again, and adds what was found.
 func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o Options) error {
-	report, err := engine.Audit(ctx, o.Registry, log, name, o.Build)
+	report, err := decisions.Audit(ctx, o.Registry, log, name, o.Build)
 	if err != nil {
 		return err
 	}
 	r.Campaigns = append(r.Campaigns, name)
-	r.Decisions += report.Decisions
-	r.Reproduced += report.Reproduced
-	r.OtherVersion += report.OtherVersion
-	r.addUnmade(report.Unmade)
-	r.Fits += report.Fits
-	r.FitsReproduced += report.FitsReproduced
+	r.count(report.Counts, o.Except)
 	if !report.Exact {
 		r.Comparison = "tolerance"
 	}
@@ -209,7 +195,6 @@ func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o O
 	for _, m := range append(report.Remarks, remarks...) {
 		r.Remarks = append(r.Remarks, Mismatch{Campaign: name, Mismatch: m})
 	}
-	r.addBuilds(report.Builds, o.Except)
 	if ahead := time.Until(report.Last); ahead > time.Minute {
 		r.Notes = append(r.Notes,
 			fmt.Sprintf("the last event of %s is dated %s, which is %s from now by this "+
@@ -255,37 +240,14 @@ func (r *Audit) compare(ctx context.Context, log events.Store, since []Earlier) 
 	return nil
 }
 
-// addUnmade counts the decisions that were not made again, by method and version.
-func (r *Audit) addUnmade(found []engine.Unmade) {
-	for _, u := range found {
-		i := slices.IndexFunc(r.Unmade, func(x engine.Unmade) bool {
-			x.Decisions = u.Decisions
-			return x == u
-		})
-		if i < 0 {
-			r.Unmade = append(r.Unmade, u)
-			continue
-		}
-		r.Unmade[i].Decisions += u.Decisions
-	}
-}
-
-// addBuilds counts what the programs made, and which of it is left out.
-func (r *Audit) addBuilds(shares []engine.BuildShare, except []string) {
-	for _, share := range shares {
-		if slices.ContainsFunc(except, func(name string) bool { return isNamed(share.Build, name) }) {
+// count adds what was made again, and counts which of it is left out.
+func (r *Audit) count(made decisions.Counts, except []string) {
+	r.Add(made)
+	for _, share := range made.Builds {
+		named := func(name string) bool { return isNamed(share.Build, name) }
+		if slices.ContainsFunc(except, named) {
 			r.Excepted += share.OtherVersion
 		}
-		i := slices.IndexFunc(r.Builds, func(b engine.BuildShare) bool { return b.Build == share.Build })
-		if i < 0 {
-			r.Builds = append(r.Builds, share)
-			continue
-		}
-		b := &r.Builds[i]
-		b.Decisions = b.Decisions + share.Decisions
-		b.Reproduced = b.Reproduced + share.Reproduced
-		b.OtherVersion = b.OtherVersion + share.OtherVersion
-		b.Fits = b.Fits + share.Fits
 	}
 }
 

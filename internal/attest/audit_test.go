@@ -12,9 +12,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/engine"
 )
 
 // changes calls changed with a JSON value changed in one leaf, for each of them.
@@ -78,7 +78,7 @@ func TestDefinitionsFollowFromTheirFiles(t *testing.T) {
 		e.Actor, e.Time = "person:ada", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		all = append(all, e)
 	}
-	found := func(all []events.Event, build events.Build) (mismatches, remarks []engine.Mismatch) {
+	found := func(all []events.Event, build events.Build) (mismatches, remarks []decisions.Mismatch) {
 		log := memlog.New()
 		if _, err := log.Append(t.Context(), file.Definition.Name, 0, all...); err != nil {
 			t.Fatal(err)
@@ -172,9 +172,9 @@ func TestAnAmendmentKeepsTheDefaultsOfBefore(t *testing.T) {
 // Law: what an earlier version decided leaves an audit incomplete until a person
 // says that it was audited with the program that made it, which the audit names.
 func TestExcept(t *testing.T) {
-	older := engine.BuildShare{Build: events.Build{Version: "v1.0.0", Revision: "1f2e3d4c5b6a7988"}, Decisions: 18, OtherVersion: 18}
-	early := engine.BuildShare{Build: events.Build{Version: "devel"}, Decisions: 2, OtherVersion: 2}
-	newer := engine.BuildShare{Build: events.Build{Version: "v2.0.0", Revision: "aaaa"}, Decisions: 10, Reproduced: 10}
+	older := decisions.BuildShare{Build: events.Build{Version: "v1.0.0", Revision: "1f2e3d4c5b6a7988"}, Decisions: 18, OtherVersion: 18}
+	early := decisions.BuildShare{Build: events.Build{Version: "devel"}, Decisions: 2, OtherVersion: 2}
+	newer := decisions.BuildShare{Build: events.Build{Version: "v2.0.0", Revision: "aaaa"}, Decisions: 10, Reproduced: 10}
 	for _, c := range []struct {
 		except []string
 		passes bool
@@ -182,8 +182,10 @@ func TestExcept(t *testing.T) {
 		{nil, false}, {[]string{"aaaa"}, false}, {[]string{"1f2e3d4c5b6a"}, false}, {[]string{"1f2e3d4c5b6a", "devel"}, true},
 		{[]string{NameOf(older.Build), NameOf(early.Build)}, true}, {[]string{""}, false},
 	} {
-		r := &Audit{Chain: ChainSound, OtherVersion: 20}
-		r.addBuilds([]engine.BuildShare{older, early, newer}, c.except)
+		r := &Audit{Chain: ChainSound}
+		r.count(decisions.Counts{
+			OtherVersion: 20, Builds: []decisions.BuildShare{older, early, newer},
+		}, c.except)
 		if r.Passed() != c.passes {
 			t.Errorf("except %q: %+v", c.except, r)
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/yamltree"
@@ -25,7 +25,7 @@ func checkDefinitions(
 	log events.Log,
 	name string,
 	this events.Build,
-) (mismatches, remarks []engine.Mismatch, err error) {
+) (mismatches, remarks []decisions.Mismatch, err error) {
 	var present definition.Campaign
 	var source string // of the present definition
 	var running events.Build
@@ -38,7 +38,7 @@ func checkDefinitions(
 			continue // the audit has said so
 		}
 		say := func(format string, args ...any) {
-			m := engine.Mismatch{
+			m := decisions.Mismatch{
 				Position: e.Position,
 				Event:    e.Kind,
 				Subject:  "definition",

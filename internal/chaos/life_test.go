@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
@@ -311,7 +312,7 @@ func (l *Life) Judge(ctx context.Context) []string {
 	}
 	name := l.world.Definition.Name
 	for _, build := range l.builds() {
-		audit, err := engine.Audit(ctx, builtin.Registry(), l.book, name, build)
+		audit, err := decisions.Audit(ctx, builtin.Registry(), l.book, name, build)
 		if err != nil || len(audit.Mismatches) > 0 {
 			add("the audit by %q: %+v, %v", build.Version, audit.Mismatches, err)
 		}

@@ -18,17 +18,17 @@ func (c *Core) Basis(model, expert string) string {
 	return fmt.Sprint(defined, " ", c.preference.Revision(expert))
 }
 
-// bases remembers for each model since which event its basis has been as it is: a
+// Bases remembers for each model since which event its basis has been as it is: a
 // fit may have been made from any event since.
-type bases map[[2]string]struct {
+type Bases map[[2]string]struct {
 	basis string
 	since events.Sequence
 }
 
-// note looks at the core after an event.
-func (b *bases) note(c *Core) {
+// Note looks at the core after an event.
+func (b *Bases) Note(c *Core) {
 	if *b == nil {
-		*b = make(bases)
+		*b = make(Bases)
 	}
 	note := func(model, expert string) {
 		key, basis := [2]string{model, expert}, c.Basis(model, expert)
@@ -44,6 +44,7 @@ func (b *bases) note(c *Core) {
 	}
 }
 
-func (b bases) since(model, expert string) events.Sequence {
+// Since returns since which event the basis of a model has been as it is.
+func (b Bases) Since(model, expert string) events.Sequence {
 	return b[[2]string{model, expert}].since
 }

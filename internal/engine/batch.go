@@ -34,7 +34,7 @@ func NewBatch(
 		e.Actor = env.Actor
 		e.Account = env.Account
 		e.Cause = env.Cause
-		e.Time = stamp(now)
+		e.Time = Stamp(now)
 		e.Trace = env.Trace
 		if i == 0 {
 			e.Request, e.RequestDigest = env.request, env.digest
@@ -62,7 +62,7 @@ func (c *Core) Granted(
 		return nil, err
 	}
 	s := c.State()
-	if stamp(now).Equal(c.last) { // a coarse clock: what was asked for next is no part of what was recorded before
+	if Stamp(now).Equal(c.last) { // a coarse clock: what was asked for next is no part of what was recorded before
 		now = now.Add(time.Microsecond)
 	}
 	env := Envelope{

@@ -10,11 +10,11 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// complete says what an event lacks that whatever folds or reads it relies on: a
+// Complete says what an event lacks that whatever folds or reads it relies on: a
 // definition has every default written out, a fit has all that its model is made
 // of. campaignd writes no other, so that the event was changed or is another
 // program's.
-func (c *Core) complete(e events.Event, payload events.Payload) error {
+func (c *Core) Complete(e events.Event, payload events.Payload) error {
 	var err error
 	switch p := payload.(type) {
 	case *events.CampaignDefined:

@@ -28,10 +28,10 @@ func (c *Core) plausible(point definition.Point, made bool) error {
 // a parameter's range, and still be that composition.
 const elsewhereFrom = 0.05
 
-// elsewhere is the engine's word that what was made is another composition than was
+// Elsewhere is the engine's word that what was made is another composition than was
 // asked for. The measurement counts where it was made. It is no repetition of
 // anything, and none of it can be had by asking again.
-func (c *Core) elsewhere(x *campaign.Experiment, actual definition.Point) []events.Payload {
+func (c *Core) Elsewhere(x *campaign.Experiment, actual definition.Point) []events.Payload {
 	var apart []string
 	for i, p := range c.State().Definition.Parameters {
 		asked, made := x.Parameters[p.Name], actual[p.Name]

@@ -72,6 +72,12 @@ func (c *Core) State() *campaign.State { return c.campaign.State() }
 // Space returns the design space of the present definition.
 func (c *Core) Space() *space.Space { return c.space }
 
+// Ref names the policy of the present definition.
+func (c *Core) Ref() events.PolicyRef { return c.ref }
+
+// Spread is that of the objective in the model, false before there is one.
+func (c *Core) Spread() (float64, bool) { return c.objective.Scale() }
+
 // Digest identifies the state of all projections.
 func (c *Core) Digest() (string, error) { return projections.Digest(c.Projections()...) }
 
@@ -82,7 +88,7 @@ func (c *Core) Apply(e events.Event) error {
 	if err != nil {
 		return err
 	}
-	if err := c.complete(e, payload); err != nil {
+	if err := c.Complete(e, payload); err != nil {
 		return err
 	}
 	for _, p := range c.Projections() {

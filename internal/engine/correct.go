@@ -128,7 +128,7 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 		return nil, err
 	}
 	payload.Measurement = m
-	return append([]events.Payload{payload}, c.elsewhere(x, m.Actual)...), nil
+	return append([]events.Payload{payload}, c.Elsewhere(x, m.Actual)...), nil
 }
 
 // correctMeasurement corrects or excludes a measurement that stays one.
@@ -155,7 +155,7 @@ func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.
 	}
 	payloads := []events.Payload{payload}
 	if r.Actual != nil {
-		payloads = append(payloads, c.elsewhere(x, r.Actual)...)
+		payloads = append(payloads, c.Elsewhere(x, r.Actual)...)
 	}
 	return payloads, nil
 }

@@ -8,7 +8,7 @@
 //	Core ────────► Step ───────────► payloads ────────► events ────────► Core
 //
 // Everything a step needs follows from the log, so a campaign that is killed at any moment goes on
-// where it was, and [Audit] can make every fit and every decision again.
+// where it was, and an audit (internal/attest/decisions) can make every fit and every decision again.
 //
 // # World and steps
 //

@@ -38,6 +38,6 @@ func (c *Core) nextEstimates(
 		Question: events.QuestionID(len(s.Questions) + 1), Form: events.FormEstimate, Expert: expert.Name,
 		Options: options, Scale: c.scale(events.FormEstimate),
 		Explanation: fmt.Sprintf("Initial estimates, of %d compositions spread evenly over the space.", len(points)),
-		Expires:     c.expiry(w, expert.Name, events.FormEstimate, len(points), true), ByHand: &w.ByHand,
+		Expires:     c.Expiry(w, expert.Name, events.FormEstimate, len(points), true), ByHand: &w.ByHand,
 	}}}, true, nil
 }

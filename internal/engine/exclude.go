@@ -95,7 +95,7 @@ func (c *Core) exclusion(
 			return nil, notPossible("%w", err)
 		}
 		region = neighborhood(s.Definition.Parameters, point)
-	} else if err := checkRegion(s.Definition.Parameters, region); err != nil {
+	} else if err := CheckRegion(s.Definition.Parameters, region); err != nil {
 		return nil, err
 	}
 	excluded := definition.Region{Name: reason, Where: region}
@@ -112,8 +112,8 @@ func (c *Core) exclusion(
 	}, nil
 }
 
-// checkRegion says what is wrong with a region that a person named.
-func checkRegion(parameters []definition.Parameter, region map[string]definition.RegionSide) error {
+// CheckRegion says what is wrong with a region that a person named.
+func CheckRegion(parameters []definition.Parameter, region map[string]definition.RegionSide) error {
 	if len(region) == 0 {
 		return notPossible("the region names no parameter")
 	}

@@ -5,18 +5,18 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// withFollowUps returns a payload with what it leads to, to be recorded in the
+// WithFollowUps returns a payload with what it leads to, to be recorded in the
 // same batch: an experiment that was put off is requested again, with the same
 // composition and for the same reason, unless the campaign has ended or the
 // composition has been excluded since. A measurement of something else than was
 // asked for is flagged, and so is one that equals the one before, and one in doubt that cannot be measured again is kept.
-func (c *Core) withFollowUps(payload events.Payload) []events.Payload {
+func (c *Core) WithFollowUps(payload events.Payload) []events.Payload {
 	payloads := []events.Payload{payload}
 	if measured, ok := payload.(*events.ExperimentMeasured); ok {
 		if x := c.State().Experiment(measured.Experiment); x != nil { // not a person's own
-			word := c.elsewhere(x, measured.Actual)
+			word := c.Elsewhere(x, measured.Actual)
 			if word == nil {
-				word = c.same(x, measured.Instrument, &measured.Measurement)
+				word = c.Same(x, measured.Instrument, &measured.Measurement)
 			}
 			payloads = append(payloads, word...)
 		}
@@ -34,11 +34,11 @@ func (c *Core) withFollowUps(payload events.Payload) []events.Payload {
 	if x == nil || s.Status.Ended() || c.space.Contains(x.Parameters) != nil {
 		return payloads
 	}
-	return append(payloads, c.retry(x, x.Replicate))
+	return append(payloads, c.Retry(x, x.Replicate))
 }
 
-// retry requests an experiment's composition once more.
-func (c *Core) retry(x *campaign.Experiment, replicate int) *events.ExperimentRequested {
+// Retry requests an experiment's composition once more.
+func (c *Core) Retry(x *campaign.Experiment, replicate int) *events.ExperimentRequested {
 	return &events.ExperimentRequested{
 		Experiment: events.ExperimentID(len(c.State().Experiments) + 1), Parameters: x.Parameters,
 		Origin: x.Origin, Decision: x.Decision, Replicate: replicate,

@@ -35,5 +35,5 @@ func Load(ctx context.Context, reg registry.Registry, log events.Log, name strin
 // NewInstance returns a random word for [events.CampaignDefined], or for an epoch.
 func NewInstance() string { return rand.Text()[:10] }
 
-// stamp is an event's time: UTC, to the microsecond.
-func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+// Stamp is an event's time: UTC, to the microsecond.
+func Stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -110,7 +110,7 @@ func (c *Core) Decide(
 		payloads = append(payloads, &events.ExperimentRequested{
 			Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: d.Candidate().Parameters,
 			Origin: events.OriginPolicy, Decision: step.Decision,
-			Replicate: 1 + c.runsOf(d.Candidate().Parameters),
+			Replicate: 1 + c.RunsOf(d.Candidate().Parameters),
 		})
 	case events.ActionAsk:
 		payloads = append(payloads, c.ask(&d.DecisionMade, d.Explanation, w))

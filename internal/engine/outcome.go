@@ -25,7 +25,7 @@ func (c *Core) Concluded(
 	}
 	var payloads []events.Payload
 	if payload := c.conclude(x, o, from); payload != nil {
-		payloads = c.withFollowUps(payload)
+		payloads = c.WithFollowUps(payload)
 	}
 	return append(payloads, remarks...)
 }
@@ -55,7 +55,7 @@ func (c *Core) conclude(
 	case instruments.Measured:
 		return c.admitted(x, o.Measurement, from)
 	case instruments.Failed:
-		if o.Once && c.repeatsSuspect(c.State(), x.ID) {
+		if o.Once && c.RepeatsSuspect(x.ID) {
 			return &events.ExperimentCancelled{
 				Experiment: x.ID, Command: x.Command, Reason: o.Cause, Once: true,
 			}

@@ -102,7 +102,7 @@ func (c *Core) Judge(ctx context.Context, build events.Build) (*events.Measureme
 		return nil, err
 	}
 	for _, o := range unreviewed {
-		if s.Experiment(o.Experiment).Origin != events.OriginImport && !c.repeatsSuspect(s, o.Experiment) {
+		if s.Experiment(o.Experiment).Origin != events.OriginImport && !c.RepeatsSuspect(o.Experiment) {
 			judged = append(judged, o)
 		}
 	}
@@ -175,7 +175,7 @@ func (c *Core) flagOutlier(
 		flag.Reason += "it cannot be repeated any more, and is left out until a person decides."
 		return []events.Payload{flag}
 	}
-	repetition := c.retry(x, 1+c.runsOf(x.Parameters))
+	repetition := c.Retry(x, 1+c.RunsOf(x.Parameters))
 	flag.Repetition = repetition.Experiment
 	flag.Reason += fmt.Sprintf("it is measured again as %s, and left out until then.", repetition.Experiment)
 	return []events.Payload{flag, repetition}
@@ -263,9 +263,10 @@ func (c *Core) lastTry(s *campaign.State, id string) string {
 	return x.ID
 }
 
-// repeatsSuspect reports whether an experiment repeats one that is in doubt:
+// RepeatsSuspect reports whether an experiment repeats one that is in doubt:
 // what it says is about that doubt.
-func (c *Core) repeatsSuspect(s *campaign.State, id string) bool {
+func (c *Core) RepeatsSuspect(id string) bool {
+	s := c.State()
 	return c.suspectRepeatedBy(s, id) != nil && !s.Experiment(id).Elsewhere
 }
 

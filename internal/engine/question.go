@@ -271,7 +271,7 @@ func (c *Core) ask(d *events.DecisionMade, explanation string, w World) events.P
 		Question: events.QuestionID(len(c.State().Questions) + 1), Form: d.Form, Expert: d.Expert,
 		Options: about, Scale: c.scale(d.Form), Suggestion: suggestion, Explanation: explanation,
 		Attributions: d.Attributions, Decision: d.Decision,
-		Expires: c.expiry(w, d.Expert, d.Form, len(about), false), ByHand: &w.ByHand,
+		Expires: c.Expiry(w, d.Expert, d.Form, len(about), false), ByHand: &w.ByHand,
 	}
 }
 
@@ -284,13 +284,13 @@ func (c *Core) scale(form events.Form) *events.Scale {
 	return events.ScaleOf(def.Objective, def.Initial.Marks)
 }
 
-// expiry returns when a question to an expert expires that is asked in a world, or zero. Where
+// Expiry returns when a question to an expert expires that is asked in a world, or zero. Where
 // people run the experiments there is no instrument that must not stand still: questions have no
 // deadline there unless the definition gives one.
 // Who is to say a number for each composition has the usual time for each. Initial questions
 // that are open together are answered one after the other, each in the usual time, and the
 // campaign waits for them no longer than its definition says.
-func (c *Core) expiry(w World, expert string, form events.Form, options int, initial bool) time.Time {
+func (c *Core) Expiry(w World, expert string, form events.Form, options int, initial bool) time.Time {
 	def := c.State().Definition
 	i := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == expert })
 	if i < 0 {

@@ -186,7 +186,7 @@ func DefineBy(
 		return err
 	}
 	e.Actor = by.Actor
-	e.Time = stamp(now)
+	e.Time = Stamp(now)
 	e.Trace = trace
 	if by.ID != "" {
 		e.Request, e.RequestDigest = by.ID, by.Digest

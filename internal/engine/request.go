@@ -175,7 +175,7 @@ func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 			problem.Gone, "the campaign was stopped for good: there is nothing to amend",
 		).With(takeOver)
 	}
-	if identity := c.unamendable(a.Definition); identity != "" {
+	if identity := c.Unamendable(a.Definition); identity != "" {
 		return nil, notPossible("%s", identity)
 	}
 	if err := c.amendable(a.Definition); err != nil {
@@ -193,9 +193,9 @@ func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 	return []events.Payload{&amended}, nil
 }
 
-// unamendable says what of the campaign's identity an amended definition would
+// Unamendable says what of the campaign's identity an amended definition would
 // change, or "".
-func (c *Core) unamendable(def definition.Campaign) string {
+func (c *Core) Unamendable(def definition.Campaign) string {
 	old := c.State().Definition
 	same := func(a, b definition.Parameter) bool { return a.Name == b.Name && a.Unit == b.Unit }
 	// Experts are reached through channels that were opened when the run began.
@@ -297,14 +297,14 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 		}
 		id = events.ExperimentID(number)
 		payloads = append(payloads, &events.ExperimentRequested{
-			Experiment: id, Parameters: requested, Origin: origin, Replicate: 1 + c.runsOf(requested),
+			Experiment: id, Parameters: requested, Origin: origin, Replicate: 1 + c.RunsOf(requested),
 		})
 	}
 	switch {
 	case t.Again != "" && t.Experiment == "":
 		return nil, notPossible("there is nothing to record: the experiment was not planned, and did not run")
 	case t.Again != "":
-		return c.withFollowUps(&events.ExperimentDeferred{
+		return c.WithFollowUps(&events.ExperimentDeferred{
 			Experiment: id, Instrument: "person", Cause: t.Again,
 		}), nil
 	case t.Infeasible != "":
@@ -325,7 +325,7 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 			return nil, err
 		}
 	}
-	return append(payloads, c.withFollowUps(&events.ExperimentMeasured{
+	return append(payloads, c.WithFollowUps(&events.ExperimentMeasured{
 		Experiment: id, Instrument: "person", Requested: requested, Measurement: *m,
 	})...), nil
 }
@@ -339,8 +339,8 @@ func made(requested, actual definition.Point) definition.Point {
 	return actual
 }
 
-// runsOf counts the experiments of a composition that were not called off.
-func (c *Core) runsOf(point definition.Point) (n int) {
+// RunsOf counts the experiments of a composition that were not called off.
+func (c *Core) RunsOf(point definition.Point) (n int) {
 	key, err := c.space.Key(point)
 	if err != nil {
 		return 0

@@ -134,14 +134,14 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 	}
 	payloads := []events.Payload{payload}
 	if payload.Measurement != nil {
-		payloads = append(payloads, c.elsewhere(x, payload.Measurement.Actual)...)
+		payloads = append(payloads, c.Elsewhere(x, payload.Measurement.Actual)...)
 	}
 	if r.Repeat {
 		replicate := x.Replicate
 		if r.Resolution == events.ResolvedFailed {
 			replicate++ // it was a run of its own
 		}
-		retry := c.retry(x, replicate)
+		retry := c.Retry(x, replicate)
 		retry.Experiment = events.ExperimentID(len(s.Experiments) + 1 + repeated)
 		payloads = append(payloads, retry)
 	}

@@ -12,12 +12,12 @@ import (
 // values do: it counts, rounds or is at a limit, and that two are equal says nothing.
 const coarse = 3
 
-// same is the engine's word that a measurement equals, bit for bit, the one that the instrument
+// Same is the engine's word that a measurement equals, bit for bit, the one that the instrument
 // gave before, of another composition: a program that reads a value before it is renewed does
 // that. It says so and nothing else; whether the value is in doubt is judged as that of any
 // other. An instrument that gave this value for an earlier composition too, with other values in
 // between, is not accused of it.
-func (c *Core) same(x *campaign.Experiment, instrument string, m *events.Measurement) []events.Payload {
+func (c *Core) Same(x *campaign.Experiment, instrument string, m *events.Measurement) []events.Payload {
 	value := m.Objective.Value
 	runs := c.runsOfValues(instrument, x.ID)
 	last := len(runs) - 1

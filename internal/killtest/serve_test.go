@@ -24,8 +24,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/testinstrument"
 )
@@ -313,7 +313,7 @@ func (s *served) check(name string) {
 			s.t.Errorf("%s: event %s (%s) was acknowledged, and the store holds %+v", name, e.ID, e.Kind, held)
 		}
 	}
-	report, err := engine.Audit(s.t.Context(), builtin.Registry(), log, name, events.Build{})
+	report, err := decisions.Audit(s.t.Context(), builtin.Registry(), log, name, events.Build{})
 	if err != nil || len(report.Mismatches) > 0 {
 		s.t.Errorf("%s: %v, %v", name, report.Mismatches, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -97,7 +98,7 @@ func TestByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := engine.Audit(ctx, builtin.Registry(), log, "bench", events.Build{})
+	report, err := decisions.Audit(ctx, builtin.Registry(), log, "bench", events.Build{})
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %v, %v", report.Mismatches, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
@@ -201,7 +202,7 @@ func TestSideBySide(t *testing.T) {
 		t.Errorf("after the end %+v are run", running)
 	}
 	for _, name := range []string{"left", "right"} {
-		report, err := engine.Audit(t.Context(), f.registry, f.Log(), name, events.Build{})
+		report, err := decisions.Audit(t.Context(), f.registry, f.Log(), name, events.Build{})
 		if err != nil || len(report.Mismatches) > 0 {
 			t.Errorf("%s: %v, %v", name, report.Mismatches, err)
 		}

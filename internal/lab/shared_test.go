@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/control"
@@ -212,7 +213,7 @@ func (b *bench) check(experiments int, names ...string) {
 		if s := core.State(); !s.Status.Ended() || s.Count(campaign.Measured) != experiments {
 			b.t.Errorf("%s is %s, with %d measurements", name, s.Status, s.Count(campaign.Measured))
 		}
-		report, err := engine.Audit(b.t.Context(), b.registry, b.Log(), name, events.Build{})
+		report, err := decisions.Audit(b.t.Context(), b.registry, b.Log(), name, events.Build{})
 		if err != nil || len(report.Mismatches) > 0 {
 			b.t.Errorf("%s: %v, %v", name, report.Mismatches, err)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/attest"
-	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
 )
@@ -44,7 +44,7 @@ store is not changed.
 A store that was rewritten whole, or replaced by an older copy, is consistent in
 itself. --since finds that: it takes a checkpoint that was kept elsewhere (see
 `+"`campaignd checkpoint`"+`) and checks that the log has only grown since. With several
-checkpoints, the place is narrowed down to the events between two of them.`, engine.AuditTolerance),
+checkpoints, the place is narrowed down to the events between two of them.`, decisions.Tolerance),
 		Example: `  campaignd audit electrolyte.campaign
   campaignd audit electrolyte.campaign --since may.checkpoint --key lab.pub
   campaignd audit electrolyte.campaign --except 1f2e3d4c5b6a
@@ -168,7 +168,7 @@ func (a *app) printRepeated(r *audited) {
 	if r.Comparison != "exact" {
 		how = fmt.Sprintf("to a relative tolerance of %g, since some come from another build "+
 			"than this one (%s)",
-			engine.AuditTolerance, r.Build)
+			decisions.Tolerance, r.Build)
 	}
 	var again []string
 	if r.Decisions > 0 {
@@ -237,7 +237,7 @@ func (a *app) printBuilds(r *audited) {
 }
 
 // unmadeText says why decisions were not made again.
-func unmadeText(u engine.Unmade) string {
+func unmadeText(u decisions.Unmade) string {
 	made := format.Count(u.Decisions, "decision")
 	if u.Family == "" && u.Version == u.Here {
 		return made + " by an earlier program, which did not record what tells its methods from this one's, come out " +

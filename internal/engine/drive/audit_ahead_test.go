@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/engine"
 )
 
 // Law: an audit says the same on any number of cores, of an honest log, of one with forged fits and decisions,
@@ -33,10 +33,10 @@ func TestAuditOnManyCores(t *testing.T) {
 		mismatches bool
 	}{"honest": {honest, false}, "forged": {forged, true}, "broken": {broken, true}} {
 		t.Run(name, func(t *testing.T) {
-			var want engine.AuditReport
+			var want decisions.Report
 			for _, cores := range []int{1, 2, 5} {
 				runtime.GOMAXPROCS(cores)
-				report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, c.all), c.all[0].Campaign, events.Build{})
+				report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, c.all), c.all[0].Campaign, events.Build{})
 				if err != nil || len(report.Mismatches) > 0 != c.mismatches || report.Fits == 0 {
 					t.Fatalf("on %d cores: %+v %v", cores, report, err)
 				}
@@ -50,7 +50,7 @@ func TestAuditOnManyCores(t *testing.T) {
 			runtime.GOMAXPROCS(2)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err := engine.Audit(ctx, builtin.Registry(), refill(t, c.all), c.all[0].Campaign, events.Build{}); !errors.Is(err, context.Canceled) {
+			if _, err := decisions.Audit(ctx, builtin.Registry(), refill(t, c.all), c.all[0].Campaign, events.Build{}); !errors.Is(err, context.Canceled) {
 				t.Errorf("called off, it says %v", err)
 			}
 		})

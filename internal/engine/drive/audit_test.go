@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -22,9 +23,9 @@ import (
 )
 
 // audit audits a forged history of the electrolyte campaign.
-func audit(t *testing.T, forged []events.Event) engine.AuditReport {
+func audit(t *testing.T, forged []events.Event) decisions.Report {
 	t.Helper()
-	report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, forged), forged[0].Campaign, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, forged), forged[0].Campaign, events.Build{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestAuditOfAnotherBuild(t *testing.T) {
 	if scale < 1.2*max(1, sd) {
 		t.Fatalf("the spread %v of the objective is not what a difference of %v is measured against", scale, sd)
 	}
-	const within, beyond = 0.95 * engine.AuditTolerance, 1.05 * engine.AuditTolerance
+	const within, beyond = 0.95 * decisions.Tolerance, 1.05 * decisions.Tolerance
 	for _, change := range []struct {
 		path  string
 		value any
@@ -437,7 +438,7 @@ func TestAuditOfClocks(t *testing.T) {
 	} {
 		report := audit(t, c.all)
 		for _, list := range []struct {
-			found []engine.Mismatch
+			found []decisions.Mismatch
 			want  string
 		}{{report.Mismatches, c.mismatch}, {report.Remarks, c.remark}} {
 			if list.want == "" && len(list.found) > 0 || list.want != "" && (len(list.found) != 1 || !says(list.found, c.at, list.want)) {

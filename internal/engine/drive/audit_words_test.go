@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -25,8 +26,8 @@ import (
 )
 
 // says reports whether something that was found at an event says a text.
-func says(found []engine.Mismatch, at int, text string) bool {
-	return slices.ContainsFunc(found, func(m engine.Mismatch) bool {
+func says(found []decisions.Mismatch, at int, text string) bool {
+	return slices.ContainsFunc(found, func(m decisions.Mismatch) bool {
 		return m.Position == events.Position(at+1) && strings.Contains(m.Problem, text)
 	})
 }
@@ -138,7 +139,7 @@ func TestAuditIsCalledOff(t *testing.T) {
 			defer cancel(nil)
 			i := find(t, c.all, c.kind, c.text, -1)
 			log := leaving{refill(t, c.all[:i+1]), c.all[i].Sequence, func() { cancel(why) }}
-			report, err := engine.Audit(ctx, builtin.Registry(), log, c.all[0].Campaign, events.Build{})
+			report, err := decisions.Audit(ctx, builtin.Registry(), log, c.all[0].Campaign, events.Build{})
 			if !errors.Is(err, why) {
 				t.Errorf("it ended with %v: %+v", err, report)
 			}
@@ -462,12 +463,12 @@ func TestAuditRemarks(t *testing.T) {
 			"the instrument says that it is simulated; before the program was started again it said real"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, c.all), def.Name, c.build)
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, c.all), def.Name, c.build)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, list := range []struct {
-				found []engine.Mismatch
+				found []decisions.Mismatch
 				want  string
 			}{{report.Mismatches, c.mismatch}, {report.Remarks, c.remark}} {
 				if list.want == "" && len(list.found) > 0 || list.want != "" && (len(list.found) != 1 || !says(list.found, c.at, list.want)) {

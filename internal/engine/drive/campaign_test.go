@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
@@ -159,7 +160,7 @@ func TestAuditReproducesEverything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log, _ := simulate(t, electrolyte(t, 3, 10, change))
-			report, err := engine.Audit(t.Context(), builtin.Registry(), log, "electrolyte", events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, "electrolyte", events.Build{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -184,11 +185,11 @@ func coherent(t *testing.T, log events.Log, core *engine.Core) {
 	if again, _ := replayed.Digest(); live != again {
 		t.Error("live and replayed differ")
 	}
-	report, err := engine.Audit(t.Context(), builtin.Registry(), log, all[0].Campaign, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, all[0].Campaign, events.Build{})
 	// What a person ran on their own is never put off or called off: only these tests
 	// write so, for the sake of outcomes that people else do not give.
 	unlike := all[4].Kind == events.KindExperimentCancelled || all[4].Kind == events.KindExperimentDeferred
-	report.Mismatches = slices.DeleteFunc(report.Mismatches, func(m engine.Mismatch) bool { return unlike && m.Position <= 7 })
+	report.Mismatches = slices.DeleteFunc(report.Mismatches, func(m decisions.Mismatch) bool { return unlike && m.Position <= 7 })
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v %v", report.Mismatches, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -117,7 +118,7 @@ func survives(t *testing.T, log *memlog.Log, name string) (problem string) {
 			problem = fmt.Sprintf("%s panics: %v\n%s", step, fault, debug.Stack())
 		}
 	}()
-	if _, err := engine.Audit(t.Context(), builtin.Registry(), log, name, events.Build{}); err != nil {
+	if _, err := decisions.Audit(t.Context(), builtin.Registry(), log, name, events.Build{}); err != nil {
 		return ""
 	}
 	step = "fold"

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -80,7 +81,7 @@ func ExampleRunner() {
 	fmt.Println(summary.Experiments, "experiments; stopped:", summary.Stopped)
 	fmt.Printf("best: %.0f %s\n", summary.BestByModel.Mean, summary.BestByModel.Unit)
 
-	report, err := engine.Audit(ctx, registry, log, def.Name, events.Build{})
+	report, err := decisions.Audit(ctx, registry, log, def.Name, events.Build{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -100,7 +101,7 @@ func TestForgedExpiries(t *testing.T) {
 				t.Fatal(err)
 			}
 			all[i].Data = forged.Data
-			report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, all), all[i].Campaign, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, all), all[i].Campaign, events.Build{})
 			if err != nil || (len(report.Mismatches) > 0) != c.found {
 				t.Errorf("%+v %v", report.Mismatches, err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -35,7 +36,7 @@ func throughPauses(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.
 		err = r.Run(ctx)
 		stop()
 		if err == nil {
-			report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Fatalf("audit: %+v %v", report.Mismatches, err)
 			}

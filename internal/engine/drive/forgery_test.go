@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -358,7 +359,7 @@ func forgeAll(t *testing.T, all []events.Event, kinds []events.Kind) {
 var errPanic = errors.New("panic")
 
 // safely audits, and reports a panic as an error.
-func safely(t *testing.T, log events.Log, honest []events.Event) (report engine.AuditReport, err error) {
+func safely(t *testing.T, log events.Log, honest []events.Event) (report decisions.Report, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("%w: %v\n%s", errPanic, fault, debug.Stack())
@@ -368,7 +369,7 @@ func safely(t *testing.T, log events.Log, honest []events.Event) (report engine.
 }
 
 // auditAsMade audits by the program that made the honest log.
-func auditAsMade(t *testing.T, log events.Log, honest []events.Event) (engine.AuditReport, error) {
+func auditAsMade(t *testing.T, log events.Log, honest []events.Event) (decisions.Report, error) {
 	t.Helper()
 	var build events.Build
 	if i := slices.IndexFunc(honest, func(e events.Event) bool { return e.Kind == events.KindModelFitted }); i >= 0 {
@@ -378,7 +379,7 @@ func auditAsMade(t *testing.T, log events.Log, honest []events.Event) (engine.Au
 		}
 		build = payload.(*events.ModelFitted).Build
 	}
-	return engine.Audit(t.Context(), builtin.Registry(), log, honest[0].Campaign, build)
+	return decisions.Audit(t.Context(), builtin.Registry(), log, honest[0].Campaign, build)
 }
 
 func shorten(text string) string {

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -76,7 +77,7 @@ func TestGoldenLogs(t *testing.T) {
 				t.Error(diff)
 			}
 			another := events.Build{Version: "another"}
-			report, err := engine.Audit(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign, another)
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign, another)
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Errorf("audit: %+v %v", report.Mismatches, err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -126,7 +127,7 @@ instrument: manual
 					t.Errorf("none of the %d experiments after it tries the new %s", len(later), what)
 				}
 			}
-			report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 			if err != nil || len(report.Mismatches) > 0 || report.Decisions < 16 {
 				t.Errorf("audit: %+v, %v", report, err)
 			}

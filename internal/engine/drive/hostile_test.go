@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
@@ -380,7 +381,7 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 		if live != replayed || err1 != nil || err2 != nil {
 			rt.Fatalf("live %s, replayed %s, %v %v", live, replayed, err1, err2)
 		}
-		if report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}); err != nil || len(report.Mismatches) > 0 {
+		if report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}); err != nil || len(report.Mismatches) > 0 {
 			rt.Fatalf("audit: %+v %v", report.Mismatches, err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -108,7 +109,7 @@ func BenchmarkCampaign(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("experiments=%d/audit", n), func(b *testing.B) {
 			for b.Loop() {
-				report, err := engine.Audit(b.Context(), builtin.Registry(), log, def.Name, events.Build{})
+				report, err := decisions.Audit(b.Context(), builtin.Registry(), log, def.Name, events.Build{})
 				if err != nil || report.Decisions != report.Reproduced || report.Decisions == 0 {
 					b.Fatal(report, err)
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
@@ -58,7 +59,8 @@ func TestLateAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log, def, core := unanswered(t, methods[name])
-			asked, decisions := len(core.State().Questions), core.State().Decisions
+			asked := len(core.State().Questions)
+			decided := core.State().Decisions
 			at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 			for i := range asked {
 				at = at.Add(time.Second)
@@ -90,7 +92,7 @@ func TestLateAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again.State().Decisions <= decisions {
+			if again.State().Decisions <= decided {
 				t.Error("the campaign did not go on")
 			}
 			learnt := 0
@@ -108,7 +110,7 @@ func TestLateAnswers(t *testing.T) {
 			if learnt < asked-1 {
 				t.Errorf("of %d answers the models learnt from %d", asked-1, learnt)
 			}
-			report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 			if err != nil || len(report.Mismatches) > 0 {
 				t.Errorf("audit: %+v, %v", report, err)
 			}
@@ -256,7 +258,7 @@ func TestSuggestedQuestionsWait(t *testing.T) {
 				t.Errorf("within %v, on day %d q1 is %s", within, day, q.Status)
 			}
 		}
-		report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 		if err != nil || len(report.Mismatches) > 0 {
 			t.Errorf("audit: %+v, %v", report, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
@@ -136,7 +137,7 @@ func leaseFor(t *testing.T, d instruments.Instrument) (l *leased, waiting <-chan
 // auditClean fails where an audit finds anything.
 func (l *leased) auditClean(t *testing.T) {
 	t.Helper()
-	report, err := engine.Audit(t.Context(), builtin.Registry(), l.log, l.Campaign, events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), l.log, l.Campaign, events.Build{})
 	if err != nil || len(report.Mismatches)+len(report.Remarks) > 0 {
 		t.Errorf("audit: %v, %v, %v", report.Mismatches, report.Remarks, err)
 	}
@@ -331,7 +332,7 @@ func TestForgedLoss(t *testing.T) {
 		if _, err := log.Append(t.Context(), def.Name, last.Sequence, e); err != nil {
 			t.Fatal(err)
 		}
-		report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
+		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{})
 		if err != nil || len(report.Mismatches) == 0 {
 			t.Errorf("%s: the audit found nothing, %v", name, err)
 		}

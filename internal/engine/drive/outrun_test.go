@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
@@ -87,7 +88,7 @@ func TestAnswerOfAChannelBesideAnother(t *testing.T) {
 	if q := core.State().Question("q1"); q.Answer.Label != events.LabelAccept || q.AnsweredBy != "person:bob" {
 		t.Errorf("%v by %s counts", q.Answer, q.AnsweredBy)
 	}
-	report, err := engine.Audit(t.Context(), builtin.Registry(), log, def.Name, r.Build)
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, r.Build)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %+v %v", report.Mismatches, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -86,7 +87,7 @@ func TestRepeatedRequests(t *testing.T) {
 	if err := ended(); err != nil {
 		t.Fatal(err)
 	}
-	report, err := engine.Audit(t.Context(), builtin.Registry(), log, "electrolyte", events.Build{})
+	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, "electrolyte", events.Build{})
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("%v %v", report.Mismatches, err)
 	}

@@ -1,4 +1,4 @@
-package engine
+package decisions
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -17,116 +18,176 @@ import (
 // remark where another one wrote it: rules may have been others then.
 func (a *auditor) checkFact(in *identified) {
 	a.checkWhole(in)
+	if _, defines := in.payload.(*events.CampaignDefined); !defines {
+		a.checkCommand(in)
+	}
+	if check := facts[a.event.Kind]; check != nil {
+		check(a, in)
+	}
+}
+
+// facts are the kinds of events that say something which follows from others, with how it is
+// checked. The others are made again (see checkDerived), or can say anything.
+var facts = map[events.Kind]func(*auditor, *identified){
+	events.KindCampaignDefined: of((*auditor).checkDefined),
+	events.KindCampaignAmended: of((*auditor).checkAmended),
+	events.KindNoteAdded:       of((*auditor).checkNote),
+	events.KindAnchorsDeclared: of((*auditor).checkAnchors),
+	events.KindRegionExcluded:  of((*auditor).checkExclusion),
+
+	events.KindExperimentRequested:  of((*auditor).checkRequested),
+	events.KindExperimentDispatched: of((*auditor).checkDispatch),
+	events.KindExperimentMeasured:   of((*auditor).checkMeasured),
+	events.KindExperimentFailed:     of((*auditor).checkRejected),
+	events.KindExperimentUnresolved: of((*auditor).checkUnresolved),
+	events.KindInstrumentStalled:    of((*auditor).checkStalled),
+	events.KindExperimentResolved:   of((*auditor).checkResolved),
+	events.KindMeasurementCorrected: of((*auditor).checkCorrection),
+	events.KindExperimentCorrected:  of((*auditor).checkOutcome),
+	events.KindMeasurementFlagged:   of((*auditor).checkWord),
+
+	events.KindQuestionAnswered:   of((*auditor).checkAnswered),
+	events.KindQuestionSuperseded: of((*auditor).checkSuperseded),
+	events.KindQuestionContested:  of((*auditor).checkContested),
+	events.KindQuestionExpired:    of((*auditor).checkExpired),
+}
+
+// of is a check of the payloads of one type.
+func of[P events.Payload](check func(*auditor, *identified, P)) func(*auditor, *identified) {
+	return func(a *auditor, in *identified) { check(a, in, in.payload.(P)) }
+}
+
+func (a *auditor) checkDefined(_ *identified, p *events.CampaignDefined) {
+	if p.Definition.Name != a.event.Campaign {
+		a.mismatch(
+			"definition", "it defines %q, and stands in the campaign %q", p.Definition.Name,
+			a.event.Campaign,
+		)
+	}
+}
+
+func (a *auditor) checkAmended(_ *identified, p *events.CampaignAmended) {
+	a.device.identity = nil // a campaign that had ended asks anew what it measures with
+	if problem := a.core.Unamendable(p.Definition); problem != "" {
+		a.mismatch("definition", "%s", problem)
+	}
+}
+
+func (a *auditor) checkNote(in *identified, p *events.NoteAdded) {
 	s := a.core.State()
-	def := s.Definition
-	if p, ok := in.payload.(*events.CampaignDefined); ok {
-		if p.Definition.Name != a.event.Campaign {
-			a.mismatch(
-				"definition", "it defines %q, and stands in the campaign %q", p.Definition.Name,
-				a.event.Campaign,
-			)
-		}
+	if p.About != "" && in.x == nil && s.Question(p.About) == nil && !s.HasDecision(p.About) {
+		a.mismatch(p.About, "it is about something that there is not")
+	}
+}
+
+func (a *auditor) checkAnchors(_ *identified, p *events.AnchorsDeclared) {
+	if _, known := a.simulatedExpert(p.Expert); !known {
+		a.mismatch(p.Expert, "the campaign has no such expert")
+	}
+	if len(p.Points) == 0 && !p.Instead {
+		a.mismatch(p.Expert, "it names no composition")
+	}
+	a.checkPoints(p.Expert, p.Points)
+}
+
+// checkPoints holds compositions to the campaign's parameters.
+func (a *auditor) checkPoints(subject string, points []definition.Point) {
+	for _, point := range points {
+		a.checkPoint(subject, a.core.State().Definition, point)
+	}
+}
+
+func (a *auditor) checkRequested(in *identified, p *events.ExperimentRequested) {
+	if own(in, p) {
+		a.checkOwn(in, p)
+	}
+}
+
+func (a *auditor) checkMeasured(in *identified, p *events.ExperimentMeasured) {
+	a.checkMeasurement(in, p.Experiment, p.Measurement)
+}
+
+// checkUnresolved holds an experiment that is given up to the instrument's silence. At a restart the
+// instrument has said that it does not know.
+func (a *auditor) checkUnresolved(in *identified, _ *events.ExperimentUnresolved) {
+	_, recovery := a.opening.(*events.RecoveryDone)
+	if recovery && a.event.Cause == a.batch.ID || in.author != byEngine || in.x == nil {
 		return
 	}
-	stall, giveUp := def.Silence()
-	a.checkCommand(in)
-	switch p := in.payload.(type) {
-	case *events.CampaignAmended:
-		a.device.identity = nil // a campaign that had ended asks anew what it measures with
-		if problem := a.core.unamendable(p.Definition); problem != "" {
-			a.mismatch("definition", "%s", problem)
-		}
-	case *events.NoteAdded:
-		if p.About != "" && in.x == nil && s.Question(p.About) == nil && !s.HasDecision(p.About) {
-			a.mismatch(p.About, "it is about something that there is not")
-		}
-	case *events.AnchorsDeclared:
-		if _, known := a.simulatedExpert(p.Expert); !known {
-			a.mismatch(p.Expert, "the campaign has no such expert")
-		}
-		if len(p.Points) == 0 && !p.Instead {
-			a.mismatch(p.Expert, "it names no composition")
-		}
-		for _, point := range p.Points {
-			a.checkPoint(p.Expert, def, point)
-		}
+	_, giveUp := a.core.State().Definition.Silence()
+	a.checkSilence(in, giveUp)
+}
 
-	case *events.ExperimentDispatched:
-		a.checkDispatch(p)
-	case *events.ExperimentRequested:
-		if own(in, p) {
-			a.checkOwn(in, p)
-		}
-	case *events.ExperimentMeasured:
-		a.checkMeasurement(in, p.Experiment, p.Measurement)
-	case *events.ExperimentFailed:
-		a.checkRejected(p)
-	case *events.ExperimentUnresolved:
-		_, recovery := a.opening.(*events.RecoveryDone)
-		if recovery = recovery && a.event.Cause == a.batch.ID; in.author == byEngine && !recovery && in.x != nil {
-			a.checkSilence(in, giveUp)
-		}
-	case *events.InstrumentStalled:
-		if in.x != nil {
-			a.checkSilence(in, stall)
-			if want := stall.Seconds(); p.Waited != want {
-				a.mismatch(p.Experiment, "it was waited for %v s; the definition says %v s", p.Waited, want)
-			}
-		}
-	case *events.ExperimentResolved:
-		if (p.Measurement != nil) != (p.Resolution == events.ResolvedMeasured) {
-			a.mismatch(
-				p.Experiment, "it is resolved as %s, and a measurement belongs to %s alone",
-				p.Resolution, events.ResolvedMeasured,
-			)
-		} else if p.Measurement != nil {
-			a.checkMeasurement(in, p.Experiment, *p.Measurement)
-		}
-		if p.Repeat && in.x != nil {
-			replicate := in.x.Replicate
-			if p.Resolution == events.ResolvedFailed {
-				replicate++
-			}
-			a.expect(p.Experiment, true, a.core.retry(in.x, replicate))
-		}
-	case *events.MeasurementCorrected:
-		a.checkCorrection(in, p)
-	case *events.ExperimentCorrected:
-		a.checkOutcome(in, p)
-	case *events.MeasurementFlagged:
-		switch p.Verdict {
-		case events.VerdictElsewhere:
-			a.checkElsewhere(p)
-		case events.VerdictSame:
-			a.checkSame(p)
-		}
+func (a *auditor) checkStalled(in *identified, p *events.InstrumentStalled) {
+	if in.x == nil {
+		return
+	}
+	stall, _ := a.core.State().Definition.Silence()
+	a.checkSilence(in, stall)
+	if want := stall.Seconds(); p.Waited != want {
+		a.mismatch(p.Experiment, "it was waited for %v s; the definition says %v s", p.Waited, want)
+	}
+}
 
-	case *events.RegionExcluded:
-		a.checkExclusion(in, p)
-	case *events.QuestionAnswered:
-		a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
-		a.checkShown(p.Question, p.Took, p.Shown)
-		if p.Volunteered {
-			for _, point := range p.Options {
-				a.checkPoint(p.Question, def, point)
-			}
+func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
+	if (p.Measurement != nil) != (p.Resolution == events.ResolvedMeasured) {
+		a.mismatch(
+			p.Experiment, "it is resolved as %s, and a measurement belongs to %s alone",
+			p.Resolution, events.ResolvedMeasured,
+		)
+	} else if p.Measurement != nil {
+		a.checkMeasurement(in, p.Experiment, *p.Measurement)
+	}
+	if p.Repeat && in.x != nil {
+		replicate := in.x.Replicate
+		if p.Resolution == events.ResolvedFailed {
+			replicate++
 		}
-	case *events.QuestionSuperseded:
-		a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
-		a.checkShown(p.Question, p.Took, p.Shown)
-	case *events.QuestionContested:
-		a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
-		a.checkShown(p.Question, p.Took, p.Shown)
-		if p.Exclude && p.Answer.Label != events.LabelReject {
-			a.mismatch(p.Question, "only a composition that is rejected can be excluded")
-		}
-	case *events.QuestionExpired:
-		if q := in.q; q != nil && (q.Expires.IsZero() || a.event.Time.Before(q.Expires)) && !a.event.Time.Before(a.now) {
-			a.mismatch(
-				q.ID, "it says that nobody answered in time at %s; the time was up at %s",
-				clockTime(a.event.Time), clockTime(q.Expires),
-			)
-		}
+		a.expect(p.Experiment, true, a.core.Retry(in.x, replicate))
+	}
+}
+
+// checkWord holds the words on a measurement that are recorded with it; others are made again.
+func (a *auditor) checkWord(_ *identified, p *events.MeasurementFlagged) {
+	switch p.Verdict {
+	case events.VerdictElsewhere:
+		a.checkElsewhere(p)
+	case events.VerdictSame:
+		a.checkSame(p)
+	}
+}
+
+func (a *auditor) checkAnswered(_ *identified, p *events.QuestionAnswered) {
+	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
+	a.checkShown(p.Question, p.Took, p.Shown)
+	if p.Volunteered {
+		a.checkPoints(p.Question, p.Options)
+	}
+}
+
+func (a *auditor) checkSuperseded(_ *identified, p *events.QuestionSuperseded) {
+	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
+	a.checkShown(p.Question, p.Took, p.Shown)
+}
+
+func (a *auditor) checkContested(_ *identified, p *events.QuestionContested) {
+	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
+	a.checkShown(p.Question, p.Took, p.Shown)
+	if p.Exclude && p.Answer.Label != events.LabelReject {
+		a.mismatch(p.Question, "only a composition that is rejected can be excluded")
+	}
+}
+
+func (a *auditor) checkExpired(in *identified, _ *events.QuestionExpired) {
+	q := in.q
+	if q == nil || a.event.Time.Before(a.now) { // a clock was set back
+		return
+	}
+	if q.Expires.IsZero() || a.event.Time.Before(q.Expires) {
+		a.mismatch(
+			q.ID, "it says that nobody answered in time at %s; the time was up at %s",
+			clockTime(a.event.Time), clockTime(q.Expires),
+		)
 	}
 }
 
@@ -218,9 +279,9 @@ func own(in *identified, p *events.ExperimentRequested) bool {
 // space, and expects its result with it.
 func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
 	a.checkPoint(p.Experiment, a.core.State().Definition, p.Parameters)
-	if _, err := a.core.space.Encode(p.Parameters); err != nil {
+	if _, err := a.core.Space().Encode(p.Parameters); err != nil {
 		a.forbidden(in, p.Experiment, "%v", err)
-	} else if want := 1 + a.core.runsOf(p.Parameters); p.Replicate != want {
+	} else if want := 1 + a.core.RunsOf(p.Parameters); p.Replicate != want {
 		a.mismatch(p.Experiment, "it says it is run %d of its composition; it is run %d", p.Replicate, want)
 	}
 	if p.Decision != "" {
@@ -244,7 +305,7 @@ func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
 
 // checkRejected holds a result that is said to have been refused to what would be
 // refused. Rules may have been stricter once, so that it is a remark.
-func (a *auditor) checkRejected(p *events.ExperimentFailed) {
+func (a *auditor) checkRejected(_ *identified, p *events.ExperimentFailed) {
 	if p.Rejected == "" {
 		return
 	}
@@ -359,7 +420,7 @@ func (a *auditor) checkOutcome(in *identified, p *events.ExperimentCorrected) {
 }
 
 // checkExclusion holds an excluded region to the campaign's parameters.
-func (a *auditor) checkExclusion(in *identified, p *events.RegionExcluded) {
+func (a *auditor) checkExclusion(_ *identified, p *events.RegionExcluded) {
 	s := a.core.State()
 	if p.About != "" && s.Experiment(p.About) == nil && s.Question(p.About) == nil {
 		a.mismatch(p.Exclusion, "it is about %s, which there is not", p.About)
@@ -367,7 +428,7 @@ func (a *auditor) checkExclusion(in *identified, p *events.RegionExcluded) {
 	if p.Reason == "" || p.Region.Name != p.Reason {
 		a.mismatch(p.Exclusion, "its reason is %q, that of its region %q", p.Reason, p.Region.Name)
 	}
-	if err := checkRegion(s.Definition.Parameters, p.Region.Where); err != nil {
+	if err := engine.CheckRegion(s.Definition.Parameters, p.Region.Where); err != nil {
 		a.mismatch(p.Exclusion, "%v", err)
 	}
 }
@@ -411,7 +472,7 @@ func (a *auditor) checkElsewhere(p *events.MeasurementFlagged) {
 	if x == nil || x.Measurement == nil {
 		return // a contradiction, which the fold names
 	}
-	due := a.core.elsewhere(x, x.Measurement.Actual)
+	due := a.core.Elsewhere(x, x.Measurement.Actual)
 	if due == nil {
 		a.mismatch(p.Experiment, "what was made is what was asked for")
 	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
@@ -425,7 +486,7 @@ func (a *auditor) checkSame(p *events.MeasurementFlagged) {
 	if x == nil || x.Measurement == nil {
 		return // a contradiction, which the fold names
 	}
-	due := a.core.same(x, x.Instrument, x.Measurement)
+	due := a.core.Same(x, x.Instrument, x.Measurement)
 	if due == nil {
 		a.mismatch(p.Experiment, "its value is not that of the one before, or nothing to remark on")
 	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {

@@ -1,4 +1,4 @@
-package engine
+package decisions
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/policies"
 )
 
@@ -30,9 +31,10 @@ type Unmade struct {
 
 // decides reports whether the present policy is the version of the method that a decision
 // names.
-func (c *Core) decides(p events.PolicyRef) bool {
-	return p.Version == c.ref.Version && (p.Family == "" || p.Family == c.ref.Family) &&
-		moduleOf(p) == moduleOf(c.ref)
+func decides(core *engine.Core, p events.PolicyRef) bool {
+	ref := core.Ref()
+	return p.Version == ref.Version && (p.Family == "" || p.Family == ref.Family) &&
+		moduleOf(p) == moduleOf(ref)
 }
 
 // moduleOf is the module of a policy's family: campaignd's own where none is recorded.
@@ -56,15 +58,9 @@ func (a *auditor) leaveOut(share *BuildShare, p events.PolicyRef) {
 	a.unmade = a.event.ID
 	unmade := Unmade{
 		Family: p.Family, Module: p.Module, Version: p.Version,
-		Here: a.core.ref.Version, HereFamily: a.core.ref.Family, HereModule: a.core.ref.Module,
+		Here: a.core.Ref().Version, HereFamily: a.core.Ref().Family, HereModule: a.core.Ref().Module,
 	}
-	same := func(u Unmade) bool { u.Decisions = 0; return u == unmade }
-	i := slices.IndexFunc(a.report.Unmade, same)
-	if i < 0 {
-		i = len(a.report.Unmade)
-		a.report.Unmade = append(a.report.Unmade, unmade)
-	}
-	a.report.Unmade[i].Decisions++
+	a.report.unmade(unmade).Decisions++
 }
 
 // leaveOutFit counts a fit or a judgment as neither confirmed nor refuted.
@@ -116,5 +112,5 @@ func (a *auditor) othersDecided() bool {
 	if a.amended >= len(a.deciders) {
 		return false
 	}
-	return slices.ContainsFunc(a.deciders[a.amended], func(p events.PolicyRef) bool { return !a.core.decides(p) })
+	return slices.ContainsFunc(a.deciders[a.amended], func(p events.PolicyRef) bool { return !decides(a.core, p) })
 }

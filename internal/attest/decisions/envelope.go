@@ -1,4 +1,4 @@
-package engine
+package decisions
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -123,12 +124,8 @@ func (a *auditor) identify(payload events.Payload) (*identified, bool) {
 	return in, true
 }
 
-// joins reports whether an event that nothing calls for goes on with the batch of
-// the event before it: an exclusion that came with an answer, further rows of an import,
-// further experiments of which a person says the same,
-// a further command whose fate is unknown, a word on a composition that was made
-// elsewhere, a remark on what an instrument said or on which one it is, a person's remark on
-// the result that they tell or import with it.
+// joins reports whether an event that nothing calls for goes on with the batch of the event before
+// it.
 func (a *auditor) joins(in *identified) bool {
 	if a.opening == nil || a.event.Cause != a.batch.ID {
 		return false
@@ -136,34 +133,75 @@ func (a *auditor) joins(in *identified) bool {
 	if a.batch.ID == a.core.State().LastEvent && !a.event.Time.Equal(a.batch.Time) {
 		return false // the first of another batch may have the same cause
 	}
-	switch p := in.payload.(type) {
-	case *events.RegionExcluded:
-		switch last := a.last.(type) {
-		case *events.QuestionAnswered:
-			return p.About == last.Question && last.Answer.Label == events.LabelReject
-		case *events.QuestionSuperseded:
-			return p.About == last.Question && last.Answer.Label == events.LabelReject
-		}
-	case *events.MeasurementFlagged:
-		return p.Verdict == events.VerdictElsewhere || p.Verdict == events.VerdictSame
-	case *events.NoteAdded: // by another author it is a batch of its own, recorded in the same microsecond
-		return a.event.Actor == a.batch.Actor && (in.author != byPerson || a.tells(p.About))
-	case *events.ExperimentUnresolved:
-		_, recovery := a.opening.(*events.RecoveryDone)
-		return recovery && in.author == byEngine
-	case *events.ExperimentRequested:
-		first, ok := a.opening.(*events.ExperimentRequested)
-		return ok && first.Origin == events.OriginImport && p.Origin == events.OriginImport
-	case *events.ExperimentResolved:
-		first, ok := a.opening.(*events.ExperimentResolved)
-		return ok && in.author == byPerson && first.Measurement == nil && p.Measurement == nil &&
-			first.Resolution == p.Resolution && first.Repeat == p.Repeat && first.Reason == p.Reason
-	case *events.ExperimentCorrected, *events.ExperimentCancelled:
-		first, calledOff := notPerformed(a.opening)
-		reason, ok := notPerformed(p)
-		return ok && calledOff && in.author == byPerson && first == reason
+	join := members[a.event.Kind]
+	return join != nil && join(a, in)
+}
+
+// members are the kinds of events that can go on with a batch though nothing calls for them, with
+// when they do.
+var members = map[events.Kind]func(*auditor, *identified) bool{
+	events.KindRegionExcluded:       member((*auditor).joinsExclusion),
+	events.KindMeasurementFlagged:   member((*auditor).joinsWord),
+	events.KindNoteAdded:            member((*auditor).joinsNote),
+	events.KindExperimentUnresolved: member((*auditor).joinsUnresolved),
+	events.KindExperimentRequested:  member((*auditor).joinsRequested),
+	events.KindExperimentResolved:   member((*auditor).joinsResolved),
+	events.KindExperimentCorrected:  (*auditor).joinsNotPerformed,
+	events.KindExperimentCancelled:  (*auditor).joinsNotPerformed,
+}
+
+// member is a rule on the payloads of one type.
+func member[P events.Payload](join func(*auditor, *identified, P) bool) func(*auditor, *identified) bool {
+	return func(a *auditor, in *identified) bool { return join(a, in, in.payload.(P)) }
+}
+
+// joinsExclusion: it came with an answer.
+func (a *auditor) joinsExclusion(_ *identified, p *events.RegionExcluded) bool {
+	switch last := a.last.(type) {
+	case *events.QuestionAnswered:
+		return p.About == last.Question && last.Answer.Label == events.LabelReject
+	case *events.QuestionSuperseded:
+		return p.About == last.Question && last.Answer.Label == events.LabelReject
 	}
 	return false
+}
+
+// joinsWord: it is on a composition that was made elsewhere, or a value that came again.
+func (a *auditor) joinsWord(_ *identified, p *events.MeasurementFlagged) bool {
+	return p.Verdict == events.VerdictElsewhere || p.Verdict == events.VerdictSame
+}
+
+// joinsNote: it remarks on what an instrument said or on which one it is, or is a person's remark on
+// the result that they tell or import with it. By another author it is a batch of its own, recorded
+// in the same microsecond.
+func (a *auditor) joinsNote(in *identified, p *events.NoteAdded) bool {
+	return a.event.Actor == a.batch.Actor && (in.author != byPerson || a.tells(p.About))
+}
+
+// joinsUnresolved: it is a further command whose fate is unknown.
+func (a *auditor) joinsUnresolved(in *identified, _ *events.ExperimentUnresolved) bool {
+	_, recovery := a.opening.(*events.RecoveryDone)
+	return recovery && in.author == byEngine
+}
+
+// joinsRequested: it is a further row of an import.
+func (a *auditor) joinsRequested(_ *identified, p *events.ExperimentRequested) bool {
+	first, ok := a.opening.(*events.ExperimentRequested)
+	return ok && first.Origin == events.OriginImport && p.Origin == events.OriginImport
+}
+
+// joinsResolved: a person says the same of several experiments.
+func (a *auditor) joinsResolved(in *identified, p *events.ExperimentResolved) bool {
+	first, ok := a.opening.(*events.ExperimentResolved)
+	return ok && in.author == byPerson && first.Measurement == nil && p.Measurement == nil &&
+		first.Resolution == p.Resolution && first.Repeat == p.Repeat && first.Reason == p.Reason
+}
+
+// joinsNotPerformed: a person says of several experiments that they did not take place.
+func (a *auditor) joinsNotPerformed(in *identified) bool {
+	first, calledOff := notPerformed(a.opening)
+	reason, ok := notPerformed(in.payload)
+	return ok && calledOff && in.author == byPerson && first == reason
 }
 
 // tells reports whether the batch tells a result of an experiment, of several the latest.
@@ -197,7 +235,7 @@ func (a *auditor) checkEnvelope(in *identified, member bool) {
 	if want := strconv.FormatUint(uint64(e.Sequence), 10); e.ID != want {
 		a.mismatch(in.subject(), "it calls itself event %q, and is event %s of the campaign", e.ID, want)
 	}
-	if _, offset := e.Time.Zone(); offset != 0 || !e.Time.Equal(stamp(e.Time)) {
+	if _, offset := e.Time.Zone(); offset != 0 || !e.Time.Equal(engine.Stamp(e.Time)) {
 		a.mismatch(in.subject(), "its time %s is not one in UTC, to the microsecond",
 			e.Time.Format(time.RFC3339Nano))
 	}
@@ -387,7 +425,7 @@ func (a *auditor) simulatedExpert(name string) (simulated, known bool) {
 // simulated, where the definition says so: a program says it itself.
 func (a *auditor) identity() (name string, simulated, known bool) {
 	def := a.core.State().Definition
-	driver, known := a.core.registry.DriverOf(def)
+	driver, known := a.core.Registry().DriverOf(def)
 	if !known || driver.Identify == nil {
 		return "", false, false
 	}
@@ -397,8 +435,8 @@ func (a *auditor) identity() (name string, simulated, known bool) {
 
 // checkDispatch holds the instrument that an experiment is handed to to the
 // definition, and to those that the same process handed others to.
-func (a *auditor) checkDispatch(p *events.ExperimentDispatched) {
-	if want := CommandID(a.core.State(), p.Experiment); p.Command != want {
+func (a *auditor) checkDispatch(_ *identified, p *events.ExperimentDispatched) {
+	if want := engine.CommandID(a.core.State(), p.Experiment); p.Command != want {
 		a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)
 	}
 	want, _, known := a.identity()

@@ -1,10 +1,11 @@
-package engine
+package decisions
 
 import (
 	"fmt"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
 )
 
 // A clock can be set, and the computer that a person tells a result from may have
@@ -61,8 +62,8 @@ func (a *auditor) checkExpiry(payload events.Payload) {
 	}
 	question, expires := asked.Question, asked.Expires
 	expiry := func(since time.Time, byHand bool) time.Time {
-		w := World{Now: since, ByHand: byHand}
-		return a.core.expiry(w, asked.Expert, asked.Form, len(asked.Options), asked.Decision == "")
+		w := engine.World{Now: since, ByHand: byHand}
+		return a.core.Expiry(w, asked.Expert, asked.Form, len(asked.Options), asked.Decision == "")
 	}
 	since, byHand := a.now, false
 	d, decided := a.opening.(*events.DecisionMade)

@@ -1,4 +1,4 @@
-package engine
+package decisions
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -24,10 +25,8 @@ type Mismatch struct {
 	Problem string `json:"problem"`
 }
 
-// AuditReport is what came of making every fit and decision again.
-type AuditReport struct {
-	// Events counts the events of the campaign.
-	Events int `json:"events"`
+// Counts count what came of making fits and decisions again, of one campaign or of several.
+type Counts struct {
 	// Decisions counts the recorded decisions, Reproduced those that came out
 	// the same. Fits and FitsReproduced count fits, failed ones included.
 	Decisions  int `json:"decisions"`
@@ -36,12 +35,65 @@ type AuditReport struct {
 	// that this program does not have, and does not make again: they are neither confirmed nor refuted,
 	// and the audit is incomplete.
 	OtherVersion int `json:"other_version,omitempty"`
-	// OtherModels is how many of those are fits and judgments.
-	OtherModels int `json:"other_models,omitempty"`
 	// Unmade says of which methods and versions the decisions are that were not made again.
 	Unmade         []Unmade `json:"unmade,omitempty"`
 	Fits           int      `json:"fits"`
 	FitsReproduced int      `json:"fits_reproduced"`
+	// Builds are the programs that made the decisions and fits, in the order in
+	// which they first did, with what they made.
+	Builds []BuildShare `json:"builds,omitempty"`
+}
+
+// Add adds what came of another campaign.
+func (c *Counts) Add(other Counts) {
+	c.Decisions += other.Decisions
+	c.Reproduced += other.Reproduced
+	c.OtherVersion += other.OtherVersion
+	c.Fits += other.Fits
+	c.FitsReproduced += other.FitsReproduced
+	for _, u := range other.Unmade {
+		c.unmade(u).Decisions += u.Decisions
+	}
+	for _, b := range other.Builds {
+		share := c.share(b.Build)
+		share.Decisions += b.Decisions
+		share.Reproduced += b.Reproduced
+		share.OtherVersion += b.OtherVersion
+		share.Fits += b.Fits
+	}
+}
+
+// share returns the share of a program, counted from nothing where it has none.
+func (c *Counts) share(build events.Build) *BuildShare {
+	for i := range c.Builds {
+		if c.Builds[i].Build == build {
+			return &c.Builds[i]
+		}
+	}
+	c.Builds = append(c.Builds, BuildShare{Build: build})
+	return &c.Builds[len(c.Builds)-1]
+}
+
+// unmade returns the count of decisions like one, counted from nothing where there is none.
+func (c *Counts) unmade(like Unmade) *Unmade {
+	like.Decisions = 0
+	for i := range c.Unmade {
+		u := c.Unmade[i]
+		if u.Decisions = 0; u == like {
+			return &c.Unmade[i]
+		}
+	}
+	c.Unmade = append(c.Unmade, like)
+	return &c.Unmade[len(c.Unmade)-1]
+}
+
+// Report is what came of making every fit and decision of a campaign again.
+type Report struct {
+	// Events counts the events of the campaign.
+	Events int `json:"events"`
+	Counts
+	// OtherModels is how many of OtherVersion are fits and judgments.
+	OtherModels int `json:"other_models,omitempty"`
 	// Exact is true where everything was compared bit for bit; otherwise some
 	// records come from another build and were compared to a tolerance.
 	Exact      bool       `json:"exact"`
@@ -49,17 +101,14 @@ type AuditReport struct {
 	// Remarks are what an honest log can hold and an auditor should have seen: a
 	// clock that was set back, an instrument that changed its name.
 	Remarks []Mismatch `json:"remarks,omitempty"`
-	// Builds are the programs that made the decisions and fits, in the order in
-	// which they first did, with what they made.
-	Builds []BuildShare `json:"builds,omitempty"`
 	// Last is when the last event was recorded.
 	Last time.Time `json:"last,omitzero"`
 }
 
-// AuditTolerance is the relative tolerance to which records of another build
+// Tolerance is the relative tolerance to which records of another build
 // are compared: floating-point arithmetic differs between architectures, and a
 // search amplifies the difference.
-const AuditTolerance = 1e-4
+const Tolerance = 1e-4
 
 // Audit folds a campaign's events and, from the state before each, works out
 // again what the engine did on its own: every fit, every decision with all that
@@ -72,10 +121,10 @@ const AuditTolerance = 1e-4
 // since nothing after them means anything.
 func Audit(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
-) (AuditReport, error) {
+) (Report, error) {
 	a := &auditor{
-		core: NewCore(reg), build: build,
-		report:     AuditReport{Exact: true, Mismatches: []Mismatch{}},
+		core: engine.NewCore(reg), build: build,
+		report:     Report{Exact: true, Mismatches: []Mismatch{}},
 		dispatched: make(map[string]events.Sequence),
 	}
 	var err error
@@ -86,7 +135,7 @@ func Audit(
 	defer a.ahead.end()
 	err = a.walk(ctx, log, name)
 	if err == nil && a.report.Events == 0 {
-		err = fmt.Errorf("%w: %q", ErrNoCampaign, name)
+		err = fmt.Errorf("%w: %q", engine.ErrNoCampaign, name)
 	}
 	a.checkClock()
 	byPosition := func(x, y Mismatch) int { return int(x.Position) - int(y.Position) }
@@ -112,7 +161,7 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 			a.mismatch("history", "%v", err)
 			return nil
 		}
-		if err := a.core.complete(e, payload); err != nil {
+		if err := a.core.Complete(e, payload); err != nil {
 			a.mismatch("history", "%v", err)
 			return nil
 		}
@@ -123,7 +172,7 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 			a.mismatch("history", "%v", err)
 			return nil
 		}
-		a.bases.note(a.core)
+		a.bases.Note(a.core)
 		switch payload.(type) {
 		case *events.ExperimentMeasured:
 			a.measurements++
@@ -141,9 +190,9 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 
 // auditor is an audit under way.
 type auditor struct {
-	core   *Core
+	core   *engine.Core
 	build  events.Build
-	report AuditReport
+	report Report
 
 	event events.Event   // that is being checked
 	last  events.Payload // of the event before
@@ -159,7 +208,7 @@ type auditor struct {
 	due    []due
 	source string
 
-	bases bases // since when what fits read has been as it is
+	bases engine.Bases // since when what fits read has been as it is
 
 	unmade   string // the event of the last decision that is not made again
 	deciders deciders
@@ -264,29 +313,25 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 	return a.checkDerived(ctx, in)
 }
 
-// next is the engine's next step at a time, everything open being tended and
+// next is the engine's next step at a time, everything open being attended to and
 // the instrument busy: where a request was recorded it had nothing to dispatch.
-func (a *auditor) next(now time.Time) Step {
-	// Where failures have cost the last of the budget, a campaign in memory goes on to
-	// its end.
-	return a.core.nextTended(now)
-}
+func (a *auditor) next(now time.Time) engine.Step { return nextAttended(a.core, now) }
 
-// nextTended is what [auditor.next] returns.
-func (c *Core) nextTended(now time.Time) Step {
-	s := c.State()
+// nextAttended is what [auditor.next] returns. Where failures have cost the last of the budget, a
+// campaign in memory goes on to its end.
+func nextAttended(core *engine.Core, now time.Time) engine.Step {
+	s := core.State()
 	eager := s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments
-	return c.nextTendedIn(World{Now: now, Eager: eager})
+	return nextIn(core, engine.World{Now: now, Eager: eager})
 }
 
-// nextTendedIn is nextTended in a world of which it is said how failures are counted, and
-// whether they are waited after (see [Runner.Eager]).
-func (c *Core) nextTendedIn(w World) Step {
-	s := c.State()
-	if s.Status == campaign.Undefined {
+// nextIn is nextAttended in a world of which it is said how failures are counted, and
+// whether they are waited after (see [engine.World]).
+func nextIn(core *engine.Core, w engine.World) engine.Step {
+	if core.State().Status == campaign.Undefined {
 		return nil
 	}
-	step, err := c.Next(c.Attended(w))
+	step, err := core.Next(core.Attended(w))
 	if err != nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package engine
+package decisions
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -61,12 +62,12 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 			a.checkOnce(in, p)
 		}
 	case *events.QuestionWithdrawn:
-		if record, ok := a.next(a.now).(Record); ok && events.KindOf(record.Payloads[0]) == events.KindOf(p) &&
+		if record, ok := a.next(a.now).(engine.Record); ok && events.KindOf(record.Payloads[0]) == events.KindOf(p) &&
 			in.q != nil && a.event.Cause == a.core.State().LastEvent {
 			a.checkRecords(in.q.ID, p)
 		}
 	case *events.ExperimentDeferred:
-		a.expect(p.Experiment, true, a.core.withFollowUps(p)[1:]...)
+		a.expect(p.Experiment, true, a.core.WithFollowUps(p)[1:]...)
 	case *events.MeasurementsJudged:
 		a.running = p.Build
 		return a.checkJudgment(ctx, p)
@@ -84,17 +85,17 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 // checkOnce holds the word that a doubt cannot be settled by measuring again to what the
 // experiment was to repeat, and expects what becomes of the doubt.
 func (a *auditor) checkOnce(in *identified, p *events.ExperimentCancelled) {
-	if in.author != byInstrument || !a.core.repeatsSuspect(a.core.State(), p.Experiment) {
+	if in.author != byInstrument || !a.core.RepeatsSuspect(p.Experiment) {
 		a.mismatch(p.Experiment, "it was to settle no doubt, so that nothing was to be had by measuring again")
 		return
 	}
-	a.expect(p.Experiment, true, a.core.withFollowUps(p)[1:]...)
+	a.expect(p.Experiment, true, a.core.WithFollowUps(p)[1:]...)
 }
 
 // checkRecord compares an event that the engine writes on its own, outside a
 // decision.
 func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.Time) {
-	record, ok := a.next(now).(Record)
+	record, ok := a.next(now).(engine.Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 		a.uncalled(subject, "nothing before it calls for it")
 		return
@@ -114,8 +115,8 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	}
 	for _, eager := range []bool{false, true} { // studies do not wait
 		for _, now := range []time.Time{a.now, a.event.Time} {
-			w := World{Now: now, Eager: eager, CountEach: recorded.Occurrences == 0}
-			record, ok := a.core.nextTendedIn(w).(Record)
+			w := engine.World{Now: now, Eager: eager, CountEach: recorded.Occurrences == 0}
+			record, ok := nextIn(a.core, w).(engine.Record)
 			if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 				continue
 			}
@@ -150,7 +151,7 @@ func (a *auditor) checkLost(recorded *events.CampaignPaused) {
 // is no longer wanted, and expects the others. The reasons are words of the
 // program that wrote them, which another one may have in other words.
 func (a *auditor) checkRecords(subject string, recorded events.Payload) {
-	record, ok := a.next(a.now).(Record)
+	record, ok := a.next(a.now).(engine.Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 		a.uncalled(subject, "nothing before it calls for it")
 		return
@@ -166,7 +167,7 @@ func (a *auditor) checkRecords(subject string, recorded events.Payload) {
 // checkExamples looks whether an expert is to give examples now, of which the given one
 // is the first, and expects the others.
 func (a *auditor) checkExamples(p *events.QuestionAnswered) {
-	step, ok := a.next(a.now).(Examples)
+	step, ok := a.next(a.now).(engine.Examples)
 	form, options := events.FormLabel, 1
 	if step.Options > 0 {
 		form, options = events.FormComparison, step.Options
@@ -188,7 +189,7 @@ func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudge
 	if a.otherModels(p.Version, p.Build) {
 		return nil
 	}
-	step, ok := a.next(a.now).(Judge)
+	step, ok := a.next(a.now).(engine.Judge)
 	if !ok {
 		a.uncalled("judgment", "nothing before it calls for a judgment of measurements")
 		return nil
@@ -209,7 +210,7 @@ func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudge
 
 // checkFlag makes a word on a measurement again, with what that leads to.
 func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
-	record, ok := a.next(a.now).(Record)
+	record, ok := a.next(a.now).(engine.Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(p) {
 		a.uncalled(p.Experiment, "nothing before it calls for a word on this measurement")
 		return
@@ -231,11 +232,11 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 	case p.Policy.Version < 1:
 		a.mismatch(p.Decision, "there is no version %d of the policies", p.Policy.Version)
 		return nil
-	case !a.core.decides(p.Policy):
+	case !decides(a.core, p.Policy):
 		a.leaveOut(share, p.Policy)
 		return nil
 	}
-	step, ok := a.next(a.now).(Decide)
+	step, ok := a.next(a.now).(engine.Decide)
 	switch {
 	case p.At != a.core.State().Sequence:
 		a.mismatch(
@@ -289,7 +290,7 @@ func (a *auditor) checkFit(
 	if a.otherModels(version, build) {
 		return nil
 	}
-	step, ok := a.next(a.now).(Fit)
+	step, ok := a.next(a.now).(engine.Fit)
 	switch {
 	case at > a.core.State().Sequence:
 		a.mismatch(
@@ -297,10 +298,10 @@ func (a *auditor) checkFit(
 			a.core.State().Sequence,
 		)
 		return nil
-	case at < a.bases.since(model, expert): // other events may have come in while it was made
+	case at < a.bases.Since(model, expert): // other events may have come in while it was made
 		a.mismatch(
 			model, "it says it was made from event %d, but event %d changed what it is made from",
-			at, a.bases.since(model, expert),
+			at, a.bases.Since(model, expert),
 		)
 		return nil
 	case !ok || step.Model != model || step.Expert != expert:
@@ -363,16 +364,8 @@ type BuildShare struct {
 	Fits         int `json:"fits"`
 }
 
-// share returns the share of a program, counted from nothing where it has none.
-func (a *auditor) share(build events.Build) *BuildShare {
-	for i := range a.report.Builds {
-		if a.report.Builds[i].Build == build {
-			return &a.report.Builds[i]
-		}
-	}
-	a.report.Builds = append(a.report.Builds, BuildShare{Build: build})
-	return &a.report.Builds[len(a.report.Builds)-1]
-}
+// share is that of a program in the report.
+func (a *auditor) share(build events.Build) *BuildShare { return a.report.share(build) }
 
 func (a *auditor) sameBuild(build events.Build) bool {
 	if build != a.build {
@@ -382,7 +375,7 @@ func (a *auditor) sameBuild(build events.Build) bool {
 }
 
 // compare says how a record made again differs from the recorded one: bit for
-// bit, or to [AuditTolerance] in numbers. When a question expires, and what that
+// bit, or to [Tolerance] in numbers. When a question expires, and what that
 // follows from beside the definition, is left out: see checkExpiry.
 func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
 	x, errAgain := fields(again)
@@ -464,7 +457,7 @@ func (a *auditor) spans() map[string]float64 {
 			spans[p.Name] = *p.Max - *p.Min
 		}
 	}
-	if scale, fitted := a.core.objective.Scale(); fitted {
+	if scale, fitted := a.core.Spread(); fitted {
 		spans[""] = scale
 	}
 	return spans

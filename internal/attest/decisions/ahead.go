@@ -1,4 +1,4 @@
-package engine
+package decisions
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
@@ -33,7 +34,7 @@ type stretch struct {
 
 // remade is what came of a step.
 type remade struct {
-	step     Step
+	step     engine.Step
 	payloads []events.Payload
 	err      error
 }
@@ -47,7 +48,7 @@ func lookAhead(ctx context.Context, reg registry.Registry, log events.Log, name 
 		return h
 	}
 	for range workers {
-		h.work.Go(func() { h.walk(NewCore(reg), log, name) })
+		h.work.Go(func() { h.walk(engine.NewCore(reg), log, name) })
 	}
 	return h
 }
@@ -72,7 +73,7 @@ func (h *ahead) take(number int) (s *stretch, own bool) {
 
 // walk is the work of one worker. Whatever is wrong with the log ends it: the audit says what, or panics where
 // its caller sees it.
-func (h *ahead) walk(core *Core, log events.Log, name string) {
+func (h *ahead) walk(core *engine.Core, log events.Log, name string) {
 	var own *stretch
 	leave := func() {
 		if own != nil {
@@ -91,7 +92,7 @@ func (h *ahead) walk(core *Core, log events.Log, name string) {
 			return
 		}
 		payload, err := events.Decode(e)
-		if err != nil || core.complete(e, payload) != nil {
+		if err != nil || core.Complete(e, payload) != nil {
 			return
 		}
 		if step := recordedStep(core, payload, now); step != nil {
@@ -102,7 +103,7 @@ func (h *ahead) walk(core *Core, log events.Log, name string) {
 				}
 			}
 			if own != nil {
-				payloads, err := core.Make(h.ctx, step, buildOf(payload, h.build), World{Now: e.Time})
+				payloads, err := core.Make(h.ctx, step, buildOf(payload, h.build), engine.World{Now: e.Time})
 				if h.ctx.Err() != nil {
 					return
 				}
@@ -122,21 +123,21 @@ func (h *ahead) walk(core *Core, log events.Log, name string) {
 
 // recordedStep is the step that a payload records, where the core would take it next; nil for what is not a
 // fit, a judgment or a decision, and where the audit will not make it again.
-func recordedStep(core *Core, payload events.Payload, now time.Time) Step {
-	var recorded Step
+func recordedStep(core *engine.Core, payload events.Payload, now time.Time) engine.Step {
+	var recorded engine.Step
 	switch p := payload.(type) {
 	case *events.DecisionMade:
-		if !core.decides(p.Policy) || p.At != core.State().Sequence {
+		if !decides(core, p.Policy) || p.At != core.State().Sequence {
 			return nil
 		}
-		recorded = Decide{Decision: p.Decision, Seed: p.Seed}
+		recorded = engine.Decide{Decision: p.Decision, Seed: p.Seed}
 	case *events.ModelFitted:
-		recorded = Fit{Model: p.Model, Expert: p.Expert, Seed: p.Seed}
+		recorded = engine.Fit{Model: p.Model, Expert: p.Expert, Seed: p.Seed}
 		if !ownModels(p.Version) {
 			return nil
 		}
 	case *events.ModelFitFailed:
-		recorded = Fit{Model: p.Model, Expert: p.Expert, Seed: p.Seed}
+		recorded = engine.Fit{Model: p.Model, Expert: p.Expert, Seed: p.Seed}
 		if !ownModels(p.Version) {
 			return nil
 		}
@@ -144,15 +145,15 @@ func recordedStep(core *Core, payload events.Payload, now time.Time) Step {
 		if !ownModels(p.Version) {
 			return nil
 		}
-		step := core.nextTended(now)
-		if _, judges := step.(Judge); !judges {
+		step := nextAttended(core, now)
+		if _, judges := step.(engine.Judge); !judges {
 			return nil
 		}
 		return step
 	default:
 		return nil
 	}
-	if core.nextTended(now) != recorded {
+	if nextAttended(core, now) != recorded {
 		return nil
 	}
 	return recorded
@@ -172,7 +173,7 @@ func buildOf(payload events.Payload, own events.Build) events.Build {
 }
 
 // again makes the step that the present event records: it waits for the worker that has taken it, if any.
-func (a *auditor) again(ctx context.Context, step Step, build events.Build) ([]events.Payload, error) {
+func (a *auditor) again(ctx context.Context, step engine.Step, build events.Build) ([]events.Payload, error) {
 	s, own := a.ahead.take(a.measurements)
 	if !own && s != a.own {
 		select {
@@ -187,5 +188,5 @@ func (a *auditor) again(ctx context.Context, step Step, build events.Build) ([]e
 	if own {
 		a.own = s
 	}
-	return a.core.Make(ctx, step, build, World{Now: a.event.Time})
+	return a.core.Make(ctx, step, build, engine.World{Now: a.event.Time})
 }

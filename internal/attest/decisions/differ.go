@@ -1,4 +1,4 @@
-package engine
+package decisions
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ type differ struct {
 var inUnits = []string{"mean", "sd", "optimistic", "pessimistic", "shift", "scale"}
 
 // span is the size of a number at a path below which differences of
-// [AuditTolerance] are nothing.
+// [Tolerance] are nothing.
 func (d differ) span(path string) float64 {
 	field := path[strings.LastIndexByte(path, '/')+1:]
 	if span, ok := d.spans[field]; ok && strings.Contains(path, "/parameters/") {
@@ -64,7 +64,7 @@ func (d differ) difference(path string, again, recorded any) string {
 		return ""
 	case float64:
 		x, ok := again.(float64)
-		if ok && (x == r || !d.exact && math.Abs(x-r) <= AuditTolerance*math.Max(d.span(path), math.Abs(r))) {
+		if ok && (x == r || !d.exact && math.Abs(x-r) <= Tolerance*math.Max(d.span(path), math.Abs(r))) {
 			return ""
 		}
 	case string:
