@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Account is somebody who can log in. It is a copy: changing it changes nothing.
+// Account is a person who can log in. It is a copy: changing it changes nothing.
 type Account struct {
 	// Name is what they log in with and are recorded under, as "person:ada". It is theirs for
 	// ever: an account is disabled, never removed, so that a name in a log always means the
@@ -32,7 +32,7 @@ type Account struct {
 	Links       []Link    `json:"links,omitempty"`
 }
 
-// Link ties an account to somebody at an OpenID Connect issuer.
+// Link ties an account to a person at an OpenID Connect issuer.
 type Link struct {
 	Issuer  string    `json:"issuer"`
 	Subject string    `json:"subject"`
@@ -79,7 +79,7 @@ type NewAccount struct {
 	Email       string   `json:"email,omitempty"`
 	AnswersAs   []string `json:"answers_as,omitempty"`
 	Grants      []Grant  `json:"grants,omitempty"`
-	// Password may be empty for somebody who logs in with OpenID Connect.
+	// Password may be empty for a person who logs in with OpenID Connect.
 	Password Secret `json:"-"`
 }
 
@@ -138,7 +138,7 @@ func (a *account) checkDetails() error {
 	return nil
 }
 
-// checkExperts refuses an account under whose names somebody else answers.
+// checkExperts refuses an account under whose names another person answers.
 func (d *Directory) checkExperts(a *account) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -158,8 +158,9 @@ func (d *Directory) checkExperts(a *account) error {
 	return nil
 }
 
-// mayGive says why somebody may not give access to anybody: who may must have shown [JustNow] who
-// they are. To take it away is always in time.
+// mayGive says why a caller may not give access to others: those who may must have shown
+// [JustNow] who they are, since a session that was found open would otherwise become access
+// that outlasts it. Taking access away is always allowed.
 func (d *Directory) mayGive(by Identity) error {
 	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return err
@@ -261,8 +262,8 @@ func granted(e Entry, g Grant) Entry {
 	return e
 }
 
-// Accounts returns every account, in the order of their names. It is for whoever has asked
-// whether the one who asks may see them.
+// Accounts returns every account, in the order of their names. The
+// caller has asked whether they may be seen.
 func (d *Directory) Accounts() []Account {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

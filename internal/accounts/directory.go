@@ -462,8 +462,8 @@ func (d *Directory) mayOrRefuse(by Identity, p Permission, campaign string) erro
 	return err
 }
 
-// Refused notes in the audit log that somebody was denied something. The same refusal is
-// noted once a minute, with how often it was repeated. A failure to write is not reported:
+// Refused notes in the audit log that a request was denied. The same refusal is noted once
+// a minute, with how often it was repeated. A failure to write is not reported:
 // what was asked for has been refused already.
 func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
 	d.refuse(Entry{
@@ -472,8 +472,9 @@ func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
 	})
 }
 
-// refuse records a refusal unless the same was recorded within the last minute. Whoever asks may
-// be nobody: what they are told apart by must not be theirs to choose.
+// refuse records a refusal unless the same was recorded within the last minute. The caller
+// may be a stranger: what strangers choose must not make one refusal another, or they could
+// fill the log.
 func (d *Directory) refuse(e Entry) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -483,7 +484,7 @@ func (d *Directory) refuse(e Entry) {
 	}
 }
 
-// refusals counts those that repeat. It is used by whoever holds writing.
+// refusals counts those that repeat. It is guarded by writing.
 type refusals struct{ seen map[Entry]*repeated }
 
 type repeated struct {
@@ -501,7 +502,7 @@ func newRefusals() *refusals { return &refusals{seen: make(map[Entry]*repeated)}
 // due reports whether a refusal is to be recorded now, and how many times it happened since
 // the last time that it was; zero for once.
 func (r *refusals) due(e Entry, now time.Time) (times int, due bool) {
-	e.From = networkOf(e.From) // within one, everybody has as many addresses as they like
+	e.From = networkOf(e.From) // within one, a stranger has as many addresses as they like
 	if e.Kind == KindLoginFailed {
 		e.Reason = "" // why it failed depends on what was sent
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Method is how somebody has shown who they are.
+// Method is how a caller has shown who they are.
 type Method string
 
 const (
@@ -17,7 +17,7 @@ const (
 	ByOIDC     Method = "openid"
 	// ByToken is a program's API token.
 	ByToken Method = "token"
-	// ByLoopback is nobody's: a lab without accounts, asked from the machine itself.
+	// ByLoopback shows nothing: a lab without accounts, asked from the machine itself.
 	ByLoopback Method = "loopback"
 	// BySystem is the user of the system to whom the folder belongs, on the command line.
 	BySystem Method = "system"
@@ -25,7 +25,7 @@ const (
 
 // Identity is who makes a request, and what they may. The zero Identity is nobody: it may
 // nothing. It is a value as of the request: what is granted or taken later counts from the
-// next [Book.Authenticate] on.
+// next [Directory.Authenticate] on.
 type Identity struct {
 	// Account is the name people are recorded under, without "person:".
 	Account string `json:"account"`
@@ -53,7 +53,7 @@ type Identity struct {
 
 // OpenIdentity is that of a request to a lab without accounts, over the loopback interface:
 // it may do everything, recorded under the name of the system's user. The caller makes sure
-// that the book is [Book.Empty] at the time of the request.
+// that the directory is [Directory.Empty] at the time of the request.
 func OpenIdentity(user string) Identity {
 	return Identity{Account: user, Method: ByLoopback, everything: true}
 }
@@ -67,7 +67,7 @@ func SystemIdentity(user string) Identity {
 // Actor is the identity as events record it: "person:ada".
 func (i Identity) Actor() string { return "person:" + i.Account }
 
-// Known reports whether it is somebody's.
+// Known reports whether it is known whose it is.
 func (i Identity) Known() bool { return i.everything || i.Account != "" }
 
 // May returns nil where the identity may do something in a campaign, otherwise a

@@ -16,13 +16,13 @@ import (
 // some failures each further one doubles the time until the next attempt is heard, up to a
 // bound. So guessing is slow, and nobody is locked out for long.
 //
-// Somebody else's failures must not keep a person out for ever: the counts of the account and
+// Another's failures must not keep a person out for ever: the counts of the account and
 // of the address do not hold for an address from which that person has logged in before; only
 // failures with this account from this address do. Passkeys and OpenID Connect are not
 // counted, since there is nothing to guess, sessions go on, and an admin can forget the counts
-// ([Directory.Unlock]). Names that nobody has are counted as well, so that being locked out tells
-// nobody which names there are. The counts are kept in memory. When the accounts are opened they
-// are made anew from the audit log, but for those of names that nobody has, which it does not
+// ([Directory.Unlock]). Names that are no account's are counted as well, so that being locked out does
+// not tell which names there are. The counts are kept in memory. When the accounts are opened they
+// are made anew from the audit log, but for those of names that are no account's, which it does not
 // hold: of these the addresses count.
 var limitOf = map[counted]struct {
 	free    int           // failures without a delay

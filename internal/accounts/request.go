@@ -14,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Request is a request of whoever works in the folder itself, as data, so that it can be made of
-// a process that holds the book as well. One field is set.
+// Request is a request of a user of the system who works in the folder itself, as data, so
+// that it can be made of a process that holds the accounts as well. One field is set.
 type Request struct {
 	Accounts      bool             `json:"accounts,omitempty"` // list all
 	Add           *NewAccount      `json:"add,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Session is somebody who is logged in. It does not hold the token that proves it.
+// Session is a person who is logged in. It does not hold the token that proves it.
 type Session struct {
 	// ID identifies it in the audit log and in lists. It is no secret.
 	ID      string `json:"id"`
@@ -317,7 +317,7 @@ func noSession() error {
 		With(problem.Remedy{Text: "log in", Action: problem.LogIn})
 }
 
-// Reauthenticate checks the password of somebody who is logged in, and notes that they have
+// Reauthenticate checks the password of a person who is logged in, and notes that they have
 // just shown who they are ([Identity.Recent]). The session goes on under a new token; the old
 // one proves nothing any more.
 func (d *Directory) Reauthenticate(
@@ -354,7 +354,7 @@ func (d *Directory) confirm(sessionToken string, how Method, from string, c chan
 	return d.begun(token, from)
 }
 
-// ChangePassword gives somebody who is logged in a password of their own choice. They show the
+// ChangePassword gives a person who is logged in a password of their own choice. They show the
 // present one; where there is none, they must have logged in within the last ten minutes. All
 // sessions of the account end; the one that asked goes on under a new token.
 func (d *Directory) ChangePassword(
