@@ -115,19 +115,7 @@ func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error
 // waits reports whether the campaign has nothing to do that it could do by itself: a person
 // has an experiment or a question, or nothing at all goes on.
 func waits(core *engine.Core) bool {
-	s := core.State()
-	world := engine.World{Now: time.Now(), InFlight: make(map[string]bool)}
-	for _, x := range s.Experiments {
-		if x.Status.Open() {
-			world.InFlight[x.ID] = true
-		}
-	}
-	for _, q := range s.Questions {
-		if q.Status == campaign.Asked {
-			world.InFlight[q.ID] = true
-		}
-	}
-	step, err := core.Next(world)
+	step, err := core.Next(core.Attended(engine.World{Now: time.Now()}))
 	if err != nil {
 		return true
 	}
