@@ -136,7 +136,7 @@ func (c *Console) showCampaign(
 		p.PastTime = log.Times[until-1]
 		log.Entries = log.Entries[:until]
 		standing := lab.Standing{Progress: view.ProgressOf(core, view.Shown{}, "")}
-		summary, err := core.Summarize(r.Context())
+		summary, err := of.Record().Summary(r.Context(), core)
 		if err == nil {
 			standing.Bests, standing.Preferred, standing.Helps = summary.Bests, summary.Preferred, summary.Helps
 		} else if r.Context().Err() == nil {

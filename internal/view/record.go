@@ -136,6 +136,20 @@ func (r *Record) At(
 	return core, nil
 }
 
+// Summary is [engine.Core.Summarize] of a core as [Record.At] gave it. It takes a model, so it is
+// kept with the state.
+func (r *Record) Summary(ctx context.Context, core *engine.Core) (engine.Summary, error) {
+	at := core.State().Sequence
+	if known := r.past.summary(r, at); known != nil {
+		return *known, nil
+	}
+	summary, err := core.Summarize(ctx)
+	if err == nil {
+		r.past.summarize(r, at, summary)
+	}
+	return summary, err
+}
+
 // keep keeps a copy of a core that is at a sequence: the log may end before.
 func (r *Record) keep(core *engine.Core, at events.Sequence) {
 	if core.State().Sequence == at {
@@ -227,8 +241,9 @@ type Past struct {
 
 // pastState is a campaign as it was. The core is never changed; readers get clones.
 type pastState struct {
-	of   *Record
-	core *engine.Core
+	of      *Record
+	core    *engine.Core
+	summary *engine.Summary // nil until it was asked for
 }
 
 // before returns a copy of the newest state of a campaign that is kept, and not later than a
@@ -251,14 +266,43 @@ func (p *Past) before(of *Record, at events.Sequence) *engine.Core {
 	return found.core.Clone()
 }
 
+// find returns the kept state of a campaign at a sequence, nil for none. The lock is held.
+func (p *Past) find(of *Record, at events.Sequence) *pastState {
+	for i := range p.kept {
+		if k := &p.kept[i]; k.of == of && k.core.State().Sequence == at {
+			return k
+		}
+	}
+	return nil
+}
+
+// summary returns what is known of a state, nil for nothing.
+func (p *Past) summary(of *Record, at events.Sequence) *engine.Summary {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k := p.find(of, at); k != nil {
+		return k.summary
+	}
+	return nil
+}
+
+// summarize keeps what was worked out for a state, if that is kept.
+func (p *Past) summarize(of *Record, at events.Sequence, summary engine.Summary) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k := p.find(of, at); k != nil {
+		k.summary = &summary
+	}
+}
+
 // keep keeps a state, in place of the one that was used longest ago where there are many.
 func (p *Past) keep(of *Record, core *engine.Core) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.kept = slices.DeleteFunc(p.kept, func(k pastState) bool {
-		return k.of == of && k.core.State().Sequence == core.State().Sequence
-	})
-	p.kept = append(p.kept, pastState{of, core})
+	if p.find(of, core.State().Sequence) != nil {
+		return
+	}
+	p.kept = append(p.kept, pastState{of: of, core: core})
 	if len(p.kept) > mostPast {
 		p.kept = slices.Delete(p.kept, 0, 1)
 	}

@@ -3,6 +3,7 @@ package view_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"testing"
 
@@ -93,6 +94,19 @@ func TestRecordAtAnyEvent(t *testing.T) {
 				})
 			}
 			readers.Wait()
+			for _, at := range []int{len(all) / 3, len(all) / 2, len(all) / 3} {
+				core, err := r.At(t.Context(), log, events.Sequence(at))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := core.Clone().Summarize(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := r.Summary(t.Context(), core); err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("the summary after event %d is %+v, want %+v: %v", at, got, want, err)
+				}
+			}
 			if now, err := r.Now(t.Context(), log); err != nil || digest(t, now) != want[len(all)] {
 				t.Errorf("the end of the log: %v", err)
 			}
