@@ -75,6 +75,10 @@ func (d *Directory) takeOver(old *earlier.Accounts) error {
 			return err
 		}
 	}
+	// A folder with an open file is not renamed everywhere.
+	if err := old.Close(); err != nil {
+		return unavailable(err)
+	}
 	return d.keepEarlier(len(old.Entries))
 }
 

@@ -56,8 +56,15 @@ func Exist(dir string) bool {
 	return err == nil && info.IsDir() && cut != nil
 }
 
-// Close releases the accounts.
-func (a *Accounts) Close() error { return a.lock.Close() }
+// Close releases the accounts. Closing again is no error.
+func (a *Accounts) Close() error {
+	if a.lock == nil {
+		return nil
+	}
+	lock := a.lock
+	a.lock = nil
+	return lock.Close()
+}
 
 // Read reads accounts, and checks that their audit trail is whole: that each entry follows
 // from the one before it, and that the newest which was acknowledged is there. It changes
