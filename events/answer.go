@@ -20,9 +20,9 @@ const (
 	FormEstimate   Form = "estimate"   // a number for each of several compositions
 )
 
-// forms is the list of every form with what depends on it in this package: of how
-// many compositions a question of the form is, whether it has a scale, and what answers
-// it beside "can't tell".
+// forms is the list of every form with what depends on it in this package: of
+// how many compositions a question of the form is, whether it has a scale, and
+// what answers it beside "can't tell".
 var forms = []struct {
 	form        Form
 	least, most int
@@ -44,8 +44,8 @@ func Forms() []Form {
 	return list
 }
 
-// Check reports what is wrong with a question of the form about so many compositions,
-// with a scale or, for forms that have none, nil.
+// Check reports what is wrong with a question of the form about so many
+// compositions, with a scale or, for forms that have none, nil.
 func (f Form) Check(options int, scale *Scale) error {
 	for _, row := range forms {
 		if row.form != f {
@@ -74,19 +74,20 @@ const (
 	LabelReject Label = "reject" // not worth it
 )
 
-// Answer is an expert's answer: the one of its parts that the question's form calls for.
-// The zero Answer says that the expert cannot tell, whatever the form.
+// Answer is an expert's answer: the one of its parts that the question's form
+// calls for. The zero Answer says that the expert cannot tell, whatever the
+// form.
 type Answer struct {
 	// Label answers a label.
 	Label Label `json:"label,omitempty"`
-	// Order answers a comparison: options from the best to the worst, counting from 0.
-	// An expert may leave out what they cannot place, which then comes after the
-	// others in no order.
+	// Order answers a comparison: options from the best to the worst, counting
+	// from 0. An expert may leave out what they cannot place, which then comes
+	// after the others in no order.
 	Order []int `json:"order,omitempty"`
 	// Point answers a pinpoint.
 	Point definition.Point `json:"point,omitempty"`
-	// Estimates answer an estimate, in the order of the options. An expert may leave
-	// out what they cannot tell.
+	// Estimates answer an estimate, in the order of the options. An expert may
+	// leave out what they cannot tell.
 	Estimates []Estimate `json:"estimates,omitempty"`
 }
 
@@ -101,7 +102,8 @@ func (a Answer) Equal(b Answer) bool {
 		slices.Equal(a.Estimates, b.Estimates)
 }
 
-// String returns the answer in a word or two, "unsure" where the expert cannot tell.
+// String returns the answer in a word or two, "unsure" where the expert cannot
+// tell.
 func (a Answer) String() string {
 	switch {
 	case len(a.Order) > 0:
@@ -119,9 +121,9 @@ func (a Answer) String() string {
 // ErrAnswer is wrapped by the error of [Answer.Check].
 var ErrAnswer = errors.New("this is not an answer to the question")
 
-// Check reports, with [ErrAnswer], what is wrong with an answer to a question of a form
-// about that many compositions, with that scale. Whether a pinpointed composition can be
-// made is not checked.
+// Check reports, with [ErrAnswer], what is wrong with an answer to a question
+// of a form about that many compositions, with that scale. Whether a pinpointed
+// composition can be made is not checked.
 func (a Answer) Check(form Form, options int, scale *Scale) error {
 	if a.Unsure() {
 		return nil

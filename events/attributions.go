@@ -17,9 +17,9 @@ const (
 	QuantityUCB  = "ucb"  // upper confidence bound
 )
 
-// Shapley attributes a quantity at a candidate to the parameters. Base, what the
-// model says on average of the compositions that were measured, and the sum of
-// Values are what it says of the candidate.
+// Shapley attributes a quantity at a candidate to the parameters. Base, what
+// the model says on average of the compositions that were measured, and the sum
+// of Values are what it says of the candidate.
 type Shapley struct {
 	Candidate string `json:"candidate"`
 	// Quantity is one of the Quantity constants.
@@ -45,8 +45,8 @@ type Plane struct {
 	SD   [][]float64 `json:"sd"`
 }
 
-// ChoiceReview says, once the chosen composition has been measured, how probable it is
-// that the choice was right (Adachi et al. 2024, Eq. 101).
+// ChoiceReview says, once the chosen composition has been measured, how
+// probable it is that the choice was right (Adachi et al. 2024, Eq. 101).
 type ChoiceReview struct {
 	Question   string `json:"question"`
 	Expert     string `json:"expert"`

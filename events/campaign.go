@@ -14,27 +14,27 @@ type CampaignDefined struct {
 	Source string `json:"source,omitempty"`
 	// Build is the program that opened the campaign.
 	Build Build `json:"build"`
-	// Rules was written by early programs of 0.1.0: the version of the rules of their engine,
-	// always 1. Nothing depends on it; it is read, so that a log of theirs is not taken for one
-	// that was changed.
+	// Rules was written by early programs of 0.1.0: the version of the rules of
+	// their engine, always 1. Nothing depends on it; it is read, so that a log
+	// of theirs is not taken for one that was changed.
 	Rules int `json:"rules,omitempty"`
 }
 
 // Build identifies a program that computed something. Floating-point results
-// are promised bit for bit only between equal OS-independent builds: same source,
-// Go version, architecture and level.
+// are promised bit for bit only between equal OS-independent builds: same
+// source, Go version, architecture and level.
 type Build struct {
 	Version string `json:"version"` // campaignd's version
 	Go      string `json:"go"`      // Go toolchain, for example "go1.26.8"
 	Arch    string `json:"arch"`    // architecture and level, for example "amd64/v1"
-	// Revision is the source: the commit, the checksum of the module
-	// ("h1:…"), or where neither is known, or the commit was changed, a hash of the
+	// Revision is the source: the commit, the checksum of the module ("h1:…"),
+	// or where neither is known, or the commit was changed, a hash of the
 	// program itself ("sha256:…", behind "COMMIT+dirty." where there is one).
 	Revision string `json:"revision,omitempty"`
 }
 
-// CampaignAmended replaces the definition by an allowed change of it: budget, bounds,
-// further categories and values, excluded regions, policy.
+// CampaignAmended replaces the definition by an allowed change of it: budget,
+// bounds, further categories and values, excluded regions, policy.
 type CampaignAmended struct {
 	// Definition is the whole definition that holds from here on.
 	Definition definition.Campaign `json:"definition"`
@@ -54,16 +54,17 @@ type Change struct {
 	To   string `json:"to,omitempty"`
 }
 
-// CampaignPaused says that no new experiment or question is started until
-// the campaign is resumed; what is under way goes on.
+// CampaignPaused says that no new experiment or question is started until the
+// campaign is resumed; what is under way goes on.
 type CampaignPaused struct {
 	Reason string `json:"reason,omitempty"`
-	// Device is the device that the run did not have to itself any more, where that is why
-	// the engine paused: its identity, or the instrument's name where it has none.
+	// Device is the device that the run did not have to itself any more, where
+	// that is why the engine paused: its identity, or the instrument's name
+	// where it has none.
 	Device string `json:"device,omitempty"`
-	// Occurrences is how many times in a row the engine, which paused for that, saw experiments
-	// end without a result, where several that ended together with one cause count once. Absent:
-	// each of them was counted.
+	// Occurrences is how many times in a row the engine, which paused for that,
+	// saw experiments end without a result, where several that ended together
+	// with one cause count once. Absent: each of them was counted.
 	Occurrences int `json:"occurrences,omitempty"`
 }
 
@@ -100,10 +101,10 @@ const (
 type RecoveryDone struct {
 	Build    Build              `json:"build"`
 	Commands []RecoveredCommand `json:"commands,omitempty"`
-	// Epoch is a random word that the identifiers of commands carry from now on,
-	// behind the campaign's instance. It is there where the log may not be all that
-	// happened: an older copy of it, or one from elsewhere. What an instrument
-	// remembers of the rest is then about other commands.
+	// Epoch is a random word that the identifiers of commands carry from now
+	// on, behind the campaign's instance. It is there where the log may not be
+	// all that happened: an older copy of it, or one from elsewhere. What an
+	// instrument remembers of the rest is then about other commands.
 	Epoch string `json:"epoch,omitempty"`
 }
 
@@ -111,7 +112,8 @@ type RecoveryDone struct {
 type RecoveredCommand struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command"`
-	// Fate is what the instrument said: "running", "finished", "unknown", "not started".
+	// Fate is what the instrument said: "running", "finished", "unknown", "not
+	// started".
 	Fate string `json:"fate"`
 }
 
@@ -120,8 +122,8 @@ type RecoveredCommand struct {
 type AnchorsDeclared struct {
 	Expert string             `json:"expert"`
 	Points []definition.Point `json:"points"`
-	// Instead takes back those that the expert declared before, and not those of the
-	// campaign file. Points may then be empty. Reason says why.
+	// Instead takes back those that the expert declared before, and not those
+	// of the campaign file. Points may then be empty. Reason says why.
 	Instead bool   `json:"instead,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 }

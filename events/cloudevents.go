@@ -40,13 +40,13 @@ import (
 // position where it is not known (yet). position to traceparent are extension
 // attributes. subject is taken from the payload and not read back.
 //
-// position is information, not identity: it says where the log that wrote the form had
-// the event, and is no part of the event's record, so that no hash and no proof
-// vouches for it. source and id identify the event, source and sequence place it in
-// its campaign.
+// position is information, not identity: it says where the log that wrote the
+// form had the event, and is no part of the event's record, so that no hash and
+// no proof vouches for it. source and id identify the event, source and
+// sequence place it in its campaign.
 //
-// position and sequence are JSON numbers, although CloudEvents' own integers end at
-// 2³¹−1: no campaign gets there.
+// position and sequence are JSON numbers, although CloudEvents' own integers
+// end at 2³¹−1: no campaign gets there.
 
 const (
 	cloudEventsVersion = "1.0"
@@ -174,7 +174,8 @@ func FromCloudEventAttributes(attributes map[string]string, data []byte) (Event,
 	}
 	name, ok := strings.CutPrefix(attributes["source"], sourcePrefix)
 	if !ok {
-		return Event{}, badCloudEvent("its source %q does not begin with %q", attributes["source"], sourcePrefix)
+		return Event{}, badCloudEvent("its source %q does not begin with %q", attributes["source"],
+			sourcePrefix)
 	}
 	campaign, err := url.PathUnescape(name)
 	if err != nil {
@@ -240,7 +241,8 @@ var attributeNames = []string{
 	"actor", "account", "request", "requestdigest", "cause", "simulated", "traceparent",
 }
 
-// attributes lists an event's attributes in the order in which they are written.
+// attributes lists an event's attributes in the order in which they are
+// written.
 func attributes(e Event) []attribute {
 	list := make([]attribute, 0, 17)
 	add := func(name, value string, bare bool) {
@@ -278,8 +280,8 @@ func attributes(e Event) []attribute {
 	return list
 }
 
-// subject returns the identifier of what the event is about, or nothing where its
-// payload does not name it or is not understood.
+// subject returns the identifier of what the event is about, or nothing where
+// its payload does not name it or is not understood.
 func subject(e Event) string {
 	payload, err := Decode(e)
 	if err != nil {

@@ -2,8 +2,8 @@ package events
 
 import "math"
 
-// Compression is a transform of results in the campaign's unit: those beyond From, on the side of the sign of
-// Width, count by their logarithm,
+// Compression is a transform of results in the campaign's unit: those beyond
+// From, on the side of the sign of Width, count by their logarithm,
 //
 //	y′ = From + Width·ln(1 + (y − From)/Width),
 //
@@ -13,7 +13,8 @@ type Compression struct {
 	Width float64 `json:"width"`
 }
 
-// mostWidths bounds what is expanded: beyond it a prediction says nothing but "very bad".
+// mostWidths bounds what is expanded: beyond it a prediction says nothing but
+// "very bad".
 const mostWidths = 100
 
 // Compress returns y′.
@@ -32,8 +33,8 @@ func (c *Compression) Expand(compressed float64) float64 {
 	return compressed
 }
 
-// Stretch returns how many units of y there are to one of y′ between two values of y′: 1 where nothing is
-// compressed between them.
+// Stretch returns how many units of y there are to one of y′ between two values
+// of y′: 1 where nothing is compressed between them.
 func (c *Compression) Stretch(compressed1, compressed2 float64) float64 {
 	beyond1, beyond2 := c.beyond(compressed1), c.beyond(compressed2)
 	switch {

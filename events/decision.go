@@ -50,26 +50,29 @@ type DecisionMade struct {
 	Elimination *Elimination `json:"elimination,omitempty"`
 	// Review looks back at the choice that led to the latest measurement.
 	Review *ChoiceReview `json:"review,omitempty"`
-	// Lambda is the expert's dual variable λ after the decision, where there is one.
+	// Lambda is the expert's dual variable λ after the decision, where there is
+	// one.
 	Lambda *float64 `json:"lambda,omitempty"`
-	// Answers is what had been learned of each expert's answers, where they enter the model of the
-	// objective.
+	// Answers is what had been learned of each expert's answers, where they
+	// enter the model of the objective.
 	Answers []AnswersWeighed `json:"answers,omitempty"`
 }
 
-// AnswersWeighed is what an expert's answers of one kind have turned out to be worth, as measurements of the
-// objective.
+// AnswersWeighed is what an expert's answers of one kind have turned out to be
+// worth, as measurements of the objective.
 type AnswersWeighed struct {
 	Expert string `json:"expert"`
 	// Kind is "choices" (labels, orders and pinpoints), "estimates" or "marks".
 	Kind string `json:"kind"`
 	// Answers counts them.
 	Answers int `json:"answers"`
-	// Helps and Misleads are the probabilities that they go with the objective and against it; else
-	// they say nothing of it. Those that mislead are turned over.
+	// Helps and Misleads are the probabilities that they go with the objective
+	// and against it; else they say nothing of it. Those that mislead are
+	// turned over.
 	Helps    float64 `json:"helps"`
 	Misleads float64 `json:"misleads"`
-	// Worth is what one answer tells against one measurement, at most and where nothing is known.
+	// Worth is what one answer tells against one measurement, at most and where
+	// nothing is known.
 	Worth float64 `json:"worth"`
 }
 
@@ -79,8 +82,8 @@ type Elimination struct {
 	// Candidates is how many there are, Kept how many may still be the best.
 	Candidates int `json:"candidates"`
 	Kept       int `json:"kept"`
-	// Round counts rounds from 1, 0 for rules that have none; Made and Length count its
-	// comparisons.
+	// Round counts rounds from 1, 0 for rules that have none; Made and Length
+	// count its comparisons.
 	Round  int `json:"round"`
 	Made   int `json:"made"`
 	Length int `json:"length"`
@@ -88,22 +91,24 @@ type Elimination struct {
 	Beta float64 `json:"beta"`
 }
 
-// PolicyRef names a composed policy, the family of methods that it belongs to, and the
-// family's version.
+// PolicyRef names a composed policy, the family of methods that it belongs to,
+// and the family's version.
 type PolicyRef struct {
 	Next     string `json:"next"`
 	Trust    string `json:"trust"`
 	Handover string `json:"handover"`
 	// Duel names the rule of a campaign without measurements.
 	Duel string `json:"duel,omitempty"`
-	// Version is that of the family, raised whenever the same view and seed could lead to
-	// another decision.
+	// Version is that of the family, raised whenever the same view and seed
+	// could lead to another decision.
 	Version int `json:"version"`
-	// Family is the family's name, Module the path of the Go module that its package belongs
-	// to. Decisions of programs that did not record them are of families of campaignd itself.
+	// Family is the family's name, Module the path of the Go module that its
+	// package belongs to. Decisions of programs that did not record them are of
+	// families of campaignd itself.
 	Family string `json:"family,omitempty"`
 	Module string `json:"module,omitempty"`
-	// ModuleVersion is the module's version, where the program knows it. Nothing depends on it.
+	// ModuleVersion is the module's version, where the program knows it.
+	// Nothing depends on it.
 	ModuleVersion string `json:"module_version,omitempty"`
 }
 
@@ -111,28 +116,29 @@ type PolicyRef struct {
 // campaign's unit and sense.
 type Candidate struct {
 	// Name is "unaided" (x_u, the optimum of the acquisition alone), "aided"
-	// (x_c, with the expert's belief), "design", "named" (by the expert), "sampled"
-	// (from what they prefer), "first" and "second" (of a duel), or "other N" in
-	// a ranking.
+	// (x_c, with the expert's belief), "design", "named" (by the expert),
+	// "sampled" (from what they prefer), "first" and "second" (of a duel), or
+	// "other N" in a ranking.
 	Name       string           `json:"name"`
 	Parameters definition.Point `json:"parameters"`
 	// Prediction is the objective model's, where there is one.
 	Prediction *Prediction `json:"prediction,omitempty"`
 	// Optimistic and Pessimistic are the confidence bounds of the objective at
-	// the point: for a minimized objective lower and upper, for a maximized
-	// one upper and lower.
+	// the point: for a minimized objective lower and upper, for a maximized one
+	// upper and lower.
 	Optimistic  *float64 `json:"optimistic,omitempty"`
 	Pessimistic *float64 `json:"pessimistic,omitempty"`
 	// Acquisition is the value the search optimized, in standardized units;
 	// smaller is better.
 	Acquisition *float64 `json:"acquisition,omitempty"`
-	// Informed is what the objective's model predicts once experts' answers are counted as measurements.
+	// Informed is what the objective's model predicts once experts' answers are
+	// counted as measurements.
 	Informed *Prediction `json:"informed,omitempty"`
 	// Belief bounds the expert's rejection score at the point, in logits.
 	Belief *Interval `json:"belief,omitempty"`
 	// Score is what the model of the expert's preferences says: the probability
-	// of being preferred to a random composition (the soft-Copeland score), or the
-	// utility.
+	// of being preferred to a random composition (the soft-Copeland score), or
+	// the utility.
 	Score *Score `json:"score,omitempty"`
 }
 
@@ -159,7 +165,8 @@ type TrustAdjusted struct {
 	// From and To are the dual variable λ (Xu et al. 2024, Alg. 1).
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
-	// Violation is the lower belief bound at the aided candidate, which moved it.
+	// Violation is the lower belief bound at the aided candidate, which moved
+	// it.
 	Violation float64 `json:"violation"`
 }
 

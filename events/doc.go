@@ -16,20 +16,20 @@
 //
 // # Nouns
 //
-// One file per noun: campaign.go, experiment.go, question.go, model.go, decision.go,
-// with what experts answer in answer.go and what they are shown in attributions.go.
-// A campaign has experiments ("e7"), questions ("q12"), decisions ("d31") and
-// exclusions ("n2"); their identifiers count up within the campaign and do not depend
-// on the clock, so that a campaign that was killed and continued names things exactly
-// as the undisturbed one does.
+// One file per noun: campaign.go, experiment.go, question.go, model.go,
+// decision.go, with what experts answer in answer.go and what they are shown in
+// attributions.go. A campaign has experiments ("e7"), questions ("q12"),
+// decisions ("d31") and exclusions ("n2"); their identifiers count up within
+// the campaign and do not depend on the clock, so that a campaign that was
+// killed and continued names things exactly as the undisturbed one does.
 //
-// A question is one family of events whatever it asks for: its [Form] says what that
-// is, and which part of an [Answer] answers it.
+// A question is one family of events whatever it asks for: its [Form] says what
+// that is, and which part of an [Answer] answers it.
 //
 // # The log
 //
-// [Log] is the contract; events/memlog keeps a log in memory. [Store] is that of a log
-// which outlives its process and proves what it holds: events/store opens one, and
-// events/pebblelog keeps it on disk. events/logtest is the suite they pass. events/bus
-// carries a log's events to Watermill handlers.
+// [Log] is the contract; events/memlog keeps a log in memory. [Store] is that
+// of a log which outlives its process and proves what it holds: events/store
+// opens one, and events/pebblelog keeps it on disk. events/logtest is the suite
+// they pass. events/bus carries a log's events to Watermill handlers.
 package events

@@ -7,8 +7,8 @@ import (
 )
 
 // Position is an event's place in a log, over all campaigns. Positions are
-// contiguous and start at 1; 0 means "before the first event", or that the log has
-// not told it.
+// contiguous and start at 1; 0 means "before the first event", or that the log
+// has not told it.
 type Position uint64
 
 // Sequence is an event's place within its campaign. Sequences are contiguous
@@ -20,8 +20,8 @@ type Sequence uint64
 // The writer fills everything but Position and Sequence, which the log assigns
 // on Append.
 type Event struct {
-	// Position is the place in the log. The log tells it, in what Append returns
-	// and in what is read; it is no part of what is hashed.
+	// Position is the place in the log. The log tells it, in what Append
+	// returns and in what is read; it is no part of what is hashed.
 	Position Position
 	// Campaign names the stream the event belongs to.
 	Campaign string
@@ -35,21 +35,22 @@ type Event struct {
 	Kind Kind
 	// Version is the version of the payload's schema, from 1.
 	Version int
-	// Time is when the writer recorded the event: UTC, to the microsecond.
-	// No decision reads it except through the payload of another event.
+	// Time is when the writer recorded the event: UTC, to the microsecond. No
+	// decision reads it except through the payload of another event.
 	Time time.Time
 	// Actor is who made it happen: "engine", "person:ada",
 	// "instrument:simulated/electrolyte", "expert:ada".
 	Actor string
-	// Account is the system's user who told it, where a person did: "root (uid 0)".
-	// Actor is who they say they are; nobody checks that. Empty where it is not
-	// known, and in events that a part of campaignd wrote.
+	// Account is the system's user who told it, where a person did: "root (uid
+	// 0)". Actor is who they say they are; nobody checks that. Empty where it
+	// is not known, and in events that a part of campaignd wrote.
 	Account string
-	// Request is the identifier that the caller gave the request that was recorded by
-	// this event and by those that name it as their cause, and RequestDigest a short digest
-	// of what was asked for; both are empty where the caller gave none. Its scope is the
-	// actor. The first event of the batch alone carries them, so that a second event with
-	// the same request is always a contradiction.
+	// Request is the identifier that the caller gave the request that was
+	// recorded by this event and by those that name it as their cause, and
+	// RequestDigest a short digest of what was asked for; both are empty where
+	// the caller gave none. Its scope is the actor. The first event of the
+	// batch alone carries them, so that a second event with the same request is
+	// always a contradiction.
 	Request, RequestDigest string
 	// Cause is the ID of the event of the same campaign that led to this one;
 	// empty where nothing did.
@@ -64,8 +65,8 @@ type Event struct {
 	Data []byte
 }
 
-// ToldBy returns the account where it has another name than the actor, and "" where
-// they are the same or there is none.
+// ToldBy returns the account where it has another name than the actor, and ""
+// where they are the same or there is none.
 func (e Event) ToldBy() string {
 	if account, _, _ := strings.Cut(e.Account, " (uid "); account == ActorName(e.Actor) {
 		return ""
@@ -73,8 +74,8 @@ func (e Event) ToldBy() string {
 	return e.Account
 }
 
-// ActorName is an actor's name without what kind of actor it is: "ada" of "person:ada",
-// "engine" of "engine".
+// ActorName is an actor's name without what kind of actor it is: "ada" of
+// "person:ada", "engine" of "engine".
 func ActorName(actor string) string {
 	if _, name, ok := strings.Cut(actor, ":"); ok {
 		return name
@@ -83,16 +84,16 @@ func ActorName(actor string) string {
 }
 
 // New returns an event of the given campaign around payload, whose kind and
-// current version come from the campaigns' table of kinds. It fails as [Vocabulary.New]
-// does.
+// current version come from the campaigns' table of kinds. It fails as
+// [Vocabulary.New] does.
 func New(campaign string, payload Payload) (Event, error) {
 	return campaigns.New(campaign, KindOf(payload), payload)
 }
 
-// Decode returns the typed payload of a campaign's event: a pointer to
-// the Go type that the table of kinds names. A kind or version the table does
-// not know is an [UnknownKindError]: the event was written by a newer
-// campaignd, or is not a campaign event (for example a bus message).
+// Decode returns the typed payload of a campaign's event: a pointer to the Go
+// type that the table of kinds names. A kind or version the table does not know
+// is an [UnknownKindError]: the event was written by a newer campaignd, or is
+// not a campaign event (for example a bus message).
 func Decode(e Event) (Payload, error) { return campaigns.Decode(e) }
 
 // UnknownKindError reports an event whose kind or version this build does not

@@ -26,16 +26,16 @@ type Scale struct {
 	Quantity string `json:"quantity"`
 	// Unit of the numbers, where they are in the quantity's. Marks have none.
 	Unit string `json:"unit,omitempty"`
-	// Better is "higher" or "lower": which of two numbers is the better composition's.
-	// Of marks it is always the higher.
+	// Better is "higher" or "lower": which of two numbers is the better
+	// composition's. Of marks it is always the higher.
 	Better string `json:"better" jsonschema:"enum=higher,enum=lower"`
-	// Marks is the best of the marks that are asked for: whole numbers from 1, the worst.
-	// Absent: numbers in Unit.
+	// Marks is the best of the marks that are asked for: whole numbers from 1,
+	// the worst. Absent: numbers in Unit.
 	Marks int `json:"marks,omitempty" jsonschema:"minimum=2"`
 }
 
-// ScaleOf returns the scale of estimates of an objective: in its unit, or in marks from
-// 1, the worst, to [Marks], the best.
+// ScaleOf returns the scale of estimates of an objective: in its unit, or in
+// marks from 1, the worst, to [Marks], the best.
 func ScaleOf(o definition.Objective, marks bool) *Scale {
 	switch {
 	case marks:
@@ -91,7 +91,8 @@ func checkEstimates(a Answer, options int, scale *Scale) error {
 	next := 0
 	for _, e := range a.Estimates {
 		if e.Option < next || e.Option >= options {
-			return fmt.Errorf("%v are not numbers for %d options, one for each in their order", a.Estimates, options)
+			return fmt.Errorf("%v are not numbers for %d options, one for each in their order",
+				a.Estimates, options)
 		}
 		if err := scale.Takes(e.Value); err != nil {
 			return err

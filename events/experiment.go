@@ -51,7 +51,8 @@ type ExperimentStarted struct {
 
 // Measurement is the result of an experiment.
 type Measurement struct {
-	// Actual is the composition that was really made: what the model learns from.
+	// Actual is the composition that was really made: what the model learns
+	// from.
 	Actual definition.Point `json:"actual"`
 	// Objective is the measured objective, in the campaign's unit.
 	Objective definition.Quantity `json:"objective"`
@@ -62,8 +63,8 @@ type Measurement struct {
 	// Began and Ended are the instrument's own clock.
 	Began time.Time `json:"began,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
-	// Unread holds what else the instrument wrote and nobody could use: no model
-	// reads it, and it costs no result.
+	// Unread holds what else the instrument wrote and nobody could use: no
+	// model reads it, and it costs no result.
 	Unread []Unread `json:"unread,omitempty"`
 }
 
@@ -96,17 +97,20 @@ type ExperimentFailed struct {
 	// Cause says why, in the instrument's or the engine's words.
 	Cause string `json:"cause"`
 	// Rejected is what the instrument answered where the engine refused the
-	// answer (wrong unit, NaN, out of range): JSON as text, kept for the record.
+	// answer (wrong unit, NaN, out of range): JSON as text, kept for the
+	// record.
 	Rejected string `json:"rejected,omitempty"`
 }
 
-// ExperimentCancelled says that the experiment was called off and did not take place.
+// ExperimentCancelled says that the experiment was called off and did not take
+// place.
 type ExperimentCancelled struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command,omitempty"`
 	Reason     string `json:"reason"`
-	// Once is set where it was to repeat a measurement in doubt, and the instrument can
-	// measure the composition only once: no fault of the instrument.
+	// Once is set where it was to repeat a measurement in doubt, and the
+	// instrument can measure the composition only once: no fault of the
+	// instrument.
 	Once bool `json:"once,omitempty"`
 }
 
@@ -161,8 +165,8 @@ type ExperimentDeferred struct {
 	Cause      string `json:"cause"`
 }
 
-// RegionExcluded is a person's word that nothing in the region is to be suggested any
-// more, until somebody allows it again.
+// RegionExcluded is a person's word that nothing in the region is to be
+// suggested any more, until somebody allows it again.
 type RegionExcluded struct {
 	// Exclusion is the identifier, "n1", "n2", … in order.
 	Exclusion string `json:"exclusion"`
@@ -187,26 +191,27 @@ const (
 	VerdictSuspect    Verdict = "suspect"    // it contradicts the model: it is to be repeated
 	VerdictConfirmed  Verdict = "confirmed"  // the repetition agrees with it
 	VerdictOverturned Verdict = "overturned" // the repetition contradicts it: the models leave it out
-	// What was made is not what was asked for: it counts where it was made, and judges
-	// no other measurement.
+	// What was made is not what was asked for: it counts where it was made, and
+	// judges no other measurement.
 	VerdictElsewhere Verdict = "elsewhere"
-	// It was doubted, and the instrument cannot measure the composition again: it counts,
-	// and the doubt stays until a person decides.
+	// It was doubted, and the instrument cannot measure the composition again:
+	// it counts, and the doubt stays until a person decides.
 	VerdictKept Verdict = "kept"
-	// It equals the one before of another composition, bit for bit: it counts, and a person
-	// should look whether it is a value of its own.
+	// It equals the one before of another composition, bit for bit: it counts,
+	// and a person should look whether it is a value of its own.
 	VerdictSame Verdict = "same"
 )
 
-// MeasurementsJudged says what was expected of measurements, each from those of other
-// compositions. The engine's doubts follow from it.
+// MeasurementsJudged says what was expected of measurements, each from those of
+// other compositions. The engine's doubts follow from it.
 type MeasurementsJudged struct {
 	// Build is the program that worked it out.
 	Build Build `json:"build"`
-	// Version is that of the models, raised whenever the same observations could lead to another
-	// judgment; absent stands for 1.
+	// Version is that of the models, raised whenever the same observations
+	// could lead to another judgment; absent stands for 1.
 	Version int `json:"version,omitempty"`
-	// Expected has an entry for each measurement of which anything could be expected.
+	// Expected has an entry for each measurement of which anything could be
+	// expected.
 	Expected []Expected `json:"expected,omitempty"`
 }
 
@@ -254,8 +259,8 @@ type MeasurementCorrected struct {
 	New *definition.Quantity `json:"new,omitempty"`
 	// Actual is the corrected composition, where it changes.
 	Actual definition.Point `json:"actual,omitempty"`
-	// Further holds the further quantities that are corrected or added; those it
-	// does not name stay.
+	// Further holds the further quantities that are corrected or added; those
+	// it does not name stay.
 	Further []definition.Quantity `json:"further,omitempty"`
 	// Excluded takes the measurement out of the models.
 	Excluded bool `json:"excluded,omitempty"`
@@ -264,9 +269,9 @@ type MeasurementCorrected struct {
 }
 
 // ExperimentCorrected replaces the outcome of an experiment that has ended by
-// another, or says that a failure teaches nothing. The earlier event stays. Where
-// the outcome was a measurement and stays one, [MeasurementCorrected] says what
-// changes.
+// another, or says that a failure teaches nothing. The earlier event stays.
+// Where the outcome was a measurement and stays one, [MeasurementCorrected]
+// says what changes.
 type ExperimentCorrected struct {
 	Experiment string `json:"experiment"`
 	// Supersedes is the ID of the event in which the outcome stands.
@@ -282,8 +287,8 @@ type ExperimentCorrected struct {
 	Reason string `json:"reason"`
 }
 
-// InstrumentStalled says that an instrument has been silent for longer than
-// the campaign allows.
+// InstrumentStalled says that an instrument has been silent for longer than the
+// campaign allows.
 type InstrumentStalled struct {
 	Experiment string `json:"experiment"`
 	Command    string `json:"command"`

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ExperimentList writes identifiers of experiments as people name several at once, in order:
-// "e1-e24", "e1, e3-e5".
+// ExperimentList writes identifiers of experiments as people name several at
+// once, in order: "e1-e24", "e1, e3-e5".
 func ExperimentList(ids []string) string {
 	numbers := make([]int, len(ids))
 	for i, id := range ids {
@@ -33,8 +33,9 @@ func ExperimentList(ids []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// ParseExperimentList reads what [ExperimentList] writes, and a single identifier. There are so
-// many experiments; one that there is not, or that is named twice, is an error.
+// ParseExperimentList reads what [ExperimentList] writes, and a single
+// identifier. There are so many experiments; one that there is not, or that is
+// named twice, is an error.
 func ParseExperimentList(text string, experiments int) ([]string, error) {
 	var ids []string
 	seen := make(map[int]bool)

@@ -2,9 +2,9 @@ package events
 
 import "strconv"
 
-// An identifier names one thing of a campaign: a letter that says what kind of thing it
-// is, and a number that counts up from 1 in the order of events, without leading zeros.
-// numberOf is the one reader of that form.
+// An identifier names one thing of a campaign: a letter that says what kind of
+// thing it is, and a number that counts up from 1 in the order of events,
+// without leading zeros. numberOf is the one reader of that form.
 const (
 	experimentLetter = 'e'
 	questionLetter   = 'q'
@@ -12,16 +12,20 @@ const (
 	exclusionLetter  = 'n'
 )
 
-// ExperimentID returns the identifier of a campaign's n-th experiment, n from 1: "e7".
+// ExperimentID returns the identifier of a campaign's n-th experiment, n from
+// 1: "e7".
 func ExperimentID(n int) string { return identifier(experimentLetter, n) }
 
-// QuestionID returns the identifier of a campaign's n-th question, n from 1: "q12".
+// QuestionID returns the identifier of a campaign's n-th question, n from 1:
+// "q12".
 func QuestionID(n int) string { return identifier(questionLetter, n) }
 
-// DecisionID returns the identifier of a campaign's n-th decision, n from 1: "d31".
+// DecisionID returns the identifier of a campaign's n-th decision, n from 1:
+// "d31".
 func DecisionID(n int) string { return identifier(decisionLetter, n) }
 
-// ExclusionID returns the identifier of a campaign's n-th exclusion, n from 1: "n2".
+// ExclusionID returns the identifier of a campaign's n-th exclusion, n from 1:
+// "n2".
 func ExclusionID(n int) string { return identifier(exclusionLetter, n) }
 
 func identifier(letter byte, n int) string { return string(letter) + strconv.Itoa(n) }
@@ -38,8 +42,9 @@ func DecisionNumber(id string) int { return numberOf(decisionLetter, id) }
 // ExclusionNumber returns n of [ExclusionID], 0 for any other text.
 func ExclusionNumber(id string) int { return numberOf(exclusionLetter, id) }
 
-// numberOf is the one reader of identifiers. Text that merely begins like one, or writes
-// its number in another way, is none: two texts never name the same thing.
+// numberOf is the one reader of identifiers. Text that merely begins like one,
+// or writes its number in another way, is none: two texts never name the same
+// thing.
 func numberOf(letter byte, id string) int {
 	if id == "" || id[0] != letter {
 		return 0

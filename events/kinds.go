@@ -59,12 +59,12 @@ const (
 	KindDecisionMade  Kind = "decision.made"
 )
 
-// Payload is the content of an event: one of the types in the table of kinds, or a
-// pointer to one.
+// Payload is the content of an event: one of the types in the table of kinds,
+// or a pointer to one.
 type Payload interface {
-	// Subject is the identifier of what the event is about: an experiment ("e7"), a
-	// question ("q12"), a decision ("d31") or an exclusion ("n2"), and empty where it
-	// is about the campaign.
+	// Subject is the identifier of what the event is about: an experiment
+	// ("e7"), a question ("q12"), a decision ("d31") or an exclusion ("n2"),
+	// and empty where it is about the campaign.
 	Subject() string
 }
 
@@ -75,10 +75,10 @@ type KindInfo struct {
 	New     func() Payload // returns a pointer to a zero payload
 }
 
-// Vocabulary is a table of kinds: all that one part of a lab records. The campaigns' is in
-// this package; another part of a lab that keeps events declares its own with
-// [NewVocabulary]. A kind belongs to one row for ever, and a row has one type of payload,
-// which several rows may share.
+// Vocabulary is a table of kinds: all that one part of a lab records. The
+// campaigns' is in this package; another part of a lab that keeps events
+// declares its own with [NewVocabulary]. A kind belongs to one row for ever,
+// and a row has one type of payload, which several rows may share.
 type Vocabulary struct {
 	rows   []Row
 	byKind map[Kind]Row
@@ -90,15 +90,15 @@ type Row struct {
 	payload reflect.Type // the Go type, no pointer
 }
 
-// RowOf is the row of a kind whose payload is a T. The version is the newest of the
-// payload's schema.
+// RowOf is the row of a kind whose payload is a T. The version is the newest of
+// the payload's schema.
 func RowOf[T Payload](kind Kind, version int) Row {
 	create := func() Payload { return any(new(T)).(Payload) } // methods of T are methods of *T
 	return Row{KindInfo{kind, version, create}, reflect.TypeFor[T]()}
 }
 
-// NewVocabulary returns the vocabulary of some rows. It panics where two are of one kind,
-// since an event must mean one thing.
+// NewVocabulary returns the vocabulary of some rows. It panics where two are of
+// one kind, since an event must mean one thing.
 func NewVocabulary(rows ...Row) *Vocabulary {
 	v := &Vocabulary{rows: rows, byKind: make(map[Kind]Row, len(rows))}
 	for _, r := range rows {
@@ -110,9 +110,10 @@ func NewVocabulary(rows ...Row) *Vocabulary {
 	return v
 }
 
-// New returns an event of a kind around payload, in the newest version. It fails for a
-// kind without a row, for a payload of another type than the row's, and for one that JSON
-// cannot express (NaN, ±Inf). Stream is the event's Campaign.
+// New returns an event of a kind around payload, in the newest version. It
+// fails for a kind without a row, for a payload of another type than the row's,
+// and for one that JSON cannot express (NaN, ±Inf). Stream is the event's
+// Campaign.
 func (v *Vocabulary) New(stream string, kind Kind, payload Payload) (Event, error) {
 	r, ok := v.byKind[kind]
 	if !ok || r.payload != typeOf(payload) {
@@ -125,8 +126,8 @@ func (v *Vocabulary) New(stream string, kind Kind, payload Payload) (Event, erro
 	return Event{Campaign: stream, Kind: kind, Version: r.Version, Data: data}, nil
 }
 
-// Decode returns the typed payload of an event: a pointer to the Go type of its row. A
-// kind or version without a row is an [UnknownKindError].
+// Decode returns the typed payload of an event: a pointer to the Go type of its
+// row. A kind or version without a row is an [UnknownKindError].
 func (v *Vocabulary) Decode(e Event) (Payload, error) {
 	r, ok := v.byKind[e.Kind]
 	if !ok || e.Version < 1 || e.Version > r.Version {
@@ -157,10 +158,10 @@ func typeOf(payload Payload) reflect.Type {
 	return t
 }
 
-// campaigns lists every kind of a campaign, its newest schema version and its Go type.
-// A version is raised when a payload changes so that an older build would
-// misread it; adding an optional field does not raise it. Old versions decode
-// into the same Go type: a field's meaning never changes.
+// campaigns lists every kind of a campaign, its newest schema version and its
+// Go type. A version is raised when a payload changes so that an older build
+// would misread it; adding an optional field does not raise it. Old versions
+// decode into the same Go type: a field's meaning never changes.
 var campaigns = NewVocabulary(
 	RowOf[CampaignDefined](KindCampaignDefined, 1),
 	RowOf[CampaignAmended](KindCampaignAmended, 1),
@@ -200,7 +201,8 @@ var campaigns = NewVocabulary(
 	RowOf[DecisionMade](KindDecisionMade, 1),
 )
 
-// byType is the kind of each payload of a campaign: there, each kind has a type of its own.
+// byType is the kind of each payload of a campaign: there, each kind has a type
+// of its own.
 var byType = func() map[reflect.Type]Kind {
 	m := make(map[reflect.Type]Kind, len(campaigns.rows))
 	for _, r := range campaigns.rows {
@@ -209,8 +211,8 @@ var byType = func() map[reflect.Type]Kind {
 	return m
 }()
 
-// KindOf returns the kind of a campaign's event that a payload belongs to, empty for a type
-// that is not in the table of kinds.
+// KindOf returns the kind of a campaign's event that a payload belongs to,
+// empty for a type that is not in the table of kinds.
 func KindOf(payload Payload) Kind { return byType[typeOf(payload)] }
 
 // Kinds returns the table of a campaign's kinds, in a fixed order.

@@ -10,12 +10,12 @@ import (
 
 // Log is an ordered, durable, append-only record of events of one store.
 //
-// A batch becomes visible whole, and once it is durable: what one reader has been
-// given, every reader finds from then on, at the same position, also after the log was
-// closed and opened again. A batch is acknowledged when its Append returns without
-// error, which may be later: a reader can have an event before its writer knows its
-// position. So these follow each other, and nothing may be concluded from the time in
-// between:
+// A batch becomes visible whole, and once it is durable: what one reader has
+// been given, every reader finds from then on, at the same position, also after
+// the log was closed and opened again. A batch is acknowledged when its Append
+// returns without error, which may be later: a reader can have an event before
+// its writer knows its position. So these follow each other, and nothing may be
+// concluded from the time in between:
 //
 //	Append is called → the batch is durable → readers see it → Append returns
 //
@@ -28,25 +28,26 @@ type Log interface {
 	// returns the events as stored, with Position, Sequence and ID filled in.
 	//
 	// expected is the campaign's sequence the writer has seen, 0 for a new
-	// campaign, or [AnySequence]. If the campaign is not there, Append returns a
-	// [ConflictError]. A batch with an invalid event ([ErrInvalidEvent]) is refused
-	// whole. An empty batch stores nothing, but reports a conflict.
+	// campaign, or [AnySequence]. If the campaign is not there, Append returns
+	// a [ConflictError]. A batch with an invalid event ([ErrInvalidEvent]) is
+	// refused whole. An empty batch stores nothing, but reports a conflict.
 	//
-	// An error that does not wrap [ErrUncertain] is a promise: nothing of the batch
-	// is stored, and nothing of it ever will be, not later, not by opening the log
-	// again, not together with what others write. A conflict is always such a promise. A log
-	// that tries again after an attempt of which it does not know the end must tell
-	// its own events from another writer's: that it finds the campaign moved on by
-	// the first attempt is no conflict.
+	// An error that does not wrap [ErrUncertain] is a promise: nothing of the
+	// batch is stored, and nothing of it ever will be, not later, not by
+	// opening the log again, not together with what others write. A conflict is
+	// always such a promise. A log that tries again after an attempt of which
+	// it does not know the end must tell its own events from another writer's:
+	// that it finds the campaign moved on by the first attempt is no conflict.
 	//
 	// A cancelled context may abandon the wait, not the write: see
 	// [ErrUncertain].
 	Append(ctx context.Context, campaign string, expected Sequence, batch ...Event) ([]Event, error)
 
 	// Read yields the events with a position greater than after, in order,
-	// without gap or repeat. Where it ends is settled by the call: it yields every
-	// event that this log had acknowledged, or given to a reader, before it, and
-	// none that became durable after it. The first error ends the sequence.
+	// without gap or repeat. Where it ends is settled by the call: it yields
+	// every event that this log had acknowledged, or given to a reader, before
+	// it, and none that became durable after it. The first error ends the
+	// sequence.
 	Read(ctx context.Context, after Position) iter.Seq2[Event, error]
 
 	// Follow is Read that goes on: having caught up, it yields each further
@@ -54,15 +55,15 @@ type Log interface {
 	// sequence without an error), the log is closed ([ErrClosed]) or damaged.
 	Follow(ctx context.Context, after Position) iter.Seq2[Event, error]
 
-	// Last returns a lower bound of the newest durable event's position, without
-	// asking anybody: at least the greatest that this log has acknowledged or given
-	// to a reader, 0 before that. It never falls. Durable events may lie beyond
-	// it, of other writers or not acknowledged yet, so that it says how far at least one
-	// can read, never where the log ends.
+	// Last returns a lower bound of the newest durable event's position,
+	// without asking anybody: at least the greatest that this log has
+	// acknowledged or given to a reader, 0 before that. It never falls. Durable
+	// events may lie beyond it, of other writers or not acknowledged yet, so
+	// that it says how far at least one can read, never where the log ends.
 	Last() Position
 
-	// LastSequence returns the sequence of the campaign's newest durable
-	// event, 0 where it has none: at least that of each event that this log had
+	// LastSequence returns the sequence of the campaign's newest durable event,
+	// 0 where it has none: at least that of each event that this log had
 	// acknowledged, or given to a reader, before the call. Only the expected
 	// sequence of Append holds off another writer.
 	LastSequence(ctx context.Context, campaign string) (Sequence, error)
@@ -79,11 +80,11 @@ type CampaignReader interface {
 	ReadCampaign(ctx context.Context, campaign string, after Sequence) iter.Seq2[Event, error]
 }
 
-// KindReader is a Log that can read the events of some kinds without handing over the others.
-// Use [ReadKinds], which falls back on filtering.
+// KindReader is a Log that can read the events of some kinds without handing
+// over the others. Use [ReadKinds], which falls back on filtering.
 type KindReader interface {
-	// ReadKinds reads the events of some kinds, of one campaign or, where its name is
-	// empty, of all.
+	// ReadKinds reads the events of some kinds, of one campaign or, where its
+	// name is empty, of all.
 	ReadKinds(ctx context.Context, campaign string, kinds ...Kind) iter.Seq2[Event, error]
 }
 
@@ -111,11 +112,12 @@ var (
 	ErrDamaged = errors.New("the store is damaged")
 	// ErrNewerFormat means that a newer campaignd wrote the store.
 	ErrNewerFormat = errors.New("the store was written by a newer version of campaignd")
-	// ErrEarlierFormat means that a campaignd from before 0.1.0 wrote the store.
+	// ErrEarlierFormat means that a campaignd from before 0.1.0 wrote the
+	// store.
 	ErrEarlierFormat = errors.New("the store was written by a campaignd from before 0.1.0")
-	// ErrUncertain means that an Append may or may not have become durable:
-	// the disk failed, or the caller stopped waiting. The log shows which once
-	// it is opened or read again; nothing was acknowledged.
+	// ErrUncertain means that an Append may or may not have become durable: the
+	// disk failed, or the caller stopped waiting. The log shows which once it
+	// is opened or read again; nothing was acknowledged.
 	ErrUncertain = errors.New("the write may or may not have reached the disk")
 )
 
@@ -131,8 +133,8 @@ func (e *ConflictError) Error() string {
 		e.Campaign, e.Actual, e.Expected)
 }
 
-// ReadCampaign yields one campaign's events with a sequence greater than
-// after, in order, directly where the log can and by filtering where it can't.
+// ReadCampaign yields one campaign's events with a sequence greater than after,
+// in order, directly where the log can and by filtering where it can't.
 func ReadCampaign(ctx context.Context, log Log, campaign string, after Sequence) iter.Seq2[Event, error] {
 	if r, ok := log.(CampaignReader); ok {
 		return r.ReadCampaign(ctx, campaign, after)
@@ -149,8 +151,8 @@ func ReadCampaign(ctx context.Context, log Log, campaign string, after Sequence)
 	}
 }
 
-// ReadKinds yields the events of some kinds, in order: of one campaign or, where its name is
-// empty, of all.
+// ReadKinds yields the events of some kinds, in order: of one campaign or,
+// where its name is empty, of all.
 func ReadKinds(ctx context.Context, log Log, campaign string, kinds ...Kind) iter.Seq2[Event, error] {
 	if r, ok := log.(KindReader); ok {
 		return r.ReadKinds(ctx, campaign, kinds...)

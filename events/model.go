@@ -35,8 +35,8 @@ type ModelFitted struct {
 	// Seed is the seed of the search.
 	Seed  uint64 `json:"seed,string"`
 	Build Build  `json:"build"`
-	// Version is that of the models, raised whenever the same observations could lead to another
-	// fit; absent stands for 1.
+	// Version is that of the models, raised whenever the same observations
+	// could lead to another fit; absent stands for 1.
 	Version int `json:"version,omitempty"`
 
 	Objective  *ObjectiveFit  `json:"objective,omitempty"`
@@ -50,8 +50,8 @@ const (
 	PreferenceUtility = "utility" // Gaussian process of the utility (Sinaga et al. 2026, §3)
 )
 
-// PreferenceFit is the outcome of fitting the model of an expert's
-// comparisons, on unit-cube inputs.
+// PreferenceFit is the outcome of fitting the model of an expert's comparisons,
+// on unit-cube inputs.
 type PreferenceFit struct {
 	// Form is one of the Preference constants.
 	Form string `json:"form"`
@@ -64,14 +64,15 @@ type PreferenceFit struct {
 	// concentration α_ε of its labels.
 	Mean     float64 `json:"mean,omitempty"`
 	AlphaEps float64 `json:"alpha_eps,omitempty"`
-	// Score and Spread are the second-stage models of the choice form, on the expected
-	// choice probability and on its spread (Adachi et al. 2024, App. D).
+	// Score and Spread are the second-stage models of the choice form, on the
+	// expected choice probability and on its spread (Adachi et al. 2024, App.
+	// D).
 	Score  *StageFit `json:"score,omitempty"`
 	Spread *StageFit `json:"spread,omitempty"`
 	// Bandwidth of the anchors' density, in the unit cube; 0 without anchors.
 	Bandwidth float64 `json:"bandwidth,omitempty"`
-	// LogEvidence is the attained log marginal likelihood, plus log priors where
-	// there are any.
+	// LogEvidence is the attained log marginal likelihood, plus log priors
+	// where there are any.
 	LogEvidence float64 `json:"log_evidence"`
 	// Comparisons is the number of pairs used.
 	Comparisons int `json:"comparisons"`
@@ -86,8 +87,8 @@ type StageFit struct {
 	Noise        float64   `json:"noise"`
 }
 
-// ObjectiveFit is the outcome of a Gaussian-process fit on unit-cube inputs
-// and standardized outputs.
+// ObjectiveFit is the outcome of a Gaussian-process fit on unit-cube inputs and
+// standardized outputs.
 type ObjectiveFit struct {
 	// Kernel is "rbf", "matern52" or "matern32".
 	Kernel string `json:"kernel"`
@@ -100,11 +101,12 @@ type ObjectiveFit struct {
 	Noise float64 `json:"noise"`
 	// Mean is the constant prior mean of the standardized objective.
 	Mean float64 `json:"mean"`
-	// Shift and Scale standardize: z = (y − Shift)/Scale, y in the campaign's unit.
+	// Shift and Scale standardize: z = (y − Shift)/Scale, y in the campaign's
+	// unit.
 	Shift float64 `json:"shift"`
 	Scale float64 `json:"scale"`
-	// Compressed is how bad results were compressed before they were standardized; absent where they
-	// were not.
+	// Compressed is how bad results were compressed before they were
+	// standardized; absent where they were not.
 	Compressed *Compression `json:"compressed,omitempty"`
 	// LogPosterior is the attained log marginal likelihood plus log priors.
 	LogPosterior float64 `json:"log_posterior"`
@@ -116,21 +118,22 @@ type ObjectiveFit struct {
 	Evaluations int `json:"evaluations"`
 }
 
-// BeliefFit is the outcome of adapting the confidence set of an expert's
-// belief (Xu et al. 2024, App. F).
+// BeliefFit is the outcome of adapting the confidence set of an expert's belief
+// (Xu et al. 2024, App. F).
 type BeliefFit struct {
 	// NormBound is B_g, the bound on the RKHS norm of g.
 	NormBound float64 `json:"norm_bound"`
 	// Confidence is c in α₁ = c√(n+1).
 	Confidence float64 `json:"confidence"`
-	// LogLikelihood is that of the norm-constrained maximum-likelihood estimate.
+	// LogLikelihood is that of the norm-constrained maximum-likelihood
+	// estimate.
 	LogLikelihood float64 `json:"log_likelihood"`
 	// Labels is the number of labels used.
 	Labels int `json:"labels"`
 }
 
-// ModelFitFailed says that a fit did not succeed. The campaign goes on with
-// the model it had, or with space-filling experiments where it had none.
+// ModelFitFailed says that a fit did not succeed. The campaign goes on with the
+// model it had, or with space-filling experiments where it had none.
 type ModelFitFailed struct {
 	Model  string   `json:"model"`
 	Expert string   `json:"expert,omitempty"`

@@ -6,35 +6,37 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Option is one of the compositions that a question is about, with what was shown
-// beside it.
+// Option is one of the compositions that a question is about, with what was
+// shown beside it.
 type Option struct {
 	// Candidate names the candidate of the decision, where a decision asked.
 	Candidate  string           `json:"candidate,omitempty"`
 	Parameters definition.Point `json:"parameters"`
 	// Prediction is the objective model's, where there is one.
 	Prediction *Prediction `json:"prediction,omitempty"`
-	// Belief bounds the expert's latent rejection score g there, in logits (Xu et
-	// al. 2024, Eq. 5): positive means likely rejected. It is shown with a label.
+	// Belief bounds the expert's latent rejection score g there, in logits (Xu
+	// et al. 2024, Eq. 5): positive means likely rejected. It is shown with a
+	// label.
 	Belief *Interval `json:"belief,omitempty"`
 }
 
-// QuestionAsked is a question to an expert. It records what the expert was shown.
+// QuestionAsked is a question to an expert. It records what the expert was
+// shown.
 type QuestionAsked struct {
-	// Question is the identifier, "q1", "q2", … in order: questions of all forms share
-	// one count.
+	// Question is the identifier, "q1", "q2", … in order: questions of all
+	// forms share one count.
 	Question string `json:"question"`
 	// Form is what is asked for.
 	Form   Form   `json:"form"`
 	Expert string `json:"expert"`
-	// Options are the compositions that the question is about, in the order in which
-	// they are shown: the one to be labelled, those to be compared or estimated, none
-	// for a pinpoint.
+	// Options are the compositions that the question is about, in the order in
+	// which they are shown: the one to be labelled, those to be compared or
+	// estimated, none for a pinpoint.
 	Options []Option `json:"options,omitempty"`
 	// Scale says what the numbers of an estimate mean; other forms have none.
 	Scale *Scale `json:"scale,omitempty"`
-	// Suggestion is what the campaign would measure in place of a pinpoint, where it
-	// has a view.
+	// Suggestion is what the campaign would measure in place of a pinpoint,
+	// where it has a view.
 	Suggestion *Option `json:"suggestion,omitempty"`
 	// Explanation is the sentence shown with the question.
 	Explanation string `json:"explanation,omitempty"`
@@ -44,21 +46,22 @@ type QuestionAsked struct {
 	Decision     string        `json:"decision,omitempty"`
 	// Expires is when the campaign goes on without an answer; absent: never.
 	Expires time.Time `json:"expires,omitzero"`
-	// ByHand says whether it was asked on the way to a suggestion, where people run the experiments
-	// and come back when they come back: questions then expire only where the definition sets a time
-	// that is not the default. Absent, in logs of 0.1.0, nothing says so.
+	// ByHand says whether it was asked on the way to a suggestion, where people
+	// run the experiments and come back when they come back: questions then
+	// expire only where the definition sets a time that is not the default.
+	// Absent, in logs of 0.1.0, nothing says so.
 	ByHand *bool `json:"by_hand,omitempty"`
 }
 
 // QuestionAnswered is an expert's answer.
 type QuestionAnswered struct {
-	// Question is the question answered; for a volunteered answer it is a question of
-	// its own that nobody asked.
+	// Question is the question answered; for a volunteered answer it is a
+	// question of its own that nobody asked.
 	Question string `json:"question"`
 	Form     Form   `json:"form"`
 	Expert   string `json:"expert"`
-	// Options and Scale repeat what the question is about, so that the event stands
-	// alone.
+	// Options and Scale repeat what the question is about, so that the event
+	// stands alone.
 	Options []definition.Point `json:"options,omitempty"`
 	Scale   *Scale             `json:"scale,omitempty"`
 	Answer  Answer             `json:"answer"`
@@ -66,36 +69,37 @@ type QuestionAnswered struct {
 	// initial example.
 	Volunteered bool   `json:"volunteered,omitempty"`
 	Comment     string `json:"comment,omitempty"`
-	// Took is how long the expert had the question before them, in seconds, where the
-	// channel knows: from when it was shown to when it was answered.
+	// Took is how long the expert had the question before them, in seconds,
+	// where the channel knows: from when it was shown to when it was answered.
 	Took float64 `json:"took,omitempty"`
 	// Shown is what the channel showed beside the question, where it says so.
 	Shown *Shown `json:"shown,omitempty"`
 }
 
-// Shown is what an expert saw beside a question: with the question itself and the log up
-// to that event, what was before their eyes.
+// Shown is what an expert saw beside a question: with the question itself and
+// the log up to that event, what was before their eyes.
 type Shown struct {
-	// At is the sequence of the campaign's last event that what was shown is made from.
+	// At is the sequence of the campaign's last event that what was shown is
+	// made from.
 	At Sequence `json:"at"`
 	// Best is the experiment shown as the best so far.
 	Best string `json:"best,omitempty"`
-	// Nearest are the measured experiments shown beside the options, in the order of the
-	// options.
+	// Nearest are the measured experiments shown beside the options, in the
+	// order of the options.
 	Nearest []string `json:"nearest,omitempty"`
 }
 
-// QuestionSuperseded replaces an earlier answer to an expert's question: a pinpoint
-// before the campaign has taken it up, anything else at any time. The event's actor is
-// who changed it.
+// QuestionSuperseded replaces an earlier answer to an expert's question: a
+// pinpoint before the campaign has taken it up, anything else at any time. The
+// event's actor is who changed it.
 type QuestionSuperseded struct {
 	Question string `json:"question"`
 	Form     Form   `json:"form"`
 	Expert   string `json:"expert"`
 	// Supersedes is the ID of the event whose answer no longer counts.
 	Supersedes string `json:"supersedes"`
-	// Options and Scale repeat what the question is about, so that the event stands
-	// alone.
+	// Options and Scale repeat what the question is about, so that the event
+	// stands alone.
 	Options []definition.Point `json:"options,omitempty"`
 	Scale   *Scale             `json:"scale,omitempty"`
 	Answer  Answer             `json:"answer"`
@@ -105,22 +109,22 @@ type QuestionSuperseded struct {
 	Shown *Shown  `json:"shown,omitempty"`
 }
 
-// QuestionContested is an answer that somebody gave who did not know that another one stood
-// by then. It is kept, and does not count; whoever sees both can have either count by
-// superseding. The event's actor is who gave it.
+// QuestionContested is an answer that somebody gave who did not know that
+// another one stood by then. It is kept, and does not count; whoever sees both
+// can have either count by superseding. The event's actor is who gave it.
 type QuestionContested struct {
 	Question string `json:"question"`
 	Form     Form   `json:"form"`
 	Expert   string `json:"expert"`
 	// Counts is the ID of the event whose answer counts.
 	Counts string `json:"counts"`
-	// Options and Scale repeat what the question is about, so that the event stands
-	// alone.
+	// Options and Scale repeat what the question is about, so that the event
+	// stands alone.
 	Options []definition.Point `json:"options,omitempty"`
 	Scale   *Scale             `json:"scale,omitempty"`
 	Answer  Answer             `json:"answer"`
-	// Exclude is set where they also wanted nothing near the composition suggested any
-	// more, which was not done.
+	// Exclude is set where they also wanted nothing near the composition
+	// suggested any more, which was not done.
 	Exclude bool   `json:"exclude,omitempty"`
 	Comment string `json:"comment,omitempty"`
 	// Took and Shown are as in [QuestionAnswered].

@@ -25,21 +25,23 @@ import (
 //	data      a uvarint length and the bytes
 //	checksum  4 bytes, big endian, CRC-32C of everything before it
 //
-// Every event has exactly one record and every record exactly one event, but for
-// its position, so that equal hashes mean equal events. The position is where the
-// log has put the record: some logs know it only once the record is stored. What
-// binds an event to its place is the log's Merkle tree, in which the record is the
-// leaf of index position − 1, and, within its campaign, the sequence.
+// Every event has exactly one record and every record exactly one event, but
+// for its position, so that equal hashes mean equal events. The position is
+// where the log has put the record: some logs know it only once the record is
+// stored. What binds an event to its place is the log's Merkle tree, in which
+// the record is the leaf of index position − 1, and, within its campaign, the
+// sequence.
 
 const (
-	// RecordVersion is the newest version of the stored form, its first byte. A version of
-	// its own tells an earlier program what it does not know, and leaves the bytes, and so
-	// the hashes, of all other records as they were.
+	// RecordVersion is the newest version of the stored form, its first byte. A
+	// version of its own tells an earlier program what it does not know, and
+	// leaves the bytes, and so the hashes, of all other records as they were.
 	RecordVersion = versionRequest
 	// MaxStringSize is the greatest length in bytes of each string of an
 	// envelope: campaign, ID, kind, actor, account, request, cause and trace.
 	MaxStringSize = 1024
-	// MaxDigestSize is that of a request's digest, which is remembered of every request.
+	// MaxDigestSize is that of a request's digest, which is remembered of every
+	// request.
 	MaxDigestSize = 64
 	// MaxDataSize is the greatest length in bytes of a payload.
 	MaxDataSize = 16 << 20
@@ -64,14 +66,14 @@ var ErrBadRecord = errors.New("not a valid event record")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// AppendRecord appends the stored form of e, which does not hold its position, to
-// dst and returns the longer slice.
+// AppendRecord appends the stored form of e, which does not hold its position,
+// to dst and returns the longer slice.
 //
-// It refuses with [ErrInvalidEvent] what a record cannot hold: a sequence that is 0
-// or [AnySequence]; a version below 1; an empty campaign, ID or kind; a string that is
-// longer than [MaxStringSize], not UTF-8 or holds a control character; a time
-// that is not UTC to the microsecond or is outside the years 1 to 9999; a
-// payload longer than [MaxDataSize].
+// It refuses with [ErrInvalidEvent] what a record cannot hold: a sequence that
+// is 0 or [AnySequence]; a version below 1; an empty campaign, ID or kind; a
+// string that is longer than [MaxStringSize], not UTF-8 or holds a control
+// character; a time that is not UTC to the microsecond or is outside the years
+// 1 to 9999; a payload longer than [MaxDataSize].
 func AppendRecord(dst []byte, e Event) ([]byte, error) {
 	if err := checkEvent(&e); err != nil {
 		return dst, err
@@ -99,10 +101,10 @@ func AppendRecord(dst []byte, e Event) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), nil
 }
 
-// DecodeRecord returns the event that record holds, with position 0: who read the
-// record knows where it was. The event shares no memory with record. Whatever
-// [AppendRecord] cannot have written is refused with [ErrBadRecord]; no input makes it
-// panic.
+// DecodeRecord returns the event that record holds, with position 0: who read
+// the record knows where it was. The event shares no memory with record.
+// Whatever [AppendRecord] cannot have written is refused with [ErrBadRecord];
+// no input makes it panic.
 func DecodeRecord(record []byte) (Event, error) {
 	if len(record) < recordHeader+recordChecksum {
 		return Event{}, badRecord("%d bytes are too few", len(record))

@@ -9,10 +9,11 @@ import (
 // flagAccount is the second flag of earlier records: there is an account.
 const flagAccount = 2
 
-// EarlierRecord reports whether bytes are a whole record of the form that campaignd had
-// before 0.1.0, and the position that it holds. Behind the time that one has the position, and the
-// account last of the texts, where its flag is set. It has no version of its own, so that
-// only the whole of it tells the two apart: its checksum, and that every field fits.
+// EarlierRecord reports whether bytes are a whole record of the form that
+// campaignd had before 0.1.0, and the position that it holds. Behind the time
+// that one has the position, and the account last of the texts, where its flag
+// is set. It has no version of its own, so that only the whole of it tells the
+// two apart: its checksum, and that every field fits.
 func EarlierRecord(record []byte) (Position, bool) {
 	if len(record) < recordHeader+recordChecksum {
 		return 0, false

@@ -8,74 +8,80 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Store is a log that outlives its process and can be held to account: what everything
-// above this package knows of where events are kept. Package events/store opens one,
-// events/logtest has the suite that each must pass.
+// Store is a log that outlives its process and can be held to account: what
+// everything above this package knows of where events are kept. Package
+// events/store opens one, events/logtest has the suite that each must pass.
 //
-// Its events are the leaves of a Merkle tree (RFC 6962, section 2.1), in the order of
-// their positions: the leaf of an event is its record ([AppendRecord]). So the head of
-// the tree, which fits on a line, stands for all of them, and what was shown to someone
-// once can be held against the store for ever.
+// Its events are the leaves of a Merkle tree (RFC 6962, section 2.1), in the
+// order of their positions: the leaf of an event is its record
+// ([AppendRecord]). So the head of the tree, which fits on a line, stands for
+// all of them, and what was shown to someone once can be held against the store
+// for ever.
 //
-// Its methods may be called from many goroutines. After Close they answer [ErrClosed],
-// but for Err and Failed.
+// Its methods may be called from many goroutines. After Close they answer
+// [ErrClosed], but for Err and Failed.
 type Store interface {
 	Log
 	CampaignReader
 	OffsetStore
 	ValueStore
 
-	// Campaigns returns the names of the campaigns that have an event, in the order of
-	// their first ones.
+	// Campaigns returns the names of the campaigns that have an event, in the
+	// order of their first ones.
 	Campaigns(ctx context.Context) ([]string, error)
 
-	// Head returns the number of durable events and the root hash over them: at least
-	// those up to [Log.Last].
+	// Head returns the number of durable events and the root hash over them: at
+	// least those up to [Log.Last].
 	Head(ctx context.Context) (tlog.Tree, error)
 
-	// Verify reads all of the log, up to the event that is the newest when it is
-	// called, and checks that each event is there, as it was written and in its place,
-	// and that what the store keeps in addition to the events agrees with them. The error is
-	// about the check itself (a done context, a disk that does not answer); what is
-	// wrong with the log is in the Report.
+	// Verify reads all of the log, up to the event that is the newest when it
+	// is called, and checks that each event is there, as it was written and in
+	// its place, and that what the store keeps in addition to the events agrees
+	// with them. The error is about the check itself (a done context, a disk
+	// that does not answer); what is wrong with the log is in the Report.
 	Verify(ctx context.Context) (Report, error)
 
-	// VerifyExtends checks that the log still begins with the events of an earlier head
-	// of it, in a time that hardly depends on how many there are: it believes the
-	// hashes that the store keeps, which Verify compares with the events. The error
-	// wraps [ErrNotExtended] where the log is another one.
+	// VerifyExtends checks that the log still begins with the events of an
+	// earlier head of it, in a time that hardly depends on how many there are:
+	// it believes the hashes that the store keeps, which Verify compares with
+	// the events. The error wraps [ErrNotExtended] where the log is another
+	// one.
 	VerifyExtends(ctx context.Context, old tlog.Tree) error
 
-	// ProveEvent returns the proof that the event at a position is in the tree of the
-	// first size events, for [tlog.CheckRecord], whose record number is the position
-	// minus one.
+	// ProveEvent returns the proof that the event at a position is in the tree
+	// of the first size events, for [tlog.CheckRecord], whose record number is
+	// the position minus one.
 	ProveEvent(ctx context.Context, p Position, size int64) (tlog.RecordProof, error)
 
-	// ProveExtends returns the proof that the tree of the first size events begins with
-	// that of the first old, for [tlog.CheckTree].
+	// ProveExtends returns the proof that the tree of the first size events
+	// begins with that of the first old, for [tlog.CheckTree].
 	ProveExtends(ctx context.Context, old, size int64) (tlog.TreeProof, error)
 
-	// Failed returns a channel that is closed once a write has failed: the store takes
-	// no more events, readers go on. It can be opened again once Probe finds that
-	// writes succeed.
+	// Failed returns a channel that is closed once a write has failed: the
+	// store takes no more events, readers go on. It can be opened again once
+	// Probe finds that writes succeed.
 	Failed() <-chan struct{}
 
-	// Err returns an error that wraps [ErrStopped] once a write has failed, nil before.
+	// Err returns an error that wraps [ErrStopped] once a write has failed, nil
+	// before.
 	Err() error
 
-	// Probe reports whether the store's disk, or whatever it is kept on, takes writes.
+	// Probe reports whether the store's disk, or whatever it is kept on, takes
+	// writes.
 	Probe() error
 }
 
 var (
-	// ErrReadOnly is returned by what would change a store that was opened for reading.
+	// ErrReadOnly is returned by what would change a store that was opened for
+	// reading.
 	ErrReadOnly = errors.New("the store was opened for reading only")
-	// ErrStopped means that a write failed earlier, for the reason that the error also
-	// wraps, and that the log takes no more events. What was acknowledged is on disk;
-	// open the store again once the disk works and has room.
+	// ErrStopped means that a write failed earlier, for the reason that the
+	// error also wraps, and that the log takes no more events. What was
+	// acknowledged is on disk; open the store again once the disk works and has
+	// room.
 	ErrStopped = errors.New("the log stopped after the disk failed")
-	// ErrNotExtended means that a log does not extend an earlier head of it: events
-	// before that head were changed or removed.
+	// ErrNotExtended means that a log does not extend an earlier head of it:
+	// events before that head were changed or removed.
 	ErrNotExtended = errors.New("the log does not extend the earlier checkpoint")
 )
 
@@ -85,16 +91,16 @@ type Report struct {
 	Events Position
 	// Read is the number of those that are there and sound.
 	Read Position
-	// Root is the root hash of the Merkle tree over the events, computed anew from
-	// their records. It is zero where an event is not readable.
+	// Root is the root hash of the Merkle tree over the events, computed anew
+	// from their records. It is zero where an event is not readable.
 	Root tlog.Hash
-	// Faults are the faults found, in the order of their positions, those that concern
-	// no event of their own last. At most [MaxFaults] are listed.
+	// Faults are the faults found, in the order of their positions, those that
+	// concern no event of their own last. At most [MaxFaults] are listed.
 	Faults []Fault
 	// More is the number of faults that are not listed.
 	More int
-	// Notes are observations that are no fault of the events, for example that one of
-	// two copies of the head was not readable.
+	// Notes are observations that are no fault of the events, for example that
+	// one of two copies of the head was not readable.
 	Notes []string
 }
 
@@ -106,8 +112,8 @@ func (r Report) Sound() bool { return len(r.Faults) == 0 }
 
 // Fault is one thing in a store that is not as it was written.
 type Fault struct {
-	// From and To are the first and last position concerned, both 0 where the fault
-	// concerns no event of its own.
+	// From and To are the first and last position concerned, both 0 where the
+	// fault concerns no event of its own.
 	From, To Position
 	// What says what is wrong.
 	What string

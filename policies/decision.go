@@ -5,8 +5,8 @@ import (
 )
 
 // Decision is what a policy decided: a record of it without identifier, place
-// and build, which the engine adds, and how the trust in the expert moved. Until
-// its Action is set it is on the way; what is passed on is a copy.
+// and build, which the engine adds, and how the trust in the expert moved.
+// Until its Action is set it is on the way; what is passed on is a copy.
 type Decision struct {
 	events.DecisionMade
 	// Trust is nil where the expert's trust does not move.
@@ -39,7 +39,8 @@ func (d Decision) Run(candidate, rule, reason string) Decision {
 	return d
 }
 
-// Ask is the decision to put a question to an expert, who is shown the explanation.
+// Ask is the decision to put a question to an expert, who is shown the
+// explanation.
 func (d Decision) Ask(form events.Form, expert, rule, reason, explanation string) Decision {
 	d.Action = events.ActionAsk
 	d.Form = form
@@ -49,8 +50,8 @@ func (d Decision) Ask(form events.Form, expert, rule, reason, explanation string
 	return d
 }
 
-// Stop is the decision to complete the campaign; completed is one of the Completed
-// constants of package events.
+// Stop is the decision to complete the campaign; completed is one of the
+// Completed constants of package events.
 func (d Decision) Stop(rule string, completed, detail string) Decision {
 	d.Action = events.ActionStop
 	d.Rule = rule
@@ -99,11 +100,12 @@ const (
 	RuleNoBelief    = "no belief"     // there is no usable model of the expert's belief
 )
 
-// RuleAnswers settles a decision for the best composition once experts' answers are counted as
-// measurements.
+// RuleAnswers settles a decision for the best composition once experts' answers
+// are counted as measurements.
 const RuleAnswers = "answers"
 
-// Rules that settle the decisions of a campaign in which trust is earned, with RuleGate.
+// Rules that settle the decisions of a campaign in which trust is earned, with
+// RuleGate.
 const (
 	RuleJudge      = "judge"        // the unaided candidate is put to the expert, to judge them
 	RuleJudged     = "judged"       // it is run, whatever the expert said

@@ -28,18 +28,21 @@ const (
 type Family struct {
 	// Name for messages, for example "cobol".
 	Name string
-	// Version, from 1, is raised whenever the same view and seed could lead to another decision,
-	// or the policy needs other models than before. It is recorded with each decision, and an
-	// audit does not make those of another version again.
+	// Version, from 1, is raised whenever the same view and seed could lead to
+	// another decision, or the policy needs other models than before. It is
+	// recorded with each decision, and an audit does not make those of another
+	// version again.
 	Version int
-	// Module is the path of the Go module that the family's package belongs to, ModuleVersion
-	// the module's version, empty where it is not known. The program fills them in.
+	// Module is the path of the Go module that the family's package belongs to,
+	// ModuleVersion the module's version, empty where it is not known. The
+	// program fills them in.
 	Module, ModuleVersion string
 	// Rules it owns. No two families own the same.
 	Rules []Rule
 	// Methods are its compositions that have a name of their own.
 	Methods []Method
-	// New returns the policy of a complete definition whose composition the family leads.
+	// New returns the policy of a complete definition whose composition the
+	// family leads.
 	New func(def definition.Campaign) (Policy, error)
 }
 
@@ -50,8 +53,8 @@ type Rule struct {
 	Name string
 	// Settings returns the rule's settings, none of them set.
 	Settings func() definition.Settings
-	// Model says of a rule of next that it searches a model of the objective, so that
-	// experts help it where a file does not say how.
+	// Model says of a rule of next that it searches a model of the objective,
+	// so that experts help it where a file does not say how.
 	Model bool
 }
 
@@ -59,23 +62,24 @@ type Rule struct {
 type Method struct {
 	// Name as it stands in a campaign file.
 	Name string
-	// Summary says in a line what it does, Source where it comes from; empty for what
-	// everybody does.
+	// Summary says in a line what it does, Source where it comes from; empty
+	// for what everybody does.
 	Summary, Source string
 	// Asks is what an expert is asked for, in words; empty where nobody is.
 	Asks string
-	// Form is that of the questions in the course of a campaign; empty where all that
-	// experts are asked for comes first.
+	// Form is that of the questions in the course of a campaign; empty where
+	// all that experts are asked for comes first.
 	Form events.Form
 	// Policy is the composition the name stands for, defaults left out.
 	Policy definition.Policy
 }
 
-// Registry is the table of families. The order of rows is that of lists and messages.
+// Registry is the table of families. The order of rows is that of lists and
+// messages.
 type Registry []Family
 
-// New returns the policy of a complete definition. Its family is the owner of the rule
-// that leads the composition ([Lead]).
+// New returns the policy of a complete definition. Its family is the owner of
+// the rule that leads the composition ([Lead]).
 func (r Registry) New(def definition.Campaign) (Policy, error) {
 	for _, part := range Parts(def.Policy) {
 		c := Choice(&def.Policy, part)
@@ -102,7 +106,8 @@ func (r Registry) leader(p definition.Policy) (Family, bool) {
 	return r[i], true
 }
 
-// Ref names the composition of a complete definition, as it is recorded with decisions.
+// Ref names the composition of a complete definition, as it is recorded with
+// decisions.
 func (r Registry) Ref(p definition.Policy) events.PolicyRef {
 	leader, _ := r.leader(p)
 	ref := events.PolicyRef{
@@ -119,8 +124,8 @@ func (r Registry) Ref(p definition.Policy) events.PolicyRef {
 	return ref
 }
 
-// Needs returns what the policy of a definition needs: nothing where the definition makes
-// no policy.
+// Needs returns what the policy of a definition needs: nothing where the
+// definition makes no policy.
 func (r Registry) Needs(def definition.Campaign) Needs {
 	p, err := r.New(def)
 	if err != nil {
@@ -141,8 +146,9 @@ func (r Registry) Rule(part Part, name string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// TrustOf returns the rule of trust that goes with a rule of handover: the first of the
-// family that owns it. Empty for a rule of no family, or of one that has no rule of trust.
+// TrustOf returns the rule of trust that goes with a rule of handover: the
+// first of the family that owns it. Empty for a rule of no family, or of one
+// that has no rule of trust.
 func (r Registry) TrustOf(handover string) string {
 	for _, f := range r {
 		asks := func(x Rule) bool { return x.Part == Handover && x.Name == handover && x.Name != Never }
@@ -181,8 +187,8 @@ func (r Registry) Settings(p definition.Policy, part Part) (definition.Settings,
 	return settings, c.Decode(settings)
 }
 
-// Lead returns the part whose rule leads a composition: the first of duel, trust other
-// than "none", handover other than "never", and next.
+// Lead returns the part whose rule leads a composition: the first of duel,
+// trust other than "none", handover other than "never", and next.
 func Lead(p definition.Policy) Part {
 	switch {
 	case !p.Measures():

@@ -1,16 +1,17 @@
-// Package policies is the contract of what decides in a campaign: which experiment
-// is next, how far the expert is trusted, and whether they are asked at all; or,
-// where nothing is measured, which compositions an expert compares.
+// Package policies is the contract of what decides in a campaign: which
+// experiment is next, how far the expert is trusted, and whether they are asked
+// at all; or, where nothing is measured, which compositions an expert compares.
 //
 // A policy is a pure function of a [View] and a seed: it reads no log, no clock
 // and no global randomness, and changes nothing. The decision carries
 // everything that is needed to understand it and to make it again.
 //
 // A [Family] of policies is a package and a row of the program's table; see
-// policies/unaided for the least of them. What families share are functions on values:
-// policies/turn says where a campaign stands, policies/step what happens in a step
-// whatever the family, policies/next, policies/trust and policies/handover hold the
-// formulas, and policies/search finds where they are smallest.
+// policies/unaided for the least of them. What families share are functions on
+// values: policies/turn says where a campaign stands, policies/step what
+// happens in a step whatever the family, policies/next, policies/trust and
+// policies/handover hold the formulas, and policies/search finds where they are
+// smallest.
 package policies
 
 import (
@@ -25,16 +26,16 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Version is that of the families of this module, which share most of what they decide
-// with. A family on its own gets a number of its own. The next one is 4: programs of 0.1.0
-// recorded 3, before the count began again.
+// Version is that of the families of this module, which share most of what they
+// decide with. A family on its own gets a number of its own. The next one is 4:
+// programs of 0.1.0 recorded 3, before the count began again.
 const Version = 2
 
 // Module is the Go module of campaignd's own families.
 const Module = "github.com/campaignd/campaignd"
 
-// Policy makes the decisions of one campaign. It may remember what it has computed,
-// which decides nothing; one goroutine uses it at a time.
+// Policy makes the decisions of one campaign. It may remember what it has
+// computed, which decides nothing; one goroutine uses it at a time.
 type Policy interface {
 	// Decide returns the next step. It is deterministic in (view, seed); a
 	// cancelled context is an error, never a hastier decision.
@@ -45,16 +46,17 @@ type Policy interface {
 
 // Needs says which models the engine fits and keeps for a policy.
 type Needs struct {
-	// Objective is set where decisions read the model of the objective. Where they do
-	// not, it is fitted only once, for the campaign's result.
+	// Objective is set where decisions read the model of the objective. Where
+	// they do not, it is fitted only once, for the campaign's result.
 	Objective bool
-	// Belief is how what each expert believes is modeled; nil where no decision reads it.
+	// Belief is how what each expert believes is modeled; nil where no decision
+	// reads it.
 	Belief *belief.Needs
-	// Preference is the model of what each expert prefers; its Form is empty where no
-	// decision reads one.
+	// Preference is the model of what each expert prefers; its Form is empty
+	// where no decision reads one.
 	Preference preference.Needs
-	// Compared is how many compositions each initial comparison orders; 0: as many as the
-	// belief is learned from, else two.
+	// Compared is how many compositions each initial comparison orders; 0: as
+	// many as the belief is learned from, else two.
 	Compared int
 }
 
@@ -71,8 +73,8 @@ type View struct {
 	Feasibility      *feasibility.Model
 	FeasibilityError error
 	// Beliefs has one entry for each expert of the definition, in its order;
-	// nil before the expert's first fit, and where BeliefErrors says why there is
-	// no model in spite of it.
+	// nil before the expert's first fit, and where BeliefErrors says why there
+	// is no model in spite of it.
 	Beliefs      []*belief.Model
 	BeliefErrors []error
 	// Preferences and PreferenceErrors are the same for the models of their
@@ -83,39 +85,43 @@ type View struct {
 
 // Helper is a policy that weighs what each expert's answers have shown so far.
 type Helper interface {
-	// Helps returns that, in the order of the experts; nil without a model of the
-	// objective. An expert whose answers cannot be weighed is left out.
+	// Helps returns that, in the order of the experts; nil without a model of
+	// the objective. An expert whose answers cannot be weighed is left out.
 	Helps(v View) []Help
 }
 
-// Informer is a policy in which experts' answers enter the model of the objective.
+// Informer is a policy in which experts' answers enter the model of the
+// objective.
 type Informer interface {
-	// Informed returns that model; nil without a model of the objective, or where nobody has answered anything.
+	// Informed returns that model; nil without a model of the objective, or
+	// where nobody has answered anything.
 	Informed(ctx context.Context, v View) (*objective.Model, error)
 }
 
-// Help is what an expert's labels have shown so far: what people mean by trust in
-// an expert. The weight λ with which their belief bends a choice is another
+// Help is what an expert's labels have shown so far: what people mean by trust
+// in an expert. The weight λ with which their belief bends a choice is another
 // matter, and falls while the expert may accept what is chosen.
 type Help struct {
 	Expert string `json:"expert"`
-	// Kind is that of the answers where answers are measurements, as in [events.AnswersWeighed], with an entry
-	// for each kind; else empty.
+	// Kind is that of the answers where answers are measurements, as in
+	// [events.AnswersWeighed], with an entry for each kind; else empty.
 	Kind string `json:"kind,omitempty"`
-	// Labels counts the labels it rests on; without any, Helps is what is assumed of anybody.
+	// Labels counts the labels it rests on; without any, Helps is what is
+	// assumed of anybody.
 	Labels int `json:"labels"`
-	// Helps is the probability that the labels go with what is measured, Misleads
-	// that they go against it; else they say nothing of it.
+	// Helps is the probability that the labels go with what is measured,
+	// Misleads that they go against it; else they say nothing of it.
 	Helps    float64 `json:"helps"`
 	Misleads float64 `json:"misleads"`
-	// Worth is what one answer tells against one measurement, where answers are measurements; else 0.
+	// Worth is what one answer tells against one measurement, where answers are
+	// measurements; else 0.
 	Worth float64 `json:"worth,omitempty"`
 }
 
 // Preferrer is a policy of campaigns without measurements.
 type Preferrer interface {
-	// Preferred returns what each expert prefers to everything else so far; experts
-	// who have said nothing yet are left out.
+	// Preferred returns what each expert prefers to everything else so far;
+	// experts who have said nothing yet are left out.
 	Preferred(ctx context.Context, v View) ([]Best, error)
 }
 
@@ -123,6 +129,7 @@ type Preferrer interface {
 type Best struct {
 	Expert     string           `json:"expert"`
 	Parameters definition.Point `json:"parameters"`
-	// Utility is the estimated utility there; its level has no meaning, differences do.
+	// Utility is the estimated utility there; its level has no meaning,
+	// differences do.
 	Utility float64 `json:"utility"`
 }

@@ -47,9 +47,9 @@ func Compare(list []Comparison, c Comparison) (_ []Comparison, changes int) {
 	return InOrder(list, c, func(c Comparison) int { return events.QuestionNumber(c.Question) }), changes + 1
 }
 
-// InOrder inserts a record in the order of what it is about, whose number among its
-// kind is given, behind equal ones. Answers and results come in any order; what is
-// computed from them must not depend on who was faster.
+// InOrder inserts a record in the order of what it is about, whose number among
+// its kind is given, behind equal ones. Answers and results come in any order;
+// what is computed from them must not depend on who was faster.
 func InOrder[T any](list []T, record T, number func(T) int) []T {
 	n := number(record)
 	i := len(list)

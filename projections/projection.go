@@ -16,9 +16,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Version is raised whenever the same observations could lead to another fit, or another judgment of a
-// measurement, than before. Those of another version are not made again: an audit says that
-// it is incomplete.
+// Version is raised whenever the same observations could lead to another fit,
+// or another judgment of a measurement, than before. Those of another version
+// are not made again: an audit says that it is incomplete.
 const Version = 2
 
 // Projection is state folded from the events of one campaign.
@@ -52,7 +52,8 @@ func Digest(projections ...Projection) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// InconsistentError reports an event that contradicts the state it is folded into.
+// InconsistentError reports an event that contradicts the state it is folded
+// into.
 type InconsistentError struct {
 	Kind     events.Kind
 	Sequence events.Sequence

@@ -12,7 +12,8 @@
 //	# yaml-language-server: $schema=../schemas/campaign.json
 //
 // Payload schemas allow members they do not know: a newer campaignd may add
-// optional ones without raising the version. Those of the campaign file and the lab file do not.
+// optional ones without raising the version. Those of the campaign file and the
+// lab file do not.
 //
 // After a change of package events, `go generate ./schemas` writes the files
 // anew; a test fails until that is done. The schema of an older version of a
@@ -49,7 +50,8 @@ func Event(kind events.Kind, version int) (schema []byte, ok bool) {
 	return schema, err == nil
 }
 
-// EventFile returns the file name of a kind's schema: "experiment.measured.v1.json".
+// EventFile returns the file name of a kind's schema:
+// "experiment.measured.v1.json".
 func EventFile(kind events.Kind, version int) string {
 	return fmt.Sprintf("%s.v%d.json", kind, version)
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Compositions writes the compositions of a campaign, each value with the decimals that
-// matter for its parameter.
+// Compositions writes the compositions of a campaign, each value with the
+// decimals that matter for its parameter.
 type Compositions = format.Compositions
 
-// NewCompositions returns the writer of compositions of some parameters; steps are the
-// dosing steps of those that have one.
+// NewCompositions returns the writer of compositions of some parameters; steps
+// are the dosing steps of those that have one.
 func NewCompositions(parameters []definition.Parameter, steps map[string]float64) Compositions {
 	return format.NewCompositions(parameters, steps)
 }
 
 // Composition writes a composition with units, one parameter a line, in order.
-// Where that is too long it leaves out the descriptions; where that is still too
-// long it writes the parameters in one paragraph.
+// Where that is too long it leaves out the descriptions; where that is still
+// too long it writes the parameters in one paragraph.
 func Composition(c Compositions, p definition.Point) Text {
 	values := make([]string, len(c.Parameters()))
 	for i, par := range c.Parameters() {
@@ -83,7 +83,8 @@ func Properties(parameters []definition.Parameter, values []string) Text {
 	}
 }
 
-// list writes items one after the other, breaking lines between them where it can.
+// list writes items one after the other, breaking lines between them where it
+// can.
 func list(items []string, width int) []string {
 	const glue = "\x00" // holds an item together while lines are broken
 	text := make([]string, len(items))
@@ -103,12 +104,12 @@ func list(items []string, width int) []string {
 	return lines
 }
 
-// Options writes compositions side by side, for comparing them: a column for each,
-// under the name that call gives to the i-th; a row for each parameter, with a *
-// where they differ; and what the model expects of them, where it says. Columns that
-// do not fit into the width follow below. Where there are too many lines, it leaves
-// out units, breaks predictions, and at last states in one sentence what is the same
-// in all.
+// Options writes compositions side by side, for comparing them: a column for
+// each, under the name that call gives to the i-th; a row for each parameter,
+// with a * where they differ; and what the model expects of them, where it
+// says. Columns that do not fit into the width follow below. Where there are
+// too many lines, it leaves out units, breaks predictions, and at last states
+// in one sentence what is the same in all.
 func Options(c Compositions, options []events.Option, call func(i int) string) Text {
 	return func(width, height int) []string {
 		draw := func(l layout) func() []string {
@@ -122,9 +123,9 @@ func Options(c Compositions, options []events.Option, call func(i int) string) T
 	}
 }
 
-// layout is a way to write the table of Options: whether names have their units,
-// whether parameters that are the same in all options have rows, and whether
-// predictions are broken before their ±, which makes columns narrower.
+// layout is a way to write the table of Options: whether names have their
+// units, whether parameters that are the same in all options have rows, and
+// whether predictions are broken before their ±, which makes columns narrower.
 type layout struct{ units, same, narrow bool }
 
 // sideBySide is the table of Options.
@@ -139,8 +140,8 @@ func sideBySide(
 	rows := slices.Concat([]row{head}, differing, predictionRows(options, l))
 
 	widths := widthsOf(rows)
-	// Names leave room for two columns, and narrow ones for as many as can stand beside
-	// a short name.
+	// Names leave room for two columns, and narrow ones for as many as can
+	// stand beside a short name.
 	room := width
 	for i := range options {
 		if left := room - 2 - widths[1+i]; i < 2 || l.narrow && left >= shortName {
@@ -176,8 +177,9 @@ func (l layout) heading(name, unit string) string {
 	return name
 }
 
-// parameterRows returns a row for each parameter, with a star where the options differ. Where
-// the layout has no rows for those that are the same in all, they are returned as texts.
+// parameterRows returns a row for each parameter, with a star where the options
+// differ. Where the layout has no rows for those that are the same in all, they
+// are returned as texts.
 func parameterRows(c Compositions, options []events.Option, l layout) (rows []row, alike []string) {
 	for k, par := range c.Parameters() {
 		r := row{"  " + l.heading(par.Name, par.Unit), make([]string, len(options))}
@@ -197,8 +199,8 @@ func parameterRows(c Compositions, options []events.Option, l layout) (rows []ro
 	return rows, alike
 }
 
-// predictionRows returns what is predicted of the options, "?" where nothing is; no row where
-// nothing is of any.
+// predictionRows returns what is predicted of the options, "?" where nothing
+// is; no row where nothing is of any.
 func predictionRows(options []events.Option, l layout) []row {
 	expects := row{"  predicted", make([]string, len(options))}
 	predicted := false
@@ -238,8 +240,8 @@ func widthsOf(rows []row) []int {
 	return widths
 }
 
-// paragraphs writes the table with as many columns beside each other as there is room for, the
-// others below, each time with the names.
+// paragraphs writes the table with as many columns beside each other as there
+// is room for, the others below, each time with the names.
 func paragraphs(rows []row, widths []int, width int) (lines []string) {
 	columns := len(widths) - 1
 	for from := 0; from < columns; {
@@ -292,10 +294,10 @@ func Wrap(text string, width int) []string {
 // assignment is the beginning of a parameter's value: NAME=.
 var assignment = regexp.MustCompile(`(?:^|[\s,;]+)([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*`)
 
-// ParseComposition reads a whole composition that a person wrote: by name, as in
-// "lipf6=1.2 ec=0.36 dmc=1" with spaces or commas between, or the values alone
-// in the parameters' order, "1.2 0.36 1". A unit may follow a number. The error
-// says all that is missing or wrong; whether the composition can be made
+// ParseComposition reads a whole composition that a person wrote: by name, as
+// in "lipf6=1.2 ec=0.36 dmc=1" with spaces or commas between, or the values
+// alone in the parameters' order, "1.2 0.36 1". A unit may follow a number. The
+// error says all that is missing or wrong; whether the composition can be made
 // is not checked.
 func ParseComposition(parameters []definition.Parameter, text string) (definition.Point, error) {
 	values, faults := split(parameters, text)
@@ -376,7 +378,8 @@ func parseValue(par definition.Parameter, text string) (definition.Value, error)
 		if slices.Contains(names, text) {
 			return definition.Category(text), nil
 		}
-		return definition.Value{}, fmt.Errorf("%s: %q is none of %s", par.Name, text, strings.Join(names, ", "))
+		return definition.Value{}, fmt.Errorf("%s: %q is none of %s", par.Name, text,
+			strings.Join(names, ", "))
 	}
 	x, err := format.ReadNumber(strings.TrimSuffix(text, par.Unit))
 	if err != nil {

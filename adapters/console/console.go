@@ -22,11 +22,11 @@ var ErrClosed = errors.New("nobody is at the terminal: its input has ended")
 // Prompter asks a person for one line of text.
 type Prompter interface {
 	// Prompt shows the form and waits for a line from the person, which it
-	// returns without its end, or for as many as it takes: see [Form.Then]. Any number of prompts may be open at once; each
-	// line goes to exactly one of them. When ctx is done, the form is removed
-	// and the context's error returned, unless a line was already given to the
-	// form: then that line is returned. The error wraps [ErrClosed] when no
-	// line can come.
+	// returns without its end, or for as many as it takes: see [Form.Then]. Any
+	// number of prompts may be open at once; each line goes to exactly one of
+	// them. When ctx is done, the form is removed and the context's error
+	// returned, unless a line was already given to the form: then that line is
+	// returned. The error wraps [ErrClosed] when no line can come.
 	Prompt(ctx context.Context, f Form) (string, error)
 }
 
@@ -52,8 +52,8 @@ type Form struct {
 	More Text
 	// Page is "m" where it is empty.
 	Page string
-	// Hint says what may be entered, Brief the same in a few words, for a screen
-	// with little room.
+	// Hint says what may be entered, Brief the same in a few words, for a
+	// screen with little room.
 	Hint, Brief string
 	// Problem is set where the form is shown again because the last line was
 	// not understood: it says why, and what to enter instead. It may be shown
@@ -61,15 +61,15 @@ type Form struct {
 	Problem string
 	// Expires is when the form will be removed; zero means at no known time.
 	Expires time.Time
-	// Then is set where several lines fill the form in. It takes the next line, and
-	// returns the form that is shown next, in the same place and under the same key, or
-	// nil and the line that stands for all of them, which is the answer. It is called for
-	// one line at a time, while the prompt is open.
+	// Then is set where several lines fill the form in. It takes the next line,
+	// and returns the form that is shown next, in the same place and under the
+	// same key, or nil and the line that stands for all of them, which is the
+	// answer. It is called for one line at a time, while the prompt is open.
 	Then func(line string) (all string, next *Form)
 	// Blank is set where an empty line says something too.
 	Blank bool
-	// Brisk says what is asked next where the form before it can still be seen above: it
-	// may be shown in place of the whole.
+	// Brisk says what is asked next where the form before it can still be seen
+	// above: it may be shown in place of the whole.
 	Brisk Text
 }
 
@@ -121,8 +121,8 @@ func Join(texts ...Text) Text {
 	}
 }
 
-// Shortest is the first of several ways to say the same that is short enough, or
-// else the shortest.
+// Shortest is the first of several ways to say the same that is short enough,
+// or else the shortest.
 func Shortest(ways ...Text) Text {
 	return func(width, height int) []string {
 		write := make([]func() []string, len(ways))
@@ -149,8 +149,8 @@ func shortest(height int, ways ...func() []string) []string {
 	return best
 }
 
-// clean makes what a person typed one line of text: control characters, and what
-// changes its direction, become spaces.
+// clean makes what a person typed one line of text: control characters, and
+// what changes its direction, become spaces.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || plaintext.Unsafe(r) {

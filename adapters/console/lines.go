@@ -34,8 +34,7 @@ const maxLine = 1 << 20
 //     a key, as "e7" is, waits for that form alone; any other is kept until
 //     something is asked, and then answers the form that has been open longest.
 //
-// No line is lost because a prompt was cancelled while it was being waited
-// for.
+// No line is lost because a prompt was cancelled while it was being waited for.
 type Lines struct {
 	in          io.Reader
 	interactive bool
@@ -154,7 +153,8 @@ func (l *Lines) deliver(line string) {
 	for len(l.open) == 0 && !l.interactive {
 		l.opened.Wait()
 	}
-	if blank := len(l.open) > 0 && l.open[0].form.Blank && (len(l.open) == 1 || !l.interactive); line == "" && !blank {
+	if blank := len(l.open) > 0 && l.open[0].form.Blank &&
+		(len(l.open) == 1 || !l.interactive); line == "" && !blank {
 		if l.interactive {
 			for _, p := range l.open {
 				whole := p.form
@@ -188,9 +188,10 @@ func (l *Lines) deliver(line string) {
 // keyed is a line that begins with the key of an experiment or a question.
 var keyed = regexp.MustCompile(`^([eq][0-9]+):?(?: +(.*))?$`)
 
-// named deals with a line that names a form which is not open: it must not answer another
-// one that is. From a pipe it is kept for its form; a person is told that it is too late.
-// It reports whether there is nothing more to be done.
+// named deals with a line that names a form which is not open: it must not
+// answer another one that is. From a pipe it is kept for its form; a person is
+// told that it is too late. It reports whether there is nothing more to be
+// done.
 func (l *Lines) named(line string) bool {
 	parts := keyed.FindStringSubmatch(line)
 	if parts == nil {
@@ -233,8 +234,8 @@ func (l *Lines) give(p *pending, line string) {
 	p.line <- line
 }
 
-// take takes a line of a form, and returns the one that stands for all where it was the
-// last.
+// take takes a line of a form, and returns the one that stands for all where it
+// was the last.
 func (p *pending) take(line string) (all string, whole bool) {
 	if p.form.Then == nil {
 		return line, true

@@ -11,21 +11,23 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Table writes compositions one below the other, for saying something of each: a row for
-// each, numbered from 1, a column for each parameter, and a last one for what is said.
+// Table writes compositions one below the other, for saying something of each:
+// a row for each, numbered from 1, a column for each parameter, and a last one
+// for what is said.
 type Table struct {
 	Compositions Compositions
 	Points       []definition.Point
 	// Head stands over the last column, Unit below it.
 	Head, Unit string
-	// Said is what is said of the i-th composition so far, nothing where it is not known.
+	// Said is what is said of the i-th composition so far, nothing where it is
+	// not known.
 	Said func(i int) string
 }
 
-// Text writes the table with a mark at the i-th row; −1: at none. Columns that do not fit
-// into the width leave out what is the same in all rows, then stand under letters; where
-// that does not help each composition is a paragraph. Of rows that do not fit into the
-// height those around the mark are written.
+// Text writes the table with a mark at the i-th row; −1: at none. Columns that
+// do not fit into the width leave out what is the same in all rows, then stand
+// under letters; where that does not help each composition is a paragraph. Of
+// rows that do not fit into the height those around the mark are written.
 func (t Table) Text(at int) Text {
 	return func(width, height int) []string {
 		l := t.layout(width, at)
@@ -53,7 +55,8 @@ func (t Table) Rows(rows ...int) Text {
 	}
 }
 
-// window is the rows around one that have room: from the first to the one before to.
+// window is the rows around one that have room: from the first to the one
+// before to.
 func window(rows [][]string, at, room int) (from, to int) {
 	from, to = at, at+1
 	room -= len(rows[at])
@@ -74,7 +77,8 @@ func window(rows [][]string, at, room int) (from, to int) {
 	}
 }
 
-// laid is a table laid out: lines above the rows and below, and the lines of each row.
+// laid is a table laid out: lines above the rows and below, and the lines of
+// each row.
 type laid struct {
 	head, foot []string
 	rows       [][]string
@@ -86,7 +90,8 @@ func (t Table) layout(width, at int) laid {
 	var all, varying []int
 	for k, par := range parameters {
 		all = append(all, k)
-		if slices.ContainsFunc(t.Points, func(p definition.Point) bool { return p[par.Name] != t.Points[0][par.Name] }) {
+		if slices.ContainsFunc(t.Points,
+			func(p definition.Point) bool { return p[par.Name] != t.Points[0][par.Name] }) {
 			varying = append(varying, k)
 		}
 	}
@@ -125,7 +130,8 @@ func mark(marked bool) string {
 	return " "
 }
 
-// columns lays the table out with columns for some parameters, under letters or names.
+// columns lays the table out with columns for some parameters, under letters or
+// names.
 func (t Table) columns(shown []int, letters bool, width, at int) (l laid, wide int) {
 	parameters := t.Compositions.Parameters()
 	lines := make([]string, len(t.Points)+2) // names, units, and the rows
@@ -149,7 +155,8 @@ func (t Table) columns(shown []int, letters bool, width, at int) (l laid, wide i
 	for k, par := range parameters {
 		switch at := slices.Index(shown, k); {
 		case at < 0:
-			alike = append(alike, format.WithUnit(par.Name+" "+valueOf(t.Compositions, k, t.Points[0]), par.Unit))
+			alike = append(alike, format.WithUnit(par.Name+" "+
+				valueOf(t.Compositions, k, t.Points[0]), par.Unit))
 			continue
 		case letters:
 			letter := string(rune('a' + at%26))
@@ -180,8 +187,9 @@ func (t Table) columns(shown []int, letters bool, width, at int) (l laid, wide i
 	return l, wide
 }
 
-// aligned pads the cells of a column below its name and unit to one width: numbers with
-// their decimal points below each other, right of where they end, and words on the left.
+// aligned pads the cells of a column below its name and unit to one width:
+// numbers with their decimal points below each other, right of where they end,
+// and words on the left.
 func aligned(cells []string) []string {
 	whole, part := 0, 0
 	numbers := true

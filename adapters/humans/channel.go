@@ -11,17 +11,20 @@ import (
 // Channel is a way to ask experts that campaign files can name: a row of the
 // program's table.
 type Channel struct {
-	// Name as campaign files write it: `experts: [{name: ada, NAME: settings}]`.
+	// Name as campaign files write it: `experts: [{name: ada, NAME:
+	// settings}]`.
 	Name string
 	// Settings returns the channel's settings, none of them set.
 	Settings func() definition.Settings
 	// Open returns the reviewer of an expert of a campaign whose definition is
-	// complete. It asks nothing yet. A reviewer that holds resources is an io.Closer.
+	// complete. It asks nothing yet. A reviewer that holds resources is an
+	// io.Closer.
 	Open func(ctx context.Context, expert definition.Expert, def definition.Campaign, env Environment) (Reviewer, error)
 	// Person says that a person answers, not a simulation.
 	Person bool
-	// Unhurried says that the person answers when they come by: by default a question waits
-	// without limit, and the campaign chooses a few experiments by itself meanwhile.
+	// Unhurried says that the person answers when they come by: by default a
+	// question waits without limit, and the campaign chooses a few experiments
+	// by itself meanwhile.
 	Unhurried bool
 }
 
@@ -29,10 +32,11 @@ type Channel struct {
 type Environment struct {
 	// Folder is that of the campaign file, from which relative paths start.
 	Folder string
-	// Prompter asks whoever sits at the terminal; nil where there is no terminal.
+	// Prompter asks whoever sits at the terminal; nil where there is no
+	// terminal.
 	Prompter console.Prompter
-	// Now is the clock by which a person is shown the time that is left. It decides
-	// nothing.
+	// Now is the clock by which a person is shown the time that is left. It
+	// decides nothing.
 	Now func() time.Time
 	// Sample returns random compositions of the campaign's space, the same for
 	// equal arguments; none where the space is empty.

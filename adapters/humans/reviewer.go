@@ -45,17 +45,17 @@ type Reviewer interface {
 	Ask(ctx context.Context, q Question) (Reply, error)
 }
 
-// InitialLabeler is a Reviewer whose expert can name examples unasked, before there
-// is any question.
+// InitialLabeler is a Reviewer whose expert can name examples unasked, before
+// there is any question.
 type InitialLabeler interface {
-	// Examples returns n labeled compositions: n/2 accepted and n−n/2
-	// rejected where balanced is true, else labels of n random compositions.
-	// Equal arguments give equal examples.
+	// Examples returns n labeled compositions: n/2 accepted and n−n/2 rejected
+	// where balanced is true, else labels of n random compositions. Equal
+	// arguments give equal examples.
 	Examples(ctx context.Context, n int, balanced bool) ([]Example, error)
 }
 
-// InitialComparer is a Reviewer whose expert can compare examples unasked, before
-// there is any question.
+// InitialComparer is a Reviewer whose expert can compare examples unasked,
+// before there is any question.
 type InitialComparer interface {
 	// Comparisons returns n comparisons of size random compositions each. Equal
 	// arguments give equal comparisons.
@@ -66,8 +66,9 @@ type InitialComparer interface {
 type Description struct {
 	Expert    string
 	Simulated bool
-	// OneAtATime says that the expert is shown one question at a time: of several that are
-	// open the next is put when there is an answer to the one before.
+	// OneAtATime says that the expert is shown one question at a time: of
+	// several that are open the next is put when there is an answer to the one
+	// before.
 	OneAtATime bool
 }
 
@@ -84,16 +85,17 @@ type Question struct {
 	Parameters []definition.Parameter
 	// Steps holds the dosing step of each parameter that has one.
 	Steps map[string]float64
-	// Options are the compositions that the question is about, with what the models
-	// say of each: the one to be labeled, those to be compared or estimated.
+	// Options are the compositions that the question is about, with what the
+	// models say of each: the one to be labeled, those to be compared or
+	// estimated.
 	Options []events.Option
 	// Scale says what the numbers of an estimate mean; nil for other forms.
 	Scale *events.Scale
-	// Suggestion is what the campaign would choose itself, for a pinpoint question;
-	// nil where it has no view.
+	// Suggestion is what the campaign would choose itself, for a pinpoint
+	// question; nil where it has no view.
 	Suggestion *events.Option
-	// Allowed says why a pinpointed composition cannot be taken, nil where it can;
-	// itself nil for other forms.
+	// Allowed says why a pinpointed composition cannot be taken, nil where it
+	// can; itself nil for other forms.
 	Allowed func(definition.Point) error
 	// Objective is what the campaign seeks.
 	Objective definition.Objective
@@ -109,13 +111,13 @@ type Question struct {
 // Reply is what the person said.
 type Reply struct {
 	Answer events.Answer `json:"answer"`
-	// Exclude is set where the person wants nothing near the composition suggested
-	// any more. It is allowed only with a label that rejects.
+	// Exclude is set where the person wants nothing near the composition
+	// suggested any more. It is allowed only with a label that rejects.
 	Exclude bool `json:"exclude,omitempty"`
 	// Comment is what else they said.
 	Comment string `json:"comment,omitempty"`
-	// Took is how long they had the question before them, in seconds, and Shown what they
-	// saw beside it, where the channel knows.
+	// Took is how long they had the question before them, in seconds, and Shown
+	// what they saw beside it, where the channel knows.
 	Took  float64       `json:"took,omitempty"`
 	Shown *events.Shown `json:"shown,omitempty"`
 }
@@ -125,23 +127,24 @@ func (r Reply) Equal(other Reply) bool {
 	return r.Answer.Equal(other.Answer) && r.Exclude == other.Exclude && r.Comment == other.Comment
 }
 
-// Check reports what is wrong with a reply to a question of a form about that many
-// options, with that scale; the error wraps [events.ErrAnswer]. Whether a pinpointed
-// composition can be made is not checked.
+// Check reports what is wrong with a reply to a question of a form about that
+// many options, with that scale; the error wraps [events.ErrAnswer]. Whether a
+// pinpointed composition can be made is not checked.
 func (r Reply) Check(form events.Form, options int, scale *events.Scale) error {
 	if r.Exclude && r.Answer.Label != events.LabelReject {
 		return fmt.Errorf("%w: only a composition that is rejected can be excluded", events.ErrAnswer)
 	}
 	if r.Took < 0 {
-		return fmt.Errorf("%w: nobody answers %v seconds after a question was shown", events.ErrAnswer, r.Took)
+		return fmt.Errorf("%w: nobody answers %v seconds after a question was shown",
+			events.ErrAnswer, r.Took)
 	}
 	return r.Answer.Check(form, options, scale)
 }
 
 // ParseOrder reads an order of n options, which are called A, B, C, …: "B" for
 // the better of two, "B A C" or "BAC" from best to worst. Options left out come
-// after the others in no order; a single one is added, so that "B" and "B A" are
-// the same.
+// after the others in no order; a single one is added, so that "B" and "B A"
+// are the same.
 func ParseOrder(text string, n int) ([]int, error) {
 	var order []int
 	for _, r := range strings.ToUpper(text) {

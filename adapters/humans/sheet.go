@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Sheet is a table of estimates that a person fills in: a row for each option, counted
-// from 0, with a number or none.
+// Sheet is a table of estimates that a person fills in: a row for each option,
+// counted from 0, with a number or none.
 type Sheet struct {
 	scale  events.Scale
 	values []*float64
@@ -64,15 +64,15 @@ type entry struct {
 	value *float64
 }
 
-// Fill reads a line that a person typed and returns the rows that it says something about,
-// in the line's order. Rows are counted from 1 in it:
+// Fill reads a line that a person typed and returns the rows that it says
+// something about, in the line's order. Rows are counted from 1 in it:
 //
 //   - "3=11.2 7=9", or "3 11.2" alone: these rows;
 //   - "11.2", or "11.2, 9, , 7" or "11.2 9 - 7": the rows from the given one on, or all of
 //     them where it is as many as there are rows.
 //
-// Nothing, "-" and "?" leave a row out. The unit may follow a number. Of a line that is
-// not understood nothing is taken; the error says why.
+// Nothing, "-" and "?" leave a row out. The unit may follow a number. Of a line
+// that is not understood nothing is taken; the error says why.
 func (s *Sheet) Fill(line string, from int) (rows []int, err error) {
 	var entries []entry
 	if strings.Contains(line, "=") {
@@ -113,10 +113,11 @@ func (s *Sheet) pairs(line string) (entries []entry, err error) {
 	return entries, nil
 }
 
-// pairsOf are what stands between blanks, semicolons, and commas that are no decimal ones:
-// "3=11,2" is one pair, "3=11,7=9" are two.
+// pairsOf are what stands between blanks, semicolons, and commas that are no
+// decimal ones: "3=11,2" is one pair, "3=11,7=9" are two.
 func pairsOf(line string) (pairs []string) {
-	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || r == ';' }) {
+	for _, word := range strings.FieldsFunc(line,
+		func(r rune) bool { return unicode.IsSpace(r) || r == ';' }) {
 		word = strings.Trim(word, ",")
 		if strings.Count(word, "=") > 1 {
 			pairs = append(pairs, strings.Split(word, ",")...)
@@ -127,7 +128,8 @@ func pairsOf(line string) (pairs []string) {
 	return pairs
 }
 
-// list reads numbers of rows that follow each other, and the row and the number of one.
+// list reads numbers of rows that follow each other, and the row and the number
+// of one.
 func (s *Sheet) list(line string, from int) (entries []entry, err error) {
 	texts := strings.Split(line, ",")
 	words := strings.Fields(line)
@@ -143,7 +145,8 @@ func (s *Sheet) list(line string, from int) (entries []entry, err error) {
 	case strings.Contains(line, ";"):
 		texts = strings.Split(line, ";")
 	case len(texts) == 1:
-		texts = slices.DeleteFunc(strings.Fields(line), func(text string) bool { return text == s.scale.Unit })
+		texts = slices.DeleteFunc(strings.Fields(line),
+			func(text string) bool { return text == s.scale.Unit })
 		if len(texts) == 0 {
 			return nil, fmt.Errorf("%q is not a number", line)
 		}

@@ -15,12 +15,12 @@ import (
 // to every answer of every instrument.
 //
 // The objective and the composition that was made are the substance: a fault in
-// either refuses the whole measurement with a [*MeasurementError], since a model
-// would learn from it. Everything else is decoration: a standard deviation,
-// further quantities, times, the device's identity. A fault there never costs
-// the result. The faulty part is moved to [events.Measurement.Unread], as it was
-// given and with the reason; the rest counts. What Admit returns passes [Check]
-// and can be recorded.
+// either refuses the whole measurement with a [*MeasurementError], since a
+// model would learn from it. Everything else is decoration: a standard
+// deviation, further quantities, times, the device's identity. A fault there
+// never costs the result. The faulty part is moved to
+// [events.Measurement.Unread], as it was given and with the reason; the rest
+// counts. What Admit returns passes [Check] and can be recorded.
 func Admit(def definition.Campaign, m events.Measurement) (events.Measurement, error) {
 	var f faults
 	f.substance(def, m)
@@ -38,7 +38,8 @@ func Admit(def definition.Campaign, m events.Measurement) (events.Measurement, e
 func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
 	var unread []events.Unread
 	spoilt := func(field string, value any, format string, args ...any) {
-		unread = append(unread, events.Unread{Field: field, Text: text(value), Reason: fmt.Sprintf(format, args...)})
+		unread = append(unread, events.Unread{Field: field, Text: text(value),
+			Reason: fmt.Sprintf(format, args...)})
 	}
 	if sd := m.Objective.SD; badSD(sd) {
 		spoilt("objective.sd", *sd, "the standard deviation of the objective is %s", absurd(*sd))

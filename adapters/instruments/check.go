@@ -254,7 +254,8 @@ func (f *faults) steps(p definition.Parameter, s ParameterSpec, step float64) {
 		f.add("the instrument doses %s in steps of %g %s: say so with `steps: {%s: %g}` under instrument",
 			p.Name, s.Step, p.Unit, p.Name, s.Step)
 	case !multiple(step, s.Step):
-		f.add("the campaign's step of %s is %g %s, not a multiple of the instrument's %g", p.Name, step, p.Unit, s.Step)
+		f.add("the campaign's step of %s is %g %s, not a multiple of the instrument's %g", p.Name,
+			step, p.Unit, s.Step)
 	}
 }
 

@@ -14,24 +14,27 @@ type Driver struct {
 	Name string
 	// Settings returns the driver's settings, none of them set.
 	Settings func() definition.Settings
-	// Open returns the instrument of a campaign whose definition is complete. It
-	// begins nothing. An instrument that holds resources is an io.Closer.
+	// Open returns the instrument of a campaign whose definition is complete.
+	// It begins nothing. An instrument that holds resources is an io.Closer.
 	Open func(ctx context.Context, def definition.Campaign, env Environment) (Instrument, error)
 	// ByHand says that a person carries the experiments out.
 	ByHand bool
 	// Listed says that it can measure only compositions of a list of its own
 	// ([Candidates]).
 	Listed bool
-	// Identify returns the instrument's name and whether it is simulated, where a complete
-	// definition determines them. It is nil where only the instrument itself knows; such an
-	// instrument may also remember commands of earlier processes.
+	// Identify returns the instrument's name and whether it is simulated, where
+	// a complete definition determines them. It is nil where only the
+	// instrument itself knows; such an instrument may also remember commands of
+	// earlier processes.
 	Identify func(def definition.Campaign) (name string, simulated bool)
-	// Foregone returns the best answer that such an instrument could give, where all of them are known beforehand;
-	// nil elsewhere. Relative paths of the definition start from the folder.
+	// Foregone returns the best answer that such an instrument could give,
+	// where all of them are known beforehand; nil elsewhere. Relative paths of
+	// the definition start from the folder.
 	Foregone func(def definition.Campaign, folder string) (Foregone, error)
 }
 
-// Foregone is an answer that is known before anybody asks, and the identity of the device that gives it.
+// Foregone is an answer that is known before anybody asks, and the identity of
+// the device that gives it.
 type Foregone struct {
 	Point    definition.Point
 	Value    float64
@@ -44,10 +47,11 @@ type Environment struct {
 	Folder string
 	// Store is the folder of the campaign's store, empty where there is none.
 	Store string
-	// Prompter asks whoever sits at the terminal; nil where there is no terminal.
+	// Prompter asks whoever sits at the terminal; nil where there is no
+	// terminal.
 	Prompter console.Prompter
-	// Acts is the file to which the device's side appends what it does, for a check that
-	// counts it; empty where nothing is counted.
+	// Acts is the file to which the device's side appends what it does, for a
+	// check that counts it; empty where nothing is counted.
 	Acts string
 	// Logf takes remarks, a line each. It may be called by several goroutines.
 	Logf func(format string, args ...any)

@@ -1,6 +1,6 @@
 // Package instruments is the contract between campaignd and whatever performs
-// an experiment: a simulation, a table of past results, a person with a pipette,
-// a robot behind a program.
+// an experiment: a simulation, a table of past results, a person with a
+// pipette, a robot behind a program.
 //
 // # The life of a command
 //
@@ -35,9 +35,10 @@
 // # Optional capabilities
 //
 // [Recoverer] for instruments whose memory outlives the process, [Candidates]
-// for those that can only measure a list, [Killer], [Redeliverer] and [Watched] for those that
-// run a program, io.Closer for those that hold resources. adapters/instruments/instrumenttest holds the suite every
-// instrument passes; `campaignd instrument check` runs it.
+// for those that can only measure a list, [Killer], [Redeliverer] and [Watched]
+// for those that run a program, io.Closer for those that hold resources.
+// adapters/instruments/instrumenttest holds the suite every instrument passes;
+// `campaignd instrument check` runs it.
 package instruments
 
 import (
@@ -51,13 +52,13 @@ import (
 // Instrument performs experiments. See the package documentation for its
 // obligations.
 type Instrument interface {
-	// Describe says what the instrument is and can do. It has no effect. Where the device
-	// cannot be described yet the error wraps [ErrLater].
+	// Describe says what the instrument is and can do. It has no effect. Where
+	// the device cannot be described yet the error wraps [ErrLater].
 	Describe(ctx context.Context) (Description, error)
 	// Start hands over a command. It returns nil once the instrument has
-	// accepted it (or had accepted it before), an error that wraps
-	// [ErrRefused] if it certainly did not and will not act, and any other
-	// error if nobody can tell.
+	// accepted it (or had accepted it before), an error that wraps [ErrRefused]
+	// if it certainly did not and will not act, and any other error if nobody
+	// can tell.
 	Start(ctx context.Context, cmd Command) error
 	// Await waits for the outcome of a started command. For a command it was
 	// never given it returns an error: [ErrNotStarted] if it is sure.
@@ -68,8 +69,8 @@ type Instrument interface {
 	Cancel(ctx context.Context, cmd Command) error
 }
 
-// Recoverer is an Instrument that can say, from a new process, what became of
-// a command.
+// Recoverer is an Instrument that can say, from a new process, what became of a
+// command.
 type Recoverer interface {
 	// Recover has no effect on the experiment. An error is not a fate: nothing
 	// was learned, and the question can be asked again.
@@ -79,20 +80,21 @@ type Recoverer interface {
 // Killer is an Instrument that runs a program of its own, which the conformance
 // suite may end as crashes do.
 type Killer interface {
-	// Kill ends the program without warning, as `kill -9` does, and returns when it
-	// has ended; without a running program it does nothing. Where severed is true,
-	// the connection to it is cut first, as if campaignd had been killed with it:
-	// its further output is lost. Kill does not stop what the program has set in
-	// motion.
+	// Kill ends the program without warning, as `kill -9` does, and returns
+	// when it has ended; without a running program it does nothing. Where
+	// severed is true, the connection to it is cut first, as if campaignd had
+	// been killed with it: its further output is lost. Kill does not stop what
+	// the program has set in motion.
 	Kill(ctx context.Context, severed bool) error
 }
 
 // Redeliverer is an Instrument that hands commands on to a program, and answers
-// repetitions of Start itself. The conformance suite needs the program's own answer.
+// repetitions of Start itself. The conformance suite needs the program's own
+// answer.
 type Redeliverer interface {
-	// Redeliver sends the program the start of a command that it may know already,
-	// as a network does that delivers twice, and waits for its answer until ctx is
-	// done. It returns what Start would return for that answer.
+	// Redeliver sends the program the start of a command that it may know
+	// already, as a network does that delivers twice, and waits for its answer
+	// until ctx is done. It returns what Start would return for that answer.
 	Redeliver(ctx context.Context, cmd Command) error
 }
 
@@ -104,16 +106,16 @@ type Watched interface {
 
 // Watch is what a program did besides answering.
 type Watch struct {
-	// Exits counts the times that the program ended by itself, and LastExit says
-	// how it did so last.
+	// Exits counts the times that the program ended by itself, and LastExit
+	// says how it did so last.
 	Exits    int
 	LastExit string
-	// StrayLines counts the lines on its standard output that were no messages, and
-	// FirstStray is the first of them.
+	// StrayLines counts the lines on its standard output that were no messages,
+	// and FirstStray is the first of them.
 	StrayLines int
 	FirstStray string
-	// Left is the process that was left at work when the instrument was closed, for
-	// as long as it lives; otherwise 0.
+	// Left is the process that was left at work when the instrument was closed,
+	// for as long as it lives; otherwise 0.
 	Left int
 }
 
@@ -126,8 +128,8 @@ type Candidates interface {
 type Fate string
 
 const (
-	// FateNotStarted: never acted on, as far as the instrument remembers. Only a
-	// simulation is started again on that, since nothing physical can have
+	// FateNotStarted: never acted on, as far as the instrument remembers. Only
+	// a simulation is started again on that, since nothing physical can have
 	// happened. For a real instrument a person decides.
 	FateNotStarted Fate = "not started"
 	FateRunning    Fate = "running"  // Await will give the outcome
@@ -150,7 +152,8 @@ type Command struct {
 
 // Description says what an instrument is and can do.
 type Description struct {
-	// Name is what it is called in the log, for example "simulated/electrolyte".
+	// Name is what it is called in the log, for example
+	// "simulated/electrolyte".
 	Name string `json:"name"`
 	// Identity names the device: model, serial number, firmware, calibration.
 	Identity string `json:"identity,omitempty"`
@@ -184,7 +187,8 @@ type OutputSpec struct {
 	Unit string `json:"unit,omitempty"`
 }
 
-// OutputOf is the quantity that a campaign seeks, for an instrument that measures that alone.
+// OutputOf is the quantity that a campaign seeks, for an instrument that
+// measures that alone.
 func OutputOf(q definition.Objective) OutputSpec { return OutputSpec{Name: q.Name, Unit: q.Unit} }
 
 // Status says how a command ended.
@@ -199,9 +203,9 @@ const (
 	// Infeasible: "can't". The composition cannot be made or measured, now or
 	// ever, and neither can others like it: the campaign learns to stay away.
 	Infeasible Status = "infeasible"
-	// Deferred: "try again". Nothing took place, for a reason that has nothing to
-	// do with the composition (a door was open, a bottle empty). The campaign
-	// asks for the same composition again, by a new command.
+	// Deferred: "try again". Nothing took place, for a reason that has nothing
+	// to do with the composition (a door was open, a bottle empty). The
+	// campaign asks for the same composition again, by a new command.
 	Deferred Status = "deferred"
 )
 
@@ -212,8 +216,8 @@ type Outcome struct {
 	Measurement *events.Measurement `json:"measurement,omitempty"`
 	// Cause says why, where Status is not Measured.
 	Cause string `json:"cause,omitempty"`
-	// Rejected is the instrument's answer where Status is Failed because it could
-	// not be used: as it was given, for the record.
+	// Rejected is the instrument's answer where Status is Failed because it
+	// could not be used: as it was given, for the record.
 	Rejected string `json:"-"`
 	// Once is set by the engine where Status is Failed because of [ErrOnce].
 	Once bool `json:"-"`
@@ -227,23 +231,24 @@ func (o Outcome) Recordable() Outcome {
 }
 
 // ErrRefused is wrapped by the error of a Start that certainly did not and will
-// not act on the command: the door is open, the instrument is not ready or out of
-// reach. The experiment is postponed and tried again later by a new command.
+// not act on the command: the door is open, the instrument is not ready or out
+// of reach. The experiment is postponed and tried again later by a new command.
 var ErrRefused = errors.New("the instrument refused the command")
 
 // ErrPermanent is wrapped beside [ErrRefused] where every later command of this
-// kind would be refused as well: the composition is out of limits, a table has no
-// such row. The experiment has failed.
+// kind would be refused as well: the composition is out of limits, a table has
+// no such row. The experiment has failed.
 var ErrPermanent = errors.New("permanently")
 
-// ErrLater is wrapped by the error of a Describe that may succeed later: the device behind the
-// instrument is off, or starts up. Whoever wants to begin with it asks again.
+// ErrLater is wrapped by the error of a Describe that may succeed later: the
+// device behind the instrument is off, or starts up. Whoever wants to begin
+// with it asks again.
 var ErrLater = errors.New("the instrument does not describe itself yet")
 
-// ErrOnce is wrapped beside [ErrPermanent] where the composition was measured before and
-// cannot be measured again: a table of past results has one row of it. Where the campaign
-// only wanted to know whether a measurement in doubt is right, that costs nothing, and says
-// nothing against the instrument.
+// ErrOnce is wrapped beside [ErrPermanent] where the composition was measured
+// before and cannot be measured again: a table of past results has one row of
+// it. Where the campaign only wanted to know whether a measurement in doubt is
+// right, that costs nothing, and says nothing against the instrument.
 var ErrOnce = errors.New("it cannot be measured again")
 
 // ErrNotStarted is wrapped by the error of an Await of a command that the

@@ -22,9 +22,9 @@ const (
 )
 
 // Legible returns a text of an instrument as it is recorded: valid UTF-8 of at
-// most so many characters, in which control characters (except line ends and tabs)
-// and those that change the direction of writing are escaped. What was cut off is
-// counted at the end.
+// most so many characters, in which control characters (except line ends and
+// tabs) and those that change the direction of writing are escaped. What was
+// cut off is counted at the end.
 func Legible(s string, most int) string {
 	if len(s) <= most && plain(s) {
 		return s
@@ -49,8 +49,8 @@ func plain(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, harmful)
 }
 
-// harmful reports whether a character changes how others are shown, as a line end
-// within a line does.
+// harmful reports whether a character changes how others are shown, as a line
+// end within a line does.
 func harmful(r rune) bool { return r == '\n' || plaintext.Unsafe(r) }
 
 // quoted returns the beginning of a text in quotes, all on one line.

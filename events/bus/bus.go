@@ -22,8 +22,8 @@
 //   - A subscription without group begins with the first event each time and
 //     has its own reading of the topic.
 //
-// Delivery is at least once. A message comes again after a refusal, and after
-// a crash, since offsets are kept where the log keeps them
+// Delivery is at least once. A message comes again after a refusal, and after a
+// crash, since offsets are kept where the log keeps them
 // ([events.OffsetStore]), without waiting for the disk; a log that keeps none
 // forgets them when the bus is closed. Handlers must be idempotent.
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// KindMessage is the kind of the events that hold published messages. Version
-// 1 of its payload is
+// KindMessage is the kind of the events that hold published messages. Version 1
+// of its payload is
 //
 //	{"uuid": "…", "metadata": {"name": "value", …}, "payload": "base64"}
 //
@@ -51,8 +51,8 @@ func encodeMessage(msg *message.Message) ([]byte, error) {
 	return json.Marshal(storedMessage{UUID: msg.UUID, Metadata: msg.Metadata, Payload: msg.Payload})
 }
 
-// toMessage returns a new message for an event: the published message it
-// holds, or its CloudEvents form.
+// toMessage returns a new message for an event: the published message it holds,
+// or its CloudEvents form.
 func toMessage(e events.Event) *message.Message {
 	if e.Kind == KindMessage {
 		var stored storedMessage
@@ -78,9 +78,9 @@ type eventKey struct{}
 // For a message as a [Subscriber] delivered it, that is the stored event. A
 // published message is an event of [KindMessage] then, whatever its metadata
 // say, and Decode refuses it. A message that came another way (a copy, another
-// transport) is taken at its word, that is at the CloudEvents attributes in
-// its metadata, and is refused with [events.ErrBadCloudEvent] if these are not
-// an event's.
+// transport) is taken at its word, that is at the CloudEvents attributes in its
+// metadata, and is refused with [events.ErrBadCloudEvent] if these are not an
+// event's.
 func FromMessage(msg *message.Message) (events.Event, error) {
 	if e, ok := msg.Context().Value(eventKey{}).(events.Event); ok {
 		return e, nil

@@ -9,7 +9,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// errNoTopic is a programmer's slip that Watermill's interfaces report as an error.
+// errNoTopic is a programmer's slip that Watermill's interfaces report as an
+// error.
 var errNoTopic = errors.New("the topic is empty; it is the name of a campaign")
 
 // Publisher appends messages to the log. It implements [message.Publisher].
@@ -57,7 +58,8 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 			Data:    data,
 		}
 	}
-	if _, err := p.bus.log.Append(messages[0].Context(), messageStream(topic), events.AnySequence, batch...); err != nil {
+	if _, err := p.bus.log.Append(messages[0].Context(), messageStream(topic), events.AnySequence,
+		batch...); err != nil {
 		return fmt.Errorf("bus: publish to %q: %w", topic, err)
 	}
 	return nil

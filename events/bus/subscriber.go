@@ -33,8 +33,8 @@ func (b *Bus) Subscriber(group string) *Subscriber {
 	return &Subscriber{bus: b, group: group, scope: newScope(b.scope.ctx)}
 }
 
-// Subscribe opens a subscription to a campaign's events and returns the
-// channel on which they come. The channel is closed when ctx is done, when the
+// Subscribe opens a subscription to a campaign's events and returns the channel
+// on which they come. The channel is closed when ctx is done, when the
 // subscriber, the bus or the log is closed, and when the log cannot be read any
 // further; the last is an error that Close returns.
 //
@@ -74,7 +74,8 @@ func (s *Subscriber) Close() error {
 
 func (s *Subscriber) fail(topic string, err error) {
 	err = fmt.Errorf("bus: subscription of group %q to %q: %w", s.group, topic, err)
-	s.bus.config.Logger.Error("The subscription ended", err, watermill.LogFields{"topic": topic, "group": s.group})
+	s.bus.config.Logger.Error("The subscription ended", err,
+		watermill.LogFields{"topic": topic, "group": s.group})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failures = append(s.failures, err)
@@ -142,8 +143,8 @@ const (
 	nacked
 )
 
-// offer hands out one message and waits for the answer. An acknowledgement
-// that came before the end of ctx counts, also where both are seen at once.
+// offer hands out one message and waits for the answer. An acknowledgement that
+// came before the end of ctx counts, also where both are seen at once.
 func offer(ctx context.Context, msg *message.Message, out chan<- *message.Message) answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -17,19 +17,21 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// ErrInvalid is wrapped by the errors about a file that is not what it should be:
-// not in its form, changed after it was signed, or a proof that does not hold.
+// ErrInvalid is wrapped by the errors about a file that is not what it should
+// be: not in its form, changed after it was signed, or a proof that does not
+// hold.
 var ErrInvalid = errors.New("invalid")
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...)
 }
 
-// MaxSize is the greatest number of events of a checkpoint. tlog's arithmetic ends
-// a little further on.
+// MaxSize is the greatest number of events of a checkpoint. tlog's arithmetic
+// ends a little further on.
 const MaxSize = 1 << 60
 
-// maxFile is the greatest length of a file in bytes: a record in base64, and its proof.
+// maxFile is the greatest length of a file in bytes: a record in base64, and
+// its proof.
 const maxFile = 64 << 20
 
 // Checkpoint is a tree head with the name of the log it is of.
@@ -38,14 +40,14 @@ type Checkpoint struct {
 	Origin string
 	// Tree is the number of events and the root hash.
 	Tree tlog.Tree
-	// Signed names the keys whose signatures were checked, Unchecked those that are
-	// not known. Both are empty where nobody has signed.
+	// Signed names the keys whose signatures were checked, Unchecked those that
+	// are not known. Both are empty where nobody has signed.
 	Signed, Unchecked []string
 }
 
-// Origin names the log that begins with the event first, in the name of a key, or of
-// none where that is empty: KEY/CAMPAIGN/INSTANCE, of a lab's log KEY/lab/INSTANCE. The
-// instance is a random word.
+// Origin names the log that begins with the event first, in the name of a key,
+// or of none where that is empty: KEY/CAMPAIGN/INSTANCE, of a lab's log
+// KEY/lab/INSTANCE. The instance is a random word.
 func Origin(key string, first events.Event) (string, error) {
 	instance, err := instanceOf(first)
 	if err != nil {
@@ -75,14 +77,14 @@ func instanceOf(first events.Event) (string, error) {
 	return "", fmt.Errorf("checkpoint: the log begins with %s, not with the definition of a campaign", first.Kind)
 }
 
-// SameLog reports whether two origins name the same log: they are equal, or one is
-// the other without the name of a key.
+// SameLog reports whether two origins name the same log: they are equal, or one
+// is the other without the name of a key.
 func SameLog(a, b string) bool {
 	return a == b || strings.HasSuffix(a, "/"+b) || strings.HasSuffix(b, "/"+a)
 }
 
-// Write returns the text of a checkpoint, as a note signed by signer or, where that
-// is nil, unsigned.
+// Write returns the text of a checkpoint, as a note signed by signer or, where
+// that is nil, unsigned.
 func Write(origin string, tree tlog.Tree, signer note.Signer) ([]byte, error) {
 	text := fmt.Sprintf("%s\n%d\n%v\n", origin, tree.N, tree.Hash)
 	if _, err := parseText(text); err != nil {
@@ -101,12 +103,12 @@ func Write(origin string, tree tlog.Tree, signer note.Signer) ([]byte, error) {
 	return msg, nil
 }
 
-// covers reports whether a key of that name signs for a log: for the one of its own
-// name, and for all whose names are below it.
+// covers reports whether a key of that name signs for a log: for the one of its
+// own name, and for all whose names are below it.
 func covers(key, origin string) bool { return origin == key || strings.HasPrefix(origin, key+"/") }
 
-// Read returns what a checkpoint says. Signatures of known keys are checked and a
-// wrong one is an error; the others are named in Unchecked.
+// Read returns what a checkpoint says. Signatures of known keys are checked and
+// a wrong one is an error; the others are named in Unchecked.
 func Read(msg []byte, known ...note.Verifier) (Checkpoint, error) {
 	if len(msg) > maxFile {
 		return Checkpoint{}, fmt.Errorf("checkpoint: %w", invalid("%d bytes are too many", len(msg)))

@@ -1,10 +1,10 @@
-// Package checkpoint is what an auditor keeps of a log and is shown of it: signed
-// tree heads, and proofs that a log contains an event or has only grown.
+// Package checkpoint is what an auditor keeps of a log and is shown of it:
+// signed tree heads, and proofs that a log contains an event or has only grown.
 //
 // A log is a Merkle tree (RFC 6962) whose leaves are the records of its events.
 // Whoever can write to a store can also rewrite it whole, tree and all, so the
-// store cannot vouch for itself. What was written down elsewhere can: a tree head
-// is a few dozen bytes and holds every event before it.
+// store cannot vouch for itself. What was written down elsewhere can: a tree
+// head is a few dozen bytes and holds every event before it.
 //
 // The files are those that transparency logs exchange, plain text all of them:
 //
@@ -16,5 +16,6 @@
 //   - a proof of consistency, in the form that a witness takes
 //     (c2sp.org/tlog-witness).
 //
-// Checking them needs no store and trusts nothing but the verifier keys it is given.
+// Checking them needs no store and trusts nothing but the verifier keys it is
+// given.
 package checkpoint

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// maxHashes is the greatest number of hashes of a proof, a few more than a tree of
-// [MaxSize] events needs.
+// maxHashes is the greatest number of hashes of a proof, a few more than a tree
+// of [MaxSize] events needs.
 const maxHashes = 2 * 63
 
 // Inclusion proves that an event is in the log of a checkpoint.
@@ -27,8 +27,8 @@ type Inclusion struct {
 	Checkpoint []byte
 }
 
-// Consistency proves that the log of a checkpoint begins with the first Old events
-// as they were when another checkpoint was made.
+// Consistency proves that the log of a checkpoint begins with the first Old
+// events as they were when another checkpoint was made.
 type Consistency struct {
 	Old int64
 	// Hashes lead from the earlier root hash to the later one.
@@ -47,7 +47,8 @@ const (
 // Text returns the proof as a file.
 func (p *Inclusion) Text() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n%s%s\n%s%d\n", inclusionLine, extraWord, base64.StdEncoding.EncodeToString(p.Record), indexWord, p.Index)
+	fmt.Fprintf(&b, "%s\n%s%s\n%s%d\n", inclusionLine, extraWord,
+		base64.StdEncoding.EncodeToString(p.Record), indexWord, p.Index)
 	writeHashes(&b, p.Hashes, p.Checkpoint)
 	return b.Bytes()
 }
@@ -68,15 +69,16 @@ func writeHashes(b *bytes.Buffer, hashes []tlog.Hash, checkpoint []byte) {
 	b.Write(checkpoint)
 }
 
-// Check checks the proof against the tree head of its checkpoint and returns the
-// event that is proved, with the position that is proved.
+// Check checks the proof against the tree head of its checkpoint and returns
+// the event that is proved, with the position that is proved.
 func (p *Inclusion) Check(tree tlog.Tree) (events.Event, error) {
 	e, err := events.DecodeRecord(p.Record)
 	if err != nil {
 		return events.Event{}, fmt.Errorf("checkpoint: %w: %w", ErrInvalid, err)
 	}
 	if err := tlog.CheckRecord(p.Hashes, tree.N, tree.Hash, p.Index, tlog.RecordHash(p.Record)); err != nil {
-		return events.Event{}, fmt.Errorf("checkpoint: %w", invalid("the event is not shown to be in the log of the checkpoint (%v)", err))
+		return events.Event{}, fmt.Errorf("checkpoint: %w",
+			invalid("the event is not shown to be in the log of the checkpoint (%v)", err))
 	}
 	e.Position = events.Position(p.Index) + 1 // proved just now: the record does not hold it
 	return e, nil
@@ -86,10 +88,12 @@ func (p *Inclusion) Check(tree tlog.Tree) (events.Event, error) {
 // begins with that of old.
 func (p *Consistency) Check(old, tree tlog.Tree) error {
 	if old.N != p.Old {
-		return fmt.Errorf("checkpoint: %w", invalid("it is a proof for a checkpoint of %d events, not of %d", p.Old, old.N))
+		return fmt.Errorf("checkpoint: %w",
+			invalid("it is a proof for a checkpoint of %d events, not of %d", p.Old, old.N))
 	}
 	if err := tlog.CheckTree(p.Hashes, tree.N, tree.Hash, old.N, old.Hash); err != nil {
-		return fmt.Errorf("checkpoint: %w", invalid("the later log is not shown to begin with the %d events of the earlier checkpoint (%v)", old.N, err))
+		return fmt.Errorf("checkpoint: %w",
+			invalid("the later log is not shown to begin with the %d events of the earlier checkpoint (%v)", old.N, err))
 	}
 	return nil
 }
@@ -102,7 +106,8 @@ type File struct {
 	Checkpoint []byte
 }
 
-// Decode says what a file is. The proof is not checked, nor is the checkpoint read.
+// Decode says what a file is. The proof is not checked, nor is the checkpoint
+// read.
 func Decode(msg []byte) (File, error) {
 	f, err := decode(msg)
 	if err != nil {
@@ -138,7 +143,8 @@ func decodeInclusion(text string) (*Inclusion, error) {
 	}
 	p := &Inclusion{Checkpoint: checkpoint}
 	record := lines[1][len(extraWord):]
-	if p.Record, err = base64.StdEncoding.Strict().DecodeString(record); err != nil || strings.Contains(record, "\r") {
+	if p.Record, err = base64.StdEncoding.Strict().DecodeString(record); err != nil ||
+		strings.Contains(record, "\r") {
 		return nil, invalid("the record of the event is not in base64")
 	}
 	if p.Index, err = parseNumber(lines[2][len(indexWord):]); err != nil {
@@ -161,7 +167,8 @@ func decodeConsistency(text string) (*Consistency, error) {
 	return p, err
 }
 
-// proofLines parts a proof into its lines and the checkpoint behind the empty one.
+// proofLines parts a proof into its lines and the checkpoint behind the empty
+// one.
 func proofLines(text string) (lines []string, checkpoint []byte, err error) {
 	proof, rest, ok := strings.Cut(text, "\n\n")
 	if !ok {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Instrument names what measures, and how it is driven. Its JSON has the driver as
-// one key among the others: {"process": {…}, "stall_after": "10m"}.
+// Instrument names what measures, and how it is driven. Its JSON has the driver
+// as one key among the others: {"process": {…}, "stall_after": "10m"}.
 type Instrument struct {
-	// Driver is the kind of instrument with its settings, which the driver's package
-	// owns.
+	// Driver is the kind of instrument with its settings, which the driver's
+	// package owns.
 	Driver Choice `json:"-"`
 
 	// Steps is the resolution the instrument can dose in, by parameter, in the
@@ -21,7 +21,8 @@ type Instrument struct {
 	// GiveUpAfter is how long a silent experiment is waited for before its fate
 	// counts as unknown. Default "24h"; by hand: no limit.
 	GiveUpAfter Duration `json:"give_up_after,omitempty"`
-	// ByHand says that a person carries the experiments out. It follows from the driver.
+	// ByHand says that a person carries the experiments out. It follows from
+	// the driver.
 	ByHand bool `json:"by_hand,omitempty"`
 }
 
@@ -48,40 +49,47 @@ func (i Instrument) IsZero() bool {
 	return i.Driver.IsZero() && len(i.Steps) == 0 && i.StallAfter == 0 && i.GiveUpAfter == 0 && !i.ByHand
 }
 
-// Expert is a person, or a simulated one, who answers questions. Its JSON has the
-// channel as one key among the others: {"name": "ada", "terminal": {}}.
+// Expert is a person, or a simulated one, who answers questions. Its JSON has
+// the channel as one key among the others: {"name": "ada", "terminal": {}}.
 type Expert struct {
 	// Name of the expert, for example "ada".
 	Name string `json:"name" jsonschema:"required,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,maxLength=64"`
 
-	// Channel is how the expert is asked, with settings that the channel's package owns.
+	// Channel is how the expert is asked, with settings that the channel's
+	// package owns.
 	Channel Choice `json:"-"`
 
 	// Anchors are compositions at which the expert trusts their own judgment
 	// (Sinaga et al. 2026, §4).
 	Anchors []Point `json:"anchors,omitempty"`
-	// Belief is where the expert expects the best composition, for feedback: gaussian.
+	// Belief is where the expert expects the best composition, for feedback:
+	// gaussian.
 	Belief *StatedBelief `json:"belief,omitempty"`
 
 	// AnswerWithin is how long a question waits before the campaign goes on
-	// without it. Default "2m" for people at a terminal, no limit where nothing is measured or
-	// where the experiments are run by hand, a suggestion at a time; of several
-	// compositions to be estimated at once the default is for each. Simulated
-	// experts answer at once.
+	// without it. Default "2m" for people at a terminal, no limit where nothing
+	// is measured or where the experiments are run by hand, a suggestion at a
+	// time; of several compositions to be estimated at once the default is for
+	// each. Simulated experts answer at once.
 	AnswerWithin Duration `json:"answer_within,omitempty"`
-	// Meanwhile is how many experiments the campaign may choose by itself while a question
-	// to the expert is open: what it would measure if they were not there. The answer counts
-	// whenever it comes. Default: 3 for people who are not at a terminal, otherwise the
-	// campaign waits for the answer, or for the end of AnswerWithin.
+	// Meanwhile is how many experiments the campaign may choose by itself while
+	// a question to the expert is open: what it would measure if they were not
+	// there. The answer counts whenever it comes. Default: 3 for people who are
+	// not at a terminal, otherwise the campaign waits for the answer, or for
+	// the end of AnswerWithin.
 	Meanwhile *int `json:"meanwhile,omitempty" jsonschema:"minimum=0,maximum=100000"`
-	// Time is how much of the expert's time the campaign may ask for, for example "30m": once it is spent they are
-	// asked no more. It is not measured, since a question may wait while its expert sleeps on it, but counted: of
-	// each question they were asked and have answered, can't tell included, or are being asked, the compositions to
-	// judge, AnswerTakes each. Absent: no limit.
+	// Time is how much of the expert's time the campaign may ask for, for
+	// example "30m": once it is spent they are asked no more. It is not
+	// measured, since a question may wait while its expert sleeps on it, but
+	// counted: of each question they were asked and have answered, can't tell
+	// included, or are being asked, the compositions to judge, AnswerTakes
+	// each. Absent: no limit.
 	Time Duration `json:"time,omitempty"`
-	// AnswerTakes is how long judging one composition takes. Default "20s" where there is a Time.
+	// AnswerTakes is how long judging one composition takes. Default "20s"
+	// where there is a Time.
 	AnswerTakes Duration `json:"answer_takes,omitempty"`
-	// Person says that a person answers, not a simulation. It follows from the channel.
+	// Person says that a person answers, not a simulation. It follows from the
+	// channel.
 	Person bool `json:"person,omitempty"`
 }
 
@@ -103,15 +111,16 @@ func (e *Expert) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// DefaultAnswerTakes is how long judging one composition takes, where it counts against an expert's time.
+// DefaultAnswerTakes is how long judging one composition takes, where it counts
+// against an expert's time.
 const DefaultAnswerTakes = Duration(20 * time.Second)
 
-// DefaultMeanwhile is how many experiments a campaign chooses by itself while somebody is asked
-// who answers when they come by.
+// DefaultMeanwhile is how many experiments a campaign chooses by itself while
+// somebody is asked who answers when they come by.
 const DefaultMeanwhile = 3
 
-// DefaultInitialWait is how long a campaign that measures waits for what people are asked at
-// first: a weekend lies within it.
+// DefaultInitialWait is how long a campaign that measures waits for what people
+// are asked at first: a weekend lies within it.
 const DefaultInitialWait = Duration(72 * time.Hour)
 
 // DefaultAnswerWithin is how long a person at a terminal is waited for who is

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Choice is a choice from an open set (an instrument, the channel to an expert, a
-// rule of a policy): a name, and settings that only the owner of the name can read.
-// Its JSON is an object with the name as its one key:
+// Choice is a choice from an open set (an instrument, the channel to an expert,
+// a rule of a policy): a name, and settings that only the owner of the name can
+// read. Its JSON is an object with the name as its one key:
 //
 //	{"process": {"command": ["./pump"]}}
 //
@@ -25,8 +25,8 @@ type Choice struct {
 	settings string
 }
 
-// NewChoice returns the choice of a name with settings that its owner wrote: a struct,
-// or nil for none. It panics where settings have no JSON.
+// NewChoice returns the choice of a name with settings that its owner wrote: a
+// struct, or nil for none. It panics where settings have no JSON.
 func NewChoice(name string, settings any) Choice {
 	if settings == nil {
 		return Choice{Name: name, settings: "{}"}
@@ -52,8 +52,8 @@ func (c Choice) Settings() json.RawMessage {
 	return json.RawMessage(c.settings)
 }
 
-// Decode reads the settings into a pointer to the owner's struct. A setting that
-// the struct does not have is an error.
+// Decode reads the settings into a pointer to the owner's struct. A setting
+// that the struct does not have is an error.
 func (c Choice) Decode(into any) error {
 	d := json.NewDecoder(bytes.NewReader(c.Settings()))
 	d.DisallowUnknownFields()
@@ -70,8 +70,9 @@ func SettingsOf[S any](c Choice) (S, error) {
 	return s, err
 }
 
-// SettingsIf returns the settings of a choice as its owner's struct S, where the choice
-// is of that name; a zero S where it is not, or where they cannot be read.
+// SettingsIf returns the settings of a choice as its owner's struct S, where
+// the choice is of that name; a zero S where it is not, or where they cannot be
+// read.
 func SettingsIf[S any](c Choice, name string) (s S, ok bool) {
 	if c.Name != name {
 		return s, false
@@ -80,7 +81,8 @@ func SettingsIf[S any](c Choice, name string) (s S, ok bool) {
 	return s, err == nil
 }
 
-// MarshalJSON writes an object with the name as its one key; null for no choice.
+// MarshalJSON writes an object with the name as its one key; null for no
+// choice.
 func (c Choice) MarshalJSON() ([]byte, error) {
 	if c.IsZero() {
 		return []byte("null"), nil
@@ -124,8 +126,8 @@ func choiceOf(members map[string]json.RawMessage) (Choice, error) {
 	return Choice{}, nil
 }
 
-// marshalBeside writes a choice and, in the same object after it, the fields of a
-// struct.
+// marshalBeside writes a choice and, in the same object after it, the fields of
+// a struct.
 func marshalBeside(c Choice, siblings any) ([]byte, error) {
 	rest, err := json.Marshal(siblings)
 	if err != nil || c.IsZero() {
@@ -141,8 +143,8 @@ func marshalBeside(c Choice, siblings any) ([]byte, error) {
 	return append(append(first[:len(first)-1], ','), rest[1:]...), nil
 }
 
-// unmarshalBeside reads an object that holds the fields of a struct, and beside them
-// at most one choice.
+// unmarshalBeside reads an object that holds the fields of a struct, and beside
+// them at most one choice.
 func unmarshalBeside(data []byte, c *Choice, siblings any) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
@@ -161,31 +163,32 @@ func unmarshalBeside(data []byte, c *Choice, siblings any) error {
 	return err
 }
 
-// Settings are the settings of one choice. The package that owns the choice has a
-// struct for them: json tags name the settings, doc comments and jsonschema tags
-// describe them. A pointer to the struct implements Settings.
+// Settings are the settings of one choice. The package that owns the choice has
+// a struct for them: json tags name the settings, doc comments and jsonschema
+// tags describe them. A pointer to the struct implements Settings.
 type Settings interface {
-	// Complete writes out every default. The other parts of the campaign may lack
-	// theirs, and anything may be wrong with them. It may complete those parts of the campaign that
-	// follow from the choice.
+	// Complete writes out every default. The other parts of the campaign may
+	// lack theirs, and anything may be wrong with them. It may complete those
+	// parts of the campaign that follow from the choice.
 	Complete(def *Campaign)
-	// Check returns what makes no sense, in a campaign whose defaults are written
-	// out. here is where the settings stand.
+	// Check returns what makes no sense, in a campaign whose defaults are
+	// written out. here is where the settings stand.
 	Check(def *Campaign, here Path) []Fault
 	// Words says in a line what is chosen, for people.
 	Words(def *Campaign) string
 }
 
-// Confined is implemented by settings that say whether they name nothing outside the
-// campaign: no program that is run, no file that is read, no address that is called. What
-// does not say so counts as naming some: who may write it can have this machine do it.
+// Confined is implemented by settings that say whether they name nothing
+// outside the campaign: no program that is run, no file that is read, no
+// address that is called. What does not say so counts as naming some: who may
+// write it can have this machine do it.
 type Confined interface {
 	Settings
 	Confined() bool
 }
 
-// Shortened is implemented by settings of which one can stand for all: in a campaign
-// file its bare value, in place of an object.
+// Shortened is implemented by settings of which one can stand for all: in a
+// campaign file its bare value, in place of an object.
 type Shortened interface {
 	// Short returns the name of that setting.
 	Short() string
@@ -193,15 +196,16 @@ type Shortened interface {
 
 // Filed is implemented by settings that name files.
 type Filed interface {
-	// CheckFiles returns what is wrong with the files themselves. Relative paths start
-	// from folder; here is where the settings stand.
+	// CheckFiles returns what is wrong with the files themselves. Relative
+	// paths start from folder; here is where the settings stand.
 	CheckFiles(folder string, here Path) []Fault
 }
 
-// Remarkable is implemented by settings that can be possible and still not be meant.
+// Remarkable is implemented by settings that can be possible and still not be
+// meant.
 type Remarkable interface {
-	// Remarks says so, a line each. Relative paths start from folder; here is where the
-	// settings stand.
+	// Remarks says so, a line each. Relative paths start from folder; here is
+	// where the settings stand.
 	Remarks(folder string, here Path) []string
 }
 
@@ -239,10 +243,11 @@ func (p Path) String() string {
 type Fault struct {
 	// At is the place.
 	At Path
-	// Problem says what is wrong, Remedy what to do about it, if anything is known.
+	// Problem says what is wrong, Remedy what to do about it, if anything is
+	// known.
 	Problem, Remedy string
-	// Unknown is a name that does not exist, where that is the problem, and Known those
-	// that do: the nearest is then the remedy.
+	// Unknown is a name that does not exist, where that is the problem, and
+	// Known those that do: the nearest is then the remedy.
 	Unknown string
 	Known   []string
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Definition describes a campaign: what may be varied, what is sought, how
-// the next step is chosen, who is asked and what measures. It is the content of
-// a campaign file; internal/campaignfile reads, completes and checks it. In an
+// Definition describes a campaign: what may be varied, what is sought, how the
+// next step is chosen, who is asked and what measures. It is the content of a
+// campaign file; internal/campaignfile reads, completes and checks it. In an
 // event every default is written out.
 type Campaign struct {
 	// Name of the campaign: letters, digits, dot, dash and underscore. It names
@@ -25,8 +25,8 @@ type Campaign struct {
 	Parameters []Parameter `json:"parameters" jsonschema:"required,minItems=1"`
 	// Constraints that every composition satisfies.
 	Constraints []Constraint `json:"constraints,omitempty"`
-	// Candidates lists the only compositions that may be measured. Absent: every
-	// composition of the space; with a table instrument: its rows.
+	// Candidates lists the only compositions that may be measured. Absent:
+	// every composition of the space; with a table instrument: its rows.
 	Candidates []Point `json:"candidates,omitempty"`
 	// Excluded regions, in which nothing is suggested.
 	Excluded []Region `json:"excluded,omitempty"`
@@ -40,12 +40,14 @@ type Campaign struct {
 	Policy Policy `json:"policy,omitzero"`
 	// Budget after which the campaign completes.
 	Budget Budget `json:"budget" jsonschema:"required"`
-	// Stop is a rule by which the campaign completes before its budget is spent.
+	// Stop is a rule by which the campaign completes before its budget is
+	// spent.
 	Stop Stop `json:"stop,omitzero"`
 	// Parallel is how many experiments may be open at once; the instrument may
 	// limit it further. Default 1.
 	Parallel int `json:"parallel,omitempty" jsonschema:"minimum=1,maximum=64"`
-	// Outliers says what is done about a measurement that contradicts the model.
+	// Outliers says what is done about a measurement that contradicts the
+	// model.
 	Outliers Outliers `json:"outliers,omitzero"`
 	// Replicates is how often each composition is measured. Default 1.
 	Replicates int `json:"replicates,omitempty" jsonschema:"minimum=1"`
@@ -58,12 +60,13 @@ type Campaign struct {
 	Experts []Expert `json:"experts,omitempty"`
 }
 
-// Measures reports whether an instrument measures the objective. In a campaign that
-// does not, what experts prefer is the objective.
+// Measures reports whether an instrument measures the objective. In a campaign
+// that does not, what experts prefer is the objective.
 func (c *Campaign) Measures() bool { return c.Policy.Measures() }
 
-// Sought is the quantity that the campaign seeks. What compares, models or writes results
-// asks for it once and passes it on: only the fields of a definition know that there is one.
+// Sought is the quantity that the campaign seeks. What compares, models or
+// writes results asks for it once and passes it on: only the fields of a
+// definition know that there is one.
 func (c *Campaign) Sought() Objective { return c.Objective }
 
 // Driver names what measures, with its settings.
@@ -72,17 +75,18 @@ func (c *Campaign) Driver() Choice { return c.Instrument.Driver }
 // ByHand reports whether a person carries the experiments out.
 func (c *Campaign) ByHand() bool { return c.Instrument.ByHand }
 
-// Steps are the resolutions that compositions are dosed in, by parameter: see [Instrument.Steps].
+// Steps are the resolutions that compositions are dosed in, by parameter: see
+// [Instrument.Steps].
 func (c *Campaign) Steps() map[string]float64 { return c.Instrument.Steps }
 
-// Silence is how long the instrument may be silent before the campaign says so, and before the
-// fate of what it was to do counts as unknown; 0 for no limit.
+// Silence is how long the instrument may be silent before the campaign says so,
+// and before the fate of what it was to do counts as unknown; 0 for no limit.
 func (c *Campaign) Silence() (stall, giveUp time.Duration) {
 	return time.Duration(c.Instrument.StallAfter), time.Duration(c.Instrument.GiveUpAfter)
 }
 
-// Parameter is one thing that may be varied: continuous (min and max),
-// discrete numeric (values) or categorical (categories).
+// Parameter is one thing that may be varied: continuous (min and max), discrete
+// numeric (values) or categorical (categories).
 type Parameter struct {
 	Name string `json:"name" jsonschema:"required,pattern=^[A-Za-z_][A-Za-z0-9_.-]*$,maxLength=64"`
 	// Unit as it is printed, for example "mol/kg". Empty for a pure number.
@@ -126,7 +130,8 @@ type Constraint struct {
 type Region struct {
 	// Name or reason, for messages.
 	Name string `json:"name,omitempty"`
-	// Where maps numeric parameters to closed intervals and categorical ones to names.
+	// Where maps numeric parameters to closed intervals and categorical ones to
+	// names.
 	Where map[string]RegionSide `json:"where" jsonschema:"required"`
 }
 
@@ -160,7 +165,8 @@ type Objective struct {
 	Max *float64 `json:"max,omitempty"`
 }
 
-// Better reports whether one value of the quantity is better than another: never of equals.
+// Better reports whether one value of the quantity is better than another:
+// never of equals.
 func (o Objective) Better(value, than float64) bool {
 	if o.Goal == Maximize {
 		return value > than
@@ -168,8 +174,8 @@ func (o Objective) Better(value, than float64) bool {
 	return value < than
 }
 
-// Sign is what values are multiplied by so that smaller is better: -1 where the quantity is
-// maximized, 1 where it is minimized.
+// Sign is what values are multiplied by so that smaller is better: -1 where the
+// quantity is maximized, 1 where it is minimized.
 func (o Objective) Sign() float64 {
 	if o.Goal == Maximize {
 		return -1
@@ -177,7 +183,8 @@ func (o Objective) Sign() float64 {
 	return 1
 }
 
-// Regret is by how much a value is worse than the best one; negative where it is better.
+// Regret is by how much a value is worse than the best one; negative where it
+// is better.
 func (o Objective) Regret(value, best float64) float64 {
 	if o.Goal == Maximize {
 		return best - value
@@ -185,8 +192,8 @@ func (o Objective) Regret(value, best float64) float64 {
 	return value - best
 }
 
-// Pick returns the word for a quantity that is maximized, or that for one that is minimized:
-// "highest" or "lowest".
+// Pick returns the word for a quantity that is maximized, or that for one that
+// is minimized: "highest" or "lowest".
 func (o Objective) Pick(maximized, minimized string) string {
 	if o.Goal == Maximize {
 		return maximized
@@ -211,8 +218,8 @@ const (
 type Outliers struct {
 	// Action is "repeat" (default), "flag" or "ignore".
 	Action string `json:"action,omitempty" jsonschema:"enum=repeat,enum=flag,enum=ignore"`
-	// Threshold is the deviation, in standard deviations of the prediction, from which a
-	// measurement is suspect. Default 4.
+	// Threshold is the deviation, in standard deviations of the prediction,
+	// from which a measurement is suspect. Default 4.
 	Threshold *float64 `json:"threshold,omitempty" jsonschema:"exclusiveMinimum=0"`
 }
 
@@ -236,29 +243,31 @@ const (
 )
 
 // Utility configures the model of a utility that is known from comparisons
-// alone, and of where the expert's judgment is reliable: near the anchors
-// they name (Sinaga et al. 2026).
+// alone, and of where the expert's judgment is reliable: near the anchors they
+// name (Sinaga et al. 2026).
 type Utility struct {
 	// Link is "probit" (default) or "logistic".
 	Link string `json:"link,omitempty" jsonschema:"enum=probit,enum=logistic"`
-	// Posterior is "laplace", "ep" or "hallucinate". Default "ep"; with the logistic link
-	// "laplace".
+	// Posterior is "laplace", "ep" or "hallucinate". Default "ep"; with the
+	// logistic link "laplace".
 	Posterior string `json:"posterior,omitempty" jsonschema:"enum=laplace,enum=ep,enum=hallucinate"`
-	// Noise is the amplitude a of the noise far from every anchor: the variance of a
-	// judged utility with the probit link, its scale with the logistic one. Default 1. With a
-	// learned output scale it is the unit that utilities are in: only rules that subtract a
-	// variance from a utility (raeubo, rahbo) then depend on it.
+	// Noise is the amplitude a of the noise far from every anchor: the variance
+	// of a judged utility with the probit link, its scale with the logistic
+	// one. Default 1. With a learned output scale it is the unit that utilities
+	// are in: only rules that subtract a variance from a utility (raeubo,
+	// rahbo) then depend on it.
 	Noise *float64 `json:"noise,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// OutputScale is "learned" (default): the prior variance of the utility and the lengthscales are
-	// fitted, each under a prior. "fixed" (default with Paper): the variance is 1, the lengthscales
-	// are in [0.1, 1] without a prior (Sinaga et al. 2026, App. G). Empty, as in the definitions
-	// of 0.1.0, means fixed.
+	// OutputScale is "learned" (default): the prior variance of the utility and
+	// the lengthscales are fitted, each under a prior. "fixed" (default with
+	// Paper): the variance is 1, the lengthscales are in [0.1, 1] without a
+	// prior (Sinaga et al. 2026, App. G). Empty, as in the definitions of
+	// 0.1.0, means fixed.
 	OutputScale string `json:"output_scale,omitempty" jsonschema:"enum=learned,enum=fixed"`
-	// Strength is how much less noise there is at the densest anchor: a·exp(−strength).
-	// Default 4.
+	// Strength is how much less noise there is at the densest anchor:
+	// a·exp(−strength). Default 4.
 	Strength *float64 `json:"strength,omitempty" jsonschema:"minimum=0"`
-	// Paper takes a·exp(−q) with the density q of the anchors as printed (Eq. 6–8),
-	// bandwidth within [1, 2], in place of Strength.
+	// Paper takes a·exp(−q) with the density q of the anchors as printed (Eq.
+	// 6–8), bandwidth within [1, 2], in place of Strength.
 	Paper bool `json:"paper,omitempty"`
 	// RefitEvery is the number of comparisons after which hyperparameters are
 	// fitted again. Default 5.
@@ -270,22 +279,27 @@ type Model struct {
 	// Kernel is "rbf" (default), "matern52" or "matern32", always with one
 	// lengthscale for each dimension.
 	Kernel string `json:"kernel,omitempty" jsonschema:"enum=rbf,enum=matern52,enum=matern32"`
-	// FreeOutputScale fits the prior variance as well instead of fixing it at 1.
+	// FreeOutputScale fits the prior variance as well instead of fixing it at
+	// 1.
 	FreeOutputScale bool `json:"free_output_scale,omitempty"`
 	// Feasibility learns from failed and infeasible experiments where the next
 	// would fail too, and keeps the policy away. Default true.
 	Feasibility *bool `json:"feasibility,omitempty"`
-	// Tails is "compress" (default) or "keep": what becomes of results that are far worse than most. A few
-	// terrible ones make all differences among good ones small, and a model then takes those for noise.
-	// Compressed, what is worse than the median counts by its logarithm, once there are eight apart from one
-	// another, and the worst of those is more than 20 times as far from their median as the best.
+	// Tails is "compress" (default) or "keep": what becomes of results that are
+	// far worse than most. A few terrible ones make all differences among good
+	// ones small, and a model then takes those for noise. Compressed, what is
+	// worse than the median counts by its logarithm, once there are eight apart
+	// from one another, and the worst of those is more than 20 times as far
+	// from their median as the best.
 	//
 	// Absent: as it was before there were Tails, "keep".
 	Tails string `json:"tails,omitempty" jsonschema:"enum=compress,enum=keep"`
-	// Intervals is "marginal" (default) or "fitted": how sure of a prediction the model is said to be. The
-	// hyperparameters are fitted, and few measurements leave them open: an sd that takes them for known is too
-	// small. A marginal one is that over hyperparameters around the fitted ones. Only what is said of
-	// predictions differs; decisions rest on the fitted ones in any case.
+	// Intervals is "marginal" (default) or "fitted": how sure of a prediction
+	// the model is said to be. The hyperparameters are fitted, and few
+	// measurements leave them open: an sd that takes them for known is too
+	// small. A marginal one is that over hyperparameters around the fitted
+	// ones. Only what is said of predictions differs; decisions rest on the
+	// fitted ones in any case.
 	//
 	// Absent: as it was before there were Intervals, "fitted".
 	Intervals string `json:"intervals,omitempty" jsonschema:"enum=marginal,enum=fitted"`
@@ -315,60 +329,63 @@ const (
 
 // Initial describes what is done before the policy takes over.
 type Initial struct {
-	// Experiments is how many experiments the design holds. Default: the number of given
-	// points, else two for each parameter that is free, and one for each category without
-	// descriptors, where a quarter of the budget is enough; 3 at least.
+	// Experiments is how many experiments the design holds. Default: the number
+	// of given points, else two for each parameter that is free, and one for
+	// each category without descriptors, where a quarter of the budget is
+	// enough; 3 at least.
 	Experiments *int `json:"experiments,omitempty" jsonschema:"minimum=0"`
-	// Design is "sobol" (default), "covering" (default where there are categories),
-	// "random" or "points". "covering" is "sobol" with every category at least once, or
-	// as many as there are experiments.
+	// Design is "sobol" (default), "covering" (default where there are
+	// categories), "random" or "points". "covering" is "sobol" with every
+	// category at least once, or as many as there are experiments.
 	Design string `json:"design,omitempty" jsonschema:"enum=sobol,enum=covering,enum=random,enum=points"`
 	// Points of the design "points".
 	Points []Point `json:"points,omitempty"`
 	// Labels is how many labels each expert gives at first. Default 10 for
 	// policies that use labels, 0 for others.
 	Labels *int `json:"labels,omitempty" jsonschema:"minimum=0"`
-	// Comparisons is how many comparisons each expert gives at first. Default, for
-	// policies that use them: 100 where all experts are simulated, as in Adachi et
-	// al. 2024, 10 where not; 8 for duels on a utility; else 0.
+	// Comparisons is how many comparisons each expert gives at first. Default,
+	// for policies that use them: 100 where all experts are simulated, as in
+	// Adachi et al. 2024, 10 where not; 8 for duels on a utility; else 0.
 	Comparisons *int `json:"comparisons,omitempty" jsonschema:"minimum=0"`
 	// Balanced asks for as many accepted as rejected examples instead of labels
 	// at random points. Default true where there are experts and all are
 	// simulated, false otherwise.
 	Balanced *bool `json:"balanced,omitempty"`
-	// Estimates is of how many compositions, spread evenly, each expert says at first
-	// what they expect, all in one sitting: 2 to 100. Absent: what the policy asks
-	// for; 0: none.
+	// Estimates is of how many compositions, spread evenly, each expert says at
+	// first what they expect, all in one sitting: 2 to 100. Absent: what the
+	// policy asks for; 0: none.
 	Estimates *int `json:"estimates,omitempty" jsonschema:"minimum=0,maximum=100"`
-	// Marks asks for estimates in marks from 1, the worst, to 5, the best, instead of in
-	// the objective's unit.
+	// Marks asks for estimates in marks from 1, the worst, to 5, the best,
+	// instead of in the objective's unit.
 	Marks bool `json:"marks,omitempty"`
-	// Wait is how long the campaign waits for what people are asked at first, where something
-	// is measured: until then, or until it is all answered, no experiment beyond the initial
-	// ones is chosen; then the questions expire and the campaign goes on, and whoever answers
-	// later is still heard. Who has an AnswerWithin has as long for each of their questions, one
-	// after the other, but not beyond Wait. "0s" waits for nothing: the Meanwhile of the experts
-	// says how far the campaign goes on. Default "72h" where a person is asked; "0s" where
-	// nothing is measured.
+	// Wait is how long the campaign waits for what people are asked at first,
+	// where something is measured: until then, or until it is all answered, no
+	// experiment beyond the initial ones is chosen; then the questions expire
+	// and the campaign goes on, and whoever answers later is still heard. Who
+	// has an AnswerWithin has as long for each of their questions, one after
+	// the other, but not beyond Wait. "0s" waits for nothing: the Meanwhile of
+	// the experts says how far the campaign goes on. Default "72h" where a
+	// person is asked; "0s" where nothing is measured.
 	//
-	// Absent: as it was before there was a Wait. People are asked one initial question at a
-	// time, and their Meanwhile says how far the campaign goes on.
+	// Absent: as it was before there was a Wait. People are asked one initial
+	// question at a time, and their Meanwhile says how far the campaign goes
+	// on.
 	Wait *Duration `json:"wait,omitempty"`
 }
 
 // Budget limits the campaign. All counts include the initial ones.
 type Budget struct {
-	// Experiments is the number of experiments after which the campaign completes.
-	// Required where there is an instrument.
+	// Experiments is the number of experiments after which the campaign
+	// completes. Required where there is an instrument.
 	Experiments int `json:"experiments,omitempty" jsonschema:"minimum=1"`
-	// Comparisons is the number of comparisons after which a campaign without an
-	// instrument completes. Required there.
+	// Comparisons is the number of comparisons after which a campaign without
+	// an instrument completes. Required there.
 	Comparisons int `json:"comparisons,omitempty" jsonschema:"minimum=1"`
 	// Labels is the number of questions after which no one is asked any more.
 	// Absent: no limit.
 	Labels *int `json:"labels,omitempty" jsonschema:"minimum=0"`
-	// Time after which no new experiment is started, for example "36h".
-	// Absent: no limit.
+	// Time after which no new experiment is started, for example "36h". Absent:
+	// no limit.
 	Time Duration `json:"time,omitempty"`
 }
 
@@ -379,8 +396,8 @@ type Stop struct {
 	Target *float64 `json:"target,omitempty"`
 	// Window and Improvement complete the campaign once the best of the last
 	// Window experiments improves on the best before them by less than
-	// Improvement times the interquartile range of all measurements. Default
-	// of Improvement 0.1; Window 0 (default) switches the rule off.
+	// Improvement times the interquartile range of all measurements. Default of
+	// Improvement 0.1; Window 0 (default) switches the rule off.
 	Window      int      `json:"window,omitempty" jsonschema:"minimum=0"`
 	Improvement *float64 `json:"improvement,omitempty" jsonschema:"minimum=0"`
 }
@@ -388,7 +405,8 @@ type Stop struct {
 // DurationPattern is a regular expression of a duration as it is written.
 const DurationPattern = `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h|d|w))+$`
 
-// Duration is a span of time written as in "90s", "15m", "36h", "14d", "2w". A day has 24 hours.
+// Duration is a span of time written as in "90s", "15m", "36h", "14d", "2w". A
+// day has 24 hours.
 type Duration time.Duration
 
 // String writes the duration without parts that are zero: "10m", not "10m0s".

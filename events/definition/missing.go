@@ -2,9 +2,9 @@ package definition
 
 // Missing names the settings that an event's definition must have and this one
 // lacks, as paths such as "initial/experiments". In an event every default is
-// written out, and what reads a definition relies on it: one that lacks a setting
-// was not written by campaignd, or was changed. The settings of a choice are its
-// owner's business.
+// written out, and what reads a definition relies on it: one that lacks a
+// setting was not written by campaignd, or was changed. The settings of a
+// choice are its owner's business.
 func (d *Campaign) Missing() []string {
 	var m missing
 	m.unless(d.Name != "", "name")

@@ -7,25 +7,26 @@ import (
 	"strconv"
 )
 
-// Greatest is the greatest magnitude of a number that somebody may have measured or
-// set: what is beyond is a typing error, or a program's word for "nothing", and its
-// square would not be a number any more.
+// Greatest is the greatest magnitude of a number that somebody may have
+// measured or set: what is beyond is a typing error, or a program's word for
+// "nothing", and its square would not be a number any more.
 const Greatest = 1e100
 
-// Value is the value of one parameter: a number in the parameter's unit, or
-// the name of a category. The zero Value is the number 0.
+// Value is the value of one parameter: a number in the parameter's unit, or the
+// name of a category. The zero Value is the number 0.
 type Value struct {
 	number   float64
 	category string
-	// named is set for a category, so that an empty name is never read as the number 0.
+	// named is set for a category, so that an empty name is never read as the
+	// number 0.
 	named bool
 }
 
 // Number returns a numeric value, in the parameter's unit.
 func Number(x float64) Value { return Value{number: x} }
 
-// Category returns a categorical value. One with an empty name is no number either: no
-// parameter has it, and it cannot be written.
+// Category returns a categorical value. One with an empty name is no number
+// either: no parameter has it, and it cannot be written.
 func Category(name string) Value { return Value{category: name, named: true} }
 
 // Float returns the number; ok is false for a category.
@@ -77,9 +78,9 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Point is a composition: a value for each parameter by name, in the
-// campaign's units. It is read in the order of the campaign's parameters,
-// never in map order.
+// Point is a composition: a value for each parameter by name, in the campaign's
+// units. It is read in the order of the campaign's parameters, never in map
+// order.
 type Point map[string]Value
 
 // Quantity is a measured quantity with its unit.
@@ -90,6 +91,7 @@ type Quantity struct {
 	Value float64 `json:"value"`
 	// Unit is as in the campaign, for example "mS/cm".
 	Unit string `json:"unit,omitempty"`
-	// SD is the standard deviation of the value, in Unit, where the instrument knows it.
+	// SD is the standard deviation of the value, in Unit, where the instrument
+	// knows it.
 	SD *float64 `json:"sd,omitempty"`
 }

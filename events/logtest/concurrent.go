@@ -120,8 +120,8 @@ func checkAtomic(s *subject) error {
 	return errors.Join(err, <-reader)
 }
 
-// wholeBatches reports a batch that is not there whole and in order. Each
-// batch has size events with the same cause.
+// wholeBatches reports a batch that is not there whole and in order. Each batch
+// has size events with the same cause.
 func wholeBatches(ctx context.Context, log events.Log, size int) error {
 	n, cause := 0, ""
 	for e, err := range log.Read(ctx, 0) {
@@ -242,9 +242,9 @@ func checkFollowEnds(s *subject) error {
 	return nil
 }
 
-// checkAbandoned has writers stop waiting at all sorts of moments: before their batch is
-// looked at, while it is, and while it is on its way to the disk. Each round ends with a
-// writer who waits.
+// checkAbandoned has writers stop waiting at all sorts of moments: before their
+// batch is looked at, while it is, and while it is on its way to the disk. Each
+// round ends with a writer who waits.
 func checkAbandoned(s *subject) error {
 	const rounds, writers = 300, 3
 	patience, stop := s.context()

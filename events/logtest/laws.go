@@ -114,7 +114,8 @@ func checkMemory(s *subject) error {
 	if err != nil {
 		return err
 	}
-	if len(got) != 2 || !bytes.Equal(got[0].Data, []byte(`{}`)) || !bytes.Equal(stored[0].Data, []byte(`{}`)) ||
+	if len(got) != 2 || !bytes.Equal(got[0].Data, []byte(`{}`)) ||
+		!bytes.Equal(stored[0].Data, []byte(`{}`)) ||
 		got[1].Kind != "test.plain" {
 		return errors.New("changing a batch after Append changed the log")
 	}
@@ -200,7 +201,8 @@ func checkConflict(s *subject) error {
 			return fmt.Errorf("expecting %d of a campaign at %d: %v, want a ConflictError",
 				expected, actual, err)
 		}
-		if want := (events.ConflictError{Campaign: "ab", Expected: expected, Actual: actual}); *conflict != want {
+		if want := (events.ConflictError{Campaign: "ab", Expected: expected,
+			Actual: actual}); *conflict != want {
 			return fmt.Errorf("the conflict says %+v, want %+v", *conflict, want)
 		}
 	}
@@ -228,7 +230,8 @@ func checkCampaign(s *subject) error {
 				got = append(got, e)
 			}
 			want := slices.Clone(all)
-			want = slices.DeleteFunc(want, func(e events.Event) bool { return e.Campaign != campaign || e.Sequence <= after })
+			want = slices.DeleteFunc(want,
+				func(e events.Event) bool { return e.Campaign != campaign || e.Sequence <= after })
 			if err := sameAll(got, want); err != nil {
 				return fmt.Errorf("campaign %q after %d: %w", campaign, after, err)
 			}
@@ -360,12 +363,14 @@ func checkClosed(s *subject) error {
 		_, errs["Offset"] = store.Offset("c")
 		errs["SetOffset"] = store.SetOffset("c", 1)
 	}
-	for _, name := range []string{"Append", "LastSequence", "a Read called before", "Read", "Read beyond the end", "Follow", "ReadCampaign", "Offset", "SetOffset"} {
+	for _, name := range []string{"Append", "LastSequence", "a Read called before", "Read",
+		"Read beyond the end", "Follow", "ReadCampaign", "Offset", "SetOffset"} {
 		if err, ok := errs[name]; ok && !errors.Is(err, events.ErrClosed) {
 			return fmt.Errorf("%s: %v, want ErrClosed", name, err)
 		}
 	}
-	for _, name := range []string{"a Read called before", "Read", "Read beyond the end", "Follow", "ReadCampaign"} {
+	for _, name := range []string{"a Read called before", "Read", "Read beyond the end", "Follow",
+		"ReadCampaign"} {
 		if _, ok := errs[name]; !ok {
 			return fmt.Errorf("%s ended without a word", name)
 		}

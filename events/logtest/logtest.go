@@ -1,5 +1,5 @@
-// Package logtest is the conformance suite of [events.Log]: what every log
-// must do, whatever keeps it. A log's own tests call [Run]:
+// Package logtest is the conformance suite of [events.Log]: what every log must
+// do, whatever keeps it. A log's own tests call [Run]:
 //
 //	func TestConformance(t *testing.T) {
 //		logtest.RunInMemory(t, func(testing.TB) events.Log { return memlog.New() })
@@ -35,8 +35,8 @@ func Run(
 	run(t, laws, open, reopen)
 }
 
-// RunInMemory checks the laws of a log that does not outlive its process: all but those
-// of durability.
+// RunInMemory checks the laws of a log that does not outlive its process: all
+// but those of durability.
 func RunInMemory(t *testing.T, open func(testing.TB) events.Log) {
 	volatile := slices.DeleteFunc(slices.Clone(laws), func(l law) bool { return l.durable })
 	run(t, volatile, open, nil)
@@ -59,9 +59,9 @@ func run(
 	}
 }
 
-// law is one thing the contract promises, with the check that a log keeps it.
-// A check returns an error rather than failing a test, so that the suite can
-// be tested on logs that break the law.
+// law is one thing the contract promises, with the check that a log keeps it. A
+// check returns an error rather than failing a test, so that the suite can be
+// tested on logs that break the law.
 type law struct {
 	name, law string
 	durable   bool // needs subject.reopen
@@ -153,7 +153,8 @@ func plain(n int) []events.Event {
 func same(got, want events.Event) error {
 	gotData, wantData := got.Data, want.Data
 	got.Data, want.Data = nil, nil
-	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) || got.Time != want.Time || !bytes.Equal(gotData, wantData) {
+	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) || got.Time != want.Time ||
+		!bytes.Equal(gotData, wantData) {
 		got.Data, want.Data = gotData, wantData
 		return fmt.Errorf("got  %+v\nwant %+v", got, want)
 	}

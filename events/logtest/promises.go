@@ -49,8 +49,8 @@ func (f *fates) met(e events.Event) error {
 	return nil
 }
 
-// agree reports a log that does not hold what was acknowledged once, or holds what was
-// refused.
+// agree reports a log that does not hold what was acknowledged once, or holds
+// what was refused.
 func (f *fates) agree(s *subject) error {
 	all, err := s.readAll(0)
 	if err != nil {
@@ -85,7 +85,8 @@ func named(n int, format string, args ...any) []events.Event {
 
 const endID = "the end"
 
-// watch follows the log until the event endID and calls f with each event before it.
+// watch follows the log until the event endID and calls f with each event
+// before it.
 func (s *subject) watch(ctx context.Context, f func(events.Event) error) error {
 	for e, err := range s.Follow(ctx, 0) {
 		if err != nil || e.ID == endID {
@@ -98,8 +99,8 @@ func (s *subject) watch(ctx context.Context, f func(events.Event) error) error {
 	return errors.New("following waited in vain for the last event")
 }
 
-// watched runs n writers at once beside those who watch, and then writes the event
-// that these wait for.
+// watched runs n writers at once beside those who watch, and then writes the
+// event that these wait for.
 func (s *subject) watched(
 	ctx context.Context, n int, write func(i int) error, watchers ...func(events.Event) error,
 ) error {
@@ -125,8 +126,8 @@ func checkRefused(s *subject) error {
 			if err != nil {
 				return err
 			}
-			// Besides the conflicts of a race, some with a sequence that was, and some
-			// with one that will be.
+			// Besides the conflicts of a race, some with a sequence that was,
+			// and some with one that will be.
 			switch {
 			case n%3 == 1 && seen > 0:
 				seen--

@@ -12,9 +12,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// RunStore checks the contract of [events.Store]: every law of [Run], and those of what a
-// store proves. open returns a new, empty store; the suite closes it. reopen closes a store
-// and opens it again.
+// RunStore checks the contract of [events.Store]: every law of [Run], and those
+// of what a store proves. open returns a new, empty store; the suite closes it.
+// reopen closes a store and opens it again.
 func RunStore(
 	t *testing.T, open func(testing.TB) events.Store, reopen func(testing.TB, events.Store) events.Store,
 ) {
@@ -47,7 +47,8 @@ var storeLaws = []law{
 // store is the log under test as a store.
 func (s *subject) store() events.Store { return s.Log.(events.Store) }
 
-// tree is a Merkle tree that is computed from events alone: the oracle of what a store says.
+// tree is a Merkle tree that is computed from events alone: the oracle of what
+// a store says.
 type tree struct {
 	hashes []tlog.Hash
 	leaves []tlog.Hash
@@ -91,7 +92,8 @@ func (s *subject) grown(n int) (*tree, error) {
 		for j := i; j < min(i+10, n); j++ {
 			batch = append(batch, sample(j))
 		}
-		if _, err := s.Append(ctx, []string{"a", "ab", "a/ü"}[i%3], events.AnySequence, batch...); err != nil {
+		if _, err := s.Append(ctx, []string{"a", "ab", "a/ü"}[i%3], events.AnySequence,
+			batch...); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +108,8 @@ func checkCampaigns(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
 	var want []string
-	// Neither alphabetical order nor that of the newest events is that of the beginnings.
+	// Neither alphabetical order nor that of the newest events is that of the
+	// beginnings.
 	for i, campaign := range []string{"m", "z", "a", "m", "ü/b", "zz", "a", "z"} {
 		got, err := s.store().Campaigns(ctx)
 		if err != nil || !slices.Equal(got, want) {
@@ -218,7 +221,8 @@ func checkExtends(s *subject) error {
 		}
 	}
 	for _, n := range []int64{36, math.MaxInt64, -1, math.MinInt64} {
-		if err := s.store().VerifyExtends(ctx, tlog.Tree{N: n, Hash: heads[4].Hash}); !errors.Is(err, events.ErrNotExtended) {
+		if err := s.store().VerifyExtends(ctx,
+			tlog.Tree{N: n, Hash: heads[4].Hash}); !errors.Is(err, events.ErrNotExtended) {
 			return fmt.Errorf("a head of %d events of 35: %v, want ErrNotExtended", n, err)
 		}
 	}
@@ -260,7 +264,8 @@ func checkProofs(s *subject) error {
 		}
 	}
 	// There is no proof of what is not so.
-	for _, c := range []struct{ n, size int64 }{{0, last}, {last, last - 1}, {last + 1, last + 1}, {1, last + 1}} {
+	for _, c := range []struct{ n, size int64 }{{0, last}, {last, last - 1}, {last + 1, last + 1},
+		{1, last + 1}} {
 		if _, err := s.store().ProveEvent(ctx, events.Position(c.n), c.size); err == nil {
 			return fmt.Errorf("there is a proof that position %d is among the first %d of %d",
 				c.n, c.size, last)

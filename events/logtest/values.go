@@ -15,8 +15,8 @@ func set(key, value string) events.KeyValue {
 	return events.KeyValue{Key: key, Value: []byte(value)}
 }
 
-// hasValues reports whether the store keeps exactly want below a prefix, by both ways of
-// asking.
+// hasValues reports whether the store keeps exactly want below a prefix, by
+// both ways of asking.
 func (s *subject) hasValues(prefix string, want ...events.KeyValue) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -52,10 +52,12 @@ func checkValues(s *subject) error {
 	}
 	own := []byte("2")
 	steps := []error{
-		s.store().SetValues(ctx, set("a/2", "x"), events.KeyValue{Key: "a/1", Value: own}, set("a", ""), set("b/ü", "3")),
+		s.store().SetValues(ctx, set("a/2", "x"), events.KeyValue{Key: "a/1", Value: own},
+			set("a", ""), set("b/ü", "3")),
 		s.store().SetValuesLazily(ctx, set("a/2", "y"), set("a0", "4")),
 		s.store().SetValues(ctx),
-		s.store().SetValues(ctx, events.KeyValue{Key: "a0"}, events.KeyValue{Key: "never set"}, set("c", "5")),
+		s.store().SetValues(ctx, events.KeyValue{Key: "a0"}, events.KeyValue{Key: "never set"},
+			set("c", "5")),
 	}
 	own[0] = '!'
 	if err := errors.Join(steps...); err != nil {
@@ -103,7 +105,8 @@ func checkValuesRefused(s *subject) error {
 		return err
 	}
 	// The longest of each is kept.
-	long := events.KeyValue{Key: strings.Repeat("k", events.MaxStringSize), Value: make([]byte, events.MaxValueSize)}
+	long := events.KeyValue{Key: strings.Repeat("k", events.MaxStringSize),
+		Value: make([]byte, events.MaxValueSize)}
 	if err := s.store().SetValues(ctx, long); err != nil {
 		return err
 	}

@@ -40,7 +40,9 @@ func New() *Log {
 }
 
 // Append implements [events.Log].
-func (l *Log) Append(ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event) ([]events.Event, error) {
+func (l *Log) Append(
+	ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event,
+) ([]events.Event, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("memlog: append: %w", err)
 	}
@@ -125,7 +127,9 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 }
 
 // ReadCampaign implements [events.CampaignReader].
-func (l *Log) ReadCampaign(ctx context.Context, campaign string, after events.Sequence) iter.Seq2[events.Event, error] {
+func (l *Log) ReadCampaign(
+	ctx context.Context, campaign string, after events.Sequence,
+) iter.Seq2[events.Event, error] {
 	l.mu.RLock()
 	positions := l.campaigns[campaign] // only ever appended to
 	l.mu.RUnlock()

@@ -30,7 +30,8 @@ type request struct {
 // requests are those that were answered, to be used again.
 var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
 
-// answer returns what a request that is done came to, and gives the request back.
+// answer returns what a request that is done came to, and gives the request
+// back.
 func (r *request) answer() ([]events.Event, error) {
 	stored, err := r.stored, r.err
 	*r = request{done: r.done}
@@ -202,8 +203,8 @@ func (l *Log) commit() {
 	}
 }
 
-// add adds a request's events to the batch. If it returns an error, it has added
-// nothing.
+// add adds a request's events to the batch. If it returns an error, it has
+// added nothing.
 func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, error) {
 	actual, err := l.sequence(r.campaign)
 	if err != nil {
@@ -219,8 +220,8 @@ func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, erro
 	for i := range stored {
 		e := &stored[i]
 		// Assign has refused what has no record, so that a batch is added
-		// whole; a failure here would be a mistake of this program.
-		// The record stands behind the byte that a leaf is hashed with.
+		// whole; a failure here would be a mistake of this program. The record
+		// stands behind the byte that a leaf is hashed with.
 		if scratch, err = events.AppendRecord(append(scratch[:0], leafPrefix), *e); err != nil {
 			l.guard.Fail(err)
 			return scratch, err
@@ -239,8 +240,8 @@ func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, erro
 	return scratch, nil
 }
 
-// index adds to the batch the campaigns' sequences of its events: after them all,
-// because Pebble takes keys that follow each other with less work.
+// index adds to the batch the campaigns' sequences of its events: after them
+// all, because Pebble takes keys that follow each other with less work.
 func (g *group) index() {
 	for _, r := range g.requests {
 		for i := range r.stored {

@@ -13,9 +13,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// HEAD holds the newest tree head in two slots, written in turn, each in a
-// page of its own: whatever tears one leaves the other. A slot is a line of
-// text of fixed length:
+// HEAD holds the newest tree head in two slots, written in turn, each in a page
+// of its own: whatever tears one leaves the other. A slot is a line of text of
+// fixed length:
 //
 //	campaignd-head 1 SIZE ROOT CHECKSUM
 //
@@ -70,8 +70,8 @@ func createHead(fsys vfs.FS, name string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// readHead returns the newest head in HEAD, the slot that does not hold it,
-// and a note if a slot is not readable.
+// readHead returns the newest head in HEAD, the slot that does not hold it, and
+// a note if a slot is not readable.
 func readHead(fsys vfs.FS, name string) (head tlog.Tree, other int64, note string, err error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

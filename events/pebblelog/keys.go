@@ -65,8 +65,8 @@ func parsePosition(value []byte) (events.Position, bool) {
 	return events.Position(binary.BigEndian.Uint64(value)), true
 }
 
-// hashCount returns how many hashes of the tree are stored with the event at
-// p: the leaf's and one for each subtree that the leaf completes.
+// hashCount returns how many hashes of the tree are stored with the event at p:
+// the leaf's and one for each subtree that the leaf completes.
 func hashCount(p events.Position) int { return 1 + bits.TrailingZeros64(uint64(p)) }
 
 // splitValue parts an event's value into its record and its hashes.
@@ -79,8 +79,8 @@ func splitValue(p events.Position, value []byte) (record, hashes []byte, err err
 	return value[:n], value[n:], nil
 }
 
-// decodeValue returns the event that the value of p holds. That it belongs there is
-// for the tree to say, and for its sequence.
+// decodeValue returns the event that the value of p holds. That it belongs
+// there is for the tree to say, and for its sequence.
 func decodeValue(p events.Position, value []byte) (events.Event, error) {
 	record, _, err := splitValue(p, value)
 	if err != nil {
@@ -94,8 +94,9 @@ func decodeValue(p events.Position, value []byte) (events.Event, error) {
 	return e, nil
 }
 
-// unfit says why a record cannot be decoded. To find out whether it is of an earlier form
-// takes longer than to decode one, so only what cannot be read is asked that.
+// unfit says why a record cannot be decoded. To find out whether it is of an
+// earlier form takes longer than to decode one, so only what cannot be read is
+// asked that.
 func unfit(p events.Position, record []byte, err error) error {
 	if at, earlier := events.EarlierRecord(record); earlier && at == p {
 		return fmt.Errorf("%w: the event at position %d is whole, in a form that this campaignd does not read; "+

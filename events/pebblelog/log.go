@@ -26,14 +26,13 @@ type Options struct {
 	// create a store.
 	MustExist bool
 	// ReadOnly opens an existing store without changing it, and without a lock:
-	// the log as it is now, also while another process writes to it. It does not
-	// grow; Append and SetOffset answer
-	// [events.ErrReadOnly].
+	// the log as it is now, also while another process writes to it. It does
+	// not grow; Append and SetOffset answer [events.ErrReadOnly].
 	ReadOnly bool
-	// Check, if set, is called before a store that exists is opened for writing, with the
-	// log for reading; if it returns an error, the store is refused with that, and is
-	// as it was. The log must not be closed by it, nor used later. Without it only the
-	// end of the log is checked.
+	// Check, if set, is called before a store that exists is opened for
+	// writing, with the log for reading; if it returns an error, the store is
+	// refused with that, and is as it was. The log must not be closed by it,
+	// nor used later. Without it only the end of the log is checked.
 	Check func(events.Store) error
 
 	// memTableSize is Pebble's, for tests that want many small files.
@@ -75,8 +74,9 @@ type Log struct {
 
 var _ events.Store = (*Log)(nil)
 
-// Last implements [events.Log]. As a store has one writer, it is the position of the
-// newest durable event, and that of a log opened with Options.ReadOnly the newest it has.
+// Last implements [events.Log]. As a store has one writer, it is the position
+// of the newest durable event, and that of a log opened with Options.ReadOnly
+// the newest it has.
 func (l *Log) Last() events.Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,17 +181,18 @@ func (l *Log) release() error {
 	return nil
 }
 
-// removeFlushed removes the write-ahead logs of a closed database whose memtables had all
-// been flushed: Pebble keeps them, to write over them, until it is opened again. Only the
-// newest is that of the memtable since, which is empty. One that cannot be removed only
-// takes room.
+// removeFlushed removes the write-ahead logs of a closed database whose
+// memtables had all been flushed: Pebble keeps them, to write over them, until
+// it is opened again. Only the newest is that of the memtable since, which is
+// empty. One that cannot be removed only takes room.
 func removeFlushed(fsys vfs.FS, dir string) {
 	names, err := fsys.List(dir)
 	if err != nil {
 		return
 	}
 	logs := slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".log") })
-	// Their names are numbers with leading zeros, and may be of different lengths.
+	// Their names are numbers with leading zeros, and may be of different
+	// lengths.
 	slices.SortFunc(logs, func(x, y string) int {
 		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
 	})

@@ -52,8 +52,8 @@ func (f modeFS) Lock(name string) (io.Closer, error) {
 	return lock, err
 }
 
-// MkdirAll implements vfs.FS. Inside the store a directory is as the store is. One that
-// is there stays as it is.
+// MkdirAll implements vfs.FS. Inside the store a directory is as the store is.
+// One that is there stays as it is.
 func (f modeFS) MkdirAll(dir string, perm os.FileMode) error {
 	if info, err := os.Stat(f.store); err == nil {
 		perm = info.Mode().Perm()

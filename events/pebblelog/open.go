@@ -37,12 +37,13 @@ const (
 
 // Open opens the store in dir, or creates it. Close releases it.
 //
-// With Options.ReadOnly it takes no lock and writes nothing: what is returned is the
-// log as it was at that moment, although another process may write to it meanwhile.
+// With Options.ReadOnly it takes no lock and writes nothing: what is returned
+// is the log as it was at that moment, although another process may write to it
+// meanwhile.
 //
-// Otherwise it answers with [events.ErrInUse] where another process has the store open,
-// with [events.ErrNewerFormat] where a newer campaignd wrote it, with
-// [events.ErrEarlierFormat] where one from before 0.1.0 did, and with
+// Otherwise it answers with [events.ErrInUse] where another process has the
+// store open, with [events.ErrNewerFormat] where a newer campaignd wrote it,
+// with [events.ErrEarlierFormat] where one from before 0.1.0 did, and with
 // [events.ErrDamaged], and what is lost, where events are missing or not what
 // was acknowledged. A store that is refused is not changed.
 //
@@ -81,20 +82,23 @@ func open(fsys vfs.FS, dir string, o Options) (*Log, error) {
 const (
 	looks     = 60
 	lookPause = 10 * time.Millisecond
-	// quietLooks is after how many looks at a store that does not change what they
-	// found is believed: less would take the write that is just being made for damage.
+	// quietLooks is after how many looks at a store that does not change what
+	// they found is believed: less would take the write that is just being made
+	// for damage.
 	quietLooks = 3
 )
 
-// openToRead opens a store as it is now, without a lock: others may read and write it
-// meanwhile. HEAD is read before the database, which then must hold what it says.
+// openToRead opens a store as it is now, without a lock: others may read and
+// write it meanwhile. HEAD is read before the database, which then must hold
+// what it says.
 func openToRead(fsys vfs.FS, dir string, o Options) (l *Log, err error) {
 	if err := mustHoldStore(fsys, dir); err != nil {
 		return nil, err
 	}
 	var head, last tlog.Tree
 	for look, quiet := 0, 0; look < looks && quiet < quietLooks; look++ {
-		if l, head, err = lookOnce(fsys, dir, o); err == nil || otherFormat(err) || errors.Is(err, fs.ErrPermission) {
+		if l, head, err = lookOnce(fsys, dir, o); err == nil || otherFormat(err) ||
+			errors.Is(err, fs.ErrPermission) {
 			return l, err
 		}
 		quiet++
@@ -204,7 +208,8 @@ func openToWrite(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
 	return l, nil
 }
 
-// shows makes what the database holds visible, with a note on what HEAD does not know.
+// shows makes what the database holds visible, with a note on what HEAD does
+// not know.
 func (l *Log) shows(note string, head tlog.Tree) {
 	l.notes = nil
 	if note != "" {
@@ -227,14 +232,17 @@ func mustHoldStore(fsys vfs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(names, func(name string) bool { return name == formatName || name == headName || name == pebbleName }) {
+	if !slices.ContainsFunc(names, func(name string) bool {
+		return name == formatName ||
+			name == headName || name == pebbleName
+	}) {
 		return fmt.Errorf("the directory holds no store: %w", fs.ErrNotExist)
 	}
 	return nil
 }
 
-// makeDir makes the directory of a new store: private, since a campaign is. Its owner lets
-// others read it by the permissions of the directory.
+// makeDir makes the directory of a new store: private, since a campaign is. Its
+// owner lets others read it by the permissions of the directory.
 func makeDir(fsys vfs.FS, dir string) error {
 	_, err := fsys.Stat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -275,7 +283,8 @@ func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guardfs.Guard) *peb
 		MemTableSize:                size,
 		MemTableStopWritesThreshold: 4,
 		EventListener: &pebble.EventListener{
-			// Damage is reported by the reader that meets it, with the position.
+			// Damage is reported by the reader that meets it, with the
+			// position.
 			DataCorruption: func(pebble.DataCorruptionInfo) {},
 			FlushBegin: func(i pebble.FlushInfo) {
 				if i.InputBytes >= size/16 {
@@ -288,8 +297,9 @@ func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guardfs.Guard) *peb
 		po.Levels[i].BlockSize = 32 << 10 // the log is mostly read in order
 	}
 	// In a log that grows fast, no table holds keys of two kinds. The tables of
-	// events then follow each other, and Pebble need not merge them, which would
-	// write each event again. The small tables of many short runs it does merge.
+	// events then follow each other, and Pebble need not merge them, which
+	// would write each event again. The small tables of many short runs it does
+	// merge.
 	po.Experimental.SpanPolicyFunc = func(start []byte) (pebble.SpanPolicy, []byte, error) {
 		if !large.Load() {
 			return pebble.SpanPolicy{}, nil, nil
@@ -479,7 +489,8 @@ func checkFormat(fsys vfs.FS, name string) error {
 		return err
 	}
 	var version int
-	if _, err := fmt.Sscanf(string(content), "campaignd-store %d\n", &version); err != nil || !bytes.Equal(content, formatLine(version)) || version < 1 {
+	if _, err := fmt.Sscanf(string(content), "campaignd-store %d\n", &version); err != nil ||
+		!bytes.Equal(content, formatLine(version)) || version < 1 {
 		return fmt.Errorf("%w: %s does not say what the store is; restore it, or the store, "+
 			"from a copy", events.ErrDamaged, name)
 	}

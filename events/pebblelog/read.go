@@ -27,8 +27,8 @@ const (
 // errEnough ends a scan.
 var errEnough = errors.New("enough")
 
-// scan calls f with each event's value in (after, last], in order. The value
-// is valid during the call. A gap is [events.ErrDamaged].
+// scan calls f with each event's value in (after, last], in order. The value is
+// valid during the call. A gap is [events.ErrDamaged].
 func scan(
 	db pebble.Reader, after, last events.Position, f func(events.Position, []byte) error,
 ) error {
@@ -79,8 +79,8 @@ func unreadable(p events.Position, err error) error {
 	return err
 }
 
-// bounds returns the first and the last position of the database, 0 and 0 if
-// it has no event.
+// bounds returns the first and the last position of the database, 0 and 0 if it
+// has no event.
 func bounds(db pebble.Reader) (first, last events.Position, err error) {
 	it, err := db.NewIter(&pebble.IterOptions{
 		LowerBound: []byte{eventPrefix},
@@ -106,9 +106,10 @@ func bounds(db pebble.Reader) (first, last events.Position, err error) {
 	return first, last, nil
 }
 
-// order finds what is not in its place among the events that one reader is given: in
-// each campaign their sequences count up by one. A record does not say where it belongs
-// in the log, and to compute the tree again is for [Log.Verify].
+// order finds what is not in its place among the events that one reader is
+// given: in each campaign their sequences count up by one. A record does not
+// say where it belongs in the log, and to compute the tree again is for
+// [Log.Verify].
 type order struct {
 	whole    bool // the reader began with the first event
 	last     map[string]*events.Sequence
@@ -147,20 +148,21 @@ func (l *Log) chunk(
 ) ([]events.Event, error) {
 	size := 0
 	err := l.use(func(db *pebble.DB) error {
-		return scan(db, after, min(last, after+events.Position(n)), func(p events.Position, value []byte) error {
-			e, err := decodeValue(p, value)
-			if err == nil {
-				err = seen.check(&e)
-			}
-			if err != nil {
-				return err
-			}
-			dst = append(dst, e)
-			if size += len(value); size > maxChunkSize {
-				return errEnough
-			}
-			return nil
-		})
+		return scan(db, after, min(last, after+events.Position(n)),
+			func(p events.Position, value []byte) error {
+				e, err := decodeValue(p, value)
+				if err == nil {
+					err = seen.check(&e)
+				}
+				if err != nil {
+					return err
+				}
+				dst = append(dst, e)
+				if size += len(value); size > maxChunkSize {
+					return errEnough
+				}
+				return nil
+			})
 	})
 	if errors.Is(err, errEnough) {
 		err = nil

@@ -15,15 +15,17 @@ import (
 )
 
 // snapshotFS shows a reader the files of a database as they were at one moment,
-// though another process writes to them, and lets none of them be changed: so a reader
-// needs no lock, and no right to write. It is a file system for the one database.
+// though another process writes to them, and lets none of them be changed: so a
+// reader needs no lock, and no right to write. It is a file system for the one
+// database.
 //
 // A database is its newest manifest and the files that this names. Tables never
 // change, and are held open, so that one that a compaction removes can still be
-// read. The manifest, the write-ahead logs and what else is small are copied. The
-// manifest is read first and again in the end: if it is the same, nothing that it
-// needs was removed in between. The write-ahead log goes on beyond what was copied,
-// which leaves out events from its end; those that HEAD knew of before are there.
+// read. The manifest, the write-ahead logs and what else is small are copied.
+// The manifest is read first and again in the end: if it is the same, nothing
+// that it needs was removed in between. The write-ahead log goes on beyond what
+// was copied, which leaves out events from its end; those that HEAD knew of
+// before are there.
 type snapshotFS struct {
 	vfs.FS
 	dir    string
@@ -96,11 +98,12 @@ func (s *snapshotFS) take(name, manifestName string, manifest []byte) error {
 	return writeFile(s.copies, path, bytes.Clone(content)) // a Write may change what it is given
 }
 
-// manifestMarker begins the name of the file whose name ends in that of the manifest.
+// manifestMarker begins the name of the file whose name ends in that of the
+// manifest.
 const manifestMarker = "marker.manifest."
 
-// readManifest returns the database's newest manifest. Where there is none, Pebble
-// says what is wrong.
+// readManifest returns the database's newest manifest. Where there is none,
+// Pebble says what is wrong.
 func readManifest(fsys vfs.FS, dir string) (name string, content []byte, err error) {
 	names, err := fsys.List(dir)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// leafPrefix is the byte that the hash of a leaf begins with (RFC 6962, 2.1): a leaf's
-// hash is that of this byte and the record, as [tlog.RecordHash] has it.
+// leafPrefix is the byte that the hash of a leaf begins with (RFC 6962, 2.1): a
+// leaf's hash is that of this byte and the record, as [tlog.RecordHash] has it.
 const leafPrefix = 0
 
 // edge is the right edge of the growing Merkle tree: what is needed to add a

@@ -34,8 +34,8 @@ func (l *Log) Value(ctx context.Context, key string) (value []byte, err error) {
 	return value, nil
 }
 
-// Values implements [events.ValueStore]. They are read before the first is handed on: the
-// database is not held open while the caller's code runs.
+// Values implements [events.ValueStore]. They are read before the first is
+// handed on: the database is not held open while the caller's code runs.
 func (l *Log) Values(ctx context.Context, prefix string) iter.Seq2[events.KeyValue, error] {
 	all, err := l.values(ctx, prefix)
 	if err != nil {
@@ -121,8 +121,9 @@ func (l *Log) setValues(
 	return nil
 }
 
-// applyValues writes changes. The disk may fail such that the database never answers, or
-// answers with a panic: neither holds up the caller or ends the process.
+// applyValues writes changes. The disk may fail such that the database never
+// answers, or answers with a panic: neither holds up the caller or ends the
+// process.
 func (l *Log) applyValues(
 	db *pebble.DB, how *pebble.WriteOptions, changes []events.KeyValue,
 ) error {

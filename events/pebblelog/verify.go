@@ -13,10 +13,10 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Verify implements [events.Store]: each record is there, has its checksum and is in its
-// place; the sequences of each campaign count up from 1; the hashes stored and the root
-// hash are those of the records; and the index of campaigns agrees. It reads every byte
-// once.
+// Verify implements [events.Store]: each record is there, has its checksum and
+// is in its place; the sequences of each campaign count up from 1; the hashes
+// stored and the root hash are those of the records; and the index of campaigns
+// agrees. It reads every byte once.
 func (l *Log) Verify(ctx context.Context) (events.Report, error) {
 	head, _, _ := l.state()
 	v := &verifier{
@@ -57,7 +57,8 @@ func (v *verifier) fault(from, to events.Position, lost, what string, args ...an
 			return
 		}
 	}
-	v.Faults = append(v.Faults, events.Fault{From: from, To: to, What: fmt.Sprintf(what, args...), Lost: lost})
+	v.Faults = append(v.Faults, events.Fault{From: from, To: to, What: fmt.Sprintf(what, args...),
+		Lost: lost})
 }
 
 const lostEvents = "these events"

@@ -1,11 +1,11 @@
-// Command lab is campaignd with an instrument, a channel to experts and a method of a
-// laboratory's own, from a module of its own:
+// Command lab is campaignd with an instrument, a channel to experts and a
+// method of a laboratory's own, from a module of its own:
 //
 //	go run . validate campaign.yaml
 //	go run . run campaign.yaml
 //
-// Each is a package and a row of the table. Everything else, from the campaign file's
-// schema to the audit, knows them by that.
+// Each is a package and a row of the table. Everything else, from the campaign
+// file's schema to the audit, knows them by that.
 package main
 
 import (

@@ -13,16 +13,18 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Account is a person who can log in. It is a copy: changing it changes nothing.
+// Account is a person who can log in. It is a copy: changing it changes
+// nothing.
 type Account struct {
-	// Name is what they log in with and are recorded under, as "person:ada". It is theirs for
-	// ever: an account is disabled, never removed, so that a name in a log always means the
-	// same person.
+	// Name is what they log in with and are recorded under, as "person:ada". It
+	// is theirs for ever: an account is disabled, never removed, so that a name
+	// in a log always means the same person.
 	Name        string `json:"name"`
 	DisplayName string `json:"display_name,omitempty"`
 	Email       string `json:"email,omitempty"`
 	Disabled    bool   `json:"disabled,omitempty"`
-	// AnswersAs are the experts of campaigns who are this person under another name.
+	// AnswersAs are the experts of campaigns who are this person under another
+	// name.
 	AnswersAs []string  `json:"answers_as,omitempty"`
 	Grants    []Grant   `json:"grants"`
 	Created   time.Time `json:"created"`
@@ -39,7 +41,8 @@ type Link struct {
 	Since   time.Time `json:"since"`
 }
 
-// public is what others are told. What of it depends on a value is told where there is one.
+// public is what others are told. What of it depends on a value is told where
+// there is one.
 func (a *account) public(v *values) Account {
 	p := Account{
 		Name:        a.Name,
@@ -90,8 +93,8 @@ const (
 	longestExpert      = 200
 )
 
-// accountName is how names are written: what needs no quoting in a log or a command, and of
-// which no two look the same.
+// accountName is how names are written: what needs no quoting in a log or a
+// command, and of which no two look the same.
 var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
 
 // canonicalName is the name of an account as it is stored.
@@ -144,23 +147,27 @@ func (d *Directory) checkExperts(a *account) error {
 	defer d.mu.RUnlock()
 	for _, expert := range a.AnswersAs {
 		if other := d.state.accounts[expert]; other != nil && expert != a.Name {
-			return problem.New(problem.Conflict, "%s is an account of its own: %s cannot answer as %s", expert, a.Name, expert).
+			return problem.New(problem.Conflict,
+				"%s is an account of its own: %s cannot answer as %s", expert, a.Name, expert).
 				About(expert)
 		}
 	}
 	for _, other := range d.state.accounts {
 		if other.Name != a.Name && slices.Contains(other.AnswersAs, a.Name) {
-			return problem.New(problem.Conflict, "%s answers as %s, and so would the account %s", other.Name, a.Name, a.Name).
+			return problem.New(problem.Conflict, "%s answers as %s, and so would the account %s",
+				other.Name, a.Name, a.Name).
 				About(other.Name).
-				With(problem.Remedy{Text: "change who answers under that name", Action: problem.ChangeAccount, Subject: other.Name})
+				With(problem.Remedy{Text: "change who answers under that name",
+					Action: problem.ChangeAccount, Subject: other.Name})
 		}
 	}
 	return nil
 }
 
-// mayGive says why a caller may not give access to others: those who may must have shown
-// [JustNow] who they are, since a session that was found open would otherwise become access
-// that outlasts it. Taking access away is always allowed.
+// mayGive says why a caller may not give access to others: those who may must
+// have shown [JustNow] who they are, since a session that was found open would
+// otherwise become access that outlasts it. Taking access away is always
+// allowed.
 func (d *Directory) mayGive(by Identity) error {
 	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return err
@@ -168,8 +175,8 @@ func (d *Directory) mayGive(by Identity) error {
 	return by.Recent(d.now(), JustNow)
 }
 
-// Add makes an account, for those who may [Administer] and have shown [JustNow] who they are. The
-// first one must be an admin's.
+// Add makes an account, for those who may [Administer] and have shown [JustNow]
+// who they are. The first one must be an admin's.
 func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account, error) {
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
@@ -188,7 +195,8 @@ func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account
 		return Account{}, err
 	}
 	if d.Empty() && !a.isAdmin() {
-		return Account{}, problem.New(problem.NotNow, "the first account must be an admin's, who looks after the others").
+		return Account{}, problem.New(problem.NotNow,
+			"the first account must be an admin's, who looks after the others").
 			With(problem.Remedy{Text: "make one first", Action: problem.AddAccount})
 	}
 	c := change{entries: entries}
@@ -201,15 +209,16 @@ func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account
 	return d.Account(a.Name)
 }
 
-// setPassword keeps the hash of a new password, and adds the entry that names it.
+// setPassword keeps the hash of a new password, and adds the entry that names
+// it.
 func (c *change) setPassword(e Entry, hashed hash) {
 	e.facts = &Facts{Secret: randomID()}
 	c.values = append(c.values, value(passwordKey+e.facts.Secret, hashed))
 	c.entries = append(c.entries, e)
 }
 
-// newAccount checks an account without a password, and returns it as the entries make it.
-// The caller holds writing.
+// newAccount checks an account without a password, and returns it as the
+// entries make it. The caller holds writing.
 func (d *Directory) newAccount(ctx context.Context, by Identity, n NewAccount) (*account, []Entry, error) {
 	details := &Details{
 		DisplayName: strings.TrimSpace(n.DisplayName),
@@ -227,11 +236,13 @@ func (d *Directory) newAccount(ctx context.Context, by Identity, n NewAccount) (
 		return nil, nil, err
 	}
 	if there := d.account(a.Name); there != nil {
-		err := problem.New(problem.Conflict, "there is an account %s already, and a name is never given to somebody else", a.Name).
+		err := problem.New(problem.Conflict,
+			"there is an account %s already, and a name is never given to somebody else", a.Name).
 			About(a.Name)
 		if there.Disabled {
 			err = err.With(
-				problem.Remedy{Text: "if it is the same person, enable it", Action: problem.Enable, Subject: a.Name},
+				problem.Remedy{Text: "if it is the same person, enable it", Action: problem.Enable,
+					Subject: a.Name},
 			)
 		}
 		return nil, nil, err
@@ -262,8 +273,8 @@ func granted(e Entry, g Grant) Entry {
 	return e
 }
 
-// Accounts returns every account, in the order of their names. The
-// caller has asked whether they may be seen.
+// Accounts returns every account, in the order of their names. The caller has
+// asked whether they may be seen.
 func (d *Directory) Accounts() []Account {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -288,8 +299,9 @@ func noAccount(name string) error {
 		With(problem.Remedy{Text: "make one", Action: problem.AddAccount})
 }
 
-// update changes an account, for those who may [Administer]. edit returns the entries about
-// it, and adds to the change what they refer to; without any, nothing is written.
+// update changes an account, for those who may [Administer]. edit returns the
+// entries about it, and adds to the change what they refer to; without any,
+// nothing is written.
 func (d *Directory) update(
 	by Identity,
 	name string,
@@ -415,7 +427,8 @@ func (d *Directory) Grant(ctx context.Context, by Identity, name string, g Grant
 	})
 }
 
-// Revoke takes a role from an account. What it means holds from the next request on.
+// Revoke takes a role from an account. What it means holds from the next
+// request on.
 func (d *Directory) Revoke(ctx context.Context, by Identity, name string, g Grant) (Account, error) {
 	same := func(has Grant) bool { return has.Role == g.Role && has.Campaign == g.Campaign }
 	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
@@ -430,13 +443,14 @@ func (d *Directory) Revoke(ctx context.Context, by Identity, name string, g Gran
 	})
 }
 
-// Disable ends an account: its sessions and tokens end at once, and it cannot log in. This is
-// also how somebody is removed who has left: a name that stands in logs is never given to
-// somebody else.
+// Disable ends an account: its sessions and tokens end at once, and it cannot
+// log in. This is also how somebody is removed who has left: a name that stands
+// in logs is never given to somebody else.
 func (d *Directory) Disable(ctx context.Context, by Identity, name string) (Account, error) {
 	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
 		if a.Disabled {
-			return nil, problem.New(problem.Conflict, "the account %s is disabled already", a.Name).About(a.Name)
+			return nil, problem.New(problem.Conflict, "the account %s is disabled already",
+				a.Name).About(a.Name)
 		}
 		entries := []Entry{by.entry(ctx, KindDisabled, a.Name)}
 		d.mu.RLock()
@@ -467,9 +481,9 @@ func (d *Directory) Enable(ctx context.Context, by Identity, name string) (Accou
 	})
 }
 
-// SetPassword gives an account a new password, for those who may [Administer] and have shown
-// [JustNow] who they are; people change their own with [Directory.ChangePassword]. All sessions of the
-// account end; its tokens stay.
+// SetPassword gives an account a new password, for those who may [Administer]
+// and have shown [JustNow] who they are; people change their own with
+// [Directory.ChangePassword]. All sessions of the account end; its tokens stay.
 func (d *Directory) SetPassword(ctx context.Context, by Identity, name, password string) (Account, error) {
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
@@ -489,8 +503,8 @@ func (d *Directory) SetPassword(ctx context.Context, by Identity, name, password
 	})
 }
 
-// Unlock forgets the failed attempts to log in: those of an account, or all of them where the
-// name is empty.
+// Unlock forgets the failed attempts to log in: those of an account, or all of
+// them where the name is empty.
 func (d *Directory) Unlock(ctx context.Context, by Identity, name string) error {
 	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return err

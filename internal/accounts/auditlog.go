@@ -38,33 +38,34 @@ const (
 	KindTakenOver      Kind = "taken_over"      // the accounts and audit log of an earlier version: Reason
 )
 
-// Entry is an entry of the audit log. It holds no secret: no password, no token, no hash of
-// one, and no name that nobody has.
+// Entry is an entry of the audit log. It holds no secret: no password, no
+// token, no hash of one, and no name that nobody has.
 type Entry struct {
 	// Number counts from 1: the sequence of the event in its stream.
 	Number uint64    `json:"number"`
 	Time   time.Time `json:"time"`
 	Kind   Kind      `json:"kind"`
-	// By is who did it: an account, or with Method [BySystem] or [ByLoopback] a user of the
-	// system; empty where that is not known.
+	// By is who did it: an account, or with Method [BySystem] or [ByLoopback] a
+	// user of the system; empty where that is not known.
 	By     string `json:"by,omitempty"`
 	Method Method `json:"method,omitempty"`
 	// From is the address it came from, where there was one.
 	From string `json:"from,omitempty"`
 	// Account is the account that it is about.
 	Account string `json:"account,omitempty"`
-	// Credential identifies the session, token or passkey that it is about, or that it was
-	// done with.
+	// Credential identifies the session, token or passkey that it is about, or
+	// that it was done with.
 	Credential string     `json:"credential,omitempty"`
 	Role       Role       `json:"role,omitempty"`
 	Campaign   string     `json:"campaign,omitempty"`
 	Permission Permission `json:"permission,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
-	// Times is how often the same was refused since the last entry about it, where that is
-	// more than once.
+	// Times is how often the same was refused since the last entry about it,
+	// where that is more than once.
 	Times int `json:"times,omitempty"`
-	// Hash is that of the entry's event in the Merkle tree of the lab's log (RFC 6962: the
-	// SHA-256 of a zero byte and the event's record), in hexadecimal digits.
+	// Hash is that of the entry's event in the Merkle tree of the lab's log
+	// (RFC 6962: the SHA-256 of a zero byte and the event's record), in
+	// hexadecimal digits.
 	Hash string `json:"hash,omitempty"`
 
 	facts *Facts // nil where there are none
@@ -114,17 +115,24 @@ func (e Entry) String() string {
 	return text
 }
 
-// kindTable is the table of kinds: what an event of it is called in the lab's log, and its
-// words. The log's names are for ever.
+// kindTable is the table of kinds: what an event of it is called in the lab's
+// log, and its words. The log's names are for ever.
 var kindTable = []kindRow{
-	{KindLogin, "login.succeeded", func(e Entry, who string) string { return who + " logged in with " + means[e.Method] }},
+	{KindLogin, "login.succeeded", func(e Entry, who string) string {
+		return who +
+			" logged in with " + means[e.Method]
+	}},
 	{KindLoginFailed, "login.failed", func(e Entry, _ string) string {
 		return "a login" + of(" as ", e.Account) + " with " + means[e.Method] + " failed" + of(": ", e.Reason)
 	}},
 	{KindLockedOut, "login.locked_out", func(e Entry, _ string) string {
 		return "logins" + of(" as ", e.Account) + " are not heard for a while, after several that failed"
 	}},
-	{KindConfirmed, "identity.confirmed", func(e Entry, who string) string { return who + " showed again who they are, with " + means[e.Method] }},
+	{KindConfirmed, "identity.confirmed",
+		func(e Entry, who string) string {
+			return who + " showed again who they are, with " +
+				means[e.Method]
+		}},
 	{KindLogout, "session.logged_out", func(_ Entry, who string) string { return who + " logged out" }},
 	{KindSessionsEnded, "sessions.ended", func(e Entry, who string) string {
 		return who + " ended all sessions of " + e.Account + of(", ", e.Reason)
@@ -138,12 +146,21 @@ var kindTable = []kindRow{
 		}
 		return who + " was refused: to " + e.Permission.words() + inCampaign(e.Campaign)
 	}},
-	{KindAdded, "account.added", func(e Entry, who string) string { return who + " made the account " + e.Account }},
+	{KindAdded, "account.added", func(e Entry, who string) string {
+		return who +
+			" made the account " + e.Account
+	}},
 	{KindChanged, "account.changed", func(e Entry, who string) string {
 		return who + " changed the account " + e.Account + of(": ", e.Reason)
 	}},
-	{KindDisabled, "account.disabled", func(e Entry, who string) string { return who + " disabled the account " + e.Account }},
-	{KindEnabled, "account.enabled", func(e Entry, who string) string { return who + " enabled the account " + e.Account }},
+	{KindDisabled, "account.disabled", func(e Entry, who string) string {
+		return who +
+			" disabled the account " + e.Account
+	}},
+	{KindEnabled, "account.enabled", func(e Entry, who string) string {
+		return who +
+			" enabled the account " + e.Account
+	}},
 	{KindUnlocked, "attempts.forgotten", func(e Entry, who string) string {
 		if e.Account == "" {
 			return who + " had all failed logins forgotten"
@@ -156,12 +173,21 @@ var kindTable = []kindRow{
 	{KindRevoked, "role.revoked", func(e Entry, who string) string {
 		return who + " ended that " + e.Account + " is " + e.grant().String() + of(", ", e.Reason)
 	}},
-	{KindPasswordSet, "password.set", func(e Entry, who string) string { return who + " set the password of " + e.Account }},
-	{KindPasskeyAdded, "passkey.added", func(e Entry, who string) string { return who + " added the passkey " + e.Credential }},
+	{KindPasswordSet, "password.set", func(e Entry, who string) string {
+		return who +
+			" set the password of " + e.Account
+	}},
+	{KindPasskeyAdded, "passkey.added", func(e Entry, who string) string {
+		return who +
+			" added the passkey " + e.Credential
+	}},
 	{KindPasskeyRemoved, "passkey.removed", func(e Entry, who string) string {
 		return who + " removed the passkey " + e.Credential + " of " + e.Account
 	}},
-	{KindLinked, "account.linked", func(e Entry, _ string) string { return "the account " + e.Account + " was tied to " + e.Reason }},
+	{KindLinked, "account.linked", func(e Entry, _ string) string {
+		return "the account " +
+			e.Account + " was tied to " + e.Reason
+	}},
 	{KindTokenCreated, "token.created", func(e Entry, who string) string {
 		return who + " made the API token " + e.Credential + " of " + e.Account + of(", ", e.Reason)
 	}},
@@ -212,17 +238,17 @@ func of(before, text string) string {
 
 // Page says which entries of the audit log are wanted.
 type Page struct {
-	// After gives the entries after a number, the oldest first. Otherwise the newest come
-	// first, those before Before where it is set.
+	// After gives the entries after a number, the oldest first. Otherwise the
+	// newest come first, those before Before where it is set.
 	After  *uint64 `json:"after,omitempty"`
 	Before uint64  `json:"before,omitempty"`
 	// Limit is how many at most: 100 where it is zero, never more than 1000.
 	Limit int `json:"limit,omitempty"`
 }
 
-// First tells how the first account was made, which is an admin's: by whom and from where.
-// Before it, each person who reached the lab could make it, so that those who follow should
-// know. ok is false where there is none yet.
+// First tells how the first account was made, which is an admin's: by whom and
+// from where. Before it, each person who reached the lab could make it, so that
+// those who follow should know. ok is false where there is none yet.
 func (d *Directory) First() (first Entry, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -232,8 +258,8 @@ func (d *Directory) First() (first Entry, ok bool) {
 	return *d.state.first, true
 }
 
-// AuditLog returns a page of the audit log, to those who may [Audit] the lab. A page that
-// is shorter than its limit is the last one.
+// AuditLog returns a page of the audit log, to those who may [Audit] the lab. A
+// page that is shorter than its limit is the last one.
 func (d *Directory) AuditLog(by Identity, p Page) ([]Entry, error) {
 	if err := d.mayOrRefuse(by, Audit, ""); err != nil {
 		return nil, err
@@ -247,7 +273,8 @@ func (d *Directory) AuditLog(by Identity, p Page) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Sequences have no gaps, so that a page backwards is one forwards from before it.
+	// Sequences have no gaps, so that a page backwards is one forwards from
+	// before it.
 	after, end := uint64(0), uint64(last)
 	if p.After != nil {
 		after = min(*p.After, end)
@@ -282,15 +309,16 @@ func (d *Directory) AuditLog(by Identity, p Page) ([]Entry, error) {
 
 // Proof is what [Directory.Verify] has found to hold.
 type Proof struct {
-	// Entries is how many events the lab's log holds, Head the root hash of its Merkle tree.
-	// Both, kept elsewhere, show later whether all of it was made anew; a checkpoint of the
-	// log (`campaignd checkpoint`) holds them too.
+	// Entries is how many events the lab's log holds, Head the root hash of its
+	// Merkle tree. Both, kept elsewhere, show later whether all of it was made
+	// anew; a checkpoint of the log (`campaignd checkpoint`) holds them too.
 	Entries uint64 `json:"entries"`
 	Head    string `json:"head"`
 }
 
-// Verify reads the whole of the lab's log and checks that each event is there, as it was
-// written and in its place. An error of code [problem.Damaged] says where that is not so.
+// Verify reads the whole of the lab's log and checks that each event is there,
+// as it was written and in its place. An error of code [problem.Damaged] says
+// where that is not so.
 func (d *Directory) Verify(by Identity) (Proof, error) {
 	if err := d.mayOrRefuse(by, Audit, ""); err != nil {
 		return Proof{}, err

@@ -7,7 +7,8 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 )
 
-// ceremony is what is remembered between the two steps of a passkey or of OpenID Connect.
+// ceremony is what is remembered between the two steps of a passkey or of
+// OpenID Connect.
 type ceremony struct {
 	what    purpose
 	account string // whose it is, where that is known
@@ -32,13 +33,14 @@ const (
 const (
 	// ceremonyTime is how long the second step may take.
 	ceremonyTime = 10 * time.Minute
-	// mostCeremonies bounds their memory, mostOfOne what a single address has of it: past
-	// either, the oldest ones are dropped and must be begun again.
+	// mostCeremonies bounds their memory, mostOfOne what a single address has
+	// of it: past either, the oldest ones are dropped and must be begun again.
 	mostCeremonies = 4096
 	mostOfOne      = 32
 )
 
-// ceremonies are those that have begun, by a random name that only whoever began one knows.
+// ceremonies are those that have begun, by a random name that only whoever
+// began one knows.
 type ceremonies struct {
 	mu    sync.Mutex
 	begun map[key]*ceremony
@@ -79,7 +81,8 @@ func (c *ceremonies) begin(now time.Time, x *ceremony) string {
 	return name
 }
 
-// finish returns a ceremony, once; nil where it is over, or is for something else.
+// finish returns a ceremony, once; nil where it is over, or is for something
+// else.
 func (c *ceremonies) finish(now time.Time, name string, what purpose) *ceremony {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,50 +23,54 @@ import (
 // Dir is the folder of the lab's log, in which a served folder's accounts are.
 func Dir(folder string) string { return filepath.Join(folder, ".campaignd", "lab") }
 
-// Exists reports whether there are accounts in a folder such as [Dir] gives, or those of an
-// earlier version, which [Open] takes over.
+// Exists reports whether there are accounts in a folder such as [Dir] gives, or
+// those of an earlier version, which [Open] takes over.
 func Exists(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "FORMAT"))
 	return err == nil || earlier.Exist(earlierDir(dir))
 }
 
-// Options are the settings of a [Directory]. The zero value of each means its default.
+// Options are the settings of a [Directory]. The zero value of each means its
+// default.
 type Options struct {
 	// Now is the clock; time.Now by default.
 	Now func() time.Time
-	// Idle is how long a session lasts without a request, 8 hours by default, and Lifetime how
-	// long it lasts at most, 7 days by default.
+	// Idle is how long a session lasts without a request, 8 hours by default,
+	// and Lifetime how long it lasts at most, 7 days by default.
 	Idle, Lifetime time.Duration
-	// MinPassword is the least number of characters of a password, 12 by default.
+	// MinPassword is the least number of characters of a password, 12 by
+	// default.
 	MinPassword int
-	// TokenLifetime is how long an API token is valid where nothing is said, 90 days by
-	// default; it is never longer than 366 days.
+	// TokenLifetime is how long an API token is valid where nothing is said, 90
+	// days by default; it is never longer than 366 days.
 	TokenLifetime time.Duration
-	// Hashing is how many passwords are hashed at once, each of which takes 19 MiB; 2 by
-	// default. Further ones wait, up to 64 of them.
+	// Hashing is how many passwords are hashed at once, each of which takes 19
+	// MiB; 2 by default. Further ones wait, up to 64 of them.
 	Hashing int
 	// Passkeys says for which site passkeys are made; nil: there are none.
 	Passkeys *Passkeys
 	// OIDC is the OpenID Connect issuer of the lab; nil: there is none.
 	OIDC *OIDC
 
-	// Log, if set, is told in a line what people should know of, such as that the accounts of
-	// an earlier version were taken over.
+	// Log, if set, is told in a line what people should know of, such as that
+	// the accounts of an earlier version were taken over.
 	Log func(line string)
 
-	// What tests replace: the parameters of argon2id, and how the lab's log is opened.
+	// What tests replace: the parameters of argon2id, and how the lab's log is
+	// opened.
 	params *argon2id.Params
 	open   func(folder string) (events.Store, error)
 }
 
-// Directory is the accounts of a folder. Its methods may be called from several goroutines.
+// Directory is the accounts of a folder. Its methods may be called from several
+// goroutines.
 type Directory struct {
 	dir string
 	o   Options
 
-	// writing is held by a method that changes something, from reading what it depends on
-	// until that is on the disk. mu only guards the fields below it, whose values are never
-	// changed.
+	// writing is held by a method that changes something, from reading what it
+	// depends on until that is on the disk. mu only guards the fields below it,
+	// whose values are never changed.
 	writing sync.Mutex
 	mu      sync.RWMutex
 
@@ -75,8 +79,8 @@ type Directory struct {
 	state  *state
 	values *values
 	closed bool
-	// stopped is why there is no log: it was to be opened again after its disk had failed,
-	// and could not be.
+	// stopped is why there is no log: it was to be opened again after its disk
+	// had failed, and could not be.
 	stopped error
 
 	passwords  *passwords
@@ -87,9 +91,10 @@ type Directory struct {
 	issuer     *issuer
 }
 
-// Open opens the accounts in a folder, such as [Dir] gives, and makes it where there is
-// none. Close releases it. The error is [ErrInUse] where another process has it open, and
-// has the code [problem.Damaged] where something is missing that was acknowledged.
+// Open opens the accounts in a folder, such as [Dir] gives, and makes it where
+// there is none. Close releases it. The error is [ErrInUse] where another
+// process has it open, and has the code [problem.Damaged] where something is
+// missing that was acknowledged.
 func Open(dir string, o Options) (*Directory, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -143,8 +148,8 @@ func Open(dir string, o Options) (*Directory, error) {
 	return d, nil
 }
 
-// load opens the log and makes the state from it; where limits are given, the counts of
-// failed attempts too. The caller holds mu, or is the only one.
+// load opens the log and makes the state from it; where limits are given, the
+// counts of failed attempts too. The caller holds mu, or is the only one.
 func (d *Directory) load(limits *limits) error {
 	if err := os.MkdirAll(filepath.Dir(d.dir), 0o700); err != nil {
 		return unavailable(err)
@@ -163,12 +168,14 @@ func (d *Directory) load(limits *limits) error {
 	return nil
 }
 
-// beginLog gives an empty log its first event, which tells it from every other lab's.
+// beginLog gives an empty log its first event, which tells it from every other
+// lab's.
 func beginLog(log events.Store, now time.Time) error {
 	if log.Last() > 0 {
 		return nil
 	}
-	begun, err := events.Lab.New(events.LabStream, events.KindLabBegun, &events.LabBegun{Instance: rand.Text()[:10]})
+	begun, err := events.Lab.New(events.LabStream, events.KindLabBegun,
+		&events.LabBegun{Instance: rand.Text()[:10]})
 	if err == nil {
 		begun.Time, begun.Actor = now, "engine"
 		_, err = log.Append(context.Background(), events.LabStream, 0, begun)
@@ -179,8 +186,8 @@ func beginLog(log events.Store, now time.Time) error {
 	return nil
 }
 
-// replay makes the state from the log. Values that no event names are what a process left
-// that ended between writing the two: they are removed.
+// replay makes the state from the log. Values that no event names are what a
+// process left that ended between writing the two: they are removed.
 func (d *Directory) replay(limits *limits) error {
 	ctx := context.Background()
 	var attempts attempts
@@ -255,8 +262,9 @@ func (d *Directory) current() (events.Store, events.Sequence, error) {
 	return d.log, d.last, nil
 }
 
-// mend opens the log again once its disk takes writes, after it had failed. What is in it
-// is compared with its head, as after a crash, and read anew. The caller holds writing.
+// mend opens the log again once its disk takes writes, after it had failed.
+// What is in it is compared with its head, as after a crash, and read anew. The
+// caller holds writing.
 func (d *Directory) mend() error {
 	if d.stopped == nil && d.log.Probe() != nil {
 		return unavailable(d.log.Err())
@@ -320,7 +328,8 @@ func errClosed() error { return unavailable(errors.New("they have been closed"))
 // String names the accounts, and nothing that is in them.
 func (d *Directory) String() string { return "the accounts in " + d.dir }
 
-// GoString is String: a directory that is printed for a programmer shows no secret either.
+// GoString is String: a directory that is printed for a programmer shows no
+// secret either.
 func (d *Directory) GoString() string { return d.String() }
 
 // Empty reports whether there is no account yet.
@@ -337,15 +346,15 @@ func (d *Directory) now() time.Time { return d.o.Now().UTC().Round(0).Truncate(t
 type change struct {
 	values  []events.KeyValue
 	entries []Entry
-	// lazily leaves it to the system when the values are on the disk, for what may be lost
-	// with the process. There are no entries then.
+	// lazily leaves it to the system when the values are on the disk, for what
+	// may be lost with the process. There are no entries then.
 	lazily bool
 }
 
 // commit makes a change durable, and then visible. The caller holds writing.
 //
-// What an entry refers to is written first, under a reference that is new: a crash in
-// between leaves a value that nothing names, and replay removes it.
+// What an entry refers to is written first, under a reference that is new: a
+// crash in between leaves a value that nothing names, and replay removes it.
 func (d *Directory) commit(c change) error {
 	if d.closed {
 		return errClosed()
@@ -410,8 +419,9 @@ func (d *Directory) append(ctx context.Context, entries []Entry) ([]events.Event
 	return d.log.Append(ctx, Stream, d.last, batch...)
 }
 
-// release removes the values that the state has let go. One that stays, because the disk
-// fails now, is found when the log is opened again. The caller holds mu.
+// release removes the values that the state has let go. One that stays, because
+// the disk fails now, is found when the log is opened again. The caller holds
+// mu.
 func (d *Directory) release(ctx context.Context) {
 	changes := make([]events.KeyValue, len(d.state.released))
 	for i, key := range d.state.released {
@@ -422,7 +432,8 @@ func (d *Directory) release(ctx context.Context) {
 	_ = d.log.SetValuesLazily(ctx, changes...)
 }
 
-// account returns an account, nil where there is none of that name. It must not be changed.
+// account returns an account, nil where there is none of that name. It must not
+// be changed.
 func (d *Directory) account(name string) *account {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -432,8 +443,8 @@ func (d *Directory) account(name string) *account {
 // addressKey is where a context holds the address of a request.
 type addressKey struct{}
 
-// WithAddress returns a context in which the address that a request comes from is known, for
-// the audit log.
+// WithAddress returns a context in which the address that a request comes from
+// is known, for the audit log.
 func WithAddress(ctx context.Context, from string) context.Context {
 	return context.WithValue(ctx, addressKey{}, from)
 }
@@ -462,9 +473,9 @@ func (d *Directory) mayOrRefuse(by Identity, p Permission, campaign string) erro
 	return err
 }
 
-// Refused notes in the audit log that a request was denied. The same refusal is noted once
-// a minute, with how often it was repeated. A failure to write is not reported:
-// what was asked for has been refused already.
+// Refused notes in the audit log that a request was denied. The same refusal is
+// noted once a minute, with how often it was repeated. A failure to write is
+// not reported: what was asked for has been refused already.
 func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
 	d.refuse(Entry{
 		Kind: KindRefused, By: who.Account, Method: who.Method, From: shown(from), Credential: who.Credential,
@@ -472,9 +483,9 @@ func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
 	})
 }
 
-// refuse records a refusal unless the same was recorded within the last minute. The caller
-// may be a stranger: what strangers choose must not make one refusal another, or they could
-// fill the log.
+// refuse records a refusal unless the same was recorded within the last minute.
+// The caller may be a stranger: what strangers choose must not make one refusal
+// another, or they could fill the log.
 func (d *Directory) refuse(e Entry) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -499,8 +510,8 @@ const (
 
 func newRefusals() *refusals { return &refusals{seen: make(map[Entry]*repeated)} }
 
-// due reports whether a refusal is to be recorded now, and how many times it happened since
-// the last time that it was; zero for once.
+// due reports whether a refusal is to be recorded now, and how many times it
+// happened since the last time that it was; zero for once.
 func (r *refusals) due(e Entry, now time.Time) (times int, due bool) {
 	e.From = networkOf(e.From) // within one, a stranger has as many addresses as they like
 	if e.Kind == KindLoginFailed {

@@ -17,15 +17,17 @@ const (
 	ByOIDC     Method = "openid"
 	// ByToken is a program's API token.
 	ByToken Method = "token"
-	// ByLoopback shows nothing: a lab without accounts, asked from the machine itself.
+	// ByLoopback shows nothing: a lab without accounts, asked from the machine
+	// itself.
 	ByLoopback Method = "loopback"
-	// BySystem is the user of the system to whom the folder belongs, on the command line.
+	// BySystem is the user of the system to whom the folder belongs, on the
+	// command line.
 	BySystem Method = "system"
 )
 
-// Identity is who makes a request, and what they may. The zero Identity is nobody: it may
-// nothing. It is a value as of the request: what is granted or taken later counts from the
-// next [Directory.Authenticate] on.
+// Identity is who makes a request, and what they may. The zero Identity is
+// nobody: it may nothing. It is a value as of the request: what is granted or
+// taken later counts from the next [Directory.Authenticate] on.
 type Identity struct {
 	// Account is the name people are recorded under, without "person:".
 	Account string `json:"account"`
@@ -39,11 +41,13 @@ type Identity struct {
 	// Scopes and Campaigns are the bounds of a token; nil: no bounds.
 	Scopes    []Permission `json:"scopes,omitempty"`
 	Campaigns []string     `json:"campaigns,omitempty"`
-	// Credential identifies the session or the token in the audit trail. It is no secret.
+	// Credential identifies the session or the token in the audit trail. It is
+	// no secret.
 	Credential string `json:"credential,omitempty"`
 	// Since is when the session began; zero for a token.
 	Since time.Time `json:"since,omitzero"`
-	// Confirmed is when they last showed who they are: at login, or again since.
+	// Confirmed is when they last showed who they are: at login, or again
+	// since.
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	// From is the address of the request, where it is known.
 	From string `json:"from,omitempty"`
@@ -51,15 +55,16 @@ type Identity struct {
 	everything bool // nobody else could have made the request
 }
 
-// OpenIdentity is that of a request to a lab without accounts, over the loopback interface:
-// it may do everything, recorded under the name of the system's user. The caller makes sure
-// that the directory is [Directory.Empty] at the time of the request.
+// OpenIdentity is that of a request to a lab without accounts, over the
+// loopback interface: it may do everything, recorded under the name of the
+// system's user. The caller makes sure that the directory is [Directory.Empty]
+// at the time of the request.
 func OpenIdentity(user string) Identity {
 	return Identity{Account: user, Method: ByLoopback, everything: true}
 }
 
-// SystemIdentity is that of the system's user who works in the folder itself, such as
-// "ada (uid 1000)": whoever may write the files may do everything.
+// SystemIdentity is that of the system's user who works in the folder itself,
+// such as "ada (uid 1000)": whoever may write the files may do everything.
 func SystemIdentity(user string) Identity {
 	return Identity{Account: user, Method: BySystem, everything: true}
 }
@@ -70,11 +75,11 @@ func (i Identity) Actor() string { return "person:" + i.Account }
 // Known reports whether it is known whose it is.
 func (i Identity) Known() bool { return i.everything || i.Account != "" }
 
-// May returns nil where the identity may do something in a campaign, otherwise a
-// problem.Error that says what is missing: [problem.Unauthenticated] for nobody,
-// [problem.Forbidden] for everybody else. The empty campaign stands for the lab: only a grant
-// for all campaigns gives anything there, and only such a one gives [Permission]s of the lab,
-// whatever the campaign.
+// May returns nil where the identity may do something in a campaign, otherwise
+// a problem.Error that says what is missing: [problem.Unauthenticated] for
+// nobody, [problem.Forbidden] for everybody else. The empty campaign stands for
+// the lab: only a grant for all campaigns gives anything there, and only such a
+// one gives [Permission]s of the lab, whatever the campaign.
 func (i Identity) May(p Permission, campaign string) error {
 	if i.everything {
 		return nil
@@ -87,14 +92,15 @@ func (i Identity) May(p Permission, campaign string) error {
 	}
 	if (i.Scopes != nil && !slices.Contains(i.Scopes, p)) ||
 		(i.Campaigns != nil && (campaign == "" || p.ForLab() || !slices.Contains(i.Campaigns, campaign))) {
-		return problem.New(problem.Forbidden, "the API token of %s that was used may not %s%s", i.Account, p.words(), inCampaign(campaign)).
+		return problem.New(problem.Forbidden, "the API token of %s that was used may not %s%s",
+			i.Account, p.words(), inCampaign(campaign)).
 			About(i.Account)
 	}
 	return nil
 }
 
-// MaySomewhere reports whether there can be a campaign in which May would say yes: what is in
-// it is worth a place in a menu.
+// MaySomewhere reports whether there can be a campaign in which May would say
+// yes: what is in it is worth a place in a menu.
 func (i Identity) MaySomewhere(p Permission) bool {
 	if i.May(p, "") == nil {
 		return true
@@ -108,9 +114,10 @@ func (i Identity) MaySomewhere(p Permission) bool {
 	return slices.ContainsFunc(named, func(campaign string) bool { return i.May(p, campaign) == nil })
 }
 
-// AnswersAs returns nil where the identity may answer as an expert of a campaign: with
-// [Answer], where the expert has their account's name or is one of those the account lists,
-// or with [ActForOthers]. [Identity.OnBehalf] tells the two apart.
+// AnswersAs returns nil where the identity may answer as an expert of a
+// campaign: with [Answer], where the expert has their account's name or is one
+// of those the account lists, or with [ActForOthers]. [Identity.OnBehalf] tells
+// the two apart.
 func (i Identity) AnswersAs(expert, campaign string) error {
 	if err := i.May(Answer, campaign); err != nil {
 		return err
@@ -118,7 +125,8 @@ func (i Identity) AnswersAs(expert, campaign string) error {
 	if !i.OnBehalf(expert) || i.May(ActForOthers, campaign) == nil {
 		return nil
 	}
-	return problem.New(problem.Forbidden, "%s may not answer in the place of %s", i.Account, expert).About(expert).
+	return problem.New(problem.Forbidden, "%s may not answer in the place of %s", i.Account,
+		expert).About(expert).
 		With(problem.Remedy{Text: "let a scientist enter it", Action: problem.Answer},
 			problem.Remedy{
 				Text:    "if that is the same person, have an admin say so",
@@ -127,20 +135,22 @@ func (i Identity) AnswersAs(expert, campaign string) error {
 			})
 }
 
-// OnBehalf reports whether an answer as this expert is one in the place of somebody else, so
-// that both are recorded. Whoever may do everything because there are no accounts answers as
-// whoever they say.
+// OnBehalf reports whether an answer as this expert is one in the place of
+// somebody else, so that both are recorded. Whoever may do everything because
+// there are no accounts answers as whoever they say.
 func (i Identity) OnBehalf(expert string) bool {
 	return !i.everything && expert != i.Account && !slices.Contains(i.ExpertNames, expert)
 }
 
-// JustNow is how recently somebody must have shown who they are to add a passkey, to make a token,
-// or to give anybody access: a role, a password, an account. By each of them a session that was
-// found open would become access that outlasts it.
+// JustNow is how recently somebody must have shown who they are to add a
+// passkey, to make a token, or to give anybody access: a role, a password, an
+// account. By each of them a session that was found open would become access
+// that outlasts it.
 const JustNow = 10 * time.Minute
 
-// Recent returns nil where somebody has shown who they are within the given time before now,
-// for what a lab does not leave to a session that was found open. A token never has.
+// Recent returns nil where somebody has shown who they are within the given
+// time before now, for what a lab does not leave to a session that was found
+// open. A token never has.
 func (i Identity) Recent(now time.Time, within time.Duration) error {
 	switch {
 	case i.everything:
@@ -148,12 +158,14 @@ func (i Identity) Recent(now time.Time, within time.Duration) error {
 	case i.Account == "":
 		return nobody()
 	case i.Method == ByToken:
-		return problem.New(problem.Forbidden, "this needs a person who has just shown who they are, and a token is none").
+		return problem.New(problem.Forbidden,
+			"this needs a person who has just shown who they are, and a token is none").
 			About(i.Account)
 	case now.Sub(i.Confirmed) <= within:
 		return nil
 	}
-	return problem.New(problem.Unauthenticated, "this needs %s to show again who they are", i.Account).About(i.Account).
+	return problem.New(problem.Unauthenticated, "this needs %s to show again who they are",
+		i.Account).About(i.Account).
 		With(problem.Remedy{Text: "show it again, then repeat the request", Action: problem.Confirm})
 }
 
@@ -166,7 +178,8 @@ func (i Identity) forbidden(p Permission, campaign string) error {
 	}
 	return problem.New(problem.Forbidden, "%s may not %s%s", i.Account, p.words(), inCampaign(campaign)).
 		About(i.Account).
-		With(problem.Remedy{Text: "ask an admin for a role that may", Action: problem.Grant, Subject: i.Account, Ways: able})
+		With(problem.Remedy{Text: "ask an admin for a role that may", Action: problem.Grant,
+			Subject: i.Account, Ways: able})
 }
 
 func inCampaign(campaign string) string {

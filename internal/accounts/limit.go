@@ -12,18 +12,21 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Attempts to log in with a password are counted by account, by address, and by both. After
-// some failures each further one doubles the time until the next attempt is heard, up to a
-// bound. So guessing is slow, and nobody is locked out for long.
+// Attempts to log in with a password are counted by account, by address, and by
+// both. After some failures each further one doubles the time until the next
+// attempt is heard, up to a bound. So guessing is slow, and nobody is locked
+// out for long.
 //
-// Another's failures must not keep a person out for ever: the counts of the account and
-// of the address do not hold for an address from which that person has logged in before; only
-// failures with this account from this address do. Passkeys and OpenID Connect are not
-// counted, since there is nothing to guess, sessions go on, and an admin can forget the counts
-// ([Directory.Unlock]). Names that are no account's are counted as well, so that being locked out does
-// not tell which names there are. The counts are kept in memory. When the accounts are opened they
-// are made anew from the audit log, but for those of names that are no account's, which it does not
-// hold: of these the addresses count.
+// Another's failures must not keep a person out for ever: the counts of the
+// account and of the address do not hold for an address from which that person
+// has logged in before; only failures with this account from this address do.
+// Passkeys and OpenID Connect are not counted, since there is nothing to guess,
+// sessions go on, and an admin can forget the counts ([Directory.Unlock]).
+// Names that are no account's are counted as well, so that being locked out
+// does not tell which names there are. The counts are kept in memory. When the
+// accounts are opened they are made anew from the audit log, but for those of
+// names that are no account's, which it does not hold: of these the addresses
+// count.
 var limitOf = map[counted]struct {
 	free    int           // failures without a delay
 	longest time.Duration // the longest delay
@@ -43,16 +46,16 @@ const (
 )
 
 const (
-	// forgetAfter is how long after the last failure, and the delay it led to, a count begins
-	// anew.
+	// forgetAfter is how long after the last failure, and the delay it led to,
+	// a count begins anew.
 	forgetAfter = time.Hour
-	// mostCounters bounds the memory of counts, to a few megabytes. Past it, those that have not
-	// been touched for longest are forgotten.
+	// mostCounters bounds the memory of counts, to a few megabytes. Past it,
+	// those that have not been touched for longest are forgotten.
 	mostCounters = 16384
 )
 
-// TooSoonError is why a login was not tried. The error that wraps it has the code
-// [problem.TooMany].
+// TooSoonError is why a login was not tried. The error that wraps it has the
+// code [problem.TooMany].
 type TooSoonError struct {
 	// Wait is how long until the next attempt is heard.
 	Wait time.Duration
@@ -86,7 +89,8 @@ func newLimits(most int) *limits {
 	return &limits{most: most, counts: make(map[[32]byte]*list.Element), oldest: list.New()}
 }
 
-// attempt is an attempt to log in, which counts as failed until it has succeeded.
+// attempt is an attempt to log in, which counts as failed until it has
+// succeeded.
 type attempt struct {
 	limits *limits
 	at     []counter
@@ -99,7 +103,8 @@ type counter struct {
 	at, name [32]byte
 }
 
-// countersOf returns what an attempt is counted by; by account and address first.
+// countersOf returns what an attempt is counted by; by account and address
+// first.
 func countersOf(name, from string, familiar bool) []counter {
 	network := networkOf(from)
 	own, both := at(ofAccount, name), at(ofBoth, name+"\x00"+network)
@@ -110,10 +115,13 @@ func countersOf(name, from string, familiar bool) []counter {
 	return []counter{both, own, at(ofAddress, network)}
 }
 
-// begin counts an attempt as failed, so that many at once are no way around the limits, unless
-// it comes too soon. familiar says that the person has logged in from the address before.
-// first is true of the first attempt that is refused since the last one that was heard.
-func (l *limits) begin(now time.Time, name, from string, familiar bool) (a *attempt, wait time.Duration, first bool) {
+// begin counts an attempt as failed, so that many at once are no way around the
+// limits, unless it comes too soon. familiar says that the person has logged in
+// from the address before. first is true of the first attempt that is refused
+// since the last one that was heard.
+func (l *limits) begin(
+	now time.Time, name, from string, familiar bool,
+) (a *attempt, wait time.Duration, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a = &attempt{limits: l, at: countersOf(name, from, familiar), now: now}
@@ -134,8 +142,8 @@ func (l *limits) begin(now time.Time, name, from string, familiar bool) (a *atte
 	return a, 0, false
 }
 
-// recall counts what an entry of the audit log tells of an attempt, later. familiar is as in
-// begin.
+// recall counts what an entry of the audit log tells of an attempt, later.
+// familiar is as in begin.
 func (l *limits) recall(e Entry, familiar bool) {
 	if !e.counts() {
 		return
@@ -157,8 +165,8 @@ func (l *limits) recall(e Entry, familiar bool) {
 	}
 }
 
-// counts reports whether an entry tells of an attempt with a password, or that those of before
-// are forgotten.
+// counts reports whether an entry tells of an attempt with a password, or that
+// those of before are forgotten.
 func (e Entry) counts() bool {
 	switch e.Kind {
 	case KindUnlocked, KindPasswordSet:
@@ -169,9 +177,10 @@ func (e Entry) counts() bool {
 	return false
 }
 
-// How much of the audit log is looked at for failed attempts: after a day of the longest
-// delays a count has long reached its bound. Entries about other things have no part in the
-// number: however many there are, none makes the attempts forgotten.
+// How much of the audit log is looked at for failed attempts: after a day of
+// the longest delays a count has long reached its bound. Entries about other
+// things have no part in the number: however many there are, none makes the
+// attempts forgotten.
 const (
 	recallFor  = 24 * time.Hour
 	mostRecall = 20_000 // entries that count
@@ -201,9 +210,9 @@ func (d *Directory) recall(limits *limits, all attempts) {
 	}
 }
 
-// succeeded takes the attempt back. The account's failures are forgotten, and of the address's
-// those that were with this account: with an account of one's own one cannot go on guessing
-// others'.
+// succeeded takes the attempt back. The account's failures are forgotten, and
+// of the address's those that were with this account: with an account of one's
+// own one cannot go on guessing others'.
 func (a *attempt) succeeded() {
 	l := a.limits
 	l.mu.Lock()
@@ -241,8 +250,8 @@ func (a *attempt) withdrawn() {
 	}
 }
 
-// forget forgets the failures with an account, wherever they came from; those of all accounts
-// and addresses where the name is empty.
+// forget forgets the failures with an account, wherever they came from; those
+// of all accounts and addresses where the name is empty.
 func (l *limits) forget(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -311,8 +320,8 @@ func at(by counted, what string) counter {
 	return counter{by: by, at: sha256.Sum256([]byte(string(by) + "\x00" + what))}
 }
 
-// networkOf is what an address is counted by: itself, or of IPv6 the /64 that one customer
-// has. What is no address counts as one.
+// networkOf is what an address is counted by: itself, or of IPv6 the /64 that
+// one customer has. What is no address counts as one.
 func networkOf(from string) string {
 	if host, err := netip.ParseAddrPort(from); err == nil {
 		from = host.Addr().String()

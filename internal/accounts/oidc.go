@@ -21,33 +21,37 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// OIDC is the OpenID Connect issuer of a lab: whom it knows, campaignd lets in, within bounds.
-// At least Domains or Roles must be given, since many an issuer knows everybody.
+// OIDC is the OpenID Connect issuer of a lab: whom it knows, campaignd lets in,
+// within bounds. At least Domains or Roles must be given, since many an issuer
+// knows everybody.
 type OIDC struct {
-	// Name is what people are told it is called, such as "University login"; the issuer's host by
-	// default.
+	// Name is what people are told it is called, such as "University login";
+	// the issuer's host by default.
 	Name string `yaml:"name" json:"name,omitempty"`
 	// Issuer is its address, as its discovery document says it.
 	Issuer   string `yaml:"issuer" json:"issuer"`
 	ClientID string `yaml:"client_id" json:"client_id"`
-	// The client's secret is in a file, or in an environment variable; one of the two is given,
-	// or none for a client that has no secret.
+	// The client's secret is in a file, or in an environment variable; one of
+	// the two is given, or none for a client that has no secret.
 	ClientSecretFile string `yaml:"client_secret_file" json:"client_secret_file,omitempty"`
 	ClientSecretEnv  string `yaml:"client_secret_env" json:"client_secret_env,omitempty"`
-	// RedirectURL is where the issuer sends people back to, as it is registered there.
+	// RedirectURL is where the issuer sends people back to, as it is registered
+	// there.
 	RedirectURL string `yaml:"redirect_url" json:"redirect_url"`
 	// Scopes are asked for besides openid; profile and email by default.
 	Scopes []string `yaml:"scopes" json:"scopes,omitempty"`
-	// Domains are those of the e-mail addresses that are let in; empty: all. The issuer must say
-	// that it has verified the address. An account that has such an address is then theirs.
+	// Domains are those of the e-mail addresses that are let in; empty: all.
+	// The issuer must say that it has verified the address. An account that has
+	// such an address is then theirs.
 	Domains []string `yaml:"domains" json:"domains,omitempty"`
 	// RoleClaim is the claim that holds groups or roles, such as "groups" or
 	// "realm_access.roles"; Roles says which of its values gives which role.
 	RoleClaim string          `yaml:"role_claim" json:"role_claim,omitempty"`
 	Roles     map[string]Role `yaml:"roles" json:"roles,omitempty"`
-	// NewAccounts makes an account for whoever is let in and has none, with the DefaultRole
-	// where the claim gives none. Its name is the preferred_username, or else the verified e-mail
-	// address; of an address in one of the Domains it is what stands before the "@".
+	// NewAccounts makes an account for whoever is let in and has none, with the
+	// DefaultRole where the claim gives none. Its name is the
+	// preferred_username, or else the verified e-mail address; of an address in
+	// one of the Domains it is what stands before the "@".
 	NewAccounts bool `yaml:"new_accounts" json:"new_accounts,omitempty"`
 	DefaultRole Role `yaml:"default_role" json:"default_role,omitempty"`
 }
@@ -102,8 +106,8 @@ func (o *OIDC) Validate() error {
 
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
-// issuer is an issuer that people can be sent to. Discovery is lazy: an unreachable issuer does not
-// prevent start-up.
+// issuer is an issuer that people can be sent to. Discovery is lazy: an
+// unreachable issuer does not prevent start-up.
 type issuer struct {
 	config OIDC
 	secret string
@@ -127,7 +131,8 @@ func newIssuer(o *OIDC, now func() time.Time) (*issuer, error) {
 	case o.ClientSecretFile != "":
 		text, err := os.ReadFile(o.ClientSecretFile)
 		if err != nil {
-			return nil, problem.New(problem.Invalid, "OpenID Connect: the client's secret cannot be read: %w", err)
+			return nil, problem.New(problem.Invalid,
+				"OpenID Connect: the client's secret cannot be read: %w", err)
 		}
 		i.secret = strings.TrimSpace(string(text))
 	case o.ClientSecretEnv != "":
@@ -184,7 +189,8 @@ func (i *issuer) oauth(p *oidc.Provider) *oauth2.Config {
 		scopes = []string{"profile", "email"}
 	}
 	return &oauth2.Config{
-		ClientID: i.config.ClientID, ClientSecret: i.secret, Endpoint: p.Endpoint(), RedirectURL: i.config.RedirectURL,
+		ClientID: i.config.ClientID, ClientSecret: i.secret, Endpoint: p.Endpoint(),
+		RedirectURL: i.config.RedirectURL,
 		Scopes: append(
 			[]string{oidc.ScopeOpenID},
 			slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == oidc.ScopeOpenID })...),
@@ -199,10 +205,11 @@ func (d *Directory) OIDCName() string {
 	return d.issuer.name()
 }
 
-// BeginOIDC begins a login with OpenID Connect: the browser is sent to the address, and keeps
-// the ceremony in a cookie until it comes back, within ten minutes. With confirm, the name of
-// the account that somebody is logged in with here, the issuer is to have them show who they
-// are, whoever is logged in there, and it must be that account which comes back.
+// BeginOIDC begins a login with OpenID Connect: the browser is sent to the
+// address, and keeps the ceremony in a cookie until it comes back, within ten
+// minutes. With confirm, the name of the account that somebody is logged in
+// with here, the issuer is to have them show who they are, whoever is logged in
+// there, and it must be that account which comes back.
 func (d *Directory) BeginOIDC(ctx context.Context, confirm string) (address, ceremonyName string, err error) {
 	if d.issuer == nil {
 		return "", "", problem.New(problem.NotPossible, "there is no OpenID Connect here").
@@ -218,12 +225,14 @@ func (d *Directory) BeginOIDC(ctx context.Context, confirm string) (address, cer
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(c.nonce), oauth2.S256ChallengeOption(c.verifier)}
 	if confirm != "" {
-		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"),
+			oauth2.SetAuthURLParam("max_age", "0"))
 	}
 	return d.issuer.oauth(p).AuthCodeURL(c.state, options...), d.ceremonies.begin(d.now(), c), nil
 }
 
-// OIDCAnswer is what the browser brings back from the issuer, in the query of the address.
+// OIDCAnswer is what the browser brings back from the issuer, in the query of
+// the address.
 type OIDCAnswer struct {
 	State, Code        string
 	Error, Description string // instead of a code
@@ -248,10 +257,11 @@ func (b *anyBool) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// FinishOIDC begins a session of the account that belongs to whom the issuer says this is, as
-// [Directory.Login] does. Who comes for the first time is tied to the account that has their verified
-// e-mail address in one of the Domains, or gets a new one where NewAccounts says so. Who came before
-// and is not let in any more loses the roles that the issuer gave, and their sessions.
+// FinishOIDC begins a session of the account that belongs to whom the issuer
+// says this is, as [Directory.Login] does. Who comes for the first time is tied
+// to the account that has their verified e-mail address in one of the Domains,
+// or gets a new one where NewAccounts says so. Who came before and is not let
+// in any more loses the roles that the issuer gave, and their sessions.
 func (d *Directory) FinishOIDC(
 	ctx context.Context,
 	ceremonyName string,
@@ -274,9 +284,11 @@ func (d *Directory) FinishOIDC(
 		return fail("", tooLate())
 	}
 	if answer.Error != "" {
-		// The words are the browser's: its person may read them, and the trail does not keep them.
+		// The words are the browser's: its person may read them, and the trail
+		// does not keep them.
 		refuse("", d.issuer.name()+" sent them back without having said who they are")
-		return "", Identity{}, problem.New(problem.Unauthenticated, "%s says: %s", d.issuer.name(), shown(cmp.Or(answer.Description, answer.Error))).
+		return "", Identity{}, problem.New(problem.Unauthenticated, "%s says: %s", d.issuer.name(),
+			shown(cmp.Or(answer.Description, answer.Error))).
 			With(problem.Remedy{Text: "try again", Action: problem.LogIn})
 	}
 	subject, said, err := d.issuer.redeem(ctx, begun, answer.Code)
@@ -296,13 +308,15 @@ func (d *Directory) FinishOIDC(
 		confirmed = now
 	}
 	if begun.account != "" && d.now().Sub(confirmed) > ceremonyTime {
-		return fail("", problem.New(problem.Unauthenticated, "%s did not ask again who this is", d.issuer.name()).
+		return fail("", problem.New(problem.Unauthenticated, "%s did not ask again who this is",
+			d.issuer.name()).
 			With(problem.Remedy{Text: "give the password", Action: problem.Confirm}))
 	}
 	d.writing.Lock()
 	a, entries, name, err := d.linked(ctx, subject, said, given)
 	if err == nil && begun.account != "" && a.Name != begun.account {
-		err = problem.New(problem.Unauthenticated, "%s says that this is %s, and %s was to show it again", d.issuer.name(), a.Name, begun.account).
+		err = problem.New(problem.Unauthenticated,
+			"%s says that this is %s, and %s was to show it again", d.issuer.name(), a.Name, begun.account).
 			With(problem.Remedy{Text: "log in there as " + begun.account, Action: problem.Confirm})
 	}
 	if err == nil {
@@ -314,13 +328,16 @@ func (d *Directory) FinishOIDC(
 }
 
 // redeem exchanges a code for what the issuer says of somebody.
-func (i *issuer) redeem(ctx context.Context, begun *ceremony, code string) (subject string, _ claims, err error) {
+func (i *issuer) redeem(
+	ctx context.Context, begun *ceremony, code string,
+) (subject string, _ claims, err error) {
 	p, err := i.discover(ctx)
 	if err != nil {
 		return "", claims{}, err
 	}
 	refused := func(why string) (string, claims, error) {
-		return "", claims{}, problem.New(problem.Unauthenticated, "%s has not shown who this is: %s", i.name(), why).
+		return "", claims{}, problem.New(problem.Unauthenticated,
+			"%s has not shown who this is: %s", i.name(), why).
 			With(problem.Remedy{Text: "try again", Action: problem.LogIn})
 	}
 	ctx = oidc.ClientContext(ctx, i.client)
@@ -353,11 +370,14 @@ func (i *issuer) redeem(ctx context.Context, begun *ceremony, code string) (subj
 // admits returns the roles that the issuer gives somebody who is let in.
 func (i *issuer) admits(said claims) ([]Grant, error) {
 	refused := func(format string, args ...any) error {
-		return problem.New(problem.Forbidden, "%s knows this person, and this lab lets them in no further: %s", i.name(), fmt.Sprintf(format, args...)).
+		return problem.New(problem.Forbidden,
+			"%s knows this person, and this lab lets them in no further: %s", i.name(),
+			fmt.Sprintf(format, args...)).
 			With(problem.Remedy{Text: "ask an admin for an account", Action: problem.AddAccount})
 	}
 	if len(i.config.Domains) > 0 && !i.vouches(said) {
-		return nil, refused("their e-mail address is not a verified one of %s", strings.Join(i.config.Domains, ", "))
+		return nil, refused("their e-mail address is not a verified one of %s",
+			strings.Join(i.config.Domains, ", "))
 	}
 	var given []Grant
 	for _, value := range claimed(said.all, i.config.RoleClaim) {
@@ -375,9 +395,10 @@ func (i *issuer) admits(said claims) ([]Grant, error) {
 	return slices.Compact(given), nil
 }
 
-// accountName is the name that somebody's new account gets, "" where the issuer says none. An
-// address stands for the person before its "@" only in the Domains, in which that is one person;
-// elsewhere all of it is the name, so that bo@other.example is not taken for bo.
+// accountName is the name that somebody's new account gets, "" where the issuer
+// says none. An address stands for the person before its "@" only in the
+// Domains, in which that is one person; elsewhere all of it is the name, so
+// that bo@other.example is not taken for bo.
 func (i *issuer) accountName(said claims) string {
 	name := strings.TrimSpace(said.Preferred)
 	if name == "" && bool(said.EmailVerified) {
@@ -394,15 +415,15 @@ func (i *issuer) own(domain string) bool {
 	return slices.ContainsFunc(i.config.Domains, func(d string) bool { return strings.EqualFold(d, domain) })
 }
 
-// vouches reports whether the issuer says that somebody has an e-mail address in a domain for
-// which it is asked.
+// vouches reports whether the issuer says that somebody has an e-mail address
+// in a domain for which it is asked.
 func (i *issuer) vouches(said claims) bool {
 	at := strings.LastIndexByte(said.Email, '@')
 	return at > 0 && bool(said.EmailVerified) && i.own(said.Email[at+1:])
 }
 
-// claimed returns the words of a claim, which may be a word or a list of them, in an object where
-// the name has points in it.
+// claimed returns the words of a claim, which may be a word or a list of them,
+// in an object where the name has points in it.
 func claimed(all map[string]any, name string) []string {
 	value, ok := all[name]
 	if !ok {
@@ -427,8 +448,9 @@ func claimed(all map[string]any, name string) []string {
 	return nil
 }
 
-// revokeIssuer revokes the roles and sessions that the issuer granted to an account, once it lets that
-// person in no further. It returns the account's name, "" where there is none.
+// revokeIssuer revokes the roles and sessions that the issuer granted to an
+// account, once it lets that person in no further. It returns the account's
+// name, "" where there is none.
 func (d *Directory) revokeIssuer(ctx context.Context, subject string) (name string, err error) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -450,14 +472,17 @@ func (d *Directory) revokeIssuer(ctx context.Context, subject string) (name stri
 	return a.Name, d.commit(c)
 }
 
-// atIssuer returns the accounts that are tied to somebody at the issuer, and those that are tied to
-// nobody there and have their e-mail address.
+// atIssuer returns the accounts that are tied to somebody at the issuer, and
+// those that are tied to nobody there and have their e-mail address.
 func (d *Directory) atIssuer(subject string, said claims) (own, same []*account) {
 	issuer := d.issuer.config.Issuer
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	for _, a := range d.state.accounts {
-		if slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == issuer && l.Subject == subject }) {
+		if slices.ContainsFunc(a.Links, func(l Link) bool {
+			return l.Issuer == issuer &&
+				l.Subject == subject
+		}) {
 			own = append(own, a)
 		} else if a.Email != "" && strings.EqualFold(a.Email, said.Email) && d.issuer.vouches(said) &&
 			!slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == issuer }) {
@@ -467,8 +492,9 @@ func (d *Directory) atIssuer(subject string, said claims) (own, same []*account)
 	return own, same
 }
 
-// linked returns the account of somebody at the issuer as it is to be, with what changes. name is
-// that of the account where the answer is no. The caller holds writing.
+// linked returns the account of somebody at the issuer as it is to be, with
+// what changes. name is that of the account where the answer is no. The caller
+// holds writing.
 func (d *Directory) linked(
 	ctx context.Context,
 	subject string,
@@ -485,18 +511,22 @@ func (d *Directory) linked(
 	case len(own) > 0:
 		a = own[0]
 	case len(same) > 1:
-		return nil, nil, "", problem.New(problem.Conflict, "several accounts have the e-mail address %s", said.Email).
+		return nil, nil, "", problem.New(problem.Conflict,
+			"several accounts have the e-mail address %s", said.Email).
 			With(problem.Remedy{Text: "have an admin give each its own", Action: problem.ChangeAccount})
 	case len(same) == 1:
 		a = same[0]
 	case !config.NewAccounts || empty:
 		return nil, nil, "", problem.New(problem.Forbidden, "there is no account for this person yet").
-			With(problem.Remedy{Text: "ask an admin for one with this e-mail address", Action: problem.AddAccount})
+			With(problem.Remedy{Text: "ask an admin for one with this e-mail address",
+				Action: problem.AddAccount})
 	default:
 		wanted := d.issuer.accountName(said)
 		if wanted == "" {
-			return nil, nil, "", problem.New(problem.Forbidden, "%s gives no name for a new account: neither a preferred_username nor a verified e-mail address", d.issuer.name()).
-				With(problem.Remedy{Text: "ask an admin for an account with this e-mail address", Action: problem.AddAccount})
+			return nil, nil, "", problem.New(problem.Forbidden,
+				"%s gives no name for a new account: neither a preferred_username nor a verified e-mail address", d.issuer.name()).
+				With(problem.Remedy{Text: "ask an admin for an account with this e-mail address",
+					Action: problem.AddAccount})
 		}
 		n := NewAccount{Name: wanted, DisplayName: shown(said.Name)}
 		if said.EmailVerified {
@@ -518,8 +548,8 @@ func (d *Directory) linked(
 	return a, append(entries, d.sync(ctx, by, a, given)...), "", nil
 }
 
-// sync makes the roles that the issuer gives an account those that it gives now. The last admin
-// stays one.
+// sync makes the roles that the issuer gives an account those that it gives
+// now. The last admin stays one.
 func (d *Directory) sync(ctx context.Context, by Identity, a *account, given []Grant) (entries []Entry) {
 	var kept []Grant
 	wasAdmin := a.isAdmin()
@@ -529,7 +559,8 @@ func (d *Directory) sync(ctx context.Context, by Identity, a *account, given []G
 			continue
 		}
 		e := granted(by.entry(ctx, KindRevoked, a.Name), g)
-		after := &account{Grants: slices.DeleteFunc(slices.Clone(a.Grants), func(x Grant) bool { return x == g })}
+		after := &account{Grants: slices.DeleteFunc(slices.Clone(a.Grants),
+			func(x Grant) bool { return x == g })}
 		if wasAdmin && g.Role == Admin && !after.isAdmin() && !d.otherAdmin(a.Name) {
 			kept = append(kept, g)
 			continue

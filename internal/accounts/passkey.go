@@ -15,10 +15,11 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Passkeys says for which site passkeys are made. A browser offers a passkey to that site alone.
+// Passkeys says for which site passkeys are made. A browser offers a passkey to
+// that site alone.
 type Passkeys struct {
-	// ID is the domain of the site, such as "lab.example.org", without a port. Passkeys are lost
-	// where it changes.
+	// ID is the domain of the site, such as "lab.example.org", without a port.
+	// Passkeys are lost where it changes.
 	ID string
 	// Name is what people are told the site is called; "campaignd" by default.
 	Name string
@@ -45,8 +46,8 @@ func passkeyID(credential []byte) string {
 	return string(keyOf(base64.RawURLEncoding.EncodeToString(credential)))[:16]
 }
 
-// public is what others are told of a passkey. One whose credential was forgotten is still
-// told, so that its owner can remove it.
+// public is what others are told of a passkey. One whose credential was
+// forgotten is still told, so that its owner can remove it.
 func (k *passkey) public(v *values) Passkey {
 	p := Passkey{ID: k.ID, Name: k.Name, Created: k.Created}
 	if kept := v.passkeys[k.Secret]; kept != nil {
@@ -78,7 +79,8 @@ func newRelyingParty(p *Passkeys) (*relyingParty, error) {
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
 			ResidentKey:        protocol.ResidentKeyRequirementRequired,
 			RequireResidentKey: protocol.ResidentKeyRequired(),
-			// A passkey stands for a password: the device makes sure who holds it.
+			// A passkey stands for a password: the device makes sure who holds
+			// it.
 			UserVerification: protocol.VerificationRequired,
 		},
 	})
@@ -127,14 +129,17 @@ func (d *Directory) noPasskeys() error {
 	if d.relying != nil {
 		return nil
 	}
-	return problem.New(problem.NotPossible, "there are no passkeys here: it is not said for which site they would be").
+	return problem.New(problem.NotPossible,
+		"there are no passkeys here: it is not said for which site they would be").
 		With(problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
 }
 
-// BeginPasskey begins to add a passkey to the account that is logged in, which must have shown
-// who they are within the last ten minutes. The options are for navigator.credentials.create
-// (PublicKeyCredential.parseCreationOptionsFromJSON reads the member publicKey), the ceremony
-// names this to [Directory.FinishPasskey], within ten minutes.
+// BeginPasskey begins to add a passkey to the account that is logged in, which
+// must have shown who they are within the last ten minutes. The options are for
+// navigator.credentials.create
+// (PublicKeyCredential.parseCreationOptionsFromJSON reads the member
+// publicKey), the ceremony names this to [Directory.FinishPasskey], within ten
+// minutes.
 func (d *Directory) BeginPasskey(
 	ctx context.Context,
 	sessionToken string,
@@ -147,7 +152,8 @@ func (d *Directory) BeginPasskey(
 		return "", nil, err
 	}
 	if len(a.Passkeys) >= mostPasskeys {
-		return "", nil, problem.New(problem.Conflict, "%s has %d passkeys, and more are not kept: remove one first", a.Name, len(a.Passkeys)).
+		return "", nil, problem.New(problem.Conflict,
+			"%s has %d passkeys, and more are not kept: remove one first", a.Name, len(a.Passkeys)).
 			About(a.Name)
 	}
 	h := d.holder(a)
@@ -159,7 +165,8 @@ func (d *Directory) BeginPasskey(
 	return d.options(ctx, creation, &ceremony{what: toRegister, account: a.Name, passkey: *data})
 }
 
-// justHere returns the account of a session whose owner has shown who they are just now.
+// justHere returns the account of a session whose owner has shown who they are
+// just now.
 func (d *Directory) justHere(sessionToken string) (*account, error) {
 	s, a := d.session(sessionToken)
 	if s == nil {
@@ -178,8 +185,8 @@ func (d *Directory) options(ctx context.Context, value any, c *ceremony) (string
 	return d.ceremonies.begin(d.now(), c), text, nil
 }
 
-// FinishPasskey adds the passkey that the browser has made: the answer is the JSON of its
-// PublicKeyCredential. The name is what its owner calls it.
+// FinishPasskey adds the passkey that the browser has made: the answer is the
+// JSON of its PublicKeyCredential. The name is what its owner calls it.
 func (d *Directory) FinishPasskey(
 	ctx context.Context,
 	sessionToken, ceremonyName, name string,
@@ -233,7 +240,8 @@ func (d *Directory) FinishPasskey(
 	return added.Passkeys[len(added.Passkeys)-1], nil
 }
 
-// ownerOf returns the account that a passkey belongs to, nil where there is none.
+// ownerOf returns the account that a passkey belongs to, nil where there is
+// none.
 func (d *Directory) ownerOf(credential []byte) *account {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -245,8 +253,8 @@ func (d *Directory) ownerOf(credential []byte) *account {
 	return nil
 }
 
-// passkey returns the reference of a credential of the account and what is kept under it,
-// "" where it is none of its.
+// passkey returns the reference of a credential of the account and what is kept
+// under it, "" where it is none of its.
 func (a *account) passkey(credential []byte, v *values) (secret string, kept *passkeyValue) {
 	for _, k := range a.Passkeys {
 		if kept := v.passkeys[k.Secret]; kept != nil && string(kept.Credential.ID) == string(credential) {
@@ -256,10 +264,12 @@ func (a *account) passkey(credential []byte, v *values) (secret string, kept *pa
 	return "", nil
 }
 
-// BeginPasskeyLogin begins a login with whichever passkey the person chooses. The options are
-// for navigator.credentials.get, the ceremony names this to [Directory.FinishPasskeyLogin], within
-// ten minutes.
-func (d *Directory) BeginPasskeyLogin(ctx context.Context) (ceremonyName string, options json.RawMessage, err error) {
+// BeginPasskeyLogin begins a login with whichever passkey the person chooses.
+// The options are for navigator.credentials.get, the ceremony names this to
+// [Directory.FinishPasskeyLogin], within ten minutes.
+func (d *Directory) BeginPasskeyLogin(
+	ctx context.Context,
+) (ceremonyName string, options json.RawMessage, err error) {
 	if err := d.noPasskeys(); err != nil {
 		return "", nil, err
 	}
@@ -270,8 +280,9 @@ func (d *Directory) BeginPasskeyLogin(ctx context.Context) (ceremonyName string,
 	return d.options(ctx, assertion, &ceremony{what: toLogIn, passkey: *data})
 }
 
-// FinishPasskeyLogin begins a session of the account whose passkey has answered, as
-// [Directory.Login] does: the answer is the JSON of the browser's PublicKeyCredential.
+// FinishPasskeyLogin begins a session of the account whose passkey has
+// answered, as [Directory.Login] does: the answer is the JSON of the browser's
+// PublicKeyCredential.
 func (d *Directory) FinishPasskeyLogin(
 	ctx context.Context,
 	ceremonyName string,
@@ -291,8 +302,8 @@ func (d *Directory) FinishPasskeyLogin(
 	return d.begin(proved.account, ByPasskey, shown(from), d.now(), used)
 }
 
-// BeginPasskeyConfirm is BeginPasskeyLogin for somebody who is logged in and shows again who
-// they are.
+// BeginPasskeyConfirm is BeginPasskeyLogin for somebody who is logged in and
+// shows again who they are.
 func (d *Directory) BeginPasskeyConfirm(
 	ctx context.Context,
 	sessionToken string,
@@ -345,9 +356,11 @@ type proof struct {
 	credential *webauthn.Credential
 }
 
-// answered checks the answer of a passkey, of the account of that name or of whichever, and
-// records what fails.
-func (d *Directory) answered(ceremonyName string, what purpose, name string, answer []byte, from string) (proof, error) {
+// answered checks the answer of a passkey, of the account of that name or of
+// whichever, and records what fails.
+func (d *Directory) answered(
+	ceremonyName string, what purpose, name string, answer []byte, from string,
+) (proof, error) {
 	if err := d.noPasskeys(); err != nil {
 		return proof{}, err
 	}
@@ -357,7 +370,8 @@ func (d *Directory) answered(ceremonyName string, what purpose, name string, ans
 	}
 	var owner *account
 	fail := func(err error) (proof, error) {
-		e := Entry{Kind: KindLoginFailed, Method: ByPasskey, From: from, Reason: "the passkey did not prove anything"}
+		e := Entry{Kind: KindLoginFailed, Method: ByPasskey, From: from,
+			Reason: "the passkey did not prove anything"}
 		if owner != nil {
 			e.Account = owner.Name
 			if owner.Disabled {
@@ -399,8 +413,8 @@ func (d *Directory) answered(ceremonyName string, what purpose, name string, ans
 	return proof{account: owner.Name, credential: credential}, nil
 }
 
-// afterUse returns the change that notes the use of a passkey, and its counter. The caller
-// holds writing.
+// afterUse returns the change that notes the use of a passkey, and its counter.
+// The caller holds writing.
 func (d *Directory) afterUse(p proof) (c change, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -417,8 +431,8 @@ func (d *Directory) afterUse(p proof) (c change, err error) {
 	return c, nil
 }
 
-// RemovePasskey removes a passkey of an account: one's own, or anybody's for those who may
-// [Administer].
+// RemovePasskey removes a passkey of an account: one's own, or anybody's for
+// those who may [Administer].
 func (d *Directory) RemovePasskey(ctx context.Context, by Identity, name, id string) (Account, error) {
 	name = canonicalName(name)
 	if err := d.ownOrAdmin(by, name); err != nil {
@@ -436,8 +450,8 @@ func (d *Directory) RemovePasskey(ctx context.Context, by Identity, name, id str
 	})
 }
 
-// refusedPasskey is the answer to a passkey that proves nothing. The library's words help whoever
-// sets up the site, and hold no secret.
+// refusedPasskey is the answer to a passkey that proves nothing. The library's
+// words help whoever sets up the site, and hold no secret.
 func refusedPasskey(err error) error {
 	message := "the passkey was not accepted"
 	var detail *protocol.Error
@@ -452,6 +466,7 @@ func refusedPasskey(err error) error {
 }
 
 func tooLate() error {
-	return problem.New(problem.Unauthenticated, "this took too long, or was begun in another window, or the server was started again meanwhile").
+	return problem.New(problem.Unauthenticated,
+		"this took too long, or was begun in another window, or the server was started again meanwhile").
 		With(problem.Remedy{Text: "begin again", Action: problem.LogIn})
 }

@@ -12,15 +12,16 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// hash is an argon2id hash of a password. It does not show itself when it is printed.
+// hash is an argon2id hash of a password. It does not show itself when it is
+// printed.
 type hash string
 
 // Format implements fmt.Formatter.
 func (hash) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[hash]")) }
 
-// Secret is a password or a token on its way. It shows itself neither when it is printed nor as
-// JSON. It is no string: package fmt prints what a string holds where a verb does not fit,
-// whatever methods it has.
+// Secret is a password or a token on its way. It shows itself neither when it
+// is printed nor as JSON. It is no string: package fmt prints what a string
+// holds where a verb does not fit, whatever methods it has.
 type Secret struct{ text *string }
 
 // NewSecret hides a text.
@@ -37,8 +38,8 @@ func (s Secret) Reveal() string {
 // Format implements fmt.Formatter.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[secret]")) }
 
-// owasp are the parameters of argon2id that OWASP recommends (Password Storage Cheat Sheet,
-// 2024): 19 MiB, two passes, one lane.
+// owasp are the parameters of argon2id that OWASP recommends (Password Storage
+// Cheat Sheet, 2024): 19 MiB, two passes, one lane.
 var owasp = argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
 const (
@@ -48,14 +49,15 @@ const (
 	mostWaiting = 64
 )
 
-// passwords hashes passwords, a few at a time: each takes memory and tens of milliseconds.
+// passwords hashes passwords, a few at a time: each takes memory and tens of
+// milliseconds.
 type passwords struct {
 	params  argon2id.Params
 	least   int
 	hashing chan struct{} // holds one for each that is being hashed
 	waiting chan struct{} // holds one for each that waits or is being hashed
-	// dummyHash is the hash of a password that is no account's. It is checked for unknown names, so that
-	// they take as long as known ones.
+	// dummyHash is the hash of a password that is no account's. It is checked
+	// for unknown names, so that they take as long as known ones.
 	dummyHash Secret
 }
 
@@ -90,15 +92,16 @@ func (p *passwords) in(ctx context.Context, work func() error) error {
 	return work()
 }
 
-// prepared is a password as it is hashed: the same, however a keyboard composes its letters
-// (OpaqueString of RFC 8265).
+// prepared is a password as it is hashed: the same, however a keyboard composes
+// its letters (OpaqueString of RFC 8265).
 func prepared(password string) (string, error) {
 	if len(password) > longestPassword {
 		return "", problem.New(problem.Invalid, "the password has more than %d bytes", longestPassword)
 	}
 	text, err := precis.OpaqueString.String(password)
 	if err != nil { // the library's words quote it
-		return "", problem.New(problem.Invalid, "the password is empty, or holds something that is no character")
+		return "", problem.New(problem.Invalid,
+			"the password is empty, or holds something that is no character")
 	}
 	return text, nil
 }
@@ -141,10 +144,12 @@ func (d *Directory) newPassword(ctx context.Context, name, password string) (has
 	return hash(hashed), err
 }
 
-// matches reports whether a password is the one that was stored as a hash; where none was,
-// it takes as long and is not. again is a new hash, where the stored one was made with other
-// parameters than those of today.
-func (p *passwords) matches(ctx context.Context, stored hash, password string) (ok bool, again hash, err error) {
+// matches reports whether a password is the one that was stored as a hash;
+// where none was, it takes as long and is not. again is a new hash, where the
+// stored one was made with other parameters than those of today.
+func (p *passwords) matches(
+	ctx context.Context, stored hash, password string,
+) (ok bool, again hash, err error) {
 	text, unfit := prepared(password)
 	against := string(stored)
 	if stored == "" {

@@ -10,13 +10,15 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Stream is the stream of the accounts in the lab's log: the Campaign of their events.
+// Stream is the stream of the accounts in the lab's log: the Campaign of their
+// events.
 const Stream = "accounts"
 
-// Record is the payload of every event of the accounts. One form serves all kinds, since
-// the audit log is read as a table: which credential of which account, by what means, from
-// where. Who did it, and when, is in the event's envelope. There is no secret in it; where
-// an event is about one, it holds the reference under which the lab keeps a hash of it.
+// Record is the payload of every event of the accounts. One form serves all
+// kinds, since the audit log is read as a table: which credential of which
+// account, by what means, from where. Who did it, and when, is in the event's
+// envelope. There is no secret in it; where an event is about one, it holds the
+// reference under which the lab keeps a hash of it.
 type Record struct {
 	Account    string     `json:"account,omitempty"`
 	Method     Method     `json:"method,omitempty"`
@@ -33,22 +35,25 @@ type Record struct {
 // Subject implements events.Payload: the account.
 func (r Record) Subject() string { return r.Account }
 
-// Facts are what the state of the accounts is made from, beyond what the audit log shows.
+// Facts are what the state of the accounts is made from, beyond what the audit
+// log shows.
 type Facts struct {
-	// Issuer is the OpenID Connect issuer by which a role was granted or revoked.
+	// Issuer is the OpenID Connect issuer by which a role was granted or
+	// revoked.
 	Issuer string `json:"issuer,omitempty"`
-	// Secret is the reference of the value that proves a password, session or passkey.
+	// Secret is the reference of the value that proves a password, session or
+	// passkey.
 	Secret string `json:"secret,omitempty"`
 	// Name is that of a passkey.
 	Name string `json:"name,omitempty"`
-	// Confirmed is when the person of a login had shown who they are, where that was
-	// elsewhere and before.
+	// Confirmed is when the person of a login had shown who they are, where
+	// that was elsewhere and before.
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	Details   *Details  `json:"details,omitempty"`
 	Terms     *Terms    `json:"terms,omitempty"`
 	Link      *Link     `json:"link,omitempty"`
-	// Earlier says of an entry that it was taken over from an earlier audit log, and
-	// Taken is the state at its end.
+	// Earlier says of an entry that it was taken over from an earlier audit
+	// log, and Taken is the state at its end.
 	Earlier *Earlier `json:"earlier,omitempty"`
 	Taken   *Taken   `json:"taken,omitempty"`
 }
@@ -70,15 +75,16 @@ type Terms struct {
 	Expires   time.Time    `json:"expires"`
 }
 
-// Earlier is what an entry was in the audit trail that campaignd kept before the lab's log:
-// a chain, in which the hash of an entry, as JSON in the canonical form of RFC 8785,
-// covers that of the one before it.
+// Earlier is what an entry was in the audit trail that campaignd kept before
+// the lab's log: a chain, in which the hash of an entry, as JSON in the
+// canonical form of RFC 8785, covers that of the one before it.
 type Earlier struct {
 	Number uint64 `json:"number"`
 	Hash   string `json:"hash"`
 }
 
-// Taken is the state of accounts that were taken over, and the mark that all of them were.
+// Taken is the state of accounts that were taken over, and the mark that all of
+// them were.
 type Taken struct {
 	Accounts []*account `json:"accounts"`
 	Sessions []*session `json:"sessions,omitempty"`

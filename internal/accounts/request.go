@@ -14,8 +14,9 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Request is a request of a user of the system who works in the folder itself, as data, so
-// that it can be made of a process that holds the accounts as well. One field is set.
+// Request is a request of a user of the system who works in the folder itself,
+// as data, so that it can be made of a process that holds the accounts as well.
+// One field is set.
 type Request struct {
 	Accounts      bool             `json:"accounts,omitempty"` // list all
 	Add           *NewAccount      `json:"add,omitempty"`
@@ -36,8 +37,8 @@ type Request struct {
 	VerifyTrail   bool             `json:"verify_trail,omitempty"`
 }
 
-// ChangeRequest, GrantRequest, PasswordRequest, TokenRequest and PasskeyRequest say which account
-// and what about it.
+// ChangeRequest, GrantRequest, PasswordRequest, TokenRequest and PasskeyRequest
+// say which account and what about it.
 type (
 	ChangeRequest struct {
 		Name    string  `json:"name"`
@@ -64,7 +65,8 @@ type (
 // Reply is what came of a [Request].
 type Reply struct {
 	Account *Account `json:"account,omitempty"`
-	// First, where an admin was added beside others, tells how the first one came about.
+	// First, where an admin was added beside others, tells how the first one
+	// came about.
 	First    *Entry    `json:"first,omitempty"`
 	Accounts []Account `json:"accounts,omitempty"`
 	Token    *Token    `json:"token,omitempty"`
@@ -141,8 +143,8 @@ func (d *Directory) Do(ctx context.Context, by Identity, r Request) (a Reply, er
 	return a, err
 }
 
-// wire is a request or an answer on its way between two processes of a user: what is not part of
-// its JSON elsewhere goes beside it.
+// wire is a request or an answer on its way between two processes of a user:
+// what is not part of its JSON elsewhere goes beside it.
 type wire struct {
 	Request *Request       `json:"request,omitempty"`
 	Answer  *Reply         `json:"answer,omitempty"`
@@ -164,9 +166,9 @@ func (r *Request) secret() *Secret {
 // mostRequest bounds the body of a request, in bytes; trails are answers.
 const mostRequest = 1 << 20
 
-// Handler does what requests ask of other processes over a connection that only those can open who may
-// write the folder, such as a socket of package control. who says which user of the system that
-// is.
+// Handler does what requests ask of other processes over a connection that only
+// those can open who may write the folder, such as a socket of package control.
+// who says which user of the system that is.
 func (d *Directory) Handler(who func(*http.Request) string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in, out wire
@@ -209,17 +211,21 @@ func Ask(ctx context.Context, client *http.Client, r Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://accounts/", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://accounts/",
+		bytes.NewReader(body))
 	if err != nil {
 		return Reply{}, err
 	}
 	response, err := client.Do(request)
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-		return Reply{}, problem.New(problem.Uncertain, "the process that holds the accounts ended before it answered").
-			With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Trail})
+		return Reply{}, problem.New(problem.Uncertain,
+			"the process that holds the accounts ended before it answered").
+			With(problem.Remedy{Text: "look whether it was recorded, and ask again if not",
+				Action: problem.Trail})
 	}
 	if err != nil {
-		return Reply{}, problem.New(problem.Unavailable, "the process that holds the accounts does not answer: %w", err)
+		return Reply{}, problem.New(problem.Unavailable,
+			"the process that holds the accounts does not answer: %w", err)
 	}
 	defer response.Body.Close()
 	var in wire

@@ -13,12 +13,14 @@ type Permission string
 const (
 	// See shows campaigns: their logs, models, questions, reports, exports.
 	See Permission = "see"
-	// Answer answers questions as an expert; as which ones, [Identity.AnswersAs] says.
+	// Answer answers questions as an expert; as which ones,
+	// [Identity.AnswersAs] says.
 	Answer Permission = "answer"
-	// ActForOthers answers in the place of any expert. The person is recorded as the one who
-	// did, and the expert as the one they did it for.
+	// ActForOthers answers in the place of any expert. The person is recorded
+	// as the one who did, and the expert as the one they did it for.
 	ActForOthers Permission = "act_for_others"
-	// Run drives a campaign: start, pause, resume, stop, amend, tell, correct, exclude, import.
+	// Run drives a campaign: start, pause, resume, stop, amend, tell, correct,
+	// exclude, import.
 	Run Permission = "run"
 	// Resolve says what became of an experiment whose fate is unknown.
 	Resolve Permission = "resolve"
@@ -28,13 +30,14 @@ const (
 	Equip Permission = "equip"
 	// Audit reads the audit trail, and verifies it and the logs of campaigns.
 	Audit Permission = "audit"
-	// Administer changes accounts: who there is, what they may, how they log in.
+	// Administer changes accounts: who there is, what they may, how they log
+	// in.
 	Administer Permission = "accounts"
 )
 
-// permissions is the table of permissions, with what each is called in "may not …", and
-// whether it belongs to the lab as a whole: such a one is not given by a grant for one
-// campaign.
+// permissions is the table of permissions, with what each is called in "may not
+// …", and whether it belongs to the lab as a whole: such a one is not given by
+// a grant for one campaign.
 var permissions = []struct {
 	permission Permission
 	words      string
@@ -69,20 +72,23 @@ const (
 	Viewer Role = "viewer"
 	// Expert answers the questions that are put to them, under their own name.
 	Expert Role = "expert"
-	// Scientist is responsible for campaigns: defines and runs them, enters what others told them.
+	// Scientist is responsible for campaigns: defines and runs them, enters
+	// what others told them.
 	Scientist Role = "scientist"
 	// Integrator is responsible for the devices.
 	Integrator Role = "integrator"
 	// Auditor reads everything, changes nothing, and sees the audit trail.
 	Auditor Role = "auditor"
-	// Admin may do everything. An admin can give themselves any role, so that keeping
-	// something from them would only make it look safer; what they do is in the audit trail.
+	// Admin may do everything. An admin can give themselves any role, so that
+	// keeping something from them would only make it look safer; what they do
+	// is in the audit trail.
 	Admin Role = "admin"
 )
 
-// roles is the table: what each role may. A scientist may resolve because it is they who know
-// whether an experiment took place; an integrator, because it is they who know what the device
-// did. An integrator runs no campaign: what is measured is not theirs to decide.
+// roles is the table: what each role may. A scientist may resolve because it is
+// they who know whether an experiment took place; an integrator, because it is
+// they who know what the device did. An integrator runs no campaign: what is
+// measured is not theirs to decide.
 var roles = []struct {
 	role Role
 	may  []Permission
@@ -123,8 +129,8 @@ func (r Role) Permissions() []Permission {
 	return nil
 }
 
-// ForLab reports whether a permission is one of the lab as a whole, which no grant for a
-// single campaign gives.
+// ForLab reports whether a permission is one of the lab as a whole, which no
+// grant for a single campaign gives.
 func (p Permission) ForLab() bool {
 	for _, row := range permissions {
 		if row.permission == p {
@@ -149,13 +155,13 @@ type Grant struct {
 	Role Role `json:"role"`
 	// Campaign is the campaign it is for; empty: all of them, and the lab.
 	Campaign string `json:"campaign,omitempty"`
-	// Issuer is the OpenID Connect issuer that says so, and may take it back at the next
-	// login; empty for a grant of an administrator.
+	// Issuer is the OpenID Connect issuer that says so, and may take it back at
+	// the next login; empty for a grant of an administrator.
 	Issuer string `json:"issuer,omitempty"`
 }
 
-// gives reports whether a grant gives a permission for a campaign; for the empty one, for
-// all of them.
+// gives reports whether a grant gives a permission for a campaign; for the
+// empty one, for all of them.
 func (g Grant) gives(p Permission, campaign string) bool {
 	if g.Campaign != "" && (p.ForLab() || g.Campaign != campaign) {
 		return false
@@ -171,7 +177,8 @@ func (g Grant) String() string {
 	return string(g.Role) + " in " + g.Campaign
 }
 
-// longestCampaign is the longest name of a campaign that a grant takes, in bytes.
+// longestCampaign is the longest name of a campaign that a grant takes, in
+// bytes.
 const longestCampaign = 200
 
 // check refuses a grant that means nothing.

@@ -12,14 +12,15 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Session is a person who is logged in. It does not hold the token that proves it.
+// Session is a person who is logged in. It does not hold the token that proves
+// it.
 type Session struct {
 	// ID identifies it in the audit log and in lists. It is no secret.
 	ID      string `json:"id"`
 	Account string `json:"account"`
 	Method  Method `json:"method"`
-	// Created is when they logged in, Seen the last request, to within a minute, Confirmed when
-	// they last showed who they are.
+	// Created is when they logged in, Seen the last request, to within a
+	// minute, Confirmed when they last showed who they are.
 	Created   time.Time `json:"created"`
 	Seen      time.Time `json:"seen"`
 	Confirmed time.Time `json:"confirmed"`
@@ -30,10 +31,11 @@ type Session struct {
 const (
 	// seenEvery is how far Seen may lag behind.
 	seenEvery = time.Minute
-	// mostSessions is how many sessions an account has at most: a further one ends the one that
-	// was not used for longest.
+	// mostSessions is how many sessions an account has at most: a further one
+	// ends the one that was not used for longest.
 	mostSessions = 50
-	// mostNetworks is how many networks are remembered from which a person logs in.
+	// mostNetworks is how many networks are remembered from which a person logs
+	// in.
 	mostNetworks = 20
 )
 
@@ -74,18 +76,23 @@ func (s *session) public(v *values) Session {
 func (s *session) identity(a *account, from string) Identity {
 	return Identity{
 		Account: a.Name, DisplayName: a.DisplayName, Method: s.Method, Grants: append([]Grant{}, a.Grants...),
-		ExpertNames: slices.Clone(a.AnswersAs), Credential: s.ID, Since: s.Created, Confirmed: s.Confirmed, From: from,
+		ExpertNames: slices.Clone(a.AnswersAs), Credential: s.ID, Since: s.Created,
+		Confirmed: s.Confirmed, From: from,
 	}
 }
 
-// Login checks a name and a password that came from an address, and begins a session. The
-// token is what proves the session from now on: whoever has it is that person. It is a new one
-// each time, whatever the browser had before, which the caller ends with [Directory.Logout].
+// Login checks a name and a password that came from an address, and begins a
+// session. The token is what proves the session from now on: whoever has it is
+// that person. It is a new one each time, whatever the browser had before,
+// which the caller ends with [Directory.Logout].
 //
-// The error is a problem.Error: [problem.Unauthenticated] where the name or the password is
-// wrong, without saying which of the two, or the account is disabled; [problem.TooMany], with a
-// [TooSoonError], where there were too many attempts.
-func (d *Directory) Login(ctx context.Context, name, password, from string) (token string, _ Identity, err error) {
+// The error is a problem.Error: [problem.Unauthenticated] where the name or the
+// password is wrong, without saying which of the two, or the account is
+// disabled; [problem.TooMany], with a [TooSoonError], where there were too many
+// attempts.
+func (d *Directory) Login(
+	ctx context.Context, name, password, from string,
+) (token string, _ Identity, err error) {
 	name, from = canonicalName(name), shown(from)
 	a, again, err := d.checkPassword(ctx, name, password, from)
 	if err != nil {
@@ -105,7 +112,9 @@ func (d *Directory) Login(ctx context.Context, name, password, from string) (tok
 }
 
 // checkPassword checks a password, within the limits, and records what fails.
-func (d *Directory) checkPassword(ctx context.Context, name, password, from string) (_ *account, again hash, err error) {
+func (d *Directory) checkPassword(
+	ctx context.Context, name, password, from string,
+) (_ *account, again hash, err error) {
 	a := d.account(name)
 	d.mu.RLock()
 	familiar := a != nil && from != "" && slices.Contains(d.values.networks[name], networkOf(from))
@@ -150,8 +159,8 @@ func (d *Directory) checkPassword(ctx context.Context, name, password, from stri
 	return nil, "", wrongLogin()
 }
 
-// record adds an entry to the audit log, of something that was refused whatever becomes of
-// the entry.
+// record adds an entry to the audit log, of something that was refused whatever
+// becomes of the entry.
 func (d *Directory) record(e Entry) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -171,8 +180,8 @@ func disabled(name string) error {
 		With(problem.Remedy{Text: "have an admin enable it", Action: problem.Enable, Subject: name})
 }
 
-// begin begins a session of an account and records it, with whatever else c changes. The
-// caller holds writing.
+// begin begins a session of an account and records it, with whatever else c
+// changes. The caller holds writing.
 func (d *Directory) begin(
 	name string, how Method, from string, confirmed time.Time, c change,
 ) (string, Identity, error) {
@@ -198,8 +207,8 @@ func (d *Directory) begin(
 	return d.begun(token, from)
 }
 
-// prove adds the entry of a session that goes on under a new token, which it returns, and
-// keeps the token's hash.
+// prove adds the entry of a session that goes on under a new token, which it
+// returns, and keeps the token's hash.
 func (c *change) prove(e *Entry, now time.Time) (token string) {
 	token = random()
 	e.facts.Secret = randomID()
@@ -218,8 +227,9 @@ func (d *Directory) begun(token, from string) (string, Identity, error) {
 	return token, s.identity(a, from), nil
 }
 
-// sweep returns the sessions that are over, and the oldest of an account that has too many,
-// and forgets them. The caller holds writing, and removes what proves them.
+// sweep returns the sessions that are over, and the oldest of an account that
+// has too many, and forgets them. The caller holds writing, and removes what
+// proves them.
 func (d *Directory) sweep(name string) (over []*session) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -273,8 +283,9 @@ func (d *Directory) session(token string) (*session, *account) {
 	return s, a
 }
 
-// Authenticate returns whose session a token proves, with what they may at this moment, and
-// keeps the session alive. The error has the code [problem.Unauthenticated].
+// Authenticate returns whose session a token proves, with what they may at this
+// moment, and keeps the session alive. The error has the code
+// [problem.Unauthenticated].
 func (d *Directory) Authenticate(ctx context.Context, sessionToken string) (Identity, error) {
 	s, a := d.session(sessionToken)
 	if s == nil {
@@ -284,8 +295,8 @@ func (d *Directory) Authenticate(ctx context.Context, sessionToken string) (Iden
 	return s.identity(a, addressOf(ctx)), nil
 }
 
-// touch notes that a session was used. What is lost with the process, or not written at
-// all, only ends it earlier.
+// touch notes that a session was used. What is lost with the process, or not
+// written at all, only ends it earlier.
 func (d *Directory) touch(secret string) {
 	if d.lateSeen(secret) == nil {
 		return
@@ -301,7 +312,8 @@ func (d *Directory) touch(secret string) {
 	_ = d.commit(change{values: []events.KeyValue{value(sessionKey+secret, after)}, lazily: true})
 }
 
-// lateSeen returns what proves a session of which it is to be noted that it was used.
+// lateSeen returns what proves a session of which it is to be noted that it was
+// used.
 func (d *Directory) lateSeen(secret string) *sessionValue {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -317,9 +329,9 @@ func noSession() error {
 		With(problem.Remedy{Text: "log in", Action: problem.LogIn})
 }
 
-// Reauthenticate checks the password of a person who is logged in, and notes that they have
-// just shown who they are ([Identity.Recent]). The session goes on under a new token; the old
-// one proves nothing any more.
+// Reauthenticate checks the password of a person who is logged in, and notes
+// that they have just shown who they are ([Identity.Recent]). The session goes
+// on under a new token; the old one proves nothing any more.
 func (d *Directory) Reauthenticate(
 	ctx context.Context,
 	sessionToken, password, from string,
@@ -336,9 +348,11 @@ func (d *Directory) Reauthenticate(
 	return d.confirm(sessionToken, ByPassword, shown(from), change{})
 }
 
-// confirm gives a session a new token and notes that its owner has shown who they are. The
-// caller holds writing. c is what changes besides.
-func (d *Directory) confirm(sessionToken string, how Method, from string, c change) (string, Identity, error) {
+// confirm gives a session a new token and notes that its owner has shown who
+// they are. The caller holds writing. c is what changes besides.
+func (d *Directory) confirm(
+	sessionToken string, how Method, from string, c change,
+) (string, Identity, error) {
 	s, a := d.session(sessionToken) // anew: it may have ended meanwhile
 	if s == nil {
 		return "", Identity{}, noSession()
@@ -354,9 +368,10 @@ func (d *Directory) confirm(sessionToken string, how Method, from string, c chan
 	return d.begun(token, from)
 }
 
-// ChangePassword gives a person who is logged in a password of their own choice. They show the
-// present one; where there is none, they must have logged in within the last ten minutes. All
-// sessions of the account end; the one that asked goes on under a new token.
+// ChangePassword gives a person who is logged in a password of their own
+// choice. They show the present one; where there is none, they must have logged
+// in within the last ten minutes. All sessions of the account end; the one that
+// asked goes on under a new token.
 func (d *Directory) ChangePassword(
 	ctx context.Context,
 	sessionToken, present, password, from string,
@@ -384,7 +399,8 @@ func (d *Directory) ChangePassword(
 	}
 	var c change
 	c.setPassword(Entry{
-		Kind: KindPasswordSet, By: a.Name, Account: a.Name, Method: s.Method, From: shown(from), Credential: s.ID,
+		Kind: KindPasswordSet, By: a.Name, Account: a.Name, Method: s.Method, From: shown(from),
+		Credential: s.ID,
 	}, hashed)
 	return d.begin(a.Name, s.Method, shown(from), d.now(), c)
 }
@@ -407,11 +423,13 @@ func (d *Directory) Logout(ctx context.Context, sessionToken string) error {
 	if s == nil {
 		return nil
 	}
-	e := Entry{Kind: KindLogout, By: a.Name, Account: a.Name, Method: s.Method, From: addressOf(ctx), Credential: s.ID}
+	e := Entry{Kind: KindLogout, By: a.Name, Account: a.Name, Method: s.Method,
+		From: addressOf(ctx), Credential: s.ID}
 	return d.commit(change{entries: []Entry{e}})
 }
 
-// Sessions returns the sessions of an account that are not over, the newest first.
+// Sessions returns the sessions of an account that are not over, the newest
+// first.
 func (d *Directory) Sessions(name string) []Session {
 	var own []Session
 	live := d.sessionsOf(canonicalName(name))
@@ -426,8 +444,8 @@ func (d *Directory) Sessions(name string) []Session {
 	return own
 }
 
-// EndSessions ends all sessions of an account: one's own, or those of anybody for those who may
-// [Administer]. It returns how many there were.
+// EndSessions ends all sessions of an account: one's own, or those of anybody
+// for those who may [Administer]. It returns how many there were.
 func (d *Directory) EndSessions(ctx context.Context, by Identity, name string) (int, error) {
 	name = canonicalName(name)
 	if err := d.ownOrAdmin(by, name); err != nil {
@@ -445,8 +463,8 @@ func (d *Directory) EndSessions(ctx context.Context, by Identity, name string) (
 	return n, d.commit(change{entries: []Entry{by.entry(ctx, KindSessionsEnded, name)}})
 }
 
-// EndSession ends one session of an account, by its ID: one's own, or that of anybody for those who
-// may [Administer].
+// EndSession ends one session of an account, by its ID: one's own, or that of
+// anybody for those who may [Administer].
 func (d *Directory) EndSession(ctx context.Context, by Identity, name, id string) error {
 	name = canonicalName(name)
 	if err := d.ownOrAdmin(by, name); err != nil {
@@ -455,15 +473,16 @@ func (d *Directory) EndSession(ctx context.Context, by Identity, name, id string
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if !slices.ContainsFunc(d.sessionsOf(name), func(s *session) bool { return s.ID == id }) {
-		return problem.New(problem.NotFound, "%s has no session %q", shown(name), shown(id)).About(shown(name))
+		return problem.New(problem.NotFound, "%s has no session %q", shown(name),
+			shown(id)).About(shown(name))
 	}
 	e := by.entry(ctx, KindSessionEnded, name)
 	e.Credential = id
 	return d.commit(change{entries: []Entry{e}})
 }
 
-// ownOrAdmin returns nil where an identity may change what belongs to an account: its person's,
-// though not by a token, or an administrator's.
+// ownOrAdmin returns nil where an identity may change what belongs to an
+// account: its person's, though not by a token, or an administrator's.
 func (d *Directory) ownOrAdmin(by Identity, name string) error {
 	if by.Account == name && by.Account != "" && by.Method != ByToken && !by.everything {
 		return nil

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// state is all that is known of accounts without their secrets: what a fold of their
-// events comes to. It changes by [state.apply] alone, so that accounts which were opened
-// again are those that were closed. Its values are never changed once others can see them.
+// state is all that is known of accounts without their secrets: what a fold of
+// their events comes to. It changes by [state.apply] alone, so that accounts
+// which were opened again are those that were closed. Its values are never
+// changed once others can see them.
 type state struct {
 	accounts map[string]*account
 	sessions map[string]*session // by ID; also those that have run out since
@@ -15,7 +16,8 @@ type state struct {
 	first    *Entry              // how the first account was added
 	taken    bool                // that accounts of an earlier version were taken over
 
-	// released are the values that apply has left without an event that names them.
+	// released are the values that apply has left without an event that names
+	// them.
 	released []string
 }
 
@@ -46,7 +48,8 @@ type account struct {
 	Links    []Link    `json:"links,omitempty"`
 }
 
-// passkey is one without its credential, which is kept under the reference Secret.
+// passkey is one without its credential, which is kept under the reference
+// Secret.
 type passkey struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -54,7 +57,8 @@ type passkey struct {
 	Secret  string    `json:"secret"`
 }
 
-// session is one without what proves it, which is kept under the reference Secret.
+// session is one without what proves it, which is kept under the reference
+// Secret.
 type session struct {
 	ID        string    `json:"id"`
 	Account   string    `json:"account"`
@@ -74,8 +78,8 @@ type token struct {
 	Terms
 }
 
-// apply brings the state forward by an entry. Entries that were taken over from an earlier
-// audit log tell of changes whose result came with the last of them.
+// apply brings the state forward by an entry. Entries that were taken over from
+// an earlier audit log tell of changes whose result came with the last of them.
 func (s *state) apply(e Entry) {
 	facts := e.facts
 	if facts == nil {
@@ -150,8 +154,10 @@ func (s *state) change(e Entry, facts *Facts) {
 	case KindRevoked:
 		g := e.grant()
 		a.Grants = slices.DeleteFunc(slices.Clone(a.Grants), func(has Grant) bool {
-			// An admin takes a role whoever gave it; an issuer takes what it gave.
-			return has.Role == g.Role && has.Campaign == g.Campaign && (g.Issuer == "" || g.Issuer == has.Issuer)
+			// An admin takes a role whoever gave it; an issuer takes what it
+			// gave.
+			return has.Role == g.Role && has.Campaign == g.Campaign &&
+				(g.Issuer == "" || g.Issuer == has.Issuer)
 		})
 	case KindPasswordSet:
 		if a.Password != "" {
@@ -241,7 +247,8 @@ func (s *state) named() map[string]bool {
 	return named
 }
 
-// forget drops the sessions and tokens whose values are gone: they prove nothing any more.
+// forget drops the sessions and tokens whose values are gone: they prove
+// nothing any more.
 func (s *state) forget(v *values) {
 	for id, x := range s.sessions {
 		if v.sessions[x.Secret] == nil {

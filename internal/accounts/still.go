@@ -2,8 +2,9 @@ package accounts
 
 import "context"
 
-// Still returns what [Directory.Authenticate] does, without keeping the session alive: a program
-// that holds a stream open asks whether it still may, and does nothing by that.
+// Still returns what [Directory.Authenticate] does, without keeping the session
+// alive: a program that holds a stream open asks whether it still may, and does
+// nothing by that.
 func (d *Directory) Still(ctx context.Context, sessionToken string) (Identity, error) {
 	s, a := d.session(sessionToken)
 	if s == nil {
@@ -12,7 +13,8 @@ func (d *Directory) Still(ctx context.Context, sessionToken string) (Identity, e
 	return s.identity(a, addressOf(ctx)), nil
 }
 
-// StillToken returns what [Directory.AuthenticateToken] does, and notes neither use nor refusal.
+// StillToken returns what [Directory.AuthenticateToken] does, and notes neither
+// use nor refusal.
 func (d *Directory) StillToken(ctx context.Context, bearer string) (Identity, error) {
 	t, a, why := d.token(bearer)
 	if why != "" {

@@ -18,8 +18,9 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Before they were events of the lab's log, the accounts of a folder were in a database of
-// their own, .campaignd/accounts. It is taken over when the accounts are opened first:
+// Before they were events of the lab's log, the accounts of a folder were in a
+// database of their own, .campaignd/accounts. It is taken over when the
+// accounts are opened first:
 //
 //   - Its audit trail is checked; a damaged one is refused, and nothing is changed.
 //   - Each entry becomes an event, with its time, number and hash. They come first in the
@@ -37,7 +38,8 @@ func earlierDir(dir string) string { return filepath.Join(filepath.Dir(dir), "ac
 const movedNote = "The accounts of this folder are in the lab's log, in the folder lab beside this file.\n" +
 	"A campaignd from before it does not find them: use the one that wrote it, or a newer one.\n"
 
-// readEarlier returns the accounts of an earlier version, nil where there are none.
+// readEarlier returns the accounts of an earlier version, nil where there are
+// none.
 func readEarlier(dir string) (*earlier.Accounts, error) {
 	if !earlier.Exist(earlierDir(dir)) {
 		return nil, nil
@@ -59,8 +61,8 @@ func readEarlier(dir string) (*earlier.Accounts, error) {
 // takenBatch is how many entries are taken over at once; fewer in tests.
 var takenBatch = 500
 
-// takeOver makes events of the accounts of an earlier version. No request has been answered
-// yet.
+// takeOver makes events of the accounts of an earlier version. No request has
+// been answered yet.
 func (d *Directory) takeOver(old *earlier.Accounts) error {
 	if !d.state.taken {
 		if err := d.takeEntries(old.Entries); err != nil {
@@ -159,7 +161,8 @@ type earlierPasskey struct {
 	Credential webauthn.Credential `json:"credential"`
 }
 
-// takeState makes an event, and values, of what the database held beside the audit trail.
+// takeState makes an event, and values, of what the database held beside the
+// audit trail.
 func (d *Directory) takeState(old *earlier.Accounts) error {
 	taken := &Taken{Accounts: []*account{}}
 	var kept []events.KeyValue
@@ -254,8 +257,8 @@ func (d *Directory) keepEarlier(entries int) error {
 	return nil
 }
 
-// note puts the note in the place of the folder of the earlier accounts, once they were
-// taken over.
+// note puts the note in the place of the folder of the earlier accounts, once
+// they were taken over.
 func (d *Directory) note() error {
 	at := earlierDir(d.dir)
 	if _, err := os.Lstat(at); !d.state.taken || !errors.Is(err, fs.ErrNotExist) {

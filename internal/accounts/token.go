@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// TokenPrefix begins every API token, so that people and scanners of repositories know one when
-// they see it.
+// TokenPrefix begins every API token, so that people and scanners of
+// repositories know one when they see it.
 const TokenPrefix = "campaignd_"
 
 const (
@@ -26,22 +26,23 @@ const (
 	listedFor = 90 * 24 * time.Hour
 )
 
-// Token is an API token of an account, for a program. It does not hold the secret itself,
-// which is shown once.
+// Token is an API token of an account, for a program. It does not hold the
+// secret itself, which is shown once.
 type Token struct {
 	// ID identifies it in the audit log and in lists. It is no secret.
 	ID      string `json:"id"`
 	Account string `json:"account"`
 	// Name says what it is for, in words.
 	Name string `json:"name"`
-	// Scopes are what it may at most: whatever its account may not, it may not either.
+	// Scopes are what it may at most: whatever its account may not, it may not
+	// either.
 	Scopes []Permission `json:"scopes"`
 	// Campaigns are those it is for; empty: those of its account.
 	Campaigns []string  `json:"campaigns,omitempty"`
 	Created   time.Time `json:"created"`
 	Expires   time.Time `json:"expires"`
-	// Used is the last request, to within a minute, and From where it came from; Used is zero
-	// for one that was never used.
+	// Used is the last request, to within a minute, and From where it came
+	// from; Used is zero for one that was never used.
 	Used time.Time `json:"used,omitzero"`
 	From string    `json:"from,omitempty"`
 	// Revoked is when it was revoked; zero where it was not.
@@ -79,9 +80,10 @@ type NewToken struct {
 	Lifetime time.Duration `json:"lifetime,omitempty"`
 }
 
-// CreateToken makes an API token of an account. People make their own, where they have shown
-// [JustNow] who they are, and no token makes another; whoever works in the folder itself may make
-// anybody's. The secret is returned once and kept nowhere.
+// CreateToken makes an API token of an account. People make their own, where
+// they have shown [JustNow] who they are, and no token makes another; whoever
+// works in the folder itself may make anybody's. The secret is returned once
+// and kept nowhere.
 func (d *Directory) CreateToken(
 	ctx context.Context,
 	by Identity,
@@ -94,7 +96,8 @@ func (d *Directory) CreateToken(
 		if !by.Known() {
 			return "", Token{}, nobody()
 		}
-		return "", Token{}, problem.New(problem.Forbidden, "a person makes their own API tokens: whoever had one of %s could act in their name", name).
+		return "", Token{}, problem.New(problem.Forbidden,
+			"a person makes their own API tokens: whoever had one of %s could act in their name", name).
 			About(name).
 			With(problem.Remedy{Text: "log in as the account it is for", Action: problem.LogIn})
 	}
@@ -132,8 +135,9 @@ func (d *Directory) CreateToken(
 	return secret, d.state.tokens[e.Credential].public(d.values), nil
 }
 
-// bygone returns the tokens of an account that are not listed any more, and forgets them;
-// the audit log knows them. The caller holds writing, and removes what proves them.
+// bygone returns the tokens of an account that are not listed any more, and
+// forgets them; the audit log knows them. The caller holds writing, and removes
+// what proves them.
 func (d *Directory) bygone(name string) (gone []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -171,10 +175,12 @@ func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 		return nil, err
 	}
 	if lifetime < 0 || lifetime > longestToken {
-		return nil, problem.New(problem.Invalid, "a token is valid for at most %d days", int(longestToken.Hours()/24))
+		return nil, problem.New(problem.Invalid, "a token is valid for at most %d days",
+			int(longestToken.Hours()/24))
 	}
 	if len(t.Scopes) == 0 {
-		return nil, problem.New(problem.Invalid, "a token needs to say what it may: some of %s", joined(Permissions()))
+		return nil, problem.New(problem.Invalid, "a token needs to say what it may: some of %s",
+			joined(Permissions()))
 	}
 	owner := Identity{Account: a.Name, Grants: a.Grants}
 	for _, p := range t.Scopes {
@@ -187,7 +193,8 @@ func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 			)
 		}
 		if !owner.MaySomewhere(p) {
-			return nil, problem.New(problem.Conflict, "%s may not %s, and neither may a token of theirs", a.Name, p.words()).
+			return nil, problem.New(problem.Conflict,
+				"%s may not %s, and neither may a token of theirs", a.Name, p.words()).
 				About(a.Name)
 		}
 		if p.ForLab() && len(t.Campaigns) > 0 {
@@ -215,7 +222,8 @@ func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 		}
 	}
 	if own >= mostTokens {
-		return nil, problem.New(problem.Conflict, "%s has %d tokens, and more are not kept: revoke those that nobody needs", a.Name, own).
+		return nil, problem.New(problem.Conflict,
+			"%s has %d tokens, and more are not kept: revoke those that nobody needs", a.Name, own).
 			About(a.Name)
 	}
 	return t, nil
@@ -232,12 +240,14 @@ func newSecret() string {
 // secretLength is the length of 256 bits to the base 62.
 const secretLength = 43
 
-// AuthenticateToken returns whose API token it is, with what the token may. The address is
-// that of [WithAddress]. The error has the code [problem.Unauthenticated].
+// AuthenticateToken returns whose API token it is, with what the token may. The
+// address is that of [WithAddress]. The error has the code
+// [problem.Unauthenticated].
 func (d *Directory) AuthenticateToken(ctx context.Context, bearer string) (Identity, error) {
 	from := addressOf(ctx)
 	if !strings.HasPrefix(bearer, TokenPrefix) || len(bearer) != len(TokenPrefix)+secretLength {
-		return Identity{}, problem.New(problem.Unauthenticated, "that is no API token of campaignd: one begins with %s", TokenPrefix).
+		return Identity{}, problem.New(problem.Unauthenticated,
+			"that is no API token of campaignd: one begins with %s", TokenPrefix).
 			With(problem.Remedy{Text: "make a token, or log in", Action: problem.LogIn})
 	}
 	t, a, why := d.token(bearer)
@@ -253,7 +263,8 @@ func (d *Directory) AuthenticateToken(ctx context.Context, bearer string) (Ident
 	return t.identity(a, from), nil
 }
 
-// token returns the token that a bearer shows and its account, and why it proves nothing.
+// token returns the token that a bearer shows and its account, and why it
+// proves nothing.
 func (d *Directory) token(bearer string) (t *token, a *account, why string) {
 	d.mu.RLock()
 	t = d.state.tokens[d.values.tokenOf[keyOf(bearer)]]
@@ -313,7 +324,8 @@ func (d *Directory) used(id, from string) {
 	_ = d.commit(change{values: []events.KeyValue{value(tokenKey+id, after)}, lazily: true})
 }
 
-// lateUsed returns what proves a token of which it is to be noted that it was used.
+// lateUsed returns what proves a token of which it is to be noted that it was
+// used.
 func (d *Directory) lateUsed(id string) *tokenValue {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -324,8 +336,8 @@ func (d *Directory) lateUsed(id string) *tokenValue {
 	return used
 }
 
-// Tokens returns the tokens of an account, the newest first, also those that are not valid any
-// more, for some months.
+// Tokens returns the tokens of an account, the newest first, also those that
+// are not valid any more, for some months.
 func (d *Directory) Tokens(name string) []Token {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -341,7 +353,8 @@ func (d *Directory) Tokens(name string) []Token {
 	return own
 }
 
-// RevokeToken ends a token by its ID: one's own, or anybody's for those who may [Administer].
+// RevokeToken ends a token by its ID: one's own, or anybody's for those who may
+// [Administer].
 func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (Token, error) {
 	d.mu.RLock()
 	owner := ""
@@ -349,7 +362,8 @@ func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (To
 		owner = t.Account
 	}
 	d.mu.RUnlock()
-	// Whoever may not revoke a token does not learn either whether there is one.
+	// Whoever may not revoke a token does not learn either whether there is
+	// one.
 	if err := d.ownOrAdmin(by, owner); err != nil {
 		return Token{}, err
 	}

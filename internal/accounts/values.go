@@ -10,8 +10,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// The keys of the values that the accounts keep beside the lab's log. What follows is a
-// reference that an event holds, the ID of a token, or the name of an account.
+// The keys of the values that the accounts keep beside the lab's log. What
+// follows is a reference that an event holds, the ID of a token, or the name of
+// an account.
 const (
 	valuesPrefix = "accounts/"
 
@@ -22,16 +23,16 @@ const (
 	networksKey = valuesPrefix + "networks/"
 )
 
-// values are what a lab must be able to forget of its accounts: what proves who a person
-// is, and what they did last. Those that are pointers are never changed once others can
-// see them.
+// values are what a lab must be able to forget of its accounts: what proves who
+// a person is, and what they did last. Those that are pointers are never
+// changed once others can see them.
 type values struct {
 	passwords map[string]hash
 	sessions  map[string]*sessionValue
 	tokens    map[string]*tokenValue
 	passkeys  map[string]*passkeyValue
-	// networks are those of which it is known that the person of an account logs in from
-	// them, the newest last.
+	// networks are those of which it is known that the person of an account
+	// logs in from them, the newest last.
 	networks map[string][]string
 
 	// sessionOf and tokenOf lead from the hash of a secret to an ID.
@@ -52,8 +53,8 @@ type tokenValue struct {
 	From string    `json:"from,omitempty"`
 }
 
-// passkeyValue is a passkey's credential, in which there is only a public key, and its
-// counter.
+// passkeyValue is a passkey's credential, in which there is only a public key,
+// and its counter.
 type passkeyValue struct {
 	Credential webauthn.Credential `json:"credential"`
 	Used       time.Time           `json:"used,omitzero"`
@@ -83,7 +84,8 @@ func value(key string, v any) events.KeyValue {
 // removed is the change that removes a value.
 func removed(key string) events.KeyValue { return events.KeyValue{Key: key} }
 
-// put makes a change of a value. A key of another form is nothing of the accounts'.
+// put makes a change of a value. A key of another form is nothing of the
+// accounts'.
 func (v *values) put(c events.KeyValue) error {
 	at := strings.LastIndexByte(c.Key, '/') + 1
 	id := c.Key[at:]

@@ -30,26 +30,29 @@ type Mismatch struct {
 type Audit struct {
 	// Events counts the events of the store.
 	Events events.Position `json:"events"`
-	// Counts count what was recorded, and what came out the same when it was made again.
+	// Counts count what was recorded, and what came out the same when it was
+	// made again.
 	decisions.Counts
 	Mismatches []Mismatch `json:"mismatches"`
 	// Remarks are what an honest log can hold and an auditor should have seen.
 	Remarks []Mismatch `json:"remarks,omitempty"`
 	// Excepted counts the records of another version that were to be left out.
 	Excepted int `json:"excepted,omitempty"`
-	// Chain is "ok" where every event is there, as it was acknowledged, and
-	// in its place; Faults say what is not, and what is lost.
+	// Chain is "ok" where every event is there, as it was acknowledged, and in
+	// its place; Faults say what is not, and what is lost.
 	Chain  string   `json:"chain"`
 	Faults []string `json:"faults"`
 	Notes  []string `json:"notes,omitempty"`
 	// Root is the root hash of the events.
 	Root string `json:"root,omitempty"`
-	// Checkpoint is the text of one of the log as it is now, signed where the user
-	// has a key; empty where something failed, since a signature would vouch for that.
+	// Checkpoint is the text of one of the log as it is now, signed where the
+	// user has a key; empty where something failed, since a signature would
+	// vouch for that.
 	Checkpoint string `json:"checkpoint,omitempty"`
 	// Since is what the earlier checkpoints say.
 	Since []Since `json:"since,omitempty"`
-	// Lab says that it is the log of a lab, in which there are no decisions to be made again.
+	// Lab says that it is the log of a lab, in which there are no decisions to
+	// be made again.
 	Lab bool `json:"lab,omitempty"`
 	// Comparison is "exact" where everything was compared bit for bit, and
 	// "tolerance" where some of it comes from another build.
@@ -66,10 +69,12 @@ func (r *Audit) Passed() bool {
 type Since struct {
 	File   string          `json:"file"`
 	Events events.Position `json:"events"`
-	// SignedBy are the keys whose signatures were checked, Unchecked the others.
+	// SignedBy are the keys whose signatures were checked, Unchecked the
+	// others.
 	SignedBy  []string `json:"signed_by,omitempty"`
 	Unchecked []string `json:"unchecked,omitempty"`
-	// Problem says what speaks against the log having grown from it; empty where it has.
+	// Problem says what speaks against the log having grown from it; empty
+	// where it has.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -88,19 +93,21 @@ type Earlier struct {
 type Options struct {
 	// Registry holds what definitions may name.
 	Registry registry.Registry
-	// Build is the program that audits: what it made itself is compared bit for bit.
+	// Build is the program that audits: what it made itself is compared bit for
+	// bit.
 	Build events.Build
 	// Campaign is the one whose decisions are made again; empty for all.
 	Campaign string
 	// Since are the checkpoints that the log must extend, the oldest first.
 	Since []Earlier
-	// Except names builds, by their revision or version, whose decisions are left out.
+	// Except names builds, by their revision or version, whose decisions are
+	// left out.
 	Except []string
 }
 
-// Run audits a log on disk. Where its bytes are not those that were written, that is all
-// that is said: what does not read cannot be made again. The checkpoint is left to the
-// caller, who may have a key.
+// Run audits a log on disk. Where its bytes are not those that were written,
+// that is all that is said: what does not read cannot be made again. The
+// checkpoint is left to the caller, who may have a key.
 func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 	r := NewAudit()
 	err := r.verify(ctx, log)
@@ -174,7 +181,8 @@ func NewAudit() *Audit {
 	}
 }
 
-// campaign makes the decisions and fits of a campaign again, and adds what was found.
+// campaign makes the decisions and fits of a campaign again, and adds what was
+// found.
 func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o Options) error {
 	report, err := decisions.Audit(ctx, o.Registry, log, name, o.Build)
 	if err != nil {
@@ -204,8 +212,8 @@ func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o O
 	return nil
 }
 
-// compare compares the log with each earlier checkpoint. The place of a change is
-// between the last one that holds and the first that does not.
+// compare compares the log with each earlier checkpoint. The place of a change
+// is between the last one that holds and the first that does not.
 func (r *Audit) compare(ctx context.Context, log events.Store, since []Earlier) error {
 	if len(since) == 0 {
 		return nil
@@ -251,8 +259,8 @@ func (r *Audit) count(made decisions.Counts, except []string) {
 	}
 }
 
-// NameOf is by what a person names a build in [Options.Except]: the first digits of its
-// revision, or its version where it has none.
+// NameOf is by what a person names a build in [Options.Except]: the first
+// digits of its revision, or its version where it has none.
 func NameOf(b events.Build) string {
 	const digits = 12
 	if b.Revision == "" {
@@ -262,8 +270,8 @@ func NameOf(b events.Build) string {
 	return b.Revision[:min(hash+digits, len(b.Revision))]
 }
 
-// isNamed reports whether a person means a build by a revision, or a beginning of
-// one, or by a version.
+// isNamed reports whether a person means a build by a revision, or a beginning
+// of one, or by a version.
 func isNamed(b events.Build, name string) bool {
 	if name == "" {
 		return false

@@ -1,6 +1,7 @@
-// Package attest is what can be proved of a store, as data: that its log is sound and every
-// decision in it can be made again, that it has only grown since a checkpoint of it was kept
-// elsewhere, that an event is in it. It reads; the command line and the server show it.
+// Package attest is what can be proved of a store, as data: that its log is
+// sound and every decision in it can be made again, that it has only grown
+// since a checkpoint of it was kept elsewhere, that an event is in it. It
+// reads; the command line and the server show it.
 package attest
 
 import (
@@ -35,8 +36,9 @@ type Checkpoint struct {
 	id string // the log's name without that of a key
 }
 
-// TakeCheckpoint makes a checkpoint of a log, after checking every byte of it: a checkpoint
-// of what is damaged would vouch for it. Without a key it is not signed.
+// TakeCheckpoint makes a checkpoint of a log, after checking every byte of it:
+// a checkpoint of what is damaged would vouch for it. Without a key it is not
+// signed.
 func TakeCheckpoint(ctx context.Context, log events.Store, key note.Signer) (*Checkpoint, error) {
 	report, err := log.Verify(ctx)
 	if err != nil {
@@ -72,7 +74,8 @@ func Identity(ctx context.Context, log events.Log) (string, error) {
 	return "", problem.New(problem.NotFound, "the store holds no campaign yet").With(remedy)
 }
 
-// Prove turns the checkpoint into a proof that the log holds the event at a position.
+// Prove turns the checkpoint into a proof that the log holds the event at a
+// position.
 func (c *Checkpoint) Prove(ctx context.Context, log events.Store, p events.Position) error {
 	hashes, err := log.ProveEvent(ctx, p, int64(c.Events))
 	if err != nil {
@@ -98,8 +101,8 @@ func (c *Checkpoint) Prove(ctx context.Context, log events.Store, p events.Posit
 	return fmt.Errorf("%w: there is no event at position %d", events.ErrDamaged, p)
 }
 
-// Extend turns the checkpoint into a proof that the log extends an earlier one. Where it
-// does not, problem says why.
+// Extend turns the checkpoint into a proof that the log extends an earlier one.
+// Where it does not, problem says why.
 func (c *Checkpoint) Extend(
 	ctx context.Context, log events.Store, old checkpoint.Checkpoint,
 ) (problem string, err error) {
@@ -116,17 +119,17 @@ func (c *Checkpoint) Extend(
 	return "", nil
 }
 
-// Contradicts says what speaks against the log of this checkpoint having grown from an
-// earlier one; nothing where it has.
+// Contradicts says what speaks against the log of this checkpoint having grown
+// from an earlier one; nothing where it has.
 func (c *Checkpoint) Contradicts(
 	ctx context.Context, log events.Store, old checkpoint.Checkpoint,
 ) (string, error) {
 	return contradiction(ctx, log, c.id, old)
 }
 
-// Find returns the event of a campaign that says most about a subject: the result of an
-// experiment, the answer to a question, a decision; else the newest one about it. what may
-// also be a position of the log.
+// Find returns the event of a campaign that says most about a subject: the
+// result of an experiment, the answer to a question, a decision; else the
+// newest one about it. what may also be a position of the log.
 func Find(ctx context.Context, log events.Store, campaign, what string) (events.Event, error) {
 	var found events.Event
 	if n, err := strconv.ParseUint(what, 10, 63); err == nil {
@@ -168,8 +171,8 @@ func answers(kind events.Kind) bool {
 	return false
 }
 
-// ReadCheckpoint reads a checkpoint, or that of a proof. Signatures by known keys are
-// checked.
+// ReadCheckpoint reads a checkpoint, or that of a proof. Signatures by known
+// keys are checked.
 func ReadCheckpoint(text []byte, known ...note.Verifier) (checkpoint.Checkpoint, error) {
 	f, err := checkpoint.Decode(text)
 	switch {
@@ -215,10 +218,11 @@ func contradiction(
 	return "", err
 }
 
-// ProveIn takes a checkpoint of the store of a campaign, and makes of it a proof that the log
-// holds the event that says most about a subject of the campaign (see [Find]). Events of
-// other campaigns of the store are not found: who may see one may not see all of them. A run
-// of the campaign is not disturbed, since the store is opened as a reader.
+// ProveIn takes a checkpoint of the store of a campaign, and makes of it a
+// proof that the log holds the event that says most about a subject of the
+// campaign (see [Find]). Events of other campaigns of the store are not found:
+// who may see one may not see all of them. A run of the campaign is not
+// disturbed, since the store is opened as a reader.
 func ProveIn(
 	ctx context.Context, folder, campaign, what string, key note.Signer,
 ) (*Checkpoint, error) {

@@ -15,10 +15,10 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// checkDefinitions holds each definition of a campaign to the campaign file that is
-// recorded with it, and the changes that an amendment lists to the two
-// definitions. What another program wrote may have meant something else by the same
-// file, so that a difference there is a remark.
+// checkDefinitions holds each definition of a campaign to the campaign file
+// that is recorded with it, and the changes that an amendment lists to the two
+// definitions. What another program wrote may have meant something else by the
+// same file, so that a difference there is a remark.
 func checkDefinitions(
 	ctx context.Context,
 	reg registry.Registry,
@@ -73,7 +73,8 @@ func checkDefinitions(
 			if !slices.Equal(campaignfile.Diff(present, p.Definition), p.Changes) {
 				say("the changes that it lists are not those of the definition")
 			}
-			if problem := followsFrom(reg, p.Source, p.Definition, amends(reg, present, source)); problem != "" {
+			if problem := followsFrom(reg, p.Source, p.Definition,
+				amends(reg, present, source)); problem != "" {
 				say("%s", problem)
 			}
 			present, source = p.Definition, p.Source
@@ -88,13 +89,18 @@ type meaning func(*campaignfile.File) (definition.Campaign, error)
 // defined is what a file means of itself.
 func defined(f *campaignfile.File) (definition.Campaign, error) { return f.Definition, nil }
 
-// asBegun is what it means where that which it leaves to the program is as in the given definition.
+// asBegun is what it means where that which it leaves to the program is as in
+// the given definition.
 func asBegun(reg registry.Registry, begun definition.Campaign) meaning {
-	return func(f *campaignfile.File) (definition.Campaign, error) { return f.Begun(reg, f.Definition, begun), nil }
+	return func(f *campaignfile.File) (definition.Campaign,
+		error) {
+		return f.Begun(reg, f.Definition, begun), nil
+	}
 }
 
-// amends is what it means for a campaign that has a definition, and its file: what the two
-// files say alike stays as it is, whatever the defaults of the program are that amends it.
+// amends is what it means for a campaign that has a definition, and its file:
+// what the two files say alike stays as it is, whatever the defaults of the
+// program are that amends it.
 func amends(reg registry.Registry, present definition.Campaign, source string) meaning {
 	return func(f *campaignfile.File) (definition.Campaign, error) {
 		def, err := campaignfile.Meant(reg, present, source, f.Definition)
@@ -102,9 +108,9 @@ func amends(reg registry.Registry, present definition.Campaign, source string) m
 	}
 }
 
-// followsFrom says where a definition is not what the campaign file means that is
-// recorded with it. The seed may have been given on the command line, and a list
-// of candidates by the instrument: what they led to is made again.
+// followsFrom says where a definition is not what the campaign file means that
+// is recorded with it. The seed may have been given on the command line, and a
+// list of candidates by the instrument: what they led to is made again.
 func followsFrom(
 	reg registry.Registry, source string, def definition.Campaign, means meaning,
 ) string {

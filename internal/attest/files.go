@@ -19,17 +19,18 @@ type File struct {
 	Origin string `json:"origin,omitempty"`
 	Events int64  `json:"events,omitempty"`
 	Root   string `json:"root,omitempty"`
-	// SignedBy are the keys whose signatures were checked, Unchecked the others.
+	// SignedBy are the keys whose signatures were checked, Unchecked the
+	// others.
 	SignedBy  []string `json:"signed_by,omitempty"`
 	Unchecked []string `json:"unchecked,omitempty"`
-	// Event is the event that a proof of inclusion is about, as a CloudEvent, and Position
-	// its place in the log.
+	// Event is the event that a proof of inclusion is about, as a CloudEvent,
+	// and Position its place in the log.
 	Event    json.RawMessage `json:"event,omitempty"`
 	Position events.Position `json:"position,omitempty"`
 	// Grown is how many events a proof of consistency says there were before.
 	Grown int64 `json:"grown,omitempty"`
-	// Unknown is set where only the keys are missing by which its signatures could be
-	// checked.
+	// Unknown is set where only the keys are missing by which its signatures
+	// could be checked.
 	Unknown bool `json:"-"`
 	// Problem is why the file proves nothing; empty where it holds.
 	Problem string `json:"problem,omitempty"`
@@ -45,7 +46,8 @@ type Files struct {
 	Forks []string `json:"forks,omitempty"`
 }
 
-// Hold reports whether each file proves what it claims, and none contradicts another.
+// Hold reports whether each file proves what it claims, and none contradicts
+// another.
 func (v *Files) Hold() bool {
 	for _, f := range v.Files {
 		if f.Problem != "" {
@@ -86,8 +88,8 @@ func VerifyFiles(texts []Text, known []note.Verifier, mustSign bool) *Files {
 	return v
 }
 
-// contradicts reports whether two files that hold are of one log with as many events, and
-// not with the same.
+// contradicts reports whether two files that hold are of one log with as many
+// events, and not with the same.
 func (f *File) contradicts(g *File) bool {
 	return f.Problem == "" && g.Problem == "" &&
 		checkpoint.SameLog(f.head.Origin, g.head.Origin) &&
@@ -144,7 +146,8 @@ func (f *File) read(msg []byte, known []note.Verifier, mustSign bool) {
 func (v *Files) consistent(f *File) string {
 	p := f.decoded.Consistency
 	for _, g := range v.Files {
-		if g == f || g.Problem != "" || g.head.Tree.N != p.Old || !checkpoint.SameLog(g.head.Origin, f.head.Origin) {
+		if g == f || g.Problem != "" || g.head.Tree.N != p.Old ||
+			!checkpoint.SameLog(g.head.Origin, f.head.Origin) {
 			continue
 		}
 		if err := p.Check(g.head.Tree, f.head.Tree); err != nil {

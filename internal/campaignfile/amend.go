@@ -16,8 +16,9 @@ import (
 
 // Diff lists the differences between two completed definitions: each change at
 // the deepest field that differs, as a JSON pointer, fields in alphabetical
-// order and list entries in theirs. The categories and values of a parameter that came
-// or went are named as such, at their place in the list that has them, wherever in the list that is.
+// order and list entries in theirs. The categories and values of a parameter
+// that came or went are named as such, at their place in the list that has
+// them, wherever in the list that is.
 func Diff(from, to definition.Campaign) []events.Change {
 	var changes []events.Change
 	diff("", plain(from), plain(to), &changes)
@@ -76,14 +77,16 @@ func diff(pointer string, from, to any, changes *[]events.Change) {
 	*changes = append(*changes, events.Change{Path: pointer, From: text(from), To: text(to)})
 }
 
-// grows reports whether a pointer is to a list that can grow under way: the categories or the values of a parameter.
+// grows reports whether a pointer is to a list that can grow under way: the
+// categories or the values of a parameter.
 func grows(pointer string) bool {
 	steps := strings.Split(pointer, "/")
 	return len(steps) == 4 && steps[1] == "parameters" && (steps[3] == "categories" || steps[3] == "values")
 }
 
-// diffGrown lists what came to a list and what went. It reports false, and lists nothing, where that does not tell the
-// two lists apart: entries were changed, or stand in another order.
+// diffGrown lists what came to a list and what went. It reports false, and
+// lists nothing, where that does not tell the two lists apart: entries were
+// changed, or stand in another order.
 func diffGrown(pointer string, from, to []any, changes *[]events.Change) bool {
 	var found []events.Change
 	has := func(list []any, entry any) bool {
@@ -151,13 +154,15 @@ type AmendError struct {
 type Refusal struct {
 	// Place says where, as in `parameters[0] "solvent"`, `initial` or `budget`.
 	Place string
-	// Changes are what is not allowed there; none where it is the new definition that has a fault.
+	// Changes are what is not allowed there; none where it is the new
+	// definition that has a fault.
 	Changes []events.Change
 	// Reason says why not, and what can be done instead.
 	Reason string
 }
 
-// What says what is not allowed, within the place: "categories: DMF removed"; "" where that is the place itself.
+// What says what is not allowed, within the place: "categories: DMF removed";
+// "" where that is the place itself.
 func (r Refusal) What() string {
 	parts := make([]string, len(r.Changes))
 	for i, c := range r.Changes {
@@ -181,7 +186,8 @@ func (r Refusal) Text() string {
 	return r.Reason
 }
 
-// elementSteps is how many steps of a path name an element of the file: an entry of a list of named things, or a key.
+// elementSteps is how many steps of a path name an element of the file: an
+// entry of a list of named things, or a key.
 func elementSteps(steps []string) int {
 	if len(steps) < 2 {
 		return len(steps)
@@ -193,7 +199,8 @@ func elementSteps(steps []string) int {
 	return 1
 }
 
-// inWords writes the steps of a path as people write them: "process.command[0]".
+// inWords writes the steps of a path as people write them:
+// "process.command[0]".
 func inWords(steps []string) string {
 	var b strings.Builder
 	for i, step := range steps {
@@ -269,8 +276,8 @@ func (e *AmendError) Error() string {
 	return b.String()
 }
 
-// defaultInitial is how a campaign would begin if its file said nothing about the
-// experts' initial answers: it follows from the policy.
+// defaultInitial is how a campaign would begin if its file said nothing about
+// the experts' initial answers: it follows from the policy.
 func defaultInitial(reg registry.Registry, def definition.Campaign) definition.Initial {
 	def.Initial.Labels = nil
 	def.Initial.Comparisons = nil
@@ -325,7 +332,8 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 	}
 	if regions {
 		for i, r := range old.Excluded {
-			kept := slices.ContainsFunc(new.Excluded, func(s definition.Region) bool { return reflect.DeepEqual(r, s) })
+			kept := slices.ContainsFunc(new.Excluded,
+				func(s definition.Region) bool { return reflect.DeepEqual(r, s) })
 			if !kept {
 				refuseAs(placeOf(old, []string{"excluded", strconv.Itoa(i)}),
 					"an excluded region stays as it is for the whole campaign; only further ones can be added")
@@ -356,8 +364,8 @@ func pointer(p path) string {
 	return b.String()
 }
 
-// refuse says why a change is not allowed, "" if it is. follow names the initial
-// settings whose default changes with the policy.
+// refuse says why a change is not allowed, "" if it is. follow names the
+// initial settings whose default changes with the policy.
 func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	last := steps[len(steps)-1]
 	switch steps[0] {

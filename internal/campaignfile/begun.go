@@ -10,10 +10,11 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Begun returns a definition that this file gives for a campaign that has begun with another. What the file
-// leaves to campaignd stays as it began: the initial design, which follows from the space and the budget, of
-// which an amendment changes some, and the absence of settings that came later. Neither is the same in all
-// versions.
+// Begun returns a definition that this file gives for a campaign that has begun
+// with another. What the file leaves to campaignd stays as it began: the
+// initial design, which follows from the space and the budget, of which an
+// amendment changes some, and the absence of settings that came later. Neither
+// is the same in all versions.
 func (f *File) Begun(reg registry.Registry, def, begun definition.Campaign) definition.Campaign {
 	said := f.said.Initial
 	if said.Experiments == nil && len(said.Points) == 0 {
@@ -25,14 +26,16 @@ func (f *File) Begun(reg registry.Registry, def, begun definition.Campaign) defi
 	return withoutLater(reg, def, f.said, begun)
 }
 
-// CompleteBegun is [Complete] of a definition that a campaign might have begun with in place of another: settings
-// that came later, and that neither has, stay absent.
+// CompleteBegun is [Complete] of a definition that a campaign might have begun
+// with in place of another: settings that came later, and that neither has,
+// stay absent.
 func CompleteBegun(reg registry.Registry, def, begun definition.Campaign) definition.Campaign {
 	return withoutLater(reg, Complete(reg, def), def, begun)
 }
 
-// withoutLater takes those settings from a definition that came after a campaign had begun with another, where
-// they are not said. A definition that has none means what it meant then, so that neither a decision of such a
+// withoutLater takes those settings from a definition that came after a
+// campaign had begun with another, where they are not said. A definition that
+// has none means what it meant then, so that neither a decision of such a
 // campaign nor its audit changes.
 func withoutLater(reg registry.Registry, def, said, begun definition.Campaign) definition.Campaign {
 	sayings, tree := plain(said), plain(def)

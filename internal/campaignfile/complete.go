@@ -18,8 +18,9 @@ const (
 
 	defaultOutlierThreshold = 4
 
-	// Rules of a policy that names none: trust where experts can help. Of the methods, these two
-	// did best without an expert and with one (docs/results.md).
+	// Rules of a policy that names none: trust where experts can help. Of the
+	// methods, these two did best without an expert and with one
+	// (docs/results.md).
 	defaultNext  = "lognei"
 	defaultTrust = "answers"
 
@@ -27,8 +28,8 @@ const (
 	defaultGiveUpAfter = definition.Duration(24 * time.Hour)
 )
 
-// Complete returns the definition with every default written out, the same for a
-// definition that has them already. It does not change def and shares with it
+// Complete returns the definition with every default written out, the same for
+// a definition that has them already. It does not change def and shares with it
 // only what it does not change. def may be faulty: its faults stay, and
 // [Validate] reports them.
 func Complete(reg registry.Registry, def definition.Campaign) definition.Campaign {
@@ -69,7 +70,9 @@ func completeInstrument(reg registry.Registry, def *definition.Campaign) {
 
 // completeChoice has the choice's owner write out the defaults. A choice whose
 // settings cannot be read is returned unchanged.
-func completeChoice(c definition.Choice, settings definition.Settings, def *definition.Campaign) definition.Choice {
+func completeChoice(
+	c definition.Choice, settings definition.Settings, def *definition.Campaign,
+) definition.Choice {
 	if c.Decode(settings) != nil {
 		return c
 	}
@@ -90,8 +93,8 @@ func completeExperts(reg registry.Registry, def *definition.Campaign) {
 			definition.Default(&e.AnswerTakes, definition.DefaultAnswerTakes)
 		}
 		e.Channel = completeChoice(e.Channel, channel.Settings(), def)
-		// Where nothing is measured, there is nothing to learn from before the experts
-		// answer.
+		// Where nothing is measured, there is nothing to learn from before the
+		// experts answer.
 		switch {
 		case !e.Person || !def.Measures():
 		case channel.Unhurried && e.Meanwhile == nil:
@@ -103,8 +106,8 @@ func completeExperts(reg registry.Registry, def *definition.Campaign) {
 	}
 }
 
-// completePolicy completes the rules of a policy. The rule of trust comes first, since
-// others follow from it.
+// completePolicy completes the rules of a policy. The rule of trust comes
+// first, since others follow from it.
 func completePolicy(reg registry.Registry, def *definition.Campaign) {
 	if !def.Measures() {
 		completeRule(reg, def, policies.Duel)
@@ -131,7 +134,8 @@ func completePolicy(reg registry.Registry, def *definition.Campaign) {
 	completeRule(reg, def, policies.Handover)
 }
 
-// completeRule has the owner of the rule that a part chooses complete its settings.
+// completeRule has the owner of the rule that a part chooses complete its
+// settings.
 func completeRule(reg registry.Registry, def *definition.Campaign, part policies.Part) {
 	choice := policies.Choice(&def.Policy, part)
 	rule, known := reg.Methods.Rule(part, choice.Name)
@@ -142,8 +146,8 @@ func completeRule(reg registry.Registry, def *definition.Campaign, part policies
 	*choice = completed
 }
 
-// modelsUtility says whether the policy of a completed definition models the utility of
-// compositions.
+// modelsUtility says whether the policy of a completed definition models the
+// utility of compositions.
 func modelsUtility(def definition.Campaign) bool {
 	return !def.Measures() && def.Model.Utility != (definition.Utility{})
 }
@@ -175,16 +179,18 @@ func completeInitial(def definition.Campaign) definition.Initial {
 	return in
 }
 
-// leastExperiments is how many initial experiments there are by default at least, and largestPart the
-// part of the budget, one in so many, that they are at most otherwise: a model chooses better.
+// leastExperiments is how many initial experiments there are by default at
+// least, and largestPart the part of the budget, one in so many, that they are
+// at most otherwise: a model chooses better.
 const (
 	leastExperiments = 3
 	largestPart      = 4
 )
 
-// defaultExperiments is how many initial experiments show a space: two for each number or choice that is
-// free, and one for each category of a parameter whose categories have nothing in common, where a part of
-// the budget allows it (docs/results.md).
+// defaultExperiments is how many initial experiments show a space: two for each
+// number or choice that is free, and one for each category of a parameter whose
+// categories have nothing in common, where a part of the budget allows it
+// (docs/results.md).
 func defaultExperiments(def definition.Campaign) int {
 	if !def.Measures() {
 		return 0
@@ -207,8 +213,9 @@ func defaultExperiments(def definition.Campaign) int {
 
 func categorical(p definition.Parameter) bool { return len(p.Categories) > 0 }
 
-// unlike returns how many categories of a parameter a model knows nothing of before each has been measured:
-// of those with descriptors it knows how alike they are.
+// unlike returns how many categories of a parameter a model knows nothing of
+// before each has been measured: of those with descriptors it knows how alike
+// they are.
 func unlike(p definition.Parameter) (n int) {
 	for _, c := range p.Categories {
 		if len(c.Descriptors) == 0 {

@@ -15,8 +15,8 @@ import (
 )
 
 // Explain says in words what a completed definition means: what is varied and
-// within what, what is sought, how the campaign begins, how it goes on, and when
-// it ends. It estimates nothing.
+// within what, what is sought, how the campaign begins, how it goes on, and
+// when it ends. It estimates nothing.
 func Explain(reg registry.Registry, def definition.Campaign) string {
 	var b strings.Builder
 	sought := def.Sought()
@@ -280,7 +280,8 @@ func initialText(def definition.Campaign) string {
 	return text + waitText(def)
 }
 
-// waitText says how long what people are asked at first is waited for, and what happens then.
+// waitText says how long what people are asked at first is waited for, and what
+// happens then.
 func waitText(def definition.Campaign) string {
 	in := def.Initial
 	asked := 0

@@ -10,9 +10,9 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// ruleText says in words what happens in a part of a policy. The rules that trust or
-// ask nobody are worded by the other rules of the policy, where these know better what
-// that means.
+// ruleText says in words what happens in a part of a policy. The rules that
+// trust or ask nobody are worded by the other rules of the policy, where these
+// know better what that means.
 func ruleText(reg registry.Registry, def definition.Campaign, part policies.Part) string {
 	settings, err := reg.Methods.Settings(def.Policy, part)
 	if err != nil {

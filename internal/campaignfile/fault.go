@@ -14,7 +14,8 @@ func fault(at path, message, remedy string) yamltree.Fault {
 // formFault is a fault of form: one that the schema finds.
 type formFault struct {
 	yamltree.Fault
-	// at is the field that is at fault. Path is the one above where a key is missing.
+	// at is the field that is at fault. Path is the one above where a key is
+	// missing.
 	at      path
 	onKey   bool     // the key is wrong, not its value
 	known   []string // where the key is unknown, those that are possible
@@ -22,8 +23,8 @@ type formFault struct {
 	implied bool     // another fault says it all
 }
 
-// placed returns a fault at the place in the file that is nearest to the field at which it
-// is, with the field's path in that file.
+// placed returns a fault at the place in the file that is nearest to the field
+// at which it is, with the field's path in that file.
 func placed(root *yamltree.Node, f yamltree.Fault, at path, onKey bool) yamltree.Fault {
 	node, rest := root.Written(at)
 	if node == nil {

@@ -2,11 +2,12 @@
 // campaign. It checks them against the published schema and for meaning, and
 // reports every fault at once, with its place and a remedy.
 //
-// Reading goes through five steps: YAML to a tree with places ([yamltree.Read]), what it
-// takes from the lab file (refer.go), short forms to long ones (short.go), the JSON Schema of package schemas
-// (schema.go), and into [definition.Campaign], which [Complete] fills with every
-// default and [Validate] checks. [Amend] decides which changes of a running
-// campaign are allowed, [Explain] says in words what a definition means.
+// Reading goes through five steps: YAML to a tree with places
+// ([yamltree.Read]), what it takes from the lab file (refer.go), short forms to
+// long ones (short.go), the JSON Schema of package schemas (schema.go), and
+// into [definition.Campaign], which [Complete] fills with every default and
+// [Validate] checks. [Amend] decides which changes of a running campaign are
+// allowed, [Explain] says in words what a definition means.
 package campaignfile
 
 import (
@@ -26,33 +27,39 @@ import (
 type File struct {
 	// Definition has every default written out.
 	Definition definition.Campaign
-	// Source is the file as it was read. Where it refers to a lab file, what that says about
-	// the names stands at its end, so that Source alone gives Definition.
+	// Source is the file as it was read. Where it refers to a lab file, what
+	// that says about the names stands at its end, so that Source alone gives
+	// Definition.
 	Source string
 
 	said definition.Campaign // without defaults
 }
 
 // Read reads the campaign file at path. A file that cannot be read gives the
-// error of the operating system; one with faults gives an *[yamltree.Error]. Files that
-// the campaign file names are looked for relative to it, but not opened.
+// error of the operating system; one with faults gives an *[yamltree.Error].
+// Files that the campaign file names are looked for relative to it, but not
+// opened.
 func Read(reg registry.Registry, path string) (*File, error) {
 	data, err := input.Read(path, yamltree.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the campaign file cannot be read: %w", err)
 	}
-	further := func(def definition.Campaign) []yamltree.Fault { return checkFiles(reg, def, filepath.Dir(path)) }
+	further := func(def definition.Campaign) []yamltree.Fault {
+		return checkFiles(reg, def,
+			filepath.Dir(path))
+	}
 	return parse(reg, path, data, beside(reg, filepath.Dir(path)), further)
 }
 
-// Parse reads a campaign file from memory; name is what messages call it. Unlike
-// [Read] it does not look for files that the campaign file names, nor for a lab file.
+// Parse reads a campaign file from memory; name is what messages call it.
+// Unlike [Read] it does not look for files that the campaign file names, nor
+// for a lab file.
 func Parse(reg registry.Registry, name string, data []byte) (*File, error) {
 	return ParseIn(reg, nil, name, data)
 }
 
-// ParseIn is [Parse] in a lab, whose instruments and experts the campaign file can name;
-// nil for none.
+// ParseIn is [Parse] in a lab, whose instruments and experts the campaign file
+// can name; nil for none.
 func ParseIn(reg registry.Registry, lab *labfile.File, name string, data []byte) (*File, error) {
 	return parse(reg, name, data, of(lab), noFurther)
 }
@@ -90,10 +97,11 @@ var fileFormat = yamltree.Format{
 // consequence ends the message of a file with faults.
 const consequence = "nothing was changed"
 
-// Define returns the campaign that a tree describes. The tree is that of a campaign file, or
-// composed from parts of several. Where there are faults the definition is empty. A fault
-// has the place and path of the nearest node that is in a file; where there is none, it has
-// no place, and its path is that within the tree.
+// Define returns the campaign that a tree describes. The tree is that of a
+// campaign file, or composed from parts of several. Where there are faults the
+// definition is empty. A fault has the place and path of the nearest node that
+// is in a file; where there is none, it has no place, and its path is that
+// within the tree.
 func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []yamltree.Fault) {
 	refers, err := resolve(reg, root, noLab())
 	if err != nil {
@@ -106,9 +114,9 @@ func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []
 // noFurther checks nothing.
 func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 
-// define is Define of a tree whose references are written out, with the faults that were
-// found when it was read, and with a further check of the complete definition. It returns
-// all faults, and what the tree says without defaults.
+// define is Define of a tree whose references are written out, with the faults
+// that were found when it was read, and with a further check of the complete
+// definition. It returns all faults, and what the tree says without defaults.
 func define(
 	reg registry.Registry, refers resolved, faults []yamltree.Fault,
 	check func(definition.Campaign) []yamltree.Fault,
@@ -199,8 +207,8 @@ func ambiguous(reg registry.Registry, tree map[string]any) []yamltree.Fault {
 	return faults
 }
 
-// several returns the names that an object has as keys, where they are more than one,
-// and deletes all but the first.
+// several returns the names that an object has as keys, where they are more
+// than one, and deletes all but the first.
 func several(object map[string]any, names []string) []string {
 	var named []string
 	for _, name := range names {
@@ -217,12 +225,12 @@ func several(object map[string]any, names []string) []string {
 	return named
 }
 
-// maxSyntax is the number of faults of form above which a file is not validated: most
-// further faults would be their consequences.
+// maxSyntax is the number of faults of form above which a file is not
+// validated: most further faults would be their consequences.
 const maxSyntax = 500
 
-// echoes says whether a fault of meaning at p may only be the consequence of a fault
-// of form at, above or below the same place.
+// echoes says whether a fault of meaning at p may only be the consequence of a
+// fault of form at, above or below the same place.
 func echoes(p path, syntax []path) bool {
 	for _, q := range syntax {
 		if p.Within(q) || q.Within(p) {
@@ -245,7 +253,8 @@ func prune(tree map[string]any, p path) {
 		last := i == len(p)-1
 		if !last {
 			if _, inList := p[i+1].(int); inList {
-				// An entry of a list cannot be removed without moving the others.
+				// An entry of a list cannot be removed without moving the
+				// others.
 				list, ok := m[name].([]any)
 				k, _ := p[i+1].(int)
 				if !ok || k >= len(list) {
@@ -268,8 +277,8 @@ func prune(tree map[string]any, p path) {
 	}
 }
 
-// checkFiles asks the owners of the instrument and of the ways to ask experts about the
-// files they name.
+// checkFiles asks the owners of the instrument and of the ways to ask experts
+// about the files they name.
 func checkFiles(reg registry.Registry, def definition.Campaign, dir string) []yamltree.Fault {
 	var faults []yamltree.Fault
 	check := func(settings definition.Settings, here path) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// hintForValue is what to write in place of a value of the wrong kind, where its
-// meaning can be guessed; empty where it cannot.
+// hintForValue is what to write in place of a value of the wrong kind, where
+// its meaning can be guessed; empty where it cannot.
 func hintForValue(where path, value any) string {
 	side := len(where) == 4 && where[0] == "excluded" && where[2] == "where"
 	constraint := len(where) == 2 && where[0] == "constraints"
@@ -19,7 +19,8 @@ func hintForValue(where path, value any) string {
 	case string:
 		switch {
 		case side:
-			return fmt.Sprintf("write %s: {is: %s} for a category, {min: …, max: …} for a number", where[3], v)
+			return fmt.Sprintf("write %s: {is: %s} for a category, {min: …, max: …} for a number",
+				where[3], v)
 		case constraint:
 			return "write " + constraintHint(v)
 		}
@@ -78,11 +79,12 @@ func constraintHint(text string) string {
 	return fmt.Sprintf("{terms: {%s}, %s: %s}", strings.Join(terms, ", "), how, parts[3])
 }
 
-// namesOfHowMany are what other programs call the number of initial experiments.
+// namesOfHowMany are what other programs call the number of initial
+// experiments.
 var namesOfHowMany = []string{"n", "number", "count", "size", "samples", "trials", "runs"}
 
-// hintForKey is what to write in place of an unknown key that is known from other
-// programs.
+// hintForKey is what to write in place of an unknown key that is known from
+// other programs.
 func hintForKey(where path, name string, siblings any) string {
 	parameter := len(where) == 2 && where[0] == "parameters"
 	switch {

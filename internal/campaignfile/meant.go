@@ -9,11 +9,12 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Meant returns what a file, read as wanted, means for a campaign that has a definition, and
-// the source that was recorded with it. Where the file says the same as that source the
-// campaign keeps what it has, so that a default that has changed since, or a seed that was given
-// on the command line, is no change of the file. A source that cannot be read any more tells nothing: then
-// all that the file says is meant.
+// Meant returns what a file, read as wanted, means for a campaign that has a
+// definition, and the source that was recorded with it. Where the file says the
+// same as that source the campaign keeps what it has, so that a default that
+// has changed since, or a seed that was given on the command line, is no change
+// of the file. A source that cannot be read any more tells nothing: then all
+// that the file says is meant.
 func Meant(
 	reg registry.Registry, recorded definition.Campaign, source string, wanted definition.Campaign,
 ) (definition.Campaign, error) {

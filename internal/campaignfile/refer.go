@@ -14,15 +14,16 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// labKey is the key that refers to the lab file: instrument: {lab: pump}. At the top of a
-// campaign file it holds what the names stand for, so that the file says all by itself. A
-// campaign is recorded with such a file.
+// labKey is the key that refers to the lab file: instrument: {lab: pump}. At
+// the top of a campaign file it holds what the names stand for, so that the
+// file says all by itself. A campaign is recorded with such a file.
 const labKey = "lab"
 
 // source is where references lead to.
 type source struct {
-	// find returns what the lab names; it is called where the campaign file refers to
-	// something that it does not explain itself. The names of the error are a file's.
+	// find returns what the lab names; it is called where the campaign file
+	// refers to something that it does not explain itself. The names of the
+	// error are a file's.
 	find func() (labfile.Named, error)
 	// where is the lab file in words: "lab.yaml".
 	where string
@@ -69,8 +70,8 @@ func of(lab *labfile.File) source {
 // resolved is a campaign file with its references written out.
 type resolved struct {
 	root *yamltree.Node
-	// used is what the lab file said about them, empty where the campaign file says it
-	// itself.
+	// used is what the lab file said about them, empty where the campaign file
+	// says it itself.
 	used   labfile.Named
 	faults []formFault
 }
@@ -220,9 +221,9 @@ func merged(here, lab *yamltree.Node) *yamltree.Node {
 	return here
 }
 
-// selfContained returns a campaign file that says by itself what its references stand for:
-// the file as it was read, with used at its end. root is its tree. Where that is not how
-// the file can be written, it is the same as JSON.
+// selfContained returns a campaign file that says by itself what its references
+// stand for: the file as it was read, with used at its end. root is its tree.
+// Where that is not how the file can be written, it is the same as JSON.
 func selfContained(text string, root *yamltree.Node, used labfile.Named) (string, error) {
 	if len(used.Instruments)+len(used.Experts) == 0 {
 		return text, nil
@@ -247,7 +248,8 @@ func selfContained(text string, root *yamltree.Node, used labfile.Named) (string
 		if err != nil {
 			return "", err
 		}
-		longer := strings.TrimRight(text, "\n") + "\n\n# What " + labfile.Name + " said when this was recorded:\n" +
+		longer := strings.TrimRight(text, "\n") + "\n\n# What " + labfile.Name +
+			" said when this was recorded:\n" +
 			labKey + ":\n" + lines
 		again, faults := yamltree.Read([]byte(longer), fileFormat)
 		if len(faults) == 0 && reflect.DeepEqual(again.Plain(), any(plain)) {
@@ -258,8 +260,8 @@ func selfContained(text string, root *yamltree.Node, used labfile.Named) (string
 	return string(data) + "\n", err
 }
 
-// LabInstrument is the name under which a campaign file takes its instrument from the lab
-// file, "" where it does not.
+// LabInstrument is the name under which a campaign file takes its instrument
+// from the lab file, "" where it does not.
 func LabInstrument(source string) string {
 	root, _ := yamltree.Read([]byte(source), fileFormat)
 	here := root.Field("instrument").Field(labKey)

@@ -52,8 +52,9 @@ func unshown(def definition.Campaign) (remarks []string) {
 	return remarks
 }
 
-// unmeasurable remarks on compositions that a person is to make and that have more digits
-// than a balance: nothing says how finely the parameters can be set.
+// unmeasurable remarks on compositions that a person is to make and that have
+// more digits than a balance: nothing says how finely the parameters can be
+// set.
 func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
 	driver, _ := reg.DriverOf(&def)
 	if !driver.ByHand || len(def.Steps()) > 0 {
@@ -70,11 +71,12 @@ func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
 	return nil
 }
 
-// unasked remarks on budgets that leave the policy no choice, and on experts who
-// are never asked.
+// unasked remarks on budgets that leave the policy no choice, and on experts
+// who are never asked.
 func unasked(reg registry.Registry, def definition.Campaign) (remarks []string) {
 	if !def.Measures() {
-		if initial := *def.Initial.Comparisons * len(def.Experts); initial > 0 && initial >= def.Budget.Comparisons {
+		if initial := *def.Initial.Comparisons * len(def.Experts); initial > 0 &&
+			initial >= def.Budget.Comparisons {
 			remarks = append(remarks, fmt.Sprintf("all of the %s are initial ones, "+
 				"so that the policy makes no choice of its own: "+
 				"raise budget.comparisons, or lower initial.comparisons (%d for each expert)",
@@ -95,8 +97,8 @@ func unasked(reg registry.Registry, def definition.Campaign) (remarks []string) 
 	return remarks
 }
 
-// readsExperts says whether the rules of a policy that measures ask experts, or read
-// what they said.
+// readsExperts says whether the rules of a policy that measures ask experts, or
+// read what they said.
 func readsExperts(reg registry.Registry, def definition.Campaign) bool {
 	p := def.Policy
 	next, err := reg.Methods.Settings(p, policies.Next)
@@ -107,7 +109,8 @@ func readsExperts(reg registry.Registry, def definition.Campaign) bool {
 // drowned remarks on noise so large that nothing could be learned.
 func drowned(def definition.Campaign) (remarks []string) {
 	say := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
-	if o := def.Objective; o.Noise != nil && o.Min != nil && o.Max != nil && *o.Noise > math.Abs(*o.Max-*o.Min)/2 {
+	if o := def.Objective; o.Noise != nil && o.Min != nil && o.Max != nil &&
+		*o.Noise > math.Abs(*o.Max-*o.Min)/2 {
 		say("objective.noise: a standard deviation of %s drowns results between %s and %s: "+
 			"nothing could be learned from a measurement",
 			format.SettingIn(*o.Noise, o.Unit), format.Setting(*o.Min), format.Setting(*o.Max))

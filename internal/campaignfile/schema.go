@@ -27,8 +27,8 @@ type compiledSchema struct {
 	plain  any
 }
 
-// compiled holds the schemas of the registries that were asked for, by the identity of
-// their rows. To compile one takes longer than to read most files.
+// compiled holds the schemas of the registries that were asked for, by the
+// identity of their rows. To compile one takes longer than to read most files.
 var compiled sync.Map
 
 func schemaOf(reg registry.Registry) compiledSchema {
@@ -141,7 +141,8 @@ func (f *faultFinder) collect(e *jsonschema.ValidationError) {
 // isPolicy reports whether a place is the file's policy.
 func isPolicy(where path) bool { return len(where) == 1 && where[0] == "policy" }
 
-// wrongValue says what is wrong with a value of the right type; "" for other kinds of error.
+// wrongValue says what is wrong with a value of the right type; "" for other
+// kinds of error.
 func wrongValue(k jsonschema.ErrorKind, where path) (problem, advice string) {
 	switch k := k.(type) {
 	case *kind.Enum:
@@ -179,9 +180,9 @@ func (f *faultFinder) unknownMethod(where path, name string) {
 	f.report(where, fmt.Sprintf("there is no method %q", name), advice)
 }
 
-// noBranch reports a value that has none of several forms. The first form is the long one,
-// which expand has made of every short one, so that its faults are those that help; where all
-// want another type, they are named together.
+// noBranch reports a value that has none of several forms. The first form is
+// the long one, which expand has made of every short one, so that its faults
+// are those that help; where all want another type, they are named together.
 func (f *faultFinder) noBranch(e *jsonschema.ValidationError, where path, value any) {
 	var want []string
 	for _, cause := range e.Causes {
@@ -295,7 +296,8 @@ func propertiesOf(plain any, location string) []string {
 	return sortedKeys(properties)
 }
 
-// schemaAt returns the part of the schema at a location that validation reports.
+// schemaAt returns the part of the schema at a location that validation
+// reports.
 func schemaAt(plain any, location string) map[string]any {
 	_, fragment, _ := strings.Cut(location, "#")
 	node := plain

@@ -15,9 +15,9 @@ import (
 	"github.com/campaignd/campaignd/schemas"
 )
 
-// Schema returns the JSON Schema of campaign files that name what a registry holds.
-// campaignd's own rows are in the embedded schema; other rows are described by the
-// tags of their settings.
+// Schema returns the JSON Schema of campaign files that name what a registry
+// holds. campaignd's own rows are in the embedded schema; other rows are
+// described by the tags of their settings.
 func Schema(reg registry.Registry) ([]byte, error) {
 	var schema map[string]any
 	if err := json.Unmarshal(schemas.Campaign(), &schema); err != nil {
@@ -50,7 +50,8 @@ func Schema(reg registry.Registry) ([]byte, error) {
 	return json.MarshalIndent(schema, "", "  ")
 }
 
-// methodNames returns the names of the methods that a schema of campaign files knows.
+// methodNames returns the names of the methods that a schema of campaign files
+// knows.
 func methodNames(schema any) []string {
 	var names []string
 	for _, name := range methodEnum(schema.(map[string]any))["enum"].([]any) {
@@ -76,7 +77,8 @@ func addMethods(schema map[string]any, methods []policies.Method) {
 	}
 }
 
-// addRules adds the rules of a part of the policy, which a bare name chooses as well.
+// addRules adds the rules of a part of the policy, which a bare name chooses as
+// well.
 func addRules(defs map[string]any, methods policies.Registry, part policies.Part) error {
 	holder := strings.ToUpper(string(part[:1])) + string(part[1:])
 	bare := defs[holder].(map[string]any)["anyOf"].([]any)[1].(map[string]any)
@@ -93,7 +95,8 @@ func addRules(defs map[string]any, methods policies.Registry, part policies.Part
 	return nil
 }
 
-// addRow adds a choice to the definition that holds it, where it is not there yet.
+// addRow adds a choice to the definition that holds it, where it is not there
+// yet.
 func addRow(defs map[string]any, holder, name string, settings definition.Settings) error {
 	long := defs[holder].(map[string]any)
 	if branches, ok := long["anyOf"].([]any); ok {
@@ -113,7 +116,8 @@ func addRow(defs map[string]any, holder, name string, settings definition.Settin
 	return nil
 }
 
-// mapped describes the types of package definition whose JSON form is their own.
+// mapped describes the types of package definition whose JSON form is their
+// own.
 func mapped(t reflect.Type) *reflected.Schema {
 	switch t {
 	case reflect.TypeFor[definition.Value]():

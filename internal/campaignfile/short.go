@@ -76,8 +76,8 @@ func expand(reg registry.Registry, tree map[string]any) {
 	}
 }
 
-// lengthen writes out a choice whose settings are left out, or are given as the bare
-// value of its main setting.
+// lengthen writes out a choice whose settings are left out, or are given as the
+// bare value of its main setting.
 func lengthen(holder map[string]any, name string, settings definition.Settings) {
 	value, named := holder[name]
 	if !named {

@@ -15,8 +15,9 @@ import (
 
 // Sound returns an error if a campaign cannot be run with the definition: it
 // breaks the schema, leaves out a default, or does not pass [Validate]. It is
-// for definitions that came from a program instead of a file. What the definition before, was,
-// leaves out may be left out: the default has come since, and the campaign goes on as it was without it.
+// for definitions that came from a program instead of a file. What the
+// definition before, was, leaves out may be left out: the default has come
+// since, and the campaign goes on as it was without it.
 func Sound(reg registry.Registry, was, def definition.Campaign) error {
 	text, err := json.Marshal(def)
 	if err != nil {

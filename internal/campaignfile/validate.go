@@ -48,8 +48,8 @@ type validator struct {
 	faults []yamltree.Fault
 }
 
-// counts limits the lengths of lists: with more entries, checks and models would
-// take too long.
+// counts limits the lengths of lists: with more entries, checks and models
+// would take too long.
 func (v *validator) counts() {
 	most := func(n, limit int, p path, what, advice string) {
 		if n > limit {
@@ -167,7 +167,8 @@ func (v *validator) values(here path, p definition.Parameter) {
 		if !finite(&x) {
 			v.report(here.To("values", i), "the value is not finite", "")
 		} else if slices.Contains(p.Values[:i], x) {
-			v.report(here.To("values", i), fmt.Sprintf("%s stands here twice", format.Setting(x)), "remove one of them")
+			v.report(here.To("values", i), fmt.Sprintf("%s stands here twice", format.Setting(x)),
+				"remove one of them")
 		}
 	}
 }
@@ -193,12 +194,14 @@ func (v *validator) categories(here path, p definition.Parameter) {
 		if c.Name == "" {
 			v.report(category, "a category has no name", "give it one")
 		}
-		if slices.ContainsFunc(p.Categories[:i], func(d definition.CategoryDef) bool { return d.Name == c.Name }) {
+		if slices.ContainsFunc(p.Categories[:i],
+			func(d definition.CategoryDef) bool { return d.Name == c.Name }) {
 			v.report(category, fmt.Sprintf("the category %q stands here twice", c.Name), "remove one of them")
 		}
 		if got := descriptors(c); !slices.Equal(got, want) {
 			v.report(category,
-				fmt.Sprintf("%q has the descriptors %q, and %q has %q", c.Name, got, p.Categories[0].Name, want),
+				fmt.Sprintf("%q has the descriptors %q, and %q has %q", c.Name, got,
+					p.Categories[0].Name, want),
 				"give every category of the parameter the same descriptors, or none")
 		}
 		for _, name := range descriptors(c) {
@@ -236,7 +239,8 @@ func (v *validator) constraints() {
 			coefficient, term := c.Terms[name], here.To("terms", name)
 			switch p := v.parameter(name); {
 			case p == nil:
-				v.report(term, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(numeric)))
+				v.report(term, fmt.Sprintf("there is no parameter %q", name),
+					yamltree.Suggest(name, v.names(numeric)))
 			case !numeric(*p):
 				v.report(term, fmt.Sprintf("%q is categorical and has no number", name),
 					"use an excluded region to forbid a category")
@@ -253,7 +257,8 @@ func (v *validator) excluded() {
 	for i, r := range v.def.Excluded {
 		here := at("excluded", i, "where")
 		if len(r.Where) == 0 {
-			v.report(here, "the region has no sides and would exclude everything", "name at least one parameter")
+			v.report(here, "the region has no sides and would exclude everything",
+				"name at least one parameter")
 		}
 		for _, name := range sortedKeys(r.Where) {
 			s, side := r.Where[name], here.To(name)
@@ -261,7 +266,8 @@ func (v *validator) excluded() {
 			interval := s.Min != nil || s.Max != nil
 			switch {
 			case p == nil:
-				v.report(side, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(anyKind)))
+				v.report(side, fmt.Sprintf("there is no parameter %q", name),
+					yamltree.Suggest(name, v.names(anyKind)))
 			case !numeric(*p) && (interval || s.Is == ""):
 				v.report(side, fmt.Sprintf("%q is categorical", name), "write is: and the name of a category")
 			case !numeric(*p):

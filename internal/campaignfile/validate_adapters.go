@@ -14,23 +14,27 @@ import (
 func (v *validator) steps() {
 	in := v.def.Instrument
 	if len(in.Steps) > 0 && len(v.def.Candidates) > 0 {
-		v.report(at("instrument", "steps"), "candidates are measured as they are listed, not in steps", "remove steps")
+		v.report(at("instrument", "steps"),
+			"candidates are measured as they are listed, not in steps", "remove steps")
 		return
 	}
 	for _, name := range sortedKeys(in.Steps) {
 		step, here := in.Steps[name], at("instrument", "steps", name)
 		switch p := v.parameter(name); {
 		case p == nil:
-			v.report(here, fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, v.names(continuous)))
+			v.report(here, fmt.Sprintf("there is no parameter %q", name),
+				yamltree.Suggest(name, v.names(continuous)))
 		case !continuous(*p):
 			v.report(here, fmt.Sprintf("%q has its own list of values", name),
 				"steps are for parameters with min and max")
 		case !(step > 0) || !finite(&step):
-			v.report(here, fmt.Sprintf("a step of %s is not possible", format.Setting(step)), "it must be more than 0")
+			v.report(here, fmt.Sprintf("a step of %s is not possible", format.Setting(step)),
+				"it must be more than 0")
 		case p.Min != nil && p.Max != nil && step > *p.Max-*p.Min && *p.Max > *p.Min:
 			v.report(here,
 				fmt.Sprintf("the step %s is wider than the range of %q, %s to %s",
-					format.SettingIn(step, p.Unit), name, format.Setting(*p.Min), format.SettingIn(*p.Max, p.Unit)),
+					format.SettingIn(step, p.Unit), name, format.Setting(*p.Min),
+					format.SettingIn(*p.Max, p.Unit)),
 				"it is in the parameter's unit")
 		}
 	}
@@ -67,7 +71,8 @@ func (v *validator) instrument() {
 	v.choice(here, in.Driver, driver.Settings())
 }
 
-// choice has the owner of a choice check its settings; here is what holds the choice.
+// choice has the owner of a choice check its settings; here is what holds the
+// choice.
 func (v *validator) choice(here path, c definition.Choice, settings definition.Settings) {
 	here = here.To(c.Name)
 	if err := c.Decode(settings); err != nil {
@@ -90,11 +95,13 @@ func faultsOf(found []definition.Fault) []yamltree.Fault {
 	return faults
 }
 
-// time checks the budget of an expert's time: it has to do for what they are asked at first.
+// time checks the budget of an expert's time: it has to do for what they are
+// asked at first.
 func (v *validator) time(here path, e definition.Expert) {
 	switch {
 	case e.Time == 0 && e.AnswerTakes > 0:
-		v.report(here.To("answer_takes"), fmt.Sprintf("nothing limits how much of %s's time is asked for", e.Name),
+		v.report(here.To("answer_takes"),
+			fmt.Sprintf("nothing limits how much of %s's time is asked for", e.Name),
 			"add time, or remove answer_takes")
 		return
 	case e.Time == 0:
@@ -121,7 +128,8 @@ func (v *validator) time(here path, e definition.Expert) {
 func (v *validator) experts() {
 	for i, e := range v.def.Experts {
 		here := at("experts", i)
-		if slices.ContainsFunc(v.def.Experts[:i], func(f definition.Expert) bool { return f.Name == e.Name }) {
+		if slices.ContainsFunc(v.def.Experts[:i],
+			func(f definition.Expert) bool { return f.Name == e.Name }) {
 			v.report(here.To("name"), fmt.Sprintf("another expert is called %q too", e.Name),
 				"give each expert a name of their own")
 		}

@@ -38,7 +38,8 @@ func (v *validator) initial() {
 	}
 	switch {
 	case len(v.def.Experts) == 0:
-		v.report(here.To("labels"), "there is no expert who could give labels", "add experts, or remove labels")
+		v.report(here.To("labels"), "there is no expert who could give labels",
+			"add experts, or remove labels")
 	case in.Balanced != nil && *in.Balanced:
 		for _, e := range v.def.Experts {
 			if e.Person {
@@ -60,10 +61,12 @@ func (v *validator) estimates() {
 	switch {
 	case n == 0:
 		if in.Marks {
-			v.report(at("initial", "marks"), "no estimates are asked for that could be marks", "add estimates, or remove marks")
+			v.report(at("initial", "marks"), "no estimates are asked for that could be marks",
+				"add estimates, or remove marks")
 		}
 	case n == 1:
-		v.report(here, "one number says nothing without another to compare it with", "ask for 20 to 40, or remove estimates")
+		v.report(here, "one number says nothing without another to compare it with",
+			"ask for 20 to 40, or remove estimates")
 	case !v.def.Measures():
 		v.report(here, "nothing is measured that could be estimated", "remove it, or use comparisons")
 	case len(v.def.Experts) == 0:
@@ -109,7 +112,8 @@ func (v *validator) duel() {
 	p := v.def.Policy
 	v.rule(policies.Duel)
 	if !p.Next.IsZero() || !p.Trust.IsZero() || !p.Handover.IsZero() {
-		v.report(at("policy"), "duel takes the place of next, trust and handover", "remove them, or remove duel")
+		v.report(at("policy"), "duel takes the place of next, trust and handover",
+			"remove them, or remove duel")
 	}
 	if len(v.def.Experts) == 0 {
 		v.report(at("policy", "duel"), "there is nobody who could compare", "add experts")
@@ -143,7 +147,8 @@ func (v *validator) budget() {
 		return // checked with the rule
 	}
 	if b.Experiments == 0 {
-		v.report(at("budget"), `"experiments" is missing`, "say after how many experiments the campaign completes")
+		v.report(at("budget"), `"experiments" is missing`,
+			"say after how many experiments the campaign completes")
 		return
 	}
 	if b.Comparisons != 0 {
@@ -161,7 +166,8 @@ func (v *validator) budget() {
 	}
 	if b.Labels != nil && in.Labels != nil && *in.Labels*len(v.def.Experts) > *b.Labels {
 		v.report(at("budget", "labels"),
-			fmt.Sprintf("%d labels are fewer than the %d initial ones", *b.Labels, *in.Labels*len(v.def.Experts)),
+			fmt.Sprintf("%d labels are fewer than the %d initial ones", *b.Labels,
+				*in.Labels*len(v.def.Experts)),
 			"raise the budget, or lower initial.labels")
 	}
 }

@@ -1,13 +1,14 @@
 // Package chaos drives whole campaigns with the people and devices that a
 // simulation leaves out: experts who are absent, late, careless or contradict
-// themselves, devices that forget, are slow, do not confirm, are off for hours or
-// lie, an operator who corrects, pauses and mistypes, and a program that is killed
-// at any moment.
+// themselves, devices that forget, are slow, do not confirm, are off for hours
+// or lie, an operator who corrects, pauses and mistypes, and a program that is
+// killed at any moment.
 //
-// A [World] is drawn from a seed. [World.Live] lives it through in virtual time,
-// inside a bubble of testing/synctest, and [Life.Judge] says which laws were
-// broken. The judge reads the log's bytes, and what the device and the people
-// noted themselves; it asks the engine nothing but what it is to be compared with.
+// A [World] is drawn from a seed. [World.Live] lives it through in virtual
+// time, inside a bubble of testing/synctest, and [Life.Judge] says which laws
+// were broken. The judge reads the log's bytes, and what the device and the
+// people noted themselves; it asks the engine nothing but what it is to be
+// compared with.
 //
 //   - A campaign ends, or waits for a person and names what that person has to do;
 //     once everybody is honest, it ends.
@@ -19,9 +20,10 @@
 //   - The audit is clean, and replayed, restored and live states are the same.
 //   - The budget is kept.
 //
-// In some worlds people ask for everything that can be asked for: a [clerk] makes
-// requests of every kind, with each optional field set and left out, several at the same
-// instant, of running, paused and ended campaigns, between programs that are killed, are
-// of another build and lose their device. A [coverage] finds by reflection what such requests
-// can hold, so that a new field that no clerk sets fails the test.
+// In some worlds people ask for everything that can be asked for: a [clerk]
+// makes requests of every kind, with each optional field set and left out,
+// several at the same instant, of running, paused and ended campaigns, between
+// programs that are killed, are of another build and lose their device. A
+// [coverage] finds by reflection what such requests can hold, so that a new
+// field that no clerk sets fails the test.
 package chaos

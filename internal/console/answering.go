@@ -73,12 +73,14 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 		}
 		saw := form.Get(fieldSource)
 		if saw != "" && q.Status != campaign.Answered {
-			err = problem.New(problem.Conflict, "the page shows an answer that %s does not have", id).About(id).
+			err = problem.New(problem.Conflict, "the page shows an answer that %s does not have",
+				id).About(id).
 				With(problem.Remedy{Text: "look at the question again"})
 			return
 		}
 		request := engine.Request{
-			Actor: v.Actor(), Account: v.Account, Answer: &engine.Answer{Question: id, Saw: &saw, Reply: reply},
+			Actor: v.Actor(), Account: v.Account,
+			Answer: &engine.Answer{Question: id, Saw: &saw, Reply: reply},
 		}
 		if _, err = core.Handle(request); err != nil {
 			return
@@ -86,8 +88,9 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 		after := *q
 		after.Status, after.Answer = campaign.Answered, reply.Answer
 		p = pending{
-			Campaign: of.Name(), Instance: s.Instance, Question: id, Source: saw, Name: v.Name, Account: v.Account,
-			Reply: reply, Words: answerWords(s.Definition, &after, reply),
+			Campaign: of.Name(), Instance: s.Instance, Question: id, Source: saw, Name: v.Name,
+			Account: v.Account,
+			Reply:   reply, Words: answerWords(s.Definition, &after, reply),
 		}
 	})
 	return p, err
@@ -127,7 +130,8 @@ func (c *Console) undo(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, questionPath(of.Name(), id), "undone")
 }
 
-// sendNow sends an answer that could still be taken back: the next question may depend on it.
+// sendNow sends an answer that could still be taken back: the next question may
+// depend on it.
 func (c *Console) sendNow(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
-// answersFolder holds, in the lab's own folder, what was answered and is not recorded in its
-// campaign yet: a file for each.
+// answersFolder holds, in the lab's own folder, what was answered and is not
+// recorded in its campaign yet: a file for each.
 const answersFolder = "answers"
 
 // What has become of an answer that is not recorded.
@@ -30,24 +30,27 @@ const (
 	waiting = ""        // it will be sent
 	undone  = "undone"  // taken back: what was typed is offered again
 	refused = "refused" // the campaign did not take it
-	// read is set of what was said about an answer that is recorded, and put away: see
-	// contest.go. It is kept as long as that would be said.
+	// read is set of what was said about an answer that is recorded, and put
+	// away: see contest.go. It is kept as long as that would be said.
 	read = "read"
 )
 
-// pending is an answer that is on the server's disk, and in its campaign a moment later.
+// pending is an answer that is on the server's disk, and in its campaign a
+// moment later.
 type pending struct {
 	Campaign string `json:"campaign"`
 	// Instance tells this campaign from another one of its name.
 	Instance string `json:"instance"`
 	Question string `json:"question"`
-	// Source is the event in which the answer stood that the person saw; empty where there
-	// was none. Whatever has come since, this answer does not replace it.
+	// Source is the event in which the answer stood that the person saw; empty
+	// where there was none. Whatever has come since, this answer does not
+	// replace it.
 	Source  string `json:"source,omitempty"`
 	Name    string `json:"name"`
 	Account string `json:"account,omitempty"`
-	// Request and Digest are those of the form: however often the answer is sent on, it is
-	// recorded once. A server before these were kept left them empty.
+	// Request and Digest are those of the form: however often the answer is
+	// sent on, it is recorded once. A server before these were kept left them
+	// empty.
 	Request string       `json:"request,omitempty"`
 	Digest  string       `json:"digest,omitempty"`
 	Reply   humans.Reply `json:"reply"`
@@ -78,8 +81,9 @@ type answers struct {
 	closed bool
 }
 
-// openAnswers reads what was answered before, and sends what is due. A file that cannot be
-// read stays where it is, and whoever looks after the server is told.
+// openAnswers reads what was answered before, and sends what is due. A file
+// that cannot be read stays where it is, and whoever looks after the server is
+// told.
 func openAnswers(ctx context.Context, o Options) *answers {
 	a := &answers{
 		ctx: ctx, lab: o.Lab, undo: o.Undo, log: o.Log,
@@ -133,15 +137,17 @@ func (a *answers) wait() {
 	a.wg.Wait()
 }
 
-// fileOf names the file of a person's answer to a question: there is one at a time.
+// fileOf names the file of a person's answer to a question: there is one at a
+// time.
 func fileOf(campaign, question, name string) string {
 	sum := sha256.Sum256([]byte(campaign + "\x00" + question + "\x00" + name))
 	return hex.EncodeToString(sum[:12]) + ".json"
 }
 
-// give keeps an answer, on the disk when it returns, to be sent once it can no longer be
-// taken back. An earlier one that was not sent yet is replaced; those that the person gave to
-// other questions are sent now: who has gone on to the next question has no doubt about the last.
+// give keeps an answer, on the disk when it returns, to be sent once it can no
+// longer be taken back. An earlier one that was not sent yet is replaced; those
+// that the person gave to other questions are sent now: who has gone on to the
+// next question has no doubt about the last.
 func (a *answers) give(p pending) error {
 	p.file = fileOf(p.Campaign, p.Question, p.Name)
 	p.Given = time.Now().UTC()
@@ -183,7 +189,8 @@ func (a *answers) hasten(p *pending) {
 	}
 }
 
-// sendNow has somebody's answer sent without waiting for whether they take it back.
+// sendNow has somebody's answer sent without waiting for whether they take it
+// back.
 func (a *answers) sendNow(campaign, question, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -230,8 +237,10 @@ func (a *answers) take(campaign, question, name string) error {
 	p := a.all[fileOf(campaign, question, name)]
 	switch {
 	case p == nil || p.sending:
-		return problem.New(problem.NotNow, "it is too late to take the answer back: it is recorded").About(question).
-			With(problem.Remedy{Text: "change the answer instead", Action: problem.CorrectAnswer, Subject: question})
+		return problem.New(problem.NotNow,
+			"it is too late to take the answer back: it is recorded").About(question).
+			With(problem.Remedy{Text: "change the answer instead", Action: problem.CorrectAnswer,
+				Subject: question})
 	case p.State != waiting:
 		return nil
 	}
@@ -269,7 +278,8 @@ func (a *answers) drop(p *pending) error {
 	return nil
 }
 
-// of returns the answers of a person that are not recorded yet, the last one first.
+// of returns the answers of a person that are not recorded yet, the last one
+// first.
 func (a *answers) of(name string) (list []pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -301,8 +311,8 @@ const (
 	sendingWithin = time.Minute
 )
 
-// send records an answer in its campaign. Where that cannot be done now it is tried again;
-// where the campaign does not take it, the person is told.
+// send records an answer in its campaign. Where that cannot be done now it is
+// tried again; where the campaign does not take it, the person is told.
 func (a *answers) send(p *pending) {
 	a.mu.Lock()
 	if a.closed || a.all[p.file] != p || p.State != waiting {
@@ -339,7 +349,8 @@ func (a *answers) send(p *pending) {
 
 // putAway notes that somebody has read what a piece of news says.
 func (a *answers) putAway(campaign, question, name, news string) error {
-	p := &pending{Campaign: campaign, Question: question, Name: name, Source: news, State: read, Given: time.Now().UTC()}
+	p := &pending{Campaign: campaign, Question: question, Name: name, Source: news, State: read,
+		Given: time.Now().UTC()}
 	p.file = fileOf(campaign, question+"\x00"+news, name)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -357,8 +368,8 @@ func (a *answers) wasRead(campaign, question, name, news string) bool {
 	return a.all[fileOf(campaign, question+"\x00"+news, name)] != nil
 }
 
-// submit has an answer recorded, once, by the identifier of its form. Where the question's answer
-// is another than the person saw, theirs is kept beside it.
+// submit has an answer recorded, once, by the identifier of its form. Where the
+// question's answer is another than the person saw, theirs is kept beside it.
 func (a *answers) submit(p *pending) error {
 	c, err := a.lab.Campaign(p.Campaign)
 	if err != nil {

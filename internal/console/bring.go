@@ -33,7 +33,8 @@ const (
 // tableName is what messages call a table that was pasted.
 const tableName = "the table"
 
-// Names of the fields of the page. That of a column of one's own follows a prefix.
+// Names of the fields of the page. That of a column of one's own follows a
+// prefix.
 const (
 	fieldTable  = "table"
 	fieldFile   = "file"
@@ -87,7 +88,8 @@ type columnUse struct {
 	Be []columnChoice
 }
 
-// columnChoice is a column of the campaign, by its value in the form and in words.
+// columnChoice is a column of the campaign, by its value in the form and in
+// words.
 type columnChoice struct{ Value, Text string }
 
 // broughtRow is a row of a table, and what becomes of it.
@@ -262,7 +264,8 @@ func tableOf(r *http.Request) (name, table string, err error) {
 		return name, "", problem.New(problem.Invalid, "there is no table").
 			With(problem.Remedy{Text: "choose a file, or paste its text"})
 	case exchange.Workbook(table):
-		return name, "", problem.New(problem.Invalid, "%s is a workbook of a spreadsheet (as .xlsx), and no table of text", name).
+		return name, "", problem.New(problem.Invalid,
+			"%s is a workbook of a spreadsheet (as .xlsx), and no table of text", name).
 			With(problem.Remedy{Text: "save it as CSV"})
 	case strings.HasPrefix(table, "\xff\xfe"), strings.HasPrefix(table, "\xfe\xff"):
 		return name, "", problem.New(problem.Invalid, "%s is UTF-16 text", name).
@@ -326,13 +329,15 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 		p.Rows = append(p.Rows, broughtRowOf(seen.Header, row))
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %t %t %q %q %q %q", p.Table, p.Again, p.Anyway, im.Notes, im.Ignore, im.Columns, im.Units)
+	fmt.Fprintf(h, "%q %t %t %q %q %q %q", p.Table, p.Again, p.Anyway, im.Notes, im.Ignore,
+		im.Columns, im.Units)
 	p.Seen = hex.EncodeToString(h.Sum(nil))
 	return nil
 }
 
-// mayBe are the columns of the campaign that one of a table may be: those that are missing, the one
-// that was chosen, and the standard deviation where no column is it.
+// mayBe are the columns of the campaign that one of a table may be: those that
+// are missing, the one that was chosen, and the standard deviation where no
+// column is it.
 func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use string) (list []columnChoice) {
 	def := im.Core.State().Definition
 	add := func(name, what, unit string) {
@@ -360,8 +365,8 @@ func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use strin
 	return list
 }
 
-// furtherOf is what a column is called, and its unit, as a further quantity: as typed, else as its
-// heading says.
+// furtherOf is what a column is called, and its unit, as a further quantity: as
+// typed, else as its heading says.
 func furtherOf(r *http.Request, column string) (name, unit string) {
 	name, unit = exchange.Heading(column)
 	if r.PostForm.Has(prefixName + column) {

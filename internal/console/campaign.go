@@ -132,7 +132,8 @@ func (c *Console) showCampaign(
 			return
 		}
 		p.Past, p.At, p.Watch = true, at, ""
-		p.PastText = fmt.Sprintf("As it was at experiment %d, after event %d of %d", at, until, len(log.Entries))
+		p.PastText = fmt.Sprintf("As it was at experiment %d, after event %d of %d", at, until,
+			len(log.Entries))
 		p.PastTime = log.Times[until-1]
 		log.Entries = log.Entries[:until]
 		standing := lab.Standing{Progress: view.ProgressOf(core, view.Shown{}, "")}
@@ -211,12 +212,14 @@ func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all boo
 		at := positions(def, leading)
 		for k, par := range def.Parameters {
 			text, _ := write.Value(k, leading)
-			p.BestRows = append(p.BestRows, cardRow{Name: par.Name, Unit: par.Unit, Value: text, Description: par.Description,
-				Bar: bar(par.Name+" "+text, at[k], nan)})
+			p.BestRows = append(p.BestRows,
+				cardRow{Name: par.Name, Unit: par.Unit, Value: text, Description: par.Description,
+					Bar: bar(par.Name+" "+text, at[k], nan)})
 		}
 	}
 	for _, preferred := range s.Preferred {
-		p.Preferred = append(p.Preferred, view.Row{Name: preferred.Expert, Text: write.LineWithUnits(preferred.Parameters)})
+		p.Preferred = append(p.Preferred,
+			view.Row{Name: preferred.Expert, Text: write.LineWithUnits(preferred.Parameters)})
 	}
 	p.Curve = convergence(state)
 	for _, par := range def.Parameters {
@@ -239,7 +242,8 @@ func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all boo
 	}
 }
 
-// rows lists the experiments, the newest first, or the comparisons where nothing is measured.
+// rows lists the experiments, the newest first, or the comparisons where
+// nothing is measured.
 func (p *campaignPage) rows(s *campaign.State, log told, bests engine.Bests, all bool) {
 	def := s.Definition
 	for _, par := range def.Parameters {
@@ -268,8 +272,9 @@ func (p *campaignPage) rows(s *campaign.State, log told, bests engine.Bests, all
 			p.More = i + 1
 			break
 		}
-		row := experimentRow{ID: x.ID, Status: string(x.Status), Class: classOf(x, leading), Decision: x.Decision,
-			Origin: string(x.Origin), Ended: x.EndedAt, Flagged: x.InDoubt(), Best: bestOf(bests, x.ID)}
+		row := experimentRow{ID: x.ID, Status: string(x.Status), Class: classOf(x, leading),
+			Decision: x.Decision,
+			Origin:   string(x.Origin), Ended: x.EndedAt, Flagged: x.InDoubt(), Best: bestOf(bests, x.ID)}
 		for k := range def.Parameters {
 			text, _ := write.Value(k, x.Parameters)
 			row.Cells = append(row.Cells, text)
@@ -339,12 +344,14 @@ func latest(times ...time.Time) (t time.Time) {
 // action is what a form of a campaign asks for.
 type action struct {
 	path, permission, said string
-	// act is what a lab may want the visitor to confirm: see [Visitor.Confirmed].
+	// act is what a lab may want the visitor to confirm: see
+	// [Visitor.Confirmed].
 	act string
 	// request makes the request; do acts without one.
 	request func(r *http.Request, of *lab.Campaign) (engine.Request, error)
 	do      func(ctx context.Context, of *lab.Campaign) error
-	// look answers a form whose button only shows what would become of the campaign; nil where none has one.
+	// look answers a form whose button only shows what would become of the
+	// campaign; nil where none has one.
 	look func(w http.ResponseWriter, r *http.Request, of *lab.Campaign)
 	// show shows the form's page again, with what was wrong.
 	show func(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string)
@@ -375,7 +382,8 @@ func (c *Console) actions() []action {
 		asks(here(Run, "resume", "resumed"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Resume: &events.CampaignResumed{Reason: reason(r)}}
 		})),
-		{path: "stop", permission: Run, said: "stopped", act: "stop", show: c.showCampaign, request: stopping},
+		{path: "stop", permission: Run, said: "stopped", act: "stop", show: c.showCampaign,
+			request: stopping},
 		{path: "run", permission: Run, said: "running", show: c.showCampaign,
 			do: func(ctx context.Context, of *lab.Campaign) error { return of.Start(ctx) }},
 		{path: "halt", permission: Run, said: "halted", show: c.showCampaign,
@@ -411,7 +419,8 @@ func stopping(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 	reason := text(r, "reason")
 	if reason == "" {
-		return engine.Request{}, problem.New(problem.Invalid, "say why it is excluded: others will want to know")
+		return engine.Request{}, problem.New(problem.Invalid,
+			"say why it is excluded: others will want to know")
 	}
 	return engine.Request{Exclude: &engine.Exclude{About: text(r, "about"), Reason: reason}}, nil
 }
@@ -542,7 +551,8 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 	c.write(w, http.StatusOK, "log", p)
 }
 
-// SubjectPath is where the page of what an event is about is; empty where it has none.
+// SubjectPath is where the page of what an event is about is; empty where it
+// has none.
 func (p logPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
 
 // SubjectPath is that of the last events.

@@ -94,7 +94,8 @@ var shows = []struct{ word, text string }{
 	{"", "All"}, {"needs", "Waiting for somebody"}, {"running", "Running"}, {"ended", "Ended"},
 }
 
-// worthWaiting is how long a page waits for what models say; it shows what takes longer once it is there.
+// worthWaiting is how long a page waits for what models say; it shows what
+// takes longer once it is there.
 const worthWaiting = time.Second
 
 func (c *Console) campaigns(w http.ResponseWriter, r *http.Request) {
@@ -186,8 +187,8 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 	c.write(w, http.StatusOK, "campaigns", p)
 }
 
-// matches reports whether a campaign is searched for: every word stands in its name, its
-// description, its objective or its instrument.
+// matches reports whether a campaign is searched for: every word stands in its
+// name, its description, its objective or its instrument.
 func matches(query string, s lab.Standing) bool {
 	def := s.Definition
 	text := strings.ToLower(strings.Join([]string{
@@ -223,7 +224,8 @@ func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
 	write := format.CompositionsOf(def)
 	switch {
 	case s.BestMeasured != nil:
-		row.Measured = format.Quantity(s.BestMeasured.Value, s.BestMeasured.Unit) + ", in " + s.BestMeasured.Experiment
+		row.Measured = format.Quantity(s.BestMeasured.Value, s.BestMeasured.Unit) + ", in " +
+			s.BestMeasured.Experiment
 		row.ByModel = s.NoModel
 		if s.BestByModel != nil {
 			row.ByModel = view.ByModel(s.BestByModel) + ", in " + s.BestByModel.Experiment
@@ -244,7 +246,8 @@ func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
 	return row
 }
 
-// runs reports whether what is needed is that the campaign is run, and offers it.
+// runs reports whether what is needed is that the campaign is run, and offers
+// it.
 func (n need) runs() bool { return strings.HasSuffix(n.Post, "/run") }
 
 // needsOf are what waits for a person in a campaign, what is wrong first.
@@ -310,7 +313,8 @@ func openNeeds(s *campaign.State, base string) (needs []need) {
 		for i := range s.Experiments {
 			if x := &s.Experiments[i]; x.Status.Open() && x.Status != campaign.Unresolved {
 				text := x.ID + " is to be measured by hand."
-				needs = append(needs, need{text, base + "/results?experiment=" + x.ID, "", "Enter the result", false})
+				needs = append(needs, need{text, base + "/results?experiment=" + x.ID, "",
+					"Enter the result", false})
 			}
 		}
 	}

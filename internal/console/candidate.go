@@ -93,8 +93,8 @@ func (b *beside) span(options []events.Option) figure.Span {
 	return figure.SpanOf(0.02, all...)
 }
 
-// order puts the parameters first in which the compositions differ most: from each other
-// where there are several, else from the best.
+// order puts the parameters first in which the compositions differ most: from
+// each other where there are several, else from the best.
 func (b *beside) order(points []definition.Point) []int {
 	differ := make([]float64, len(b.def.Parameters))
 	all := make([][]float64, 0, len(points)+1)
@@ -119,9 +119,11 @@ func (b *beside) order(points []definition.Point) []int {
 	return order
 }
 
-// card shows a composition beside what is known. points are all that are shown together.
+// card shows a composition beside what is known. points are all that are shown
+// together.
 func (b *beside) card(
-	write format.Compositions, o events.Option, order []int, points []definition.Point, shown figure.Span, blind bool,
+	write format.Compositions, o events.Option, order []int, points []definition.Point,
+	shown figure.Span, blind bool,
 ) card {
 	c := card{Line: write.LineWithUnits(o.Parameters)}
 	at := positions(b.def, o.Parameters)
@@ -166,8 +168,8 @@ func (b *beside) card(
 	return c
 }
 
-// near says which measured composition is the nearest, by the distance in the unit cube, and
-// how this one differs.
+// near says which measured composition is the nearest, by the distance in the
+// unit cube, and how this one differs.
 func (c *card) near(b *beside, point definition.Point) {
 	at, err := b.space.Encode(point)
 	if err != nil || len(b.near) == 0 {
@@ -189,10 +191,12 @@ func (c *card) near(b *beside, point definition.Point) {
 	}
 }
 
-// noticeable is from which share of a parameter's range on a difference is named.
+// noticeable is from which share of a parameter's range on a difference is
+// named.
 const noticeable = 0.05
 
-// differences says in which one or two parameters a composition differs most from another.
+// differences says in which one or two parameters a composition differs most
+// from another.
 func (b *beside) differences(from, to definition.Point) string {
 	type difference struct {
 		text string
@@ -223,8 +227,8 @@ func (b *beside) differences(from, to definition.Point) string {
 	return strings.Join(texts, " and ")
 }
 
-// beliefText puts the interval of the expert's latent rejection score g into words, whose
-// bounds are logits (Xu et al. 2024, Eq. 5).
+// beliefText puts the interval of the expert's latent rejection score g into
+// words, whose bounds are logits (Xu et al. 2024, Eq. 5).
 func beliefText(g events.Interval) string {
 	chance := func(x float64) string { return format.Percent(1 / (1 + math.Exp(-x))) }
 	low, high := chance(g.Lower), chance(g.Upper)

@@ -17,7 +17,8 @@ type chartsPage struct {
 	Groups []report.FigureGroup
 }
 
-// figureCache keeps the figures of the campaigns that were looked at last: they take models.
+// figureCache keeps the figures of the campaigns that were looked at last: they
+// take models.
 type figureCache struct {
 	mu    sync.Mutex
 	known map[*lab.Campaign]*drawnFigures

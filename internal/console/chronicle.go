@@ -11,7 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// mostStories is how many campaigns' logs are kept in words: those that were looked at last.
+// mostStories is how many campaigns' logs are kept in words: those that were
+// looked at last.
 const mostStories = 24
 
 // stories keep the logs of campaigns in words: a page reads only what is new.
@@ -38,8 +39,8 @@ type chronicle struct {
 	// before is, for each experiment, the last event before it was requested.
 	before []events.Sequence
 	times  []time.Time // of the events, by sequence
-	// sentTo is the name and the identity of the device that an experiment was sent to last, signs
-	// what was last heard of each.
+	// sentTo is the name and the identity of the device that an experiment was
+	// sent to last, signs what was last heard of each.
 	sentTo map[string][2]string
 	signs  map[[2]string]signs
 }
@@ -140,7 +141,8 @@ func (ch *chronicle) read(e events.Event) error {
 	})
 	switch p := payload.(type) {
 	case *events.DecisionMade:
-		made := madeDecision{Reason: p.Reason, Rule: p.Rule, Action: p.Action, Position: e.Position, Sequence: e.Sequence}
+		made := madeDecision{Reason: p.Reason, Rule: p.Rule, Action: p.Action, Position: e.Position,
+			Sequence: e.Sequence}
 		for i := range p.Candidates {
 			if p.Candidates[i].Name == p.Chosen {
 				made.Prediction = p.Candidates[i].Prediction

@@ -1,19 +1,22 @@
-// Package console is the lab in a browser: HTML pages made on the server, with one
-// stylesheet and a little script, all embedded. Everything works without the script, but
-// for what changes by itself, sliders and dragging.
+// Package console is the lab in a browser: HTML pages made on the server, with
+// one stylesheet and a little script, all embedded. Everything works without
+// the script, but for what changes by itself, sliders and dragging.
 //
-// What is shown is made from internal/lab and internal/view; what a form asks for is a
-// request of internal/engine, recorded in the visitor's name. No page holds inline
-// script or style: a strict Content-Security-Policy may be set on all of them.
+// What is shown is made from internal/lab and internal/view; what a form asks
+// for is a request of internal/engine, recorded in the visitor's name. No page
+// holds inline script or style: a strict Content-Security-Policy may be set on
+// all of them.
 //
-// The files: console.go lists the routes, render.go writes pages and failures, visitor.go
-// is what the pages need to know of who asks. queue.go is the list of questions, outcome.go
-// what came of those that were answered, question.go the review page, with candidate.go,
-// shares.go and pinpoint.go for what it shows; reply.go reads its forms, answering.go takes
-// them, answers.go keeps them until they are recorded, and contest.go tells of answers of
-// others to the same question. campaigns.go, campaign.go, experiment.go, decision.go,
-// whatif.go, results.go, bring.go, region.go, define.go and sheet.go are the other pages,
-// proof.go hands out proofs, chronicle.go is the log in words, figure.go and charts.go draw.
+// The files: console.go lists the routes, render.go writes pages and failures,
+// visitor.go is what the pages need to know of who asks. queue.go is the list
+// of questions, outcome.go what came of those that were answered, question.go
+// the review page, with candidate.go, shares.go and pinpoint.go for what it
+// shows; reply.go reads its forms, answering.go takes them, answers.go keeps
+// them until they are recorded, and contest.go tells of answers of others to
+// the same question. campaigns.go, campaign.go, experiment.go, decision.go,
+// whatif.go, results.go, bring.go, region.go, define.go and sheet.go are the
+// other pages, proof.go hands out proofs, chronicle.go is the log in words,
+// figure.go and charts.go draw.
 package console
 
 import (
@@ -38,10 +41,11 @@ type Options struct {
 	Closing <-chan struct{}
 	// Signer, if set, returns the key that signs checkpoints; nil for none.
 	Signer func() note.Signer
-	// WhatIf works out what campaigns would have done otherwise; nil for one of the pages' own.
+	// WhatIf works out what campaigns would have done otherwise; nil for one of
+	// the pages' own.
 	WhatIf *whatif.Runs
-	// Undo is how long an answer can be taken back before it is recorded in the campaign.
-	// Default 6 s.
+	// Undo is how long an answer can be taken back before it is recorded in the
+	// campaign. Default 6 s.
 	Undo time.Duration
 }
 
@@ -62,8 +66,8 @@ type Console struct {
 	mux     Mux
 }
 
-// New returns the pages of a lab. Answers that were given before and have not been
-// recorded yet are recorded now.
+// New returns the pages of a lab. Answers that were given before and have not
+// been recorded yet are recorded now.
 func New(o Options) *Console {
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
@@ -81,8 +85,8 @@ func New(o Options) *Console {
 	return c
 }
 
-// Close ends what goes on beside requests. Answers that are not recorded yet are kept for
-// the next time.
+// Close ends what goes on beside requests. Answers that are not recorded yet
+// are kept for the next time.
 func (c *Console) Close() {
 	c.cancel()
 	if c.options.WhatIf == nil {
@@ -92,7 +96,8 @@ func (c *Console) Close() {
 	c.hub.wait()
 }
 
-// Patterns returns what the pages are registered under, once there is a Handler.
+// Patterns returns what the pages are registered under, once there is a
+// Handler.
 func (c *Console) Patterns() []string { return c.mux.Patterns() }
 
 // Handler returns the pages, to be mounted at /. It is called once.
@@ -139,6 +144,7 @@ func (c *Console) Handler() http.Handler {
 		mux.HandleFunc("POST /campaigns/{campaign}/"+a.path, c.act(a))
 	}
 	mux.HandleFunc("/", c.notFound)
-	// A form of another site does not reach a campaign through the visitor's browser.
+	// A form of another site does not reach a campaign through the visitor's
+	// browser.
 	return http.NewCrossOriginProtection().Handler(mux)
 }

@@ -12,34 +12,35 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Where several people may answer one question, one answer counts, all are kept, and each of
-// them is told what became of theirs.
+// Where several people may answer one question, one answer counts, all are
+// kept, and each of them is told what became of theirs.
 
-// newsLasts is how long somebody is told that another one has answered the same question, unless
-// they put it away.
+// newsLasts is how long somebody is told that another one has answered the same
+// question, unless they put it away.
 const newsLasts = 7 * 24 * time.Hour
 
 // fieldNews names the piece of news that a form puts away.
 const fieldNews = "news"
 
-// news tells somebody what became of their answer to a question that another one has answered.
+// news tells somebody what became of their answer to a question that another
+// one has answered.
 type news struct {
 	Campaign, Question string
 	// ID is that of the answer that it is about.
 	ID string
 	// Who did it, and what they answered; Mine is what the visitor did.
 	Who, Theirs, Mine string
-	// Counts is set where the visitor's answer counts, Agree where both say the same,
-	// Replaced where theirs took the place of the visitor's.
+	// Counts is set where the visitor's answer counts, Agree where both say the
+	// same, Replaced where theirs took the place of the visitor's.
 	Counts, Agree, Replaced bool
 	At                      time.Time
 }
 
 func (n news) Path() string { return questionPath(n.Campaign, n.Question) }
 
-// newsOf is what a person is to be told of their answers to a question: of each answer of
-// somebody else that came beside theirs while theirs counts, or of the one that counts in
-// place of theirs.
+// newsOf is what a person is to be told of their answers to a question: of each
+// answer of somebody else that came beside theirs while theirs counts, or of
+// the one that counts in place of theirs.
 func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time) (list []news) {
 	if len(q.Aside) == 0 {
 		return nil
@@ -61,7 +62,8 @@ func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time)
 		} else {
 			n.Who, n.Theirs, n.Mine = counts, words(q.Answer), words(aside.Answer)
 			// Theirs came beside another's, which was replaced since.
-			n.Replaced = n.Replaced || slices.ContainsFunc(q.Aside[i+1:], func(a campaign.Aside) bool { return a.Replaced })
+			n.Replaced = n.Replaced || slices.ContainsFunc(q.Aside[i+1:],
+				func(a campaign.Aside) bool { return a.Replaced })
 		}
 		if now.Sub(n.At) < newsLasts {
 			list = append(list, n)
@@ -73,7 +75,8 @@ func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time)
 	return list
 }
 
-// standsBeside reports whether an answer that was just given will be kept beside another one.
+// standsBeside reports whether an answer that was just given will be kept
+// beside another one.
 func (c *Console) standsBeside(of *lab.Campaign, p pending) (beside bool) {
 	of.Read(func(core *engine.Core) {
 		q := core.State().Question(p.Question)
@@ -88,7 +91,8 @@ func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (
 	of.Read(func(core *engine.Core) {
 		s := core.State()
 		if q := s.Question(id); q != nil {
-			is = slices.ContainsFunc(newsOf(s, q, v.Name, time.Now()), func(n news) bool { return n.ID == about })
+			is = slices.ContainsFunc(newsOf(s, q, v.Name, time.Now()),
+				func(n news) bool { return n.ID == about })
 		}
 	})
 	return is
@@ -113,7 +117,8 @@ func (c *Console) newsFor(v Visitor) (list []news) {
 	return list
 }
 
-// besideView is an answer that does not count, as the page of its question shows it.
+// besideView is an answer that does not count, as the page of its question
+// shows it.
 type besideView struct {
 	Who, Text string
 	At        time.Time
@@ -129,7 +134,8 @@ func besidesOf(s *campaign.State, q *campaign.Question) (list []besideView) {
 	return list
 }
 
-// mineBeside is the form of the visitor's last answer to a question, where it does not count.
+// mineBeside is the form of the visitor's last answer to a question, where it
+// does not count.
 func mineBeside(q *campaign.Question, name string) (url.Values, bool) {
 	if events.ActorName(q.AnsweredBy) == name {
 		return nil, false

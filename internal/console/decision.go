@@ -57,7 +57,9 @@ func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 }
 
 // showDecision shows a decision, and why a request on its page was refused.
-func (c *Console) showDecision(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error) {
+func (c *Console) showDecision(
+	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error,
+) {
 	id := r.PathValue("decision")
 	core, err := of.Load(r.Context())
 	if err != nil {
@@ -172,7 +174,9 @@ func (p *decisionPage) fill(d *view.Decision) {
 				if s.Values[i] > 0 {
 					text = "+" + text
 				}
-				row.Cells = append(row.Cells, shareCell{figure.Typeset(text), shareBar(name+" in "+t.Names[k]+": "+text, s.Values[i], most)})
+				row.Cells = append(row.Cells,
+					shareCell{figure.Typeset(text),
+						shareBar(name+" in "+t.Names[k]+": "+text, s.Values[i], most)})
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -194,7 +198,8 @@ func (p *decisionPage) fill(d *view.Decision) {
 		p.LookedBack = reviewText(d.Review)
 	}
 	for _, t := range d.Story {
-		p.Story = append(p.Story, line{Time: t.Time, Kind: t.Kind, Subject: t.Subject, Text: entryText(t.Entry)})
+		p.Story = append(p.Story, line{Time: t.Time, Kind: t.Kind, Subject: t.Subject,
+			Text: entryText(t.Entry)})
 	}
 }
 
@@ -224,7 +229,8 @@ func plane(at *events.Plane, sought definition.Objective) (template.HTML, string
 				share = 1 - share
 			}
 			heat := figure.Role(fmt.Sprintf("heat heat%d", min(max(int(share*10), 0), 9)))
-			// A little larger than its share, so that no gap shows between cells.
+			// A little larger than its share, so that no gap shows between
+			// cells.
 			f.Rect(heat, f.left+float64(j)*cw, f.bottom-float64(i+1)*ch, cw+0.3, ch+0.3)
 		}
 	}

@@ -48,7 +48,8 @@ instrument: manual
 #   - {name: ada, web: {}}
 `
 
-// demoTemplate is a campaign that looks after itself: everything in it is simulated.
+// demoTemplate is a campaign that looks after itself: everything in it is
+// simulated.
 const demoTemplate = `name: demonstration
 description: A battery electrolyte, simulated. Nothing is made and no person is asked.
 
@@ -75,11 +76,13 @@ type filePage struct {
 	Remarks                       []string
 	Checked                       bool
 	CanDefine                     bool
-	// Along is a campaign whose measurements can be taken along, WithAlong whether they are, Measured how many.
+	// Along is a campaign whose measurements can be taken along, WithAlong
+	// whether they are, Measured how many.
 	Along     string
 	WithAlong bool
 	Measured  int
-	// Reworded is set where the file that is shown is not the campaign's, Changes are what it would make of that.
+	// Reworded is set where the file that is shown is not the campaign's,
+	// Changes are what it would make of that.
 	Reworded bool
 	Changes  []string
 }
@@ -170,8 +173,9 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, address(begun), "begun") // where it does not run, its page says why
 }
 
-// bringAlong has a campaign that has just begun take measurements over, and run. The form that was
-// sent before has done so, and somebody may have halted the campaign since.
+// bringAlong has a campaign that has just begun take measurements over, and
+// run. The form that was sent before has done so, and somebody may have halted
+// the campaign since.
 func (c *Console) bringAlong(r *http.Request, begun *lab.Campaign, rows []engine.Tell) error {
 	request := requested(r, engine.Request{Import: rows})
 	if request.ID != "" {
@@ -213,9 +217,12 @@ func (c *Console) renamed(source string) string {
 	}
 }
 
-// along returns the measurements of a campaign as another one takes them over, as a table that is exported and
-// imported: each with a note that says where it comes from. Rows that the new campaign could not take are faults.
-func (c *Console) along(ctx context.Context, v Visitor, from string, file *campaignfile.File) ([]engine.Tell, error) {
+// along returns the measurements of a campaign as another one takes them over,
+// as a table that is exported and imported: each with a note that says where it
+// comes from. Rows that the new campaign could not take are faults.
+func (c *Console) along(
+	ctx context.Context, v Visitor, from string, file *campaignfile.File,
+) ([]engine.Tell, error) {
 	of, err := c.lab.Campaign(from)
 	if err == nil {
 		err = v.may(See, of.Name())
@@ -237,7 +244,8 @@ func (c *Console) along(ctx context.Context, v Visitor, from string, file *campa
 	}
 	const column = "experiment"
 	im := &exchange.Import{
-		Registry: c.lab.Registry(), Core: rehearsal, Actor: v.Actor(), Notes: []string{column}, Words: bringWords,
+		Registry: c.lab.Registry(), Core: rehearsal, Actor: v.Actor(), Notes: []string{column},
+		Words: bringWords,
 	}
 	if err := im.Read("the measurements of "+of.Name(), &table); err != nil {
 		return nil, err
@@ -252,7 +260,8 @@ func (c *Console) along(ctx context.Context, v Visitor, from string, file *campa
 	return im.Rows, nil
 }
 
-// rehearse is the campaign of a file as it is once it has begun; nothing is written.
+// rehearse is the campaign of a file as it is once it has begun; nothing is
+// written.
 func (c *Console) rehearse(file *campaignfile.File) (*engine.Core, error) {
 	def := file.Definition
 	e, err := events.New(def.Name, &events.CampaignDefined{Definition: def, Source: file.Source})
@@ -268,8 +277,8 @@ func (c *Console) rehearse(file *campaignfile.File) (*engine.Core, error) {
 	return core, core.Apply(first[0])
 }
 
-// remarks are what a file may contain, but probably does not mean. They look at the files that
-// it names: for visitors who may have it run.
+// remarks are what a file may contain, but probably does not mean. They look at
+// the files that it names: for visitors who may have it run.
 func (c *Console) remarks(v Visitor, file *campaignfile.File) []string {
 	if v.mayDefine(&file.Definition, nil) != nil {
 		return nil
@@ -290,7 +299,8 @@ func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
 		Text    string   `json:"text"`
 		Meaning string   `json:"meaning"`
 		Remarks []string `json:"remarks"`
-		// Changes are what would become of the campaign that the file amends; nil where it amends none.
+		// Changes are what would become of the campaign that the file amends;
+		// nil where it amends none.
 		Changes []string `json:"changes,omitempty"`
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -314,7 +324,8 @@ func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
 
 // amends reports whether a visitor may amend some campaign.
 func (c *Console) amends(v Visitor) bool {
-	return slices.ContainsFunc(c.lab.Campaigns(), func(of *lab.Campaign) bool { return v.may(Run, of.Name()) == nil })
+	return slices.ContainsFunc(c.lab.Campaigns(),
+		func(of *lab.Campaign) bool { return v.may(Run, of.Name()) == nil })
 }
 
 func (c *Console) definition(w http.ResponseWriter, r *http.Request) {
@@ -335,7 +346,8 @@ func (c *Console) showDefinition(
 	c.write(w, status, "definition", p)
 }
 
-// showChanges shows what a changed file would make of a campaign, and amends nothing.
+// showChanges shows what a changed file would make of a campaign, and amends
+// nothing.
 func (c *Console) showChanges(w http.ResponseWriter, r *http.Request, of *lab.Campaign) {
 	changes, err := c.changes(r, of)
 	if err != nil {

@@ -20,11 +20,11 @@ type Page struct {
 	Title string
 	// Status is the answer's; 200 by default.
 	Status int
-	// Failure is why what was asked for before was refused, nil for nothing. Its status is
-	// the page's where that has none.
+	// Failure is why what was asked for before was refused, nil for nothing.
+	// Its status is the page's where that has none.
 	Failure error
-	// Back is the path to which somebody comes back who has to show again who they are before
-	// what was refused.
+	// Back is the path to which somebody comes back who has to show again who
+	// they are before what was refused.
 	Back string
 	Data any
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// experimentPage is an experiment with all that is known of it, and what can be done about it:
-// the page of those whose fate is unknown and of those in doubt.
+// experimentPage is an experiment with all that is known of it, and what can be
+// done about it: the page of those whose fate is unknown and of those in doubt.
 type experimentPage struct {
 	*shell
 	Path, ID, Status, Class  string
@@ -217,8 +217,9 @@ func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		id += "," + also
 	}
 	return engine.Request{Resolve: &engine.Resolve{
-		Experiment: id, Resolution: how, Value: result.Value, SD: result.SD, Actual: result.Actual, Further: result.Further,
-		Repeat: text(r, "repeat") != "", Reason: text(r, "reason"), Anyway: text(r, "anyway") != "",
+		Experiment: id, Resolution: how, Value: result.Value, SD: result.SD, Actual: result.Actual,
+		Further: result.Further,
+		Repeat:  text(r, "repeat") != "", Reason: text(r, "reason"), Anyway: text(r, "anyway") != "",
 	}}, nil
 }
 
@@ -240,9 +241,11 @@ func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	case "exclude":
 		c.Exclude = true
 	case "":
-		// What is typed is meant. What was left out of the models stays so, unless there is a new value.
+		// What is typed is meant. What was left out of the models stays so,
+		// unless there is a new value.
 		if !result.any() {
-			return engine.Request{}, problem.New(problem.Invalid, "choose what is to be corrected about %s", id).About(id)
+			return engine.Request{}, problem.New(problem.Invalid,
+				"choose what is to be corrected about %s", id).About(id)
 		}
 		c.Exclude = x.Excluded && c.Value == nil
 	default:

@@ -18,8 +18,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// newDrawing returns an empty drawing in classes of the stylesheet, so that it follows the
-// theme and needs no inline style. Its title is shown where the pointer rests on it.
+// newDrawing returns an empty drawing in classes of the stylesheet, so that it
+// follows the theme and needs no inline style. Its title is shown where the
+// pointer rests on it.
 func newDrawing(w, h float64, role figure.Role, title string) *figure.Canvas {
 	d := figure.Page{Palette: figure.Classes}.Canvas(w, h, role, title)
 	d.Title(title)
@@ -73,7 +74,8 @@ func sparkline(values []float64, sought definition.Objective) template.HTML {
 	return d.SVG()
 }
 
-// frame is a drawing with axes: which numbers its data shows, and where in it they are.
+// frame is a drawing with axes: which numbers its data shows, and where in it
+// they are.
 type frame struct {
 	*figure.Canvas
 	x, y figure.Span
@@ -106,8 +108,8 @@ const (
 	axis = figure.Role("axis")
 )
 
-// courseOf draws the axes of a course over n experiments whose values are given. Right of
-// it there is some room, and above its data.
+// courseOf draws the axes of a course over n experiments whose values are
+// given. Right of it there is some room, and above its data.
 func courseOf(
 	title string, sought definition.Objective, n int, values []float64, height, room, above float64,
 ) *frame {
@@ -128,7 +130,8 @@ func courseOf(
 	return f
 }
 
-// steps draws how the best so far went, and returns where it ends: NaN where nothing counts.
+// steps draws how the best so far went, and returns where it ends: NaN where
+// nothing counts.
 func (f *frame) steps(role figure.Role, best []float64) (end float64) {
 	end = nan
 	stairs := figure.Steps(best)
@@ -182,9 +185,9 @@ func convergence(s *campaign.State) template.HTML {
 	return f.SVG()
 }
 
-// scale draws what is expected on the scale of what was measured: a tick for each
-// measurement, the best one longer, and a box from mean − sd to mean + sd with a whisker of
-// two sd. Once there is a scale, its ends stand below.
+// scale draws what is expected on the scale of what was measured: a tick for
+// each measurement, the best one longer, and a box from mean − sd to mean + sd
+// with a whisker of two sd. Once there is a scale, its ends stand below.
 func scale(measured []float64, best *float64, shown figure.Span, p *events.Prediction) template.HTML {
 	const w, h, pad = 300.0, 40.0, 8.0
 	title := "Nothing was measured yet"
@@ -231,7 +234,8 @@ func bar(title string, share, incumbent float64) template.HTML {
 	return d.SVG()
 }
 
-// shareBar draws what a parameter does to a quantity, to the left and right of nothing.
+// shareBar draws what a parameter does to a quantity, to the left and right of
+// nothing.
 func shareBar(title string, value, most float64) template.HTML {
 	const w, h = 120.0, 14.0
 	d := newDrawing(w, h, "bar", title)
@@ -248,8 +252,8 @@ func shareBar(title string, value, most float64) template.HTML {
 	return d.SVG()
 }
 
-// positions returns where the values of a composition lie between 0 and 1, a number for
-// each parameter: of categories, their place in the list.
+// positions returns where the values of a composition lie between 0 and 1, a
+// number for each parameter: of categories, their place in the list.
 func positions(def *definition.Campaign, p definition.Point) []float64 {
 	shares := make([]float64, len(def.Parameters))
 	for i, par := range def.Parameters {
@@ -384,7 +388,8 @@ func toned(class string, tone int) figure.Role {
 
 const squareHeight = 300.0
 
-// squareOf draws nothing yet of two parameters against each other, both of one range.
+// squareOf draws nothing yet of two parameters against each other, both of one
+// range.
 func squareOf(role figure.Role, title string, both figure.Span) *frame {
 	const width = 360.0
 	return &frame{
@@ -397,8 +402,8 @@ func squareOf(role figure.Role, title string, both figure.Span) *frame {
 // rounded writes a number at an axis.
 func rounded(v float64) string { return figure.Typeset(format.Rounded(v, 3)) }
 
-// endsOf are the ticks of a parameter's axis: its ends and middle, not round numbers,
-// since people know a parameter by its bounds.
+// endsOf are the ticks of a parameter's axis: its ends and middle, not round
+// numbers, since people know a parameter by its bounds.
 func endsOf(par *definition.Parameter) (ticks []plot.Tick) {
 	switch {
 	case par.Categories != nil:
@@ -420,7 +425,8 @@ func endsOf(par *definition.Parameter) (ticks []plot.Tick) {
 	return ticks
 }
 
-// parallel draws each composition as a line through all parameters to its value.
+// parallel draws each composition as a line through all parameters to its
+// value.
 func parallel(s *campaign.State, best string) template.HTML {
 	def := s.Definition
 	sought := def.Sought()

@@ -13,7 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// sign is what the log holds of a device: that it was heard of, or that something went wrong.
+// sign is what the log holds of a device: that it was heard of, or that
+// something went wrong.
 type sign struct {
 	At         time.Time
 	Experiment string
@@ -173,6 +174,7 @@ func age(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
-	return template.HTML(fmt.Sprintf(`<span class="age" data-age="%s">%s</span>`, t.UTC().Format(time.RFC3339),
+	return template.HTML(fmt.Sprintf(`<span class="age" data-age="%s">%s</span>`,
+		t.UTC().Format(time.RFC3339),
 		template.HTMLEscapeString(format.Duration(max(time.Since(t), 0).Truncate(time.Second)))))
 }

@@ -16,13 +16,15 @@ import (
 const (
 	gather = 150 * time.Millisecond // changes within that are told together
 	alive  = 15 * time.Second       // how often a stream that has nothing to say says that it is there
-	// apart is between two streams that are told. Each page that is told asks for itself again:
-	// so there are 200 pages a second at most, however many are open, and they do not all come
-	// at once. The last of 200 open pages learns of a change a second later.
+	// apart is between two streams that are told. Each page that is told asks
+	// for itself again: so there are 200 pages a second at most, however many
+	// are open, and they do not all come at once. The last of 200 open pages
+	// learns of a change a second later.
 	apart = 5 * time.Millisecond
 )
 
-// hub tells open pages which campaigns have changed. It looks only while somebody listens.
+// hub tells open pages which campaigns have changed. It looks only while
+// somebody listens.
 type hub struct {
 	lab *lab.Lab
 	ctx context.Context
@@ -30,8 +32,8 @@ type hub struct {
 
 	mu        sync.Mutex
 	listeners map[*listener]bool
-	// due are the listeners that are to be told, in their turn; more has a word in it whenever
-	// there may be one.
+	// due are the listeners that are to be told, in their turn; more has a word
+	// in it whenever there may be one.
 	due  []*listener
 	more chan struct{}      // of those who tell now
 	stop context.CancelFunc // nil while nobody listens
@@ -184,8 +186,8 @@ func (h *hub) tellNext() bool {
 	return false
 }
 
-// live is the stream of a page: which campaigns have changed, and how many questions wait for
-// the visitor.
+// live is the stream of a page: which campaigns have changed, and how many
+// questions wait for the visitor.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	visitor := visitorOf(r.Context())
 	changed, end := c.hub.listen()
@@ -193,7 +195,8 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	open := c.openCount(visitor)
-	if _, err := fmt.Fprintf(w, "retry: 2000\nevent: open-count\ndata: %d\n\n", open); err != nil || out.Flush() != nil {
+	if _, err := fmt.Fprintf(w, "retry: 2000\nevent: open-count\ndata: %d\n\n", open); err != nil ||
+		out.Flush() != nil {
 		return
 	}
 	beat := time.NewTicker(alive)

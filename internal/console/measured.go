@@ -14,7 +14,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Names of the fields of what was measured. Those of further quantities are there once a row.
+// Names of the fields of what was measured. Those of further quantities are
+// there once a row.
 const (
 	fieldValue        = "value"
 	fieldSD           = "sd"
@@ -25,16 +26,16 @@ const (
 	prefixActual      = "actual."
 )
 
-// measuredFields are the fields for what was measured, beside the value itself. Every form that
-// takes a result has them.
+// measuredFields are the fields for what was measured, beside the value itself.
+// Every form that takes a result has them.
 type measuredFields struct {
 	// Prefix is that of the elements' ids: a page may have several such forms.
 	Prefix string
 	// Unit is that of the objective.
 	Unit   string
 	SD, Of string // what was typed, what is recorded
-	// Known are the quantities that the campaign has measured before, Other the rows for
-	// others, of which the last one is empty.
+	// Known are the quantities that the campaign has measured before, Other the
+	// rows for others, of which the last one is empty.
 	Known, Other []quantityField
 	// Remarks is set where a remark can be recorded with the result.
 	Remarks bool
@@ -42,7 +43,8 @@ type measuredFields struct {
 	// Fields are of what was really made.
 	Fields []pointField
 	Anyway bool
-	// Own is set for an experiment of one's own, whose form asks itself whether it may be taken.
+	// Own is set for an experiment of one's own, whose form asks itself whether
+	// it may be taken.
 	Own bool
 }
 
@@ -66,12 +68,15 @@ func (m measuredFields) Typed() bool {
 
 // MadeTyped reports whether something is said of what was made.
 func (m measuredFields) MadeTyped() bool {
-	return m.Anyway && !m.Own || slices.ContainsFunc(m.Fields, func(f pointField) bool { return f.Typed != "" })
+	return m.Anyway && !m.Own || slices.ContainsFunc(m.Fields,
+		func(f pointField) bool { return f.Typed != "" })
 }
 
-// measuredFieldsOf returns the fields, with what is recorded of an experiment (nil: of none), and
-// what was typed where typed is set.
-func (s *shell) measuredFieldsOf(prefix string, state *campaign.State, x *campaign.Experiment, typed bool) measuredFields {
+// measuredFieldsOf returns the fields, with what is recorded of an experiment
+// (nil: of none), and what was typed where typed is set.
+func (s *shell) measuredFieldsOf(
+	prefix string, state *campaign.State, x *campaign.Experiment, typed bool,
+) measuredFields {
 	def := state.Definition
 	m := measuredFields{Prefix: prefix, Unit: def.Sought().Unit}
 	was := func(name string) string {
@@ -130,7 +135,8 @@ func (s *shell) measuredFieldsOf(prefix string, state *campaign.State, x *campai
 	return m
 }
 
-// resultIn is the result of an experiment that stands, or that was taken back; nil for none.
+// resultIn is the result of an experiment that stands, or that was taken back;
+// nil for none.
 func resultIn(x *campaign.Experiment) *events.Measurement {
 	if x.Measurement != nil {
 		return x.Measurement
@@ -146,8 +152,8 @@ func madeIn(x *campaign.Experiment) definition.Point {
 	return x.Parameters
 }
 
-// furtherNames are the further quantities that a campaign has measured, in the order in which they
-// came, each with the unit that it had last.
+// furtherNames are the further quantities that a campaign has measured, in the
+// order in which they came, each with the unit that it had last.
 func furtherNames(s *campaign.State) (list []definition.Quantity) {
 	for i := range s.Experiments {
 		m := s.Experiments[i].Measurement
@@ -175,7 +181,8 @@ func quantityRows(form map[string][]string) (rows []quantityField) {
 	}
 	for i := range form[fieldFurtherName] {
 		rows = append(rows, quantityField{
-			Name: cell(fieldFurtherName, i), Value: cell(fieldFurtherValue, i), Unit: cell(fieldFurtherUnit, i),
+			Name: cell(fieldFurtherName, i), Value: cell(fieldFurtherValue, i),
+			Unit: cell(fieldFurtherUnit, i),
 		})
 	}
 	return rows
@@ -193,7 +200,8 @@ func (t typedResult) any() bool {
 	return t.Value != nil || t.SD != nil || t.Further != nil || t.Actual != nil
 }
 
-// resultOf reads the fields of a measurement. made is what was made where nothing else is said.
+// resultOf reads the fields of a measurement. made is what was made where
+// nothing else is said.
 func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typedResult, err error) {
 	var def *definition.Campaign
 	var known []definition.Quantity
@@ -239,7 +247,8 @@ func optionalNumber(r *http.Request, field, name string) (*float64, error) {
 	return &x, nil
 }
 
-// madeOf reads what was really made: nil where nothing else than was made by the record is typed.
+// madeOf reads what was really made: nil where nothing else than was made by
+// the record is typed.
 func madeOf(r *http.Request, def *definition.Campaign, recorded definition.Point) (definition.Point, error) {
 	any := false
 	for _, par := range def.Parameters {

@@ -27,9 +27,9 @@ func (a answered) Path() string { return questionPath(a.Campaign, a.ID) }
 // mostAnswers is how many of the last answers are listed.
 const mostAnswers = 8
 
-// lastAnswers returns the answers of the visitor that were given last, with what came out.
-// Where none is theirs by name, as the only user of an open server may have any, those of all
-// experts are.
+// lastAnswers returns the answers of the visitor that were given last, with
+// what came out. Where none is theirs by name, as the only user of an open
+// server may have any, those of all experts are.
 func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) {
 	type one struct {
 		of *lab.Campaign
@@ -78,15 +78,16 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 	return list
 }
 
-// outcomeOf says what came out of what an answer was about, and whether it was right, as far
-// as that is known.
+// outcomeOf says what came out of what an answer was about, and whether it was
+// right, as far as that is known.
 func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceReview) string {
 	if review != nil {
 		text := "Measured in " + review.Experiment
 		if value, ok := s.Value(s.Experiment(review.Experiment)); ok {
 			text += ": " + format.Result(value)
 		}
-		return text + ". The choice was right with a probability of " + format.Percent(review.Probability) + "."
+		return text + ". The choice was right with a probability of " +
+			format.Percent(review.Probability) + "."
 	}
 	if q.Form == events.FormEstimate {
 		return estimatesOutcome(s, q)
@@ -132,7 +133,8 @@ func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
 			if !samePoint(x.Parameters, q.Options[e.Option].Parameters) {
 				continue
 			}
-			texts = append(texts, fmt.Sprintf("row %d: you said %s, %s measured %s", e.Option+1, format.Short(e.Value), x.ID,
+			texts = append(texts, fmt.Sprintf("row %d: you said %s, %s measured %s", e.Option+1,
+				format.Short(e.Value), x.ID,
 				format.Result(value)))
 			break
 		}

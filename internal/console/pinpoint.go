@@ -21,8 +21,8 @@ type pointField struct {
 	Suggested                      string
 }
 
-// pointFields are the fields of a composition of one's own: what was typed, else what was
-// answered, else what the campaign would take.
+// pointFields are the fields of a composition of one's own: what was typed,
+// else what was answered, else what the campaign would take.
 func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fields []pointField) {
 	def := core.State().Definition
 	from := q.Answer.Point

@@ -18,9 +18,11 @@ type place struct {
 	Position events.Position
 	// Sequence counts within the campaign.
 	Sequence events.Sequence
-	// Event is the event's ID, Leaf the hash of its record: a leaf of the log's tree.
+	// Event is the event's ID, Leaf the hash of its record: a leaf of the log's
+	// tree.
 	Event, Leaf string
-	// Proof is where the proof of inclusion can be had; empty where the visitor may not.
+	// Proof is where the proof of inclusion can be had; empty where the visitor
+	// may not.
 	Proof string
 	// File is what it is called then.
 	File string
@@ -42,7 +44,8 @@ func placeOf(ctx context.Context, log events.Log, at events.Position) (p place, 
 	return p, nil
 }
 
-// proof hands out a proof that an event is in the log: a file for `campaignd verify`.
+// proof hands out a proof that an event is in the log: a file for `campaignd
+// verify`.
 func (c *Console) proof(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, Audit)
 	if of == nil {

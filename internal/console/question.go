@@ -53,7 +53,8 @@ type questionPage struct {
 	Form                     events.Form
 	Status                   campaign.QuestionStatus
 	Asked, Expires           time.Time
-	// Cards are what the question is about, Suggestion is what the campaign would take.
+	// Cards are what the question is about, Suggestion is what the campaign
+	// would take.
 	Cards      []card
 	Suggestion *card
 	Names      []string // of the options
@@ -69,8 +70,8 @@ type questionPage struct {
 	Shares            []shareTable
 	Trust             []string
 	Step              string // the decision that asks
-	// Answer is the present answer, Comment what was said with it; Given is the visitor's
-	// that is being sent.
+	// Answer is the present answer, Comment what was said with it; Given is the
+	// visitor's that is being sent.
 	Answer, Comment, By string
 	Given               *pendingView
 	AnsweredBy          string
@@ -87,8 +88,8 @@ type questionPage struct {
 
 func (p *questionPage) Path() string { return questionPath(p.Campaign, p.ID) }
 
-// Signature says what sending an answer means and what is recorded of it: who, when, and
-// as what, as 21 CFR 11.50 asks of an electronic signature.
+// Signature says what sending an answer means and what is recorded of it: who,
+// when, and as what, as 21 CFR 11.50 asks of an electronic signature.
 func (p *questionPage) Signature() string {
 	means := map[events.Form]string{
 		events.FormLabel:      "whether this is worth an experiment",
@@ -113,7 +114,9 @@ func (c *Console) question(w http.ResponseWriter, r *http.Request) {
 }
 
 // showQuestion shows the review page, with what was typed where it was refused.
-func (c *Console) showQuestion(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error) {
+func (c *Console) showQuestion(
+	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error,
+) {
 	id := r.PathValue("question")
 	s := c.shellOf(r, id)
 	s.Campaign, s.Watch = of.Name(), of.Name()
@@ -205,8 +208,8 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	}
 	order := beside.order(points)
 	write := format.CompositionsOf(def).Apart(points...)
-	// Who is to say what they expect is not told what the model does: their word would be an
-	// echo of it.
+	// Who is to say what they expect is not told what the model does: their
+	// word would be an echo of it.
 	blind := q.Form == events.FormEstimate
 	var nearest []string
 	for i, o := range options {

@@ -20,8 +20,9 @@ type queued struct {
 
 func (q queued) Path() string { return questionPath(q.Campaign, q.ID) }
 
-// queueOf returns the questions that wait for an answer that the visitor may give: those to
-// them by name first, then the ones that end soonest, then the oldest.
+// queueOf returns the questions that wait for an answer that the visitor may
+// give: those to them by name first, then the ones that end soonest, then the
+// oldest.
 func (c *Console) queueOf(v Visitor) (list []queued) {
 	given := make(map[string]bool)
 	for _, p := range c.answers.of(v.Name) {
@@ -115,7 +116,8 @@ func viewOf(p pending) pendingView {
 	return pendingView{p.Campaign, p.Question, p.Words, p.Why, seconds, p.State}
 }
 
-// pendingOf are the visitor's answers that are being sent, or that were refused.
+// pendingOf are the visitor's answers that are being sent, or that were
+// refused.
 func (c *Console) pendingOf(v Visitor) (list []pendingView) {
 	for _, p := range c.answers.of(v.Name) {
 		if p.State != undone {

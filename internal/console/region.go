@@ -24,8 +24,8 @@ const (
 	prefixIs  = "is."
 )
 
-// sampled is how many compositions are drawn to say how much of the space a region is. The
-// standard error of a share is below 1.2 %.
+// sampled is how many compositions are drawn to say how much of the space a
+// region is. The standard error of a share is below 1.2 %.
 const sampled = 2000
 
 // noReason is recorded where none was given: an exclusion says why.
@@ -63,7 +63,8 @@ type hiddenField struct{ Name, Value string }
 // mostListed is how many measured experiments in a region are named.
 const mostListed = 30
 
-// regionOf reads a region from fields for each parameter; nil where none is filled in.
+// regionOf reads a region from fields for each parameter; nil where none is
+// filled in.
 func regionOf(def *definition.Campaign, form url.Values) (map[string]definition.RegionSide, error) {
 	region := make(map[string]definition.RegionSide)
 	var faults []string
@@ -110,7 +111,8 @@ func (c *Console) region(w http.ResponseWriter, r *http.Request) {
 func (c *Console) showRegion(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, form url.Values, refusal error,
 ) {
-	p := &regionPage{shell: c.shellOf(r, "Exclude a region of "+of.Name()), Path: address(of), Reason: form.Get("reason")}
+	p := &regionPage{shell: c.shellOf(r, "Exclude a region of "+of.Name()), Path: address(of),
+		Reason: form.Get("reason")}
 	p.Campaign = of.Name()
 	p.CanDo = p.May(Run)
 	core, err := of.Load(r.Context())
@@ -122,7 +124,8 @@ func (c *Console) showRegion(
 	filled := false
 	for _, par := range s.Definition.Parameters {
 		side := regionSide{Name: par.Name, Unit: par.Unit, Description: par.Description,
-			Min: form.Get(prefixMin + par.Name), Max: form.Get(prefixMax + par.Name), Is: form.Get(prefixIs + par.Name)}
+			Min: form.Get(prefixMin + par.Name), Max: form.Get(prefixMax + par.Name),
+			Is: form.Get(prefixIs + par.Name)}
 		filled = filled || side.Min+side.Max+side.Is != ""
 		for _, category := range par.Categories {
 			side.Choices = append(side.Choices, category.Name)
@@ -162,7 +165,8 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	if err != nil {
 		return err
 	}
-	request := engine.Request{Actor: p.Visitor.Actor(), Exclude: &engine.Exclude{Region: where, Reason: noReason}}
+	request := engine.Request{Actor: p.Visitor.Actor(),
+		Exclude: &engine.Exclude{Region: where, Reason: noReason}}
 	if _, err := core.Handle(request); err != nil {
 		return err
 	}

@@ -30,8 +30,8 @@ var templateFiles embed.FS
 //go:embed static
 var staticFolder embed.FS
 
-// edition tells the embedded files of one build from those of another, in their addresses:
-// browsers may keep them for ever.
+// edition tells the embedded files of one build from those of another, in their
+// addresses: browsers may keep them for ever.
 var edition = func() string {
 	h := sha256.New()
 	entries, err := staticFolder.ReadDir("static")
@@ -82,7 +82,8 @@ type typed struct {
 	Action, Name string
 }
 
-// when writes a time as an element that a browser shows in the visitor's own zone.
+// when writes a time as an element that a browser shows in the visitor's own
+// zone.
 func when(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""
@@ -97,8 +98,8 @@ type shell struct {
 	Visitor Visitor
 	// Campaign is the campaign that the page is about; empty for none.
 	Campaign string
-	// Watch says of which campaign a change concerns the page: its name, "*" for every one,
-	// "" for none.
+	// Watch says of which campaign a change concerns the page: its name, "*"
+	// for every one, "" for none.
 	Watch string
 	// Said is what the last request did.
 	Said string
@@ -126,7 +127,8 @@ func (s *shell) Typed(action, name string) string {
 	return s.form.Get(name)
 }
 
-// WasTyped reports whether a request of that kind was refused, so that its form is shown open.
+// WasTyped reports whether a request of that kind was refused, so that its form
+// is shown open.
 func (s *shell) WasTyped(action string) bool { return s.Failed == action && action != "" }
 
 // shellOf begins a page.
@@ -138,8 +140,8 @@ func (c *Console) shellOf(r *http.Request, title string) *shell {
 	return s
 }
 
-// saids are what pages say after a request, by the word in their address. Nothing else in an
-// address is shown as if the server said it.
+// saids are what pages say after a request, by the word in their address.
+// Nothing else in an address is shown as if the server said it.
 var saids = map[string]string{
 	"begun":     "The campaign has begun.",
 	"paused":    "Paused: nothing new begins until it is resumed.",
@@ -183,7 +185,8 @@ type fault struct {
 	Field, Message, Remedy string
 }
 
-// failureOf returns an error as a page shows it. campaign is the one it happened in.
+// failureOf returns an error as a page shows it. campaign is the one it
+// happened in.
 func failureOf(err error, campaign string) *failure {
 	var faults *yamltree.Error
 	if errors.As(err, &faults) {
@@ -195,7 +198,8 @@ func failureOf(err error, campaign string) *failure {
 	}
 	var amend *campaignfile.AmendError
 	if errors.As(err, &amend) {
-		f := &failure{Title: "A campaign under way does not allow these changes", Text: "Nothing was changed."}
+		f := &failure{Title: "A campaign under way does not allow these changes",
+			Text: "Nothing was changed."}
 		for _, x := range amend.Refused {
 			f.Faults = append(f.Faults, fault{Field: x.Place, Message: x.Text()})
 		}
@@ -339,8 +343,8 @@ func (c *Console) notFound(w http.ResponseWriter, r *http.Request) {
 	c.fail(w, r, problem.New(problem.NotFound, "there is no page %s", r.URL.Path))
 }
 
-// find returns the campaign of a request, if the visitor may do something in it. Otherwise it
-// has answered.
+// find returns the campaign of a request, if the visitor may do something in
+// it. Otherwise it has answered.
 func (c *Console) find(w http.ResponseWriter, r *http.Request, permission string) *lab.Campaign {
 	id := r.PathValue("campaign")
 	campaign, err := c.lab.Campaign(id)
@@ -362,7 +366,8 @@ func (c *Console) find(w http.ResponseWriter, r *http.Request, permission string
 	return campaign
 }
 
-// redirect answers a form: the page is asked for anew, so that nothing is sent twice.
+// redirect answers a form: the page is asked for anew, so that nothing is sent
+// twice.
 func redirect(w http.ResponseWriter, r *http.Request, path, said string) {
 	if said != "" {
 		path, fragment, _ := strings.Cut(path, "#")

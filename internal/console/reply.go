@@ -18,7 +18,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Names of the fields of the review page. Those of parameters and rows follow a prefix.
+// Names of the fields of the review page. Those of parameters and rows follow a
+// prefix.
 const (
 	fieldAnswer   = "answer"
 	fieldComment  = "comment"
@@ -35,8 +36,9 @@ const (
 	answerTakeIts = "ok"
 )
 
-// longest is how long somebody can have had a page before them for it to be recorded: a page
-// that was open over night says nothing of how long the answer took.
+// longest is how long somebody can have had a page before them for it to be
+// recorded: a page that was open over night says nothing of how long the answer
+// took.
 const longest = 4 * time.Hour
 
 // replyOf reads the form of the review page.
@@ -92,7 +94,8 @@ func pointOf(def *definition.Campaign, form url.Values, prefix string) (definiti
 		case text == "":
 			faults = append(faults, par.Name+" is missing")
 		case par.Categories != nil:
-			if !slices.ContainsFunc(par.Categories, func(c definition.CategoryDef) bool { return c.Name == text }) {
+			if !slices.ContainsFunc(par.Categories,
+				func(c definition.CategoryDef) bool { return c.Name == text }) {
 				faults = append(faults, fmt.Sprintf("%s has no %q", par.Name, text))
 			}
 			point[par.Name] = definition.Category(text)
@@ -110,7 +113,8 @@ func pointOf(def *definition.Campaign, form url.Values, prefix string) (definiti
 	return point, nil
 }
 
-// estimatesOf reads a number for each row; an empty one says that the expert cannot tell.
+// estimatesOf reads a number for each row; an empty one says that the expert
+// cannot tell.
 func estimatesOf(q *campaign.Question, form url.Values) (list []events.Estimate, err error) {
 	for i := range q.Options {
 		text := strings.TrimSpace(form.Get(prefixNumber + strconv.Itoa(i)))
@@ -129,8 +133,8 @@ func estimatesOf(q *campaign.Question, form url.Values) (list []events.Estimate,
 	return list, nil
 }
 
-// orderOf reads the place of each option, 1 for the best; those without one come after the
-// others in no order.
+// orderOf reads the place of each option, 1 for the best; those without one
+// come after the others in no order.
 func orderOf(options int, form url.Values) (order []int, err error) {
 	place := make(map[int]int)
 	for i := range options {

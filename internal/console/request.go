@@ -14,10 +14,11 @@ import (
 // fieldRequest is the hidden field with the identifier of a form's request.
 const fieldRequest = "request"
 
-// Request is the hidden field of a form with the identifier of its request. It is made with the
-// page, so that a double click, a resend and the back button count once. What is pressed in a part
-// of a page that is kept up to date, to run, pause or resume, carries none: it would change
-// the part each time, and a second one is refused, or asks for what is the case.
+// Request is the hidden field of a form with the identifier of its request. It
+// is made with the page, so that a double click, a resend and the back button
+// count once. What is pressed in a part of a page that is kept up to date, to
+// run, pause or resume, carries none: it would change the part each time, and a
+// second one is refused, or asks for what is the case.
 func (s *shell) Request(action string) template.HTML {
 	id := s.Typed(action, fieldRequest)
 	if id == "" {
@@ -27,9 +28,10 @@ func (s *shell) Request(action string) template.HTML {
 	return template.HTML(`<input type="hidden" name="` + fieldRequest + `" value="` + id + `">`)
 }
 
-// forgetRequest gives a form that was refused another identifier when it is shown again: what was
-// refused is recorded no time, and what is typed next may be another request. Where it is not known
-// whether it was recorded, the identifier stays.
+// forgetRequest gives a form that was refused another identifier when it is
+// shown again: what was refused is recorded no time, and what is typed next may
+// be another request. Where it is not known whether it was recorded, the
+// identifier stays.
 func forgetRequest(r *http.Request, err error) {
 	switch problem.CodeOf(err) {
 	case problem.Uncertain, problem.Interrupted:
@@ -38,7 +40,8 @@ func forgetRequest(r *http.Request, err error) {
 	}
 }
 
-// requested returns a request in the name of the visitor, under the identifier of their form.
+// requested returns a request in the name of the visitor, under the identifier
+// of their form.
 func requested(r *http.Request, request engine.Request) engine.Request {
 	v := visitorOf(r.Context())
 	request.Actor, request.Account = v.Actor(), v.Account
@@ -49,9 +52,10 @@ func requested(r *http.Request, request engine.Request) engine.Request {
 	return request
 }
 
-// alreadyRecorded reports whether the form of a request was sent before, and what it asked for was
-// recorded. The error is that of another form under the same identifier: of a page that somebody
-// has gone back to, and typed something else.
+// alreadyRecorded reports whether the form of a request was sent before, and
+// what it asked for was recorded. The error is that of another form under the
+// same identifier: of a page that somebody has gone back to, and typed
+// something else.
 func alreadyRecorded(ctx context.Context, of *lab.Campaign, request engine.Request) (bool, error) {
 	stored, err := of.Recorded(ctx, request)
 	if problem.CodeOf(err) == problem.NotPossible && err != nil {

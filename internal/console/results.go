@@ -25,7 +25,8 @@ type resultsPage struct {
 	CanTell bool
 	Ended   bool
 	Own     []pointField // of an experiment of one's own
-	// Measured is what else is measured: of the experiment that is shown, and of one's own.
+	// Measured is what else is measured: of the experiment that is shown, and
+	// of one's own.
 	Measured, OwnMeasured measuredFields
 }
 
@@ -34,8 +35,8 @@ type toMeasure struct {
 	ID, Why   string
 	Predicted string
 	Rows      []amount
-	// Shares is set where the parameters' amounts follow from the size of the batch; Rest is
-	// what their sum leaves, where it is less than the whole.
+	// Shares is set where the parameters' amounts follow from the size of the
+	// batch; Rest is what their sum leaves, where it is less than the whole.
 	Shares    bool
 	Sum       string
 	Replicate int
@@ -44,14 +45,17 @@ type toMeasure struct {
 // amount is what to take of something.
 type amount struct{ Name, Unit, Value, Description, Amount string }
 
-// shareUnits are the units of shares of mass, with how much one unit is of the whole.
+// shareUnits are the units of shares of mass, with how much one unit is of the
+// whole.
 var shareUnits = map[string]float64{
-	"kg/kg": 1, "g/g": 1, "%": 0.01, "wt%": 0.01, "wt.%": 0.01, "w%": 0.01, "mass %": 0.01, "% (m/m)": 0.01, "g/kg": 0.001,
+	"kg/kg": 1, "g/g": 1, "%": 0.01, "wt%": 0.01, "wt.%": 0.01, "w%": 0.01, "mass %": 0.01,
+	"% (m/m)": 0.01, "g/kg": 0.001,
 }
 
-// sharesOfWhole returns which parameters are shares of one whole: all parameters of a
-// constraint by which amounts, each counted once, sum up to 1 or 100 %. Nothing is a share that
-// does not say so: a mass fraction of the solvent is none of the batch.
+// sharesOfWhole returns which parameters are shares of one whole: all
+// parameters of a constraint by which amounts, each counted once, sum up to 1
+// or 100 %. Nothing is a share that does not say so: a mass fraction of the
+// solvent is none of the batch.
 func sharesOfWhole(def *definition.Campaign) map[string]float64 {
 	for _, k := range def.Constraints {
 		if k.Equals == nil || len(k.Terms) < 2 {
@@ -69,7 +73,8 @@ func sharesOfWhole(def *definition.Campaign) map[string]float64 {
 		shares := make(map[string]float64)
 		for _, par := range def.Parameters {
 			if coefficient, in := k.Terms[par.Name]; in && coefficient == 1 {
-				if of, known := shareUnits[par.Unit]; par.Unit != "" && (!known || math.Abs(of-unit) > 1e-12) {
+				if of, known := shareUnits[par.Unit]; par.Unit != "" &&
+					(!known || math.Abs(of-unit) > 1e-12) {
 					break
 				}
 				shares[par.Name] = unit
@@ -88,7 +93,8 @@ func (c *Console) results(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showResults shows what is to be measured by hand, and why a result was refused.
+// showResults shows what is to be measured by hand, and why a result was
+// refused.
 func (c *Console) showResults(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
 ) {

@@ -29,8 +29,9 @@ type shareCell struct {
 	Bar  template.HTML
 }
 
-// sharesOf says what each parameter does to what the model says of the options. Recorded
-// values are of a standardized and maximized objective: what is compared is their sizes.
+// sharesOf says what each parameter does to what the model says of the options.
+// Recorded values are of a standardized and maximized objective: what is
+// compared is their sizes.
 func sharesOf(def *definition.Campaign, q *campaign.Question) (tables []shareTable) {
 	if q.Attributions == nil {
 		return nil
@@ -73,7 +74,8 @@ func sharesOf(def *definition.Campaign, q *campaign.Question) (tables []shareTab
 				if v > 0 {
 					text = "+" + text
 				}
-				row.Cells = append(row.Cells, shareCell{figure.Typeset(text), shareBar(par.Name+" in "+t.Names[i]+": "+text, v, most)})
+				row.Cells = append(row.Cells,
+					shareCell{figure.Typeset(text), shareBar(par.Name+" in "+t.Names[i]+": "+text, v, most)})
 			}
 			t.Rows = append(t.Rows, row)
 		}

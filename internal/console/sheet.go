@@ -53,8 +53,8 @@ func (c *Console) exportLog(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// download has a browser keep what follows as a file. A campaign's name holds nothing that
-// would need quoting.
+// download has a browser keep what follows as a file. A campaign's name holds
+// nothing that would need quoting.
 func download(w http.ResponseWriter, contentType, name string) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)

@@ -19,7 +19,8 @@ import (
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
-// otherwise is the form of what if on a decision's page, with what was asked before.
+// otherwise is the form of what if on a decision's page, with what was asked
+// before.
 type otherwise struct {
 	May     bool
 	Policy  string
@@ -30,7 +31,9 @@ type otherwise struct {
 	Runs    []whatif.Run // of this decision
 }
 
-func (c *Console) otherwiseOf(s *shell, of *lab.Campaign, decision string, def *definition.Campaign) otherwise {
+func (c *Console) otherwiseOf(
+	s *shell, of *lab.Campaign, decision string, def *definition.Campaign,
+) otherwise {
 	o := otherwise{May: s.May(AnswerIt), Least: whatif.Least, Most: whatif.Most}
 	for _, r := range c.whatIf.Of(of.Name(), of.Store()) {
 		if r.Decision == decision {
@@ -82,16 +85,19 @@ func (c *Console) askWhatIf(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, error) {
-	q := whatif.Question{Decision: r.PathValue("decision"), Method: text(r, "method"), Without: text(r, "without")}
+	q := whatif.Question{Decision: r.PathValue("decision"), Method: text(r, "method"),
+		Without: text(r, "without")}
 	if typed := text(r, "experiments"); typed != "" {
 		n, err := strconv.Atoi(typed)
 		if err != nil || n < 1 || n > whatif.Most {
-			return whatif.Run{}, problem.New(problem.Invalid, "%q is no number of experiments from 1 to %d", typed, whatif.Most)
+			return whatif.Run{}, problem.New(problem.Invalid,
+				"%q is no number of experiments from 1 to %d", typed, whatif.Most)
 		}
 		q.Experiments = n
 	}
 	if q.Method == "" && q.Without == "" {
-		return whatif.Run{}, problem.New(problem.Invalid, "say what is to be otherwise: another policy, or an expert who is left out")
+		return whatif.Run{}, problem.New(problem.Invalid,
+			"say what is to be otherwise: another policy, or an expert who is left out")
 	}
 	by := visitorOf(r.Context()).Name
 	key := requested(r, engine.Request{}).Key()
@@ -156,10 +162,12 @@ func (c *Console) whatIfPage(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, err)
 		return
 	}
-	p := &imaginedPage{shell: c.shellOf(r, "What if: "+run.Words()), Path: address(of), Words: run.Words(), Run: run}
+	p := &imaginedPage{shell: c.shellOf(r, "What if: "+run.Words()), Path: address(of),
+		Words: run.Words(), Run: run}
 	p.Campaign = of.Name()
 	p.State = map[string]state{
-		whatif.Waiting: {"waits for its turn", "paused"}, whatif.Running: {"is worked out", "running"}, whatif.Done: {"imagined", "done"},
+		whatif.Waiting: {"waits for its turn", "paused"},
+		whatif.Running: {"is worked out", "running"}, whatif.Done: {"imagined", "done"},
 		whatif.Failed: {"failed", "trouble"}, whatif.Cancelled: {"cancelled", "trouble"},
 	}[run.State]
 	p.CanCancel = !run.Over() && p.May(AnswerIt)
@@ -187,7 +195,8 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	if a.Suggested != nil {
 		p.Sides = append(p.Sides, sideOf("Imagined", a.Suggested))
 	} else {
-		p.Sides = append(p.Sides, side{Head: "Imagined", What: "Nothing: the campaign would have ended.", Reason: sentence(a.Ended)})
+		p.Sides = append(p.Sides, side{Head: "Imagined",
+			What: "Nothing: the campaign would have ended.", Reason: sentence(a.Ended)})
 	}
 	p.versus(a)
 	if len(a.Imagined) == 0 {
@@ -195,7 +204,8 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	}
 	p.Curve = imagined(a)
 	if n, really, other := a.Bests(); really != nil && other != nil {
-		p.Verdict = fmt.Sprintf("Best after %s: really %s (%s), imagined %s (%s%s).", format.Count(n, "experiment"),
+		p.Verdict = fmt.Sprintf("Best after %s: really %s (%s), imagined %s (%s%s).",
+			format.Count(n, "experiment"),
 			really.Result(sought.Unit), really.ID,
 			other.Result(sought.Unit), other.ID, fromWords(*other))
 	}
@@ -220,7 +230,8 @@ func fromWords(x whatif.Experiment) string {
 	return ""
 }
 
-// versus compares the experiment that was requested next with the one that would have been.
+// versus compares the experiment that was requested next with the one that
+// would have been.
 func (p *imaginedPage) versus(a *whatif.Answer) {
 	if a.Next == nil && a.ReallyNext == nil {
 		return
@@ -297,7 +308,8 @@ func imagined(a *whatif.Answer) template.HTML {
 	return f.SVG()
 }
 
-// valuesOf are the values of experiments, and those among them that count: NaN for others.
+// valuesOf are the values of experiments, and those among them that count: NaN
+// for others.
 func valuesOf(lists ...[]whatif.Experiment) (values, counted []float64) {
 	for _, x := range slices.Concat(lists...) {
 		v, counts := nan, nan

@@ -31,12 +31,12 @@ func peerOf(ctx context.Context) string {
 	return account
 }
 
-// Peer is the system's user at the other end of the socket that a request came over, as
-// [OwnAccount] writes it; "" where the system does not say.
+// Peer is the system's user at the other end of the socket that a request came
+// over, as [OwnAccount] writes it; "" where the system does not say.
 func Peer(r *http.Request) string { return peerOf(r.Context()) }
 
-// OwnAccount is the system's user that this process belongs to, as it is recorded
-// in [events.Event].
+// OwnAccount is the system's user that this process belongs to, as it is
+// recorded in [events.Event].
 func OwnAccount() string {
 	if uid := os.Geteuid(); uid >= 0 {
 		return accountOf(uint32(uid))

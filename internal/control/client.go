@@ -31,8 +31,8 @@ var ErrNobody = problem.New(problem.Unavailable, "no running process serves the 
 var ErrCutOff = problem.New(problem.Uncertain, "the process that runs the campaign ended before it answered").
 	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
 
-// ErrCutOffEarlier is [ErrCutOff] of an owner of an earlier version, which would take the same
-// request for another one: it is not asked again.
+// ErrCutOffEarlier is [ErrCutOff] of an owner of an earlier version, which
+// would take the same request for another one: it is not asked again.
 var ErrCutOffEarlier = problem.New(problem.Uncertain,
 	"the process that runs the campaign, of an earlier version, ended before it answered").
 	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
@@ -88,8 +88,9 @@ func Dial(ctx context.Context, store string) (*Client, error) {
 	return nil, fmt.Errorf("control: %w", err)
 }
 
-// Connect returns a client whose requests go to the socket of a folder, wherever they are
-// addressed to. The error wraps [ErrNobody] where there is no socket.
+// Connect returns a client whose requests go to the socket of a folder,
+// wherever they are addressed to. The error wraps [ErrNobody] where there is no
+// socket.
 func Connect(folder string) (*http.Client, error) {
 	socket, err := address(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +106,8 @@ func Connect(folder string) (*http.Client, error) {
 	}}, nil
 }
 
-// DialURL connects to a server that offers a campaign by this protocol under an address. The
-// token says who asks, and is left out where it is empty.
+// DialURL connects to a server that offers a campaign by this protocol under an
+// address. The token says who asks, and is left out where it is empty.
 func DialURL(ctx context.Context, base, token string) (*Client, error) {
 	c := &Client{base: base, token: token, who: "the server"}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
@@ -125,9 +126,9 @@ func DialURL(ctx context.Context, base, token string) (*Client, error) {
 // Status returns what the owner said when it was dialled.
 func (c *Client) Status() Status { return c.status }
 
-// Submit asks the owner to fulfill a request and returns the recorded events. One with an
-// identifier can be sent again after [ErrCutOff], here or to the process that holds the store
-// by then.
+// Submit asks the owner to fulfill a request and returns the recorded events.
+// One with an identifier can be sent again after [ErrCutOff], here or to the
+// process that holds the store by then.
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
 	cutOff := ErrCutOff
 	if !c.status.Identifies && r.ID != "" {
@@ -207,9 +208,11 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// ReadKinds implements [events.KindReader]. The owner filters before it sends, so that one
-// fact about a long campaign does not cost sending all of it.
-func (c *Client) ReadKinds(ctx context.Context, campaign string, kinds ...events.Kind) iter.Seq2[events.Event, error] {
+// ReadKinds implements [events.KindReader]. The owner filters before it sends,
+// so that one fact about a long campaign does not cost sending all of it.
+func (c *Client) ReadKinds(
+	ctx context.Context, campaign string, kinds ...events.Kind,
+) iter.Seq2[events.Event, error] {
 	query := url.Values{"after": {"0"}}
 	if campaign != "" {
 		query.Set("campaign", campaign)
@@ -263,8 +266,8 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	return nil, c.refusal(response)
 }
 
-// refusal is the problem in an answer that is no success: that of the protocol, or that of
-// the server before it.
+// refusal is the problem in an answer that is no success: that of the protocol,
+// or that of the server before it.
 func (c *Client) refusal(response *http.Response) error {
 	var answer struct {
 		line

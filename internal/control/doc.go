@@ -14,18 +14,19 @@
 //	GET  /v1/sequence?campaign=C          the campaign's newest sequence
 //	POST /v1/requests                     {"campaign": …, "request": engine.Request}
 //
-// A failure is answered with {"error": problem}, a [problem.Error] as JSON, and the
-// HTTP status of its code. To look at it all, use
+// A failure is answered with {"error": problem}, a [problem.Error] as JSON, and
+// the HTTP status of its code. To look at it all, use
 //
 //	curl --unix-socket electrolyte.campaign/control.sock http://store/v1/status
 //
 // # Trust
 //
-// A process that can open the socket can do what the owner of the store can do, under any
-// name it gives. The socket's mode is 0600 from its first moment: that is the user
-// who runs the campaign, and root. Nothing listens on a network. [Handler] is the
-// protocol without the socket, for servers that authenticate in another way: internal/server
-// offers it for one campaign at a time, and [DialURL] speaks to it.
+// A process that can open the socket can do what the owner of the store can do,
+// under any name it gives. The socket's mode is 0600 from its first moment:
+// that is the user who runs the campaign, and root. Nothing listens on a
+// network. [Handler] is the protocol without the socket, for servers that
+// authenticate in another way: internal/server offers it for one campaign at a
+// time, and [DialURL] speaks to it.
 //
 // # Where the socket is
 //

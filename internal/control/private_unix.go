@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// birthplace is the folder in which a socket is created, next to its final place.
-// Its name is short because a socket's path must be.
+// birthplace is the folder in which a socket is created, next to its final
+// place. Its name is short because a socket's path must be.
 const birthplace = ".c"
 
 // listenPrivately opens a socket that only its owner can connect to, from its
-// first moment: it is created in a folder that no other user may enter, gets its
-// mode there, and is then moved to its place. The process's umask is left
+// first moment: it is created in a folder that no other user may enter, gets
+// its mode there, and is then moved to its place. The process's umask is left
 // alone, since other goroutines create files meanwhile.
 //
 // The caller is the only one who opens sockets in the folder of path.
@@ -59,8 +59,8 @@ func listenIn(dir, path string) (net.Listener, error) {
 }
 
 // ownedByUs returns an error if the file does not exist or belongs to another
-// user: a path in a temporary folder may have been taken by a stranger. Root may
-// connect to every store.
+// user: a path in a temporary folder may have been taken by a stranger. Root
+// may connect to every store.
 func ownedByUs(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -16,8 +16,9 @@ type Status struct {
 	PID   int          `json:"pid"`
 	Since time.Time    `json:"since"`
 	Build events.Build `json:"build"`
-	// Identifies is set where requests are known by their identifiers: one that is sent again is
-	// recorded once. An owner of an earlier version does not say so, and takes no identifiers.
+	// Identifies is set where requests are known by their identifiers: one that
+	// is sent again is recorded once. An owner of an earlier version does not
+	// say so, and takes no identifiers.
 	Identifies bool `json:"identifies,omitempty"`
 	// Last is the position of the newest event.
 	Last events.Position `json:"last"`

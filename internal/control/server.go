@@ -27,8 +27,8 @@ type Service struct {
 	Submit func(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
 	// Status says what the owner is doing.
 	Status func() Status
-	// Closing, if set, ends the streams of events when it is closed; they then say
-	// that the owner releases the store.
+	// Closing, if set, ends the streams of events when it is closed; they then
+	// say that the owner releases the store.
 	Closing <-chan struct{}
 }
 
@@ -44,9 +44,9 @@ type Server struct {
 // maxRequest is the longest body of a request, in bytes.
 const maxRequest = 64 << 20
 
-// Handler returns the protocol as a handler, for any listener. It trusts everyone
-// who connects, and knows the account behind a request only on connections that
-// [Serve] accepts: a server elsewhere must take care of both.
+// Handler returns the protocol as a handler, for any listener. It trusts
+// everyone who connects, and knows the account behind a request only on
+// connections that [Serve] accepts: a server elsewhere must take care of both.
 func Handler(service Service) http.Handler {
 	h := handler{service}
 	mux := http.NewServeMux()
@@ -57,17 +57,17 @@ func Handler(service Service) http.Handler {
 	return mux
 }
 
-// Serve listens on the socket of a store that the caller holds, until Close, which
-// takes the place of the service's Closing.
+// Serve listens on the socket of a store that the caller holds, until Close,
+// which takes the place of the service's Closing.
 func Serve(store string, service Service) (*Server, error) {
 	closing := make(chan struct{})
 	service.Closing = closing
 	return serve(store, Handler(service), closing)
 }
 
-// ServeHandler listens on the socket of a folder that the caller holds, until Close, with a
-// protocol of its own. Only the user whose process this is can connect, and root; [Peer] tells
-// the handler who it is.
+// ServeHandler listens on the socket of a folder that the caller holds, until
+// Close, with a protocol of its own. Only the user whose process this is can
+// connect, and root; [Peer] tells the handler who it is.
 func ServeHandler(folder string, h http.Handler) (*Server, error) {
 	return serve(folder, h, make(chan struct{}))
 }

@@ -14,19 +14,20 @@ import (
 // For labels the two are an accepted and a rejected composition, and the share
 // is the area under the curve of receiver operating characteristic (Hanley and
 // McNeil 1982, Radiology 143:29), ties counting half. For choices they are two
-// options of one comparison, the one put before the other, for estimates two of one sitting. Most of these
-// compositions are never measured, so the objective there is what the model says: the
-// share is averaged over functions drawn from the posterior, and their scatter
-// widens the interval. Where nothing was measured nearby the draws disagree,
-// and the answer counts for little.
+// options of one comparison, the one put before the other, for estimates two of
+// one sitting. Most of these compositions are never measured, so the objective
+// there is what the model says: the share is averaged over functions drawn from
+// the posterior, and their scatter widens the interval. Where nothing was
+// measured nearby the draws disagree, and the answer counts for little.
 type Agreement struct {
 	// Pairs is how many pairs there are.
 	Pairs int     `json:"pairs"`
 	Share float64 `json:"share"`
 	// Lower and Upper bound the share with 95 % confidence: all values that the
-	// answers do not contradict. Their variance at such a value is that of Hanley and
-	// McNeil for labels (Newcombe 2006, Stat. Med. 25:559, method 4) and the
-	// binomial one for choices (Wilson 1927), each with the scatter of the draws.
+	// answers do not contradict. Their variance at such a value is that of
+	// Hanley and McNeil for labels (Newcombe 2006, Stat. Med. 25:559, method 4)
+	// and the binomial one for choices (Wilson 1927), each with the scatter of
+	// the draws.
 	Lower float64 `json:"lower"`
 	Upper float64 `json:"upper"`
 }
@@ -34,10 +35,12 @@ type Agreement struct {
 // draws is how many functions are drawn from the posterior.
 const draws = 256
 
-// overDraws averages a share over functions drawn from the posterior at some points,
-// and returns its variance among them. The share is a function of the values there,
-// in which smaller is better.
-func overDraws(m *objective.Model, points [][]float64, share func(f []float64) float64) (mean, variance float64) {
+// overDraws averages a share over functions drawn from the posterior at some
+// points, and returns its variance among them. The share is a function of the
+// values there, in which smaller is better.
+func overDraws(
+	m *objective.Model, points [][]float64, share func(f []float64) float64,
+) (mean, variance float64) {
 	joint := m.GP().Joint(points)
 	rng := rand.New(rand.NewPCG(0x64696167, 0x6e6f7365)) // always the same draws: equal logs, equal diagnoses
 	f := make([]float64, len(points))
@@ -84,8 +87,9 @@ func agreementOfChoices(m *objective.Model, better, worse [][]float64, answers i
 	return newAgreement(share, n, func(theta float64) float64 { return theta*(1-theta)/float64(answers) + variance })
 }
 
-// agreementOfEstimates is the probability that of two compositions the one that was held better is the better one.
-// The pairs are not independent; they are worth as much as the given number that are.
+// agreementOfEstimates is the probability that of two compositions the one that
+// was held better is the better one. The pairs are not independent; they are
+// worth as much as the given number that are.
 func agreementOfEstimates(m *objective.Model, points [][]float64, pairs [][2]int, worth float64) *Agreement {
 	share, variance := overDraws(m, points, func(f []float64) float64 {
 		right := 0.0
@@ -99,7 +103,8 @@ func agreementOfEstimates(m *objective.Model, points [][]float64, pairs [][2]int
 		}
 		return right / float64(len(pairs))
 	})
-	return newAgreement(share, len(pairs), func(theta float64) float64 { return theta*(1-theta)/worth + variance })
+	return newAgreement(share, len(pairs),
+		func(theta float64) float64 { return theta*(1-theta)/worth + variance })
 }
 
 // shareBelow is the share of pairs with a below b, ties counting half.
@@ -143,7 +148,8 @@ func newAgreement(share float64, pairs int, variance func(theta float64) float64
 }
 
 // hanleyMcNeil is the variance of the area under the curve where its true value
-// is theta, for m and n values of the two kinds (Hanley and McNeil 1982, Eq. 2).
+// is theta, for m and n values of the two kinds (Hanley and McNeil 1982, Eq.
+// 2).
 func hanleyMcNeil(theta float64, m, n int) float64 {
 	q1, q2 := theta/(2-theta), 2*theta*theta/(1+theta)
 	return (theta*(1-theta) + float64(m-1)*(q1-theta*theta) + float64(n-1)*(q2-theta*theta)) / float64(m*n)

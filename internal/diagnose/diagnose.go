@@ -1,15 +1,16 @@
 // Package diagnose says how far the model of a campaign can be trusted, and how
 // well each expert's answers agree with the measurements.
 //
-// Everything is a pure function of a policies.View: no log, no clock, no randomness
-// (functions drawn from a posterior are always the same ones). The checks come first
-// and are data: leave-one-out predictions and their calibration (leaveoneout.go),
-// measurements that contradict all others (outliers.go), noise against repetitions
-// (noise.go), results that are those of the experiment before (lag.go), the end of the search for hyperparameters (fit.go), lengthscales and
-// slices (parameters.go, slices.go), labels against measurements (experts.go).
-// findings.go reads them: each [Finding] says in plain words what is wrong
-// (wording.go), with what a person can do as data, and the worst of them is the
-// [Verdict].
+// Everything is a pure function of a policies.View: no log, no clock, no
+// randomness (functions drawn from a posterior are always the same ones). The
+// checks come first and are data: leave-one-out predictions and their
+// calibration (leaveoneout.go), measurements that contradict all others
+// (outliers.go), noise against repetitions (noise.go), results that are those
+// of the experiment before (lag.go), the end of the search for hyperparameters
+// (fit.go), lengthscales and slices (parameters.go, slices.go), labels against
+// measurements (experts.go). findings.go reads them: each [Finding] says in
+// plain words what is wrong (wording.go), with what a person can do as data,
+// and the worst of them is the [Verdict].
 package diagnose
 
 import (
@@ -24,11 +25,13 @@ import (
 type Verdict string
 
 const (
-	// Good: the model predicts what it was not shown, and knows how far off it is.
+	// Good: the model predicts what it was not shown, and knows how far off it
+	// is.
 	Good Verdict = "good"
 	// Untested: there are too few measurements to judge the model.
 	Untested Verdict = "untested"
-	// Doubtful: read the model's means, slices and bounds with the findings in mind.
+	// Doubtful: read the model's means, slices and bounds with the findings in
+	// mind.
 	Doubtful Verdict = "doubtful"
 	// Unusable: do not rely on the model.
 	Unusable Verdict = "unusable"
@@ -59,7 +62,8 @@ type Diagnosis struct {
 	// Best is the experiment of the best composition; empty without a model.
 	Best string `json:"best,omitempty"`
 
-	// Without a model the following are nil; LeaveOneOut needs three compositions.
+	// Without a model the following are nil; LeaveOneOut needs three
+	// compositions.
 	Fit         *Fit         `json:"fit"`
 	LeaveOneOut *LeaveOneOut `json:"leave_one_out"`
 	Noise       *Noise       `json:"noise"`
@@ -68,7 +72,8 @@ type Diagnosis struct {
 	// hyperparameters, where there are any.
 	Outliers        []Outlier `json:"outliers"`
 	WithoutOutliers *float64  `json:"r2_without_outliers,omitempty"`
-	// Lag compares the results with the experiments before them; nil where there are too few.
+	// Lag compares the results with the experiments before them; nil where
+	// there are too few.
 	Lag        *Lag        `json:"lag,omitempty"`
 	Parameters []Parameter `json:"parameters"`
 	Slices     []Slice     `json:"slices"`
@@ -77,8 +82,8 @@ type Diagnosis struct {
 	Experts []Expert `json:"experts"`
 }
 
-// Run diagnoses a campaign. It fails with the context's error, wrapped; a model that
-// cannot be used is a finding.
+// Run diagnoses a campaign. It fails with the context's error, wrapped; a model
+// that cannot be used is a finding.
 func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 	def := v.Campaign.Definition
 	sought := def.Sought()

@@ -71,7 +71,8 @@ func (f *Frame) Range(i int) float64 { return f.scale[i] }
 // Low returns the value of a numeric parameter at 0 in the unit cube.
 func (f *Frame) Low(i int) float64 { return f.low[i] }
 
-// Coordinate returns the first coordinate of the i-th parameter in the unit cube.
+// Coordinate returns the first coordinate of the i-th parameter in the unit
+// cube.
 func (f *Frame) Coordinate(i int) int { return f.at[i] }
 
 // Value returns the value of a numeric parameter at x, in its unit.
@@ -86,14 +87,16 @@ const (
 	Least                          // they move as little as the constraints allow
 )
 
-// Direction returns the direction in the unit cube in which parameter i moves by
-// its whole range, the parameters in fixed stay, and all equality constraints
-// remain satisfied. ok is false where the constraints leave no such direction.
+// Direction returns the direction in the unit cube in which parameter i moves
+// by its whole range, the parameters in fixed stay, and all equality
+// constraints remain satisfied. ok is false where the constraints leave no such
+// direction.
 //
-// In a mixture (one equality over i, none of whose other parameters is bound by a
-// further equality) the others keep the ratio they have at x, as in Cox's direction
-// (Cox 1971, Biometrika 58:155); a component that is alone at x gives equally to all
-// others. Under several equalities the direction of least length is taken.
+// In a mixture (one equality over i, none of whose other parameters is bound by
+// a further equality) the others keep the ratio they have at x, as in Cox's
+// direction (Cox 1971, Biometrika 58:155); a component that is alone at x gives
+// equally to all others. Under several equalities the direction of least length
+// is taken.
 func (f *Frame) Direction(x []float64, i int, fixed ...int) (dir []float64, how Exchange, ok bool) {
 	if !f.Movable(i) {
 		return nil, Freely, false
@@ -156,8 +159,8 @@ func (f *Frame) shared(c definition.Constraint) bool {
 	return false
 }
 
-// leastDirection returns the shortest direction that keeps all equalities, moves
-// parameter i by 1 and leaves the fixed ones.
+// leastDirection returns the shortest direction that keeps all equalities,
+// moves parameter i by 1 and leaves the fixed ones.
 func (f *Frame) leastDirection(x []float64, i int, fixed []int) ([]float64, Exchange, bool) {
 	rows := append([][]float64(nil), f.a...)
 	right := make([]float64, len(rows))

@@ -19,12 +19,13 @@ type Expert struct {
 	// Labels is how far the labels agree with the measurements; nil without a
 	// model, or without an accepted and a rejected composition.
 	Labels *Agreement `json:"labels"`
-	// Choices is how far comparisons, and compositions of the expert's own against
-	// the one that was suggested, agree with the measurements; nil without a model or a
-	// choice.
+	// Choices is how far comparisons, and compositions of the expert's own
+	// against the one that was suggested, agree with the measurements; nil
+	// without a model or a choice.
 	Choices *Agreement `json:"choices,omitempty"`
-	// Estimates is how far the order of the numbers or marks that they gave agrees with the
-	// measurements; nil without a model, or without two different ones in a sitting.
+	// Estimates is how far the order of the numbers or marks that they gave
+	// agrees with the measurements; nil without a model, or without two
+	// different ones in a sitting.
 	Estimates *Agreement `json:"estimates,omitempty"`
 	// Measured compares the labels with measurements of the same composition.
 	Measured Measured `json:"measured"`
@@ -104,8 +105,8 @@ func expertOf(v policies.View, name string) Expert {
 	return x
 }
 
-// read says how well the answers agree with the measurements. Labels, choices and
-// estimates all count; if any is worse than guessing, that is the reading.
+// read says how well the answers agree with the measurements. Labels, choices
+// and estimates all count; if any is worse than guessing, that is the reading.
 func (x *Expert) read() string {
 	reading := ReadingOneKind
 	for _, a := range []*Agreement{x.Labels, x.Choices, x.Estimates} {
@@ -152,15 +153,17 @@ type answers struct {
 	// better[i] was put before worse[i], in so many choices.
 	better, worse [][]float64
 	choices       int
-	// estimated are compositions of which numbers were given, pairs those of two in one sitting, the one that
-	// was held better first, and worth how many independent pairs they are.
+	// estimated are compositions of which numbers were given, pairs those of
+	// two in one sitting, the one that was held better first, and worth how
+	// many independent pairs they are.
 	estimated [][]float64
 	pairs     [][2]int
 	worth     float64
 }
 
-// sitting takes the pairs of the numbers given in one sitting, equal ones left out. The pairs of n numbers that say
-// nothing have a share with the variance (2n + 5)/(18n(n − 1)) (Kendall 1938, Biometrika 30:81), that of 4.5n(n −
+// sitting takes the pairs of the numbers given in one sitting, equal ones left
+// out. The pairs of n numbers that say nothing have a share with the variance
+// (2n + 5)/(18n(n − 1)) (Kendall 1938, Biometrika 30:81), that of 4.5n(n −
 // 1)/(2n + 5) independent pairs.
 func (a *answers) sitting(v policies.View, q *campaign.Question) {
 	first, pairs := len(a.estimated), len(a.pairs)
@@ -202,7 +205,8 @@ func (a *answers) label(v policies.View, q *campaign.Question) {
 }
 
 // choice takes the pairs of an order, those that were left out of it coming
-// after the others, and a pinpointed composition against the one that was suggested.
+// after the others, and a pinpointed composition against the one that was
+// suggested.
 func (a *answers) choice(v policies.View, q *campaign.Question) {
 	var points []definition.Point // from best to worst
 	placed := len(q.Answer.Order) // of them in an order

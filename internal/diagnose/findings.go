@@ -24,8 +24,8 @@ type Finding struct {
 	Level Verdict `json:"level"`
 	// Code names the kind of finding for programs.
 	Code string `json:"code"`
-	// Title says it in a few words, Text in a sentence with its numbers, and Next
-	// what a person should know next, empty where the remedies say it all.
+	// Title says it in a few words, Text in a sentence with its numbers, and
+	// Next what a person should know next, empty where the remedies say it all.
 	Title string `json:"title"`
 	Text  string `json:"text"`
 	Next  string `json:"next,omitempty"`
@@ -60,19 +60,20 @@ const (
 
 // Thresholds of the verdict.
 const (
-	// lowR2 is the leave-one-out R² below which a model predicts little; Ax warns at the same
-	// value.
+	// lowR2 is the leave-one-out R² below which a model predicts little; Ax
+	// warns at the same value.
 	lowR2 = 0.1
-	// hopelessR2 is the R² below which the mean of the measurements is a much better prediction.
+	// hopelessR2 is the R² below which the mean of the measurements is a much
+	// better prediction.
 	hopelessR2 = -1
 	// unlikely is the probability under a calibrated model below which one of
 	// the three coverages is taken for a fault, and impossible that of a model
 	// whose intervals mean nothing.
 	unlikely, impossible = 0.001, 1e-6
-	// stretch is by how much a fit to few measurements is too sure of itself even
-	// where its prior is right (of 20 draws in 2 or 4 dimensions, its 50 % intervals
-	// hold 37 % of what comes; of 50, 44 %): only what is worse than that is
-	// reported.
+	// stretch is by how much a fit to few measurements is too sure of itself
+	// even where its prior is right (of 20 draws in 2 or 4 dimensions, its 50 %
+	// intervals hold 37 % of what comes; of 50, 44 %): only what is worse than
+	// that is reported.
 	stretch = 1.3
 	// noisy is the share of noise in the variance of all measurements above
 	// which little is left to model.
@@ -182,7 +183,8 @@ func (r *reader) model() {
 	check := r.d.LeaveOneOut
 	if check == nil || r.d.Fit.Compositions < r.needed {
 		n := r.d.Fit.Compositions
-		f := r.find(Untested, sayFewCompositions, plural(n, "composition"), plural(len(r.d.Parameters), "parameter"))
+		f := r.find(Untested, sayFewCompositions, plural(n, "composition"),
+			plural(len(r.d.Parameters), "parameter"))
 		f.Next = fmt.Sprintf(f.Next, r.needed)
 		f.offer(r.more(r.needed - n)...)
 		r.repetitions()
@@ -256,7 +258,8 @@ func (r *reader) search() {
 func (r *reader) outliers() {
 	for i, o := range r.d.Outliers {
 		f := r.find(Doubtful, sayContradiction,
-			o.Experiment, r.quantity(o.Measured), number(o.Predicted), r.quantity(o.SD), number(math.Abs(o.Z)))
+			o.Experiment, r.quantity(o.Measured), number(o.Predicted), r.quantity(o.SD),
+			number(math.Abs(o.Z)))
 		f.titled(o.Experiment)
 		f.Experiments = []string{o.Experiment}
 		if last := i == len(r.d.Outliers)-1; last && r.d.WithoutOutliers != nil && r.d.LeaveOneOut.R2 != nil {
@@ -267,7 +270,8 @@ func (r *reader) outliers() {
 			f.Text += fmt.Sprintf(" Without %s the leave-one-out R² is %s instead of %s.",
 				without, number(*r.d.WithoutOutliers), number(*r.d.LeaveOneOut.R2))
 		}
-		if x := r.v.Campaign.Experiment(o.Experiment); x != nil && x.Flag != nil && x.Flag.Verdict != events.VerdictElsewhere {
+		if x := r.v.Campaign.Experiment(o.Experiment); x != nil && x.Flag != nil &&
+			x.Flag.Verdict != events.VerdictElsewhere {
 			f.say("It is flagged already.")
 		}
 		f.offer(
@@ -292,17 +296,21 @@ func (r *reader) repetitions() {
 		return
 	}
 	source := map[string]string{
-		NoiseDeclared: "objective.noise of the campaign", NoiseInstrument: "the instrument", NoiseInferred: "the fit",
+		NoiseDeclared: "objective.noise of the campaign", NoiseInstrument: "the instrument",
+		NoiseInferred: "the fit",
 	}[n.Source]
 	if p.SD < n.SD {
-		r.find(Note, sayLittleScatter, r.quantity(p.SD), number(p.Lower), number(p.Upper), r.quantity(n.SD), source)
+		r.find(Note, sayLittleScatter, r.quantity(p.SD), number(p.Lower), number(p.Upper),
+			r.quantity(n.SD), source)
 		return
 	}
-	f := r.find(Doubtful, sayMuchScatter, r.quantity(p.SD), number(p.Lower), number(p.Upper), r.quantity(n.SD), source,
+	f := r.find(Doubtful, sayMuchScatter, r.quantity(p.SD), number(p.Lower), number(p.Upper),
+		r.quantity(n.SD), source,
 		p.Widest[0], p.Widest[1], r.quantity(p.Difference))
 	f.Experiments = p.Widest[:]
 	f.offer(
-		exclude(p.Widest[1], fmt.Sprintf("if one of %s and %s is wrong, leave it out", p.Widest[0], p.Widest[1])),
+		exclude(p.Widest[1], fmt.Sprintf("if one of %s and %s is wrong, leave it out", p.Widest[0],
+			p.Widest[1])),
 		problem.Remedy{
 			Text: "if not, the noise is larger than said: begin a campaign of its own with the right " +
 				"objective.noise, and take the measurements over",
@@ -411,7 +419,8 @@ func (r *reader) expert(e *Expert) {
 		of = "two compositions, the one they expect more of"
 		pairs = e.Estimates
 	}
-	f := r.find(Note, sayMisleading, e.Name, what, of, percent(pairs.Share), percent(pairs.Lower), percent(pairs.Upper))
+	f := r.find(Note, sayMisleading, e.Name, what, of, percent(pairs.Share), percent(pairs.Lower),
+		percent(pairs.Upper))
 	f.titled(what, e.Name)
 	f.Expert = e.Name
 	f.offer(problem.Remedy{

@@ -19,16 +19,18 @@ type Fit struct {
 	Fitted       int `json:"fitted"`
 	// Stale is true where the observations have changed since the fit.
 	Stale bool `json:"stale"`
-	// PriorSD and PriorMean of the objective before any measurement, in its unit.
+	// PriorSD and PriorMean of the objective before any measurement, in its
+	// unit.
 	PriorSD   float64 `json:"prior_sd"`
 	PriorMean float64 `json:"prior_mean"`
 	// LogPosterior is the log density that the fit maximized.
 	LogPosterior float64 `json:"log_posterior"`
 	// Slope is the greatest derivative of that density with respect to the
-	// logarithm of a hyperparameter, those at a bound that hold it left out: 0 at
-	// the maximum. Nil where the fit is stale.
+	// logarithm of a hyperparameter, those at a bound that hold it left out: 0
+	// at the maximum. Nil where the fit is stale.
 	Slope *float64 `json:"slope"`
-	// Jitter had to be added to the covariance's diagonal, standardized; mostly 0.
+	// Jitter had to be added to the covariance's diagonal, standardized; mostly
+	// 0.
 	Jitter float64 `json:"jitter"`
 }
 

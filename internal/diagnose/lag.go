@@ -16,32 +16,37 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Lag compares two readings of an instrument's results: each belongs to its own experiment, or
-// to the one that ended before it. A program that reads the state of a device before it is
-// renewed, or the newest file, or a plate map that is off by one, gives the second.
+// Lag compares two readings of an instrument's results: each belongs to its own
+// experiment, or to the one that ended before it. A program that reads the
+// state of a device before it is renewed, or the newest file, or a plate map
+// that is off by one, gives the second.
 type Lag struct {
 	Instrument string `json:"instrument"`
 	// Results is how many results were compared.
 	Results int `json:"results"`
-	// Evidence is by how many nats a model explains them better at their own compositions than
-	// at those of the experiments before: below −2 they look like results of those.
+	// Evidence is by how many nats a model explains them better at their own
+	// compositions than at those of the experiments before: below −2 they look
+	// like results of those.
 	Evidence float64 `json:"evidence"`
 }
 
 const (
-	// lagged is the evidence below which results look like those of the experiments before;
-	// in more than manyDimensions, where a dozen results say little of either, laggedInMany.
-	// docs/results.md has how many stale series they find, and how many sound ones they accuse.
+	// lagged is the evidence below which results look like those of the
+	// experiments before; in more than manyDimensions, where a dozen results
+	// say little of either, laggedInMany. docs/results.md has how many stale
+	// series they find, and how many sound ones they accuse.
 	lagged, laggedInMany = -2, -3
 	manyDimensions       = 4
-	// surelyLagged is the evidence below which the model is not to be relied on.
+	// surelyLagged is the evidence below which the model is not to be relied
+	// on.
 	surelyLagged = -4
-	// fewestLagged is the least number of results after one of another composition that are
-	// compared, mostLagged the greatest: the latest ones.
+	// fewestLagged is the least number of results after one of another
+	// composition that are compared, mostLagged the greatest: the latest ones.
 	fewestLagged, mostLagged = 6, 60
 )
 
-// alarming reports whether the results look like those of the experiments before.
+// alarming reports whether the results look like those of the experiments
+// before.
 func (l *Lag) alarming(dimensions int) bool {
 	if dimensions > manyDimensions {
 		return l.Evidence < laggedInMany
@@ -49,10 +54,13 @@ func (l *Lag) alarming(dimensions int) bool {
 	return l.Evidence < lagged
 }
 
-// lagOf compares the readings for each instrument of a campaign, and returns the worst for
-// the campaign; nil where there is too little to compare. The order is that of the ends, which
-// with several experiments under way is not that of the requests. What was imported has none.
-func lagOf(ctx context.Context, def *definition.Campaign, s *campaign.State, m *objective.Model) (*Lag, error) {
+// lagOf compares the readings for each instrument of a campaign, and returns
+// the worst for the campaign; nil where there is too little to compare. The
+// order is that of the ends, which with several experiments under way is not
+// that of the requests. What was imported has none.
+func lagOf(
+	ctx context.Context, def *definition.Campaign, s *campaign.State, m *objective.Model,
+) (*Lag, error) {
 	series := make(map[string][]int)
 	for k, o := range m.Observations {
 		if x := s.Experiment(o.Experiment); x != nil && x.Origin != events.OriginImport {
@@ -80,13 +88,15 @@ func lagOf(ctx context.Context, def *definition.Campaign, s *campaign.State, m *
 	return worst, nil
 }
 
-// lagOfSeries returns the evidence of the results in the given order, each at its own
-// composition, less that of the same results at the compositions before:
+// lagOfSeries returns the evidence of the results in the given order, each at
+// its own composition, less that of the same results at the compositions
+// before:
 //
 //	ln p(y₂ … yₙ | x₂ … xₙ) − ln p(y₂ … yₙ | x₁ … xₙ₋₁),
 //
-// each at the hyperparameters that explain it best. A result whose composition is that of the
-// one before says nothing and is left out. n is 0 where there are too few.
+// each at the hyperparameters that explain it best. A result whose composition
+// is that of the one before says nothing and is left out. n is 0 where there
+// are too few.
 func lagOfSeries(
 	ctx context.Context, def *definition.Campaign, m *objective.Model, order []int,
 ) (evidence float64, n int, err error) {

@@ -16,7 +16,8 @@ import (
 )
 
 // LeaveOneOut is the model's check of itself: each composition, with all its
-// replicates, predicted from all others (Rasmussen and Williams 2006, Eq. 5.12).
+// replicates, predicted from all others (Rasmussen and Williams 2006, Eq.
+// 5.12).
 //
 // At the campaign's own hyperparameters this is too optimistic: they were
 // fitted to the value that is left out, and with few measurements and a
@@ -26,7 +27,8 @@ import (
 // mostBlind measurements a fit takes long and the difference is small: then the
 // campaign's own hyperparameters are used.
 type LeaveOneOut struct {
-	// Refitted is true where the hyperparameters have not seen what is predicted.
+	// Refitted is true where the hyperparameters have not seen what is
+	// predicted.
 	Refitted bool  `json:"refitted"`
 	Rows     []Row `json:"rows"`
 	// R2 is 1 − Σ(measured − predicted)² / Σ(measured − mean measured)²: 1 is
@@ -55,12 +57,13 @@ type Row struct {
 	Z float64 `json:"z"`
 }
 
-// Coverage is how often an interval of a nominal probability holds the
-// measured value.
+// Coverage is how often an interval of a nominal probability holds the measured
+// value.
 type Coverage struct {
 	// Nominal is the interval's probability.
 	Nominal float64 `json:"nominal"`
-	// Within counts the rows whose measured value it holds, Share is their share.
+	// Within counts the rows whose measured value it holds, Share is their
+	// share.
 	Within int     `json:"within"`
 	Share  float64 `json:"share"`
 	// Low and High bound the counts that a calibrated model gives in 95 of 100
@@ -114,7 +117,8 @@ func seen(m *objective.Model) *LeaveOneOut {
 	out := &LeaveOneOut{Rows: make([]Row, len(y))}
 	for i := range y {
 		out.Rows[i] = Row{
-			Measured: m.Untransform(y[i]), Predicted: m.Untransform(mean[i]), SD: sd[i] * m.Between(mean[i], y[i]),
+			Measured: m.Untransform(y[i]), Predicted: m.Untransform(mean[i]),
+			SD: sd[i] * m.Between(mean[i], y[i]),
 		}
 	}
 	return out

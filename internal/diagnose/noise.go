@@ -110,7 +110,8 @@ func replicates(m *objective.Model, noise float64) *Replicates {
 		r.Freedom += len(g) - 1
 		if d := m.Observations[high].Value - m.Observations[low].Value; d > r.Difference {
 			r.Difference = d
-			r.Widest = [2]string{m.Observations[min(low, high)].Experiment, m.Observations[max(low, high)].Experiment}
+			r.Widest = [2]string{m.Observations[min(low, high)].Experiment,
+				m.Observations[max(low, high)].Experiment}
 		}
 	}
 	if r.Freedom == 0 {

@@ -30,7 +30,8 @@ const (
 	// wrongRun is the prior probability that a run goes wrong silently: about 3
 	// in 125 on a real electrolyte robot.
 	wrongRun = 0.02
-	// outlierOdds is how much more probable a wrong run must be than a right one.
+	// outlierOdds is how much more probable a wrong run must be than a right
+	// one.
 	outlierOdds = 20
 	// outlierZ is the least distance, in standard deviations, of an outlier.
 	outlierZ = 3
@@ -60,14 +61,17 @@ type explained struct {
 //
 //	p(others) · Π_{k in S} c(y_k)·ε/(1−ε),
 //
-// p the density under the model fitted to the others, c a Cauchy density around them and
-// ε one run in fifty. This is the comparison of Box and Tiao (1968, Biometrika 55:119)
-// with a heavy tail in place of an inflated variance. From the set of all suspects, the
-// least certain one is removed, again and again, until each that is left is twenty times
-// as probably wrong as right, given that the others in the set are wrong. Values over
-// several decades look like outliers too: where the logarithm explains all of them
-// better, there are none.
-func explain(ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut) (explained, error) {
+// p the density under the model fitted to the others, c a Cauchy density around
+// them and ε one run in fifty. This is the comparison of Box and Tiao (1968,
+// Biometrika 55:119) with a heavy tail in place of an inflated variance. From
+// the set of all suspects, the least certain one is removed, again and again,
+// until each that is left is twenty times as probably wrong as right, given
+// that the others in the set are wrong. Values over several decades look like
+// outliers too: where the logarithm explains all of them better, there are
+// none.
+func explain(
+	ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut,
+) (explained, error) {
 	all := sampleOf(def, m)
 	if len(all.y) > mostRefitted {
 		return explained{}, nil
@@ -147,7 +151,8 @@ func (s sample) explain(
 // is left out, the worst first.
 func suspects(m *objective.Model, check *LeaveOneOut) []int {
 	n := float64(len(check.Rows))
-	// Among few values none can be far out: the greatest possible standard score is (n − 1)/√n.
+	// Among few values none can be far out: the greatest possible standard
+	// score is (n − 1)/√n.
 	far := min(2.5, 0.6*(n-1)/math.Sqrt(n))
 	rows := rowsOf(m)
 	score := func(k int) float64 {

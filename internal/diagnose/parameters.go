@@ -15,8 +15,8 @@ type Parameter struct {
 	// Share is the lengthscale as a share of the parameter's range; the
 	// shortest where it has several coordinates.
 	Share float64 `json:"share"`
-	// Effect is the greatest difference of the mean along the slice through
-	// the best composition, ± EffectSD, in the objective's unit; nil where the
+	// Effect is the greatest difference of the mean along the slice through the
+	// best composition, ± EffectSD, in the objective's unit; nil where the
 	// parameter cannot be varied.
 	Effect   *float64 `json:"effect"`
 	EffectSD *float64 `json:"effect_sd"`
@@ -36,10 +36,10 @@ const (
 	ReadingFixed     = "cannot be varied"
 )
 
-// parametersOf reads the lengthscales and the effects along the slices. A kernel of
-// lengthscale ℓ models a straight line on ranges far below ℓ: for lengthscales
-// above about three ranges nothing else is left. An effect of at most twice its own
-// uncertainty may be no effect.
+// parametersOf reads the lengthscales and the effects along the slices. A
+// kernel of lengthscale ℓ models a straight line on ranges far below ℓ: for
+// lengthscales above about three ranges nothing else is left. An effect of at
+// most twice its own uncertainty may be no effect.
 func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 	shares := f.Shortest(m.Fit.Lengthscales)
 	least := gp.DefaultPriors(len(m.Fit.Lengthscales)).Lengthscale.Lower
@@ -61,7 +61,8 @@ func parametersOf(f *Frame, m *objective.Model, slices []Slice) []Parameter {
 	return out
 }
 
-// read says in words what was learned; least is the lower bound of lengthscales.
+// read says in words what was learned; least is the lower bound of
+// lengthscales.
 func (q *Parameter) read(least float64, categories bool) string {
 	if q.Effect == nil {
 		return ReadingFixed

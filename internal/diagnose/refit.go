@@ -30,7 +30,8 @@ type sample struct {
 	compressed *events.Compression // how y was transformed; nil where it was not
 }
 
-// sampleOf returns the observations of a model, compressed as its fit compresses them.
+// sampleOf returns the observations of a model, compressed as its fit
+// compresses them.
 func sampleOf(def *definition.Campaign, m *objective.Model) sample {
 	s := sample{x: m.X, compressed: m.Fit.Compressed}
 	for _, o := range m.Observations {
@@ -41,8 +42,9 @@ func sampleOf(def *definition.Campaign, m *objective.Model) sample {
 	return s
 }
 
-// inUnit returns what is predicted of a sample in the objective's unit: the mean, and the standard deviation
-// towards a value that was measured, of which the mean differs by as many of them as it does for the model.
+// inUnit returns what is predicted of a sample in the objective's unit: the
+// mean, and the standard deviation towards a value that was measured, of which
+// the mean differs by as many of them as it does for the model.
 func (s sample) inUnit(mean, sd, measured float64) (float64, float64) {
 	return s.compressed.Expand(mean), sd * s.compressed.Stretch(mean, s.compressed.Compress(measured))
 }
@@ -165,7 +167,9 @@ const (
 // density of the sample itself (Box and Cox 1964, λ = 0): −Inf where the values
 // give no reason to try it. Noise is inferred: what is known of it is not known
 // of the logarithm.
-func (s sample) logarithm(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (float64, error) {
+func (s sample) logarithm(
+	ctx context.Context, model definition.Model, warm events.ObjectiveFit,
+) (float64, error) {
 	if s.compressed != nil { // bad results count by their logarithm already
 		return math.Inf(-1), nil
 	}

@@ -19,9 +19,11 @@ type Slice struct {
 	Exchange Exchange `json:"-"`
 	// Categories names the places of X of a categorical parameter.
 	Categories []string `json:"categories,omitempty"`
-	// X are values of the parameter in its unit, ascending; for categories 0, 1, …
+	// X are values of the parameter in its unit, ascending; for categories 0,
+	// 1, …
 	X []float64 `json:"x"`
-	// Mean and SD are the posterior there, without noise, in the objective's unit.
+	// Mean and SD are the posterior there, without noise, in the objective's
+	// unit.
 	Mean []float64 `json:"mean"`
 	SD   []float64 `json:"sd"`
 	// Excluded tells where nothing may be suggested.
@@ -30,8 +32,8 @@ type Slice struct {
 	Best float64 `json:"best"`
 	// Points are the measurements, seen along the parameter.
 	Points []Seen `json:"points"`
-	// Effect is the greatest difference of the mean along the slice, and EffectSD
-	// the posterior standard deviation of that difference.
+	// Effect is the greatest difference of the mean along the slice, and
+	// EffectSD the posterior standard deviation of that difference.
 	Effect   float64 `json:"effect"`
 	EffectSD float64 `json:"effect_sd"`
 }
@@ -50,7 +52,9 @@ const samples = 61
 
 // Slices computes the model along every parameter that can be varied, through
 // the composition best. It fails if best is not in the space.
-func Slices(def *definition.Campaign, sp *space.Space, model *objective.Model, best definition.Point) ([]Slice, error) {
+func Slices(
+	def *definition.Campaign, sp *space.Space, model *objective.Model, best definition.Point,
+) ([]Slice, error) {
 	f := NewFrame(def, sp)
 	x, err := sp.Encode(best)
 	if err != nil {

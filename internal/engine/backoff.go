@@ -11,18 +11,20 @@ import (
 // An instrument that puts an experiment off, or fails twice in a row, is left
 // alone before it is given the next one: at first for firstRest, then for twice
 // as long each time, at most for longestRest. It may be rebooting, and a person
-// may be on the way to the door that is open. Experiments that ended together count
-// once (see together.go). What it has put off for patience is left to a person.
+// may be on the way to the door that is open. Experiments that ended together
+// count once (see together.go). What it has put off for patience is left to a
+// person.
 const (
 	firstRest   = 5 * time.Second
 	longestRest = 10 * time.Minute
 	patience    = time.Hour
 )
 
-// failingRow returns the experiments that the instrument gave nothing for, one after
-// the other, last, for a reason that need not be their composition's: in the order
-// of their ends, which with several under way is not that of their requests.
-// Whatever else ended, a person's word included, ends it; so does resuming.
+// failingRow returns the experiments that the instrument gave nothing for, one
+// after the other, last, for a reason that need not be their composition's: in
+// the order of their ends, which with several under way is not that of their
+// requests. Whatever else ended, a person's word included, ends it; so does
+// resuming.
 func failingRow(s *campaign.State) (row []*campaign.Experiment) {
 	var last *campaign.Experiment // that ended in another way
 	for i := range s.Experiments {
@@ -43,15 +45,16 @@ func failingRow(s *campaign.State) (row []*campaign.Experiment) {
 	return row
 }
 
-// blamesInstrument reports whether an experiment says something about the instrument. That
-// its composition cannot be made says that the instrument works.
+// blamesInstrument reports whether an experiment says something about the
+// instrument. That its composition cannot be made says that the instrument
+// works.
 func blamesInstrument(x *campaign.Experiment) bool {
 	return withoutResult(x) && x.Status != campaign.Infeasible
 }
 
-// restsUntil returns until when the instrument is left alone, by the times of the
-// log alone; zero where it need not be. One failure may happen to anybody, and a
-// person at the bench knows when to go on.
+// restsUntil returns until when the instrument is left alone, by the times of
+// the log alone; zero where it need not be. One failure may happen to anybody,
+// and a person at the bench knows when to go on.
 func restsUntil(s *campaign.State, w World) time.Time {
 	row := failingRow(s)
 	n := len(occurrences(row))

@@ -6,7 +6,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Basis names all that a fit reads: equal bases of one campaign give equal fits.
+// Basis names all that a fit reads: equal bases of one campaign give equal
+// fits.
 func (c *Core) Basis(model, expert string) string {
 	defined, observations := c.State().DefinedBy, c.objective.Version()
 	switch model {
@@ -18,8 +19,8 @@ func (c *Core) Basis(model, expert string) string {
 	return fmt.Sprint(defined, " ", c.preference.Revision(expert))
 }
 
-// Bases remembers for each model since which event its basis has been as it is: a
-// fit may have been made from any event since.
+// Bases remembers for each model since which event its basis has been as it is:
+// a fit may have been made from any event since.
 type Bases map[[2]string]struct {
 	basis string
 	since events.Sequence

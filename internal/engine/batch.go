@@ -14,14 +14,15 @@ type Envelope struct {
 	Actor, Account, Trace string
 	// Cause is the event that led to the first; the first leads to the others.
 	Cause string
-	// Simulated reports whether a payload is a fact about a simulated world; nil where none is.
+	// Simulated reports whether a payload is a fact about a simulated world;
+	// nil where none is.
 	Simulated func(events.Payload) bool
 	// request and digest are of the first alone.
 	request, digest string
 }
 
-// NewBatch returns the events of payloads behind the state's last event. It fails
-// where the log would refuse them: then nothing was written.
+// NewBatch returns the events of payloads behind the state's last event. It
+// fails where the log would refuse them: then nothing was written.
 func NewBatch(
 	s *campaign.State, now time.Time, env Envelope, payloads ...events.Payload,
 ) ([]events.Event, error) {
@@ -52,8 +53,8 @@ func NewBatch(
 	return batch, nil
 }
 
-// Granted returns the events of a person's request, or why they cannot be had. The
-// whole of it is checked before anything is written.
+// Granted returns the events of a person's request, or why they cannot be had.
+// The whole of it is checked before anything is written.
 func (c *Core) Granted(
 	r Request, now time.Time, simulated func(events.Payload) bool,
 ) ([]events.Event, error) {

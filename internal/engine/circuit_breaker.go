@@ -9,18 +9,19 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// failuresInARow is how many times in a row experiments may end without a result
-// before the campaign pauses: an instrument that is out of order must not spend
-// the budget.
+// failuresInARow is how many times in a row experiments may end without a
+// result before the campaign pauses: an instrument that is out of order must
+// not spend the budget.
 const failuresInARow = 4
 
-// nextCircuitBreak is the circuit breaker: it pauses a campaign whose last experiments all
-// gave nothing, until a person has looked, also where they were the last of the budget:
-// else it would end with what a broken instrument left of it. What did not take place
-// costs nothing and is tried again for a good while first.
+// nextCircuitBreak is the circuit breaker: it pauses a campaign whose last
+// experiments all gave nothing, until a person has looked, also where they were
+// the last of the budget: else it would end with what a broken instrument left
+// of it. What did not take place costs nothing and is tried again for a good
+// while first.
 //
-// Experiments that ended together count once (see together.go), as long as another such
-// occurrence leaves something of the budget.
+// Experiments that ended together count once (see together.go), as long as
+// another such occurrence leaves something of the budget.
 func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
 	left := s.Definition.Budget.Experiments - s.Spent()
 	if s.Status == campaign.Paused || left <= 0 && w.Eager {
@@ -47,7 +48,8 @@ func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
 		case times == len(row):
 			return pause(row, times, "the last %d experiments gave no result", failuresInARow)
 		case times >= failuresInARow:
-			return pause(row, times, "the last %d experiments gave no result, %d times in a row", len(row), times)
+			return pause(row, times, "the last %d experiments gave no result, %d times in a row",
+				len(row), times)
 		case left <= another:
 			return pause(
 				row, times, "the last %d experiments gave no result, and %d more like the last would spend the budget",
@@ -64,7 +66,8 @@ func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
 	return nil, nil
 }
 
-// countedIn groups experiments without a result as the circuit breaker counts them.
+// countedIn groups experiments without a result as the circuit breaker counts
+// them.
 func countedIn(row []*campaign.Experiment, w World) [][]*campaign.Experiment {
 	if !w.CountEach {
 		return occurrences(row)
@@ -76,9 +79,10 @@ func countedIn(row []*campaign.Experiment, w World) [][]*campaign.Experiment {
 	return each
 }
 
-// fruitless returns the experiments without a result that ended last since the campaign was
-// resumed, one after the other, in the order of their ends. What was put off has not been
-// tried. Where each is counted the last [failuresInARow] are enough.
+// fruitless returns the experiments without a result that ended last since the
+// campaign was resumed, one after the other, in the order of their ends. What
+// was put off has not been tried. Where each is counted the last
+// [failuresInARow] are enough.
 func fruitless(s *campaign.State, w World) []*campaign.Experiment {
 	var ended []*campaign.Experiment
 	for i := s.ResumedAt; i < len(s.Experiments); i++ {
@@ -97,8 +101,8 @@ func fruitless(s *campaign.State, w World) []*campaign.Experiment {
 	return ended[first:]
 }
 
-// withoutResult reports whether an instrument was given the experiment, or a person
-// tried it, and there is no result.
+// withoutResult reports whether an instrument was given the experiment, or a
+// person tried it, and there is no result.
 func withoutResult(x *campaign.Experiment) bool {
 	switch x.Status {
 	case campaign.Failed, campaign.Infeasible, campaign.Deferred:

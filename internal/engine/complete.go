@@ -10,10 +10,10 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Complete says what an event lacks that whatever folds or reads it relies on: a
-// definition has every default written out, a fit has all that its model is made
-// of. campaignd writes no other, so that the event was changed or is another
-// program's.
+// Complete says what an event lacks that whatever folds or reads it relies on:
+// a definition has every default written out, a fit has all that its model is
+// made of. campaignd writes no other, so that the event was changed or is
+// another program's.
 func (c *Core) Complete(e events.Event, payload events.Payload) error {
 	var err error
 	switch p := payload.(type) {
@@ -65,7 +65,8 @@ func (c *Core) fits(p *events.ModelFitted) error {
 			if q.Score == nil || q.Spread == nil {
 				return errors.New("it lacks its second stage")
 			}
-			if err := errors.Join(scales(q.Score.Lengthscales, q.Score.OutputScale), scales(q.Spread.Lengthscales, q.Spread.OutputScale)); err != nil {
+			if err := errors.Join(scales(q.Score.Lengthscales, q.Score.OutputScale),
+				scales(q.Spread.Lengthscales, q.Spread.OutputScale)); err != nil {
 				return err
 			}
 		}

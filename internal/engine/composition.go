@@ -11,26 +11,27 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// plausible rejects a composition that a person names and the campaign could not
-// ask for: a sum that is not what it says, a number outside the bounds. What was
-// made is a fact, but such a one is nearly always a slip of the hand. made says
-// that it was made rather than asked for.
+// plausible rejects a composition that a person names and the campaign could
+// not ask for: a sum that is not what it says, a number outside the bounds.
+// What was made is a fact, but such a one is nearly always a slip of the hand.
+// made says that it was made rather than asked for.
 func (c *Core) plausible(point definition.Point, made bool) error {
 	if strays := c.space.Strays(point, made); strays != nil {
 		return notPossible("%s", strings.Join(strays, "; ")).With(problem.Remedy{
-			Text: "if that is what it is, take it", Action: problem.Complete, Ways: []string{problem.WayAnyway},
+			Text: "if that is what it is, take it", Action: problem.Complete,
+			Ways: []string{problem.WayAnyway},
 		})
 	}
 	return nil
 }
 
-// elsewhereFrom is how far what was made may be from what was asked for, as a share of
-// a parameter's range, and still be that composition.
+// elsewhereFrom is how far what was made may be from what was asked for, as a
+// share of a parameter's range, and still be that composition.
 const elsewhereFrom = 0.05
 
-// Elsewhere is the engine's word that what was made is another composition than was
-// asked for. The measurement counts where it was made. It is no repetition of
-// anything, and none of it can be had by asking again.
+// Elsewhere is the engine's word that what was made is another composition than
+// was asked for. The measurement counts where it was made. It is no repetition
+// of anything, and none of it can be had by asking again.
 func (c *Core) Elsewhere(x *campaign.Experiment, actual definition.Point) []events.Payload {
 	var apart []string
 	for i, p := range c.State().Definition.Parameters {
@@ -41,7 +42,8 @@ func (c *Core) Elsewhere(x *campaign.Experiment, actual definition.Point) []even
 			continue
 		}
 		apart = append(apart,
-			fmt.Sprintf("%s is %s and was to be %s", p.Name, strings.TrimSpace(made.String()+" "+p.Unit), asked))
+			fmt.Sprintf("%s is %s and was to be %s", p.Name,
+				strings.TrimSpace(made.String()+" "+p.Unit), asked))
 	}
 	if apart == nil {
 		return nil

@@ -29,7 +29,8 @@ type Core struct {
 	belief     *belief.Projection
 	preference *preference.Projection
 
-	// What follows from the present definition and exclusions, rebuilt when they change.
+	// What follows from the present definition and exclusions, rebuilt when
+	// they change.
 	definedBy string
 	space     *space.Space
 	policy    policies.Policy
@@ -38,8 +39,8 @@ type Core struct {
 	last time.Time // of the last event that was applied; zero after Restore
 }
 
-// NewCore returns the core of a campaign without events, which may name what the
-// registry holds.
+// NewCore returns the core of a campaign without events, which may name what
+// the registry holds.
 func NewCore(reg registry.Registry) *Core {
 	return &Core{
 		registry: reg, campaign: campaign.New(), objective: objective.New(), belief: belief.New(),
@@ -47,8 +48,9 @@ func NewCore(reg registry.Registry) *Core {
 	}
 }
 
-// Clone returns a core in the same state, which each of the two changes from then on without the
-// other: for readers, who need not fold what is folded already.
+// Clone returns a core in the same state, which each of the two changes from
+// then on without the other: for readers, who need not fold what is folded
+// already.
 func (c *Core) Clone() *Core {
 	own := *c
 	own.campaign = c.campaign.Clone()
@@ -138,8 +140,9 @@ func (c *Core) refresh() error {
 	return nil
 }
 
-// View returns what a policy may see. Models that have no fit yet are nil. The only error
-// is that of a cancelled context; what is wrong with a model the view says.
+// View returns what a policy may see. Models that have no fit yet are nil. The
+// only error is that of a cancelled context; what is wrong with a model the
+// view says.
 func (c *Core) View(ctx context.Context) (policies.View, error) {
 	view := policies.View{Campaign: c.State(), Space: c.space}
 	view.Objective, view.ObjectiveError = c.objective.Model(ctx)

@@ -10,13 +10,15 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Correct says that an experiment ended otherwise than the record has it, or that
-// its outcome is to be left out of the models. What it does not name stays.
+// Correct says that an experiment ended otherwise than the record has it, or
+// that its outcome is to be left out of the models. What it does not name
+// stays.
 type Correct struct {
-	// Experiment is one, or, of those that were not performed, a list: "e1-e24", "e1,e3-e5".
+	// Experiment is one, or, of those that were not performed, a list:
+	// "e1-e24", "e1,e3-e5".
 	Experiment string `json:"experiment"`
-	// Outcome is how it really ended; empty:
-	// as the record says, or measured where there is a Value.
+	// Outcome is how it really ended; empty: as the record says, or measured
+	// where there is a Value.
 	Outcome events.Resolution `json:"outcome,omitempty"`
 	// Value, SD, Actual and Further are of the measurement.
 	Value   *float64              `json:"value,omitempty"`
@@ -36,8 +38,8 @@ func (r *Correct) changesMeasurement() bool {
 	return r.Value != nil || r.SD != nil || r.Actual != nil || r.Further != nil
 }
 
-// correct records a person's correction of an experiment's outcome: every outcome
-// can become every other, and back.
+// correct records a person's correction of an experiment's outcome: every
+// outcome can become every other, and back.
 func (c *Core) correct(r *Correct) ([]events.Payload, error) {
 	list, err := c.listed(r.Experiment)
 	if err != nil {
@@ -64,7 +66,8 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 	switch {
 	case strings.TrimSpace(r.Reason) == "":
 		return nil, notPossible("a correction needs a reason").About(x.ID).With(giveReason)
-	case x.Status == campaign.Requested && r.Outcome == events.ResolvedNotPerformed && !r.Exclude && !r.changesMeasurement():
+	case x.Status == campaign.Requested && r.Outcome == events.ResolvedNotPerformed && !r.Exclude &&
+		!r.changesMeasurement():
 		return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil
 	case x.Status == campaign.Unresolved:
 		return nil, notNow(x.ID, "nobody knows yet what became of %s", x.ID).With(settle(x.ID))
@@ -100,7 +103,8 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 			return nil, contradiction.About(x.ID).With(sayMeasured(x))
 		}
 	default:
-		return nil, notPossible("%q is not an outcome: the outcomes are %s", outcome, strings.Join(outcomes, ", "))
+		return nil, notPossible("%q is not an outcome: the outcomes are %s", outcome,
+			strings.Join(outcomes, ", "))
 	}
 	switch {
 	case outcome == events.ResolvedNotPerformed && r.Exclude:
@@ -112,13 +116,15 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 			Text: fmt.Sprintf("say how %s really ended, or leave it out", x.ID), Action: problem.Complete,
 			Ways: []string{
 				problem.WayValue,
-				string(events.ResolvedFailed), string(events.ResolvedInfeasible), string(events.ResolvedNotPerformed),
+				string(events.ResolvedFailed), string(events.ResolvedInfeasible),
+				string(events.ResolvedNotPerformed),
 				problem.WayExclude,
 			},
 		})
 	}
 	payload := &events.ExperimentCorrected{
-		Experiment: x.ID, Supersedes: x.Source, Was: was, Outcome: outcome, Excluded: r.Exclude, Reason: r.Reason,
+		Experiment: x.ID, Supersedes: x.Source, Was: was, Outcome: outcome, Excluded: r.Exclude,
+		Reason: r.Reason,
 	}
 	if outcome != events.ResolvedMeasured {
 		return []events.Payload{payload}, nil
@@ -138,8 +144,9 @@ func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.
 		return nil, notPossible("an excluded measurement needs no new value").About(x.ID)
 	case !r.changesMeasurement() && r.Exclude == x.Excluded && !x.InDoubt():
 		return nil, conflict(x.ID, "nothing changes").With(problem.Remedy{
-			Text: "give a new value or the composition that was really made, or leave it out", Action: problem.Complete,
-			Ways: []string{problem.WayValue, problem.WayActual, problem.WayExclude},
+			Text:   "give a new value or the composition that was really made, or leave it out",
+			Action: problem.Complete,
+			Ways:   []string{problem.WayValue, problem.WayActual, problem.WayExclude},
 		})
 	}
 	m, err := c.corrected(x, x.Measurement, r)
@@ -147,7 +154,8 @@ func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.
 		return nil, err
 	}
 	payload := &events.MeasurementCorrected{
-		Experiment: x.ID, Corrects: x.Source, Old: x.Measurement.Objective, Actual: r.Actual, Further: r.Further,
+		Experiment: x.ID, Corrects: x.Source, Old: x.Measurement.Objective, Actual: r.Actual,
+		Further:  r.Further,
 		Excluded: r.Exclude, Reason: r.Reason,
 	}
 	if !r.Exclude {
@@ -162,7 +170,9 @@ func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.
 
 // corrected is a measurement with what a correction says of it. base is what it
 // starts from, nil where nothing was ever measured.
-func (c *Core) corrected(x *campaign.Experiment, base *events.Measurement, r *Correct) (*events.Measurement, error) {
+func (c *Core) corrected(
+	x *campaign.Experiment, base *events.Measurement, r *Correct,
+) (*events.Measurement, error) {
 	if base == nil {
 		base = &events.Measurement{Actual: x.Parameters}
 		if r.Value == nil {

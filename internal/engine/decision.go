@@ -40,8 +40,9 @@ func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	return Decide{Decision: id, Seed: seedFor(s.Definition.Seed, "decision", id)}, nil
 }
 
-// awaited returns an open question without whose answer nothing is decided, nil where there
-// is none: the campaign may go on by itself for a while, where its definition says so.
+// awaited returns an open question without whose answer nothing is decided, nil
+// where there is none: the campaign may go on by itself for a while, where its
+// definition says so.
 func (c *Core) awaited(s *campaign.State) *campaign.Question {
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Status == campaign.Asked && !c.goesOnBeside(s, q) {
@@ -51,7 +52,8 @@ func (c *Core) awaited(s *campaign.State) *campaign.Question {
 	return nil
 }
 
-// andMore says how many other questions of an expert are awaited too: " and 29 more".
+// andMore says how many other questions of an expert are awaited too: " and 29
+// more".
 func (c *Core) andMore(s *campaign.State, first *campaign.Question) string {
 	more := 0
 	for i := range s.Questions {
@@ -66,9 +68,10 @@ func (c *Core) andMore(s *campaign.State, first *campaign.Question) string {
 	return fmt.Sprintf(" and %d more", more)
 }
 
-// goesOnBeside reports whether another experiment may be decided on while a question is open.
-// It may not where the answer is what is to be measured next, nor where there is nothing to
-// measure, nor while the first answers are waited for.
+// goesOnBeside reports whether another experiment may be decided on while a
+// question is open. It may not where the answer is what is to be measured next,
+// nor where there is nothing to measure, nor while the first answers are waited
+// for.
 func (c *Core) goesOnBeside(s *campaign.State, q *campaign.Question) bool {
 	if forms[q.Form].next || !s.Definition.Measures() {
 		return false
@@ -91,8 +94,8 @@ func (c *Core) goesOnBeside(s *campaign.State, q *campaign.Question) bool {
 }
 
 // lastUnderWay reports whether experiments are under way in a finite space in
-// which every composition is, or where each is tried once has been tried: what to do
-// then depends on how they end.
+// which every composition is, or where each is tried once has been tried: what
+// to do then depends on how they end.
 func (c *Core) lastUnderWay(s *campaign.State) (bool, error) {
 	points, finite := c.space.Finite()
 	if !finite || underWay(s) == 0 {
@@ -171,7 +174,8 @@ func (c *Core) fitBeliefOf(expert string) Fit {
 	}
 }
 
-// fitPreferenceOf is the fit of what an expert prefers to their present comparisons.
+// fitPreferenceOf is the fit of what an expert prefers to their present
+// comparisons.
 func (c *Core) fitPreferenceOf(expert string) Fit {
 	return Fit{
 		Model: events.ModelPreference, Expert: expert,

@@ -1,21 +1,25 @@
 // Package engine decides what a campaign does.
 //
-// [Core] folds a campaign's events and says, from them alone, what is to be done next. It is pure:
-// it owns no goroutine, reads no clock, and what it is given it does not change. Package drive is the
-// loop around it, which does the steps and records what came of them.
+// [Core] folds a campaign's events and says, from them alone, what is to be
+// done next. It is pure: it owns no goroutine, reads no clock, and what it is
+// given it does not change. Package drive is the loop around it, which does the
+// steps and records what came of them.
 //
 //	       Next            (drive)             Append            Apply
 //	Core ────────► Step ───────────► payloads ────────► events ────────► Core
 //
-// Everything a step needs follows from the log, so a campaign that is killed at any moment goes on
-// where it was, and an audit (internal/attest/decisions) can make every fit and every decision again.
+// Everything a step needs follows from the log, so a campaign that is killed at
+// any moment goes on where it was, and an audit (internal/attest/decisions) can
+// make every fit and every decision again.
 //
 // # World and steps
 //
-// What the log cannot say is [World], which whoever asks for a step fills in: the time, what is waited
-// for in this process, how many commands the instrument works on, where the campaign stands in
-// the queue of an instrument that it shares ([Ticket]), whether the instrument is the campaign's at
-// all. [Core.Next] is a list of rules; the first that has a step gives it. They say, in this order:
+// What the log cannot say is [World], which whoever asks for a step fills in:
+// the time, what is waited for in this process, how many commands the
+// instrument works on, where the campaign stands in the queue of an instrument
+// that it shares ([Ticket]), whether the instrument is the campaign's at all.
+// [Core.Next] is a list of rules; the first that has a step gives it. They say,
+// in this order:
 //
 //   - a lost device pauses the campaign;
 //   - commands that another process dispatched are looked into before anything else;
@@ -26,21 +30,24 @@
 //   - doubts in measurements, the initial design, replicates;
 //   - and then the policy decides, on models that are fitted first.
 //
-// A step has one effect. Those that only compute, [Fit], [Judge] and [Decide], can take minutes where
-// there are many measurements: [Core.Make] makes them, and drive has it do so in the background. A
-// fit is good for as long as what it reads is the same ([Core.Basis]), a decision at the very event
-// that it was made from.
+// A step has one effect. Those that only compute, [Fit], [Judge] and [Decide],
+// can take minutes where there are many measurements: [Core.Make] makes them,
+// and drive has it do so in the background. A fit is good for as long as what
+// it reads is the same ([Core.Basis]), a decision at the very event that it was
+// made from.
 //
 // # What people, instruments and experts say
 //
-// A person's [Request] goes through [Core.Handle], which returns the events that fulfill it or says
-// what stands against it and what can be done instead. [Core.Granted] makes a batch of them. What an
-// instrument answers goes through [Core.Concluded], what an expert answers through [Core.Heard]:
-// these refuse nothing, but cut what cannot be recorded, for no result may be lost. None of
+// A person's [Request] goes through [Core.Handle], which returns the events
+// that fulfill it or says what stands against it and what can be done instead.
+// [Core.Granted] makes a batch of them. What an instrument answers goes through
+// [Core.Concluded], what an expert answers through [Core.Heard]: these refuse
+// nothing, but cut what cannot be recorded, for no result may be lost. None of
 // the three changes the core; only [Core.Apply] does.
 //
 // # What is shown
 //
-// [Core.Counts] is a campaign in numbers, for nothing. [Core.Read] fits the models that no fit is
-// recorded of yet, for those who look at the campaign: no decision reads them.
+// [Core.Counts] is a campaign in numbers, for nothing. [Core.Read] fits the
+// models that no fit is recorded of yet, for those who look at the campaign: no
+// decision reads them.
 package engine

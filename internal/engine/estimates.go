@@ -8,10 +8,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// nextEstimates asks an expert, once, what they expect of compositions spread evenly over
-// the space, all in one sitting, and says whether they sit over it. Persons and simulated
-// experts are asked alike. A sitting that the campaign itself called off, because what it
-// was about may not be measured any more, is made up for.
+// nextEstimates asks an expert, once, what they expect of compositions spread
+// evenly over the space, all in one sitting, and says whether they sit over it.
+// Persons and simulated experts are asked alike. A sitting that the campaign
+// itself called off, because what it was about may not be measured any more, is
+// made up for.
 func (c *Core) nextEstimates(
 	s *campaign.State, w World, expert definition.Expert,
 ) (step Step, sitting bool, err error) {
@@ -21,7 +22,8 @@ func (c *Core) nextEstimates(
 	}
 	for i := range s.Questions {
 		q := &s.Questions[i]
-		if q.Expert == expert.Name && q.Form == events.FormEstimate && q.Decision == "" && !q.Volunteered && !q.Moot {
+		if q.Expert == expert.Name && q.Form == events.FormEstimate && q.Decision == "" &&
+			!q.Volunteered && !q.Moot {
 			return nil, q.Status == campaign.Asked, nil
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // Exclude is a person's "won't": nothing in a region is suggested any more. One
 // of Point, Region and About says which.
 type Exclude struct {
-	// Point is a composition whose neighborhood is excluded: within a twentieth of
-	// the range of each parameter with bounds, exactly it in the others.
+	// Point is a composition whose neighborhood is excluded: within a twentieth
+	// of the range of each parameter with bounds, exactly it in the others.
 	Point definition.Point `json:"point,omitempty"`
 	// Region is a box.
 	Region map[string]definition.RegionSide `json:"region,omitempty"`
@@ -77,12 +77,12 @@ func (c *Core) allow(r *Allow) ([]events.Payload, error) {
 }
 
 // exclusionReach is how far the exclusion of one composition reaches in each
-// parameter with bounds, as a share of the parameter's range: far enough that the
-// next best composition is another one.
+// parameter with bounds, as a share of the parameter's range: far enough that
+// the next best composition is another one.
 const exclusionReach = 0.05
 
-// exclusion is the event by which nothing in a region is suggested any more. A nil
-// region is the neighborhood of the composition.
+// exclusion is the event by which nothing in a region is suggested any more. A
+// nil region is the neighborhood of the composition.
 func (c *Core) exclusion(
 	point definition.Point, region map[string]definition.RegionSide, about, reason string,
 ) (*events.RegionExcluded, error) {
@@ -133,9 +133,11 @@ func CheckRegion(parameters []definition.Parameter, region map[string]definition
 			return notPossible("%s has categories: name one", p.Name)
 		case !interval && p.Categories == nil:
 			return notPossible("%s is a number: give an interval", p.Name)
-		case !interval && !slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == side.Is }):
+		case !interval && !slices.ContainsFunc(p.Categories,
+			func(c definition.CategoryDef) bool { return c.Name == side.Is }):
 			return notPossible("%s has no category %q", p.Name, side.Is)
-		case !finite(side.Min) || !finite(side.Max) || side.Min != nil && side.Max != nil && *side.Min > *side.Max:
+		case !finite(side.Min) || !finite(side.Max) || side.Min != nil && side.Max != nil &&
+			*side.Min > *side.Max:
 			return notPossible("the interval of %s holds nothing", p.Name)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 // same batch: an experiment that was put off is requested again, with the same
 // composition and for the same reason, unless the campaign has ended or the
 // composition has been excluded since. A measurement of something else than was
-// asked for is flagged, and so is one that equals the one before, and one in doubt that cannot be measured again is kept.
+// asked for is flagged, and so is one that equals the one before, and one in
+// doubt that cannot be measured again is kept.
 func (c *Core) WithFollowUps(payload events.Payload) []events.Payload {
 	payloads := []events.Payload{payload}
 	if measured, ok := payload.(*events.ExperimentMeasured); ok {

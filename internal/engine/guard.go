@@ -14,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
-// What a request may hold at most. An event holds more, but nobody writes more by
-// hand, and everything here is shown to people.
+// What a request may hold at most. An event holds more, but nobody writes more
+// by hand, and everything here is shown to people.
 const (
 	maxActor = 200       // bytes of a person's name
 	maxID    = 200       // bytes of a request's identifier
@@ -23,10 +23,10 @@ const (
 	maxWords = 512 << 10 // bytes of an amended definition, with its file
 )
 
-// guard rejects a request that cannot be recorded, or that nobody can have meant,
-// whatever the campaign's state is: who asks must have a name, texts must be
-// short enough and printable, numbers within reason, and an amended definition
-// one that a campaign can be run with.
+// guard rejects a request that cannot be recorded, or that nobody can have
+// meant, whatever the campaign's state is: who asks must have a name, texts
+// must be short enough and printable, numbers within reason, and an amended
+// definition one that a campaign can be run with.
 func (c *Core) guard(r Request) error {
 	if err := CheckActor(r.Actor); err != nil {
 		return err
@@ -84,8 +84,8 @@ func CheckActor(actor string) error {
 }
 
 // unprintable says why a text must not be shown to people as it is: it is not
-// UTF-8, or it holds a character that moves the cursor or turns the text around,
-// save those in except. It is "" where it may.
+// UTF-8, or it holds a character that moves the cursor or turns the text
+// around, save those in except. It is "" where it may.
 func unprintable(s, except string) string {
 	if !utf8.ValidString(s) {
 		return "is not UTF-8"

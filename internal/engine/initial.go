@@ -18,7 +18,8 @@ func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 		if sitting && !together(s.Definition, expert) {
 			continue
 		}
-		for _, next := range []func(*campaign.State, World, definition.Expert) (Step, error){c.nextLabel, c.nextComparison} {
+		for _, next := range []func(*campaign.State, World, definition.Expert) (Step,
+			error){c.nextLabel, c.nextComparison} {
 			if step, err := next(s, w, expert); step != nil || err != nil {
 				return step, err
 			}
@@ -30,9 +31,9 @@ func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 	return c.nextDesign(s, w)
 }
 
-// together reports whether an expert's initial questions are open all at once: people choose
-// when they answer which. Campaigns that were begun before there was a [definition.Initial.Wait]
-// ask for one answer after the other.
+// together reports whether an expert's initial questions are open all at once:
+// people choose when they answer which. Campaigns that were begun before there
+// was a [definition.Initial.Wait] ask for one answer after the other.
 func together(def *definition.Campaign, expert definition.Expert) bool {
 	return expert.Person && def.Initial.Wait != nil
 }
@@ -40,8 +41,8 @@ func together(def *definition.Campaign, expert definition.Expert) bool {
 // isInitial reports whether a question was asked before the policy took over.
 func isInitial(q *campaign.Question) bool { return q.Decision == "" && !q.Volunteered }
 
-// initialAnswers counts an expert's initial questions of a form, and says whether one
-// is being asked.
+// initialAnswers counts an expert's initial questions of a form, and says
+// whether one is being asked.
 func initialAnswers(s *campaign.State, expert string, form events.Form) (have int, open bool) {
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Expert == expert && q.Form == form && q.Decision == "" {
@@ -81,7 +82,8 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 	}}}, nil
 }
 
-// examples asks an expert for examples, or waits for those that they are asked for.
+// examples asks an expert for examples, or waits for those that they are asked
+// for.
 func examples(s *campaign.State, w World, wanted Examples) Step {
 	if w.Prompted != wanted.Expert {
 		return wanted
@@ -124,7 +126,8 @@ func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expe
 }
 
 // initialOptions returns the compositions of the next of an expert's initial
-// comparisons, who has been asked have of want; none where the space has too few to compare.
+// comparisons, who has been asked have of want; none where the space has too
+// few to compare.
 func (c *Core) initialOptions(expert string, have, want, size int) (options []definition.Point, err error) {
 	s := c.State()
 	seed := seedFor(s.Definition.Seed, "initial comparisons", expert)
@@ -151,9 +154,9 @@ func (c *Core) initialOptions(expert string, have, want, size int) (options []de
 	return options, nil
 }
 
-// nextDesign requests the next experiment of the initial design. Experiments that
-// were imported or run by hand serve as the design too; one that did not take
-// place leaves its place to be taken again.
+// nextDesign requests the next experiment of the initial design. Experiments
+// that were imported or run by hand serve as the design too; one that did not
+// take place leaves its place to be taken again.
 func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 	def := s.Definition
 	done := make(map[string]int)

@@ -32,7 +32,8 @@ func Load(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	return core, nil
 }
 
-// NewInstance returns a random word for [events.CampaignDefined], or for an epoch.
+// NewInstance returns a random word for [events.CampaignDefined], or for an
+// epoch.
 func NewInstance() string { return rand.Text()[:10] }
 
 // Stamp is an event's time: UTC, to the microsecond.

@@ -9,9 +9,9 @@ import (
 	"github.com/campaignd/campaignd/projections"
 )
 
-// Make makes what takes long, a fit, a judgment or a decision, and returns what is to be recorded of
-// it. It depends on the folded events and the world alone; the only error of a fit is that of a
-// cancelled context.
+// Make makes what takes long, a fit, a judgment or a decision, and returns what
+// is to be recorded of it. It depends on the folded events and the world alone;
+// the only error of a fit is that of a cancelled context.
 func (c *Core) Make(
 	ctx context.Context, step Step, build events.Build, w World,
 ) ([]events.Payload, error) {
@@ -82,8 +82,8 @@ func (c *Core) fitBelief(ctx context.Context, expert string) (events.BeliefFit, 
 }
 
 // Decide makes the decision of a step and returns what is to be recorded with
-// it, the decision first. From the world follows when a question expires; the decision
-// does not depend on it.
+// it, the decision first. From the world follows when a question expires; the
+// decision does not depend on it.
 func (c *Core) Decide(
 	ctx context.Context, step Decide, build events.Build, w World,
 ) ([]events.Payload, error) {

@@ -18,35 +18,39 @@ type World struct {
 	// InFlight names the experiments and questions that somebody is waiting for
 	// in this process.
 	InFlight map[string]bool
-	// Occupied are the experts who have a question before them and are shown one at a time.
+	// Occupied are the experts who have a question before them and are shown
+	// one at a time.
 	Occupied map[string]bool
-	// Capacity is how many experiments the instrument works on at once. How many
-	// may be requested at once is the definition's business.
+	// Capacity is how many experiments the instrument works on at once. How
+	// many may be requested at once is the definition's business.
 	Capacity int
-	// Recovering is set while the instrument is being asked what became of commands
-	// another process dispatched.
+	// Recovering is set while the instrument is being asked what became of
+	// commands another process dispatched.
 	Recovering bool
 	// Eager: see [Runner].
 	Eager bool
-	// CountEach counts each experiment without a result before a pause, also of those that ended
-	// together, as campaigns of before did: an audit asks so.
+	// CountEach counts each experiment without a result before a pause, also of
+	// those that ended together, as campaigns of before did: an audit asks so.
 	CountEach bool
-	// ByHand is set where people run the experiments (see [Runner.Suggest]). Questions record it.
+	// ByHand is set where people run the experiments (see [Runner.Suggest]).
+	// Questions record it.
 	ByHand bool
-	// Lost says why the campaign does not have its instrument any more, the device Device;
-	// empty while it has.
+	// Lost says why the campaign does not have its instrument any more, the
+	// device Device; empty while it has.
 	Lost, Device string
-	// Undescribed is set before the instrument has said what it is, and Describing while it is
-	// asked.
+	// Undescribed is set before the instrument has said what it is, and
+	// Describing while it is asked.
 	Undescribed, Describing bool
-	// Prompted is the expert who is being asked for examples, empty where nobody is.
+	// Prompted is the expert who is being asked for examples, empty where
+	// nobody is.
 	Prompted string
-	// Ticket is the campaign's place in the queue of an instrument that campaigns share.
+	// Ticket is the campaign's place in the queue of an instrument that
+	// campaigns share.
 	Ticket Ticket
 }
 
-// Attended returns a world in which somebody waits for everything that is open in the campaign: what
-// the core does next then, it does by itself.
+// Attended returns a world in which somebody waits for everything that is open
+// in the campaign: what the core does next then, it does by itself.
 func (c *Core) Attended(w World) World {
 	s := c.State()
 	w.InFlight = make(map[string]bool, len(s.Experiments)+len(s.Questions))
@@ -65,12 +69,13 @@ type Step interface{ step() }
 type (
 	// Record writes facts that need no effect first.
 	Record struct{ Payloads []events.Payload }
-	// Recover asks the instrument what became of commands another process dispatched.
+	// Recover asks the instrument what became of commands another process
+	// dispatched.
 	Recover struct{ Experiments []string }
 	// Describe asks the instrument what it is, before the first command.
 	Describe struct{}
-	// Queue asks for the ticket that an experiment is dispatched with, at an instrument that
-	// campaigns share.
+	// Queue asks for the ticket that an experiment is dispatched with, at an
+	// instrument that campaigns share.
 	Queue struct{ Experiment string }
 	// Unqueue gives back a ticket that is not used, so that others get it.
 	Unqueue struct{}
@@ -101,10 +106,11 @@ type (
 		Decision string
 		Seed     uint64
 	}
-	// Wait waits for something to arrive, at most until Until (if not zero). Remedies
-	// are what a person can do, where it is a person who is waited for. Pending says that an
-	// instrument or an expert has been asked for something before which nothing else begins: what
-	// became of earlier commands, what the instrument is, initial examples.
+	// Wait waits for something to arrive, at most until Until (if not zero).
+	// Remedies are what a person can do, where it is a person who is waited
+	// for. Pending says that an instrument or an expert has been asked for
+	// something before which nothing else begins: what became of earlier
+	// commands, what the instrument is, initial examples.
 	Wait struct {
 		For      string
 		Remedies []problem.Remedy
@@ -222,8 +228,8 @@ func (c *Core) nextWatch(s *campaign.State, w World) (Step, error) {
 	return nil, nil
 }
 
-// watchTimes returns when a dispatched experiment counts as stalled and when
-// it is given up; zero means never.
+// watchTimes returns when a dispatched experiment counts as stalled and when it
+// is given up; zero means never.
 func watchTimes(s *campaign.State, x *campaign.Experiment) (stall, giveUp time.Time) {
 	stallAfter, giveUpAfter := s.Definition.Silence()
 	if stallAfter > 0 {
@@ -236,8 +242,8 @@ func watchTimes(s *campaign.State, x *campaign.Experiment) (stall, giveUp time.T
 }
 
 // nextRecovered waits for the instrument's word on commands another process
-// dispatched: until it is recorded, nothing begins and nothing ends but what has
-// its time.
+// dispatched: until it is recorded, nothing begins and nothing ends but what
+// has its time.
 func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
 	if !w.Recovering {
 		return nil, nil
@@ -348,9 +354,10 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 // works on at once. While the fate of an experiment is unknown, the state of
 // the instrument is too: nothing is dispatched until a person has looked.
 //
-// That holds for an instrument with several channels too: neither a description nor a
-// command says which channel it is, so that nothing tells which of them are in order. And an
-// instrument in trouble is left alone for a while (see backoff.go).
+// That holds for an instrument with several channels too: neither a description
+// nor a command says which channel it is, so that nothing tells which of them
+// are in order. And an instrument in trouble is left alone for a while (see
+// backoff.go).
 func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
 	if s.Status == campaign.Paused || s.Count(campaign.Unresolved) > 0 {
 		return nil, nil
@@ -398,8 +405,9 @@ func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 	return nil, nil
 }
 
-// AfterPause is what can be done about a pause. Where the budget is spent, going on is
-// the end, unless what experiments without a result cost is had back first.
+// AfterPause is what can be done about a pause. Where the budget is spent,
+// going on is the end, unless what experiments without a result cost is had
+// back first.
 func AfterPause(s *campaign.State) []problem.Remedy {
 	resume := problem.Remedy{Text: "let the campaign go on", Action: problem.Resume}
 	spent := s.Spent() >= s.Definition.Budget.Experiments
@@ -459,7 +467,8 @@ func waitingForInstrument(s *campaign.State, w World) string {
 	return "the instrument"
 }
 
-// Deadline returns when the core must be asked again though nothing has arrived; zero means never.
+// Deadline returns when the core must be asked again though nothing has
+// arrived; zero means never.
 func (c *Core) Deadline(w World) time.Time { return deadline(c.State(), w) }
 
 // deadline returns when the core must be asked again though nothing has

@@ -10,8 +10,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Concluded returns what is recorded of an instrument's answer to a command, or of why there is none;
-// nothing where it says nothing new. from is the instrument as it described itself.
+// Concluded returns what is recorded of an instrument's answer to a command, or
+// of why there is none; nothing where it says nothing new. from is the
+// instrument as it described itself.
 func (c *Core) Concluded(
 	experiment string, o instruments.Outcome, failed error, from instruments.Description,
 ) []events.Payload {
@@ -86,8 +87,8 @@ func (c *Core) conclude(
 	}
 }
 
-// isKnown reports whether an instrument can end a command with a status. Any other one says nothing
-// of what became of it.
+// isKnown reports whether an instrument can end a command with a status. Any
+// other one says nothing of what became of it.
 func isKnown(s instruments.Status) bool {
 	switch s {
 	case instruments.Measured, instruments.Failed, instruments.Infeasible, instruments.Deferred,
@@ -97,7 +98,8 @@ func isKnown(s instruments.Status) bool {
 	return false
 }
 
-// admitted is the event of a measurement: a failure where it is not what the campaign asked for.
+// admitted is the event of a measurement: a failure where it is not what the
+// campaign asked for.
 func (c *Core) admitted(
 	x *campaign.Experiment, reported *events.Measurement, from instruments.Description,
 ) events.Payload {

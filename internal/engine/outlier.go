@@ -18,25 +18,27 @@ import (
 // A measurement is suspect where it deviates from what is expected without it
 // by the definition's threshold, in standard deviations of the prediction, and
 // by leastDeviation, in standard deviations of all measurements: a deviation
-// that is significant and small derails nothing, and is not worth an experiment.
-// Another measurement of its composition that agrees with it clears it.
+// that is significant and small derails nothing, and is not worth an
+// experiment. Another measurement of its composition that agrees with it clears
+// it.
 const leastDeviation = 1.0
 
-// seenFactor multiplies the threshold for a measurement that a fit has
-// believed already: it is compared after each further measurement, and is more
-// likely to look odd some time.
+// seenFactor multiplies the threshold for a measurement that a fit has believed
+// already: it is compared after each further measurement, and is more likely to
+// look odd some time.
 const seenFactor = 1.25
 
 // Two measurements of a composition agree within so many standard deviations of
-// their difference. The noise counts as at least leastNoise of the spread of all
-// measurements: where it is inferred it is not known better.
+// their difference. The noise counts as at least leastNoise of the spread of
+// all measurements: where it is inferred it is not known better.
 const (
 	agreement  = 4.0
 	leastNoise = 0.01
 )
 
-// nextOutlier has each measurement judged before a fit believes it, doubts what is far
-// from what was expected, and settles doubts whose repetition has been measured.
+// nextOutlier has each measurement judged before a fit believes it, doubts what
+// is far from what was expected, and settles doubts whose repetition has been
+// measured.
 func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 	outliers := s.Definition.Outliers
 	if outliers.Threshold == nil ||
@@ -86,9 +88,9 @@ func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 	return Record{c.flagOutlier(s, worst, expectedOfWorst, greatest)}, nil
 }
 
-// Judge makes the judgment of a step: what is expected of each measurement that is to
-// be judged, or whose doubt can be settled. The only errors are that of a cancelled
-// context and of a composition outside the space.
+// Judge makes the judgment of a step: what is expected of each measurement that
+// is to be judged, or whose doubt can be settled. The only errors are that of a
+// cancelled context and of a composition outside the space.
 func (c *Core) Judge(ctx context.Context, build events.Build) (*events.MeasurementsJudged, error) {
 	s := c.State()
 	var judged []objective.Observation
@@ -127,8 +129,8 @@ func (c *Core) settles(s *campaign.State) bool {
 	})
 }
 
-// repetition is the measurement that settles a doubt about another; nil where there is
-// none, not yet, or where a person decides.
+// repetition is the measurement that settles a doubt about another; nil where
+// there is none, not yet, or where a person decides.
 func (c *Core) repetition(s *campaign.State, o objective.Observation) *objective.Observation {
 	x := s.Experiment(o.Experiment)
 	if x.Flag == nil || x.Flag.Repetition == "" {
@@ -154,8 +156,8 @@ func (c *Core) replicated(o objective.Observation, expected events.Expected) boo
 	})
 }
 
-// flagOutlier flags a measurement, and requests its repetition where that is wanted
-// and possible.
+// flagOutlier flags a measurement, and requests its repetition where that is
+// wanted and possible.
 func (c *Core) flagOutlier(
 	s *campaign.State, o objective.Observation, expected events.Expected, deviation float64,
 ) []events.Payload {
@@ -228,10 +230,10 @@ func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Paylo
 	}
 }
 
-// keep is the engine's word on the measurement that an experiment was to repeat, whose
-// composition the instrument can measure only once: nothing but a person can settle the doubt,
-// and a campaign that left out what it cannot repeat would learn least of what is most
-// surprising.
+// keep is the engine's word on the measurement that an experiment was to
+// repeat, whose composition the instrument can measure only once: nothing but a
+// person can settle the doubt, and a campaign that left out what it cannot
+// repeat would learn least of what is most surprising.
 func (c *Core) keep(s *campaign.State, repetition string) []events.Payload {
 	o := c.suspectRepeatedBy(s, repetition)
 	if o == nil {
@@ -270,8 +272,8 @@ func (c *Core) RepeatsSuspect(id string) bool {
 	return c.suspectRepeatedBy(s, id) != nil && !s.Experiment(id).Elsewhere
 }
 
-// suspectRepeatedBy is the measurement in doubt that an experiment was asked for to settle,
-// nil where it was not.
+// suspectRepeatedBy is the measurement in doubt that an experiment was asked
+// for to settle, nil where it was not.
 func (c *Core) suspectRepeatedBy(s *campaign.State, id string) *objective.Observation {
 	for _, o := range c.objective.SuspectedOutliers() {
 		flag := s.Experiment(o.Experiment).Flag

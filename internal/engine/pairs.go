@@ -7,10 +7,10 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// leastCompared chooses size of the given compositions for an expert to compare:
-// those that the expert has least often seen together, then those seen least
-// often, then by chance. So no pair comes again before every pair has come. It
-// returns fewer where there are fewer.
+// leastCompared chooses size of the given compositions for an expert to
+// compare: those that the expert has least often seen together, then those seen
+// least often, then by chance. So no pair comes again before every pair has
+// come. It returns fewer where there are fewer.
 func (c *Core) leastCompared(
 	points []definition.Point,
 	expert string,

@@ -9,9 +9,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Why a request cannot be fulfilled. The messages say what is in the way; what a
-// person can do about it are remedies, for whoever shows them to put into commands or
-// buttons.
+// Why a request cannot be fulfilled. The messages say what is in the way; what
+// a person can do about it are remedies, for whoever shows them to put into
+// commands or buttons.
 
 // notPossible is the error of a request that no state of this campaign allows.
 func notPossible(format string, args ...any) *problem.Error {
@@ -23,8 +23,8 @@ func notFound(subject, format string, args ...any) *problem.Error {
 	return problem.New(problem.NotFound, format, args...).About(subject)
 }
 
-// conflict is the error of a request that contradicts the record, or says what it says
-// already.
+// conflict is the error of a request that contradicts the record, or says what
+// it says already.
 func conflict(subject, format string, args ...any) *problem.Error {
 	return problem.New(problem.Conflict, format, args...).About(subject)
 }
@@ -38,8 +38,8 @@ func noExperiment(id string) *problem.Error {
 	return notFound(id, "there is no experiment %s", id)
 }
 
-// asProblem returns an error about a question as a problem, with what can be done
-// about it where that is known already.
+// asProblem returns an error about a question as a problem, with what can be
+// done about it where that is known already.
 func asProblem(q *campaign.Question, err error) *problem.Error {
 	var known *problem.Error
 	if errors.As(err, &known) {
@@ -48,7 +48,8 @@ func asProblem(q *campaign.Question, err error) *problem.Error {
 	return notPossible("%w", err).About(q.ID)
 }
 
-// outcomes are how an experiment can have ended, in the order in which they are named.
+// outcomes are how an experiment can have ended, in the order in which they are
+// named.
 var outcomes = []string{
 	string(events.ResolvedMeasured), string(events.ResolvedFailed),
 	string(events.ResolvedInfeasible), string(events.ResolvedNotPerformed),
@@ -64,8 +65,8 @@ func settle(id string) problem.Remedy {
 	return problem.Remedy{Text: "settle it", Action: problem.Resolve, Subject: id, Ways: outcomes}
 }
 
-// sayMeasured is what can be done where an experiment is to have a result that it does
-// not have.
+// sayMeasured is what can be done where an experiment is to have a result that
+// it does not have.
 func sayMeasured(x *campaign.Experiment) problem.Remedy {
 	return problem.Remedy{
 		Text:   fmt.Sprintf("if %s was measured, give its value", x.ID),

@@ -12,12 +12,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// forms say what the engine does with each form of question. put is what a decision
-// that asks for it shows: the compositions that the question is about, and what the
-// campaign would take in their place. next is set where the answer is what is measured
-// next: once the campaign has decided without it, it is of no use. scaled is set where
-// the answer is numbers, which need a scale, and one for each composition, which takes
-// its time.
+// forms say what the engine does with each form of question. put is what a
+// decision that asks for it shows: the compositions that the question is about,
+// and what the campaign would take in their place. next is set where the answer
+// is what is measured next: once the campaign has decided without it, it is of
+// no use. scaled is set where the answer is numbers, which need a scale, and
+// one for each composition, which takes its time.
 var forms = map[events.Form]struct {
 	put          func(d *events.DecisionMade) (about []events.Option, suggestion *events.Option)
 	next, scaled bool
@@ -189,8 +189,8 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 	return c.withExclusion(payloads, q, r)
 }
 
-// contested turns a reply by somebody who did not know the answer that stands into the event
-// that keeps it beside that one.
+// contested turns a reply by somebody who did not know the answer that stands
+// into the event that keeps it beside that one.
 func (c *Core) contested(q *campaign.Question, r humans.Reply, actor string) ([]events.Payload, error) {
 	if err := c.admit(q, r); err != nil {
 		return nil, asProblem(q, err)
@@ -206,8 +206,8 @@ func (c *Core) contested(q *campaign.Question, r humans.Reply, actor string) ([]
 	}}, nil
 }
 
-// takenUp says why an answer that is what is measured next cannot be changed any more:
-// a decision has taken it up.
+// takenUp says why an answer that is what is measured next cannot be changed
+// any more: a decision has taken it up.
 func (c *Core) takenUp(q *campaign.Question) error {
 	s := c.State()
 	if !s.DecidedSince(q) {
@@ -222,8 +222,8 @@ func (c *Core) takenUp(q *campaign.Question) error {
 	return conflict(q.ID, "the answer to %s has been taken up: later decisions rest on it", q.ID)
 }
 
-// answer records an answer of an actor. Where another one stands that they did not know, theirs
-// is kept beside it; their own they know.
+// answer records an answer of an actor. Where another one stands that they did
+// not know, theirs is kept beside it; their own they know.
 func (c *Core) answer(a *Answer, actor string) ([]events.Payload, error) {
 	q := c.State().Question(a.Question)
 	if q == nil {
@@ -246,10 +246,11 @@ func (c *Core) answer(a *Answer, actor string) ([]events.Payload, error) {
 	return payloads, nil
 }
 
-// Answerable says why an answer to a question without one would be of no use; nil
-// where it would be. A judgment that comes after the question has expired is: the models learn
-// from it. A composition is what is to be measured next, and next is over once the
-// campaign has decided without it. What was withdrawn nobody needs.
+// Answerable says why an answer to a question without one would be of no use;
+// nil where it would be. A judgment that comes after the question has expired
+// is: the models learn from it. A composition is what is to be measured next,
+// and next is over once the campaign has decided without it. What was withdrawn
+// nobody needs.
 func (c *Core) Answerable(q *campaign.Question) error {
 	switch {
 	case q.Status == campaign.Withdrawn:
@@ -275,7 +276,8 @@ func (c *Core) ask(d *events.DecisionMade, explanation string, w World) events.P
 	}
 }
 
-// scale is that of the numbers that answer a form; nil for forms that have none.
+// scale is that of the numbers that answer a form; nil for forms that have
+// none.
 func (c *Core) scale(form events.Form) *events.Scale {
 	if !forms[form].scaled {
 		return nil
@@ -284,12 +286,13 @@ func (c *Core) scale(form events.Form) *events.Scale {
 	return events.ScaleOf(def.Objective, def.Initial.Marks)
 }
 
-// Expiry returns when a question to an expert expires that is asked in a world, or zero. Where
-// people run the experiments there is no instrument that must not stand still: questions have no
-// deadline there unless the definition gives one.
-// Who is to say a number for each composition has the usual time for each. Initial questions
-// that are open together are answered one after the other, each in the usual time, and the
-// campaign waits for them no longer than its definition says.
+// Expiry returns when a question to an expert expires that is asked in a world,
+// or zero. Where people run the experiments there is no instrument that must
+// not stand still: questions have no deadline there unless the definition gives
+// one. Who is to say a number for each composition has the usual time for each.
+// Initial questions that are open together are answered one after the other,
+// each in the usual time, and the campaign waits for them no longer than its
+// definition says.
 func (c *Core) Expiry(w World, expert string, form events.Form, options int, initial bool) time.Time {
 	def := c.State().Definition
 	i := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == expert })
@@ -328,7 +331,8 @@ func (c *Core) Expiry(w World, expert string, form events.Form, options int, ini
 	return expires.UTC().Truncate(time.Microsecond)
 }
 
-// lastInitial returns when the last of an expert's open initial questions expires, or now.
+// lastInitial returns when the last of an expert's open initial questions
+// expires, or now.
 func (c *Core) lastInitial(expert string, now time.Time) time.Time {
 	last := now
 	questions := c.State().Questions

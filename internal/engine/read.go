@@ -12,10 +12,11 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Reading is a campaign for those who look at it, with the models that no fit is recorded of yet,
-// though there is what they are fitted to. That is so after an amendment, after an import, and in
-// the initial design. They are those that the next decision would fit, for nothing else has a part
-// in a fit; they are fitted in memory, and no decision reads them.
+// Reading is a campaign for those who look at it, with the models that no fit
+// is recorded of yet, though there is what they are fitted to. That is so after
+// an amendment, after an import, and in the initial design. They are those that
+// the next decision would fit, for nothing else has a part in a fit; they are
+// fitted in memory, and no decision reads them.
 //
 // A fit can take long: whoever shows several things of one state reads it once.
 type Reading struct {
@@ -35,8 +36,8 @@ func (r *Reading) View(ctx context.Context) (policies.View, error) {
 	return view, err
 }
 
-// Read fits the models that are missing, on copies of their projections: the campaign stays as it
-// is, and the reading as it was.
+// Read fits the models that are missing, on copies of their projections: the
+// campaign stays as it is, and the reading as it was.
 func (c *Core) Read(ctx context.Context) (*Reading, error) {
 	if _, missing := c.missingFit(); !missing {
 		return &Reading{core: c}, nil
@@ -70,7 +71,8 @@ func (c *Core) models() []projections.Projection {
 	return []projections.Projection{c.objective, c.belief, c.preference}
 }
 
-// missingFit is a fit of a model of which none is recorded, if there is what it is fitted to.
+// missingFit is a fit of a model of which none is recorded, if there is what it
+// is fitted to.
 func (c *Core) missingFit() (Fit, bool) {
 	s := c.State()
 	if s.Status == campaign.Undefined {
@@ -80,7 +82,8 @@ func (c *Core) missingFit() (Fit, bool) {
 		return c.fitObjective(), true
 	}
 	for _, e := range s.Definition.Experts {
-		if c.objective.Fitted() && c.policy.Needs().Belief != nil && !c.belief.Fitted(e.Name) && c.belief.Stale(e.Name) {
+		if c.objective.Fitted() && c.policy.Needs().Belief != nil && !c.belief.Fitted(e.Name) &&
+			c.belief.Stale(e.Name) {
 			return c.fitBeliefOf(e.Name), true
 		}
 		if !c.preference.Fitted(e.Name) && c.preference.Stale(e.Name) {

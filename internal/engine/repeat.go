@@ -13,21 +13,23 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// A caller that lost the answer to a request sends it again. Whether it was recorded is known
-// where it counts, in the campaign's log: the first event of its batch carries the request's
-// identifier, the fold refuses a second one, and the log takes no batch of a writer that has not
-// seen the newest event. So a repeat finds the first, by whichever road, process or machine it
-// comes, and is answered with the events of the first.
+// A caller that lost the answer to a request sends it again. Whether it was
+// recorded is known where it counts, in the campaign's log: the first event of
+// its batch carries the request's identifier, the fold refuses a second one,
+// and the log takes no batch of a writer that has not seen the newest event. So
+// a repeat finds the first, by whichever road, process or machine it comes, and
+// is answered with the events of the first.
 
-// Identified returns the request with an identifier of the caller's choice, and the digest of
-// the whole of it.
+// Identified returns the request with an identifier of the caller's choice, and
+// the digest of the whole of it.
 func (r Request) Identified(id string) Request {
 	r.ID = id
 	r.Digest = r.digest()
 	return r
 }
 
-// Key names an identified request for what is remembered beside a log, empty for another one.
+// Key names an identified request for what is remembered beside a log, empty
+// for another one.
 func (r Request) Key() string {
 	if r.ID == "" {
 		return ""
@@ -35,7 +37,8 @@ func (r Request) Key() string {
 	return strings.Join([]string{r.Actor, r.ID, r.digest()}, "\x00")
 }
 
-// digest is what tells another request under the same identifier; empty without one.
+// digest is what tells another request under the same identifier; empty without
+// one.
 func (r Request) digest() string {
 	switch {
 	case r.ID == "":
@@ -57,8 +60,8 @@ func DigestOf(sent []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Recorded returns the sequence of the event by which a request was recorded, 0 where it was
-// not. Another request under its identifier is refused.
+// Recorded returns the sequence of the event by which a request was recorded, 0
+// where it was not. Another request under its identifier is refused.
 func (c *Core) Recorded(r Request) (events.Sequence, error) {
 	if r.ID == "" {
 		return 0, nil
@@ -79,7 +82,8 @@ func anotherRequest(id string) error {
 		With(problem.Remedy{Text: "give each request an identifier of its own"})
 }
 
-// Repeated returns the events of a request that was recorded before, none where it was not.
+// Repeated returns the events of a request that was recorded before, none where
+// it was not.
 func (c *Core) Repeated(ctx context.Context, log events.Log, r Request) ([]events.Event, error) {
 	at, err := c.Recorded(r)
 	if at == 0 || err != nil {
@@ -88,8 +92,8 @@ func (c *Core) Repeated(ctx context.Context, log events.Log, r Request) ([]event
 	return ReadBatch(ctx, log, c.State().Name, at)
 }
 
-// ReadBatch returns the events that were recorded together with the first of them, which is at
-// a sequence of a campaign.
+// ReadBatch returns the events that were recorded together with the first of
+// them, which is at a sequence of a campaign.
 func ReadBatch(
 	ctx context.Context, log events.Log, campaign string, at events.Sequence,
 ) (batch []events.Event, err error) {
@@ -108,15 +112,16 @@ func ReadBatch(
 	return batch, nil
 }
 
-// sameRequest reports whether an event belongs to the batch of a person's request. Their next
-// request has another time: see [Core.Granted].
+// sameRequest reports whether an event belongs to the batch of a person's
+// request. Their next request has another time: see [Core.Granted].
 func sameRequest(first, e events.Event) bool {
 	return e.Request == "" && e.Cause == first.ID && e.Time.Equal(first.Time) &&
 		e.Actor == first.Actor && e.Account == first.Account
 }
 
-// Submit fulfils a request on a campaign that nobody runs, and folds it into core. Where another
-// writer was quicker, what it wrote is folded and the request judged anew: it may be there by now.
+// Submit fulfils a request on a campaign that nobody runs, and folds it into
+// core. Where another writer was quicker, what it wrote is folded and the
+// request judged anew: it may be there by now.
 func Submit(
 	ctx context.Context, log events.Log, core *Core, request Request, now time.Time,
 ) ([]events.Event, error) {
@@ -175,8 +180,9 @@ func Define(
 	return DefineBy(ctx, log, definition, Request{Actor: actor}, now, trace)
 }
 
-// DefineBy is [Define] by a request, whose parts are empty: it says who asks and under which
-// identifier. A campaign that was opened by the same request is opened.
+// DefineBy is [Define] by a request, whose parts are empty: it says who asks
+// and under which identifier. A campaign that was opened by the same request is
+// opened.
 func DefineBy(
 	ctx context.Context, log events.Log, definition events.CampaignDefined, by Request,
 	now time.Time, trace string,

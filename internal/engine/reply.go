@@ -6,9 +6,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Heard returns what is recorded of a reviewer's reply to a question, or of why there is none, and who
-// says it; nothing where it is of no use any more. over is set where the wait for the reply had
-// ended before it came.
+// Heard returns what is recorded of a reviewer's reply to a question, or of why
+// there is none, and who says it; nothing where it is of no use any more. over
+// is set where the wait for the reply had ended before it came.
 func (c *Core) Heard(
 	question string, r humans.Reply, over bool, failed error,
 ) (actor string, payloads []events.Payload) {
@@ -39,8 +39,8 @@ func (c *Core) Heard(
 	return loop, []events.Payload{Withdrawn(q, why)}
 }
 
-// outrun keeps an answer of an expert to a question that somebody else has answered while they were
-// asked. An answer that cannot be recorded is dropped.
+// outrun keeps an answer of an expert to a question that somebody else has
+// answered while they were asked. An answer that cannot be recorded is dropped.
 func (c *Core) outrun(q *campaign.Question, r humans.Reply, expert string) []events.Payload {
 	if events.ActorName(q.AnsweredBy) == q.Expert && r.Answer.Equal(q.Answer) {
 		return nil // they have said it where it was heard first

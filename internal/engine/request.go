@@ -20,15 +20,17 @@ import (
 type Request struct {
 	// Actor is who asks, for example "person:ada".
 	Actor string `json:"actor"`
-	// Account is the system's user who asks, as in [events.Event]. It does not travel:
-	// who receives the request knows whom from.
+	// Account is the system's user who asks, as in [events.Event]. It does not
+	// travel: who receives the request knows whom from.
 	Account string `json:"-"`
-	// ID identifies the request among those of its actor in the campaign, as the caller
-	// chose it: however often it is sent, it counts once. Empty: each time counts.
+	// ID identifies the request among those of its actor in the campaign, as
+	// the caller chose it: however often it is sent, it counts once. Empty:
+	// each time counts.
 	ID string `json:"id,omitempty"`
-	// Digest is a digest of what the caller sent: another request under the same ID is refused.
-	// Default that of the parts below. Where those follow from how the campaign stands, as with
-	// an amendment, a repeat can be told only by what was sent.
+	// Digest is a digest of what the caller sent: another request under the
+	// same ID is refused. Default that of the parts below. Where those follow
+	// from how the campaign stands, as with an amendment, a repeat can be told
+	// only by what was sent.
 	Digest string `json:"digest,omitempty"`
 
 	Pause   *events.CampaignPaused  `json:"pause,omitempty"`
@@ -44,8 +46,8 @@ type Request struct {
 	Allow   *Allow                  `json:"allow,omitempty"`
 	Anchors *events.AnchorsDeclared `json:"anchors,omitempty"`
 	Import  []Tell                  `json:"import,omitempty"`
-	// ImportOnce leaves out those rows of Import that the campaign has measured already, so
-	// that what is sent twice is recorded once.
+	// ImportOnce leaves out those rows of Import that the campaign has measured
+	// already, so that what is sent twice is recorded once.
 	ImportOnce bool `json:"import_once,omitempty"`
 }
 
@@ -63,8 +65,8 @@ type Tell struct {
 	Unit  string   `json:"unit,omitempty"`
 	SD    *float64 `json:"sd,omitempty"`
 	// Failed says why there is no value. Infeasible says why the composition
-	// cannot be made or measured, Again why nothing took place and the same is to
-	// be asked for again. At most one of the three is set.
+	// cannot be made or measured, Again why nothing took place and the same is
+	// to be asked for again. At most one of the three is set.
 	Failed     string `json:"failed,omitempty"`
 	Infeasible string `json:"infeasible,omitempty"`
 	Again      string `json:"again,omitempty"`
@@ -79,15 +81,16 @@ type Tell struct {
 // Answer is an expert's answer to a question, first or changed.
 type Answer struct {
 	Question string `json:"question"`
-	// Saw is the ID of the event in which the answer stood that the person saw when they
-	// gave theirs, empty where they saw none. If somebody else has answered since, this answer
-	// is recorded as contested. Nil: it counts, whatever stands.
+	// Saw is the ID of the event in which the answer stood that the person saw
+	// when they gave theirs, empty where they saw none. If somebody else has
+	// answered since, this answer is recorded as contested. Nil: it counts,
+	// whatever stands.
 	Saw *string `json:"saw,omitempty"`
 	humans.Reply
 }
 
-// Resolve settles an experiment whose fate is unknown, or several in one way: all of them or
-// none.
+// Resolve settles an experiment whose fate is unknown, or several in one way:
+// all of them or none.
 type Resolve struct {
 	// Experiment is one, or a list as people write it: "e1-e24", "e1,e3-e5".
 	Experiment string            `json:"experiment"`
@@ -103,10 +106,10 @@ type Resolve struct {
 	Anyway bool `json:"anyway,omitempty"`
 }
 
-// Handle returns the events that fulfill a request. It changes nothing. Where the
-// request cannot be fulfilled the error wraps a [problem.Error] with what can be done
-// instead: errors.Is finds [problem.ErrInvalidRequest], or [ErrNoCampaign] before there
-// is one.
+// Handle returns the events that fulfill a request. It changes nothing. Where
+// the request cannot be fulfilled the error wraps a [problem.Error] with what
+// can be done instead: errors.Is finds [problem.ErrInvalidRequest], or
+// [ErrNoCampaign] before there is one.
 func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	s := c.State()
 	if s.Status == campaign.Undefined {
@@ -167,8 +170,8 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	return nil, notPossible("the request asks for nothing")
 }
 
-// amend checks an amendment and says itself what it changes: who asks for it may be another
-// program than ours.
+// amend checks an amendment and says itself what it changes: who asks for it
+// may be another program than ours.
 func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 	if c.State().Status == campaign.Stopped {
 		return nil, problem.New(
@@ -220,7 +223,8 @@ func (c *Core) note(n *events.NoteAdded) ([]events.Payload, error) {
 	return []events.Payload{n}, nil
 }
 
-// measurement builds and checks a person's measurement of the given composition.
+// measurement builds and checks a person's measurement of the given
+// composition.
 func (c *Core) measurement(
 	actual definition.Point, value float64, unit string, sd *float64, further []definition.Quantity,
 ) (*events.Measurement, error) {
@@ -242,8 +246,8 @@ func (c *Core) measurement(
 	return m, nil
 }
 
-// tell records a person's result, with their remarks on it. number is that of an experiment of
-// their own.
+// tell records a person's result, with their remarks on it. number is that of
+// an experiment of their own.
 func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
 	payloads, err := c.result(t, origin, number)
 	if err != nil {
@@ -330,8 +334,8 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 	})...), nil
 }
 
-// made is the composition that was made: the one asked for, unless a person says
-// otherwise.
+// made is the composition that was made: the one asked for, unless a person
+// says otherwise.
 func made(requested, actual definition.Point) definition.Point {
 	if actual == nil {
 		return requested
@@ -358,8 +362,9 @@ func (c *Core) RunsOf(point definition.Point) (n int) {
 	return n
 }
 
-// Known says of rows that are to be imported which experiment of the campaign has measured the
-// same value at the same composition; "" for none. A row without a value is none.
+// Known says of rows that are to be imported which experiment of the campaign
+// has measured the same value at the same composition; "" for none. A row
+// without a value is none.
 func (c *Core) Known(rows []Tell) ([]string, error) {
 	type result struct {
 		point string
@@ -389,7 +394,8 @@ func (c *Core) Known(rows []Tell) ([]string, error) {
 	return known, nil
 }
 
-// imports records earlier measurements, all or none; with once, those that are not there yet.
+// imports records earlier measurements, all or none; with once, those that are
+// not there yet.
 func (c *Core) imports(rows []Tell, once bool) ([]events.Payload, error) {
 	var payloads []events.Payload
 	var known []string

@@ -9,7 +9,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// listed returns the experiments that a request names: one, or a list such as "e1-e24".
+// listed returns the experiments that a request names: one, or a list such as
+// "e1-e24".
 func (c *Core) listed(text string) ([]*campaign.Experiment, error) {
 	s := c.State()
 	if x := s.Experiment(text); x != nil {
@@ -29,8 +30,8 @@ func (c *Core) listed(text string) ([]*campaign.Experiment, error) {
 	return list, nil
 }
 
-// ofSeveral adds to why a request about several experiments cannot be fulfilled which of them
-// it could be about.
+// ofSeveral adds to why a request about several experiments cannot be fulfilled
+// which of them it could be about.
 func ofSeveral(err error, list []*campaign.Experiment, status campaign.ExperimentStatus) error {
 	if len(list) == 1 {
 		return err
@@ -44,13 +45,15 @@ func ofSeveral(err error, list []*campaign.Experiment, status campaign.Experimen
 	if len(fit) == 0 || len(fit) == len(list) {
 		return fmt.Errorf("nothing was recorded of any of them: %w", err)
 	}
-	return fmt.Errorf("nothing was recorded of any of them (%s are %s): %w", events.ExperimentList(fit), status, err)
+	return fmt.Errorf("nothing was recorded of any of them (%s are %s): %w",
+		events.ExperimentList(fit), status, err)
 }
 
 // hasResult reports whether it gives a part of a result.
 func (r *Resolve) hasResult() bool { return r.Value != nil || r.SD != nil || len(r.Further) > 0 }
 
-// resolve records what a person found out about experiments whose fate is unknown.
+// resolve records what a person found out about experiments whose fate is
+// unknown.
 func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 	list, err := c.listed(r.Experiment)
 	if err != nil {
@@ -74,7 +77,8 @@ func (c *Core) resolve(r *Resolve) ([]events.Payload, error) {
 	return payloads, nil
 }
 
-// resolveOne settles one experiment; so many others of the request are repeated before it.
+// resolveOne settles one experiment; so many others of the request are repeated
+// before it.
 func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]events.Payload, error) {
 	s := c.State()
 	switch {
@@ -91,7 +95,8 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 		).About(x.ID)
 	case r.Repeat && s.Status.Ended():
 		return nil, problem.New(problem.Gone, "the campaign is %s: nothing is repeated", s.Status)
-	case r.Repeat && r.Resolution == events.ResolvedFailed && s.Spent()+repeated >= s.Definition.Budget.Experiments:
+	case r.Repeat && r.Resolution == events.ResolvedFailed &&
+		s.Spent()+repeated >= s.Definition.Budget.Experiments:
 		return nil, notNow(x.ID, "the budget of %d experiments is spent", s.Definition.Budget.Experiments).
 			With(problem.Remedy{Text: fmt.Sprintf("to repeat %s, raise it", x.ID), Action: problem.Amend})
 	}

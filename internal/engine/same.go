@@ -8,20 +8,23 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// coarse is how many times values may have come again before an instrument counts as one whose
-// values do: it counts, rounds or is at a limit, and that two are equal says nothing.
+// coarse is how many times values may have come again before an instrument
+// counts as one whose values do: it counts, rounds or is at a limit, and that
+// two are equal says nothing.
 const coarse = 3
 
-// Same is the engine's word that a measurement equals, bit for bit, the one that the instrument
-// gave before, of another composition: a program that reads a value before it is renewed does
-// that. It says so and nothing else; whether the value is in doubt is judged as that of any
-// other. An instrument that gave this value for an earlier composition too, with other values in
-// between, is not accused of it.
+// Same is the engine's word that a measurement equals, bit for bit, the one
+// that the instrument gave before, of another composition: a program that reads
+// a value before it is renewed does that. It says so and nothing else; whether
+// the value is in doubt is judged as that of any other. An instrument that gave
+// this value for an earlier composition too, with other values in between, is
+// not accused of it.
 func (c *Core) Same(x *campaign.Experiment, instrument string, m *events.Measurement) []events.Payload {
 	value := m.Objective.Value
 	runs := c.runsOfValues(instrument, x.ID)
 	last := len(runs) - 1
-	if last < 0 || runs[last].value != value || c.sameComposition(m.Actual, runs[last].newest.Measurement.Actual) {
+	if last < 0 || runs[last].value != value ||
+		c.sameComposition(m.Actual, runs[last].newest.Measurement.Actual) {
 		return nil
 	}
 	seen := make(map[float64]bool)
@@ -49,8 +52,8 @@ type run struct {
 	newest *campaign.Experiment
 }
 
-// runsOfValues returns what an instrument has measured, but for one experiment, in the order of
-// the ends.
+// runsOfValues returns what an instrument has measured, but for one experiment,
+// in the order of the ends.
 func (c *Core) runsOfValues(instrument, but string) (runs []run) {
 	s := c.State()
 	var ended []*campaign.Experiment

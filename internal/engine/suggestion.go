@@ -20,7 +20,8 @@ type Suggestion struct {
 	Ended bool
 }
 
-// Suggestion is what a person is to do where the campaign waits for what a step says.
+// Suggestion is what a person is to do where the campaign waits for what a step
+// says.
 func (c *Core) Suggestion(wait Wait) Suggestion {
 	var suggestion Suggestion
 	s := c.State()

@@ -14,11 +14,13 @@ import (
 // Best is the composition with the best measured value, noise included.
 type Best struct {
 	Parameters definition.Point `json:"parameters"`
-	// Value is what was measured, in Unit, and SD its standard deviation where the instrument knows it.
+	// Value is what was measured, in Unit, and SD its standard deviation where
+	// the instrument knows it.
 	Value float64  `json:"value"`
 	SD    *float64 `json:"sd,omitempty"`
 	Unit  string   `json:"unit"`
-	// Experiment is the experiment that measured it, with these further quantities.
+	// Experiment is the experiment that measured it, with these further
+	// quantities.
 	Experiment string                `json:"experiment"`
 	Further    []definition.Quantity `json:"further,omitempty"`
 }
@@ -26,27 +28,32 @@ type Best struct {
 // ModelBest is the measured composition with the best posterior mean.
 type ModelBest struct {
 	Parameters definition.Point `json:"parameters"`
-	// Mean and SD are the posterior there, without noise, in Unit; Measured is what was measured.
+	// Mean and SD are the posterior there, without noise, in Unit; Measured is
+	// what was measured.
 	Mean     float64 `json:"mean"`
 	SD       float64 `json:"sd"`
 	Measured float64 `json:"measured"`
 	Unit     string  `json:"unit"`
-	// Experiment is the experiment that measured it, with these further quantities.
+	// Experiment is the experiment that measured it, with these further
+	// quantities.
 	Experiment string                `json:"experiment"`
 	Further    []definition.Quantity `json:"further,omitempty"`
 }
 
-// Bests are the two best compositions of a campaign that measures. They are often different ones: the best measured
-// value has its noise in its favor, and the model holds it against all the others.
+// Bests are the two best compositions of a campaign that measures. They are
+// often different ones: the best measured value has its noise in its favor, and
+// the model holds it against all the others.
 type Bests struct {
 	BestMeasured *Best      `json:"best_measured"`
 	BestByModel  *ModelBest `json:"best_by_model"`
-	// NoModel says why there is no best by the model; empty where there is one, or where nothing is measured.
+	// NoModel says why there is no best by the model; empty where there is one,
+	// or where nothing is measured.
 	NoModel string `json:"no_model,omitempty"`
 }
 
-// Leading returns the experiment and the composition to go by: those that are best by the model, without one those
-// with the best measured value, and none where nothing was measured.
+// Leading returns the experiment and the composition to go by: those that are
+// best by the model, without one those with the best measured value, and none
+// where nothing was measured.
 func (b Bests) Leading() (experiment string, composition definition.Point) {
 	switch {
 	case b.BestByModel != nil:
@@ -57,7 +64,8 @@ func (b Bests) Leading() (experiment string, composition definition.Point) {
 	return "", nil
 }
 
-// BeingWorkedOut is why there is no best by the model of what was measured last, where there will be one in a moment.
+// BeingWorkedOut is why there is no best by the model of what was measured
+// last, where there will be one in a moment.
 const BeingWorkedOut = "is being worked out"
 
 // Summary is a campaign in a few numbers.
@@ -69,17 +77,19 @@ type Summary struct {
 	Labels      int `json:"labels"`
 	Bests
 	// Comparisons counts the comparisons that were answered. Preferred is what
-	// each expert prefers, in a campaign without measurements, which has no Bests.
+	// each expert prefers, in a campaign without measurements, which has no
+	// Bests.
 	Comparisons int             `json:"comparisons,omitempty"`
 	Preferred   []policies.Best `json:"preferred,omitempty"`
-	// Helps is what each expert's labels have shown, where the policy reads labels.
+	// Helps is what each expert's labels have shown, where the policy reads
+	// labels.
 	Helps []policies.Help `json:"helps,omitempty"`
 	// Stopped says why the campaign ended; empty while it has not.
 	Stopped string `json:"stopped"`
 }
 
-// Revision tells apart what the models of a summary follow from: equal revisions of one campaign
-// give equal models.
+// Revision tells apart what the models of a summary follow from: equal
+// revisions of one campaign give equal models.
 type Revision struct {
 	objective   [2]int
 	comparisons int
@@ -126,7 +136,8 @@ func (r *Reading) Summarize(ctx context.Context) (Summary, error) {
 	return summary, err
 }
 
-// Counts is the summary without what follows from models: nothing is worked out for it.
+// Counts is the summary without what follows from models: nothing is worked out
+// for it.
 func (c *Core) Counts() Summary {
 	s := c.State()
 	summary := Summary{
@@ -145,8 +156,9 @@ func (c *Core) Counts() Summary {
 	return summary
 }
 
-// Helps returns what each expert's labels have shown so far (see [policies.Helper]);
-// nothing where the model cannot be used. The only error is that of a cancelled context.
+// Helps returns what each expert's labels have shown so far (see
+// [policies.Helper]); nothing where the model cannot be used. The only error is
+// that of a cancelled context.
 func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 	helper, ok := c.policy.(policies.Helper)
 	model, err := c.objective.Model(ctx)
@@ -159,8 +171,9 @@ func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 	return helper.Helps(policies.View{Campaign: c.State(), Space: c.space, Objective: model}), nil
 }
 
-// Informed returns the model of the objective with the experts' answers in it (see [policies.Informer]); nil where the policy
-// has none, or nothing was answered.
+// Informed returns the model of the objective with the experts' answers in it
+// (see [policies.Informer]); nil where the policy has none, or nothing was
+// answered.
 func (c *Core) Informed(ctx context.Context, v policies.View) (*objective.Model, error) {
 	if informer, ok := c.policy.(policies.Informer); ok {
 		return informer.Informed(ctx, v)
@@ -168,8 +181,8 @@ func (c *Core) Informed(ctx context.Context, v policies.View) (*objective.Model,
 	return nil, nil
 }
 
-// answers tells apart what experts have answered, of every form: it is a digest of the events that the answers which
-// count came from.
+// answers tells apart what experts have answered, of every form: it is a digest
+// of the events that the answers which count came from.
 func (c *Core) answers() uint64 {
 	h := fnv.New64a()
 	for i := range c.State().Questions {
@@ -178,7 +191,8 @@ func (c *Core) answers() uint64 {
 	return h.Sum64()
 }
 
-// noModel says why there is no model of the objective: what it is fitted to is missing, or it has to be worked out.
+// noModel says why there is no model of the objective: what it is fitted to is
+// missing, or it has to be worked out.
 func (c *Core) noModel() string {
 	n := c.objective.Observed()
 	switch {
@@ -222,7 +236,8 @@ func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 // sought is what the campaign seeks now.
 func (c *Core) sought() definition.Objective { return c.State().Definition.Sought() }
 
-// bestMeasured is the composition with the best measured value, nil where there is none.
+// bestMeasured is the composition with the best measured value, nil where there
+// is none.
 func (c *Core) bestMeasured() *Best {
 	x, value := c.State().Best()
 	if x == nil {

@@ -6,11 +6,13 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Ticket is where a campaign stands in the queue of an instrument that campaigns share. Each
-// command has a ticket of its own, from before it is dispatched until its fate is known.
+// Ticket is where a campaign stands in the queue of an instrument that
+// campaigns share. Each command has a ticket of its own, from before it is
+// dispatched until its fate is known.
 //
-// While the campaign waits for one, the experiment is only requested: no time runs against the
-// instrument, and nothing has a fate that a crash could leave open.
+// While the campaign waits for one, the experiment is only requested: no time
+// runs against the instrument, and nothing has a fate that a crash could leave
+// open.
 type Ticket struct {
 	Place Place
 	// Behind says who comes first, while the campaign waits.
@@ -22,7 +24,8 @@ type Place uint8
 
 // The zero Place is that of a campaign that has its instrument alone.
 const (
-	// Alone needs no ticket: the instrument is the campaign's, or for everybody.
+	// Alone needs no ticket: the instrument is the campaign's, or for
+	// everybody.
 	Alone Place = iota
 	// Unqueued has to queue before the next command.
 	Unqueued
@@ -32,9 +35,9 @@ const (
 	Held
 )
 
-// keepsTicket reports whether a ticket that is not used yet is kept while a step is done. What
-// takes long, or for somebody, does not keep it: others wait for it. What is only written may
-// lead to the command that it is for.
+// keepsTicket reports whether a ticket that is not used yet is kept while a
+// step is done. What takes long, or for somebody, does not keep it: others wait
+// for it. What is only written may lead to the command that it is for.
 func keepsTicket(step Step) bool {
 	switch step.(type) {
 	case Record, Dispatch, Ask:
@@ -43,8 +46,9 @@ func keepsTicket(step Step) bool {
 	return false
 }
 
-// Exclusive reports whether a campaign drives something that has to be leased. A simulation
-// can be shared; and a person at the bench sees whom they work for.
+// Exclusive reports whether a campaign drives something that has to be leased.
+// A simulation can be shared; and a person at the bench sees whom they work
+// for.
 func Exclusive(def definition.Campaign, d instruments.Description) bool {
 	return !d.Simulated && !def.Instrument.ByHand
 }

@@ -8,16 +8,17 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// What instruments and experts tell is recorded whatever they say: a result must
-// not be lost because a program writes too much. Their texts are cut to what a
-// person reads, and characters that must not reach a terminal are spelt out.
+// What instruments and experts tell is recorded whatever they say: a result
+// must not be lost because a program writes too much. Their texts are cut to
+// what a person reads, and characters that must not reach a terminal are spelt
+// out.
 
 // maxFurther is the greatest sum of the texts of a measurement's further
 // quantities, in bytes.
 const maxFurther = 1 << 20
 
-// recordable returns an instrument's answer to a command as it can be recorded, with remarks on what
-// had to be left out for that, or contradicts itself.
+// recordable returns an instrument's answer to a command as it can be recorded,
+// with remarks on what had to be left out for that, or contradicts itself.
 func recordable(experiment string, o instruments.Outcome) (instruments.Outcome, []events.Payload) {
 	o.Status, o.Cause = instruments.Status(legible(string(o.Status))), legible(o.Cause)
 	if o.Measurement == nil {

@@ -8,13 +8,15 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// togetherWithin is how long after the first of them outcomes may come and still be those of
-// one occurrence: a program reports the wells of a plate one after the other.
+// togetherWithin is how long after the first of them outcomes may come and
+// still be those of one occurrence: a program reports the wells of a plate one
+// after the other.
 const togetherWithin = time.Minute
 
-// occurrences groups experiments that gave no result, in the order of their ends: those that
-// ended together, with one cause, are one occurrence. A plate of 24 that could not be made
-// says no more about the instrument than one experiment does.
+// occurrences groups experiments that gave no result, in the order of their
+// ends: those that ended together, with one cause, are one occurrence. A plate
+// of 24 that could not be made says no more about the instrument than one
+// experiment does.
 func occurrences(row []*campaign.Experiment) (groups [][]*campaign.Experiment) {
 	for _, x := range row {
 		i := slices.IndexFunc(groups, func(g []*campaign.Experiment) bool { return endedTogether(g[0], x) })
@@ -27,9 +29,9 @@ func occurrences(row []*campaign.Experiment) (groups [][]*campaign.Experiment) {
 	return groups
 }
 
-// endedTogether reports whether x ended with first: it was under way when first ended, so that
-// nothing could be learned from the one for the other, and ended soon after it, in the same way
-// and for the same reason.
+// endedTogether reports whether x ended with first: it was under way when first
+// ended, so that nothing could be learned from the one for the other, and ended
+// soon after it, in the same way and for the same reason.
 func endedTogether(first, x *campaign.Experiment) bool {
 	return x.Status == first.Status && x.Instrument == first.Instrument &&
 		ownCause(x) == ownCause(first) &&
@@ -37,7 +39,8 @@ func endedTogether(first, x *campaign.Experiment) bool {
 		x.EndedAt.Sub(first.EndedAt) <= togetherWithin
 }
 
-// ownCause is why an experiment gave no result, without the command that it was.
+// ownCause is why an experiment gave no result, without the command that it
+// was.
 func ownCause(x *campaign.Experiment) string {
 	if x.Command == "" {
 		return x.Cause

@@ -8,16 +8,17 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 )
 
-// A device that is off when a run begins is waited for as in the middle of one: it is asked
-// again after firstAsked, and then after twice as long each time, at most longestAsked.
+// A device that is off when a run begins is waited for as in the middle of one:
+// it is asked again after firstAsked, and then after twice as long each time,
+// at most longestAsked.
 const (
 	firstAsked   = 5 * time.Second
 	longestAsked = 10 * time.Minute
 )
 
-// Described calls try, which has an instrument describe itself, until it does, or cannot at all.
-// tell hears why it does not yet ([instruments.ErrLater]), and how soon it is asked again.
-// The error of an ended context is its cause.
+// Described calls try, which has an instrument describe itself, until it does,
+// or cannot at all. tell hears why it does not yet ([instruments.ErrLater]),
+// and how soon it is asked again. The error of an ended context is its cause.
 func Described(
 	ctx context.Context, try func() error, tell func(err error, again time.Duration),
 ) error {

@@ -22,10 +22,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// TakeDevice takes a device for a check of this process alone, by the identity that it
-// described, or its name where it has none: no campaign of the machine drives it until
-// release is called. where says what holds it, a campaign file. On a system without such
-// locks it is taken all the same, and a remark says so.
+// TakeDevice takes a device for a check of this process alone, by the identity
+// that it described, or its name where it has none: no campaign of the machine
+// drives it until release is called. where says what holds it, a campaign file.
+// On a system without such locks it is taken all the same, and a remark says
+// so.
 func TakeDevice(
 	d instruments.Description, where string, remark func(format string, args ...any),
 ) (release func(), err error) {
@@ -66,9 +67,9 @@ func absolute(path string) string {
 	return path
 }
 
-// capacity is how many campaigns may use the instrument of a campaign at a time: what the
-// lab file in a folder says now of the instrument that the campaign file names. Without it
-// the campaign has its instrument alone.
+// capacity is how many campaigns may use the instrument of a campaign at a
+// time: what the lab file in a folder says now of the instrument that the
+// campaign file names. Without it the campaign has its instrument alone.
 func capacity(
 	reg registry.Registry, folder, source string, remark func(format string, args ...any),
 ) int {
@@ -86,9 +87,9 @@ func capacity(
 	return max(1, lab.Instruments[name].Capacity)
 }
 
-// Place is a campaign's place among those who wait for a device. It is kept while the
-// equipment is closed, so that a device is not disturbed by those who wait for it. The zero
-// Place waits for nothing.
+// Place is a campaign's place among those who wait for a device. It is kept
+// while the equipment is closed, so that a device is not disturbed by those who
+// wait for it. The zero Place waits for nothing.
 type Place struct {
 	lease  *lock.Lease
 	holder lock.Holder
@@ -114,8 +115,9 @@ func (p *Place) take(h lock.Holder) (*lock.Lease, error) {
 	return lease, nil
 }
 
-// Wait returns nil once the device is this campaign's, or it is not known for which to wait:
-// then the campaign can be started. held gets who has it, when that changes.
+// Wait returns nil once the device is this campaign's, or it is not known for
+// which to wait: then the campaign can be started. held gets who has it, when
+// that changes.
 func (p *Place) Wait(ctx context.Context, held func(error)) error {
 	if p.lease == nil {
 		return nil
@@ -131,7 +133,8 @@ func (p *Place) Leave() {
 	}
 }
 
-// Pauses between two looks at a queue. The order is that of coming, not of looking.
+// Pauses between two looks at a queue. The order is that of coming, not of
+// looking.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
@@ -249,9 +252,9 @@ func (unlocked) Check() error           { return nil }
 func (unlocked) Tickets() drive.Tickets { return nil }
 func (unlocked) Release()               {}
 
-// EndTickets makes room at the devices that a campaign shared, which is not run now, where a
-// person has settled what became of its commands: a ticket outlives its process, as the
-// device's work does.
+// EndTickets makes room at the devices that a campaign shared, which is not run
+// now, where a person has settled what became of its commands: a ticket
+// outlives its process, as the device's work does.
 func EndTickets(store string, s *campaign.State) {
 	if !s.Definition.Measures() || s.Definition.ByHand() {
 		return

@@ -1,5 +1,5 @@
-// Package equip opens what the definition of a campaign names: the instrument, whose device
-// it leases, and the reviewers of the experts.
+// Package equip opens what the definition of a campaign names: the instrument,
+// whose device it leases, and the reviewers of the experts.
 package equip
 
 import (
@@ -22,15 +22,16 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Equipment is what a campaign's definition names, opened: its instrument, and the
-// reviewers of its experts. Opening it begins nothing.
+// Equipment is what a campaign's definition names, opened: its instrument, and
+// the reviewers of its experts. Opening it begins nothing.
 type Equipment struct {
 	// Instrument is nil where the campaign measures nothing.
 	Instrument instruments.Instrument
 	// Reviewers has one entry for each expert, by name.
 	Reviewers map[string]humans.Reviewer
 
-	// Place, if set, is kept where the device is another's for now, to wait for it.
+	// Place, if set, is kept where the device is another's for now, to wait for
+	// it.
 	Place *Place
 
 	registry    registry.Registry
@@ -61,8 +62,8 @@ func Open(
 	return e, nil
 }
 
-// Close closes what holds resources, and gives the device back. Calling it twice does
-// nothing more.
+// Close closes what holds resources, and gives the device back. Calling it
+// twice does nothing more.
 func (e *Equipment) Close() error {
 	err := CloseInstrument(e.Instrument)
 	e.Instrument = nil
@@ -79,8 +80,8 @@ func (e *Equipment) Close() error {
 	return err
 }
 
-// Lease leases a device to a campaign, which has the given campaign file, until it is given
-// back or the equipment is closed.
+// Lease leases a device to a campaign, which has the given campaign file, until
+// it is given back or the equipment is closed.
 func (e *Equipment) Lease(
 	d instruments.Description, campaign, source string,
 ) (drive.Lease, error) {
@@ -118,9 +119,10 @@ func (e *Equipment) Lease(
 	return e.device, nil
 }
 
-// Prepare completes the definition of a new campaign by what its instrument lists, sees
-// that the instrument can perform it, and takes the device, all before anything is written:
-// a campaign that cannot be run is not begun. source is the campaign file.
+// Prepare completes the definition of a new campaign by what its instrument
+// lists, sees that the instrument can perform it, and takes the device, all
+// before anything is written: a campaign that cannot be run is not begun.
+// source is the campaign file.
 func (e *Equipment) Prepare(
 	ctx context.Context, def definition.Campaign, source string,
 ) (definition.Campaign, error) {
@@ -148,15 +150,16 @@ func (e *Equipment) Prepare(
 	return def, err
 }
 
-// SilentError is why a campaign cannot be begun whose instrument does not answer as it should: a
-// fault of the device, or of the program that was named for it, and not of campaignd.
+// SilentError is why a campaign cannot be begun whose instrument does not
+// answer as it should: a fault of the device, or of the program that was named
+// for it, and not of campaignd.
 type SilentError struct{ error }
 
 // Unwrap returns what went wrong.
 func (e *SilentError) Unwrap() error { return e.error }
 
-// OpenInstrument returns the instrument that a definition names, nil where it measures
-// nothing. Close it with [CloseInstrument].
+// OpenInstrument returns the instrument that a definition names, nil where it
+// measures nothing. Close it with [CloseInstrument].
 func OpenInstrument(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	env instruments.Environment,
@@ -177,7 +180,8 @@ func OpenInstrument(
 	return instrument, nil
 }
 
-// CloseInstrument closes an instrument that holds resources; others, and nil, need nothing.
+// CloseInstrument closes an instrument that holds resources; others, and nil,
+// need nothing.
 func CloseInstrument(i instruments.Instrument) error {
 	if c, ok := i.(io.Closer); ok {
 		return c.Close()
@@ -185,8 +189,9 @@ func CloseInstrument(i instruments.Instrument) error {
 	return nil
 }
 
-// OpenReviewers returns the reviewers of a definition's experts, by name. Relative paths
-// start from folder; prompter asks at the terminal, nil where there is no terminal.
+// OpenReviewers returns the reviewers of a definition's experts, by name.
+// Relative paths start from folder; prompter asks at the terminal, nil where
+// there is no terminal.
 func OpenReviewers(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	folder string, prompter console.Prompter,
@@ -224,8 +229,8 @@ func OpenReviewers(
 	return reviewers, nil
 }
 
-// Listed completes a definition by what its instrument lists, where it measures nothing else.
-// The instrument is opened for that alone.
+// Listed completes a definition by what its instrument lists, where it measures
+// nothing else. The instrument is opened for that alone.
 func Listed(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	env instruments.Environment,
@@ -242,8 +247,8 @@ func Listed(
 	return def, errors.Join(err, CloseInstrument(instrument))
 }
 
-// WithCandidates completes a definition by the compositions that an instrument lists as
-// the only ones it can measure.
+// WithCandidates completes a definition by the compositions that an instrument
+// lists as the only ones it can measure.
 func WithCandidates(
 	ctx context.Context,
 	def definition.Campaign,

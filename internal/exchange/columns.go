@@ -15,8 +15,8 @@ func FurtherColumn(name string) string { return furtherPrefix + name }
 // ColumnSD is the name of the column of the objective's standard deviation.
 const ColumnSD = columnSD
 
-// ParseColumn reads "salt (mol/kg)=salt": which column a table has under another name. The name
-// is behind the last equals sign.
+// ParseColumn reads "salt (mol/kg)=salt": which column a table has under
+// another name. The name is behind the last equals sign.
 func ParseColumn(text string) (column, name string, err error) {
 	at := strings.LastIndex(text, "=")
 	if at >= 0 {
@@ -30,8 +30,9 @@ func ParseColumn(text string) (column, name string, err error) {
 	return column, name, nil
 }
 
-// Heading splits the heading of a column into what it names and the unit behind it, as people
-// write it: "salt (mol/kg)", "salt [mol/kg]", "salt / mol/kg". Without one the unit is empty.
+// Heading splits the heading of a column into what it names and the unit behind
+// it, as people write it: "salt (mol/kg)", "salt [mol/kg]", "salt / mol/kg".
+// Without one the unit is empty.
 func Heading(column string) (name, unit string) {
 	for _, brackets := range []string{"()", "[]"} {
 		begin := strings.Index(column, brackets[:1])
@@ -45,8 +46,8 @@ func Heading(column string) (name, unit string) {
 	return column, ""
 }
 
-// Guess says which of the columns that are missing a column may be by its heading: "" where
-// none comes near. Only a person knows.
+// Guess says which of the columns that are missing a column may be by its
+// heading: "" where none comes near. Only a person knows.
 func Guess(column string, missing []string) string {
 	name, _ := Heading(column)
 	for _, m := range missing {
@@ -57,11 +58,13 @@ func Guess(column string, missing []string) string {
 	return ""
 }
 
-// rename gives the columns of a header the names that the campaign has for them.
+// rename gives the columns of a header the names that the campaign has for
+// them.
 func (f Form) rename(file string, header []string) ([]string, error) {
 	for column := range f.columns {
 		if !slices.Contains(header, column) {
-			return nil, faulty(file, 1, "there is no column %q; the columns are %s", column, strings.Join(header, ", "))
+			return nil, faulty(file, 1, "there is no column %q; the columns are %s", column,
+				strings.Join(header, ", "))
 		}
 	}
 	names := slices.Clone(header)

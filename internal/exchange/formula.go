@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// formulaSigns are the characters with which a cell begins that a spreadsheet takes
-// for a formula.
+// formulaSigns are the characters with which a cell begins that a spreadsheet
+// takes for a formula.
 const formulaSigns = "=+-@\t\r\n"
 
-// formulaLike reports whether a cell would be a formula, but for apostrophes before
-// it.
+// formulaLike reports whether a cell would be a formula, but for apostrophes
+// before it.
 func formulaLike(cell string) bool {
 	rest := strings.TrimLeft(cell, "'")
 	return rest != "" && strings.Contains(formulaSigns, rest[:1])
 }
 
-// asText writes a cell so that a spreadsheet takes it for text: with an apostrophe
-// before what would be a formula. Numbers stay as they are. [fromText] reads it.
+// asText writes a cell so that a spreadsheet takes it for text: with an
+// apostrophe before what would be a formula. Numbers stay as they are.
+// [fromText] reads it.
 func asText(cell string) string {
 	if _, err := strconv.ParseFloat(cell, 64); err == nil || !formulaLike(cell) {
 		return cell

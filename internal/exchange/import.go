@@ -21,19 +21,20 @@ type Import struct {
 	Core *engine.Core
 	// Actor is who imports, as it is recorded.
 	Actor string
-	// Again takes rows over that the campaign has already, Anyway those that it could
-	// not have asked for.
+	// Again takes rows over that the campaign has already, Anyway those that it
+	// could not have asked for.
 	Again, Anyway bool
-	// Once leaves out rows that the campaign has already, so that a file that is read twice is
-	// taken over once.
+	// Once leaves out rows that the campaign has already, so that a file that
+	// is read twice is taken over once.
 	Once bool
 	// Notes are the columns that become notes, Ignore those that are left out.
 	Notes, Ignore []string
-	// Columns are the campaign's names of columns that the file has under others: "salt (mol/kg)"
-	// is salt, "viscosity (mPa s)" is further_viscosity.
+	// Columns are the campaign's names of columns that the file has under
+	// others: "salt (mol/kg)" is salt, "viscosity (mPa s)" is
+	// further_viscosity.
 	Columns map[string]string
-	// Units are those of columns that are further quantities under another name; the one in the
-	// heading where there is none here.
+	// Units are those of columns that are further quantities under another
+	// name; the one in the heading where there is none here.
 	Units map[string]string
 	// MaxRows is how many rows a file may have; 0 for any number.
 	MaxRows int
@@ -42,7 +43,8 @@ type Import struct {
 
 	// Rows are the results that were read.
 	Rows []engine.Tell
-	// Skipped counts the rows that are no measurements to be taken over, by the reason.
+	// Skipped counts the rows that are no measurements to be taken over, by the
+	// reason.
 	Skipped map[string]int
 
 	def   *definition.Campaign
@@ -53,16 +55,17 @@ type Import struct {
 
 // Words are clauses that say what to do about a row.
 type Words struct {
-	// Again takes a row over that is there, as in "import it --again", Anyway one that
-	// could not be asked for, as in "take it --anyway". Note keeps a column of one's own,
-	// as in "with --note NAME", Ignore leaves it out. Column says what a column is.
+	// Again takes a row over that is there, as in "import it --again", Anyway
+	// one that could not be asked for, as in "take it --anyway". Note keeps a
+	// column of one's own, as in "with --note NAME", Ignore leaves it out.
+	// Column says what a column is.
 	Again, Anyway, Note, Ignore, Column string
 	// Clause says what went wrong with a row, and what can be done about it.
 	Clause func(err error) string
 }
 
-// known reports whether a column of a header may be there, beside the parameters
-// and the objective.
+// known reports whether a column of a header may be there, beside the
+// parameters and the objective.
 func (im *Import) known(name string, header []string) bool {
 	switch name {
 	case columnStatus, columnUnit, columnSD, columnExcluded, columnSimulated:
@@ -80,7 +83,8 @@ func (im *Import) known(name string, header []string) bool {
 			return true
 		}
 	}
-	return slices.Contains(recordColumns, name) || strings.HasPrefix(name, furtherPrefix) && name != furtherPrefix ||
+	return slices.Contains(recordColumns, name) || strings.HasPrefix(name, furtherPrefix) &&
+		name != furtherPrefix ||
 		slices.Contains(im.Notes, name) || slices.Contains(im.Ignore, name)
 }
 
@@ -92,8 +96,8 @@ func (im *Import) remedy() string {
 		im.Words.Column, im.Words.Note, im.Words.Ignore, furtherPrefix)
 }
 
-// Read reads and checks the rows of a file of that name. Every fault is named, in a
-// [Fault] or a [Faults], and then there are no rows.
+// Read reads and checks the rows of a file of that name. Every fault is named,
+// in a [Fault] or a [Faults], and then there are no rows.
 func (im *Import) Read(file string, in io.Reader) error {
 	p, err := im.look(file, in, Form{known: im.known})
 	if err != nil {
@@ -109,7 +113,8 @@ func (im *Import) Read(file string, in io.Reader) error {
 			if im.Once {
 				continue
 			}
-			err := fmt.Errorf("this row is in the campaign already, as %s; leave it out, or %s", row.Experiment, im.Words.Again)
+			err := fmt.Errorf("this row is in the campaign already, as %s; leave it out, or %s",
+				row.Experiment, im.Words.Again)
 			faults = append(faults, im.sheet.Fault(row.row, err))
 		case FateWrong:
 			faults = append(faults, row.Faults...)
@@ -127,8 +132,8 @@ func (im *Import) Read(file string, in io.Reader) error {
 	return nil
 }
 
-// skip says why a row of an exported table is no measurement to be taken over, ""
-// for one that is.
+// skip says why a row of an exported table is no measurement to be taken over,
+// "" for one that is.
 func (im *Import) skip(row Row) string {
 	status := im.sheet.cell(row, columnStatus).text
 	if im.sheet.has(columnStatus) && status != string(campaign.Measured) {
@@ -199,7 +204,8 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 		}
 	}
 	if c := s.cell(row, columnSimulated); c.text == "true" && !im.Anyway && !im.Registry.Simulates(def) {
-		at(c, fmt.Errorf("it was simulated, and this campaign measures; leave the row out, or %s", im.Words.Anyway))
+		at(c, fmt.Errorf("it was simulated, and this campaign measures; leave the row out, or %s",
+			im.Words.Anyway))
 	}
 	return tell, faults
 }

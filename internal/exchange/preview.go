@@ -25,10 +25,11 @@ type Preview struct {
 	Name   string       `json:"-"`
 	Header []string     `json:"header" doc:"The names of the columns."`
 	Rows   []PreviewRow `json:"rows"`
-	// Unknown are the columns of which it is not said yet whether they are kept as notes or
-	// left out.
+	// Unknown are the columns of which it is not said yet whether they are kept
+	// as notes or left out.
 	Unknown []string `json:"unknown" doc:"Columns of which it is not said what becomes of them."`
-	// Missing are the columns that must be there, and are not. Then no row is judged.
+	// Missing are the columns that must be there, and are not. Then no row is
+	// judged.
 	Missing []string `json:"-"`
 }
 
@@ -59,8 +60,8 @@ func (p *Preview) Count(f Fate) (n int) {
 	return n
 }
 
-// LeftOut counts the rows that are no measurements to be taken over, by the reason; those that
-// the campaign has already are among them.
+// LeftOut counts the rows that are no measurements to be taken over, by the
+// reason; those that the campaign has already are among them.
 func (p *Preview) LeftOut() map[string]int {
 	left := make(map[string]int)
 	for _, row := range p.Rows {
@@ -74,8 +75,9 @@ func (p *Preview) LeftOut() map[string]int {
 	return left
 }
 
-// Preview reads a file as [Import.Read] does, and says what would become of each row. Columns
-// that are not known, or are missing, are no fault yet. The error is a [Fault]: the file is no such table.
+// Preview reads a file as [Import.Read] does, and says what would become of
+// each row. Columns that are not known, or are missing, are no fault yet. The
+// error is a [Fault]: the file is no such table.
 func (im *Import) Preview(file string, in io.Reader) (*Preview, error) {
 	unknown := []string{}
 	var missing []string
@@ -153,7 +155,8 @@ func (im *Import) judge(row Row) PreviewRow {
 		seen.Fate = FateWrong
 		return seen
 	}
-	if _, err := im.Core.Handle(engine.Request{Actor: im.Actor, Import: []engine.Tell{seen.tell}}); err != nil {
+	if _, err := im.Core.Handle(engine.Request{Actor: im.Actor,
+		Import: []engine.Tell{seen.tell}}); err != nil {
 		text := strings.TrimPrefix(im.Words.Clause(err), "row 1: ")
 		seen.Fate, seen.Faults, seen.refused = FateWrong, Faults{im.sheet.Fault(row, errors.New(text))}, true
 	}

@@ -19,7 +19,8 @@ import (
 type Sheet struct {
 	// Name is that of the file.
 	Name string
-	// Header holds the names of the columns, as the campaign has them, and Columns as the file has them.
+	// Header holds the names of the columns, as the campaign has them, and
+	// Columns as the file has them.
 	Header, Columns []string
 	// Rows are the lines below it.
 	Rows []Row
@@ -43,8 +44,8 @@ type sheetCell struct {
 // has reports whether there is a column of a name.
 func (s *Sheet) has(name string) bool { return slices.Contains(s.Header, name) }
 
-// cell returns the cell of a row in a named column, an empty one where there is no
-// such column.
+// cell returns the cell of a row in a named column, an empty one where there is
+// no such column.
 func (s *Sheet) cell(row Row, name string) sheetCell {
 	if i := slices.Index(s.Header, name); i >= 0 {
 		return row.cells[i]
@@ -115,20 +116,24 @@ func (Faults) ProblemCode() problem.Code { return problem.Invalid }
 
 // Form says which columns a file may have.
 type Form struct {
-	// required are the columns that must be there, beside a column for each parameter.
+	// required are the columns that must be there, beside a column for each
+	// parameter.
 	required []string
 	// known says of another column whether it may be there.
 	known func(name string, header []string) bool
 	// remedy is what to do about one that may not.
 	remedy string
-	// columns are the campaign's names of columns that the file has under others.
+	// columns are the campaign's names of columns that the file has under
+	// others.
 	columns map[string]string
-	// missing, if set, is told of columns that must be there and are not, which is then no fault.
+	// missing, if set, is told of columns that must be there and are not, which
+	// is then no fault.
 	missing func(name string)
 }
 
-// NewReader reads a table as text, whatever its columns are separated by: commas, semicolons or
-// tabs, as its first line shows. Its beginning must not be a byte order mark.
+// NewReader reads a table as text, whatever its columns are separated by:
+// commas, semicolons or tabs, as its first line shows. Its beginning must not
+// be a byte order mark.
 func NewReader(in *bufio.Reader) *csv.Reader {
 	header, _ := in.Peek(in.Size()) // less where there is less
 	reader := csv.NewReader(in)
@@ -138,8 +143,9 @@ func NewReader(in *bufio.Reader) *csv.Reader {
 	return reader
 }
 
-// ReadSheet reads a CSV file of that name, whose columns are separated by commas, semicolons or
-// tabs. Cells are texts: what they mean is for the caller to say. The error is a [Fault], or that of reading.
+// ReadSheet reads a CSV file of that name, whose columns are separated by
+// commas, semicolons or tabs. Cells are texts: what they mean is for the caller
+// to say. The error is a [Fault], or that of reading.
 func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (*Sheet, error) {
 	buffered := bufio.NewReader(in)
 	if err := skipMark(buffered, name); err != nil {
@@ -148,7 +154,8 @@ func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (
 	reader := NewReader(buffered)
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, faulty(name, 0, "is empty: its first line names the columns: %s", columnNames(def, form.required))
+		return nil, faulty(name, 0, "is empty: its first line names the columns: %s",
+			columnNames(def, form.required))
 	}
 	if err != nil {
 		return nil, unread(name, err)
@@ -222,14 +229,14 @@ func unread(name string, err error) error {
 	return fmt.Errorf("%s: %w; nothing was changed", name, err)
 }
 
-// Workbook reports whether a file begins as those of spreadsheets do: .xls; and .xlsx and .ods,
-// which are archives.
+// Workbook reports whether a file begins as those of spreadsheets do: .xls; and
+// .xlsx and .ods, which are archives.
 func Workbook(file string) bool {
 	return strings.HasPrefix(file, "PK\x03\x04") || strings.HasPrefix(file, "\xd0\xcf\x11\xe0")
 }
 
-// skipMark skips the byte order mark that spreadsheets write, and names a file that is no text,
-// or none in UTF-8.
+// skipMark skips the byte order mark that spreadsheets write, and names a file
+// that is no text, or none in UTF-8.
 func skipMark(in *bufio.Reader, name string) error {
 	start, _ := in.Peek(4)
 	switch {
@@ -243,8 +250,8 @@ func skipMark(in *bufio.Reader, name string) error {
 	return nil
 }
 
-// point reads the composition of a row from the columns of the parameters' names
-// and the ending.
+// point reads the composition of a row from the columns of the parameters'
+// names and the ending.
 func (s *Sheet) point(def *definition.Campaign, row Row, ending string) (definition.Point, Faults) {
 	point := make(definition.Point)
 	var faults Faults

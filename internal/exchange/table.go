@@ -22,8 +22,8 @@ type Table struct {
 // Cell is a number, a text, true or false, or nothing (nil).
 type Cell any
 
-// TableOf returns the experiments of a campaign, a row each; its comparisons where it
-// measures nothing.
+// TableOf returns the experiments of a campaign, a row each; its comparisons
+// where it measures nothing.
 func TableOf(state *campaign.State) *Table {
 	if state.Definition.Measures() {
 		return experiments(state)
@@ -31,8 +31,8 @@ func TableOf(state *campaign.State) *Table {
 	return comparisons(state)
 }
 
-// WriteCSV writes the table so that [Import] reads it again, and so that a spreadsheet
-// takes no text for a formula. Numbers are exact.
+// WriteCSV writes the table so that [Import] reads it again, and so that a
+// spreadsheet takes no text for a formula. Numbers are exact.
 func (t *Table) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	if err := w.Write(asTexts(t.Columns)); err != nil {
@@ -101,8 +101,8 @@ func comparisons(state *campaign.State) *Table {
 	return t
 }
 
-// The columns of the table beside the parameters and the objective, which [Import]
-// reads again.
+// The columns of the table beside the parameters and the objective, which
+// [Import] reads again.
 const (
 	columnStatus    = "status"
 	columnUnit      = "unit"
@@ -117,8 +117,10 @@ const (
 	actualEnding = "_actual"
 )
 
-// recordColumns are those that tell of a row, and are no part of the measurement.
-var recordColumns = []string{"experiment", "origin", "decision", "replicate", "requested_at", "ended_at", "cause"}
+// recordColumns are those that tell of a row, and are no part of the
+// measurement.
+var recordColumns = []string{"experiment", "origin", "decision", "replicate", "requested_at",
+	"ended_at", "cause"}
 
 func experiments(state *campaign.State) *Table {
 	def := state.Definition
@@ -154,19 +156,21 @@ func experiments(state *campaign.State) *Table {
 			row = append(row, nil, nil, nil)
 		}
 		for _, name := range further {
-			if i := slices.IndexFunc(m.Further, func(q definition.Quantity) bool { return q.Name == name }); i >= 0 {
+			if i := slices.IndexFunc(m.Further,
+				func(q definition.Quantity) bool { return q.Name == name }); i >= 0 {
 				row = append(row, quantityOf(m.Further[i])...)
 			} else {
 				row = append(row, nil, nil, nil)
 			}
 		}
-		t.Rows = append(t.Rows, append(row, x.Excluded, x.Simulated, timeOf(x.RequestedAt), timeOf(x.EndedAt), x.Cause))
+		t.Rows = append(t.Rows, append(row, x.Excluded, x.Simulated, timeOf(x.RequestedAt),
+			timeOf(x.EndedAt), x.Cause))
 	}
 	return t
 }
 
-// furtherNames returns the names of all further quantities, in the order of their
-// first measurement.
+// furtherNames returns the names of all further quantities, in the order of
+// their first measurement.
 func furtherNames(state *campaign.State) (names []string) {
 	for i := range state.Experiments {
 		m := state.Experiments[i].Measurement

@@ -55,7 +55,8 @@ func valueIn(def *definition.Campaign, name, text string, comma bool) (definitio
 			}
 			names[i] = c.Name
 		}
-		return definition.Value{}, problem.New(problem.Invalid, "%s: %q is none of %s", name, text, strings.Join(names, ", "))
+		return definition.Value{}, problem.New(problem.Invalid, "%s: %q is none of %s", name, text,
+			strings.Join(names, ", "))
 	}
 	return definition.Value{}, problem.New(problem.Invalid, "there is no parameter %q; the parameters are %s",
 		name, ParameterNames(def))

@@ -21,8 +21,8 @@ import (
 // Page is what page a figure is for. The zero Page stands alone.
 type Page struct {
 	Palette Palette
-	// Link is the address of what has an id: an experiment, a decision; empty where
-	// it has none. Default: an element of the same page.
+	// Link is the address of what has an id: an experiment, a decision; empty
+	// where it has none. Default: an element of the same page.
 	Link func(id string) string
 }
 
@@ -37,8 +37,8 @@ func (p Page) address(id string) string {
 	return p.Link(id)
 }
 
-// Canvas is an SVG image under construction. Its own methods count from the upper
-// left; those of vg.Canvas, for gonum/plot, from the lower left.
+// Canvas is an SVG image under construction. Its own methods count from the
+// upper left; those of vg.Canvas, for gonum/plot, from the lower left.
 type Canvas struct {
 	page   Page
 	w, h   float64
@@ -59,8 +59,8 @@ type pen struct {
 
 var _ vg.CanvasSizer = (*Canvas)(nil)
 
-// Canvas returns an empty image. title is what a screen reader says; role may be
-// empty.
+// Canvas returns an empty image. title is what a screen reader says; role may
+// be empty.
 func (p Page) Canvas(w, h float64, role Role, title string) *Canvas {
 	c := &Canvas{page: p, w: w, h: h, role: role, title: title, pens: make([]pen, 1)}
 	vg.Initialize(c)
@@ -107,8 +107,8 @@ func (c *Canvas) element(name string, paint Paint, content string, attributes ..
 	fmt.Fprintf(&c.body, ">%s</%s>\n", content, name)
 }
 
-// Title says what the whole image shows where the pointer rests on it, or, within
-// a group, what the group does.
+// Title says what the whole image shows where the pointer rests on it, or,
+// within a group, what the group does.
 func (c *Canvas) Title(text string) { fmt.Fprintf(&c.body, "<title>%s</title>", escape(text)) }
 
 // Line draws a line.
@@ -186,8 +186,8 @@ func (c *Canvas) Dot(r Role, s Shape, id, title string, x, y float64) {
 	})
 }
 
-// Spot shows a text where the pointer is near, and leads to what has the id, where
-// that has an address.
+// Spot shows a text where the pointer is near, and leads to what has the id,
+// where that has an address.
 func (c *Canvas) Spot(x, y float64, text, id string) {
 	href := c.page.address(id)
 	if href != "" {
@@ -230,7 +230,8 @@ func (c *Canvas) Pop() {
 	c.pens = c.pens[:len(c.pens)-1]
 }
 
-// transform opens a group whose coordinates are moved. Its end is that of the pen.
+// transform opens a group whose coordinates are moved. Its end is that of the
+// pen.
 func (c *Canvas) transform(how string) {
 	c.pen().groups++
 	fmt.Fprintf(&c.body, `<g transform="%s">`, how)

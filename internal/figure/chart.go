@@ -1,7 +1,7 @@
-// Package figure draws the figures of campaignd's pages: SVG on the server, as an
-// element of an HTML page. [Canvas] has small primitives and is drawn on by
-// gonum/plot too; [Chart] is a plot of it in one style, whose lines are named at
-// their right end and whose spots answer to the pointer.
+// Package figure draws the figures of campaignd's pages: SVG on the server, as
+// an element of an HTML page. [Canvas] has small primitives and is drawn on by
+// gonum/plot too; [Chart] is a plot of it in one style, whose lines are named
+// at their right end and whose spots answer to the pointer.
 //
 // Colors are names. A [Palette] says how they are written, so that one drawing
 // serves a page that stands alone as well as one that follows a theme. Equal
@@ -22,8 +22,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Chart is a plot with labels at the ends of its lines, and spots that answer to
-// the pointer.
+// Chart is a plot with labels at the ends of its lines, and spots that answer
+// to the pointer.
 type Chart struct {
 	*plot.Plot
 	page Page
@@ -31,8 +31,8 @@ type Chart struct {
 	Width, Height vg.Length
 	// Right is the room for labels beyond the right edge; it grows with them.
 	Right vg.Length
-	// Title stands above the vertical axis, where it can be read without turning
-	// the head.
+	// Title stands above the vertical axis, where it can be read without
+	// turning the head.
 	Title string
 	// After draws on top of everything, in the whole picture; data is the part
 	// within the axes. May be nil.
@@ -161,8 +161,8 @@ func (c *Chart) End(y float64, text string, color Color) {
 	c.ends = append(c.ends, endLabel{y: y, text: text, color: color})
 }
 
-// Spot shows a text where the pointer is near, and leads to what has the id, if it
-// is not empty.
+// Spot shows a text where the pointer is near, and leads to what has the id, if
+// it is not empty.
 func (c *Chart) Spot(x, y float64, text, id string) {
 	c.spots = append(c.spots, spot{x, y, text, id})
 }
@@ -199,8 +199,8 @@ func (c *Chart) SVG(title string) template.HTML {
 	return canvas.SVG()
 }
 
-// drawEnds writes the labels of line ends, moved apart where they would overlap,
-// and up where they would leave the chart.
+// drawEnds writes the labels of line ends, moved apart where they would
+// overlap, and up where they would leave the chart.
 func (c *Chart) drawEnds(whole *draw.Canvas, x vg.Length, toY func(float64) vg.Length) {
 	const leading, gap = FontSize + 2.5, 3
 	ends := slices.Clone(c.ends)

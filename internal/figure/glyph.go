@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Solid is a disc (Corners 0) or a regular polygon with an edge, so that points on
-// top of each other stay apart. Spiky makes it a star.
+// Solid is a disc (Corners 0) or a regular polygon with an edge, so that points
+// on top of each other stay apart. Spiky makes it a star.
 type Solid struct {
 	Corners int
 	Spiky   bool

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Color is a color by its name, and how much it covers. What the name stands for
-// is the palette's. The zero Color paints nothing.
+// Color is a color by its name, and how much it covers. What the name stands
+// for is the palette's. The zero Color paints nothing.
 type Color struct {
 	name    int
 	opacity float64
@@ -59,8 +59,8 @@ func Faded(c Color, opacity float64) Color {
 	return c
 }
 
-// OfText returns a color dark enough to be read as text on white. A theme sees to
-// that itself.
+// OfText returns a color dark enough to be read as text on white. A theme sees
+// to that itself.
 func OfText(c Color) Color {
 	c.text = true
 	return c
@@ -86,7 +86,8 @@ func luminance(rgb [3]uint8) float64 {
 	return 0.2126*linear(rgb[0]) + 0.7152*linear(rgb[1]) + 0.0722*linear(rgb[2])
 }
 
-// RGBA implements color.Color, so that gonum/plot carries a Color to the canvas.
+// RGBA implements color.Color, so that gonum/plot carries a Color to the
+// canvas.
 func (c Color) RGBA() (r, g, b, a uint32) {
 	of := color.NRGBA{A: uint8(math.Round(255 * c.opacity))}
 	of.R, of.G, of.B = c.rgb()
@@ -115,18 +116,20 @@ type Palette int
 const (
 	// Embedded writes them into the elements, for a page that stands alone.
 	Embedded Palette = iota
-	// Classes writes classes of the console's stylesheet and nothing else: colors
-	// follow the theme, and its Content-Security-Policy forbids inline style.
+	// Classes writes classes of the console's stylesheet and nothing else:
+	// colors follow the theme, and its Content-Security-Policy forbids inline
+	// style.
 	Classes
 )
 
-// Word is what a reader would call a color; ok is false where that depends on the
-// theme: what is black by day is white at night.
+// Word is what a reader would call a color; ok is false where that depends on
+// the theme: what is black by day is white at night.
 func (p Palette) Word(c Color) (word string, ok bool) {
 	return names[c.name].word, p == Embedded || c.name >= Blue.name
 }
 
-// Paint is how an element looks: a [Look], or a [Role] where a stylesheet says it.
+// Paint is how an element looks: a [Look], or a [Role] where a stylesheet says
+// it.
 type Paint interface{ attributes(Palette) string }
 
 // Role is what an element is, as classes of the console's stylesheet.

@@ -15,8 +15,8 @@ import (
 // Span is a range of numbers.
 type Span struct{ Low, High float64 }
 
-// SpanOf is the range of values with a margin around them, as a share of it. What
-// is not finite is left out; a range without width gets one.
+// SpanOf is the range of values with a margin around them, as a share of it.
+// What is not finite is left out; a range without width gets one.
 func SpanOf(margin float64, values ...float64) Span {
 	s := Span{math.Inf(1), math.Inf(-1)}
 	for _, v := range values {
@@ -49,8 +49,8 @@ func (s Span) To(v, from, to float64) float64 {
 	return from + (v-s.Low)/(s.High-s.Low)*(to-from)
 }
 
-// BestSoFar is the best of the values up to each; NaN, which does not count, up to
-// the first that does.
+// BestSoFar is the best of the values up to each; NaN, which does not count, up
+// to the first that does.
 func BestSoFar(values []float64, sought definition.Objective) []float64 {
 	best := make([]float64, len(values))
 	soFar := math.NaN()
@@ -63,8 +63,8 @@ func BestSoFar(values []float64, sought definition.Objective) []float64 {
 	return best
 }
 
-// Steps are the stairs of values at 1, 2, …: a value holds until the next one. NaN
-// are left out.
+// Steps are the stairs of values at 1, 2, …: a value holds until the next one.
+// NaN are left out.
 func Steps(values []float64) plotter.XYs {
 	var points plotter.XYs
 	for i, v := range values {
@@ -111,8 +111,8 @@ func (t Ticks) Ticks(low, high float64) []plot.Tick {
 	return out
 }
 
-// LogTicks places the powers of ten on a logarithmic axis, and 2 and 5 times them
-// where there are few.
+// LogTicks places the powers of ten on a logarithmic axis, and 2 and 5 times
+// them where there are few.
 type LogTicks struct{}
 
 // Ticks implements plot.Ticker.
@@ -145,6 +145,6 @@ func (LogTicks) Ticks(low, high float64) []plot.Tick {
 // Minus is the typographic minus sign.
 const Minus = "\u2212"
 
-// Typeset turns the hyphen of a negative number, and of a negative exponent, into
-// a minus sign.
+// Typeset turns the hyphen of a negative number, and of a negative exponent,
+// into a minus sign.
 func Typeset(number string) string { return strings.ReplaceAll(number, "-", Minus) }

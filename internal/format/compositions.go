@@ -8,22 +8,24 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Digits of a parameter's range, after the first, that its values are written with.
+// Digits of a parameter's range, after the first, that its values are written
+// with.
 const (
 	digitsToRead = 2 // between a hundredth and a thousandth of the range
 	digitsToMake = 3 // between a thousandth and a ten-thousandth
 )
 
-// Compositions writes the compositions of a campaign, each value with the decimals
-// that matter for its parameter: those of the instrument's dosing step, else those
-// that show about a thousandth of the range. Listed values are written as they were
-// listed.
+// Compositions writes the compositions of a campaign, each value with the
+// decimals that matter for its parameter: those of the instrument's dosing
+// step, else those that show about a thousandth of the range. Listed values are
+// written as they were listed.
 type Compositions struct {
 	parameters []definition.Parameter
 	decimals   []int // of each parameter
 }
 
-// asGiven stands for the decimals of a parameter whose values are written as they are.
+// asGiven stands for the decimals of a parameter whose values are written as
+// they are.
 const asGiven = -1
 
 // CompositionsOf returns the writer of a campaign's compositions.
@@ -45,8 +47,8 @@ func campaign(def *definition.Campaign, digits int) Compositions {
 	return c
 }
 
-// NewCompositions returns the writer of compositions of the given parameters; steps
-// holds the dosing steps of those that have one.
+// NewCompositions returns the writer of compositions of the given parameters;
+// steps holds the dosing steps of those that have one.
 func NewCompositions(parameters []definition.Parameter, steps map[string]float64) Compositions {
 	return compositions(parameters, steps, digitsToRead)
 }
@@ -69,15 +71,16 @@ func compositions(parameters []definition.Parameter, steps map[string]float64, d
 	return c
 }
 
-// AsGiven returns a writer of every value as it is, to six digits: for what a person
-// entered or will enter.
+// AsGiven returns a writer of every value as it is, to six digits: for what a
+// person entered or will enter.
 func (c Compositions) AsGiven() Compositions {
 	c.decimals = slices.Repeat([]int{asGiven}, len(c.parameters))
 	return c
 }
 
-// Apart returns a writer that writes different compositions differently: with up to
-// four more decimals for a parameter of which two values would look alike.
+// Apart returns a writer that writes different compositions differently: with
+// up to four more decimals for a parameter of which two values would look
+// alike.
 func (c Compositions) Apart(points ...definition.Point) Compositions {
 	c.decimals = slices.Clone(c.decimals)
 	for i, p := range c.parameters {
@@ -100,7 +103,8 @@ func (c Compositions) Apart(points ...definition.Point) Compositions {
 	return c
 }
 
-// texts counts how many different texts the values are with a number of decimals.
+// texts counts how many different texts the values are with a number of
+// decimals.
 func texts(values map[float64]bool, decimals int) int {
 	different := make(map[string]bool)
 	for x := range values {
@@ -112,8 +116,8 @@ func texts(values map[float64]bool, decimals int) int {
 // Parameters returns the parameters in the campaign's order.
 func (c Compositions) Parameters() []definition.Parameter { return c.parameters }
 
-// Value writes the value of the i-th parameter; ok is false where the composition
-// has none.
+// Value writes the value of the i-th parameter; ok is false where the
+// composition has none.
 func (c Compositions) Value(i int, point definition.Point) (text string, ok bool) {
 	v, ok := point[c.parameters[i].Name]
 	if !ok {
@@ -137,8 +141,8 @@ func (c Compositions) Number(parameter string, x float64) string {
 	return definition.Number(x).String()
 }
 
-// Line writes a composition in a line, in the campaign's order: "lipf6 1.10,
-// ec 0.340, dmc 1.00".
+// Line writes a composition in a line, in the campaign's order: "lipf6 1.10, ec
+// 0.340, dmc 1.00".
 func (c Compositions) Line(point definition.Point) string {
 	return c.join(point, ", ", func(p definition.Parameter, value string) string {
 		return p.Name + " " + value

@@ -1,6 +1,6 @@
-// Package format writes numbers, units, counts, lists, durations and compositions
-// the way that every page, command and message of campaignd shows them. It holds
-// one rule for each, and does not know what a page is about.
+// Package format writes numbers, units, counts, lists, durations and
+// compositions the way that every page, command and message of campaignd shows
+// them. It holds one rule for each, and does not know what a page is about.
 //
 // Numbers are written in one of four ways, by what they are:
 //
@@ -55,8 +55,8 @@ func Short(x float64) string { return Significant(x, 4) }
 // digits, without the noise of binary fractions.
 func Setting(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
 
-// Fixed writes x with a number of decimals, and with an exponent where it is very
-// large or the decimals are very many. There is no negative zero.
+// Fixed writes x with a number of decimals, and with an exponent where it is
+// very large or the decimals are very many. There is no negative zero.
 func Fixed(x float64, decimals int) string {
 	if math.Abs(x) >= greatestPlain || decimals >= 10 {
 		return strconv.FormatFloat(x, 'g', 5, 64)
@@ -73,8 +73,8 @@ func Percent(share float64) string {
 	return strconv.FormatFloat(100*share, 'f', 0, 64) + " %"
 }
 
-// MeanSD writes a mean and its standard deviation to the same decimals: those of
-// two significant digits of the deviation, "12.35" and "0.43".
+// MeanSD writes a mean and its standard deviation to the same decimals: those
+// of two significant digits of the deviation, "12.35" and "0.43".
 func MeanSD(mean, sd float64) (m, s string) {
 	decimals := DecimalsOfSD(sd)
 	if !(sd > 0) || math.IsInf(sd, 0) || math.Abs(mean) >= greatestPlain || decimals >= 10 {
@@ -83,8 +83,8 @@ func MeanSD(mean, sd float64) (m, s string) {
 	return Fixed(mean, decimals), Fixed(sd, decimals)
 }
 
-// PlusMinus writes a mean with its standard deviation as [MeanSD] does, and their
-// unit: "12.35 ± 0.43 mS/cm".
+// PlusMinus writes a mean with its standard deviation as [MeanSD] does, and
+// their unit: "12.35 ± 0.43 mS/cm".
 func PlusMinus(mean, sd float64, unit string) string {
 	m, s := MeanSD(mean, sd)
 	return WithUnit(m+" ± "+s, unit)
@@ -99,11 +99,12 @@ func DecimalsOfSD(sd float64) int {
 	return max(1-exponent(sd), 0)
 }
 
-// DecimalsOver is how many decimals show between a hundredth and a thousandth of a
-// span: those of results that lie that far apart.
+// DecimalsOver is how many decimals show between a hundredth and a thousandth
+// of a span: those of results that lie that far apart.
 func DecimalsOver(span float64) int { return decimalsOver(span, digitsToRead) }
 
-// decimalsOver is how many decimals show that many digits of a span after its first.
+// decimalsOver is how many decimals show that many digits of a span after its
+// first.
 func decimalsOver(span float64, digits int) int {
 	if !(span > 0) || math.IsInf(span, 0) {
 		return digits

@@ -9,17 +9,19 @@ import (
 	"strings"
 )
 
-// ErrNotFinite is wrapped by the errors of numbers that are none to reckon with.
+// ErrNotFinite is wrapped by the errors of numbers that are none to reckon
+// with.
 var ErrNotFinite = errors.New("not a finite number")
 
-// ReadNumber reads a finite number as people write it: with a decimal point, or with a decimal
-// comma, "9,4", where that can mean nothing else. "1,234" may be 1.234 or 1234, and is refused
-// with both. It is the one way in which commands, forms and tables read the numbers of people;
-// programs write JSON.
+// ReadNumber reads a finite number as people write it: with a decimal point, or
+// with a decimal comma, "9,4", where that can mean nothing else. "1,234" may be
+// 1.234 or 1234, and is refused with both. It is the one way in which commands,
+// forms and tables read the numbers of people; programs write JSON.
 func ReadNumber(text string) (float64, error) { return ReadNumberIn(text, false) }
 
-// ReadNumberIn reads a number of a table. comma says that numbers of the same table have a decimal
-// comma for certain (see [DecimalComma]): then "1,234" is 1.234, and "1.234" may be either.
+// ReadNumberIn reads a number of a table. comma says that numbers of the same
+// table have a decimal comma for certain (see [DecimalComma]): then "1,234" is
+// 1.234, and "1.234" may be either.
 func ReadNumberIn(text string, comma bool) (float64, error) {
 	text = strings.TrimSpace(text)
 	plain := strings.ReplaceAll(text, "\u2212", "-")
@@ -53,7 +55,8 @@ func ReadNumberIn(text string, comma bool) (float64, error) {
 var (
 	// decimal is a number with a mark before its decimals.
 	decimal = regexp.MustCompile(`^[+-]?(\d+\.\d+|\.\d+)([eE][+-]?\d+)?$`)
-	// thousands is one whose mark may as well be between the thousands and the hundreds.
+	// thousands is one whose mark may as well be between the thousands and the
+	// hundreds.
 	thousands = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}\.\d{3}([eE][+-]?\d+)?$`)
 )
 
@@ -62,8 +65,8 @@ func ambiguous(text, small, great string) error {
 	return fmt.Errorf("%q may be %s or %s: write the one that is meant", text, small, great)
 }
 
-// DecimalComma reports whether a text is a number that has a decimal comma for certain: "9,4" or
-// "0,125", but not "1,234".
+// DecimalComma reports whether a text is a number that has a decimal comma for
+// certain: "9,4" or "0,125", but not "1,234".
 func DecimalComma(text string) bool {
 	if !strings.Contains(text, ",") {
 		return false
@@ -72,9 +75,9 @@ func DecimalComma(text string) bool {
 	return err == nil
 }
 
-// Separator is what stands between the columns of a table, by its first line: a comma, or where
-// there are more of them a semicolon or a tab, as spreadsheets write them where the comma is
-// the decimal mark.
+// Separator is what stands between the columns of a table, by its first line: a
+// comma, or where there are more of them a semicolon or a tab, as spreadsheets
+// write them where the comma is the decimal mark.
 func Separator(header string) rune {
 	header, _, _ = strings.Cut(header, "\n")
 	separator := ','

@@ -1,5 +1,5 @@
-// Package guardfs keeps a Pebble database from ending the process, or from going on, after
-// a write that failed.
+// Package guardfs keeps a Pebble database from ending the process, or from
+// going on, after a write that failed.
 package guardfs
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Guard remembers the first failure to write, and from then on keeps
-// everything off the disk. What is there is then what a crash at that moment
-// would have left, which opening is proved to handle; a database that goes on
-// after a failed write is not.
+// Guard remembers the first failure to write, and from then on keeps everything
+// off the disk. What is there is then what a crash at that moment would have
+// left, which opening is proved to handle; a database that goes on after a
+// failed write is not.
 type Guard struct {
 	once   sync.Once
 	err    error
@@ -49,7 +49,8 @@ func (g *Guard) Err() error {
 	}
 }
 
-// FS is the file system that a database, and what is kept beside it, is written through.
+// FS is the file system that a database, and what is kept beside it, is written
+// through.
 //
 // Pebble is not told of most failures. It answers one of the write-ahead log
 // with a panic, in places while it does not hold a lock that it then unlocks,
@@ -80,8 +81,8 @@ func (f FS) create(name string, change func() (vfs.File, error)) (vfs.File, erro
 	if f.Guard.Err() == nil {
 		file, err := change()
 		if err == nil {
-			// Of these, what was written is not read again while the
-			// database is open. A table is written again if that failed.
+			// Of these, what was written is not read again while the database
+			// is open. A table is written again if that failed.
 			hide := strings.HasSuffix(name, ".log") || strings.HasPrefix(f.PathBase(name), "MANIFEST-")
 			return &guardFile{File: file, guard: f.Guard, hide: hide}, nil
 		}
@@ -93,10 +94,9 @@ func (f FS) create(name string, change func() (vfs.File, error)) (vfs.File, erro
 	return f.Guard.after.Create(name, vfs.WriteCategoryUnspecified)
 }
 
-// Create makes sure that what a marker names is there before the marker:
-// Pebble only syncs the directory after creating both, so that a crash can
-// leave a marker of a manifest that is gone, and a database that cannot be
-// opened.
+// Create makes sure that what a marker names is there before the marker: Pebble
+// only syncs the directory after creating both, so that a crash can leave a
+// marker of a manifest that is gone, and a database that cannot be opened.
 func (f FS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	return f.create(name, func() (vfs.File, error) {
 		if strings.HasPrefix(f.PathBase(name), "marker.") {
@@ -113,7 +113,9 @@ func (f FS) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs
 }
 
 // OpenReadWrite opens a file that is written in place, such as HEAD.
-func (f FS) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+func (f FS) OpenReadWrite(
+	name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption,
+) (vfs.File, error) {
 	file, err := f.FS.OpenReadWrite(name, category, opts...)
 	if err != nil {
 		return nil, err
@@ -191,15 +193,15 @@ func (f FS) RemoveAll(name string) error {
 // guard.
 func (f FS) Unwrap() vfs.FS { return nil }
 
-// probeName is a file that [Probe] writes and removes, probeSize its length in bytes: a database
-// that is opened writes more than a few.
+// probeName is a file that [Probe] writes and removes, probeSize its length in
+// bytes: a database that is opened writes more than a few.
 const (
 	probeName = "PROBE"
 	probeSize = 1 << 20
 )
 
-// Probe reports whether a directory takes writes, again: whoever holds a database that has failed
-// asks before giving up what can still be read.
+// Probe reports whether a directory takes writes, again: whoever holds a
+// database that has failed asks before giving up what can still be read.
 func Probe(fsys vfs.FS, dir string) (err error) {
 	name := fsys.PathJoin(dir, probeName)
 	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
@@ -222,7 +224,8 @@ type guardFile struct {
 	reserved int64
 }
 
-// Of the space that is reserved at a time: as much as was written so far, within these bounds.
+// Of the space that is reserved at a time: as much as was written so far,
+// within these bounds.
 const (
 	leastReserved = 64 << 10
 	mostReserved  = 16 << 20
@@ -267,17 +270,17 @@ func (f *guardFile) SyncTo(length int64) (full bool, err error) {
 	return full, err
 }
 
-// Preallocate has space reserved from now on, as the file grows. Pebble asks for the whole
-// of a write-ahead log at once, a tenth more than a memtable (18 MB): most databases here
-// hold a hundredth of that, there are hundreds of them, and the space stays taken until
-// the file is removed.
+// Preallocate has space reserved from now on, as the file grows. Pebble asks
+// for the whole of a write-ahead log at once, a tenth more than a memtable (18
+// MB): most databases here hold a hundredth of that, there are hundreds of
+// them, and the space stays taken until the file is removed.
 func (f *guardFile) Preallocate(int64, int64) error {
 	f.reserves = true
 	return nil
 }
 
-// reserve reserves the space for what is written, and some more. It is an optimization, so
-// that errors do not matter.
+// reserve reserves the space for what is written, and some more. It is an
+// optimization, so that errors do not matter.
 func (f *guardFile) reserve() {
 	if !f.reserves || f.written <= f.reserved || f.guard.Err() != nil {
 		return
@@ -298,8 +301,8 @@ func (f *guardFile) Close() error {
 	return err
 }
 
-// Logger is a logger for Pebble, which says nothing. What Pebble would end the process for is
-// a failure.
+// Logger is a logger for Pebble, which says nothing. What Pebble would end the
+// process for is a failure.
 func (g *Guard) Logger() pebble.Logger { return quiet{g} }
 
 type quiet struct{ guard *Guard }

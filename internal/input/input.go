@@ -1,5 +1,6 @@
-// Package input reads the files that people name, within bounds: a device, a folder or
-// an endless file is refused with a clear message, before it uses up memory or time.
+// Package input reads the files that people name, within bounds: a device, a
+// folder or an endless file is refused with a clear message, before it uses up
+// memory or time.
 package input
 
 import (
@@ -16,9 +17,9 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Path + " " + e.Problem }
 
-// Read returns the contents of a regular file of at most the given number of bytes.
-// If the file is larger or not a regular one, the error is an *[Error]; otherwise it
-// is the operating system's.
+// Read returns the contents of a regular file of at most the given number of
+// bytes. If the file is larger or not a regular one, the error is an *[Error];
+// otherwise it is the operating system's.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := open(path, most, false)
 	if err != nil {
@@ -28,9 +29,9 @@ func Read(path string, most int64) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Open opens a file that a person named on the command line: a regular one, or a pipe
-// that another program writes. Reading more than the given number of bytes is an
-// *[Error].
+// Open opens a file that a person named on the command line: a regular one, or
+// a pipe that another program writes. Reading more than the given number of
+// bytes is an *[Error].
 func Open(path string, most int64) (io.ReadCloser, error) { return open(path, most, true) }
 
 func open(path string, most int64, pipe bool) (io.ReadCloser, error) {

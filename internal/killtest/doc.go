@@ -1,6 +1,6 @@
-// Package killtest kills the real program, alone and as a server, with SIGKILL in the middle of
-// campaigns, starts it again each time, and checks that nothing was lost,
-// repeated or decided otherwise. It holds tests only.
+// Package killtest kills the real program, alone and as a server, with SIGKILL
+// in the middle of campaigns, starts it again each time, and checks that
+// nothing was lost, repeated or decided otherwise. It holds tests only.
 //
 // go test makes a few kills. For more, and to see what they hit:
 //

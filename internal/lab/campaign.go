@@ -14,19 +14,22 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// Campaign is a campaign of the lab. Its methods may be called by several goroutines.
+// Campaign is a campaign of the lab. Its methods may be called by several
+// goroutines.
 type Campaign struct {
 	store *member
 	name  string
 
-	// starting is held while a run begins or ends, and while a step is made by hand.
+	// starting is held while a run begins or ends, and while a step is made by
+	// hand.
 	starting sync.Mutex
 
 	record *view.Record // folded from the log
 
 	mu  sync.Mutex
 	run *driving // nil where this process does not run the campaign
-	// trouble is why the last run ended before the campaign did, or why it cannot begin.
+	// trouble is why the last run ended before the campaign did, or why it
+	// cannot begin.
 	trouble  error
 	cache    cache
 	foregone foregone
@@ -83,13 +86,14 @@ type Standing struct {
 	Sequence events.Sequence
 	// Summary is the campaign in a few numbers.
 	Summary engine.Summary
-	// Run says what the run is doing, nil where the campaign is not run; PID is the
-	// process.
+	// Run says what the run is doing, nil where the campaign is not run; PID is
+	// the process.
 	Run *control.Running
 	PID int
 	// Here is true where this process runs the campaign.
 	Here bool
-	// Trouble is why a run ended before the campaign did, or waits to begin; nil for none.
+	// Trouble is why a run ended before the campaign did, or waits to begin;
+	// nil for none.
 	Trouble error
 	// Remedies are what a person can do about what is waited for.
 	Remedies []problem.Remedy
@@ -101,7 +105,8 @@ func (c *Campaign) Standing() Standing {
 	return s
 }
 
-// standing returns where the campaign stands, and what its models follow from now.
+// standing returns where the campaign stands, and what its models follow from
+// now.
 func (c *Campaign) standing() (Standing, engine.Revision) {
 	s := Standing{ID: c.name, Store: c.store.path}
 	run := c.Running()
@@ -148,8 +153,8 @@ func (c *Campaign) Log() (events.Log, error) {
 	return at.Log(), nil
 }
 
-// Load returns the campaign at the end of its log, for what takes longer than a list may. The core
-// is the caller's.
+// Load returns the campaign at the end of its log, for what takes longer than a
+// list may. The core is the caller's.
 func (c *Campaign) Load(ctx context.Context) (*engine.Core, error) {
 	log, err := c.Log()
 	if err != nil {
@@ -158,7 +163,8 @@ func (c *Campaign) Load(ctx context.Context) (*engine.Core, error) {
 	return c.record.Now(ctx, log)
 }
 
-// At returns the campaign as it was after the event at a sequence. The core is the caller's.
+// At returns the campaign as it was after the event at a sequence. The core is
+// the caller's.
 func (c *Campaign) At(ctx context.Context, at events.Sequence) (*engine.Core, error) {
 	log, err := c.Log()
 	if err != nil {
@@ -167,11 +173,12 @@ func (c *Campaign) At(ctx context.Context, at events.Sequence) (*engine.Core, er
 	return c.record.At(ctx, log, at)
 }
 
-// Record is the campaign for those who look at it, whose log is that of [Campaign.Log].
+// Record is the campaign for those who look at it, whose log is that of
+// [Campaign.Log].
 func (c *Campaign) Record() *view.Record { return c.record }
 
-// Read calls f with the folded campaign, which f may neither change nor keep. It must be
-// quick: the campaign's events wait meanwhile.
+// Read calls f with the folded campaign, which f may neither change nor keep.
+// It must be quick: the campaign's events wait meanwhile.
 func (c *Campaign) Read(f func(*engine.Core)) {
 	c.record.Read(f)
 }
@@ -183,14 +190,16 @@ func (c *Campaign) Defined() *definition.Campaign {
 	return &def
 }
 
-// recordedAt returns the sequence of the event by which a request was recorded, 0 for none.
+// recordedAt returns the sequence of the event by which a request was recorded,
+// 0 for none.
 func (c *Campaign) recordedAt(r engine.Request) (at events.Sequence, err error) {
 	c.Read(func(core *engine.Core) { at, err = core.Recorded(r) })
 	return at, err
 }
 
-// Recorded returns the events of a request that was recorded before, none where it was not. Who
-// makes a request from how the campaign stands asks first: a repeat would make another one.
+// Recorded returns the events of a request that was recorded before, none where
+// it was not. Who makes a request from how the campaign stands asks first: a
+// repeat would make another one.
 func (c *Campaign) Recorded(ctx context.Context, r engine.Request) ([]events.Event, error) {
 	at, err := c.recordedAt(r)
 	if at == 0 || err != nil {
@@ -203,9 +212,9 @@ func (c *Campaign) Recorded(ctx context.Context, r engine.Request) ([]events.Eve
 	return engine.ReadBatch(ctx, log, c.name, at)
 }
 
-// Submit has a person's request recorded, by the process that holds the store. When it
-// returns, the campaign as the lab shows it holds what was recorded, so that the page that
-// follows a form shows what the form has changed.
+// Submit has a person's request recorded, by the process that holds the store.
+// When it returns, the campaign as the lab shows it holds what was recorded, so
+// that the page that follows a form shows what the form has changed.
 func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
 	var at Store
 	var stored []events.Event

@@ -1,20 +1,22 @@
 // Package lab holds stores of campaigns and runs the campaigns in them.
 //
-// A [Local] is one store that this process holds, with the campaigns that it runs:
+// A [Local] is one store that this process holds, with the campaigns that it
+// runs:
 //
 //	local, err := lab.OpenLocal(ctx, "electrolyte.campaign", options)
 //	equipment, err := equip.Open(ctx, options.Registry, definition, environment)
 //	run, err := local.Start(ctx, "electrolyte", equipment, lab.Hooks{})
 //	err = run.Run(ctx)
 //
-// A [Lab] is the stores of a folder: what a server serves. A store belongs to one process at
-// a time. The lab takes every store of its folder that is free, and offers it to other
-// commands on the store's socket; one that another process holds, `campaignd run` for
-// example, is read through that process, and taken once it is free. What is shown of a
-// campaign is folded from the store's log in either case.
+// A [Lab] is the stores of a folder: what a server serves. A store belongs to
+// one process at a time. The lab takes every store of its folder that is free,
+// and offers it to other commands on the store's socket; one that another
+// process holds, `campaignd run` for example, is read through that process, and
+// taken once it is free. What is shown of a campaign is folded from the store's
+// log in either case.
 //
-// Nothing physical begins unasked: after a restart the lab goes on with the campaigns that
-// people have started in it, and with no others.
+// Nothing physical begins unasked: after a restart the lab goes on with the
+// campaigns that people have started in it, and with no others.
 package lab
 
 import (
@@ -48,16 +50,17 @@ import (
 // StoreEnding is the ending of a store's name.
 const StoreEnding = ".campaign"
 
-// Private is the folder within the lab's that holds what the lab and its server remember.
+// Private is the folder within the lab's that holds what the lab and its server
+// remember.
 const Private = ".campaignd"
 
 // Options say what a lab holds and how it runs campaigns.
 type Options struct {
-	// Folder holds the stores, each a folder NAME.campaign, and campaign files' relative
-	// paths start there.
+	// Folder holds the stores, each a folder NAME.campaign, and campaign files'
+	// relative paths start there.
 	Folder string
-	// Stores, if any, are the only stores; new campaigns go into the first one. Without,
-	// a new campaign gets a store of its own in the folder.
+	// Stores, if any, are the only stores; new campaigns go into the first one.
+	// Without, a new campaign gets a store of its own in the folder.
 	Stores []string
 	// Registry holds what campaign files may name.
 	Registry registry.Registry
@@ -65,25 +68,28 @@ type Options struct {
 	Build events.Build
 	// Account is the system's user that runs the campaigns.
 	Account string
-	// Heard, if set, is called with every event of every campaign, those of one campaign in
-	// their order, with the definition at that event. It must be quick.
+	// Heard, if set, is called with every event of every campaign, those of one
+	// campaign in their order, with the definition at that event. It must be
+	// quick.
 	Heard func(campaign string, def *definition.Campaign, e events.Event, payload events.Payload)
-	// Log, if set, takes what the operator should know. It may be
-	// called by several goroutines.
+	// Log, if set, takes what the operator should know. It may be called by
+	// several goroutines.
 	Log func(format string, args ...any)
 
 	// What tests replace, so that disks fail: how stores are opened.
 	open func(folder string, o store.Options) (events.Store, error)
 }
 
-// Lab holds stores and runs campaigns. Its methods may be called by several goroutines.
+// Lab holds stores and runs campaigns. Its methods may be called by several
+// goroutines.
 type Lab struct {
 	options Options
 	ctx     context.Context
 	stop    context.CancelFunc
 	wg      sync.WaitGroup
 
-	// slots has room for a computation on each processor but one, on which people are answered.
+	// slots has room for a computation on each processor but one, on which
+	// people are answered.
 	slots chan struct{}
 
 	past view.Past // campaigns as they were, for readers
@@ -97,7 +103,8 @@ type Lab struct {
 	changed chan struct{}      // closed and made anew whenever a campaign has changed
 }
 
-// Open opens the stores of a folder and goes on with the campaigns that were started in it.
+// Open opens the stores of a folder and goes on with the campaigns that were
+// started in it.
 func Open(ctx context.Context, o Options) (*Lab, error) {
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
@@ -150,7 +157,8 @@ func (l *Lab) private(name string) string {
 	return filepath.Join(l.options.Folder, Private, name)
 }
 
-// Private returns the folder in which a server of this lab keeps what is its own.
+// Private returns the folder in which a server of this lab keeps what is its
+// own.
 func (l *Lab) Private() string { return l.private("") }
 
 // Registry returns what campaign files may name.
@@ -192,7 +200,8 @@ func empty(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
 }
 
-// watchEvery is how often the lab looks for stores that other commands have made.
+// watchEvery is how often the lab looks for stores that other commands have
+// made.
 const watchEvery = 2 * time.Second
 
 func (l *Lab) watch() {
@@ -249,8 +258,8 @@ func (l *Lab) Campaigns() []*Campaign {
 	return all
 }
 
-// Campaign returns the campaign of that name; of several stores that hold one, the campaign
-// of STORE with "NAME@STORE".
+// Campaign returns the campaign of that name; of several stores that hold one,
+// the campaign of STORE with "NAME@STORE".
 func (l *Lab) Campaign(id string) (*Campaign, error) {
 	name, base, chosen := strings.Cut(id, "@")
 	var found []*Campaign
@@ -283,7 +292,8 @@ func (l *Lab) Troubles() (troubles []string) {
 	return troubles
 }
 
-// Health counts the stores: all, and those that cannot be used or take no events now.
+// Health counts the stores: all, and those that cannot be used or take no
+// events now.
 func (l *Lab) Health() (stores, troubled int) {
 	for _, s := range l.list() {
 		stores++
@@ -309,9 +319,9 @@ func (l *Lab) announce() {
 	l.changed = make(chan struct{})
 }
 
-// Parse reads a campaign file as the lab would, with the instruments and experts of its
-// lab.yaml as that is now; nothing is written. The error is a *yamltree.Error where one of
-// the two files has faults.
+// Parse reads a campaign file as the lab would, with the instruments and
+// experts of its lab.yaml as that is now; nothing is written. The error is a
+// *yamltree.Error where one of the two files has faults.
 func (l *Lab) Parse(name string, source []byte) (*campaignfile.File, error) {
 	named, err := labfile.ReadFolder(l.options.Registry, l.options.Folder)
 	if err != nil {
@@ -320,9 +330,9 @@ func (l *Lab) Parse(name string, source []byte) (*campaignfile.File, error) {
 	return campaignfile.ParseIn(l.options.Registry, named, name, source)
 }
 
-// Reaches returns what a definition reaches beyond the campaign that neither the lab file, as it
-// is now, nor the campaign as it was, nil for a new one, reaches already; ok is false where that
-// is nothing.
+// Reaches returns what a definition reaches beyond the campaign that neither
+// the lab file, as it is now, nor the campaign as it was, nil for a new one,
+// reaches already; ok is false where that is nothing.
 func (l *Lab) Reaches(def, was *definition.Campaign) (first registry.Reach, ok bool, err error) {
 	reg := l.options.Registry
 	found := reg.Reaches(def)
@@ -363,9 +373,10 @@ func (l *Lab) Define(
 	return c, c.Start(ctx)
 }
 
-// Begin begins a campaign; by says who asks and under which identifier. Nothing is written
-// where the campaign could not be run: its instrument or an expert cannot be reached, or
-// the name is taken. One that the same request has begun before is returned.
+// Begin begins a campaign; by says who asks and under which identifier. Nothing
+// is written where the campaign could not be run: its instrument or an expert
+// cannot be reached, or the name is taken. One that the same request has begun
+// before is returned.
 func (l *Lab) Begin(
 	ctx context.Context, file *campaignfile.File, by engine.Request,
 ) (*Campaign, error) {
@@ -373,7 +384,8 @@ func (l *Lab) Begin(
 	return c, err
 }
 
-// begin is [Lab.Begin]; again is set where the same request has begun the campaign before.
+// begin is [Lab.Begin]; again is set where the same request has begun the
+// campaign before.
 func (l *Lab) begin(
 	ctx context.Context, file *campaignfile.File, by engine.Request, run bool,
 ) (c *Campaign, again bool, err error) {
@@ -424,8 +436,8 @@ func (l *Lab) define(
 	if err := s.wait(ctx); err != nil {
 		return nil, err
 	}
-	// Before the event, so that a server that is killed behind it runs the campaign when it is
-	// started again.
+	// Before the event, so that a server that is killed behind it runs the
+	// campaign when it is started again.
 	if err := l.setStarted(s.key(def.Name), run); err != nil {
 		return nil, err
 	}
@@ -436,7 +448,8 @@ func (l *Lab) define(
 	return s.await(ctx, def.Name, 1)
 }
 
-// unanswered says what can be done about an instrument that does not answer as it should.
+// unanswered says what can be done about an instrument that does not answer as
+// it should.
 func unanswered(err error) error {
 	var silent *equip.SilentError
 	if !errors.As(err, &silent) {
@@ -448,8 +461,9 @@ func unanswered(err error) error {
 	})
 }
 
-// Definition returns what a file says about a campaign that exists: the compositions that its
-// instrument lists, and what it has that the file leaves open.
+// Definition returns what a file says about a campaign that exists: the
+// compositions that its instrument lists, and what it has that the file leaves
+// open.
 func (l *Lab) Definition(
 	ctx context.Context, c *Campaign, file *campaignfile.File,
 ) (definition.Campaign, error) {

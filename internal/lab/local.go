@@ -26,35 +26,40 @@ type LocalOptions struct {
 	Registry registry.Registry
 	// Build is the program, as it is recorded with what it makes.
 	Build events.Build
-	// Account is the system's user that runs the campaigns, as in [events.Event].
+	// Account is the system's user that runs the campaigns, as in
+	// [events.Event].
 	Account string
-	// Slots bounds how many computations go on at once: see [drive.Runner.Slots].
+	// Slots bounds how many computations go on at once: see
+	// [drive.Runner.Slots].
 	Slots chan struct{}
-	// Remark, if set, takes what a person should know of a campaign and no event says. It
-	// may be called by several goroutines.
+	// Remark, if set, takes what a person should know of a campaign and no
+	// event says. It may be called by several goroutines.
 	Remark func(campaign, text string)
 
-	// MustExist makes it an error that there is no store; otherwise one is made.
+	// MustExist makes it an error that there is no store; otherwise one is
+	// made.
 	MustExist bool
-	// Campaign is the one that must be readable whole before anything is written; empty
-	// for all.
+	// Campaign is the one that must be readable whole before anything is
+	// written; empty for all.
 	Campaign string
 	// Open opens the store; nil is [store.Open]. Tests have their disks fail.
 	Open func(folder string, o store.Options) (events.Store, error)
 }
 
-// Local is a store that this process holds. It runs any number of its campaigns side by
-// side, and offers the store to other processes. It prints nothing and has no prompt: where a
-// campaign stands goes to [Hooks], and what a person should know and no event says to
-// [LocalOptions.Remark]. Its methods may be called by several goroutines.
+// Local is a store that this process holds. It runs any number of its campaigns
+// side by side, and offers the store to other processes. It prints nothing and
+// has no prompt: where a campaign stands goes to [Hooks], and what a person
+// should know and no event says to [LocalOptions.Remark]. Its methods may be
+// called by several goroutines.
 type Local struct {
 	options LocalOptions
 	folder  string
 	log     events.Store
 	began   time.Time
 
-	// direct is held while a request is recorded without a loop, and while a loop is
-	// registered: so that none begins from a state that a request has just left behind.
+	// direct is held while a request is recorded without a loop, and while a
+	// loop is registered: so that none begins from a state that a request has
+	// just left behind.
 	direct sync.Mutex
 
 	mu      sync.Mutex
@@ -62,8 +67,9 @@ type Local struct {
 	metrics *metrics // nil before the first campaign is started
 }
 
-// OpenLocal opens a store. What is in it is read first, so that one that is damaged stays as it
-// is. The error wraps [events.ErrInUse] where another process holds the store.
+// OpenLocal opens a store. What is in it is read first, so that one that is
+// damaged stays as it is. The error wraps [events.ErrInUse] where another
+// process holds the store.
 func OpenLocal(ctx context.Context, folder string, o LocalOptions) (*Local, error) {
 	h := &Local{options: o, folder: folder}
 	open := o.Open
@@ -84,8 +90,8 @@ func OpenLocal(ctx context.Context, folder string, o LocalOptions) (*Local, erro
 	return h, nil
 }
 
-// readAll reads every event, and those of a campaign, or of each, by their campaign too:
-// so that what is not in its place is found.
+// readAll reads every event, and those of a campaign, or of each, by their
+// campaign too: so that what is not in its place is found.
 func readAll(ctx context.Context, log events.Store, campaign string) error {
 	for _, err := range log.Read(ctx, 0) {
 		if err != nil {
@@ -112,7 +118,8 @@ func readAll(ctx context.Context, log events.Store, campaign string) error {
 // Log implements [Store].
 func (h *Local) Log() events.Log { return h.log }
 
-// Events returns the store itself, for what a log alone cannot say. It belongs to the Local.
+// Events returns the store itself, for what a log alone cannot say. It belongs
+// to the Local.
 func (h *Local) Events() events.Store { return h.log }
 
 // Close lets go of the store. No campaign may be run any more.
@@ -131,9 +138,9 @@ func (h *Local) Load(ctx context.Context, name string) (*engine.Core, error) {
 	return engine.Load(ctx, h.options.Registry, h.log, name)
 }
 
-// Define writes the event that opens a campaign, and with it the trace that everything in
-// the campaign is part of. The instance and the build are filled in. By says who asks and
-// under which identifier, as in [engine.DefineBy].
+// Define writes the event that opens a campaign, and with it the trace that
+// everything in the campaign is part of. The instance and the build are filled
+// in. By says who asks and under which identifier, as in [engine.DefineBy].
 func (h *Local) Define(
 	ctx context.Context, defined events.CampaignDefined, by engine.Request,
 ) error {
@@ -145,8 +152,8 @@ func (h *Local) Define(
 	return err
 }
 
-// Submit has a person's request fulfilled: by the loop that runs the campaign, or directly
-// where none does.
+// Submit has a person's request fulfilled: by the loop that runs the campaign,
+// or directly where none does.
 func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]events.Event, error) {
 	if c := h.find(name); c != nil {
 		return c.submit(ctx, r)
@@ -172,15 +179,16 @@ func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]ev
 	return stored, err
 }
 
-// settle waits until what an earlier writer of the campaign has left on its way to the
-// disk, when its context ended, is there or never will be. A decision from the campaign as
-// it is before would be made from what it no longer holds.
+// settle waits until what an earlier writer of the campaign has left on its way
+// to the disk, when its context ended, is there or never will be. A decision
+// from the campaign as it is before would be made from what it no longer holds.
 func (h *Local) settle(ctx context.Context, name string) error {
 	_, err := h.log.Append(ctx, name, events.AnySequence) // batches are stored in their order
 	return err
 }
 
-// Status says who holds the store and which campaigns it runs, in the order of their start.
+// Status says who holds the store and which campaigns it runs, in the order of
+// their start.
 func (h *Local) Status() control.Status {
 	h.mu.Lock()
 	running := slices.Clone(h.running)
@@ -207,8 +215,8 @@ func (h *Local) Service() control.Service {
 	}
 }
 
-// Serve offers the store to other processes of this user, on the socket in the store.
-// Close the server before the store.
+// Serve offers the store to other processes of this user, on the socket in the
+// store. Close the server before the store.
 func (h *Local) Serve() (*control.Server, error) { return control.Serve(h.folder, h.Service()) }
 
 // find returns the campaign of a name that is run, nil where none is.
@@ -250,6 +258,6 @@ func (h *Local) unregister(c *Run) {
 	h.running = slices.DeleteFunc(h.running, func(other *Run) bool { return other == c })
 }
 
-// errEnded means that a run ended while a request was on its way to it. The request was
-// not recorded.
+// errEnded means that a run ended while a request was on its way to it. The
+// request was not recorded.
 var errEnded = fmt.Errorf("%w: the run has just ended; try again", events.ErrClosed)

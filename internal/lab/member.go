@@ -19,8 +19,8 @@ import (
 // retryAfter is how soon a store is tried again that could not be opened.
 const retryAfter = 2 * time.Second
 
-// member is a store of the lab: held by this process, or read through the one that holds it.
-// Its log is followed, and the campaigns in it are folded.
+// member is a store of the lab: held by this process, or read through the one
+// that holds it. Its log is followed, and the campaigns in it are folded.
 type member struct {
 	lab  *Lab
 	path string
@@ -30,8 +30,8 @@ type member struct {
 	err       error // why the store cannot be used now
 	campaigns map[string]*Campaign
 	order     []string // of their beginnings
-	// ready is closed once everything that was in the store is folded, or it has turned
-	// out that it cannot be.
+	// ready is closed once everything that was in the store is folded, or it
+	// has turned out that it cannot be.
 	ready chan struct{}
 	once  sync.Once
 }
@@ -91,13 +91,14 @@ func (s *member) hold() {
 	}
 }
 
-// errMended ends the following of a log that has stopped, on a disk that takes writes again.
+// errMended ends the following of a log that has stopped, on a disk that takes
+// writes again.
 var errMended = errors.New("the disk takes writes again")
 
-// mending returns a context that ends, for errMended, once a log that has stopped can be opened
-// again. Until then what it holds is read, and what is to be recorded is refused: nothing that was
-// acknowledged is lost. Opening compares the log with its head, as after a crash. done ends
-// watching.
+// mending returns a context that ends, for errMended, once a log that has
+// stopped can be opened again. Until then what it holds is read, and what is to
+// be recorded is refused: nothing that was acknowledged is lost. Opening
+// compares the log with its head, as after a crash. done ends watching.
 func (s *member) mending(ctx context.Context, at Store) (_ context.Context, done func()) {
 	local, ok := at.(*Local)
 	if !ok {
@@ -194,8 +195,9 @@ func (s *member) follow(ctx context.Context, at Store) error {
 	return context.Cause(ctx)
 }
 
-// catchUp folds what is in a log, so that ready means: everything up to now. It returns the position
-// of the last event. Campaigns are folded side by side, each in the order of its events.
+// catchUp folds what is in a log, so that ready means: everything up to now. It
+// returns the position of the last event. Campaigns are folded side by side,
+// each in the order of its events.
 func (s *member) catchUp(ctx context.Context, log events.Log) (last events.Position, err error) {
 	type batch []events.Event
 	lanes := make([]chan batch, runtime.GOMAXPROCS(0))
@@ -245,11 +247,12 @@ func (s *member) catchUp(ctx context.Context, log events.Log) (last events.Posit
 	return last, err
 }
 
-// laneSeed spreads campaigns over the goroutines that fold them: nothing else depends on it.
+// laneSeed spreads campaigns over the goroutines that fold them: nothing else
+// depends on it.
 var laneSeed = maphash.MakeSeed()
 
-// take folds an event into its campaign. An event that was folded before is left alone. It may be
-// called side by side for events of different campaigns.
+// take folds an event into its campaign. An event that was folded before is
+// left alone. It may be called side by side for events of different campaigns.
 func (s *member) take(e events.Event) {
 	c := s.campaign(e.Campaign)
 	if c != nil {
@@ -289,7 +292,8 @@ func (s *member) failure() error {
 	return s.err
 }
 
-// holder returns the store as it is held now: by this process or by another one.
+// holder returns the store as it is held now: by this process or by another
+// one.
 func (s *member) holder() (Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

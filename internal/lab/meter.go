@@ -14,8 +14,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// metrics are what all campaigns of a store report together. The ages of queues are those
-// of the oldest question and of the oldest experiment of all: a metric names no campaign.
+// metrics are what all campaigns of a store report together. The ages of queues
+// are those of the oldest question and of the oldest experiment of all: a
+// metric names no campaign.
 type metrics struct {
 	*telemetry.Instruments
 	stop []func()
@@ -56,7 +57,8 @@ func (m *metrics) close() {
 	}
 }
 
-// oldest returns since when the oldest entry of a queue is open, over all campaigns.
+// oldest returns since when the oldest entry of a queue is open, over all
+// campaigns.
 func (m *metrics) oldest(open func(*meter) map[string]time.Time) (oldest time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,8 +74,9 @@ func (m *metrics) oldest(open func(*meter) map[string]time.Time) (oldest time.Ti
 	return oldest, ok
 }
 
-// meter is the engine's [drive.Meter] over OpenTelemetry, of one campaign. The engine
-// calls it from one goroutine; the exporter asks for the ages of queues from another.
+// meter is the engine's [drive.Meter] over OpenTelemetry, of one campaign. The
+// engine calls it from one goroutine; the exporter asks for the ages of queues
+// from another.
 type meter struct {
 	*metrics
 	campaign string
@@ -205,7 +208,8 @@ func (m *meter) CountEvent(e events.Event) {
 	}
 }
 
-// answerAttribute is an answer as an attribute of a metric, which has few values.
+// answerAttribute is an answer as an attribute of a metric, which has few
+// values.
 func answerAttribute(a events.Answer) string {
 	if len(a.Order) > 0 || len(a.Point) > 0 {
 		return "given"

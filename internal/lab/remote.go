@@ -27,7 +27,8 @@ type Server struct {
 	Registry registry.Registry
 }
 
-// Remote is a campaign of a server, as a store: its log shows that campaign alone.
+// Remote is a campaign of a server, as a store: its log shows that campaign
+// alone.
 type Remote struct {
 	*control.Client
 	registry registry.Registry
@@ -38,7 +39,8 @@ func (s Server) Where(campaign string) string {
 	return s.URL + "/api/v1/campaigns/" + url.PathEscape(campaign)
 }
 
-// Open connects to a campaign by the protocol of a store that another process holds.
+// Open connects to a campaign by the protocol of a store that another process
+// holds.
 func (s Server) Open(ctx context.Context, campaign string) (*Remote, error) {
 	client, err := control.DialURL(ctx, s.Where(campaign)+"/control", s.Token)
 	if err != nil {
@@ -55,12 +57,13 @@ func (r *Remote) Load(ctx context.Context, campaign string) (*engine.Core, error
 	return engine.Load(ctx, r.registry, r.Client, campaign)
 }
 
-// YAML is the body of a request that is a campaign file; every other body is sent as JSON.
+// YAML is the body of a request that is a campaign file; every other body is
+// sent as JSON.
 type YAML string
 
-// Ask sends a request to the server's API, for what the protocol of a store does not know:
-// to begin a campaign, to have it run. A nil body is none. What the server refuses is the
-// error.
+// Ask sends a request to the server's API, for what the protocol of a store
+// does not know: to begin a campaign, to have it run. A nil body is none. What
+// the server refuses is the error.
 func (s Server) Ask(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	return s.ask(ctx, method, path, "", body)
 }
@@ -119,8 +122,9 @@ func (s Server) Get(ctx context.Context, path string, into any) error {
 var errUnanswered = problem.New(problem.Uncertain, "the server ended before it answered").
 	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
 
-// Post sends a body to the server's API and reads the JSON of the answer, where it is wanted.
-// Where the connection is cut it is sent again: the server counts it once.
+// Post sends a body to the server's API and reads the JSON of the answer, where
+// it is wanted. Where the connection is cut it is sent again: the server counts
+// it once.
 func (s Server) Post(ctx context.Context, path string, body, into any) error {
 	id := rand.Text()
 	return Persist(ctx, true, func() error { return s.reach(ctx) }, func() error {

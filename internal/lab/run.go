@@ -28,8 +28,8 @@ type driving struct {
 	idle     bool           // the loop waits, and not for a computation
 }
 
-// fill tells what the loop knows better than the log: what was worked out, where that is of
-// the campaign as it is now.
+// fill tells what the loop knows better than the log: what was worked out,
+// where that is of the campaign as it is now.
 func (r *driving) fill(s *Standing, now engine.Revision) {
 	s.Here = true
 	r.mu.Lock()
@@ -44,9 +44,9 @@ func (r *driving) fill(s *Standing, now engine.Revision) {
 	s.WaitingFor = r.progress.WaitingFor
 }
 
-// Start has the lab run the campaign, now and after restarts, until it has ended. It
-// returns once the campaign is under way, or says why it cannot be. A device that another
-// campaign has is waited for.
+// Start has the lab run the campaign, now and after restarts, until it has
+// ended. It returns once the campaign is under way, or says why it cannot be. A
+// device that another campaign has is waited for.
 func (c *Campaign) Start(ctx context.Context) error {
 	if err := c.store.lab.setStarted(c.key(), true); err != nil {
 		return err
@@ -77,7 +77,8 @@ func (c *Campaign) over() bool {
 	return over
 }
 
-// Over reports whether a campaign has ended and nothing of it is left to be done or recorded.
+// Over reports whether a campaign has ended and nothing of it is left to be
+// done or recorded.
 func Over(core *engine.Core) bool {
 	if !core.State().Status.Ended() {
 		return false
@@ -86,7 +87,8 @@ func Over(core *engine.Core) bool {
 	return err == nil && step == engine.Step(engine.Done{})
 }
 
-// start begins to run the campaign, unless it is run; ready yields whether that went well.
+// start begins to run the campaign, unless it is run; ready yields whether that
+// went well.
 func (c *Campaign) start() (ready <-chan error) {
 	c.starting.Lock()
 	defer c.starting.Unlock()
@@ -129,8 +131,8 @@ func (c *Campaign) start() (ready <-chan error) {
 	return answer
 }
 
-// Halt ends the run without a word in the log, so that the campaign can go on later; it
-// does not go on by itself after a restart.
+// Halt ends the run without a word in the log, so that the campaign can go on
+// later; it does not go on by itself after a restart.
 func (c *Campaign) Halt() error {
 	err := c.store.lab.setStarted(c.key(), false)
 	c.halt()
@@ -151,12 +153,14 @@ func (c *Campaign) halt() {
 	}
 }
 
-// lostPause is how soon a device is asked for again where the place in its queue was lost.
+// lostPause is how soon a device is asked for again where the place in its
+// queue was lost.
 const lostPause = time.Second
 
-// drive runs the campaign until it has ended or ctx is done. began gets one value, as soon
-// as it is known whether the campaign can be run, or that it waits for its device: a person
-// who starts a campaign is not kept waiting for a device.
+// drive runs the campaign until it has ended or ctx is done. began gets one
+// value, as soon as it is known whether the campaign can be run, or that it
+// waits for its device: a person who starts a campaign is not kept waiting for
+// a device.
 func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<- error) error {
 	var once sync.Once
 	answer := func(err error) { once.Do(func() { began <- err }) }
@@ -201,8 +205,9 @@ func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<-
 	}
 }
 
-// once opens what the campaign names and runs it to its end. A programmer's mistake, of a method or
-// an instrument that a lab has added perhaps, ends this campaign's run and no other's.
+// once opens what the campaign names and runs it to its end. A programmer's
+// mistake, of a method or an instrument that a lab has added perhaps, ends this
+// campaign's run and no other's.
 func (c *Campaign) once(
 	ctx context.Context, h *Local, r *driving, place *equip.Place, began func(),
 ) (err error) {
@@ -261,8 +266,8 @@ func (l *Lab) environment(store, campaign string) instruments.Environment {
 	}
 }
 
-// elsewhere is the prompter of a process without a terminal: what it asks is answered by
-// requests, and the form is open for as long as it is wanted.
+// elsewhere is the prompter of a process without a terminal: what it asks is
+// answered by requests, and the form is open for as long as it is wanted.
 func elsewhere(ctx context.Context, _ console.Form) (string, error) {
 	<-ctx.Done()
 	return "", ctx.Err()

@@ -14,16 +14,17 @@ import (
 	"github.com/campaignd/campaignd/internal/equip"
 )
 
-// Hooks are called from a campaign's loop as it goes on: they must be quick, and may read
-// the core only while they are called.
+// Hooks are called from a campaign's loop as it goes on: they must be quick,
+// and may read the core only while they are called.
 type Hooks struct {
-	// Observe, if set, gets what the campaign is about to wait for, after every change.
+	// Observe, if set, gets what the campaign is about to wait for, after every
+	// change.
 	Observe func(core *engine.Core, wait engine.Wait)
-	// Summarized, if set, gets the summary of the campaign at a revision, once it has been
-	// worked out: see [drive.Runner.Summarized].
+	// Summarized, if set, gets the summary of the campaign at a revision, once
+	// it has been worked out: see [drive.Runner.Summarized].
 	Summarized func(at engine.Revision, summary engine.Summary)
-	// Working, if set, is called once something has been computed for a while, and when it
-	// has been done: the computation is zero then.
+	// Working, if set, is called once something has been computed for a while,
+	// and when it has been done: the computation is zero then.
 	Working func(core *engine.Core, computation engine.Computation)
 }
 
@@ -46,9 +47,9 @@ type Run struct {
 	computing engine.Computation
 }
 
-// Start makes a campaign of the store ready: what it names is there, its instrument
-// describes itself and fits, its device is taken. [Run.Run] follows, or [Run.Close]. The
-// equipment stays the caller's, to be closed after that.
+// Start makes a campaign of the store ready: what it names is there, its
+// instrument describes itself and fits, its device is taken. [Run.Run] follows,
+// or [Run.Close]. The equipment stays the caller's, to be closed after that.
 func (h *Local) Start(
 	ctx context.Context, name string, equipment *equip.Equipment, hooks Hooks,
 ) (*Run, error) {
@@ -99,8 +100,8 @@ func (c *Run) Run(ctx context.Context) error {
 	return c.runner.Run(ctx)
 }
 
-// Close lets go of a campaign that is not run, or not any more. Calling it twice does
-// nothing more.
+// Close lets go of a campaign that is not run, or not any more. Calling it
+// twice does nothing more.
 func (c *Run) Close() {
 	c.close.Do(func() {
 		c.end(errEnded)

@@ -21,15 +21,17 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// An instrument may remember commands for longer than a store does: where an older
-// copy of a store is restored, its next experiment has the number of one that was
-// made already, of another composition, and the instrument would answer for that. So
-// the newest head of each campaign's log that a run has written is also kept outside
-// the store, before an instrument hears of what it holds. A log that does not extend
-// it gets a new word, an epoch, in the identifiers of its commands.
+// An instrument may remember commands for longer than a store does: where an
+// older copy of a store is restored, its next experiment has the number of one
+// that was made already, of another composition, and the instrument would
+// answer for that. So the newest head of each campaign's log that a run has
+// written is also kept outside the store, before an instrument hears of what it
+// holds. A log that does not extend it gets a new word, an epoch, in the
+// identifiers of its commands.
 
-// seen is what this user of this machine has seen of a campaign's log: a file with a
-// line for each head, the newest last. A last line that was cut off does not count.
+// seen is what this user of this machine has seen of a campaign's log: a file
+// with a line for each head, the newest last. A last line that was cut off does
+// not count.
 type seen struct {
 	path string
 	file *os.File
@@ -47,7 +49,8 @@ func stateFolder() (string, error) {
 	return filepath.Join(home, ".local", "state", "campaignd"), nil
 }
 
-// openSeen opens the record of a campaign. Of two campaigns none has the other's.
+// openSeen opens the record of a campaign. Of two campaigns none has the
+// other's.
 func openSeen(s *campaign.State) (*seen, error) {
 	dir, err := stateFolder()
 	if err != nil {
@@ -93,8 +96,8 @@ func (s *seen) newest() (head tlog.Tree, ok bool, err error) {
 	return head, false, nil
 }
 
-// add records a head. The system has it when add returns, so that it outlives this
-// process; the disk may have it a moment later.
+// add records a head. The system has it when add returns, so that it outlives
+// this process; the disk may have it a moment later.
 func (s *seen) add(head tlog.Tree) error {
 	_, err := fmt.Fprintf(s.file, "%d %v\n", head.N, head.Hash)
 	return err
@@ -119,7 +122,8 @@ func (s *seen) close() error {
 	return wholefile.Replace(s.path, fmt.Appendf(nil, "%d %v\n", head.N, head.Hash), 0o600)
 }
 
-// unlike says how a log differs from what was seen of it; nothing where it extends it.
+// unlike says how a log differs from what was seen of it; nothing where it
+// extends it.
 func (s *seen) unlike(
 	ctx context.Context, log events.Store, state *campaign.State,
 ) (string, error) {
@@ -151,16 +155,17 @@ func (s *seen) unlike(
 	return "", err
 }
 
-// remembers reports whether a campaign's instrument may remember commands beyond this
-// process.
+// remembers reports whether a campaign's instrument may remember commands
+// beyond this process.
 func (h *Local) remembers(def *definition.Campaign) bool {
 	driver, _ := h.options.Registry.DriverOf(def)
 	return def.Measures() && driver.Identify == nil
 }
 
-// watch compares the log with what was seen of it, tells the person of a difference,
-// and has the campaign record from here on what is given to the instrument. Where the user
-// has no place for that, the campaign goes on without.
+// watch compares the log with what was seen of it, tells the person of a
+// difference, and has the campaign record from here on what is given to the
+// instrument. Where the user has no place for that, the campaign goes on
+// without.
 func (c *Run) watch(ctx context.Context, state *campaign.State) {
 	if !c.store.remembers(state.Definition) {
 		return
@@ -196,8 +201,8 @@ func (c *Run) watch(ctx context.Context, state *campaign.State) {
 	}
 }
 
-// watchedLog records the head of the log with each command, before it is given, and
-// with each epoch.
+// watchedLog records the head of the log with each command, before it is given,
+// and with each epoch.
 type watchedLog struct {
 	events.Store
 	seen   *seen

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
-// startedFile holds the campaigns that people have started in the lab, and that have not
-// ended: those with which it goes on when it is opened again.
+// startedFile holds the campaigns that people have started in the lab, and that
+// have not ended: those with which it goes on when it is opened again.
 const startedFile = "started.json"
 
 // readStarted reads the file; none are started where it is not there.

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// cache keeps the status of a campaign up to an event: it takes a model, and pages ask for
-// it often.
+// cache keeps the status of a campaign up to an event: it takes a model, and
+// pages ask for it often.
 type cache struct {
 	mu       sync.Mutex // held while the status is worked out: those who ask meanwhile wait for it
 	sequence events.Sequence
@@ -23,7 +23,8 @@ type cache struct {
 	found found
 }
 
-// found keeps what the models of a campaign say is best, and what that follows from.
+// found keeps what the models of a campaign say is best, and what that follows
+// from.
 type found struct {
 	mu      sync.Mutex
 	shown   view.Shown
@@ -39,7 +40,8 @@ func (f *found) keep(at engine.Revision, summary engine.Summary, err error) {
 	f.failed = err
 }
 
-// fill puts what the models say into a standing, where it is known of the campaign as it is now.
+// fill puts what the models say into a standing, where it is known of the
+// campaign as it is now.
 func (f *found) fill(now engine.Revision, s *Standing) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,8 +54,8 @@ func (f *found) fill(now engine.Revision, s *Standing) {
 	}
 }
 
-// Status returns how the campaign stands, with its model's diagnosis. The error is that of
-// the context or of the log.
+// Status returns how the campaign stands, with its model's diagnosis. The error
+// is that of the context or of the log.
 func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
 	c.cache.mu.Lock()
 	defer c.cache.mu.Unlock()
@@ -86,8 +88,8 @@ func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
 	return status, nil
 }
 
-// foregone is the best answer of an instrument whose answers are known beforehand, as its file
-// had them a moment ago.
+// foregone is the best answer of an instrument whose answers are known
+// beforehand, as its file had them a moment ago.
 type foregone struct {
 	mu   sync.Mutex
 	of   *definition.Campaign
@@ -95,11 +97,13 @@ type foregone struct {
 	best *instruments.Foregone
 }
 
-// foregoneFor is how long a file that was read stands for itself: it may be long, it is looked at
-// on each page of its campaign, and it hardly ever changes.
+// foregoneFor is how long a file that was read stands for itself: it may be
+// long, it is looked at on each page of its campaign, and it hardly ever
+// changes.
 const foregoneFor = time.Minute
 
-// Foregone is [registry.Registry.Foregone] of the campaign, as it was at most a minute ago.
+// Foregone is [registry.Registry.Foregone] of the campaign, as it was at most a
+// minute ago.
 func (c *Campaign) Foregone() *instruments.Foregone {
 	var def *definition.Campaign
 	c.Read(func(core *engine.Core) { def = core.State().Definition })
@@ -114,9 +118,9 @@ func (c *Campaign) Foregone() *instruments.Foregone {
 	return f.best
 }
 
-// Find works out what the models of campaigns say is best, as [Campaign.Standing] tells it
-// from then on. It waits for that until the context is done; what takes longer goes on, and
-// the lab announces it.
+// Find works out what the models of campaigns say is best, as
+// [Campaign.Standing] tells it from then on. It waits for that until the
+// context is done; what takes longer goes on, and the lab announces it.
 func (l *Lab) Find(ctx context.Context, campaigns []*Campaign) {
 	var working []<-chan struct{}
 	for _, c := range campaigns {
@@ -133,8 +137,8 @@ func (l *Lab) Find(ctx context.Context, campaigns []*Campaign) {
 	}
 }
 
-// find begins to work out what the campaign's models say is best, unless that is known; the
-// channel is closed once it is worked out.
+// find begins to work out what the campaign's models say is best, unless that
+// is known; the channel is closed once it is worked out.
 func (c *Campaign) find() <-chan struct{} {
 	s, now := c.standing()
 	if s.Definition == nil ||

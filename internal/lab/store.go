@@ -15,25 +15,27 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Store is a store of campaigns to those who ask something of it, wherever it is: held by this
-// process ([Local]), by another one of this machine ([Peer]) or by a server ([Remote]), or
-// read from the disk alone ([Copy]).
+// Store is a store of campaigns to those who ask something of it, wherever it
+// is: held by this process ([Local]), by another one of this machine ([Peer])
+// or by a server ([Remote]), or read from the disk alone ([Copy]).
 type Store interface {
 	// Log is the store's log, for reading.
 	Log() events.Log
 	// Load folds a campaign. The core is the caller's.
 	Load(ctx context.Context, campaign string) (*engine.Core, error)
-	// Submit has a person's request recorded, by the loop of the campaign where it is run.
-	// An error that wraps [events.ErrClosed] says that the run has just ended: nothing was
-	// recorded, and the store is free, or soon will be.
+	// Submit has a person's request recorded, by the loop of the campaign where
+	// it is run. An error that wraps [events.ErrClosed] says that the run has
+	// just ended: nothing was recorded, and the store is free, or soon will be.
 	Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
 	// Status says who holds the store, and which campaigns it runs.
 	Status() control.Status
-	// Close lets go of the store. Another process that holds it is not affected.
+	// Close lets go of the store. Another process that holds it is not
+	// affected.
 	Close() error
 }
 
-// Take takes a store for this process, or connects to the process that holds it.
+// Take takes a store for this process, or connects to the process that holds
+// it.
 func Take(ctx context.Context, folder string, o LocalOptions) (Store, error) {
 	peer, err := dial(ctx, folder, o.Registry)
 	if err == nil {
@@ -49,9 +51,10 @@ func Take(ctx context.Context, folder string, o LocalOptions) (Store, error) {
 	return local, nil
 }
 
-// Look opens a store for reading: through the process that holds it, or as it is on the disk
-// where none can be spoken to. That may be a copy on a read-only disk, a store of another
-// user, or one that another command holds for a moment.
+// Look opens a store for reading: through the process that holds it, or as it
+// is on the disk where none can be spoken to. That may be a copy on a read-only
+// disk, a store of another user, or one that another command holds for a
+// moment.
 func Look(ctx context.Context, folder string, reg registry.Registry) (Store, error) {
 	if peer, err := dial(ctx, folder, reg); err == nil {
 		return peer, nil
@@ -59,7 +62,8 @@ func Look(ctx context.Context, folder string, reg registry.Registry) (Store, err
 	return OpenCopy(folder, reg)
 }
 
-// Copy is a store as it was on the disk when it was opened, past the process that holds it.
+// Copy is a store as it was on the disk when it was opened, past the process
+// that holds it.
 type Copy struct {
 	log      events.Store
 	registry registry.Registry
@@ -100,8 +104,8 @@ type Peer struct {
 	registry registry.Registry
 }
 
-// dial connects to the process that holds a store. The error wraps [control.ErrNobody] where
-// there is none.
+// dial connects to the process that holds a store. The error wraps
+// [control.ErrNobody] where there is none.
 func dial(ctx context.Context, folder string, reg registry.Registry) (*Peer, error) {
 	client, err := control.Dial(ctx, folder)
 	if err != nil {
@@ -113,9 +117,10 @@ func dial(ctx context.Context, folder string, reg registry.Registry) (*Peer, err
 // Log implements [Store].
 func (p *Peer) Log() events.Log { return p.Client }
 
-// Load implements [Store]. The campaign is read from the disk, where everything is that was
-// ever acknowledged: to send a long campaign takes ten times as long, of the other process's
-// time too. What cannot be read there is asked for.
+// Load implements [Store]. The campaign is read from the disk, where everything
+// is that was ever acknowledged: to send a long campaign takes ten times as
+// long, of the other process's time too. What cannot be read there is asked
+// for.
 func (p *Peer) Load(ctx context.Context, campaign string) (*engine.Core, error) {
 	if c, err := OpenCopy(p.folder, p.registry); err == nil {
 		core, err := c.Load(ctx, campaign)
@@ -146,7 +151,8 @@ func RunningIn(s Store, campaign string) *Running {
 	return nil
 }
 
-// Campaigns returns the names of the campaigns in a store, in the order of their beginning.
+// Campaigns returns the names of the campaigns in a store, in the order of
+// their beginning.
 func Campaigns(ctx context.Context, s Store) ([]string, error) {
 	if own, ok := s.Log().(events.Store); ok {
 		return own.Campaigns(ctx)
@@ -161,9 +167,10 @@ func Campaigns(ctx context.Context, s Store) ([]string, error) {
 	return names, nil
 }
 
-// Definition returns a campaign's definition in force, without folding the campaign. It is
-// read from the disk where the process that held the store has ended meanwhile, as it does
-// once it has recorded that the campaign is stopped.
+// Definition returns a campaign's definition in force, without folding the
+// campaign. It is read from the disk where the process that held the store has
+// ended meanwhile, as it does once it has recorded that the campaign is
+// stopped.
 func Definition(ctx context.Context, s Store, campaign string) (*definition.Campaign, error) {
 	def, err := definitionIn(ctx, s.Log(), campaign)
 	peer, ok := s.(*Peer)
@@ -209,19 +216,21 @@ const Patience = 3 * time.Second
 // retryPause lies between two attempts to use a store that is changing hands.
 const retryPause = 50 * time.Millisecond
 
-// Patiently tries to open a store until it is not in use any more, up to [Patience]: most
-// commands have one open for a moment only.
+// Patiently tries to open a store until it is not in use any more, up to
+// [Patience]: most commands have one open for a moment only.
 func Patiently(ctx context.Context, open func() error) error {
 	return Persist(ctx, false, open, func() error { return nil })
 }
 
-// Persist finds a store and has it do something, and tries again, up to [Patience], while the
-// store changes hands: where another process has it open for a moment, or where the run that
-// a request was on its way to has just ended, so that nothing was recorded.
+// Persist finds a store and has it do something, and tries again, up to
+// [Patience], while the store changes hands: where another process has it open
+// for a moment, or where the run that a request was on its way to has just
+// ended, so that nothing was recorded.
 //
-// A request that can be repeated, because it has an identifier, is also repeated where it is
-// uncertain whether it was recorded: the process that holds the store by then knows. As a
-// store whose process was killed is recovered first, that may take longer.
+// A request that can be repeated, because it has an identifier, is also
+// repeated where it is uncertain whether it was recorded: the process that
+// holds the store by then knows. As a store whose process was killed is
+// recovered first, that may take longer.
 func Persist(ctx context.Context, repeatable bool, find, do func() error) error {
 	var unsure error // of an attempt before: it may be recorded
 	patience := Patience

@@ -17,9 +17,10 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Suggest says which experiment a person or a script is to run next, once that is known. In
-// a campaign that the lab runs it is what the campaign asks of the person who measures; in
-// one that is not run it is worked out, and recorded, as `campaignd suggest` does.
+// Suggest says which experiment a person or a script is to run next, once that
+// is known. In a campaign that the lab runs it is what the campaign asks of the
+// person who measures; in one that is not run it is worked out, and recorded,
+// as `campaignd suggest` does.
 func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 	at, err := c.store.holder()
 	if err != nil {
@@ -80,8 +81,8 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 	return view.Suggest(ctx, core, local.log, suggested)
 }
 
-// settled waits until the loop waits for a person or an instrument, and returns the campaign
-// then: what it suggests before may still be overtaken.
+// settled waits until the loop waits for a person or an instrument, and returns
+// the campaign then: what it suggests before may still be overtaken.
 func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error) {
 	for {
 		changed := c.store.lab.Changed()
@@ -112,8 +113,8 @@ func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error
 	}
 }
 
-// waits reports whether the campaign has nothing to do that it could do by itself: a person
-// has an experiment or a question, or nothing at all goes on.
+// waits reports whether the campaign has nothing to do that it could do by
+// itself: a person has an experiment or a question, or nothing at all goes on.
 func waits(core *engine.Core) bool {
 	step, err := core.Next(core.Attended(engine.World{Now: time.Now()}))
 	if err != nil {
@@ -126,8 +127,8 @@ func waits(core *engine.Core) bool {
 	return false
 }
 
-// suggestByHand is [Local.Suggest] of a campaign that the lab does not run. The core is nil
-// where it is run by now.
+// suggestByHand is [Local.Suggest] of a campaign that the lab does not run. The
+// core is nil where it is run by now.
 func (c *Campaign) suggestByHand(
 	ctx context.Context, local *Local,
 ) (*engine.Core, engine.Suggestion, error) {
@@ -139,8 +140,9 @@ func (c *Campaign) suggestByHand(
 	return local.Suggest(ctx, c.name, filepath.Dir(c.store.path))
 }
 
-// Suggest drives a campaign that is not run up to the point where it needs a person. Its
-// simulated experts are asked; their relative paths start from a folder.
+// Suggest drives a campaign that is not run up to the point where it needs a
+// person. Its simulated experts are asked; their relative paths start from a
+// folder.
 func (h *Local) Suggest(
 	ctx context.Context, name, folder string,
 ) (core *engine.Core, suggestion engine.Suggestion, err error) {

@@ -82,7 +82,8 @@ func (c *checker) person(n *yamltree.Node, name string, p Person, people []strin
 	}
 	switch {
 	case p.StandIn == name:
-		c.fault(n.Field("stand_in"), "nobody stands in for themselves", "name somebody else, or remove stand_in")
+		c.fault(n.Field("stand_in"), "nobody stands in for themselves",
+			"name somebody else, or remove stand_in")
 	case p.StandIn != "" && !slices.Contains(people, p.StandIn):
 		c.somebody(
 			n.Field("stand_in"),
@@ -94,9 +95,11 @@ func (c *checker) person(n *yamltree.Node, name string, p Person, people []strin
 	case p.StandIn != "" && n.Field("escalate_after") == nil:
 		c.fault(n.Field("stand_in"), "it does not say when "+p.StandIn+" is told", "add escalate_after: 24h")
 	case p.StandIn == "" && n.Field("stand_in") == nil && p.EscalateAfter > 0:
-		c.fault(n.Field("escalate_after"), "it does not say who is told then", "add stand_in, or remove escalate_after")
+		c.fault(n.Field("escalate_after"), "it does not say who is told then",
+			"add stand_in, or remove escalate_after")
 	}
-	for key, d := range map[string]definition.Duration{"escalate_after": p.EscalateAfter, "remind_every": p.RemindEvery} {
+	for key, d := range map[string]definition.Duration{"escalate_after": p.EscalateAfter,
+		"remind_every": p.RemindEvery} {
 		if node := n.Field(key); node != nil && !node.Faulty && time.Duration(d) < time.Minute {
 			c.fault(node, "it is less than a minute", `write a time with its unit: "90m" or "4h"`)
 		}
@@ -110,7 +113,8 @@ func (c *checker) person(n *yamltree.Node, name string, p Person, people []strin
 
 func (c *checker) quiet(n *yamltree.Node, q *Quiet) {
 	if _, err := time.LoadLocation(q.Zone); q.Zone != "" && (err != nil || q.Zone == "Local") {
-		c.fault(n.Field("zone"), fmt.Sprintf("there is no time zone %q", q.Zone), "write it as in Europe/Berlin or UTC")
+		c.fault(n.Field("zone"), fmt.Sprintf("there is no time zone %q", q.Zone),
+			"write it as in Europe/Berlin or UTC")
 	}
 	from, to := n.Field("from"), n.Field("to")
 	switch {
@@ -145,7 +149,8 @@ func (c *checker) oidc(n *yamltree.Node, o *OIDC) {
 	case o.ClientSecretFile != "" && o.ClientSecretEnv != "":
 		c.fault(n, "the client's secret is in two places", "keep client_secret_file or client_secret_env")
 	case n.Field("client_secret_file") == nil && n.Field("client_secret_env") == nil:
-		c.fault(n, "it does not say where the client's secret is", "add client_secret_file or client_secret_env")
+		c.fault(n, "it does not say where the client's secret is",
+			"add client_secret_file or client_secret_env")
 	}
 	for _, value := range sortedKeys(o.Roles) {
 		if role := o.Roles[value]; !slices.Contains(Roles, role) {
@@ -177,8 +182,8 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// CheckSecrets says which addresses of people cannot be used now, since a variable or a
-// file that they need is not there: the person, and why.
+// CheckSecrets says which addresses of people cannot be used now, since a
+// variable or a file that they need is not there: the person, and why.
 func (l *Lab) CheckSecrets() []error {
 	var problems []error
 	for _, name := range sortedKeys(l.People) {

@@ -1,11 +1,11 @@
-// Package labfile reads lab.yaml, the one file for a lab: who is there and how they are
-// reached, the instruments and experts that campaign files name, and the settings of the
-// server. It is read as strictly as a campaign file, and all its faults are reported at
-// once.
+// Package labfile reads lab.yaml, the one file for a lab: who is there and how
+// they are reached, the instruments and experts that campaign files name, and
+// the settings of the server. It is read as strictly as a campaign file, and
+// all its faults are reported at once.
 //
-// Decoding is that of package yamltree, with the settings of an instrument or a channel
-// decoded into their owner's struct. What only makes sense within a campaign is checked
-// where a campaign refers to it.
+// Decoding is that of package yamltree, with the settings of an instrument or a
+// channel decoded into their owner's struct. What only makes sense within a
+// campaign is checked where a campaign refers to it.
 package labfile
 
 import (
@@ -22,25 +22,26 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Name is what the file is called, beside the stores that are served and the campaign
-// files that refer to it.
+// Name is what the file is called, beside the stores that are served and the
+// campaign files that refer to it.
 const Name = "lab.yaml"
 
 // Lab is what the file says.
 type Lab struct {
 	// Title of the lab, as pages show it.
 	Title string `json:"title,omitempty" jsonschema:"maxLength=200"`
-	// URL is the address at which people reach the server, for links in messages:
-	// "https://lab.example.org". Without one, messages have no links.
+	// URL is the address at which people reach the server, for links in
+	// messages: "https://lab.example.org". Without one, messages have no links.
 	URL string `json:"url,omitempty"`
 	// People by the name under which they log in and answer.
 	People map[string]Person `json:"people,omitempty"`
-	// Alarms lists who is told of what needs a person: unknown outcomes, doubts, silent
-	// instruments, campaigns that campaignd paused.
+	// Alarms lists who is told of what needs a person: unknown outcomes,
+	// doubts, silent instruments, campaigns that campaignd paused.
 	Alarms []string `json:"alarms,omitempty" jsonschema:"uniqueItems=true"`
 	// Finished lists who is told of campaigns that have ended.
 	Finished []string `json:"finished,omitempty" jsonschema:"uniqueItems=true"`
-	// Instruments are those that campaign files can name: instrument: {lab: NAME}.
+	// Instruments are those that campaign files can name: instrument: {lab:
+	// NAME}.
 	Instruments map[string]Instrument `json:"instruments,omitempty"`
 	// Experts are those that campaign files can name: experts: [NAME].
 	Experts map[string]Expert `json:"experts,omitempty"`
@@ -52,32 +53,36 @@ type Lab struct {
 	Passkeys *Passkeys `json:"passkeys,omitempty"`
 }
 
-// Instrument is an instrument of the lab. Its keys are those of instrument in a campaign
-// file, the driver among them, and its capacity.
+// Instrument is an instrument of the lab. Its keys are those of instrument in a
+// campaign file, the driver among them, and its capacity.
 type Instrument struct {
 	// Driver is the kind of instrument with its settings.
 	Driver definition.Choice `json:"-"`
-	// Capacity is how many campaigns use it at a time, their commands in turn. Default 1.
+	// Capacity is how many campaigns use it at a time, their commands in turn.
+	// Default 1.
 	Capacity int `json:"capacity,omitempty" jsonschema:"minimum=1,maximum=1000"`
 	// Steps is the resolution the instrument can dose in, by parameter, in the
 	// parameter's unit.
 	Steps map[string]float64 `json:"steps,omitempty"`
-	// StallAfter is how long the instrument may be silent before the campaign says so.
+	// StallAfter is how long the instrument may be silent before the campaign
+	// says so.
 	StallAfter definition.Duration `json:"stall_after,omitempty"`
-	// GiveUpAfter is how long a silent experiment is waited for before its fate counts
-	// as unknown.
+	// GiveUpAfter is how long a silent experiment is waited for before its fate
+	// counts as unknown.
 	GiveUpAfter definition.Duration `json:"give_up_after,omitempty"`
 }
 
-// Expert is an expert whom campaign files can name. Their keys are those of an expert in a
-// campaign file that hold for every campaign, the channel among them.
+// Expert is an expert whom campaign files can name. Their keys are those of an
+// expert in a campaign file that hold for every campaign, the channel among
+// them.
 type Expert struct {
 	// Channel is how the expert is asked.
 	Channel definition.Choice `json:"-"`
-	// AnswerWithin is how long a question waits before the campaign goes on without it.
+	// AnswerWithin is how long a question waits before the campaign goes on
+	// without it.
 	AnswerWithin definition.Duration `json:"answer_within,omitempty"`
-	// Meanwhile is how many experiments a campaign may choose by itself while the expert is
-	// asked.
+	// Meanwhile is how many experiments a campaign may choose by itself while
+	// the expert is asked.
 	Meanwhile *int `json:"meanwhile,omitempty" jsonschema:"minimum=0,maximum=100000"`
 	// Time is how much of the expert's time each campaign may ask for.
 	Time definition.Duration `json:"time,omitempty"`
@@ -87,7 +92,8 @@ type Expert struct {
 
 // Accounts says what accounts are asked for.
 type Accounts struct {
-	// Reauthenticate lists the requests for which people prove again who they are.
+	// Reauthenticate lists the requests for which people prove again who they
+	// are.
 	Reauthenticate []string `json:"reauthenticate,omitempty" jsonschema:"enum=stop,enum=resolve,enum=override,uniqueItems=true"`
 }
 
@@ -97,8 +103,8 @@ type OIDC struct {
 	Issuer string `json:"issuer" jsonschema:"required"`
 	// ClientID is what the service calls this server.
 	ClientID string `json:"client_id" jsonschema:"required,minLength=1"`
-	// ClientSecretFile names the file that holds the client's secret; relative paths start
-	// from the folder of lab.yaml.
+	// ClientSecretFile names the file that holds the client's secret; relative
+	// paths start from the folder of lab.yaml.
 	ClientSecretFile string `json:"client_secret_file,omitempty"`
 	// ClientSecretEnv names the environment variable that holds it.
 	ClientSecretEnv string `json:"client_secret_env,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_]*$"`
@@ -121,7 +127,8 @@ type Passkeys struct {
 // Roles of accounts.
 var Roles = []string{"viewer", "expert", "scientist", "integrator", "auditor", "admin"}
 
-// File is a lab file that was read without a fault. The zero File, and nil, say nothing.
+// File is a lab file that was read without a fault. The zero File, and nil, say
+// nothing.
 type File struct {
 	Lab
 	// Path is where it was read from.
@@ -139,9 +146,9 @@ var format = yamltree.Format{
 // consequence ends the message of a file with faults.
 const consequence = "nothing was changed"
 
-// Read reads a lab file. A file that cannot be read gives the error of the operating
-// system; one with faults gives an *[yamltree.Error]. What URLs take from the environment
-// and from files is not looked at; see [Lab.CheckSecrets].
+// Read reads a lab file. A file that cannot be read gives the error of the
+// operating system; one with faults gives an *[yamltree.Error]. What URLs take
+// from the environment and from files is not looked at; see [Lab.CheckSecrets].
 func Read(reg registry.Registry, path string) (*File, error) {
 	data, err := input.Read(path, yamltree.MaxSize)
 	if err != nil {
@@ -159,8 +166,8 @@ func ReadFolder(reg registry.Registry, folder string) (*File, error) {
 	return f, err
 }
 
-// Parse reads a lab file from memory. path is what messages call it; relative paths in it
-// start from that path's folder.
+// Parse reads a lab file from memory. path is what messages call it; relative
+// paths in it start from that path's folder.
 func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	root, faults := yamltree.Read(data, format)
 	if root == nil {
@@ -223,8 +230,8 @@ func (f *File) complete() {
 	}
 }
 
-// Using returns the instrument of the lab that a completed campaign uses, by what its
-// definition records of the driver.
+// Using returns the instrument of the lab that a completed campaign uses, by
+// what its definition records of the driver.
 func (f *File) Using(reg registry.Registry, def *definition.Campaign) (name string, in Instrument, ok bool) {
 	if f == nil || def.Driver().IsZero() {
 		return "", Instrument{}, false
@@ -239,8 +246,9 @@ func (f *File) Using(reg registry.Registry, def *definition.Campaign) (name stri
 	return "", Instrument{}, false
 }
 
-// Offers reports whether what a completed campaign reaches is exactly what the lab says of an
-// instrument, or of an expert. Who wrote the lab file has decided that campaigns may reach it.
+// Offers reports whether what a completed campaign reaches is exactly what the
+// lab says of an instrument, or of an expert. Who wrote the lab file has
+// decided that campaigns may reach it.
 func (f *File) Offers(reg registry.Registry, def *definition.Campaign, reach registry.Reach) bool {
 	if f == nil {
 		return false
@@ -258,9 +266,10 @@ func (f *File) Offers(reg registry.Registry, def *definition.Campaign, reach reg
 	return false
 }
 
-// same reports whether a choice of the lab, completed for a campaign, is what its definition
-// records. settings are empty ones of the choice.
-func same(lab definition.Choice, settings definition.Settings, def *definition.Campaign, recorded definition.Choice) bool {
+// same reports whether a choice of the lab, completed for a campaign, is what
+// its definition records. settings are empty ones of the choice.
+func same(lab definition.Choice, settings definition.Settings, def *definition.Campaign,
+	recorded definition.Choice) bool {
 	if lab.Name != recorded.Name || lab.Decode(settings) != nil {
 		return false
 	}
@@ -275,8 +284,9 @@ var address = regexp.MustCompile(`://(\$\{[^}]*\}|[^\s"',\]}])+`)
 // open are the lines whose addresses are no secret.
 var open = regexp.MustCompile(`^\s*(url|issuer|origins)\s*:`)
 
-// masked is a file as its faults show it: addresses of people hold tokens, and are covered
-// character by character, so that columns stay. root is its tree, nil where there is none.
+// masked is a file as its faults show it: addresses of people hold tokens, and
+// are covered character by character, so that columns stay. root is its tree,
+// nil where there is none.
 func masked(data []byte, root *yamltree.Node) []byte {
 	lines := strings.SplitAfter(string(data), "\n")
 	for _, name := range root.Field("people").Keys() {

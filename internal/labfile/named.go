@@ -12,9 +12,9 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Named is what campaign files can refer to: trees without a place, by name. Those of
-// Instruments are as under instrument: in a campaign file, those of Experts as an entry of
-// experts: without its name.
+// Named is what campaign files can refer to: trees without a place, by name.
+// Those of Instruments are as under instrument: in a campaign file, those of
+// Experts as an entry of experts: without its name.
 type Named struct {
 	Instruments, Experts map[string]*yamltree.Node
 }
@@ -72,7 +72,8 @@ func (n Named) Only(instruments, experts []string) Named {
 // Plain is the two as encoding/json writes them.
 func (n Named) Plain() map[string]any {
 	plain := make(map[string]any)
-	for key, entries := range map[string]map[string]*yamltree.Node{"instruments": n.Instruments, "experts": n.Experts} {
+	for key, entries := range map[string]map[string]*yamltree.Node{"instruments": n.Instruments,
+		"experts": n.Experts} {
 		if len(entries) == 0 {
 			continue
 		}
@@ -85,8 +86,8 @@ func (n Named) Plain() map[string]any {
 	return plain
 }
 
-// YAML writes the two as YAML that [ReadNamed] reads, each line indented by so much. Keys
-// are in alphabetical order.
+// YAML writes the two as YAML that [ReadNamed] reads, each line indented by so
+// much. Keys are in alphabetical order.
 func (n Named) YAML(indent string) (string, error) {
 	var b strings.Builder
 	for _, part := range []struct {
@@ -202,8 +203,8 @@ func people(c *checker, node *yamltree.Node) map[string]Person {
 	return read
 }
 
-// section reads a part of the file, with what is in order of it where there are faults; nil
-// where there is nothing to read.
+// section reads a part of the file, with what is in order of it where there are
+// faults; nil where there is nothing to read.
 func section[T any](c *checker, node *yamltree.Node) *T {
 	if node == nil || node.Faulty {
 		return nil
@@ -216,8 +217,8 @@ func section[T any](c *checker, node *yamltree.Node) *T {
 	return &read
 }
 
-// choice reads the choice among the keys of an entry, and returns the entry without what
-// has been looked at.
+// choice reads the choice among the keys of an entry, and returns the entry
+// without what has been looked at.
 func (c *checker) choice(
 	entry *yamltree.Node, kind kindOf, fields []string,
 ) (choice definition.Choice, rest *yamltree.Node, ok bool) {
@@ -226,7 +227,8 @@ func (c *checker) choice(
 	}
 	if text, bare := entry.Value.(string); bare {
 		if !slices.Contains(kind.names, text) {
-			c.fault(entry, fmt.Sprintf("there is no %s %q", kind.choice, text), yamltree.Suggest(text, kind.names))
+			c.fault(entry, fmt.Sprintf("there is no %s %q", kind.choice, text),
+				yamltree.Suggest(text, kind.names))
 			return choice, yamltree.Mapping(), false
 		}
 		entry = entry.With(text, yamltree.Mapping())
@@ -252,9 +254,11 @@ func (c *checker) choice(
 	}
 	if len(named) != 1 {
 		if len(named) > 1 {
-			c.fault(entry, fmt.Sprintf("it names more than one %s", kind.choice), "keep one of "+strings.Join(named, ", "))
+			c.fault(entry, fmt.Sprintf("it names more than one %s", kind.choice),
+				"keep one of "+strings.Join(named, ", "))
 		} else if !ok {
-			c.fault(entry, fmt.Sprintf("it names no %s", kind.choice), "choose one of "+strings.Join(kind.names, ", "))
+			c.fault(entry, fmt.Sprintf("it names no %s", kind.choice),
+				"choose one of "+strings.Join(kind.names, ", "))
 		}
 		return choice, rest, false
 	}

@@ -12,30 +12,34 @@ import (
 type Person struct {
 	// Name in full, as messages and pages show it. Default: the key.
 	Name string `json:"name,omitempty" jsonschema:"maxLength=200"`
-	// Notify lists where messages go, as addresses of shoutrrr: smtp://…, slack://…,
-	// ntfy://…. ${VAR} takes a part from the environment, file:PATH the whole address from
-	// a file.
+	// Notify lists where messages go, as addresses of shoutrrr: smtp://…,
+	// slack://…, ntfy://…. ${VAR} takes a part from the environment, file:PATH
+	// the whole address from a file.
 	Notify []Secret `json:"notify,omitempty" jsonschema:"maxItems=10"`
-	// Quiet is when nothing is sent. What still holds afterwards comes in one message.
+	// Quiet is when nothing is sent. What still holds afterwards comes in one
+	// message.
 	Quiet *Quiet `json:"quiet,omitempty"`
 	// Urgent has unknown outcomes break into quiet hours.
 	Urgent bool `json:"urgent,omitempty"`
-	// StandIn is who is asked in their place, EscalateAfter how long after they could first
-	// be told of a question; quiet hours at that time do not count.
+	// StandIn is who is asked in their place, EscalateAfter how long after they
+	// could first be told of a question; quiet hours at that time do not count.
 	StandIn string `json:"stand_in,omitempty"`
 	// EscalateAfter is how long a question waits before the stand-in is told.
 	EscalateAfter definition.Duration `json:"escalate_after,omitempty"`
-	// RemindEvery is how often they are told again of a question that is open. Absent: never.
+	// RemindEvery is how often they are told again of a question that is open.
+	// Absent: never.
 	RemindEvery definition.Duration `json:"remind_every,omitempty"`
-	// PerHour is how many messages they are sent in an hour at most; what is left over
-	// comes in one message afterwards. Default 12.
+	// PerHour is how many messages they are sent in an hour at most; what is
+	// left over comes in one message afterwards. Default 12.
 	PerHour int `json:"per_hour,omitempty" jsonschema:"minimum=1,maximum=1000"`
 }
 
-// DefaultPerHour is how many messages somebody is sent in an hour, who says nothing of it.
+// DefaultPerHour is how many messages somebody is sent in an hour, who says
+// nothing of it.
 const DefaultPerHour = 12
 
-// Quiet are the hours in which somebody is not to be disturbed, by the clock on their wall.
+// Quiet are the hours in which somebody is not to be disturbed, by the clock on
+// their wall.
 type Quiet struct {
 	// From and To are times of the day; from 19:00 to 08:00 is a night.
 	From string `json:"from,omitempty" jsonschema:"pattern=^([01][0-9]|2[0-3]):[0-5][0-9]$"`
@@ -65,8 +69,9 @@ func (q *Quiet) Location() *time.Location {
 // zones are those that were asked for: to load one takes longer than to use it.
 var zones sync.Map
 
-// Covers says whether a time is within the quiet hours: its hour and minute on the
-// person's wall decide, also where a clock change has them come twice or not at all.
+// Covers says whether a time is within the quiet hours: its hour and minute on
+// the person's wall decide, also where a clock change has them come twice or
+// not at all.
 func (q *Quiet) Covers(t time.Time) bool {
 	return q != nil && q.wall().covers(t.In(q.Location()))
 }
@@ -76,8 +81,8 @@ func (q *Quiet) Until(t time.Time) time.Time {
 	if !q.Covers(t) {
 		return t
 	}
-	// Zones change at whole minutes, and quiet hours end at them. All that can be said ends
-	// within a week.
+	// Zones change at whole minutes, and quiet hours end at them. All that can
+	// be said ends within a week.
 	wall, local := q.wall(), t.In(q.Location()).Truncate(time.Minute)
 	for range 8 * 24 * 60 {
 		if local = local.Add(time.Minute); !wall.covers(local) {

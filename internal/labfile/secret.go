@@ -13,10 +13,11 @@ import (
 	"github.com/campaignd/campaignd/internal/input"
 )
 
-// Secret is an address that holds tokens or passwords. It is never printed: as text, in
-// JSON and by package fmt it shows where it leads to and nothing else.
+// Secret is an address that holds tokens or passwords. It is never printed: as
+// text, in JSON and by package fmt it shows where it leads to and nothing else.
 type Secret struct {
-	// behind a pointer, so that fmt does not find it in a field that is not exported
+	// behind a pointer, so that fmt does not find it in a field that is not
+	// exported
 	s *secret
 }
 
@@ -52,8 +53,8 @@ var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 // name is how a variable is called.
 var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Reveal returns the address itself, with what the environment and files hold now. The
-// error does not hold any part of it.
+// Reveal returns the address itself, with what the environment and files hold
+// now. The error does not hold any part of it.
 func (s Secret) Reveal() (string, error) {
 	if s.s == nil {
 		return "", errors.New("there is no address")
@@ -91,7 +92,8 @@ func (s Secret) Reveal() (string, error) {
 	return text, nil
 }
 
-// fault says what is wrong with how the address is written; "" where nothing is.
+// fault says what is wrong with how the address is written; "" where nothing
+// is.
 func (s Secret) fault() (message, remedy string) {
 	const begin = "write SERVICE://…, ${VARIABLE} or file:PATH"
 	if s.s == nil || s.s.written == "" {
@@ -106,7 +108,8 @@ func (s Secret) fault() (message, remedy string) {
 	}
 	for _, part := range variable.FindAllStringSubmatch(text, -1) {
 		if !name.MatchString(part[1]) {
-			return "${…} does not name a variable", "a name has letters, digits and underscores: ${SLACK_TOKEN}"
+			return "${…} does not name a variable",
+				"a name has letters, digits and underscores: ${SLACK_TOKEN}"
 		}
 	}
 	text = variable.ReplaceAllString(text, "x")
@@ -126,8 +129,8 @@ func (s Secret) fault() (message, remedy string) {
 	return "", ""
 }
 
-// String says where the address leads to: the service, and the host where that is a
-// server's name and not itself a token.
+// String says where the address leads to: the service, and the host where that
+// is a server's name and not itself a token.
 func (s Secret) String() string {
 	text, err := s.Reveal()
 	if err != nil {
@@ -149,10 +152,11 @@ func (s Secret) String() string {
 // GoString implements fmt.GoStringer: it is [Secret.String].
 func (s Secret) GoString() string { return s.String() }
 
-// hosted are the services whose address has the name of a server where a URL has it. In
-// others a token or a user's key stands there.
+// hosted are the services whose address has the name of a server where a URL
+// has it. In others a token or a user's key stands there.
 var hosted = []string{
-	"http", "https", "smtp", "ntfy", "gotify", "generic", "matrix", "mattermost", "rocketchat", "signal", "zulip", "opsgenie",
+	"http", "https", "smtp", "ntfy", "gotify", "generic", "matrix", "mattermost", "rocketchat",
+	"signal", "zulip", "opsgenie",
 }
 
 // shown is an address without its secrets.
@@ -174,9 +178,9 @@ var anyAddress = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>\\]+`)
 // withheld stands for a part of a text that could be a secret.
 const withheld = "•••"
 
-// Scrub takes whatever belongs to the address out of a text by others, such as the error
-// of a service: each part of it, however it is escaped, and every address but its scheme
-// and host.
+// Scrub takes whatever belongs to the address out of a text by others, such as
+// the error of a service: each part of it, however it is escaped, and every
+// address but its scheme and host.
 func (s Secret) Scrub(text string) string {
 	address, err := s.Reveal()
 	if err != nil {
@@ -193,8 +197,8 @@ func (s Secret) Scrub(text string) string {
 	return anyAddress.ReplaceAllStringFunc(text, shown)
 }
 
-// parts are the parts of an address that can be secret, the longest first, each as it is
-// and as URLs may have it.
+// parts are the parts of an address that can be secret, the longest first, each
+// as it is and as URLs may have it.
 func parts(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -214,7 +218,8 @@ func parts(address string) []string {
 	if password, ok := u.User.Password(); ok {
 		add(password, 1)
 	}
-	// Shorter words are ports, flags and the like, and to cover them would leave nothing to read.
+	// Shorter words are ports, flags and the like, and to cover them would
+	// leave nothing to read.
 	const word = 4
 	add(u.User.Username(), word)
 	add(u.User.String(), word)

@@ -1,19 +1,21 @@
-// Package lock lets a device of this machine be driven by one campaign at a time, or by
-// as many as all of them allow, each in its turn.
+// Package lock lets a device of this machine be driven by one campaign at a
+// time, or by as many as all of them allow, each in its turn.
 //
-// Whoever wants a device has a file in a folder that all users of the machine share: a
-// seat in the device's queue, locked by the operating system for as long as its owner
-// lives. The lock ends with the process that holds it, however that ends, so nothing has
-// to be cleaned up. The text of the file says who it is, how many campaigns they let use
-// the device at a time, and whether they still wait. Seats are looked at and written behind
-// a gate, another file, which is held for a moment: so those who wait come in the order in
-// which they came, whoever looks first.
+// Whoever wants a device has a file in a folder that all users of the machine
+// share: a seat in the device's queue, locked by the operating system for as
+// long as its owner lives. The lock ends with the process that holds it,
+// however that ends, so nothing has to be cleaned up. The text of the file says
+// who it is, how many campaigns they let use the device at a time, and whether
+// they still wait. Seats are looked at and written behind a gate, another file,
+// which is held for a moment: so those who wait come in the order in which they
+// came, whoever looks first.
 //
-// A seat with a command in it counts also when its owner has ended: the device may be at
-// work on that command, and whoever takes the seat up again knows what became of it.
+// A seat with a command in it counts also when its owner has ended: the device
+// may be at work on that command, and whoever takes the seat up again knows
+// what became of it.
 //
-// Files are never removed here: that could remove the lock of another process. Where
-// something else removes them, [Lease.Check] says so.
+// Files are never removed here: that could remove the lock of another process.
+// Where something else removes them, [Lease.Check] says so.
 package lock
 
 import (
@@ -46,10 +48,11 @@ type Holder struct {
 	PID      int       `json:"pid"`
 	User     string    `json:"user"`
 	Since    time.Time `json:"since"`
-	// Capacity is how many may have the device at a time, themselves among them; less
-	// than 1 stands for 1. Of all who have it the smallest holds.
+	// Capacity is how many may have the device at a time, themselves among
+	// them; less than 1 stands for 1. Of all who have it the smallest holds.
 	Capacity int `json:"capacity,omitempty"`
-	// Command is what the device was sent in its turn; empty where it is about no command.
+	// Command is what the device was sent in its turn; empty where it is about
+	// no command.
 	Command string `json:"command,omitempty"`
 }
 
@@ -74,8 +77,9 @@ type HeldError struct {
 	More int
 	// Next is true where the device is free and Holder was there before.
 	Next bool
-	// Left is the file in which a process that has ended left word of its command: the
-	// device may be at work on it. Empty where the others are alive.
+	// Left is the file in which a process that has ended left word of its
+	// command: the device may be at work on it. Empty where the others are
+	// alive.
 	Left string
 
 	turn bool
@@ -132,8 +136,8 @@ func Dir() string {
 	return systemDir()
 }
 
-// Take takes h.Device, or returns a [HeldError]; on a system without such locks an error
-// that wraps [errors.ErrUnsupported].
+// Take takes h.Device, or returns a [HeldError]; on a system without such locks
+// an error that wraps [errors.ErrUnsupported].
 func Take(dir string, h Holder) (*Lease, error) {
 	l, err := Enter(dir, h)
 	if err != nil {
@@ -146,19 +150,20 @@ func Take(dir string, h Holder) (*Lease, error) {
 	return l, nil
 }
 
-// Enter takes a place among those who wait for h.Device: see [Lease.Try]. The errors are
-// those of the system, with a remedy.
+// Enter takes a place among those who wait for h.Device: see [Lease.Try]. The
+// errors are those of the system, with a remedy.
 func Enter(dir string, h Holder) (*Lease, error) { return enter(dir, h.Device, h) }
 
-// EnterTurn takes a place among those who have the device together and wait for it to
-// take their command. h.Capacity is how many commands the device works on at a time.
+// EnterTurn takes a place among those who have the device together and wait for
+// it to take their command. h.Capacity is how many commands the device works on
+// at a time.
 func EnterTurn(dir string, h Holder) (*Lease, error) { return enter(dir, turnOf(h.Device), h) }
 
 // turnOf is the key of the queue of a device's commands.
 func turnOf(device string) string { return "the turns of " + device }
 
-// Lease is a seat in the queue of a device. Its methods may be called by several
-// goroutines.
+// Lease is a seat in the queue of a device. Its methods may be called by
+// several goroutines.
 type Lease struct {
 	q    queue
 	path string
@@ -169,8 +174,8 @@ type Lease struct {
 	written time.Time
 }
 
-// seat is what stands in a seat's file. Everybody can write it: what cannot be read counts
-// as somebody who has the device alone.
+// seat is what stands in a seat's file. Everybody can write it: what cannot be
+// read counts as somebody who has the device alone.
 type seat struct {
 	Holder
 	// Ticket says who came first.
@@ -190,7 +195,8 @@ type queue struct {
 }
 
 func queueOf(dir, key string, h Holder) queue {
-	return queue{dir: dir, device: h.Device, base: fmt.Sprintf("%x", sha256.Sum256([]byte(key))), turn: key != h.Device}
+	return queue{dir: dir, device: h.Device, base: fmt.Sprintf("%x", sha256.Sum256([]byte(key))),
+		turn: key != h.Device}
 }
 
 // seat is the path of a seat.
@@ -208,7 +214,8 @@ func (q queue) remedy(err error) error {
 		"set %s to a folder in which everybody who drives the device may write", q.device, err, Variable)
 }
 
-// gateWithin is how long the gate is waited for. Whoever has it only looks at files.
+// gateWithin is how long the gate is waited for. Whoever has it only looks at
+// files.
 const gateWithin = 10 * time.Second
 
 // gate has nobody else look at the queue until it is opened again.
@@ -229,8 +236,8 @@ func (q queue) gate() (open func(), err error) {
 	}
 }
 
-// seats reads who is in the queue, in the order in which they came; behind the gate. own is
-// left out.
+// seats reads who is in the queue, in the order in which they came; behind the
+// gate. own is left out.
 func (q queue) seats(own string) (seats []seat, err error) {
 	entries, err := os.ReadDir(q.dir)
 	if err != nil {
@@ -320,9 +327,10 @@ func next(taken []seat) uint64 {
 	return taken[len(taken)-1].Ticket + 1
 }
 
-// Try returns nil once the device is the lease's: nobody who came before still waits, and
-// there are fewer who have it than each of them, and this one, allows. Otherwise it returns a
-// [HeldError], and where the seat is gone a [LostError].
+// Try returns nil once the device is the lease's: nobody who came before still
+// waits, and there are fewer who have it than each of them, and this one,
+// allows. Otherwise it returns a [HeldError], and where the seat is gone a
+// [LostError].
 func (l *Lease) Try() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -368,8 +376,8 @@ func (l *Lease) Try() error {
 // touchAfter is how soon a seat is written again, for those who tidy up by age.
 const touchAfter = time.Hour
 
-// Check returns nil while the seat keeps its place, and otherwise a [LostError]: its file
-// was removed or replaced, so that nobody else sees it.
+// Check returns nil while the seat keeps its place, and otherwise a
+// [LostError]: its file was removed or replaced, so that nobody else sees it.
 func (l *Lease) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -397,8 +405,8 @@ func (l *Lease) check() error {
 	return nil
 }
 
-// Begin notes the command that the device is sent in this turn. From now on the seat keeps
-// its place until [Lease.Release], also when its process has ended.
+// Begin notes the command that the device is sent in this turn. From now on the
+// seat keeps its place until [Lease.Release], also when its process has ended.
 func (l *Lease) Begin(command string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -428,8 +436,8 @@ func (l *Lease) write() error {
 // Release gives the seat back. Calling it twice does nothing more.
 func (l *Lease) Release() { l.end(true) }
 
-// Leave ends the lease as the end of the process would: a seat with a command in it keeps
-// its place.
+// Leave ends the lease as the end of the process would: a seat with a command
+// in it keeps its place.
 func (l *Lease) Leave() { l.end(false) }
 
 func (l *Lease) end(empty bool) {
@@ -445,9 +453,10 @@ func (l *Lease) end(empty bool) {
 	l.file = nil
 }
 
-// Adopt takes up the turns of commands that are under way, from processes of the campaign
-// that have ended; what else they left is forgotten. A command that is under way and has no
-// turn gets one at once, for the device is at work on it.
+// Adopt takes up the turns of commands that are under way, from processes of
+// the campaign that have ended; what else they left is forgotten. A command
+// that is under way and has no turn gets one at once, for the device is at work
+// on it.
 func Adopt(dir string, h Holder, commands []string) (turns map[string]*Lease, err error) {
 	q := queueOf(dir, turnOf(h.Device), h)
 	if err := shared(dir); err != nil {
@@ -510,8 +519,9 @@ func Adopt(dir string, h Holder, commands []string) (turns map[string]*Lease, er
 	return turns, nil
 }
 
-// Forget ends the turns that processes of a campaign left behind when they ended, at any
-// device, for all commands but those that keep is true for. What cannot be looked at stays.
+// Forget ends the turns that processes of a campaign left behind when they
+// ended, at any device, for all commands but those that keep is true for. What
+// cannot be looked at stays.
 func Forget(dir, campaign, store string, keep func(command string) bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -550,8 +560,9 @@ func (q queue) forget(path string, mine func(Holder) bool) {
 // mostText is more than any holder writes about itself.
 const mostText = 16 << 10
 
-// read reads who has a seat, from its open file if there is one. Nobody is known where that
-// is not written yet. What it says of people is shown as words.
+// read reads who has a seat, from its open file if there is one. Nobody is
+// known where that is not written yet. What it says of people is shown as
+// words.
 func read(path string, f *os.File) (s seat) {
 	defer func() { s.path = path }()
 	if f == nil {

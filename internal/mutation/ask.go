@@ -122,8 +122,8 @@ func batchPattern(batch []recordedTest) string {
 	return own
 }
 
-// places returns the blocks whose tests can notice a mutant: the one around
-// it, or those that use a declaration of the package.
+// places returns the blocks whose tests can notice a mutant: the one around it,
+// or those that use a declaration of the package.
 func (c *court) places(m *mutant) map[string]bool {
 	found := make(map[string]bool)
 	if b, ok := enclosing(c.blocks[m.source], m.from); ok {
@@ -155,8 +155,8 @@ func (m *mutant) spec() *ast.ValueSpec {
 	return nil
 }
 
-// users adds the blocks that use a constant or variable of a package, itself
-// or by another that is made of it.
+// users adds the blocks that use a constant or variable of a package, itself or
+// by another that is made of it.
 func (c *court) users(object types.Object, found, seen map[string]bool) {
 	name := object.Pkg().Path() + "." + object.Name()
 	if seen[name] {
@@ -165,7 +165,8 @@ func (c *court) users(object types.Object, found, seen map[string]bool) {
 	seen[name] = true
 	for _, s := range c.probed {
 		for ident, used := range s.info.Uses {
-			if used.Pkg() == nil || used.Pkg().Path() != object.Pkg().Path() || used.Name() != object.Name() ||
+			if used.Pkg() == nil || used.Pkg().Path() != object.Pkg().Path() ||
+				used.Name() != object.Name() ||
 				used.Parent() != used.Pkg().Scope() {
 				continue
 			}

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// bound is a command with bounded memory, which is killed with all its
-// children when the context ends.
+// bound is a command with bounded memory, which is killed with all its children
+// when the context ends.
 func bound(ctx context.Context, name string, args []string) *exec.Cmd {
 	// A system that cannot bound the memory goes on without.
 	script := "ulimit -v " + strconv.Itoa(mostMemory) + ` 2>/dev/null; exec "$0" "$@"`

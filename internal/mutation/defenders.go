@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// usual are the packages that are mutated where none are named: those that
-// hold the laws of a campaign.
+// usual are the packages that are mutated where none are named: those that hold
+// the laws of a campaign.
 var usual = []string{
 	"./events/...",
 	"./projections/...",
@@ -43,8 +43,8 @@ var defenders = []defender{
 	{folder: "internal/killtest", why: "the program is killed again and again: minutes", long: true},
 }
 
-// rank returns where a package stands among the defenders; the module's path
-// is cut from its own already.
+// rank returns where a package stands among the defenders; the module's path is
+// cut from its own already.
 func rank(table []defender, folder string) (int, bool) {
 	for i, d := range table {
 		if folder == d.folder || strings.HasPrefix(folder, d.folder+"/") {

@@ -9,11 +9,11 @@ import (
 )
 
 // draw returns the first n mutants that compile of an order that the seed
-// gives, and before them in that order those that are listed as equivalent,
-// and how many did not compile. So a longer sample begins with the shorter
-// one, and a new entry of equivalents adds mutants at the end only. A mutant's
-// place follows from its key: the sample stays the same where the code does,
-// so that a second run says what has become of the survivors of the first.
+// gives, and before them in that order those that are listed as equivalent, and
+// how many did not compile. So a longer sample begins with the shorter one, and
+// a new entry of equivalents adds mutants at the end only. A mutant's place
+// follows from its key: the sample stays the same where the code does, so that
+// a second run says what has become of the survivors of the first.
 func draw(
 	all []*mutant, n int, seed uint64, equivalent map[string]*entry,
 ) (drawn, listed []*mutant, invalid int, err error) {

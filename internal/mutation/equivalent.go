@@ -15,9 +15,9 @@ type entry struct {
 	line   int
 }
 
-// readEquivalent reads a list of equivalent mutants, by their keys. An entry
-// is a line with the key of the mutant and indented lines that say why; lines
-// that begin with # are comments. No file is an empty list.
+// readEquivalent reads a list of equivalent mutants, by their keys. An entry is
+// a line with the key of the mutant and indented lines that say why; lines that
+// begin with # are comments. No file is an empty list.
 func readEquivalent(path string) (map[string]*entry, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

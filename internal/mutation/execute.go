@@ -48,8 +48,8 @@ type workshop struct {
 	dir   string        // of temporary files
 	cache string        // of recordings
 	floor time.Duration // the least time that tests have with a mutant
-	// patience is the recorded time of the tests that are asked about a
-	// mutant; 0 asks all that reach it.
+	// patience is the recorded time of the tests that are asked about a mutant;
+	// 0 asks all that reach it.
 	patience time.Duration
 	seed     uint64 // of tests that draw
 	long     bool   // tests run in full
@@ -66,8 +66,9 @@ func (w *workshop) build(ctx context.Context, s suite, overlay, to string) (*bin
 	return &binary{file: to, suite: s}, nil
 }
 
-// run executes some tests of a binary in the copy of their package's folder. The mark goes
-// at the end of PATH; the overlay is that of programs that the tests build.
+// run executes some tests of a binary in the copy of their package's folder.
+// The mark goes at the end of PATH; the overlay is that of programs that the
+// tests build.
 func (w *workshop) run(
 	ctx context.Context, b *binary, mark, overlay string, limit time.Duration, args ...string,
 ) (outcome, string, error) {

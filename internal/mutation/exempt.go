@@ -26,8 +26,8 @@ var unmeasured = []struct{ path, name string }{
 	{"io/fs", "FileMode"},
 }
 
-// versions matches names of versions of stored forms: a version is never
-// edited but by adding the next.
+// versions matches names of versions of stored forms: a version is never edited
+// but by adding the next.
 var versions = regexp.MustCompile(`[vV]ersion`)
 
 // excluded reports whether nothing at or below a node is mutated.
@@ -157,8 +157,8 @@ func (w *walker) isDuration(e ast.Expr) bool {
 	return false
 }
 
-// isCapacity reports whether an expression only says how much room to make:
-// the capacity of a slice or the size of a map.
+// isCapacity reports whether an expression only says how much room to make: the
+// capacity of a slice or the size of a map.
 func (w *walker) isCapacity(e ast.Expr) bool {
 	if len(w.stack) == 0 {
 		return false

@@ -222,8 +222,8 @@ func (c *court) isSound(s suite, name string) bool {
 	return sound || !known
 }
 
-// confirm reports whether a test passes in the binary of the mutants while
-// none is selected. It is run once for that.
+// confirm reports whether a test passes in the binary of the mutants while none
+// is selected. It is run once for that.
 func (c *court) confirm(ctx context.Context, s suite, test recordedTest) (bool, error) {
 	key := s.folder + " " + test.Name
 	c.mu.Lock()
@@ -275,8 +275,8 @@ func (c *court) aloneOverlay(number int, m *mutant) (string, error) {
 	return o.write()
 }
 
-// judgeAll judges a sample, and writes a line for each that survives as soon
-// as that is known.
+// judgeAll judges a sample, and writes a line for each that survives as soon as
+// that is known.
 func (c *court) judgeAll(
 	ctx context.Context, sample []*mutant, jobs int, progress io.Writer,
 ) ([]verdict, error) {

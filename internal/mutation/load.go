@@ -58,7 +58,8 @@ func goList(ctx context.Context, root string, args ...string) ([]listed, error) 
 	}
 }
 
-// moduleRoot returns the folder of the go.mod of the module that a folder is in.
+// moduleRoot returns the folder of the go.mod of the module that a folder is
+// in.
 func moduleRoot(ctx context.Context, folder string) (string, error) {
 	env := exec.CommandContext(ctx, "go", "env", "GOMOD")
 	env.Dir = folder

@@ -1,6 +1,6 @@
 // Command mutation asks whether the tests notice when the code is wrong. It
-// draws a sample of small changes (mutants) of some packages, runs for each
-// the tests that reach it, and reports which changes no test noticed:
+// draws a sample of small changes (mutants) of some packages, runs for each the
+// tests that reach it, and reports which changes no test noticed:
 //
 //	go -C internal/mutation run . -n 400 -seed 1
 //	go -C internal/mutation run . -only projections/space/box.go:42
@@ -10,8 +10,8 @@
 // All mutants of a sample are compiled together: a mutated function has beside
 // it a copy for each of its mutants, and calls the copy that is selected when
 // the process starts. So a test binary is built once a run, not once a mutant.
-// A mutant of a declaration has a build of its own. Everything goes through
-// `go build -overlay`, and tests run in a copy of the tree, which is only read.
+// A mutant of a declaration has a build of its own. Everything goes through `go
+// build -overlay`, and tests run in a copy of the tree, which is only read.
 //
 // Before that, once for each state of the sources, each test is run alone in a
 // build that notes which blocks it reaches, and how long it takes. A mutant is

@@ -74,7 +74,8 @@ func (m *mutant) apply(from, to int) string {
 	return string(m.source.text[from:m.from]) + m.text + string(m.source.text[m.to:to])
 }
 
-// candidates returns every mutant of a package, in the order of its files and lines.
+// candidates returns every mutant of a package, in the order of its files and
+// lines.
 func candidates(s *subject) []*mutant {
 	var all []*mutant
 	for _, file := range s.files {
@@ -112,7 +113,8 @@ func candidates(s *subject) []*mutant {
 	return all
 }
 
-// functionName writes a function as Go's own reports do: Decode, (*Box).Contains.
+// functionName writes a function as Go's own reports do: Decode,
+// (*Box).Contains.
 func functionName(file *source, decl *ast.FuncDecl) string {
 	if decl.Recv == nil || len(decl.Recv.List) == 0 {
 		return decl.Name.Name
@@ -379,7 +381,8 @@ func (w *walker) returnStatement(n *ast.ReturnStmt) {
 	}
 }
 
-// results returns the results of the innermost function around the visited node.
+// results returns the results of the innermost function around the visited
+// node.
 func (w *walker) results() *ast.FieldList {
 	for i := len(w.stack) - 1; i >= 0; i-- {
 		if literal, ok := w.stack[i].(*ast.FuncLit); ok {

@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// recordingFormat is part of a recording's key; it is raised when recordings
-// of an earlier one would be misread.
+// recordingFormat is part of a recording's key; it is raised when recordings of
+// an earlier one would be misread.
 const recordingFormat = "1"
 
 // splitAbove is the time above which a test is recorded by its subtests.
@@ -56,10 +56,10 @@ type defense struct {
 }
 
 // defenses lists the packages that defend the subjects, by rank: those of the
-// table that depend on one, and the subjects themselves. With own, the
-// subjects only. It also returns the folders of packages that depend on a
-// subject, have tests and are in no row of the table. Recordings are of all
-// packages that are probed.
+// table that depend on one, and the subjects themselves. With own, the subjects
+// only. It also returns the folders of packages that depend on a subject, have
+// tests and are in no row of the table. Recordings are of all packages that are
+// probed.
 func (w *workshop) defenses(
 	ctx context.Context, subjects, probed []*subject, table []defender, own bool,
 ) (found []*defense, unlisted []string, err error) {
@@ -364,7 +364,9 @@ type recorder struct {
 
 // split records a test, or its subtests where it is slow or fails. It also
 // returns the outputs of those that fail.
-func (r *recorder) split(ctx context.Context, name string) (tests []recordedTest, faults []string, err error) {
+func (r *recorder) split(
+	ctx context.Context, name string,
+) (tests []recordedTest, faults []string, err error) {
 	whole, fault, out, err := r.record(ctx, name)
 	if err != nil {
 		return nil, nil, err
@@ -394,7 +396,9 @@ func (r *recorder) split(ctx context.Context, name string) (tests []recordedTest
 }
 
 // record runs a test or subtest. The fault says that it failed, and how.
-func (r *recorder) record(ctx context.Context, name string) (test recordedTest, fault, out string, err error) {
+func (r *recorder) record(
+	ctx context.Context, name string,
+) (test recordedTest, fault, out string, err error) {
 	_ = os.Remove(r.book)
 	start := time.Now()
 	ended, out, err := r.run(ctx, r.binary, recordMark+r.book, r.overlay, recordLimit,

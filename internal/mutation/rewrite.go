@@ -177,8 +177,8 @@ var mutationSelected = func() int {
 `
 }
 
-// block is a run of statements of which all are executed where the first is,
-// as far as nothing panics.
+// block is a run of statements of which all are executed where the first is, as
+// far as nothing panics.
 type block struct {
 	file     *source
 	from, to int // its first byte and the byte after its last
@@ -255,8 +255,8 @@ func probed(file *source, first int) (text []byte, all []block) {
 }
 
 // probes is the file that a package with probed files gets. A number is written
-// at once, by one call, so that what a killed process reached is known too.
-// The numbers in the file are the package's own plus base.
+// at once, by one call, so that what a killed process reached is known too. The
+// numbers in the file are the package's own plus base.
 func probes(name string, count, base int) string {
 	return `package ` + name + `
 
@@ -288,8 +288,8 @@ func mutationReached(i int) {
 `
 }
 
-// overlay collects the files that replace those of the tree, and of the copy
-// of it, for a build.
+// overlay collects the files that replace those of the tree, and of the copy of
+// it, for a build.
 type overlay struct {
 	*workshop
 	dir     string // where the replacements are kept

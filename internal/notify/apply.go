@@ -14,9 +14,10 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Seen returns the sequence of the last event of a campaign that was applied; 0 where there
-// is none, or where the campaign of that name is another by now. instance is that of the
-// campaign's definition; empty asks for whichever there is.
+// Seen returns the sequence of the last event of a campaign that was applied; 0
+// where there is none, or where the campaign of that name is another by now.
+// instance is that of the campaign's definition; empty asks for whichever there
+// is.
 func (p *Planner) Seen(campaign, instance string) events.Sequence {
 	s := p.state.Streams[campaign]
 	if s == nil || instance != "" && s.Instance != instance {
@@ -25,14 +26,16 @@ func (p *Planner) Seen(campaign, instance string) events.Sequence {
 	return s.Sequence
 }
 
-// Apply takes an event in. The events of a campaign come in their order; what was applied
-// already is passed over. def is the campaign's definition when the event was recorded.
+// Apply takes an event in. The events of a campaign come in their order; what
+// was applied already is passed over. def is the campaign's definition when the
+// event was recorded.
 func (p *Planner) Apply(def *definition.Campaign, e events.Event, payload events.Payload) {
 	s := p.state.Streams[e.Campaign]
 	if d, defined := payload.(*events.CampaignDefined); defined && (s == nil || s.Instance != d.Instance) {
-		// Another campaign of the same name: what is said of the old one would be taken to be
-		// about it.
-		p.state.Matters = slices.DeleteFunc(p.state.Matters, func(m *matter) bool { return m.Campaign == e.Campaign })
+		// Another campaign of the same name: what is said of the old one would
+		// be taken to be about it.
+		p.state.Matters = slices.DeleteFunc(p.state.Matters,
+			func(m *matter) bool { return m.Campaign == e.Campaign })
 		s = &stream{Instance: d.Instance}
 		p.state.Streams[e.Campaign] = s
 	}
@@ -73,7 +76,8 @@ func (p *Planner) Apply(def *definition.Campaign, e events.Event, payload events
 	case *events.CampaignResumed:
 		p.close(e, paused, "", "resumed")
 	case *events.CampaignStopped:
-		p.ended(def, e, fmt.Sprintf("%s was stopped by %s", e.Campaign, events.ActorName(e.Actor)), payload.Reason)
+		p.ended(def, e, fmt.Sprintf("%s was stopped by %s", e.Campaign, events.ActorName(e.Actor)),
+			payload.Reason)
 	case *events.CampaignCompleted:
 		p.ended(def, e, e.Campaign+" is complete", orElse(payload.Detail, payload.Reason))
 	default:
@@ -120,7 +124,8 @@ func ends(payload events.Payload) bool {
 // experiment takes in what became of experiments.
 func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event, payload events.Payload) {
 	measured := func(experiment string, m *events.Measurement) {
-		s.Results[experiment] = result{Value: m.Objective.Value, Line: format.CompositionsOf(def).Line(m.Actual)}
+		s.Results[experiment] = result{Value: m.Objective.Value,
+			Line: format.CompositionsOf(def).Line(m.Actual)}
 	}
 	over := func(experiment string) {
 		delete(s.Open, experiment)
@@ -153,8 +158,10 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		p.close(e, stalled, payload.Experiment, "nobody knows what became of it")
 		p.begin(e, &matter{
 			Kind: unresolved, Subject: payload.Experiment,
-			Heading: fmt.Sprintf("Nobody knows what became of %s of %s: %s", payload.Experiment, e.Campaign, payload.Cause),
-			Lines:   []string{"Look at " + payload.Instrument + ", then settle it. It is not repeated before."},
+			Heading: fmt.Sprintf("Nobody knows what became of %s of %s: %s", payload.Experiment,
+				e.Campaign, payload.Cause),
+			Lines: []string{"Look at " + payload.Instrument +
+				", then settle it. It is not repeated before."},
 		})
 	case *events.InstrumentStalled:
 		waited := time.Duration(payload.Waited * float64(time.Second))
@@ -193,8 +200,8 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 	}
 }
 
-// doubts has the measurements in doubt wait for a person where nobody is measuring the
-// same composition again.
+// doubts has the measurements in doubt wait for a person where nobody is
+// measuring the same composition again.
 func (p *Planner) doubts(s *stream, e events.Event) {
 	repeated := make(map[string]bool)
 	for experiment := range s.Open {
@@ -233,8 +240,8 @@ func (p *Planner) asked(def *definition.Campaign, e events.Event, payload *event
 	p.begin(e, m)
 }
 
-// contest tells whoever gave an answer what somebody else has done about it. was is who gave it,
-// and is told nothing of their own doings.
+// contest tells whoever gave an answer what somebody else has done about it.
+// was is who gave it, and is told nothing of their own doings.
 func (p *Planner) contest(e events.Event, question, was, does, text string) {
 	who := events.ActorName(e.Actor)
 	if was == "" || was == who {
@@ -247,9 +254,11 @@ func (p *Planner) contest(e events.Event, question, was, does, text string) {
 	})
 }
 
-// asks is what a question asks, in words. A log from elsewhere may hold a question that is
-// none; what can be said of it is its number.
-func asks(def *definition.Campaign, e events.Event, payload *events.QuestionAsked) (words string, lines []string) {
+// asks is what a question asks, in words. A log from elsewhere may hold a
+// question that is none; what can be said of it is its number.
+func asks(
+	def *definition.Campaign, e events.Event, payload *events.QuestionAsked,
+) (words string, lines []string) {
 	switch {
 	case len(def.Parameters) == 0:
 		return "", nil
@@ -291,7 +300,8 @@ func (p *Planner) ended(def *definition.Campaign, e events.Event, text, reason s
 	p.begin(e, m)
 }
 
-// best is the best measured composition in a line, "" where nothing was measured.
+// best is the best measured composition in a line, "" where nothing was
+// measured.
 func (s *stream) best(def *definition.Campaign) string {
 	sought, at := def.Sought(), ""
 	for _, experiment := range sortedKeys(s.Results) {

@@ -21,8 +21,9 @@ import (
 type Options struct {
 	// Lab says who is told what; nil tells nobody anything.
 	Lab *labfile.File
-	// Dir is the folder in which it remembers what was sent: FOLDER/.campaignd/notify. It
-	// is made, private to its user. One process at a time may use it.
+	// Dir is the folder in which it remembers what was sent:
+	// FOLDER/.campaignd/notify. It is made, private to its user. One process at
+	// a time may use it.
 	Dir string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -36,8 +37,8 @@ type Options struct {
 	Within time.Duration
 }
 
-// Notifier tells people what waits for them. Its methods may be called from several
-// goroutines.
+// Notifier tells people what waits for them. Its methods may be called from
+// several goroutines.
 type Notifier struct {
 	options Options
 	path    string
@@ -55,8 +56,8 @@ const (
 	maxState = 256 << 20
 )
 
-// New returns a notifier that remembers what the last one in its folder did. Nothing is
-// sent before [Notifier.Run].
+// New returns a notifier that remembers what the last one in its folder did.
+// Nothing is sent before [Notifier.Run].
 func New(o Options) (*Notifier, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -101,19 +102,22 @@ func New(o Options) (*Notifier, error) {
 	return n, nil
 }
 
-// Seen returns the sequence of the last event of a campaign that it remembers: events from
-// the next one on are to be given to [Notifier.Observe]. instance is that of the campaign's
-// definition, so that a new campaign of an old name is not taken for the old one; empty
-// asks for whichever there is.
+// Seen returns the sequence of the last event of a campaign that it remembers:
+// events from the next one on are to be given to [Notifier.Observe]. instance
+// is that of the campaign's definition, so that a new campaign of an old name
+// is not taken for the old one; empty asks for whichever there is.
 func (n *Notifier) Seen(campaign, instance string) events.Sequence {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.planner.Seen(campaign, instance)
 }
 
-// Observe takes an event of a campaign in; those of one campaign come in their order. def
-// is the campaign's definition at that event. It does not wait for anything slow.
-func (n *Notifier) Observe(campaign string, def *definition.Campaign, e events.Event, payload events.Payload) {
+// Observe takes an event of a campaign in; those of one campaign come in their
+// order. def is the campaign's definition at that event. It does not wait for
+// anything slow.
+func (n *Notifier) Observe(
+	campaign string, def *definition.Campaign, e events.Event, payload events.Payload,
+) {
 	e.Campaign = campaign
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -128,8 +132,8 @@ func (n *Notifier) Status() []Status {
 	return n.planner.Status(n.options.Now())
 }
 
-// Run sends what is due until the context is done, and then saves what it remembers. It
-// returns nil, or what kept it from saving that.
+// Run sends what is due until the context is done, and then saves what it
+// remembers. It returns nil, or what kept it from saving that.
 func (n *Notifier) Run(ctx context.Context) error {
 	ticker := time.NewTicker(n.options.Every)
 	defer ticker.Stop()
@@ -143,8 +147,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// Step looks once what is due and sends it. Run does nothing else again and again; Step is
-// not called beside it.
+// Step looks once what is due and sends it. Run does nothing else again and
+// again; Step is not called beside it.
 func (n *Notifier) Step(ctx context.Context) {
 	n.mu.Lock()
 	due := n.planner.Due(n.options.Now())
@@ -181,8 +185,8 @@ func (n *Notifier) send(ctx context.Context, m Message) {
 	n.options.Log(fmt.Sprintf("%s cannot be reached at %s: %s", m.Person, to, why))
 }
 
-// trySave saves what has changed. A failure is said once, until it succeeds again; messages
-// are sent all the same, and perhaps again after a restart.
+// trySave saves what has changed. A failure is said once, until it succeeds
+// again; messages are sent all the same, and perhaps again after a restart.
 func (n *Notifier) trySave() {
 	err := n.save()
 	if err != nil && !n.unsaved {

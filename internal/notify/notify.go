@@ -1,9 +1,9 @@
-// Package notify tells people what waits for them: questions, alarms and finished
-// campaigns, by e-mail, Slack, ntfy and whatever else shoutrrr knows.
+// Package notify tells people what waits for them: questions, alarms and
+// finished campaigns, by e-mail, Slack, ntfy and whatever else shoutrrr knows.
 //
-// [Planner] decides, as a pure function of events and times: no clock, no network, no
-// goroutine. Its state is data. [Notifier] is the loop around it, which keeps that state in
-// a file and hands messages to a [Sender].
+// [Planner] decides, as a pure function of events and times: no clock, no
+// network, no goroutine. Its state is data. [Notifier] is the loop around it,
+// which keeps that state in a file and hands messages to a [Sender].
 //
 // What holds, whatever is killed:
 //
@@ -24,7 +24,8 @@ import (
 
 // Message is something that one person is told in one place.
 type Message struct {
-	// ID is the same each time the same is sent: who gets a message twice can tell.
+	// ID is the same each time the same is sent: who gets a message twice can
+	// tell.
 	ID string `json:"id"`
 	// Person is who gets it, Target the index of the address among theirs.
 	Person string `json:"person"`
@@ -36,8 +37,9 @@ type Message struct {
 
 // Sender sends messages. It is called for several at a time.
 type Sender interface {
-	// Send sends a message to an address, and returns once the service has taken it. The
-	// error says what went wrong; a Notifier takes the parts of the address out of it.
+	// Send sends a message to an address, and returns once the service has
+	// taken it. The error says what went wrong; a Notifier takes the parts of
+	// the address out of it.
 	Send(ctx context.Context, to labfile.Secret, m Message) error
 }
 
@@ -45,8 +47,8 @@ type Sender interface {
 type Status struct {
 	// Person is their name in the lab file.
 	Person string `json:"person"`
-	// Targets are their addresses, in the order of the lab file; none where nobody tells
-	// them anything.
+	// Targets are their addresses, in the order of the lab file; none where
+	// nobody tells them anything.
 	Targets []TargetStatus `json:"targets"`
 	// Quiet is set in their quiet hours.
 	Quiet bool `json:"quiet,omitempty"`
@@ -58,8 +60,8 @@ type TargetStatus struct {
 	Address string `json:"address"`
 	// Delivered is when a message was last taken by the service.
 	Delivered time.Time `json:"delivered,omitzero"`
-	// Error is why the last message was not taken, and Failed when that was. They stay
-	// until one is taken.
+	// Error is why the last message was not taken, and Failed when that was.
+	// They stay until one is taken.
 	Error  string    `json:"error,omitempty"`
 	Failed time.Time `json:"failed,omitzero"`
 	// Again is when the next attempt is made.

@@ -14,28 +14,30 @@ import (
 )
 
 const (
-	// settle is how long something new waits for more of its kind, so that several
-	// questions at once become one message.
+	// settle is how long something new waits for more of its kind, so that
+	// several questions at once become one message.
 	settle = 5 * time.Second
-	// aware is how long somebody must have known of a question for its end to be news.
+	// aware is how long somebody must have known of a question for its end to
+	// be news.
 	aware = time.Minute
-	// old is how long news, as of a finished campaign, is kept for somebody who cannot be
-	// reached.
+	// old is how long news, as of a finished campaign, is kept for somebody who
+	// cannot be reached.
 	old = 7 * 24 * time.Hour
-	// The wait after the first failure of a service, doubled with each, and the longest.
+	// The wait after the first failure of a service, doubled with each, and the
+	// longest.
 	firstWait   = 30 * time.Second
 	longestWait = time.Hour
 )
 
-// Planner decides who is told what, and when. It has no clock: time comes in with events and
-// with the calls. It is not safe for concurrent use.
+// Planner decides who is told what, and when. It has no clock: time comes in
+// with events and with the calls. It is not safe for concurrent use.
 type Planner struct {
 	lab   *labfile.File
 	state *state
 }
 
-// NewPlanner returns a planner that remembers nothing. began is the present time: of
-// campaigns that ended before nobody is told any more.
+// NewPlanner returns a planner that remembers nothing. began is the present
+// time: of campaigns that ended before nobody is told any more.
 func NewPlanner(lab *labfile.File, began time.Time) *Planner {
 	return &Planner{lab: orEmpty(lab), state: &state{
 		Version:  stateVersion,
@@ -53,7 +55,8 @@ func RestorePlanner(lab *labfile.File, data []byte) (*Planner, error) {
 		return nil, err
 	}
 	if p.state.Version != stateVersion {
-		return nil, fmt.Errorf("its version is %d, and this campaignd knows %d", p.state.Version, stateVersion)
+		return nil, fmt.Errorf("its version is %d, and this campaignd knows %d", p.state.Version,
+			stateVersion)
 	}
 	if p.state.Streams == nil || p.state.Channels == nil {
 		return nil, fmt.Errorf("it is not what campaignd has written")
@@ -80,9 +83,9 @@ func orEmpty(lab *labfile.File) *labfile.File {
 // channelKey names a person's address.
 func channelKey(person string, target int) string { return fmt.Sprintf("%s#%d", person, target) }
 
-// Due returns the messages to be sent now, in a fixed order, at most one for each address.
-// Each is answered by [Planner.Sent] or [Planner.Failed]; one that is not, since the process
-// died, is returned again as long as it is true.
+// Due returns the messages to be sent now, in a fixed order, at most one for
+// each address. Each is answered by [Planner.Sent] or [Planner.Failed]; one
+// that is not, since the process died, is returned again as long as it is true.
 func (p *Planner) Due(now time.Time) []Message {
 	for _, m := range p.state.Matters {
 		if m.Seen.IsZero() {
@@ -126,7 +129,8 @@ func (p *Planner) due(now time.Time, name string, target int) (Message, bool) {
 		ready = ready || !now.Before(m.Seen.Add(settle))
 	}
 	if c.Attempt != nil && len(all) > 0 {
-		// It may have been sent: the same again, so that it can be told to be the same.
+		// It may have been sent: the same again, so that it can be told to be
+		// the same.
 		if part := only(all, c.Attempt.Notices); len(part) == len(c.Attempt.Notices) {
 			c.Attempt.At = now
 			return p.message(now, name, target, c.Attempt.ID, part), true
@@ -141,8 +145,8 @@ func (p *Planner) due(now time.Time, name string, target int) (Message, bool) {
 	return p.message(now, name, target, id, all), true
 }
 
-// settleAttempt gives up a message of which a part holds no longer: that part counts as
-// told, since it may have been, and the rest is told anew.
+// settleAttempt gives up a message of which a part holds no longer: that part
+// counts as told, since it may have been, and the rest is told anew.
 func (p *Planner) settleAttempt(c *channel, name, key string, now time.Time) {
 	if c.Attempt == nil {
 		return
@@ -171,8 +175,8 @@ func only(all, among []notice) []notice {
 	return slices.DeleteFunc(slices.Clone(all), func(n notice) bool { return !slices.Contains(among, n) })
 }
 
-// notice returns what somebody is to be told of a matter next on one of their channels, and
-// when that is due; false where there is nothing.
+// notice returns what somebody is to be told of a matter next on one of their
+// channels, and when that is due; false where there is nothing.
 func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, at time.Time, ok bool) {
 	told, n := m.Told[key], notice{Matter: m.Key}
 	if !m.open() {
@@ -233,9 +237,9 @@ func (p *Planner) Sent(id string, now time.Time) {
 	c.Failed = time.Time{}
 }
 
-// Failed records that a message was not taken. What still holds is tried again: after half
-// a minute, and twice as long after each further failure, up to an hour. why holds no
-// secrets.
+// Failed records that a message was not taken. What still holds is tried again:
+// after half a minute, and twice as long after each further failure, up to an
+// hour. why holds no secrets.
 func (p *Planner) Failed(id string, now time.Time, why string) {
 	_, c := p.attempted(id)
 	if c == nil {
@@ -250,7 +254,8 @@ func (p *Planner) Failed(id string, now time.Time, why string) {
 	c.Again, c.Error, c.Failed = now.Add(wait), harmless(why), now
 }
 
-// attempted returns the channel that a message is being sent on, nil where there is none.
+// attempted returns the channel that a message is being sent on, nil where
+// there is none.
 func (p *Planner) attempted(id string) (key string, c *channel) {
 	for key, c := range p.state.Channels {
 		if c.Attempt != nil && c.Attempt.ID == id {
@@ -327,7 +332,8 @@ func identify(key string, notices []notice) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Status is how each person of the lab is reached at a time, in alphabetical order.
+// Status is how each person of the lab is reached at a time, in alphabetical
+// order.
 func (p *Planner) Status(now time.Time) []Status {
 	list := []Status{}
 	for _, name := range sortedKeys(p.lab.People) {

@@ -16,22 +16,23 @@ import (
 	"github.com/campaignd/campaignd/internal/labfile"
 )
 
-// Shoutrrr sends messages through the services that shoutrrr knows. The zero Shoutrrr is
-// ready for use.
+// Shoutrrr sends messages through the services that shoutrrr knows. The zero
+// Shoutrrr is ready for use.
 type Shoutrrr struct {
 	mu sync.Mutex
 	// busy are the addresses at which a service has not answered yet.
 	busy map[string]bool
 }
 
-// titled are the services that show a title of their own; elsewhere it is the first line.
+// titled are the services that show a title of their own; elsewhere it is the
+// first line.
 var titled = []string{
 	"bark", "discord", "generic", "gotify", "ntfy", "pushbullet", "pushover", "smtp", "teams",
 }
 
-// Send implements [Sender]. An error holds no part of the address. Services cannot be
-// called off: where one does not answer in time, nothing more is sent to that address until
-// it has.
+// Send implements [Sender]. An error holds no part of the address. Services
+// cannot be called off: where one does not answer in time, nothing more is sent
+// to that address until it has.
 func (s *Shoutrrr) Send(ctx context.Context, to labfile.Secret, m Message) error {
 	address, err := to.Reveal()
 	if err != nil {
@@ -93,9 +94,10 @@ func locate(address string) (types.Service, error) {
 // admit has shoutrrr's shared client say what fails.
 var admit sync.Once
 
-// admitting is a client whose failures are all in the form of an answer. Telegram's service
-// looks for nothing else: a network that is down, or an answer that is not JSON, counts
-// there as a message that was sent (github.com/containrrr/shoutrrr, issue 473).
+// admitting is a client whose failures are all in the form of an answer.
+// Telegram's service looks for nothing else: a network that is down, or an
+// answer that is not JSON, counts there as a message that was sent
+// (github.com/containrrr/shoutrrr, issue 473).
 type admitting struct{ jsonclient.Client }
 
 // Post implements jsonclient.Client.
@@ -117,7 +119,8 @@ func (c admitting) Post(url string, request, response any) error {
 	return jsonclient.Error{StatusCode: failed.StatusCode, Body: string(body)}
 }
 
-// sent sends a text. That a service's code panics is a failure of that service alone.
+// sent sends a text. That a service's code panics is a failure of that service
+// alone.
 func sent(service types.Service, text string, params *types.Params) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -21,7 +21,8 @@ const (
 
 // matter is something that people are told of, for as long as it holds.
 type matter struct {
-	// Key identifies it: the campaign, and the sequence of the event that began it.
+	// Key identifies it: the campaign, and the sequence of the event that began
+	// it.
 	Key      string `json:"key"`
 	Campaign string `json:"campaign"`
 	Kind     kind   `json:"kind"`
@@ -34,7 +35,8 @@ type matter struct {
 	// Heading says it in a line, Lines say more.
 	Heading string   `json:"heading"`
 	Lines   []string `json:"lines,omitempty"`
-	// Closed is when it ceased to hold, and Ending why: "answered by bo". By is who did it.
+	// Closed is when it ceased to hold, and Ending why: "answered by bo". By is
+	// who did it.
 	Closed time.Time `json:"closed,omitzero"`
 	Ending string    `json:"ending,omitempty"`
 	By     string    `json:"by,omitempty"`
@@ -61,14 +63,15 @@ type telling struct {
 // notice is one thing that a message tells.
 type notice struct {
 	Matter string `json:"matter"`
-	// Time counts how often the matter was told before; −1 says that it is over.
+	// Time counts how often the matter was told before; −1 says that it is
+	// over.
 	Time int `json:"time"`
 }
 
 const over = -1
 
-// attempt is a message that is being sent. Where the process died it is unknown whether
-// that happened.
+// attempt is a message that is being sent. Where the process died it is unknown
+// whether that happened.
 type attempt struct {
 	ID      string    `json:"id"`
 	At      time.Time `json:"at"`
@@ -92,11 +95,13 @@ type channel struct {
 type stream struct {
 	Instance string          `json:"instance,omitempty"`
 	Sequence events.Sequence `json:"sequence"`
-	// Points is the composition of each experiment, as text that is equal for equal ones.
+	// Points is the composition of each experiment, as text that is equal for
+	// equal ones.
 	Points map[string]string `json:"points,omitempty"`
 	// Open are the experiments without an outcome.
 	Open map[string]bool `json:"open,omitempty"`
-	// Results are the measurements that count, Suspects those in doubt, with the reason.
+	// Results are the measurements that count, Suspects those in doubt, with
+	// the reason.
 	Results  map[string]result `json:"results,omitempty"`
 	Suspects map[string]string `json:"suspects,omitempty"`
 	// Answered is who gave the answer to each question that counts.
@@ -115,7 +120,8 @@ type result struct {
 // state is all that a planner remembers.
 type state struct {
 	Version int `json:"version"`
-	// Began is when this memory begins: campaigns that ended before are old news.
+	// Began is when this memory begins: campaigns that ended before are old
+	// news.
 	Began    time.Time           `json:"began"`
 	Streams  map[string]*stream  `json:"streams"`
 	Matters  []*matter           `json:"matters"` // in the order in which they began to hold here

@@ -50,7 +50,8 @@ func (p *Planner) single(now time.Time, name string, n notice) (title string, li
 	return title, lines
 }
 
-// digest is a message about several things, the questions first, and last what is over.
+// digest is a message about several things, the questions first, and last what
+// is over.
 func (p *Planner) digest(now time.Time, name string, notices []notice) (title string, lines []string) {
 	var groups [5][]*matter
 	for _, n := range notices {
@@ -125,7 +126,8 @@ func (p *Planner) beside(now time.Time, name string, m *matter) (lines []string)
 		}
 		lines = append(
 			lines,
-			fmt.Sprintf("%s has not answered for %s; you stand in.", expert, format.Duration(now.Sub(m.Since))),
+			fmt.Sprintf("%s has not answered for %s; you stand in.", expert,
+				format.Duration(now.Sub(m.Since))),
 		)
 	}
 	if !m.Expires.IsZero() {
@@ -136,7 +138,8 @@ func (p *Planner) beside(now time.Time, name string, m *matter) (lines []string)
 	return lines
 }
 
-// link leads to where a matter is seen to, "" where the server's address is not known.
+// link leads to where a matter is seen to, "" where the server's address is not
+// known.
 func (p *Planner) link(m *matter) string {
 	if p.lab.URL == "" {
 		return ""
@@ -147,14 +150,15 @@ func (p *Planner) link(m *matter) string {
 	return p.lab.URL + "/campaigns/" + url.PathEscape(m.Campaign)
 }
 
-// inert has characters with which services let a text call everybody, or link elsewhere,
-// replaced by others that look alike.
+// inert has characters with which services let a text call everybody, or link
+// elsewhere, replaced by others that look alike.
 var inert = strings.NewReplacer("<", "‹", ">", "›", "@", "＠")
 
 // longest is how much of a text by others is passed on, in characters.
 const longest = 600
 
-// harmless makes a line of a text by others: it stays within its line and calls nobody.
+// harmless makes a line of a text by others: it stays within its line and calls
+// nobody.
 func harmless(text string) string {
 	return format.Shorten(inert.Replace(plaintext.Line(text)), longest)
 }

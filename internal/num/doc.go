@@ -17,11 +17,11 @@
 //	dueling   duels → which of finitely many candidates is best, and which two to
 //	          compare next (Kayal et al. 2025)
 //
-// The others are general: kernel and gp (Gaussian process regression), acquisition
-// (closed forms of one-point acquisition functions), optimize (search under linear
-// constraints), qmc (Sobol sequences), reliability (noise that depends on the
-// point), shapley (what each parameter contributed) and special (functions that
-// the standard library lacks).
+// The others are general: kernel and gp (Gaussian process regression),
+// acquisition (closed forms of one-point acquisition functions), optimize
+// (search under linear constraints), qmc (Sobol sequences), reliability (noise
+// that depends on the point), shapley (what each parameter contributed) and
+// special (functions that the standard library lacks).
 //
 // Every result is a pure function of its arguments: no clock, no global
 // randomness, a fixed order in every sum.

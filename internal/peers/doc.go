@@ -4,5 +4,6 @@
 //
 //	cd internal/peers && go test -bench . -benchtime 2s
 //
-// Beside it, botorch/peers.py runs BoTorch on the tasks of a study, from the starts of its campaigns.
+// Beside it, botorch/peers.py runs BoTorch on the tasks of a study, from the
+// starts of its campaigns.
 package peers

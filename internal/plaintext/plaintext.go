@@ -1,11 +1,12 @@
-// Package plaintext makes text that came from files, people and programs safe to
-// print: it can neither rewrite a terminal nor reorder the words of a line.
-// Characters that could are shown as visible escapes such as \u001b, as JSON writes
-// them.
+// Package plaintext makes text that came from files, people and programs safe
+// to print: it can neither rewrite a terminal nor reorder the words of a line.
+// Characters that could are shown as visible escapes such as \u001b, as JSON
+// writes them.
 //
 // Records hold such text as it came; it is replaced only when it is shown to a
-// person. The command line does so in one place, the writers of its two streams, so
-// that no command can forget it; a report does so in its own writer.
+// person. The command line does so in one place, the writers of its two
+// streams, so that no command can forget it; a report does so in its own
+// writer.
 package plaintext
 
 import (
@@ -17,16 +18,17 @@ import (
 	"unicode/utf8"
 )
 
-// Unsafe reports whether a character could rewrite a terminal or change the order in
-// which text is read: control characters (C0, DEL, C1) other than the newline, line and
-// paragraph separators, and what controls the direction of text.
+// Unsafe reports whether a character could rewrite a terminal or change the
+// order in which text is read: control characters (C0, DEL, C1) other than the
+// newline, line and paragraph separators, and what controls the direction of
+// text.
 func Unsafe(r rune) bool {
 	return r != '\n' &&
 		(unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
 }
 
-// Find returns the first unsafe character of a text and its offset in bytes; −1 where
-// there is none.
+// Find returns the first unsafe character of a text and its offset in bytes; −1
+// where there is none.
 func Find(text string) (r rune, offset int) {
 	for i, r := range text {
 		if Unsafe(r) {
@@ -60,8 +62,8 @@ func Name(r rune) string {
 	return "a control character"
 }
 
-// Text makes a text of several lines safe to print. Bytes that are not UTF-8 become
-// the replacement character.
+// Text makes a text of several lines safe to print. Bytes that are not UTF-8
+// become the replacement character.
 func Text(s string) string {
 	if safe(s) {
 		return s
@@ -87,9 +89,9 @@ func safe(s string) bool {
 	return offset < 0 && utf8.ValidString(s)
 }
 
-// Writer makes everything that is written to it safe to print. Newlines pass. It is safe for
-// concurrent use: what happens and what is asked come to one terminal. A character that ends in
-// the next call is held back until then.
+// Writer makes everything that is written to it safe to print. Newlines pass.
+// It is safe for concurrent use: what happens and what is asked come to one
+// terminal. A character that ends in the next call is held back until then.
 type Writer struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -97,8 +99,8 @@ type Writer struct {
 	rest []byte // the beginning of a character
 }
 
-// NewWriter returns a Writer to a terminal, a pipe or a document. tabs lets tabs
-// pass, which are white space in a document.
+// NewWriter returns a Writer to a terminal, a pipe or a document. tabs lets
+// tabs pass, which are white space in a document.
 func NewWriter(w io.Writer, tabs bool) *Writer { return &Writer{w: w, tabs: tabs} }
 
 // Unwrap returns the writer below.

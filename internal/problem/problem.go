@@ -3,8 +3,8 @@
 // An [Error] has a code for programs, a subject, a message that says what
 // happened, and remedies. A message never says what to type or click: the
 // program that shows it turns each [Remedy] into a command, a button or a link.
-// The codes are mapped in two places: cmd/campaignd/app maps them to exit codes,
-// internal/control to HTTP statuses.
+// The codes are mapped in two places: cmd/campaignd/app maps them to exit
+// codes, internal/control to HTTP statuses.
 //
 // The JSON of an Error is that of a problem of RFC 9457, whose optional members
 // type, title and status are derived from the code.
@@ -19,20 +19,22 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Code classifies errors. A Code is an error itself, so that
-// errors.Is(err, [NotFound]) says whether err has that code.
+// Code classifies errors. A Code is an error itself, so that errors.Is(err,
+// [NotFound]) says whether err has that code.
 type Code string
 
 const (
 	// Invalid is input that cannot be read or contradicts itself, whatever the
 	// campaign.
 	Invalid Code = "invalid"
-	// NotPossible is a request that is understood, but that this campaign can never
-	// fulfill.
+	// NotPossible is a request that is understood, but that this campaign can
+	// never fulfill.
 	NotPossible Code = "not_possible"
-	// NotFound is something that the campaign does not have, such as an experiment.
+	// NotFound is something that the campaign does not have, such as an
+	// experiment.
 	NotFound Code = "not_found"
-	// Conflict is a request that contradicts what is recorded, or says nothing new.
+	// Conflict is a request that contradicts what is recorded, or says nothing
+	// new.
 	Conflict Code = "conflict"
 	// NotNow is a request that the campaign's present state does not allow.
 	NotNow Code = "not_now"
@@ -40,8 +42,8 @@ const (
 	Gone Code = "gone"
 	// NoCampaign is a campaign that the store does not hold.
 	NoCampaign Code = "no_campaign"
-	// Unavailable is a store or a device that cannot be used now: it is not there, does not
-	// answer, or is held by another.
+	// Unavailable is a store or a device that cannot be used now: it is not
+	// there, does not answer, or is held by another.
 	Unavailable Code = "unavailable"
 	// Uncertain is a request that may or may not have been recorded.
 	Uncertain Code = "uncertain"
@@ -51,8 +53,8 @@ const (
 	Unsupported Code = "unsupported"
 	// Interrupted is work that was stopped on request before it was done.
 	Interrupted Code = "interrupted"
-	// Unauthenticated is a request of somebody of whom it is not known who they are, or not
-	// surely enough.
+	// Unauthenticated is a request of somebody of whom it is not known who they
+	// are, or not surely enough.
 	Unauthenticated Code = "unauthenticated"
 	// Forbidden is a request of somebody who may not make it.
 	Forbidden Code = "forbidden"
@@ -62,9 +64,9 @@ const (
 	Internal Code = "internal"
 )
 
-// kinds is the table of codes: their titles, and the errors of other packages that
-// have them. The first of these errors is the one that a received error stands
-// for.
+// kinds is the table of codes: their titles, and the errors of other packages
+// that have them. The first of these errors is the one that a received error
+// stands for.
 var kinds = []struct {
 	code  Code
 	title string
@@ -82,7 +84,8 @@ var kinds = []struct {
 	{NoCampaign, "the store holds no such campaign", nil},
 	{Interrupted, "interrupted", []error{context.Canceled}},
 	{Damaged, "the store is damaged", []error{events.ErrDamaged}},
-	{Unsupported, "another version of campaignd is needed", []error{events.ErrNewerFormat, events.ErrEarlierFormat}},
+	{Unsupported, "another version of campaignd is needed",
+		[]error{events.ErrNewerFormat, events.ErrEarlierFormat}},
 	{Uncertain, "it may or may not be recorded", []error{events.ErrUncertain}},
 	{Unavailable, "what it needs cannot be used now", []error{events.ErrClosed, events.ErrInUse}},
 	{Internal, "something went wrong", nil},
@@ -150,9 +153,9 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the wrapped errors; nil for an error that was received.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is reports whether the error has the code target, or is the error that its code
-// stands for. An error that was received wraps nothing: only its code says what it
-// is.
+// Is reports whether the error has the code target, or is the error that its
+// code stands for. An error that was received wraps nothing: only its code says
+// what it is.
 func (e *Error) Is(target error) bool {
 	if target == error(e.Code) {
 		return true
@@ -180,8 +183,8 @@ type Coded interface {
 	ProblemCode() Code
 }
 
-// CodeOf returns the code of an error that is not nil: one of [Codes], [Internal]
-// where nothing else is known.
+// CodeOf returns the code of an error that is not nil: one of [Codes],
+// [Internal] where nothing else is known.
 func CodeOf(err error) Code {
 	if errors.Is(err, context.Canceled) {
 		return Interrupted // whatever it was that did not get done
@@ -204,7 +207,8 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// FromError returns an error as data, with the whole of its text. err is not nil.
+// FromError returns an error as data, with the whole of its text. err is not
+// nil.
 func FromError(err error) *Error {
 	var known *Error
 	if !errors.As(err, &known) {
@@ -217,7 +221,8 @@ func FromError(err error) *Error {
 	return &whole
 }
 
-// RemediesOf returns what can be done about an error, nil where nothing is known.
+// RemediesOf returns what can be done about an error, nil where nothing is
+// known.
 func RemediesOf(err error) []Remedy {
 	var known *Error
 	if errors.As(err, &known) {

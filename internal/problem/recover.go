@@ -2,9 +2,9 @@ package problem
 
 import "runtime/debug"
 
-// Recover, deferred, makes an error of a panic, of a programmer's mistake in a method, an
-// instrument or campaignd itself, where work of others in the same process must go on. log is
-// told where it was.
+// Recover, deferred, makes an error of a panic, of a programmer's mistake in a
+// method, an instrument or campaignd itself, where work of others in the same
+// process must go on. log is told where it was.
 func Recover(err *error, log func(format string, args ...any), what string) {
 	fault := recover()
 	if fault == nil {

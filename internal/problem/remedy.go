@@ -3,15 +3,15 @@ package problem
 // Remedy is something that a person can do.
 type Remedy struct {
 	// Text says what to do, as a clause in the imperative: "settle it", "if the
-	// value was wrong, leave it out". It begins in lower case, except for a name,
-	// and has no full stop.
+	// value was wrong, leave it out". It begins in lower case, except for a
+	// name, and has no full stop.
 	Text string `json:"text"`
 	// Action is what to do; Subject is what to do it to: an experiment, a
 	// question, an exclusion. If Subject is empty, the person chooses.
 	Action  Action `json:"action"`
 	Subject string `json:"subject,omitempty"`
-	// Ways are the values or parts to choose from, where only some of the action's
-	// are meant.
+	// Ways are the values or parts to choose from, where only some of the
+	// action's are meant.
 	Ways []string `json:"ways,omitempty"`
 	// Settings are those of the campaign file to be changed.
 	Settings []Setting `json:"settings,omitempty"`
@@ -24,23 +24,24 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// Action is what a person can do. Those with a request of the same name are fulfilled by
-// it.
+// Action is what a person can do. Those with a request of the same name are
+// fulfilled by it.
 type Action string
 
 const (
 	// Start begins a campaign in the store; Run continues the one there is.
 	Start Action = "start"
 	Run   Action = "run"
-	// Suggest asks for the next experiments of a campaign whose experiments people run.
+	// Suggest asks for the next experiments of a campaign whose experiments
+	// people run.
 	Suggest Action = "suggest"
 	// Resume ends a pause.
 	Resume Action = "resume"
 	// Resolve settles an experiment whose fate is unknown. Its ways are the
 	// resolutions of package events.
 	Resolve Action = "resolve"
-	// Correct changes how an experiment ended. Its ways are the outcomes of package events, or
-	// parts of the correction (the Way constants).
+	// Correct changes how an experiment ended. Its ways are the outcomes of
+	// package events, or parts of the correction (the Way constants).
 	Correct Action = "correct"
 	// Answer answers a question. Its ways are answers.
 	Answer Action = "answer"
@@ -55,25 +56,26 @@ const (
 	Amend Action = "amend"
 	// Allow takes an exclusion back.
 	Allow Action = "allow"
-	// Export shows the campaign as a table; TakeOver imports its measurements into
-	// another campaign.
+	// Export shows the campaign as a table; TakeOver imports its measurements
+	// into another campaign.
 	Export   Action = "export"
 	TakeOver Action = "take_over"
-	// Review shows what is recorded, Explain what led to a decision, Diagnose how far the
-	// model can be trusted.
+	// Review shows what is recorded, Explain what led to a decision, Diagnose
+	// how far the model can be trusted.
 	Review   Action = "review"
 	Explain  Action = "explain"
 	Diagnose Action = "diagnose"
 	// Trail shows the audit trail of accounts.
 	Trail Action = "trail"
-	// LogIn says who one is; Confirm says it again, for what is not left to a session that
-	// somebody may have found open.
+	// LogIn says who one is; Confirm says it again, for what is not left to a
+	// session that somebody may have found open.
 	LogIn   Action = "log_in"
 	Confirm Action = "confirm"
-	// AddAccount makes an account; ChangeAccount says something else of it, such as who they
-	// answer as; Grant gives it a role, one of the ways; SetPassword gives it a new password;
-	// Unlock forgets the failed attempts to log in; Enable lets it log in again; Disable ends that.
-	// These are done by who administers accounts.
+	// AddAccount makes an account; ChangeAccount says something else of it,
+	// such as who they answer as; Grant gives it a role, one of the ways;
+	// SetPassword gives it a new password; Unlock forgets the failed attempts
+	// to log in; Enable lets it log in again; Disable ends that. These are done
+	// by who administers accounts.
 	AddAccount    Action = "add_account"
 	ChangeAccount Action = "change_account"
 	Grant         Action = "grant"
@@ -81,7 +83,8 @@ const (
 	Unlock        Action = "unlock"
 	Enable        Action = "enable"
 	Disable       Action = "disable"
-	// Complete repeats the request with one of the ways (the Way constants) added.
+	// Complete repeats the request with one of the ways (the Way constants)
+	// added.
 	Complete Action = "complete"
 )
 

@@ -1,6 +1,6 @@
-// Package registry is the table of what a program can name in a campaign file: the
-// drivers of instruments, the channels to experts, and the methods that decide. A row is all that a new one
-// needs beside its own package.
+// Package registry is the table of what a program can name in a campaign file:
+// the drivers of instruments, the channels to experts, and the methods that
+// decide. A row is all that a new one needs beside its own package.
 package registry
 
 import (
@@ -36,8 +36,8 @@ func (r Registry) DriverOf(def *definition.Campaign) (instruments.Driver, bool) 
 	return r.Driver(def.Driver().Name)
 }
 
-// Simulates reports whether a definition says that what measures is simulated. Of a program only
-// itself can say it.
+// Simulates reports whether a definition says that what measures is simulated.
+// Of a program only itself can say it.
 func (r Registry) Simulates(def *definition.Campaign) bool {
 	driver, _ := r.DriverOf(def)
 	if driver.Identify == nil {
@@ -47,8 +47,10 @@ func (r Registry) Simulates(def *definition.Campaign) bool {
 	return simulated
 }
 
-// Foregone returns the best answer of an instrument whose answers are known beforehand, as its file has them now; nil
-// for any other instrument, and where the file cannot be read. Relative paths of the definition start from the folder.
+// Foregone returns the best answer of an instrument whose answers are known
+// beforehand, as its file has them now; nil for any other instrument, and where
+// the file cannot be read. Relative paths of the definition start from the
+// folder.
 func (r Registry) Foregone(def *definition.Campaign, folder string) *instruments.Foregone {
 	driver, _ := r.DriverOf(def)
 	if driver.Foregone == nil {
@@ -88,8 +90,8 @@ func (r Registry) ChannelNames() []string {
 	return names
 }
 
-// Identity names all rows and the types of their settings: registries with equal ones
-// admit the same campaign files.
+// Identity names all rows and the types of their settings: registries with
+// equal ones admit the same campaign files.
 func (r Registry) Identity() string {
 	var b strings.Builder
 	row := func(kind, name string, settings definition.Settings) {
@@ -131,8 +133,8 @@ func (r Registry) ExpertSettings(e definition.Expert) (definition.Settings, erro
 	return decoded(e.Channel, channel.Settings())
 }
 
-// Reach is what in a definition reaches beyond the campaign: an instrument or a channel that
-// names a program, a file or an address.
+// Reach is what in a definition reaches beyond the campaign: an instrument or a
+// channel that names a program, a file or an address.
 type Reach struct {
 	// Where it stands: "instrument.process".
 	Where string

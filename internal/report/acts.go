@@ -14,12 +14,14 @@ type act struct {
 	// Text says what they did: "paused the campaign".
 	Text   string
 	Reason string
-	// About is the experiment or question it is about, empty where there is none.
+	// About is the experiment or question it is about, empty where there is
+	// none.
 	About string
 }
 
-// act notes what a person did, in the words of the story. What the engine does by itself is
-// among the decisions, and corrections of measurements are beside the measurements.
+// act notes what a person did, in the words of the story. What the engine does
+// by itself is among the decisions, and corrections of measurements are beside
+// the measurements.
 func (h *history) act(e events.Event, payload events.Payload) {
 	h.story.Follow(payload)
 	if !isAct(e, payload) {
@@ -48,8 +50,8 @@ func (h *history) act(e events.Event, payload events.Payload) {
 	})
 }
 
-// isAct reports whether an event is something that a person did, or an answer with a
-// comment.
+// isAct reports whether an event is something that a person did, or an answer
+// with a comment.
 func isAct(e events.Event, payload events.Payload) bool {
 	switch p := payload.(type) {
 	case *events.QuestionAnswered:
@@ -70,7 +72,8 @@ type exclusionRow struct{ ID, Region, Reason, Actor, Time string }
 func (h *history) exclusions() (rows []exclusionRow) {
 	for _, r := range view.Exclusions(h.state) {
 		region := h.format.Region(r.Region)
-		rows = append(rows, exclusionRow{r.ID, region, r.Reason, events.ActorName(r.Actor), format.Time(r.Time)})
+		rows = append(rows, exclusionRow{r.ID, region, r.Reason, events.ActorName(r.Actor),
+			format.Time(r.Time)})
 	}
 	return rows
 }

@@ -36,12 +36,12 @@ type choiceOption struct {
 	Chosen bool
 }
 
-// drawnChoices is the number of choices, the newest, that are drawn: each is some
-// twenty kilobytes.
+// drawnChoices is the number of choices, the newest, that are drawn: each is
+// some twenty kilobytes.
 const drawnChoices = 30
 
-// choices returns the choices between candidates that are measured, newest last;
-// left is how many of them have no figures.
+// choices returns the choices between candidates that are measured, newest
+// last; left is how many of them have no figures.
 func (h *history) choices() (all []choice, left int, err error) {
 	if !h.def.Measures() {
 		return nil, 0, nil // the table of comparisons says it
@@ -114,8 +114,8 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 	return c, nil
 }
 
-// ledTo is the experiment that the answer to the i-th decision led to, and what it
-// measured; both are empty as long as there is none.
+// ledTo is the experiment that the answer to the i-th decision led to, and what
+// it measured; both are empty as long as there is none.
 func (h *history) ledTo(i int) (experiment, measured string) {
 	for j := i + 1; j < len(h.decisions); j++ {
 		id := h.decisions[j].experiment
@@ -158,7 +158,8 @@ const (
 	sharesPad   = 9.0   // between rows
 )
 
-// sharesPanel is one quantity of a drawing of shares: bars to both sides of an axis.
+// sharesPanel is one quantity of a drawing of shares: bars to both sides of an
+// axis.
 type sharesPanel struct {
 	*figure.Canvas
 	axis, reach float64 // where the axis is, and how far bars may reach from it

@@ -81,7 +81,8 @@ func (h *history) figureConvergence() (Figure, bool) {
 	c.X.Min, c.X.Max = 0.5, max(float64(n)+0.5, 3.5)
 	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 
-	// What no policy chose is set apart: nothing can be read from it about the policy.
+	// What no policy chose is set apart: nothing can be read from it about the
+	// policy.
 	if design := leading(course.results); design > 0 && design < n {
 		c.Shade(0.5, float64(design)+0.5)
 	}
@@ -93,7 +94,8 @@ func (h *history) figureConvergence() (Figure, bool) {
 			c.Discs(plotter.XYs{{X: at[n-1], Y: means[n-1]}}, figure.Green, 2.6)
 		}
 	}
-	// A few points lie on the curves, which they explain; a crowd would hide them.
+	// A few points lie on the curves, which they explain; a crowd would hide
+	// them.
 	if n <= manyPoints {
 		curves()
 	}
@@ -117,8 +119,8 @@ func (h *history) figureConvergence() (Figure, bool) {
 	}, true
 }
 
-// drawResults draws a point for each experiment, and returns the legend of their
-// classes. Those that failed have no value and stand at the lower edge.
+// drawResults draws a point for each experiment, and returns the legend of
+// their classes. Those that failed have no value and stand at the lower edge.
 func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbol) {
 	radius := crowded(3.6, len(results))
 	for k := range classes {

@@ -151,8 +151,8 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 	for _, r := range check.Rows {
 		values, bars = append(values, r.Measured), append(bars, r.Predicted-r.SD, r.Predicted+r.SD)
 	}
-	// The axes differ where predictions are worse than measurements are spread; the
-	// diagonal ends where either does.
+	// The axes differ where predictions are worse than measurements are spread;
+	// the diagonal ends where either does.
 	figure.Limits(&c.X, 0.06, values...)
 	figure.Limits(&c.Y, 0.04, append(bars, values...)...)
 	c.X.Tick.Marker = figure.Ticks{Want: 5}
@@ -219,7 +219,8 @@ func (h *history) figureCalibration() (Figure, bool) {
 	low := []float64{0}
 	high := []float64{0}
 	held := plotter.XYs{{X: 0, Y: 0}}
-	// The ends are known: an interval of 0 % holds nothing, one of 100 % everything.
+	// The ends are known: an interval of 0 % holds nothing, one of 100 %
+	// everything.
 	for k := 1; k < 50; k++ {
 		level := check.CoverageAt(float64(k) / 50)
 		x = append(x, 2*float64(k))
@@ -308,7 +309,8 @@ func (h *history) hyperparameters() [][2]string {
 	if n := h.diagnosis.Noise; n != nil && n.Replicates != nil {
 		r := n.Replicates
 		repetitions = fmt.Sprintf("%s (95 %%: %s to %s), from %s", unit(r.SD),
-			format.Significant(r.Lower, 2), format.Significant(r.Upper, 2), format.Count(r.Freedom, "repetition"))
+			format.Significant(r.Lower, 2), format.Significant(r.Upper, 2),
+			format.Count(r.Freedom, "repetition"))
 	}
 	tails := "as they are"
 	if c := fit.Compressed; c != nil {
@@ -321,6 +323,7 @@ func (h *history) hyperparameters() [][2]string {
 		{"prior sd of the objective", unit(fit.Scale * math.Sqrt(fit.OutputScale))},
 		{"prior mean", unit(h.model.Untransform(fit.Mean))},
 		{"bad results count", tails},
-		{"fitted to", format.Count(fit.Observations, "measurement") + ", on the unit cube and standardized values"},
+		{"fitted to", format.Count(fit.Observations, "measurement") +
+			", on the unit cube and standardized values"},
 	}
 }

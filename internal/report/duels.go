@@ -70,7 +70,8 @@ func (h *history) preferences() (all []preferred) {
 	for _, best := range h.summary.Preferred {
 		p := preferred{Expert: best.Expert}
 		for i, par := range h.def.Parameters {
-			p.Rows = append(p.Rows, answerRow{par.Name, h.format.value(i, best.Parameters), par.Unit, par.Description})
+			p.Rows = append(p.Rows, answerRow{par.Name, h.format.value(i, best.Parameters),
+				par.Unit, par.Description})
 		}
 		given, unsure := 0, 0
 		for i := range h.state.Questions {

@@ -53,7 +53,8 @@ func outcomeOf(q *campaign.Question) outcome {
 }
 
 // labels splits the questions: those asked by decisions, with their place on
-// the axis of experiments, and how the others (initial and volunteered) came out.
+// the axis of experiments, and how the others (initial and volunteered) came
+// out.
 func (h *history) labels() (asked []askedLabel, initial [outcomes]int) {
 	for i := range h.state.Questions {
 		q := &h.state.Questions[i]
@@ -82,7 +83,8 @@ func describeInitial(initial [outcomes]int) string {
 	if total == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s before the first decision (%s)", format.Count(total, "label"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s before the first decision (%s)", format.Count(total, "label"),
+		strings.Join(parts, ", "))
 }
 
 // axisOfExperiments sets the axis that the charts over time share.
@@ -114,7 +116,8 @@ func (h *history) figureLabels() (Figure, bool) {
 	stairs := plotter.XYs{{X: 0, Y: 0}}
 	var points [outcomes]plotter.XYs
 	for i, a := range asked {
-		stairs = append(stairs, plotter.XY{X: a.spot, Y: float64(i)}, plotter.XY{X: a.spot, Y: float64(i + 1)})
+		stairs = append(stairs, plotter.XY{X: a.spot, Y: float64(i)},
+			plotter.XY{X: a.spot, Y: float64(i + 1)})
 		points[a.outcome] = append(points[a.outcome], plotter.XY{X: a.spot, Y: float64(i + 1)})
 		text := fmt.Sprintf("%s to %s: %s\n%s", a.question.ID, a.question.Expert,
 			outcomeNames[a.outcome], h.format.line(a.question.Composition()))
@@ -196,11 +199,13 @@ type worthLine struct {
 	points       plotter.XYs
 }
 
-// worthLines are those of all experts, as the decisions knew it: below zero where the answers were turned over.
+// worthLines are those of all experts, as the decisions knew it: below zero
+// where the answers were turned over.
 func (h *history) worthLines() (lines []worthLine) {
 	for _, d := range h.decisions {
 		for _, w := range d.Answers {
-			k := slices.IndexFunc(lines, func(l worthLine) bool { return l.expert == w.Expert && l.kind == w.Kind })
+			k := slices.IndexFunc(lines,
+				func(l worthLine) bool { return l.expert == w.Expert && l.kind == w.Kind })
 			if k < 0 {
 				k = len(lines)
 				lines = append(lines, worthLine{expert: w.Expert, kind: w.Kind})
@@ -215,8 +220,8 @@ func (h *history) worthLines() (lines []worthLine) {
 	return lines
 }
 
-// figureWorth draws what one answer of each expert was worth against one measurement, where answers are
-// measurements.
+// figureWorth draws what one answer of each expert was worth against one
+// measurement, where answers are measurements.
 func (h *history) figureWorth() (Figure, bool) {
 	lines := h.worthLines()
 	if lines == nil {
@@ -226,10 +231,12 @@ func (h *history) figureWorth() (Figure, bool) {
 	end := h.axisOfExperiments(c)
 	c.X.Tick.Marker = figure.Ticks{Want: 12, Whole: true}
 	c.Across(0, figure.Muted, 0.9, 3, 3)
-	// The axis reaches to half a measurement, so that worth next to nothing looks it.
+	// The axis reaches to half a measurement, so that worth next to nothing
+	// looks it.
 	values := []float64{-0.05, 0.5}
 	for _, l := range lines {
-		several := slices.ContainsFunc(lines, func(o worthLine) bool { return o.expert == l.expert && o.kind != l.kind })
+		several := slices.ContainsFunc(lines,
+			func(o worthLine) bool { return o.expert == l.expert && o.kind != l.kind })
 		name := l.expert
 		if several {
 			name += "'s " + l.kind
@@ -237,7 +244,8 @@ func (h *history) figureWorth() (Figure, bool) {
 		at := slices.IndexFunc(h.def.Experts, func(e definition.Expert) bool { return e.Name == l.expert })
 		color := expertColors[max(at, 0)%len(expertColors)]
 		final := l.points[len(l.points)-1].Y
-		now := slices.IndexFunc(h.summary.Helps, func(p policies.Help) bool { return p.Expert == l.expert && p.Kind == l.kind })
+		now := slices.IndexFunc(h.summary.Helps,
+			func(p policies.Help) bool { return p.Expert == l.expert && p.Kind == l.kind })
 		if now >= 0 { // what was measured since the last decision counts, as in the caption
 			if final = h.summary.Helps[now].Worth; h.summary.Helps[now].Misleads > h.summary.Helps[now].Helps {
 				final = -final
@@ -257,7 +265,8 @@ func (h *history) figureWorth() (Figure, bool) {
 	}
 	figure.Limits(&c.Y, 0.05, values...)
 	c.Y.Tick.Marker = figure.Ticks{Want: 5}
-	f := Figure{ID: "worth", Title: "What their answers are worth", Wide: true, SVG: c.SVG("Worth of an expert's answers over time")}
+	f := Figure{ID: "worth", Title: "What their answers are worth", Wide: true,
+		SVG: c.SVG("Worth of an expert's answers over time")}
 	f.Caption = "How much one answer tells of the objective where nothing is known of it yet, against one measurement, " +
 		"as each decision knew it. Below zero: answers that go against what is measured are turned over, and tell as much."
 	if lines := view.TrustIn(h.summary.Helps, nil); lines != nil {

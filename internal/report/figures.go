@@ -25,8 +25,8 @@ type Symbol struct {
 	Text   string
 }
 
-// Figures draws the figures of a campaign's report for a page, in the report's order, with
-// the section that each is in. Errors are those of [Write].
+// Figures draws the figures of a campaign's report for a page, in the report's
+// order, with the section that each is in. Errors are those of [Write].
 func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, error) {
 	h, err := read(ctx, in.Registry, in.Log, in.Campaign)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// compositionFormat writes the values of each parameter as precisely as is needed to
-// make the composition again.
+// compositionFormat writes the values of each parameter as precisely as is
+// needed to make the composition again.
 type compositionFormat struct{ format.Compositions }
 
 func newCompositionFormat(def *definition.Campaign) compositionFormat {

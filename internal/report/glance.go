@@ -22,7 +22,8 @@ type answer struct {
 	Extreme           string
 }
 
-// bestAnswer is one of them; Rows are nil where it is the composition of the other.
+// bestAnswer is one of them; Rows are nil where it is the composition of the
+// other.
 type bestAnswer struct {
 	Rows       []answerRow
 	Value, SD  string
@@ -49,7 +50,8 @@ func (h *history) answer() (*answer, string) {
 	}
 	if byModel != nil {
 		mean, sd := format.MeanSD(byModel.Mean, byModel.SD)
-		a.ByModel = &bestAnswer{h.answerRows(byModel.Parameters), figure.Typeset(mean), sd, byModel.Experiment}
+		a.ByModel = &bestAnswer{h.answerRows(byModel.Parameters), figure.Typeset(mean), sd,
+			byModel.Experiment}
 	}
 	if byModel == nil || byModel.Experiment != measured.Experiment {
 		a.Measured.Rows = h.answerRows(measured.Parameters)
@@ -163,7 +165,8 @@ func (h *history) answersGiven() (numbers []number) {
 			}
 		}
 		if first+asked > 0 {
-			numbers = append(numbers, number{fmt.Sprint(given), formWords[form].given, askedDetail(first, asked)})
+			numbers = append(numbers, number{fmt.Sprint(given), formWords[form].given,
+				askedDetail(first, asked)})
 		}
 	}
 	return numbers

@@ -36,8 +36,8 @@ var classNames = [classes]string{
 	classFailed:   "failed, no value",
 }
 
-// classOf returns the class of an experiment by its origin and the candidate its
-// decision chose.
+// classOf returns the class of an experiment by its origin and the candidate
+// its decision chose.
 func classOf(origin events.Origin, chosen string) class {
 	switch origin {
 	case events.OriginInitial:

@@ -130,8 +130,8 @@ func (h *history) facts() [][2]string {
 	return facts
 }
 
-// span is how long the campaign went on until a time, and how much of it lay between an
-// end and its continuation.
+// span is how long the campaign went on until a time, and how much of it lay
+// between an end and its continuation.
 func (h *history) span(until time.Time) string {
 	text := format.Duration(until.Sub(h.state.DefinedAt))
 	if h.idle > 0 {
@@ -177,8 +177,8 @@ func (h *history) instrument() string {
 	return settings.Words(h.def)
 }
 
-// policy names the method, or each of them if it was changed: "lcb until e12, then
-// logei".
+// policy names the method, or each of them if it was changed: "lcb until e12,
+// then logei".
 func (h *history) policy() string {
 	text := ""
 	for i, p := range h.policies {

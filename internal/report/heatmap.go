@@ -36,7 +36,8 @@ const (
 )
 
 // heat computes the model over the two parameters with the shortest
-// lengthscales that can be varied independently; ok is false where there are none.
+// lengthscales that can be varied independently; ok is false where there are
+// none.
 func (h *history) heat() (out heat, ok bool, err error) {
 	if h.model == nil || h.summary.BestByModel == nil {
 		return heat{}, false, nil
@@ -82,7 +83,8 @@ func (h *history) heatOver(
 ) heat {
 	out := heat{i: i, j: j, how: how, n: heatNodes, best: [2]float64{f.Value(i, best), f.Value(j, best)}}
 	at := func(u, v float64) []float64 { // u, v in [0, 1]: places on the axes
-		return diagnose.Along(diagnose.Along(best, first, u-best[f.Coordinate(i)]), second, v-best[f.Coordinate(j)])
+		return diagnose.Along(diagnose.Along(best, first, u-best[f.Coordinate(i)]), second,
+			v-best[f.Coordinate(j)])
 	}
 	out.inside = func(u, v float64) bool { return f.Feasible(at(u, v)) }
 	out.excluded = func(float64, float64) bool { return false }
@@ -139,8 +141,8 @@ func (h *history) figureHeat() ([]Figure, string, error) {
 	return figures, caption, nil
 }
 
-// figuresOver draws the posterior mean and its standard deviation over two parameters:
-// each on axes of its own, with marks on top.
+// figuresOver draws the posterior mean and its standard deviation over two
+// parameters: each on axes of its own, with marks on top.
 func (h *history) figuresOver(
 	m heat, id string, axes func() *figure.Chart, marks func(*figure.Chart),
 ) (figures []Figure, err error) {
@@ -191,8 +193,8 @@ type bands struct {
 }
 
 func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, error) {
-	// Only what is allowed sets the levels: beyond it the model reaches values that
-	// cannot be measured, and the allowed ones would share one color.
+	// Only what is allowed sets the levels: beyond it the model reaches values
+	// that cannot be measured, and the allowed ones would share one color.
 	low, high := math.Inf(1), math.Inf(-1)
 	for r, row := range values {
 		for c, v := range row {
@@ -224,7 +226,8 @@ func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, 
 	}
 	n := len(b.levels) - 1
 	for k := range n {
-		// Dark is what is looked for: good in the mean, unsure in the deviation.
+		// Dark is what is looked for: good in the mean, unsure in the
+		// deviation.
 		t := (float64(k) + 0.5) / float64(n)
 		if !darkIsHigh {
 			t = 1 - t
@@ -266,8 +269,8 @@ func (b bands) image(m heat, values [][]float64) image.Image {
 			if !m.inside(u, v) {
 				continue
 			}
-			// Stripes let the model show between them: an exclusion is a person's, and
-			// says nothing about the model.
+			// Stripes let the model show between them: an exclusion is a
+			// person's, and says nothing about the model.
 			if (x+y)%hatch < 2 && m.excluded(u, v) {
 				continue
 			}
@@ -277,15 +280,16 @@ func (b bands) image(m heat, values [][]float64) image.Image {
 	return img
 }
 
-// bilinear interpolates between nodes: a posterior at each pixel would cost far more.
+// bilinear interpolates between nodes: a posterior at each pixel would cost far
+// more.
 func bilinear(values [][]float64, x, y float64) float64 {
 	c, r := min(int(x), len(values[0])-2), min(int(y), len(values)-2)
 	wx, wy := x-float64(c), y-float64(r)
 	return (1-wy)*((1-wx)*values[r][c]+wx*values[r][c+1]) + wy*((1-wx)*values[r+1][c]+wx*values[r+1][c+1])
 }
 
-// key draws the colors with their levels beside the chart: as an image, like the
-// map itself, since it has colors that no palette names.
+// key draws the colors with their levels beside the chart: as an image, like
+// the map itself, since it has colors that no palette names.
 func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
 	return func(whole *draw.Canvas, data draw.Canvas) {
 		const width = 12

@@ -285,7 +285,8 @@ func (h *history) follows() {
 	h.policies = append(h.policies, policySpan{text, len(h.state.Experiments)})
 }
 
-// by is who did something, and whose account told it where that has another name.
+// by is who did something, and whose account told it where that has another
+// name.
 func by(e events.Event) string {
 	if account := e.ToldBy(); account != "" {
 		return e.Actor + ", told by " + account
@@ -437,8 +438,8 @@ func (h *history) note(model *objective.Model, experiments int) {
 }
 
 // place gives every decision its spot on the axis of experiments: the decisions
-// between two experiments share the step between them evenly, the last of
-// them falls on the experiment.
+// between two experiments share the step between them evenly, the last of them
+// falls on the experiment.
 func (h *history) place() {
 	for from := 0; from < len(h.decisions); {
 		to := from

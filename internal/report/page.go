@@ -157,7 +157,8 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	if f, ok := h.figureConvergence(); ok {
 		d.Convergence = &f
 	}
-	for _, draw := range []func() (Figure, bool){h.figureLabels, h.figureTrust, h.figureWorth, h.figureWeight, h.figureWidths} {
+	for _, draw := range []func() (Figure, bool){h.figureLabels, h.figureTrust, h.figureWorth,
+		h.figureWeight, h.figureWidths} {
 		if f, ok := draw(); ok {
 			d.Experts = append(d.Experts, f)
 		}
@@ -195,7 +196,8 @@ func (h *history) figuresOfDuels(ctx context.Context, d *pageData) (err error) {
 	d.Preferred, d.Rows = h.preferences(), h.comparisons()
 	d.Compared = h.figuresCompared()
 	d.InPairs = inPairs(len(d.Compared))
-	d.Anchored = slices.ContainsFunc(h.def.Experts, func(e definition.Expert) bool { return len(e.Anchors) > 0 })
+	d.Anchored = slices.ContainsFunc(h.def.Experts,
+		func(e definition.Expert) bool { return len(e.Anchors) > 0 })
 	if f, ok := h.figureKept(); ok {
 		d.Kept = &f
 	}

@@ -20,8 +20,8 @@ type questionRow struct {
 	Note                                string
 }
 
-// formWords say for each form of question what a decision that asks for it does, what
-// the expert is to do, and what they give.
+// formWords say for each form of question what a decision that asks for it
+// does, what the expert is to do, and what they give.
 var formWords = map[events.Form]struct{ action, asks, given string }{
 	events.FormLabel:      {"ask", "accept or reject", "labels"},
 	events.FormComparison: {"compare", "compare", "comparisons"},
@@ -37,8 +37,8 @@ func actionText(d *events.DecisionMade) string {
 	return string(d.Action)
 }
 
-// questionRows counts the questions by expert and form, the initial ones and the
-// volunteered ones included.
+// questionRows counts the questions by expert and form, the initial ones and
+// the volunteered ones included.
 func (h *history) questionRows() []questionRow {
 	var rows []questionRow
 	for _, e := range h.def.Experts {

@@ -10,8 +10,8 @@
 // (internal/figure, glyph.go); questions.go says what experts were asked,
 // choices.go what they chose between, duels.go everything about campaigns that
 // measure nothing; header.go and glance.go write the top of the page,
-// warnings.go what went wrong, tables.go the tables; page.go arranges it all for
-// report.html.
+// warnings.go what went wrong, tables.go the tables; page.go arranges it all
+// for report.html.
 package report
 
 import (
@@ -44,10 +44,11 @@ type Input struct {
 	// Advise writes what can be done about a finding, with commands between
 	// backquotes. Default: without commands.
 	Advise func(next string, remedies []problem.Remedy) string
-	// Folder is where relative paths of the definition start from; empty where that is not known.
+	// Folder is where relative paths of the definition start from; empty where
+	// that is not known.
 	Folder string
-	// Checkpoint is the text of a checkpoint of the log, which is printed; empty
-	// for none.
+	// Checkpoint is the text of a checkpoint of the log, which is printed;
+	// empty for none.
 	Checkpoint string
 }
 
@@ -63,8 +64,8 @@ var page = template.Must(template.New("report").Parse(source))
 
 // Write writes the report. A campaign in any state has one. It fails with
 // engine.ErrNoCampaign where the log holds no such campaign, with the error of
-// the log, of the context, or of w; on a failure before the end nothing has been
-// written to w.
+// the log, of the context, or of w; on a failure before the end nothing has
+// been written to w.
 func Write(ctx context.Context, w io.Writer, in Input) error {
 	w = plaintext.NewWriter(w, true)
 	if in.Store == "" {

@@ -90,8 +90,9 @@ func (h *history) small(n int, xTitle, yTitle string) *figure.Chart {
 
 // drawPoints draws the measurements of a slice in three depths.
 func (h *history) drawPoints(c *figure.Chart, s diagnose.Slice) {
-	// What lies far from the slice in the other parameters says little about it, and is
-	// faint. Three steps are as many as the eye tells apart; the nearest come last, on top.
+	// What lies far from the slice in the other parameters says little about
+	// it, and is faint. Three steps are as many as the eye tells apart; the
+	// nearest come last, on top.
 	for depth, opacity := range []float64{0.22, 0.5, 1} {
 		var points plotter.XYs
 		for _, p := range s.Points {
@@ -115,7 +116,8 @@ func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 	figure.Limits(&c.X, 0.02, append([]float64{s.X[0], s.X[len(s.X)-1]}, xOf(s.Points)...)...)
 	for k := range s.Excluded {
 		if s.Excluded[k] {
-			// A sample stands for the stretch around it, so that stretches join.
+			// A sample stands for the stretch around it, so that stretches
+			// join.
 			half := (s.X[len(s.X)-1] - s.X[0]) / float64(len(s.X)-1) / 2
 			c.Shade(s.X[k]-half, s.X[k]+half)
 		}
@@ -143,13 +145,14 @@ func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 	c.Points(allowed, figure.Hollow(figure.Blue, 2.6, 1.4))
 }
 
-// drawCategories draws the model at each category: nothing lies between them, so that
-// there is no line.
+// drawCategories draws the model at each category: nothing lies between them,
+// so that there is no line.
 func (h *history) drawCategories(c *figure.Chart, s diagnose.Slice) {
 	c.X.Min, c.X.Max = -0.6, float64(len(s.X))-0.4
 	var labels []plot.Tick
 	for k, category := range h.def.Parameters[s.Index].Categories {
-		labels = append(labels, plot.Tick{Value: float64(k), Label: format.Shorten(category.Name, max(4, 36/len(s.X)))})
+		labels = append(labels, plot.Tick{Value: float64(k),
+			Label: format.Shorten(category.Name, max(4, 36/len(s.X)))})
 		if s.Excluded[k] {
 			c.Shade(float64(k)-0.4, float64(k)+0.4)
 		}

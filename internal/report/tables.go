@@ -68,7 +68,8 @@ func (h *history) measurements() []measurementGroup {
 	for from := 0; from < len(rows); from += stretch {
 		to := min(from+stretch, len(rows))
 		groups = append(groups, measurementGroup{
-			Title: fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID), Open: to == len(rows), Rows: rows[from:to],
+			Title: fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID), Open: to == len(rows),
+			Rows: rows[from:to],
 		})
 	}
 	return groups

@@ -37,8 +37,8 @@ type api struct {
 	keyed *http.ServeMux
 }
 
-// refusals tells the library how requests are refused: it asks variables, once for all APIs
-// of a process.
+// refusals tells the library how requests are refused: it asks variables, once
+// for all APIs of a process.
 var refusals = sync.OnceFunc(func() {
 	huma.NewError = refused
 	huma.NewErrorWithContext = func(_ huma.Context, status int, message string, errs ...error) huma.StatusError {
@@ -62,7 +62,8 @@ func (s *Server) newAPI() *api {
 			Components: &huma.Components{Schemas: schemas},
 			Servers:    []*huma.Server{{URL: base}},
 		},
-		Formats:                      map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat},
+		Formats: map[string]huma.Format{"application/json": jsonFormat,
+			"json": jsonFormat},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 	}
@@ -129,7 +130,8 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 var failures = []int{
 	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
 	http.StatusRequestTimeout, http.StatusConflict, http.StatusGone, http.StatusRequestEntityTooLarge,
-	http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusServiceUnavailable,
+	http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
+	http.StatusServiceUnavailable,
 }
 
 // operation describes an operation.
@@ -145,7 +147,8 @@ func operation(id, method, path, summary, description string) huma.Operation {
 	}
 }
 
-// answering documents that an operation answers with bytes of a type, and not with JSON.
+// answering documents that an operation answers with bytes of a type, and not
+// with JSON.
 func answering(op huma.Operation, contentType, description string) huma.Operation {
 	schema := &huma.Schema{}
 	if strings.HasPrefix(contentType, "text/") {
@@ -196,7 +199,8 @@ func (a *api) submit(
 	return stored, nil
 }
 
-// fulfill has a request recorded and answers it, a repeat from the events of the first.
+// fulfill has a request recorded and answers it, a repeat from the events of
+// the first.
 func (a *api) fulfill(
 	ctx context.Context, in InCampaign, make func() (engine.Request, error),
 ) (*recordedOutput, error) {

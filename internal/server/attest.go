@@ -63,7 +63,8 @@ type auditStateInput struct {
 
 type auditStateOutput struct{ Body AuditRun }
 
-// audits are those of this process: one at a time, since each takes all of a processor.
+// audits are those of this process: one at a time, since each takes all of a
+// processor.
 type audits struct {
 	mu   sync.Mutex
 	next int
@@ -73,8 +74,8 @@ type audits struct {
 // keptAudits is how many audits are remembered.
 const keptAudits = 32
 
-// begin notes an audit, unless another one runs.
-// request, if not empty, is as what it is asked for: see [askedAs].
+// begin notes an audit, unless another one runs. request, if not empty, is as
+// what it is asked for: see [askedAs].
 func (l *audits) begin(campaign, request string) (run *AuditRun, again bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,7 +177,8 @@ func (a *api) attesting() {
 			return a.checkpoint(ctx, in.InCampaign, nil)
 		})
 	huma.Register(a.huma, operation("prove-event", http.MethodGet, "/campaigns/{campaign}/proofs/{event}",
-		"A proof that an event is in the log", "The text of the answer is a file that verify checks without the store."),
+		"A proof that an event is in the log",
+		"The text of the answer is a file that verify checks without the store."),
 		func(ctx context.Context, in *proofInput) (*checkpointOutput, error) {
 			c, err := a.find(ctx, in.InCampaign)
 			if err != nil {
@@ -199,7 +201,8 @@ func (a *api) attesting() {
 			return a.checkpoint(ctx, in.InCampaign, func(log events.Store, p *attest.Checkpoint) error {
 				contradiction, err := p.Extend(ctx, log, old)
 				if contradiction != "" {
-					return problem.New(problem.Conflict, "the log does not extend the checkpoint: %s", contradiction)
+					return problem.New(problem.Conflict,
+						"the log does not extend the checkpoint: %s", contradiction)
 				}
 				return err
 			})
@@ -264,7 +267,8 @@ func (a *api) checkpoint(
 	return &checkpointOutput{p}, nil
 }
 
-// signer returns the key of whoever runs the server, nil where there is none to be used.
+// signer returns the key of whoever runs the server, nil where there is none to
+// be used.
 func (s *Server) signer() note.Signer {
 	if s.options.Signer == nil {
 		return nil
@@ -354,8 +358,8 @@ func (a *api) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *
 func (a *api) auditState(ctx context.Context, in *auditStateInput) (*auditStateOutput, error) {
 	run, done, ok := a.audits.find(in.Audit)
 	if !ok || !sees(ctx, run.Campaign) && identityOf(ctx).May(accounts.Audit, run.Campaign) != nil {
-		// Whoever may audit no more than some campaigns is told of others' audits what they are told of
-		// those that there are not.
+		// Whoever may audit no more than some campaigns is told of others'
+		// audits what they are told of those that there are not.
 		if !identityOf(ctx).MaySomewhere(accounts.Audit) {
 			return nil, problemOf(a.allowed(ctx, accounts.Audit, ""))
 		}

@@ -13,15 +13,15 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Connections are bounded by address ([Bounded]), but this machine and a trusted proxy have none:
-// what one account, or one of its tokens, has under way at a time is bounded wherever it comes from,
-// so that others find room.
+// Connections are bounded by address ([Bounded]), but this machine and a
+// trusted proxy have none: what one account, or one of its tokens, has under
+// way at a time is bounded wherever it comes from, so that others find room.
 type bounds struct {
-	// underWay is how many requests of an account are under way at once, its streams among them:
-	// some wait for minutes, such as suggest.
+	// underWay is how many requests of an account are under way at once, its
+	// streams among them: some wait for minutes, such as suggest.
 	underWay int
-	// streams is how many of them are streams, each an open page or a program that follows, and
-	// tokenStreams how many of those are of one token.
+	// streams is how many of them are streams, each an open page or a program
+	// that follows, and tokenStreams how many of those are of one token.
 	streams, tokenStreams int
 	// allStreams is how many streams there are of all accounts.
 	allStreams int
@@ -52,7 +52,8 @@ func (b *busy) enter(places ...place) (leave func(), err error) {
 	defer b.mu.Unlock()
 	for _, p := range places {
 		if b.open[p.of] >= p.most {
-			return nil, problem.New(problem.TooMany, "%d %s, and no more at a time", p.most, p.full).With(problem.Remedy{
+			return nil, problem.New(problem.TooMany, "%d %s, and no more at a time", p.most,
+				p.full).With(problem.Remedy{
 				Text: "close pages that show the lab, or end programs that follow it, and try again",
 			})
 		}
@@ -74,8 +75,8 @@ func (b *busy) enter(places ...place) (leave func(), err error) {
 	}, nil
 }
 
-// ownerOf says whose a request is: an account's, or, of whom it is not known who they are, an
-// address's.
+// ownerOf says whose a request is: an account's, or, of whom it is not known
+// who they are, an address's.
 func ownerOf(who accounts.Identity) string {
 	if !who.Known() {
 		return "from " + who.From
@@ -83,7 +84,8 @@ func ownerOf(who accounts.Identity) string {
 	return "account " + who.Account + " " + who.Actor()
 }
 
-// room lets a request through where there is room for it, and for as long as it takes.
+// room lets a request through where there is room for it, and for as long as it
+// takes.
 func (s *Server) room(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := identityOf(r.Context())
@@ -99,7 +101,8 @@ func (s *Server) room(next http.Handler) http.Handler {
 				place{"streams", most.allStreams, "streams are open here"},
 			)
 			if who.Method == accounts.ByToken {
-				places = append(places, place{"streams of token " + who.Credential, most.tokenStreams, "streams of this token are open"})
+				places = append(places, place{"streams of token " + who.Credential,
+					most.tokenStreams, "streams of this token are open"})
 			}
 		}
 		leave, err := s.busy.enter(places...)
@@ -113,14 +116,15 @@ func (s *Server) room(next http.Handler) http.Handler {
 	})
 }
 
-// streams reports whether a request is answered by a stream that goes on: of a page, of the API's
-// events, or of the protocol of a store.
+// streams reports whether a request is answered by a stream that goes on: of a
+// page, of the API's events, or of the protocol of a store.
 func streams(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/event-stream") || r.URL.Path == "/live" ||
 		r.URL.Query().Get("follow") != ""
 }
 
-// retryAfter says when somebody may come again who was refused for coming too soon or too often.
+// retryAfter says when somebody may come again who was refused for coming too
+// soon or too often.
 func retryAfter(w http.ResponseWriter, err error) {
 	if problem.CodeOf(err) != problem.TooMany {
 		return

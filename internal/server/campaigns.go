@@ -37,7 +37,8 @@ type Listed struct {
 	Events  uint64 `json:"events"`
 }
 
-// listedWithin is how long a list waits for what models say. What takes longer says so in no_model.
+// listedWithin is how long a list waits for what models say. What takes longer
+// says so in no_model.
 const listedWithin = 2 * time.Second
 
 func listed(c *lab.Campaign) Listed {
@@ -86,7 +87,8 @@ func statusOf(ctx context.Context, c *lab.Campaign) (*Status, error) {
 // inWords says what a remedy is, for those who have buttons and no commands.
 func inWords(r problem.Remedy) string {
 	words := []string{string(r.Action), r.Subject}
-	return strings.Join(slices.DeleteFunc(append(words, r.Ways...), func(w string) bool { return w == "" }), " ")
+	return strings.Join(slices.DeleteFunc(append(words, r.Ways...),
+		func(w string) bool { return w == "" }), " ")
 }
 
 // Page is how a part of a list is asked for.
@@ -131,7 +133,8 @@ type fileInput struct {
 
 // campaigns are the operations that begin and show campaigns.
 func (a *api) campaigns() {
-	huma.Register(a.huma, operation("list-campaigns", http.MethodGet, "/campaigns", "The campaigns of the lab",
+	huma.Register(a.huma, operation("list-campaigns", http.MethodGet, "/campaigns",
+		"The campaigns of the lab",
 		"In the order of their names. best_by_model is the posterior mean, without noise, at a measured composition, "+
 			"best_measured the best value that was measured; no_model says why the first is null."), a.list)
 
@@ -140,10 +143,12 @@ func (a *api) campaigns() {
 	begin.DefaultStatus = http.StatusCreated
 	huma.Register(a.huma, a.recording(begin), a.begin)
 
-	huma.Register(a.huma, operation("validate-campaign", http.MethodPost, "/validate", "Check a campaign file",
+	huma.Register(a.huma, operation("validate-campaign", http.MethodPost, "/validate",
+		"Check a campaign file",
 		"Says what is wrong with a campaign file, or what it means. Nothing is written."), a.validate)
 
-	huma.Register(a.huma, operation("get-campaign", http.MethodGet, "/campaigns/{campaign}", "How a campaign stands",
+	huma.Register(a.huma, operation("get-campaign", http.MethodGet, "/campaigns/{campaign}",
+		"How a campaign stands",
 		"What `campaignd status --json` prints."),
 		func(ctx context.Context, in *InCampaign) (*statusOutput, error) {
 			c, err := a.find(ctx, *in)

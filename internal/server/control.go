@@ -15,8 +15,9 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// controlPath is where each campaign is offered to the command line, by the protocol of a
-// store's socket. Beyond it lies one campaign: others of the same store are not seen.
+// controlPath is where each campaign is offered to the command line, by the
+// protocol of a store's socket. Beyond it lies one campaign: others of the same
+// store are not seen.
 const controlPath = "/campaigns/{campaign}/control/{rest...}"
 
 // control serves the protocol for a campaign.
@@ -39,7 +40,8 @@ func (a *api) control(w http.ResponseWriter, r *http.Request) {
 	inner := r.Clone(r.Context())
 	inner.URL.Path, inner.URL.RawPath = "/"+r.PathValue("rest"), ""
 	control.Handler(control.Service{
-		Log: &campaignLog{Log: log, name: c.Name(), may: func() error { return mayListen(r.Context(), c.Name()) }},
+		Log: &campaignLog{Log: log, name: c.Name(),
+			may: func() error { return mayListen(r.Context(), c.Name()) }},
 		Submit: func(ctx context.Context, name string, q engine.Request) ([]events.Event, error) {
 			return a.take(ctx, c, name, q)
 		},
@@ -49,7 +51,9 @@ func (a *api) control(w http.ResponseWriter, r *http.Request) {
 }
 
 // take has a request recorded that came by the protocol.
-func (a *api) take(ctx context.Context, c *lab.Campaign, name string, r engine.Request) ([]events.Event, error) {
+func (a *api) take(
+	ctx context.Context, c *lab.Campaign, name string, r engine.Request,
+) ([]events.Event, error) {
 	if name != c.Name() {
 		return nil, problem.New(problem.NoCampaign, "there is no campaign %q here", name).About(name)
 	}
@@ -91,8 +95,8 @@ func (a *api) take(ctx context.Context, c *lab.Campaign, name string, r engine.R
 	return c.Submit(ctx, r)
 }
 
-// saidBy checks that an amendment is what the campaign file that comes with it says: people
-// read the file, and the campaign does what the definition says.
+// saidBy checks that an amendment is what the campaign file that comes with it
+// says: people read the file, and the campaign does what the definition says.
 func (a *api) saidBy(ctx context.Context, c *lab.Campaign, amended *events.CampaignAmended) error {
 	file, err := a.lab.Parse("the campaign file", []byte(amended.Source))
 	if err != nil {
@@ -111,7 +115,8 @@ func (a *api) saidBy(ctx context.Context, c *lab.Campaign, amended *events.Campa
 
 // controlStatus says what runs the campaign.
 func (a *api) controlStatus(c *lab.Campaign, log events.Log) control.Status {
-	status := control.Status{PID: os.Getpid(), Build: a.lab.Build(), Last: log.Last(), Campaigns: []control.Running{}}
+	status := control.Status{PID: os.Getpid(), Build: a.lab.Build(), Last: log.Last(),
+		Campaigns: []control.Running{}}
 	if run := c.Running(); run != nil {
 		status.PID, status.Build = run.PID, run.Build
 		status.Since = run.Since
@@ -130,7 +135,9 @@ type campaignLog struct {
 var _ events.CampaignReader = (*campaignLog)(nil)
 
 // Append implements events.Log; it always fails.
-func (l *campaignLog) Append(context.Context, string, events.Sequence, ...events.Event) ([]events.Event, error) {
+func (l *campaignLog) Append(
+	context.Context, string, events.Sequence, ...events.Event,
+) ([]events.Event, error) {
 	return nil, control.ErrReadOnly
 }
 
@@ -145,7 +152,9 @@ func (l *campaignLog) Follow(ctx context.Context, after events.Position) iter.Se
 }
 
 // own leaves out what is not the campaign's, or not after a position.
-func (l *campaignLog) own(all iter.Seq2[events.Event, error], after events.Position) iter.Seq2[events.Event, error] {
+func (l *campaignLog) own(
+	all iter.Seq2[events.Event, error], after events.Position,
+) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for e, err := range all {
 			if err == nil {

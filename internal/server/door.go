@@ -17,11 +17,11 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// The door: pages and routes by which people log in, show again who they are, look after their
-// account, and by which an admin looks after everybody's.
+// The door: pages and routes by which people log in, show again who they are,
+// look after their account, and by which an admin looks after everybody's.
 
-// ceremonyCookie holds the name of a login with OpenID Connect while the browser is away,
-// nextCookie where it goes then.
+// ceremonyCookie holds the name of a login with OpenID Connect while the
+// browser is away, nextCookie where it goes then.
 const (
 	ceremonyCookie = "campaignd-oidc"
 	nextCookie     = "campaignd-oidc-next"
@@ -84,7 +84,8 @@ func (s *Server) door() {
 			return err
 		}),
 		"POST /people/{name}/password": s.ofPeople(func(ctx context.Context, who accounts.Identity, r *http.Request) error {
-			_, err := s.options.Accounts.SetPassword(ctx, who, r.PathValue("name"), r.PostFormValue("password"))
+			_, err := s.options.Accounts.SetPassword(ctx, who, r.PathValue("name"),
+				r.PostFormValue("password"))
 			return err
 		}),
 		"POST /people/{name}/disable": s.ofPeople(func(ctx context.Context, who accounts.Identity, r *http.Request) error {
@@ -119,8 +120,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.console.Fail(w, r.WithContext(console.WithVisitor(r.Context(), s.visitor(r.Context()))), err)
 }
 
-// known lets nobody through of whom it is not known who they are: they are asked to log in,
-// and come back.
+// known lets nobody through of whom it is not known who they are: they are
+// asked to log in, and come back.
 func (s *Server) known(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -134,12 +135,14 @@ func (s *Server) known(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// inPerson lets people through who are logged in, and no token of theirs: a token is for what
-// its scopes say, and an account is nobody's business but its person's.
+// inPerson lets people through who are logged in, and no token of theirs: a
+// token is for what its scopes say, and an account is nobody's business but its
+// person's.
 func (s *Server) inPerson(next http.HandlerFunc) http.HandlerFunc {
 	return s.known(func(w http.ResponseWriter, r *http.Request) {
 		if identityOf(r.Context()).Method == accounts.ByToken {
-			s.fail(w, r, problem.New(problem.Forbidden, "a person looks after their own account, and no API token does").
+			s.fail(w, r, problem.New(problem.Forbidden,
+				"a person looks after their own account, and no API token does").
 				With(problem.Remedy{Text: "log in", Action: problem.LogIn}))
 			return
 		}
@@ -158,7 +161,8 @@ func (s *Server) needs(p accounts.Permission, next http.HandlerFunc) http.Handle
 	})
 }
 
-// nextOf is where somebody wanted to go: a path of this server, and nothing else.
+// nextOf is where somebody wanted to go: a path of this server, and nothing
+// else.
 func nextOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(text, "/") ||
@@ -176,19 +180,22 @@ type loginData struct {
 
 func (s *Server) loginData(next, name string) loginData {
 	return loginData{
-		Next: nextOf(next), Name: name, Passkeys: s.options.Accounts.HasPasskeys(), OIDC: s.options.Accounts.OIDCName(),
+		Next: nextOf(next), Name: name, Passkeys: s.options.Accounts.HasPasskeys(),
+		OIDC: s.options.Accounts.OIDCName(),
 	}
 }
 
 func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
-	s.page(w, r, console.Page{Name: "login", Title: "Log in", Data: s.loginData(r.URL.Query().Get("next"), "")})
+	s.page(w, r, console.Page{Name: "login", Title: "Log in",
+		Data: s.loginData(r.URL.Query().Get("next"), "")})
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	name, next := r.PostFormValue("name"), nextOf(r.PostFormValue("next"))
 	token, _, err := s.options.Accounts.Login(r.Context(), name, r.PostFormValue("password"), s.address(r))
 	if err != nil {
-		s.page(w, r, console.Page{Name: "login", Title: "Log in", Failure: err, Data: s.loginData(next, name)})
+		s.page(w, r, console.Page{Name: "login", Title: "Log in", Failure: err,
+			Data: s.loginData(next, name)})
 		return
 	}
 	s.begin(w, r, token)
@@ -260,8 +267,8 @@ func begun(w http.ResponseWriter, name string, options json.RawMessage, err erro
 	_ = json.NewEncoder(w).Encode(map[string]any{"ceremony": name, "options": options})
 }
 
-// finished reads what a browser brings back from a ceremony, and answers with what do says of
-// it.
+// finished reads what a browser brings back from a ceremony, and answers with
+// what do says of it.
 func finished(w http.ResponseWriter, r *http.Request, do func(ceremony) error) {
 	var c ceremony
 	err := json.NewDecoder(r.Body).Decode(&c)
@@ -285,7 +292,8 @@ func (s *Server) beginPasskeyLogin(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) finishPasskeyLogin(w http.ResponseWriter, r *http.Request) {
 	finished(w, r, func(c ceremony) error {
-		token, _, err := s.options.Accounts.FinishPasskeyLogin(r.Context(), c.Ceremony, c.Answer, s.address(r))
+		token, _, err := s.options.Accounts.FinishPasskeyLogin(r.Context(), c.Ceremony, c.Answer,
+			s.address(r))
 		if err == nil {
 			s.begin(w, r, token)
 		}
@@ -323,12 +331,14 @@ func (s *Server) finishPasskey(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) beginOIDC(w http.ResponseWriter, r *http.Request) { s.goToIssuer(w, r, "") }
 
-// beginOIDCConfirm is beginOIDC of somebody who is logged in and shows again who they are.
+// beginOIDCConfirm is beginOIDC of somebody who is logged in and shows again
+// who they are.
 func (s *Server) beginOIDCConfirm(w http.ResponseWriter, r *http.Request) {
 	s.goToIssuer(w, r, identityOf(r.Context()).Account)
 }
 
-// goToIssuer sends the browser to the issuer, from which it comes back to finishOIDC.
+// goToIssuer sends the browser to the issuer, from which it comes back to
+// finishOIDC.
 func (s *Server) goToIssuer(w http.ResponseWriter, r *http.Request, confirm string) {
 	address, name, err := s.options.Accounts.BeginOIDC(r.Context(), confirm)
 	if err != nil {
@@ -391,22 +401,25 @@ func (s *Server) showAccount(w http.ResponseWriter, r *http.Request, secret stri
 		s.fail(w, r, err)
 		return
 	}
-	s.page(w, r, console.Page{Name: "account", Title: "Your account", Failure: failure, Back: "/account", Data: accountData{
-		Account:     account,
-		Tokens:      book.Tokens(who.Account),
-		Sessions:    book.Sessions(who.Account),
-		Permissions: accounts.Permissions(),
-		Campaigns:   s.campaignNames(r.Context()),
-		Passkeys:    book.HasPasskeys(),
-		Confirmed:   book.Recent(who, accounts.JustNow) == nil,
-		Secret:      secret,
-	}})
+	s.page(w, r, console.Page{Name: "account", Title: "Your account", Failure: failure,
+		Back: "/account", Data: accountData{
+			Account:     account,
+			Tokens:      book.Tokens(who.Account),
+			Sessions:    book.Sessions(who.Account),
+			Permissions: accounts.Permissions(),
+			Campaigns:   s.campaignNames(r.Context()),
+			Passkeys:    book.HasPasskeys(),
+			Confirmed:   book.Recent(who, accounts.JustNow) == nil,
+			Secret:      secret,
+		}})
 }
 
 func (s *Server) accountPage(w http.ResponseWriter, r *http.Request) { s.showAccount(w, r, "", nil) }
 
 // ofAccount answers a form about one's own account.
-func (s *Server) ofAccount(do func(context.Context, accounts.Identity, *http.Request) error) http.HandlerFunc {
+func (s *Server) ofAccount(
+	do func(context.Context, accounts.Identity, *http.Request) error,
+) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := do(r.Context(), identityOf(r.Context()), r); err != nil {
 			s.showAccount(w, r, "", err)
@@ -464,7 +477,8 @@ func grantIn(r *http.Request) accounts.Grant {
 
 type peopleData struct {
 	Accounts []accounts.Account
-	// First says how the first account came about; empty where that is not known.
+	// First says how the first account came about; empty where that is not
+	// known.
 	First string
 	// Campaigns are those that a role can be given in.
 	Campaigns []string
@@ -537,7 +551,8 @@ const trailPageSize = 100
 
 func (s *Server) showTrail(w http.ResponseWriter, r *http.Request, verified string, failure error) {
 	before, _ := strconv.ParseUint(r.URL.Query().Get("before"), 10, 64)
-	entries, err := s.options.Accounts.AuditLog(identityOf(r.Context()), accounts.Page{Before: before, Limit: trailPageSize})
+	entries, err := s.options.Accounts.AuditLog(identityOf(r.Context()),
+		accounts.Page{Before: before, Limit: trailPageSize})
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -13,9 +13,10 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// earlierKeys are those that a server before this version kept with their answers, in a folder of
-// files. Nothing is added. Each holds for the 24 hours that were promised, so that a request that
-// was sent before the upgrade and again after it does not count twice.
+// earlierKeys are those that a server before this version kept with their
+// answers, in a folder of files. Nothing is added. Each holds for the 24 hours
+// that were promised, so that a request that was sent before the upgrade and
+// again after it does not count twice.
 type earlierKeys struct{ folder string }
 
 // earlierFor is how long those keys hold.
@@ -38,7 +39,8 @@ func openEarlierKeys(folder string, log func(format string, args ...any)) earlie
 	return earlierKeys{folder}
 }
 
-// answered answers a request as it was answered before; false where its key is not among them.
+// answered answers a request as it was answered before; false where its key is
+// not among them.
 func (k earlierKeys) answered(
 	w http.ResponseWriter, r *http.Request, key string, request []byte,
 ) bool {

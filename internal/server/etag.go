@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// tagged gives every answer of a GET an entity tag of its bytes, and answers 304 where the
-// client has them already. Streams pass through as they are.
+// tagged gives every answer of a GET an entity tag of its bytes, and answers
+// 304 where the client has them already. Streams pass through as they are.
 func tagged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {

@@ -18,12 +18,13 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// The gate finds out who makes a request, and refuses what they may not do. It has three
-// ways to know: a session's cookie, an API token, and, in a lab without accounts on this
-// machine alone, that everybody here may do everything.
+// The gate finds out who makes a request, and refuses what they may not do. It
+// has three ways to know: a session's cookie, an API token, and, in a lab
+// without accounts on this machine alone, that everybody here may do
+// everything.
 
-// sessionCookie holds the token of a session. With TLS its name binds it to this host and to
-// secure connections.
+// sessionCookie holds the token of a session. With TLS its name binds it to
+// this host and to secure connections.
 const (
 	sessionCookie       = "campaignd-session"
 	secureSessionCookie = "__Host-campaignd-session"
@@ -40,11 +41,12 @@ func identityOf(ctx context.Context) accounts.Identity {
 // open reports whether everybody who reaches the server may do everything.
 func (s *Server) open() bool { return s.options.Accounts == nil || s.options.Accounts.Empty() }
 
-// gate finds out who makes a request. What they may not do is refused where it is known what
-// they want.
+// gate finds out who makes a request. What they may not do is refused where it
+// is known what they want.
 func (s *Server) gate(next http.Handler) http.Handler {
-	// A form or a script of another site must not act with the session of whoever visits it.
-	// What a program sends with a token is no browser's doing.
+	// A form or a script of another site must not act with the session of
+	// whoever visits it. What a program sends with a token is no browser's
+	// doing.
 	guarded := http.NewCrossOriginProtection()
 	guarded.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, newProblem(http.StatusForbidden, problem.Forbidden,
@@ -113,14 +115,16 @@ func (s *Server) unknown(w http.ResponseWriter, _ *http.Request, p *Problem) {
 	writeProblem(w, p)
 }
 
-// address is where a request comes from: as the proxy says, where one is trusted.
+// address is where a request comes from: as the proxy says, where one is
+// trusted.
 func (s *Server) address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
 	}
 	if s.options.Proxy != nil && s.options.Proxy.Contains(net.ParseIP(host)) {
-		// A proxy may add its hop to the client's line, or in a line of its own after it.
+		// A proxy may add its hop to the client's line, or in a line of its own
+		// after it.
 		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		if last := strings.TrimSpace(hops[len(hops)-1]); net.ParseIP(last) != nil {
 			return last // the one that the trusted proxy itself has seen
@@ -129,8 +133,8 @@ func (s *Server) address(r *http.Request) string {
 	return host
 }
 
-// forThisMachine reports whether a request comes from this machine and asks for it by its own
-// name: a page of the web that lets its name lead here does not.
+// forThisMachine reports whether a request comes from this machine and asks for
+// it by its own name: a page of the web that lets its name lead here does not.
 func forThisMachine(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil || !net.ParseIP(host).IsLoopback() {
@@ -144,8 +148,8 @@ func forThisMachine(r *http.Request) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name).IsLoopback()
 }
 
-// forwarded reports whether a request says of itself that it was passed on: then it comes from
-// this machine, and whoever made it need not be here.
+// forwarded reports whether a request says of itself that it was passed on:
+// then it comes from this machine, and whoever made it need not be here.
 func forwarded(r *http.Request) bool {
 	for name := range r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(forwarding, name) {
@@ -155,10 +159,11 @@ func forwarded(r *http.Request) bool {
 	return false
 }
 
-// forwarding are what proxies and tunnels add to requests beside X-Forwarded-…, in the form of
-// [http.CanonicalHeaderKey].
+// forwarding are what proxies and tunnels add to requests beside X-Forwarded-…,
+// in the form of [http.CanonicalHeaderKey].
 var forwarding = []string{
-	"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Forwarded-For", "X-Original-Host",
+	"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip",
+	"X-Original-Forwarded-For", "X-Original-Host",
 	"X-Envoy-External-Address", "True-Client-Ip", "Cf-Connecting-Ip", "Fastly-Client-Ip", "Fly-Client-Ip",
 }
 
@@ -202,7 +207,8 @@ func (s *Server) noteRefused(who accounts.Identity, p accounts.Permission, campa
 	}
 }
 
-// answersAs refuses an answer in the place of an expert, and notes that in the audit trail.
+// answersAs refuses an answer in the place of an expert, and notes that in the
+// audit trail.
 func (s *Server) answersAs(ctx context.Context, expert, campaign string) error {
 	who := identityOf(ctx)
 	err := who.AnswersAs(expert, campaign)
@@ -212,12 +218,12 @@ func (s *Server) answersAs(ctx context.Context, expert, campaign string) error {
 	return err
 }
 
-// confirmedWithin is how long ago somebody must have shown who they are, at most, for what the
-// lab does not leave to a session that was found open.
+// confirmedWithin is how long ago somebody must have shown who they are, at
+// most, for what the lab does not leave to a session that was found open.
 const confirmedWithin = 10 * time.Minute
 
-// confirmed refuses an act that the lab wants people to confirm with their password, where
-// they have not lately.
+// confirmed refuses an act that the lab wants people to confirm with their
+// password, where they have not lately.
 func (s *Server) confirmed(ctx context.Context, act string) error {
 	who := identityOf(ctx)
 	if s.open() || !s.options.Confirm[act] {
@@ -226,10 +232,11 @@ func (s *Server) confirmed(ctx context.Context, act string) error {
 	return s.options.Accounts.Recent(who, confirmedWithin)
 }
 
-// needed is the table of what each operation of the API needs. One that is not in it is
-// refused to everybody: nothing is open by oversight. Where campaign is set, the permission is
-// asked for in the campaign that the path names; otherwise it is one of the lab, or the
-// operation itself shows only what its caller may see.
+// needed is the table of what each operation of the API needs. One that is not
+// in it is refused to everybody: nothing is open by oversight. Where campaign
+// is set, the permission is asked for in the campaign that the path names;
+// otherwise it is one of the lab, or the operation itself shows only what its
+// caller may see.
 var needed = map[string]struct {
 	permission accounts.Permission
 	campaign   bool
@@ -270,7 +277,8 @@ var needed = map[string]struct {
 
 	"answer-question": {permission: accounts.Answer, campaign: true},
 
-	// It records nothing, but takes a processor for a while: for those who take part.
+	// It records nothing, but takes a processor for a while: for those who take
+	// part.
 	"begin-what-if":  {permission: accounts.Answer, campaign: true},
 	"cancel-what-if": {permission: accounts.Answer, campaign: true},
 	"get-what-if":    {permission: accounts.See, campaign: true},

@@ -22,24 +22,29 @@ import (
 // Limits of a request.
 const (
 	maxBody = 8 << 20 // bytes
-	// maxUnknown is that of somebody of whom it is not known who they are: they log in.
+	// maxUnknown is that of somebody of whom it is not known who they are: they
+	// log in.
 	maxUnknown    = 64 << 10
 	suggestWithin = 5 * time.Minute // a fit of a large campaign takes a while
-	// maxConnections is how many connections are open at once; further ones wait. Each is an
-	// open file, of which many systems allow a process 1,024: whoever opens connections and
-	// says nothing must not take those that the campaigns' stores need.
+	// maxConnections is how many connections are open at once; further ones
+	// wait. Each is an open file, of which many systems allow a process 1,024:
+	// whoever opens connections and says nothing must not take those that the
+	// campaigns' stores need.
 	maxConnections = 800
-	// maxFrom is how many of them are of one address, or of one /64 of IPv6: further ones are
-	// closed. This machine and the trusted proxy have no such bound.
+	// maxFrom is how many of them are of one address, or of one /64 of IPv6:
+	// further ones are closed. This machine and the trusted proxy have no such
+	// bound.
 	maxFrom = maxConnections / 4
 )
 
-// Bounded returns a listener that has so many connections open at once as a lab needs and its
-// stores can spare, and few enough of each address that others find room. proxy is the trusted
-// one's network, nil for none. TLS goes around it.
+// Bounded returns a listener that has so many connections open at once as a lab
+// needs and its stores can spare, and few enough of each address that others
+// find room. proxy is the trusted one's network, nil for none. TLS goes around
+// it.
 func Bounded(listener net.Listener, proxy *net.IPNet) net.Listener {
 	return &bounded{
-		Listener: netutil.LimitListener(listener, maxConnections), proxy: proxy, open: make(map[netip.Prefix]int),
+		Listener: netutil.LimitListener(listener, maxConnections), proxy: proxy,
+		open: make(map[netip.Prefix]int),
 	}
 }
 
@@ -105,12 +110,13 @@ func (b *bounded) release(from netip.Prefix) {
 	}
 }
 
-// boundedConn is a connection that counts against its address's. Until its caller is authenticated,
-// the deadlines of anonymous callers apply.
+// boundedConn is a connection that counts against its address's. Until its
+// caller is authenticated, the deadlines of anonymous callers apply.
 type boundedConn struct {
 	net.Conn
 	release func()
-	// stranger is that time, zero for as long as others; set before it is served.
+	// stranger is that time, zero for as long as others; set before it is
+	// served.
 	stranger time.Duration
 	known    atomic.Bool
 }
@@ -133,8 +139,8 @@ func (c *boundedConn) SetReadDeadline(t time.Time) error {
 
 type connKey struct{}
 
-// connected notes a connection in the context of its requests, so that the gate can tell it that
-// somebody is known on it.
+// connected notes a connection in the context of its requests, so that the gate
+// can tell it that somebody is known on it.
 func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
 	if secure, ok := c.(*tls.Conn); ok {
 		c = secure.NetConn()
@@ -154,24 +160,27 @@ func acquainted(ctx context.Context) {
 	}
 }
 
-// patience is how long the server waits for a client. One that is slower is cut off, so that
-// it does not hold what others need.
+// patience is how long the server waits for a client. One that is slower is cut
+// off, so that it does not hold what others need.
 type patience struct {
 	headers, body time.Duration
-	// write is how long it takes to take the next piece of an answer, a stream's too.
+	// write is how long it takes to take the next piece of an answer, a
+	// stream's too.
 	write time.Duration
 	// idle is how long a connection is kept that asks for nothing.
 	idle time.Duration
-	// stranger is how long a connection is waited for, at most, on which nobody is known.
+	// stranger is how long a connection is waited for, at most, on which nobody
+	// is known.
 	stranger time.Duration
 }
 
 var usualPatience = patience{
-	headers: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute, stranger: 30 * time.Second,
+	headers: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second,
+	idle: 2 * time.Minute, stranger: 30 * time.Second,
 }
 
-// limited bounds the body of a request, in size and in time, and how long its answer waits to
-// be read.
+// limited bounds the body of a request, in size and in time, and how long its
+// answer waits to be read.
 func (s *Server) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -179,9 +188,11 @@ func (s *Server) limited(next http.Handler) http.Handler {
 		_ = control.SetWriteDeadline(time.Time{}) // that of the request before
 		if r.Body != nil && r.ContentLength != 0 {
 			_ = control.SetReadDeadline(time.Now().Add(s.patience.body))
-			r.Body = &timed{http.MaxBytesReader(w, r.Body, maxBody), func() { _ = control.SetReadDeadline(time.Time{}) }}
+			r.Body = &timed{http.MaxBytesReader(w, r.Body, maxBody),
+				func() { _ = control.SetReadDeadline(time.Time{}) }}
 		}
-		if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		if encoding := r.Header.Get("Content-Encoding"); encoding != "" &&
+			!strings.EqualFold(encoding, "identity") {
 			out.Header().Set("Accept-Encoding", "identity")
 			writeProblem(out, newProblem(http.StatusUnsupportedMediaType, problem.Invalid,
 				"The body is compressed. Send it as it is, without Content-Encoding."))
@@ -192,7 +203,8 @@ func (s *Server) limited(next http.Handler) http.Handler {
 	})
 }
 
-// timed is a body whose time is over once it is there: the work that follows may take longer.
+// timed is a body whose time is over once it is there: the work that follows
+// may take longer.
 type timed struct {
 	io.ReadCloser
 	whole func()
@@ -209,7 +221,8 @@ func (t *timed) Read(p []byte) (int, error) {
 // piece is how much of an answer is sent at a time, in bytes.
 const piece = 64 << 10
 
-// unhurried writes an answer as fast as the client reads it, but for one that does not read.
+// unhurried writes an answer as fast as the client reads it, but for one that
+// does not read.
 type unhurried struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -238,16 +251,16 @@ func (u *unhurried) FlushError() error {
 // Flush implements http.Flusher.
 func (u *unhurried) Flush() { _ = u.FlushError() }
 
-// SetReadDeadline keeps the API's library from another limit: the body's time is limited
-// already.
+// SetReadDeadline keeps the API's library from another limit: the body's time
+// is limited already.
 func (u *unhurried) SetReadDeadline(time.Time) error { return nil }
 
 // Unwrap implements what http.ResponseController looks for.
 func (u *unhurried) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
-// formed reads the form of a request for a page, so that one that does not come whole is
-// refused as such and no page takes it for an empty one. Bodies of anonymous callers are bounded
-// more tightly.
+// formed reads the form of a request for a page, so that one that does not come
+// whole is refused as such and no page takes it for an empty one. Bodies of
+// anonymous callers are bounded more tightly.
 func (s *Server) formed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && !identityOf(r.Context()).Known() {
@@ -257,7 +270,8 @@ func (s *Server) formed(next http.Handler) http.Handler {
 			if err := r.ParseForm(); err != nil {
 				p := unreadBody(err)
 				s.page(w, r, console.Page{
-					Name: "failure", Title: "That did not work", Status: p.Status, Failure: problem.New(p.Code, "%s", p.Detail),
+					Name: "failure", Title: "That did not work", Status: p.Status,
+					Failure: problem.New(p.Code, "%s", p.Detail),
 				})
 				return
 			}

@@ -17,11 +17,12 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 )
 
-// A request may carry an identifier of its sender's choice in the header Idempotency-Key. It is
-// that of the events that are recorded, so that the campaign's log counts the request once, however
-// often it is sent; nothing of it is kept here. A repeat is answered from the events of the first:
-// this is why an answer says what follows from them, and nothing of how the campaign stands by
-// now.
+// A request may carry an identifier of its sender's choice in the header
+// Idempotency-Key. It is that of the events that are recorded, so that the
+// campaign's log counts the request once, however often it is sent; nothing of
+// it is kept here. A repeat is answered from the events of the first: this is
+// why an answer says what follows from them, and nothing of how the campaign
+// stands by now.
 
 const (
 	keyHeader    = "Idempotency-Key"
@@ -44,7 +45,8 @@ const (
 // recording marks an operation that records something: it takes a key.
 func (a *api) recording(op huma.Operation) huma.Operation { return a.keyedBy(op, recordedOnce) }
 
-// beginning marks an operation that begins something of which the log knows nothing.
+// beginning marks an operation that begins something of which the log knows
+// nothing.
 func (a *api) beginning(op huma.Operation) huma.Operation { return a.keyedBy(op, begunOnce) }
 
 func (a *api) keyedBy(op huma.Operation, description string) huma.Operation {
@@ -125,7 +127,8 @@ func unreadBody(err error) *Problem {
 	return refused(http.StatusBadRequest, "The body did not come whole.").(*Problem)
 }
 
-// asked returns a request in the name of its caller, under the key that came with it.
+// asked returns a request in the name of its caller, under the key that came
+// with it.
 func asked(ctx context.Context, r engine.Request) engine.Request {
 	r.Actor, r.Account = actorOf(ctx)
 	if s, ok := ctx.Value(sentKey{}).(*sent); ok {
@@ -134,8 +137,8 @@ func asked(ctx context.Context, r engine.Request) engine.Request {
 	return r
 }
 
-// askedAs names a request with a key for what is remembered until the server ends; empty without
-// a key.
+// askedAs names a request with a key for what is remembered until the server
+// ends; empty without a key.
 func askedAs(ctx context.Context) string { return asked(ctx, engine.Request{}).Key() }
 
 // replayed marks the answer as that of an earlier request.
@@ -145,7 +148,8 @@ func replayed(ctx context.Context) {
 	}
 }
 
-// repeated returns what was recorded when the request was sent before; none otherwise.
+// repeated returns what was recorded when the request was sent before; none
+// otherwise.
 func (a *api) repeated(ctx context.Context, c *lab.Campaign) ([]events.Event, error) {
 	return a.repeatedBy(ctx, c, asked(ctx, engine.Request{}))
 }
@@ -188,7 +192,8 @@ func problemOr(err error) error {
 	return problemOf(err)
 }
 
-// recordedOr is the answer to a request that events were recorded for, or that was refused.
+// recordedOr is the answer to a request that events were recorded for, or that
+// was refused.
 func recordedOr(stored []events.Event, err error) (*recordedOutput, error) {
 	if err != nil {
 		return nil, err

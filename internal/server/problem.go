@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Problem is what every request is answered with that cannot be fulfilled: a problem of
-// RFC 9457 with the code and the remedies of [problem.Error].
+// Problem is what every request is answered with that cannot be fulfilled: a
+// problem of RFC 9457 with the code and the remedies of [problem.Error].
 type Problem struct {
 	Type   string `json:"type" doc:"A URN of the code."`
 	Title  string `json:"title" doc:"What the code means."`
@@ -72,7 +72,8 @@ func problemOf(err error) *Problem {
 	}
 	var faults *yamltree.Error
 	if errors.As(err, &faults) {
-		p := newProblem(http.StatusUnprocessableEntity, problem.Invalid, "The campaign file has faults; nothing was changed.")
+		p := newProblem(http.StatusUnprocessableEntity, problem.Invalid,
+			"The campaign file has faults; nothing was changed.")
 		for _, f := range faults.Faults {
 			p.Faults = append(p.Faults, Fault{
 				Line:    f.Line,
@@ -90,9 +91,11 @@ func problemOf(err error) *Problem {
 		rows = exchange.Faults{row}
 	}
 	if rows != nil {
-		p := newProblem(http.StatusUnprocessableEntity, problem.Invalid, "The table has faults; nothing was changed.")
+		p := newProblem(http.StatusUnprocessableEntity, problem.Invalid,
+			"The table has faults; nothing was changed.")
 		for _, f := range rows {
-			p.Faults = append(p.Faults, Fault{Line: f.Line, Column: f.Column, Field: f.Field, Message: f.Message()})
+			p.Faults = append(p.Faults, Fault{Line: f.Line, Column: f.Column, Field: f.Field,
+				Message: f.Message()})
 		}
 		return p
 	}
@@ -130,7 +133,8 @@ var codes = map[int]problem.Code{
 	http.StatusNotFound:              problem.NotFound,
 }
 
-// refused is how the API's library makes an answer of what it finds wrong with a request.
+// refused is how the API's library makes an answer of what it finds wrong with
+// a request.
 func refused(status int, message string, errs ...error) huma.StatusError {
 	for _, err := range errs {
 		var p *Problem

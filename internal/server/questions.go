@@ -37,7 +37,8 @@ type questionsOutput struct {
 	}
 }
 
-// Answer is what somebody answers to a question: one of answer, order, point and estimates.
+// Answer is what somebody answers to a question: one of answer, order, point
+// and estimates.
 type Answer struct {
 	Answer    string         `json:"answer,omitempty" doc:"In words, as after 'campaignd tell q7': accept, reject, unsure, exclude, B, ok."`
 	Order     []string       `json:"order,omitempty" doc:"The letters of what is compared, the best first."`
@@ -72,7 +73,8 @@ type answerInput struct {
 func (a *api) questions() {
 	huma.Register(a.huma, operation("list-questions", http.MethodGet, "/questions", "What people are asked",
 		"The open questions of all campaigns."), a.openQuestions)
-	huma.Register(a.huma, a.recording(operation("answer-question", http.MethodPost, "/questions/{campaign}/{question}",
+	huma.Register(a.huma, a.recording(operation("answer-question", http.MethodPost,
+		"/questions/{campaign}/{question}",
 		"Answer a question", "First, or otherwise than before: the answer that counts is the latest. "+
 			"With saw, one that was given without knowing the answer that stands does not replace it.")), a.answer)
 }
@@ -117,7 +119,8 @@ func (a *api) answer(ctx context.Context, in *answerInput) (*answeredOutput, err
 		s := core.State()
 		q := s.Question(in.Question)
 		if q == nil {
-			err = problem.New(problem.NotFound, "%s has no question %q", c.Name(), in.Question).About(in.Question)
+			err = problem.New(problem.NotFound, "%s has no question %q", c.Name(),
+				in.Question).About(in.Question)
 			return
 		}
 		if err = a.answersAs(ctx, q.Expert, c.Name()); err == nil {
@@ -138,8 +141,8 @@ func (a *api) answer(ctx context.Context, in *answerInput) (*answeredOutput, err
 	return answeredBy(c, in.Question, stored)
 }
 
-// answeredBy says what became of an answer when it was recorded. Others may count by now: of
-// those the question itself tells.
+// answeredBy says what became of an answer when it was recorded. Others may
+// count by now: of those the question itself tells.
 func answeredBy(c *lab.Campaign, question string, stored []events.Event) (*answeredOutput, error) {
 	recorded, err := recordedAs(stored)
 	if err != nil {
@@ -181,7 +184,8 @@ func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.
 		}
 	}
 	if given != 1 {
-		return r, problem.New(problem.Invalid, "give one of answer, order, point and estimates; %s calls for %s",
+		return r, problem.New(problem.Invalid,
+			"give one of answer, order, point and estimates; %s calls for %s",
 			q.ID, view.Answers(def, q)).About(q.ID)
 	}
 	switch {
@@ -199,7 +203,8 @@ func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.
 	}
 	r.Comment, r.Took, r.Shown = b.Comment, b.Took, b.Shown
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
-		return r, problem.New(problem.Invalid, "%w; %s calls for %s", err, q.ID, view.Answers(def, q)).About(q.ID)
+		return r, problem.New(problem.Invalid, "%w; %s calls for %s", err, q.ID,
+			view.Answers(def, q)).About(q.ID)
 	}
 	return r, nil
 }

@@ -42,7 +42,8 @@ type reportOutput struct {
 	Body        []byte
 }
 
-// reportPolicy lets a report, which needs nothing else and runs nothing, have its styles within it.
+// reportPolicy lets a report, which needs nothing else and runs nothing, have
+// its styles within it.
 const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
 
@@ -75,7 +76,8 @@ func (a *api) reading() {
 			c.Read(func(core *engine.Core) { out.Body = []byte(core.State().Source) })
 			return out, nil
 		})
-	huma.Register(a.huma, on("get-decision", "decisions/{decision}", "What led to a decision, and what followed",
+	huma.Register(a.huma, on("get-decision", "decisions/{decision}",
+		"What led to a decision, and what followed",
 		"What `campaignd explain --json` prints."), a.decision)
 	page := on("get-report", "report", "The report", "One page that needs nothing else.")
 	huma.Register(a.huma, answering(page, "text/html", "The page."),
@@ -90,12 +92,14 @@ func (a *api) reading() {
 			}
 			var b bytes.Buffer
 			err = report.Write(ctx, &b, report.Input{
-				Registry: a.lab.Registry(), Log: log, Campaign: c.Name(), Store: c.Store(), Folder: a.lab.Folder(),
+				Registry: a.lab.Registry(), Log: log, Campaign: c.Name(), Store: c.Store(),
+				Folder: a.lab.Folder(),
 			})
 			if err != nil {
 				return nil, problemOf(err)
 			}
-			return &reportOutput{ContentType: "text/html; charset=utf-8", Policy: reportPolicy, Body: b.Bytes()}, nil
+			return &reportOutput{ContentType: "text/html; charset=utf-8", Policy: reportPolicy,
+				Body: b.Bytes()}, nil
 		})
 	predict := operation("predict", http.MethodPost, "/campaigns/{campaign}/predict",
 		"What the model expects of compositions", "What `campaignd predict --json` prints.")
@@ -120,7 +124,8 @@ func (a *api) decision(ctx context.Context, in *decisionInput) (*decisionOutput,
 			"no decision is behind %s: %s", in.Decision, why).About(in.Decision))
 	}
 	if !state.HasDecision(id) {
-		return nil, problemOf(problem.New(problem.NotFound, "%s has no %s", c.Name(), in.Decision).About(in.Decision))
+		return nil, problemOf(problem.New(problem.NotFound, "%s has no %s", c.Name(),
+			in.Decision).About(in.Decision))
 	}
 	log, err := c.Log()
 	if err != nil {
@@ -193,7 +198,8 @@ func (a *api) streams(op huma.Operation) {
 		after := in.After
 		if in.Last != "" {
 			if after, err = strconv.ParseUint(in.Last, 10, 64); err != nil {
-				return nil, problemOf(problem.New(problem.Invalid, "Last-Event-ID is not the sequence of an event: %q", in.Last))
+				return nil, problemOf(problem.New(problem.Invalid,
+					"Last-Event-ID is not the sequence of an event: %q", in.Last))
 			}
 		}
 		follows := strings.Contains(in.Accept, "text/event-stream")
@@ -224,8 +230,8 @@ func (a *api) streams(op huma.Operation) {
 	})
 }
 
-// follow sends the events of a campaign as server-sent events, until the client goes or the
-// server ends.
+// follow sends the events of a campaign as server-sent events, until the client
+// goes or the server ends.
 func (a *api) follow(
 	ctx context.Context, w http.ResponseWriter, c *lab.Campaign, log events.Log, after events.Sequence,
 ) {

@@ -84,8 +84,8 @@ type Replayed struct {
 
 type replayOutput struct{ Body Replayed }
 
-// afterID is the place in a list of those whose identifier a cursor names: "e7" begins at
-// the eighth.
+// afterID is the place in a list of those whose identifier a cursor names: "e7"
+// begins at the eighth.
 func afterID(cursor string, number func(string) int, length int) (int, error) {
 	if cursor == "" {
 		return 0, nil
@@ -111,7 +111,8 @@ func (a *api) records() {
 			"Comparisons where nothing is measured."), a.rows)
 	huma.Register(a.huma, answering(on("export-campaign", "export", "The experiments as CSV",
 		"What `campaignd export` writes, and what import/csv reads."), "text/csv", "The table."), a.export)
-	huma.Register(a.huma, on("diagnose-campaign", "diagnosis", "How far the model and the experts can be trusted",
+	huma.Register(a.huma, on("diagnose-campaign", "diagnosis",
+		"How far the model and the experts can be trusted",
 		"What `campaignd diagnose --json` prints."),
 		func(ctx context.Context, in *InCampaign) (*diagnosisOutput, error) {
 			core, _, err := a.folded(ctx, *in)
@@ -132,7 +133,8 @@ func (a *api) records() {
 			}
 			return &diagnosisOutput{d}, nil
 		})
-	huma.Register(a.huma, on("replay-campaign", "replay", "The campaign's state, now or at any position of the log",
+	huma.Register(a.huma, on("replay-campaign", "replay",
+		"The campaign's state, now or at any position of the log",
 		"The digest identifies the state of all projections: live, replayed and restored ones agree."), a.replay)
 	a.program()
 }
@@ -200,8 +202,8 @@ func (a *api) asked(ctx context.Context, in *askedInput) (*askedOutput, error) {
 	return out, nil
 }
 
-// tableRow is a row as an object, its fields in the order of the columns: that of the campaign file, which data frames
-// keep.
+// tableRow is a row as an object, its fields in the order of the columns: that
+// of the campaign file, which data frames keep.
 type tableRow struct {
 	columns []string
 	cells   []exchange.Cell
@@ -244,7 +246,8 @@ func (a *api) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	first := 0
 	if in.Cursor != "" {
 		if first = slices.IndexFunc(table.Rows, past) + 1; first == 0 {
-			return nil, problemOf(problem.New(problem.Invalid, "%q is not the cursor of a page of this table", in.Cursor))
+			return nil, problemOf(problem.New(problem.Invalid,
+				"%q is not the cursor of a page of this table", in.Cursor))
 		}
 	}
 	for _, row := range table.Rows[first:] {
@@ -282,7 +285,8 @@ func (a *api) replay(ctx context.Context, in *replayInput) (*replayOutput, error
 	if in.At > 0 {
 		limit = events.Position(in.At)
 		if last := log.Last(); limit > last {
-			return nil, problemOf(problem.New(problem.NotFound, "there is no position %d; they go from 1 to %d", limit, last))
+			return nil, problemOf(problem.New(problem.NotFound,
+				"there is no position %d; they go from 1 to %d", limit, last))
 		}
 	}
 	out := Replayed{Campaign: c.Name()}
@@ -335,9 +339,11 @@ type versionOutput struct {
 	}
 }
 
-// program are the operations that say what this program knows, whatever the campaign.
+// program are the operations that say what this program knows, whatever the
+// campaign.
 func (a *api) program() {
-	huma.Register(a.huma, operation("list-methods", http.MethodGet, "/methods", "The policies that have a name",
+	huma.Register(a.huma, operation("list-methods", http.MethodGet, "/methods",
+		"The policies that have a name",
 		"What `campaignd methods --json` prints: what each does, needs and asks."),
 		func(context.Context, *struct{}) (*methodsOutput, error) {
 			out := new(methodsOutput)
@@ -345,21 +351,24 @@ func (a *api) program() {
 			return out, nil
 		})
 	huma.Register(a.huma,
-		operation("get-method", http.MethodGet, "/methods/{method}", "A policy with its settings written out", ""),
+		operation("get-method", http.MethodGet, "/methods/{method}",
+			"A policy with its settings written out", ""),
 		func(_ context.Context, in *methodInput) (*methodOutput, error) {
 			for _, m := range view.Methods(a.lab.Registry()) {
 				if m.Name == in.Method {
 					return &methodOutput{m}, nil
 				}
 			}
-			return nil, problemOf(problem.New(problem.NotFound, "there is no method %q", in.Method).About(in.Method))
+			return nil, problemOf(problem.New(problem.NotFound, "there is no method %q",
+				in.Method).About(in.Method))
 		})
 	huma.Register(a.huma, answering(operation("get-schema", http.MethodGet, "/schemas/{schema}",
 		"The JSON Schema of the campaign file or of an event", ""), "application/schema+json", "The schema."),
 		func(_ context.Context, in *schemaInput) (*schemaOutput, error) {
 			text, ok := schemas.File(in.Schema + ".json")
 			if !ok {
-				return nil, problemOf(problem.New(problem.NotFound, "there is no schema %q", in.Schema).About(in.Schema))
+				return nil, problemOf(problem.New(problem.NotFound, "there is no schema %q",
+					in.Schema).About(in.Schema))
 			}
 			return &schemaOutput{ContentType: "application/schema+json", Body: text}, nil
 		})

@@ -80,9 +80,11 @@ func (t Tell) request() (*engine.Tell, error) {
 	case reasons > 1:
 		return nil, problem.New(problem.Invalid, "give at most one of failed, infeasible and again")
 	case reasons == 1 && t.Value != nil:
-		return nil, problem.New(problem.Invalid, "an experiment that failed has no value: give one of the two")
+		return nil, problem.New(problem.Invalid,
+			"an experiment that failed has no value: give one of the two")
 	case reasons == 0 && t.Value == nil:
-		return nil, problem.New(problem.Invalid, "give the value, or why there is none: failed, infeasible or again")
+		return nil, problem.New(problem.Invalid,
+			"give the value, or why there is none: failed, infeasible or again")
 	case t.Value != nil:
 		r.Value = *t.Value
 	}
@@ -109,7 +111,8 @@ func pointOf(field string, values map[string]any) (definition.Point, error) {
 				continue
 			}
 		}
-		return nil, problem.New(problem.Invalid, "%s.%s is neither a number nor the name of a category", field, name)
+		return nil, problem.New(problem.Invalid,
+			"%s.%s is neither a number nor the name of a category", field, name)
 	}
 	return point, nil
 }
@@ -148,13 +151,14 @@ func record[B any](a *api, op huma.Operation, make func(B) (engine.Request, erro
 // steer registers a request that needs no more than a reason.
 func (a *api) steer(verb, summary, description string, make func(reason string) engine.Request) {
 	op := operation(verb+"-campaign", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
-	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *optional[Because]) (*recordedOutput, error) {
-		reason := ""
-		if in.Body != nil {
-			reason = in.Body.Reason
-		}
-		return a.fulfill(ctx, in.InCampaign, func() (engine.Request, error) { return make(reason), nil })
-	})
+	huma.Register(a.huma, a.recording(op),
+		func(ctx context.Context, in *optional[Because]) (*recordedOutput, error) {
+			reason := ""
+			if in.Body != nil {
+				reason = in.Body.Reason
+			}
+			return a.fulfill(ctx, in.InCampaign, func() (engine.Request, error) { return make(reason), nil })
+		})
 }
 
 // Correction says that an experiment ended otherwise than the record has it.
@@ -260,7 +264,8 @@ func (a *api) requests() {
 				Anyway:     c.Anyway,
 			}}, err
 		})
-	record(a, on("resolve", "resolve", "Settle what became of an experiment", "Of one whose fate nobody knows."),
+	record(a, on("resolve", "resolve", "Settle what became of an experiment",
+		"Of one whose fate nobody knows."),
 		func(r Resolution) (engine.Request, error) {
 			actual, err := pointOf("actual", r.Actual)
 			return engine.Request{Resolve: &engine.Resolve{
@@ -279,7 +284,9 @@ func (a *api) requests() {
 		func(x Exclusion) (engine.Request, error) {
 			point, err := pointOf("point", x.Point)
 			if x.Region != nil && len(x.Region) == 0 {
-				return engine.Request{}, problem.New(problem.Invalid, "region is empty: give an interval or a category for a parameter")
+				return engine.Request{},
+					problem.New(problem.Invalid,
+						"region is empty: give an interval or a category for a parameter")
 			}
 			var region map[string]definition.RegionSide
 			for name, side := range x.Region {
@@ -295,9 +302,11 @@ func (a *api) requests() {
 	record(a, on("anchor", "anchors", "Name compositions at which an expert trusts their own judgment",
 		"Comparisons near them count for more."),
 		func(d Anchors) (engine.Request, error) {
-			r := &events.AnchorsDeclared{Expert: d.Expert, Points: []definition.Point{}, Instead: d.Instead, Reason: d.Reason}
+			r := &events.AnchorsDeclared{Expert: d.Expert, Points: []definition.Point{},
+				Instead: d.Instead, Reason: d.Reason}
 			if len(d.Points) == 0 && !d.Instead {
-				return engine.Request{}, problem.New(problem.Invalid, "say which compositions, or instead of which")
+				return engine.Request{},
+					problem.New(problem.Invalid, "say which compositions, or instead of which")
 			}
 			for i, p := range d.Points {
 				point, err := pointOf(fmt.Sprintf("points[%d]", i), p)
@@ -329,7 +338,8 @@ func (a *api) requests() {
 		return engine.Request{Stop: &events.CampaignStopped{Reason: reason}}
 	})
 	a.runs()
-	huma.Register(a.huma, a.recording(operation("amend-campaign", http.MethodPut, "/campaigns/{campaign}/definition",
+	huma.Register(a.huma, a.recording(operation("amend-campaign", http.MethodPut,
+		"/campaigns/{campaign}/definition",
 		"Amend a campaign", "The body is the campaign file with the changes. "+
 			"What a campaign under way does not allow is refused, with the reason.")),
 		a.amend)
@@ -389,12 +399,13 @@ type RunState struct {
 
 type runOutput struct{ Body RunState }
 
-// runs are the operations by which the lab begins and ends to run campaigns. They are no
-// events: what a campaign is does not depend on who runs it.
+// runs are the operations by which the lab begins and ends to run campaigns.
+// They are no events: what a campaign is does not depend on who runs it.
 func (a *api) runs() {
 	register := func(verb, summary, description string, running bool, do func(context.Context, *lab.Campaign) error) {
 		op := operation(verb+"-run", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
-		// Sent again it asks for what is the case already: a key is not looked at.
+		// Sent again it asks for what is the case already: a key is not looked
+		// at.
 		huma.Register(a.huma, op, func(ctx context.Context, in *InCampaign) (*runOutput, error) {
 			c, err := a.find(ctx, *in)
 			if err == nil {
@@ -406,7 +417,8 @@ func (a *api) runs() {
 			return &runOutput{RunState{Campaign: c.Name(), Running: running}}, nil
 		})
 	}
-	register("run", "Have the lab run a campaign", "Now, and after a restart of the server, until it has ended.", true,
+	register("run", "Have the lab run a campaign",
+		"Now, and after a restart of the server, until it has ended.", true,
 		func(ctx context.Context, c *lab.Campaign) error { return c.Start(ctx) })
 	register("halt", "Have the lab no longer run a campaign",
 		"What is under way at the instrument goes on; the campaign can be run again.", false,
@@ -436,7 +448,8 @@ type importOutput struct {
 
 // importing registers the operation that takes a CSV file over.
 func (a *api) importing() {
-	op := operation("import-csv", http.MethodPost, "/campaigns/{campaign}/import/csv", "Take over measurements from a CSV file",
+	op := operation("import-csv", http.MethodPost, "/campaigns/{campaign}/import/csv",
+		"Take over measurements from a CSV file",
 		"The header names the parameters and the objective; what the export writes is understood. All rows are taken or none; they do not count against the budget.")
 	huma.Register(a.huma, a.recording(op), a.importTable)
 }
@@ -485,8 +498,8 @@ func (a *api) importTable(ctx context.Context, in *importInput) (*importOutput, 
 	return im.answer(stored)
 }
 
-// imported is the answer to a table that was taken over by these events: what is read of it in
-// the campaign as it was before them.
+// imported is the answer to a table that was taken over by these events: what
+// is read of it in the campaign as it was before them.
 func (a *api) imported(
 	ctx context.Context, c *lab.Campaign, in *importInput, stored []events.Event,
 ) (*importOutput, error) {

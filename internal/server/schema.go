@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// newSchemas returns the registry of the API's schemas. Types of other packages carry the
-// package's name: several have an Experiment.
+// newSchemas returns the registry of the API's schemas. Types of other packages
+// carry the package's name: several have an Experiment.
 func newSchemas() huma.Registry {
 	namer := func(t reflect.Type, hint string) string {
 		for t.Kind() == reflect.Pointer {
@@ -39,9 +39,9 @@ func newSchemas() huma.Registry {
 	return schemas
 }
 
-// admitNull lets what is sent be null where Go sends null: a pointer or a map that is nil and
-// is not left out. The library does so for lists alone. Numbers that are sent as texts are
-// texts.
+// admitNull lets what is sent be null where Go sends null: a pointer or a map
+// that is nil and is not left out. The library does so for lists alone. Numbers
+// that are sent as texts are texts.
 func admitNull(schemas huma.Registry) {
 	for name, schema := range schemas.Map() {
 		t := schemas.TypeFromRef("#/components/schemas/" + name)
@@ -62,7 +62,8 @@ func admitNull(schemas huma.Registry) {
 				continue
 			}
 			if slices.Contains(strings.Split(options, ","), "string") { // a number that JavaScript would round
-				schema.Properties[property] = &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]+$", Description: s.Description}
+				schema.Properties[property] = &huma.Schema{Type: huma.TypeString,
+					Pattern: "^[0-9]+$", Description: s.Description}
 				continue
 			}
 			if strings.Contains(options, "omit") {
@@ -81,9 +82,10 @@ func admitNull(schemas huma.Registry) {
 	}
 }
 
-// admitNullFrom says in the document that what is received may be null where it may be left out: so
-// it is read. After checked, requests are checked by the references again, to which the library
-// adds null by itself; of a reference or null, written as alternatives, it takes everything.
+// admitNullFrom says in the document that what is received may be null where it
+// may be left out: so it is read. After checked, requests are checked by the
+// references again, to which the library adds null by itself; of a reference or
+// null, written as alternatives, it takes everything.
 func admitNullFrom(api *huma.OpenAPI) (checked func()) {
 	var undo []func()
 	seen := make(map[*huma.Schema]bool)
@@ -102,7 +104,8 @@ func admitNullFrom(api *huma.OpenAPI) (checked func()) {
 		for name, property := range s.Properties {
 			visit(property)
 			switch {
-			case slices.Contains(s.Required, name), property.Nullable, property.Type == "" && property.Ref == "":
+			case slices.Contains(s.Required, name), property.Nullable, property.Type == "" &&
+				property.Ref == "":
 			case property.Ref != "":
 				whole := &huma.Schema{
 					AnyOf:       []*huma.Schema{{Ref: property.Ref}, {Type: "null"}},
@@ -139,8 +142,9 @@ func admitNullFrom(api *huma.OpenAPI) (checked func()) {
 	}
 }
 
-// onceEach refuses a parameter that is there twice where only one of them would be read, and
-// one that is empty where that is no value: it would be taken for absent.
+// onceEach refuses a parameter that is there twice where only one of them would
+// be read, and one that is empty where that is no value: it would be taken for
+// absent.
 func onceEach(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		u := ctx.URL()

@@ -1,9 +1,9 @@
-// Package server serves a lab over HTTP: the pages of internal/console, the API under
-// /api/v1, and whether the server is ready under /healthz.
+// Package server serves a lab over HTTP: the pages of internal/console, the API
+// under /api/v1, and whether the server is ready under /healthz.
 //
-// What a request asks for is done by internal/lab; here it is read, allowed or refused, and
-// answered. Every answer that is no success is a problem of RFC 9457 with the code and the
-// remedies of internal/problem.
+// What a request asks for is done by internal/lab; here it is read, allowed or
+// refused, and answered. Every answer that is no success is a problem of RFC
+// 9457 with the code and the remedies of internal/problem.
 package server
 
 import (
@@ -29,18 +29,20 @@ import (
 // Options say what is served, and to whom.
 type Options struct {
 	Lab *lab.Lab
-	// Accounts say who may do what. Nil, or without an account, the server is open to
-	// everybody on this machine, and to nobody else.
+	// Accounts say who may do what. Nil, or without an account, the server is
+	// open to everybody on this machine, and to nobody else.
 	Accounts *accounts.Directory
-	// User is the name under which requests to an open server are recorded. Default: the
-	// system's user.
+	// User is the name under which requests to an open server are recorded.
+	// Default: the system's user.
 	User string
-	// Confirm holds the acts, of [ActStop], [ActResolve] and [ActOverride], that people must
-	// have confirmed lately with their password.
+	// Confirm holds the acts, of [ActStop], [ActResolve] and [ActOverride],
+	// that people must have confirmed lately with their password.
 	Confirm map[string]bool
-	// Secure is set where browsers reach the server over TLS, its own or a proxy's.
+	// Secure is set where browsers reach the server over TLS, its own or a
+	// proxy's.
 	Secure bool
-	// Proxy, if set, is where a proxy that says from which address a request comes may be.
+	// Proxy, if set, is where a proxy that says from which address a request
+	// comes may be.
 	Proxy *net.IPNet
 	// Version is the program's.
 	Version string
@@ -48,10 +50,11 @@ type Options struct {
 	Log func(format string, args ...any)
 	// Signer, if set, returns the key that signs checkpoints; nil for none.
 	Signer func() (note.Signer, error)
-	// Reached, if set, says how each person of the lab is reached, and what they are due to
-	// be told.
+	// Reached, if set, says how each person of the lab is reached, and what
+	// they are due to be told.
 	Reached func() []notify.Status
-	// Confined refuses campaign files that name a program, a file or an address.
+	// Confined refuses campaign files that name a program, a file or an
+	// address.
 	Confined bool
 }
 
@@ -96,11 +99,12 @@ func (s *Server) Handler() http.Handler {
 	return s.recovered(s.secured(s.limited(s.gate(s.room(s.arrived(s.formed(s.mux)))))))
 }
 
-// Patterns returns what the server and its pages are registered under. The operations of the
-// API are in its own document.
+// Patterns returns what the server and its pages are registered under. The
+// operations of the API are in its own document.
 func (s *Server) Patterns() []string { return append(s.mux.Patterns(), s.console.Patterns()...) }
 
-// Serve serves on a listener until the context is done. Requests under way finish.
+// Serve serves on a listener until the context is done. Requests under way
+// finish.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer s.whatIf.Close()
 	defer s.console.Close()
@@ -130,8 +134,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// health says that the server can take requests, and how many of its stores cannot be used, or take
-// no events now: by their number alone, since strangers read it.
+// health says that the server can take requests, and how many of its stores
+// cannot be used, or take no events now: by their number alone, since strangers
+// read it.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	stores, troubled := s.lab.Health()
@@ -166,8 +171,8 @@ func (s *Server) secured(next http.Handler) http.Handler {
 	})
 }
 
-// recovered answers a programmer's mistake as a problem, and tells whoever looks after the
-// server where it was.
+// recovered answers a programmer's mistake as a problem, and tells whoever
+// looks after the server where it was.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

@@ -12,17 +12,20 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// A request that is answered at once is made by who it was when it had come whole. A stream goes
-// on: before it tells of anything, it is asked again who listens and what they may.
+// A request that is answered at once is made by who it was when it had come
+// whole. A stream goes on: before it tells of anything, it is asked again who
+// listens and what they may.
 
 type stillKey struct{}
 
-// withStill returns a context in which it can be asked who makes the request now.
+// withStill returns a context in which it can be asked who makes the request
+// now.
 func (s *Server) withStill(ctx context.Context, r *http.Request) context.Context {
 	return context.WithValue(ctx, stillKey{}, func() (accounts.Identity, error) { return s.still(ctx, r) })
 }
 
-// still returns who makes a request now. It notes nothing, and keeps no session alive.
+// still returns who makes a request now. It notes nothing, and keeps no session
+// alive.
 func (s *Server) still(ctx context.Context, r *http.Request) (accounts.Identity, error) {
 	if s.open() {
 		return accounts.OpenIdentity(s.options.User), nil
@@ -38,9 +41,9 @@ func (s *Server) still(ctx context.Context, r *http.Request) (accounts.Identity,
 	return book.Still(ctx, cookie.Value)
 }
 
-// arrived waits for the body of a request of somebody who is known, and asks again who they are:
-// access that has ended while the body was on its way carries nothing out. A body that does not
-// come whole fails where it is read.
+// arrived waits for the body of a request of somebody who is known, and asks
+// again who they are: access that has ended while the body was on its way
+// carries nothing out. A body that does not come whole fails where it is read.
 func (s *Server) arrived(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody || !identityOf(r.Context()).Known() {

@@ -40,8 +40,9 @@ type WhatIf struct {
 
 func whatIfOf(r whatif.Run) WhatIf {
 	w := WhatIf{
-		ID: r.ID, Campaign: r.Campaign, Decision: r.Decision, Method: r.Method, Without: r.Without, Experiments: r.Question.Experiments,
-		By: r.By, State: r.State, Asked: r.Asked, Done: r.Done, Of: r.Of, Answer: r.Answer,
+		ID: r.ID, Campaign: r.Campaign, Decision: r.Decision, Method: r.Method, Without: r.Without,
+		Experiments: r.Question.Experiments,
+		By:          r.By, State: r.State, Asked: r.Asked, Done: r.Done, Of: r.Of, Answer: r.Answer,
 	}
 	if !r.Ended.IsZero() {
 		w.Ended = &r.Ended
@@ -101,7 +102,8 @@ func (a *api) imagining() {
 		if err != nil {
 			return nil, err
 		}
-		q := whatif.Question{Decision: in.Decision, Method: in.Body.Method, Without: in.Body.Without, Experiments: in.Body.Experiments}
+		q := whatif.Question{Decision: in.Decision, Method: in.Body.Method,
+			Without: in.Body.Without, Experiments: in.Body.Experiments}
 		c.Read(func(core *engine.Core) { err = whatif.Check(a.lab.Registry(), core.State(), q) })
 		if err != nil {
 			return nil, problemOf(err)
@@ -112,9 +114,11 @@ func (a *api) imagining() {
 		if err != nil {
 			return nil, problemOf(err)
 		}
-		return &whatIfBegun{Location: base + "/campaigns/" + in.Campaign + "/what-ifs/" + run.ID, Body: whatIfOf(run)}, nil
+		return &whatIfBegun{Location: base + "/campaigns/" + in.Campaign + "/what-ifs/" + run.ID,
+			Body: whatIfOf(run)}, nil
 	})
-	huma.Register(a.huma, operation("list-what-ifs", http.MethodGet, "/campaigns/{campaign}/what-ifs", "What was asked of a campaign that way",
+	huma.Register(a.huma, operation("list-what-ifs", http.MethodGet,
+		"/campaigns/{campaign}/what-ifs", "What was asked of a campaign that way",
 		"The newest 32 of the lab since the start of the server are remembered."),
 		func(ctx context.Context, in *whatIfListInput) (*whatIfListOutput, error) {
 			c, err := a.find(ctx, in.InCampaign)
@@ -129,7 +133,8 @@ func (a *api) imagining() {
 			}
 			return out, nil
 		})
-	huma.Register(a.huma, operation("get-what-if", http.MethodGet, "/campaigns/{campaign}/what-ifs/{whatif}", "What came of it", ""),
+	huma.Register(a.huma, operation("get-what-if", http.MethodGet,
+		"/campaigns/{campaign}/what-ifs/{whatif}", "What came of it", ""),
 		func(ctx context.Context, in *whatIfStateInput) (*whatIfOutput, error) {
 			c, err := a.find(ctx, in.InCampaign)
 			if err != nil {
@@ -150,7 +155,8 @@ func (a *api) imagining() {
 			}
 			return &whatIfOutput{whatIfOf(run)}, nil
 		})
-	huma.Register(a.huma, operation("cancel-what-if", http.MethodPost, "/campaigns/{campaign}/what-ifs/{whatif}/cancel", "Cancel it",
+	huma.Register(a.huma, operation("cancel-what-if", http.MethodPost,
+		"/campaigns/{campaign}/what-ifs/{whatif}/cancel", "Cancel it",
 		"One that is over stays as it is."),
 		func(ctx context.Context, in *whatIfCancelInput) (*whatIfOutput, error) {
 			c, err := a.find(ctx, in.InCampaign)

@@ -23,13 +23,13 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// initial is how many initial experiments there are where a test or a study does not say: as many
-// as what is recorded of them began with.
+// initial is how many initial experiments there are where a test or a study
+// does not say: as many as what is recorded of them began with.
 const initial = 3
 
 // Define returns the complete definition of a campaign on a task with its
-// simulated instrument, after the given changes, with three initial experiments evenly
-// spread where they name no others.
+// simulated instrument, after the given changes, with three initial experiments
+// evenly spread where they name no others.
 func Define(
 	task string, seed uint64, experiments int, changes ...func(*definition.Campaign),
 ) (definition.Campaign, error) {
@@ -56,8 +56,8 @@ func Define(
 	return campaignfile.Complete(builtin.Registry(), def), nil
 }
 
-// WithExpert adds a simulated expert of the given accuracy a, who labels for COBOL where no
-// rule of trust has been chosen before.
+// WithExpert adds a simulated expert of the given accuracy a, who labels for
+// COBOL where no rule of trust has been chosen before.
 func WithExpert(accuracy float64) func(*definition.Campaign) {
 	return func(def *definition.Campaign) {
 		if def.Policy.Trust.IsZero() && def.Policy.Duel.IsZero() {

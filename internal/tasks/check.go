@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Check compares a campaign's parameters with those of the named test problem, and
-// its space with the problem's; here is where the problem is named.
+// Check compares a campaign's parameters with those of the named test problem,
+// and its space with the problem's; here is where the problem is named.
 func Check(def *definition.Campaign, here definition.Path, name string) []definition.Fault {
 	task, ok := Lookup(name)
 	if !ok {
@@ -31,7 +31,8 @@ func Check(def *definition.Campaign, here definition.Path, name string) []defini
 	}
 	var missing []string
 	for _, want := range task.Parameters {
-		if !slices.ContainsFunc(def.Parameters, func(p definition.Parameter) bool { return p.Name == want.Name }) {
+		if !slices.ContainsFunc(def.Parameters,
+			func(p definition.Parameter) bool { return p.Name == want.Name }) {
 			missing = append(missing, want.Name)
 		}
 	}
@@ -48,7 +49,8 @@ func Check(def *definition.Campaign, here definition.Path, name string) []defini
 	return task.checkSpace(def)
 }
 
-// checkParameter compares a campaign's parameter, which is at here, with the task's.
+// checkParameter compares a campaign's parameter, which is at here, with the
+// task's.
 func (t Task) checkParameter(p definition.Parameter, here definition.Path) []definition.Fault {
 	var faults []definition.Fault
 	report := func(at definition.Path, problem, remedy string) {
@@ -72,7 +74,8 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 		return append(faults, t.checkCategories(p, want, here)...)
 	}
 	if p.Categories != nil {
-		report(here, fmt.Sprintf("in the task %s %q is a number", t.Name, p.Name), "give it min and max, or values")
+		report(here, fmt.Sprintf("in the task %s %q is a number", t.Name, p.Name),
+			"give it min and max, or values")
 		return faults
 	}
 	if p.Unit != want.Unit {
@@ -110,8 +113,11 @@ func (t Task) checkParameter(p definition.Parameter, here definition.Path) []def
 	return faults
 }
 
-// checkCategories compares a campaign's parameter, which is at here, with a categorical one of the task.
-func (t Task) checkCategories(p, want definition.Parameter, here definition.Path) (faults []definition.Fault) {
+// checkCategories compares a campaign's parameter, which is at here, with a
+// categorical one of the task.
+func (t Task) checkCategories(
+	p, want definition.Parameter, here definition.Path,
+) (faults []definition.Fault) {
 	var known []string
 	for _, c := range want.Categories {
 		known = append(known, c.Name)
@@ -138,8 +144,9 @@ func settings(values []float64) (list []string) {
 	return list
 }
 
-// checkSpace samples the campaign's space: constraints of the task must follow from
-// those of the campaign. Faults of the space itself are reported elsewhere.
+// checkSpace samples the campaign's space: constraints of the task must follow
+// from those of the campaign. Faults of the space itself are reported
+// elsewhere.
 func (t Task) checkSpace(def *definition.Campaign) []definition.Fault {
 	s, err := space.New(*def)
 	if err != nil {
@@ -156,9 +163,10 @@ func (t Task) checkSpace(def *definition.Campaign) []definition.Fault {
 		}
 		_, why, _ := strings.Cut(err.Error(), ErrPoint.Error()+": ")
 		return []definition.Fault{{
-			At:      definition.At("constraints"),
-			Problem: fmt.Sprintf("the task %s has no value for every composition of this space: %s", t.Name, why),
-			Remedy:  "constrain the campaign as the task is: " + t.constraints(),
+			At: definition.At("constraints"),
+			Problem: fmt.Sprintf("the task %s has no value for every composition of this space: %s",
+				t.Name, why),
+			Remedy: "constrain the campaign as the task is: " + t.constraints(),
 		}}
 	}
 	return nil

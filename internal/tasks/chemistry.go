@@ -80,21 +80,23 @@ func mixture4() Task {
 			return 3*ec + 7*dmc + 5*emc + 4*fec +
 				22*ec*dmc + 20*ec*emc + 14*ec*fec + 3*dmc*emc + 12*dmc*fec + 7*emc*fec
 		},
-		// Where the three derivatives of the face are equal: 63, 92, 0 and 9 parts in 164.
+		// Where the three derivatives of the face are equal: 63, 92, 0 and 9
+		// parts in 164.
 		Best:  Extreme{At: []float64{63. / 164, 92. / 164, 0, 9. / 164}, Value: 1755.5 / 164},
 		Worst: Extreme{At: []float64{0.1, 0, 0.8, 0.1}, Value: 7},
 	}
 }
 
-// electrolyte5 is synthetic: LiPF6 in four carbonates as mass fractions of the whole, which add up to 1. The
-// conductivity is that of Casteel and Amis with the curvature of [electrolyte], a salt's molality in the
-// solvent, and with
+// electrolyte5 is synthetic: LiPF6 in four carbonates as mass fractions of the
+// whole, which add up to 1. The conductivity is that of Casteel and Amis with
+// the curvature of [electrolyte], a salt's molality in the solvent, and with
 //
 //	κmax = Σ β_i s_i + Σ β_ij s_i s_j,  mmax = Σ μ_i s_i
 //
-// of the shares s of the solvents among themselves; the coefficients are not fitted to data. At any
-// solvent the greatest conductivity is κmax, at the molality mmax, so that the optimum is that of κmax,
-// which is concave on the plane of the shares: at 311, 0, 280 and 120 parts in 711.
+// of the shares s of the solvents among themselves; the coefficients are not
+// fitted to data. At any solvent the greatest conductivity is κmax, at the
+// molality mmax, so that the optimum is that of κmax, which is concave on the
+// plane of the shares: at 311, 0, 280 and 120 parts in 711.
 func electrolyte5() Task {
 	const salt = 0.151905 // kg/mol
 	sum := 1.0
@@ -125,24 +127,28 @@ func electrolyte5() Task {
 			mmax := 0.9*ec + 0.7*pc + 1.2*dmc + emc
 			return CasteelAmis(x[4]/(salt*solvent), mmax, kmax, curvatureA, curvatureB)
 		},
-		Best:  Extreme{At: []float64{0.3779836601, 0, 0.3403068323, 0.1458457853, 0.1358637223}, Value: 9.62587904360},
+		Best: Extreme{At: []float64{0.3779836601, 0, 0.3403068323, 0.1458457853, 0.1358637223},
+			Value: 9.62587904360},
 		Worst: Extreme{At: []float64{0.05, 0.7, 0, 0, 0.25}, Value: 1.37246879202},
 	}
 }
 
-// reaction is synthetic: the yield of B in two consecutive reactions of first order, A → B → C,
+// reaction is synthetic: the yield of B in two consecutive reactions of first
+// order, A → B → C,
 //
 //	y = 100 k1/(k2 − k1) (exp(−k1 t) − exp(−k2 t)),
 //
-// whose rates are those of Arrhenius. A ligand has its own activity, activation energy, and polarity of the
-// solvent that it likes best; more catalyst is quicker, and decomposes B. Heat speeds up the second reaction more
-// than the first. The coefficients are not fitted to data.
+// whose rates are those of Arrhenius. A ligand has its own activity, activation
+// energy, and polarity of the solvent that it likes best; more catalyst is
+// quicker, and decomposes B. Heat speeds up the second reaction more than the
+// first. The coefficients are not fitted to data.
 func reaction() Task {
 	ligands := []struct {
 		name                                string
 		activity, energy, liked, decomposes float64
 	}{
-		{"PPh3", 0.35, 62, 0.30, 1.0}, {"XPhos", 1.25, 70, 0.38, 1.1}, {"SPhos", 1.10, 58, 0.62, 0.9}, {"dppf", 0.55, 54, 0.55, 0.6},
+		{"PPh3", 0.35, 62, 0.30, 1.0}, {"XPhos", 1.25, 70, 0.38, 1.1},
+		{"SPhos", 1.10, 58, 0.62, 0.9}, {"dppf", 0.55, 54, 0.55, 0.6},
 	}
 	solvents := []struct {
 		name                 string
@@ -186,7 +192,8 @@ func reaction() Task {
 	return t
 }
 
-// consecutive is the yield of B in %, of A → B → C with the rates k1 and k2 after the time t.
+// consecutive is the yield of B in %, of A → B → C with the rates k1 and k2
+// after the time t.
 func consecutive(k1, k2, t float64) float64 {
 	d := (k2 - k1) * t
 	if d == 0 {

@@ -11,8 +11,8 @@ import (
 // searches from a fixed design) and polished to the digits given; where a
 // closed form is known, it is used, and the comment says so.
 
-// box returns a minimized task on the cube [lower, upper]^d with parameters
-// x1 … xd and an objective called value, all without units.
+// box returns a minimized task on the cube [lower, upper]^d with parameters x1
+// … xd and an objective called value, all without units.
 func box(name, description string, d int, lower, upper float64, f func([]float64) float64) Task {
 	t := Task{
 		Name:        name,
@@ -39,7 +39,8 @@ func ackley(x []float64) float64 {
 }
 
 func ackley4() Task {
-	t := box("ackley4", "Ackley's function in 4 dimensions on [−1, 1] (Xu et al. 2024, Eq. 71)", 4, -1, 1, ackley)
+	t := box("ackley4", "Ackley's function in 4 dimensions on [−1, 1] (Xu et al. 2024, Eq. 71)", 4,
+		-1, 1, ackley)
 	t.Best = Extreme{At: make([]float64, 4), Value: 0}
 	t.Worst = Extreme{At: []float64{-1, -0.61051992, -0.61051992, -0.61051992}, Value: 4.70561017363}
 	return t
@@ -177,11 +178,12 @@ func hartmann3() Task {
 	return t
 }
 
-// hartmann6 has its optimum in the literature (Dixon and Szegö 1978): −3.32237 at
-// (0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573).
+// hartmann6 has its optimum in the literature (Dixon and Szegö 1978): −3.32237
+// at (0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573).
 func hartmann6() Task {
 	a := [][]float64{
-		{10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, 0.05, 10, 0.1, 14},
+		{10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8},
+		{17, 8, 0.05, 10, 0.1, 14},
 	}
 	p := [][]float64{
 		{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886}, {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
@@ -189,7 +191,8 @@ func hartmann6() Task {
 	}
 	t := box("hartmann6", "Hartmann's function in 6 dimensions (Dixon and Szegö 1978)", 6, 0, 1,
 		func(x []float64) float64 { return -hartmann(x, a, p) })
-	t.Best = Extreme{At: []float64{0.20168952, 0.15001069, 0.47687397, 0.27533243, 0.31165162, 0.65730053}, Value: -3.32236801141}
+	t.Best = Extreme{At: []float64{0.20168952, 0.15001069, 0.47687397, 0.27533243, 0.31165162,
+		0.65730053}, Value: -3.32236801141}
 	t.Worst = Extreme{At: []float64{1, 1, 0, 1, 1, 1}, Value: -2.81245054397e-8}
 	return t
 }

@@ -13,13 +13,14 @@ import (
 // equidistant places from 0 to 1.
 var rkhsLevels = []float64{-0.5, 0, 0.5, 1, 0.7, 0.2, 0.2, 0.5, 0.95, 0.7}
 
-// rkhs returns the utility of Kayal et al. 2025, §5, in the RKHS of a kernel with
-// lengthscale 0.1 on [0, 1]: the kernel ridge regression
+// rkhs returns the utility of Kayal et al. 2025, §5, in the RKHS of a kernel
+// with lengthscale 0.1 on [0, 1]: the kernel ridge regression
 //
 //	f(x) = k(x, X) (K + λI)⁻¹ y,  λ = 0.05,
 //
-// of ten values y at ten places X. It has two optima of nearly the same value, and
-// is to be maximized. Comparisons there are won with the probability S(5(f − f')).
+// of ten values y at ten places X. It has two optima of nearly the same value,
+// and is to be maximized. Comparisons there are won with the probability S(5(f
+// − f')).
 func rkhs(family, words string, best, worst Extreme) Task {
 	const ridge = 0.05
 	k, err := kernel.New(family, []float64{0.1}, 1)

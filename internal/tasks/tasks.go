@@ -56,8 +56,8 @@ type Task struct {
 
 // Extreme is a place and the task's value there.
 type Extreme struct {
-	// At has the parameters in the task's order, in their units; of a category its
-	// index among the task's.
+	// At has the parameters in the task's order, in their units; of a category
+	// its index among the task's.
 	At []float64
 	// Value is in the objective's unit.
 	Value float64
@@ -92,11 +92,12 @@ func (t Task) Regret(value float64) float64 {
 	return t.Objective.Regret(value, t.Best.Value)
 }
 
-// Point names the coordinates x, given in the task's order and units, of a category its
-// index. It panics if their number is not that of the parameters.
+// Point names the coordinates x, given in the task's order and units, of a
+// category its index. It panics if their number is not that of the parameters.
 func (t Task) Point(x []float64) definition.Point {
 	if len(x) != len(t.Parameters) {
-		panic(fmt.Sprintf("tasks: %d coordinates for the %d parameters of %s", len(x), len(t.Parameters), t.Name))
+		panic(fmt.Sprintf("tasks: %d coordinates for the %d parameters of %s", len(x),
+			len(t.Parameters), t.Name))
 	}
 	p := make(definition.Point, len(x))
 	for i, par := range t.Parameters {
@@ -118,7 +119,8 @@ func (t Task) coordinates(p definition.Point) ([]float64, error) {
 		}
 		f, ok := v.Float()
 		if par.Categories != nil {
-			k := slices.IndexFunc(par.Categories, func(c definition.CategoryDef) bool { return !ok && c.Name == v.Name() })
+			k := slices.IndexFunc(par.Categories,
+				func(c definition.CategoryDef) bool { return !ok && c.Name == v.Name() })
 			if k < 0 {
 				return nil, fmt.Errorf("%w: %s = %v is none of its categories", ErrPoint, par.Name, v)
 			}
@@ -148,7 +150,8 @@ func (t Task) coordinates(p definition.Point) ([]float64, error) {
 	}
 	if len(p) != len(x) {
 		for _, name := range sortedNames(p) {
-			if !slices.ContainsFunc(t.Parameters, func(par definition.Parameter) bool { return par.Name == name }) {
+			if !slices.ContainsFunc(t.Parameters,
+				func(par definition.Parameter) bool { return par.Name == name }) {
 				return nil, fmt.Errorf("%w: it has no parameter %q", ErrPoint, name)
 			}
 		}

@@ -50,7 +50,8 @@ var (
 	diskBounds  = []float64{5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1}
 	thinkBounds = []float64{1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60}
 	// Simulated instruments answer at once, people and robots take hours.
-	waitBounds = []float64{0.01, 0.1, 1, 10, 30, 60, 300, 900, 1800, 3600, 2 * 3600, 6 * 3600, 24 * 3600, 72 * 3600}
+	waitBounds = []float64{0.01, 0.1, 1, 10, 30, 60, 300, 900, 1800, 3600, 2 * 3600, 6 * 3600,
+		24 * 3600, 72 * 3600}
 )
 
 // NewInstruments creates the metrics with what [Setup] has set up; call it
@@ -82,7 +83,8 @@ func NewInstruments() (*Instruments, error) {
 		"Time from a question to an expert to the answer.", waitBounds)
 	m.experiment = histogram("campaignd.experiment.duration",
 		"Time from a command to an instrument to the result.", waitBounds)
-	m.stalls = counter("campaignd.instrument.stalls", "{stall}", "Times an instrument was silent for too long.")
+	m.stalls = counter("campaignd.instrument.stalls", "{stall}",
+		"Times an instrument was silent for too long.")
 	age, err := m.meter.Float64ObservableGauge("campaignd.queue.age", metric.WithUnit("s"),
 		metric.WithDescription("Age of the oldest element that waits in a queue."))
 	keep(err)
@@ -102,8 +104,7 @@ func (m *Instruments) Appended(ctx context.Context, n int, d time.Duration) {
 	m.events.Add(ctx, int64(n))
 }
 
-// Decided records a decision for an action ("run", "ask", "stop") that
-// took d.
+// Decided records a decision for an action ("run", "ask", "stop") that took d.
 func (m *Instruments) Decided(ctx context.Context, action string, d time.Duration) {
 	if m == nil {
 		return
@@ -117,12 +118,14 @@ func (m *Instruments) Fitted(ctx context.Context, model, outcome string, d time.
 	if m == nil {
 		return
 	}
-	m.fit.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("model", model), attribute.String("outcome",
-		outcome)))
+	m.fit.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("model", model),
+		attribute.String("outcome",
+			outcome)))
 }
 
-// Answered records an expert's answer ("accept", "reject", "unsure", or "given" for an
-// order or a composition), or that the question "expired", a time d after it was asked.
+// Answered records an expert's answer ("accept", "reject", "unsure", or "given"
+// for an order or a composition), or that the question "expired", a time d
+// after it was asked.
 func (m *Instruments) Answered(ctx context.Context, answer string, d time.Duration) {
 	if m == nil {
 		return
@@ -151,10 +154,12 @@ func (m *Instruments) Stalled(ctx context.Context, instrument string) {
 
 // WatchQueue reports the age of the oldest element that waits in a queue
 // ("experiments", "questions") at each export, so that it grows while nothing
-// happens. oldest returns when that element was added, ok is false for an
-// empty queue, whose age is 0. It is called from another goroutine until stop
+// happens. oldest returns when that element was added, ok is false for an empty
+// queue, whose age is 0. It is called from another goroutine until stop
 // returns, so it must not wait for what the caller of stop holds.
-func (m *Instruments) WatchQueue(queue string, oldest func() (since time.Time, ok bool)) (stop func(), err error) {
+func (m *Instruments) WatchQueue(
+	queue string, oldest func() (since time.Time, ok bool),
+) (stop func(), err error) {
 	if m == nil {
 		return func() {}, nil
 	}

@@ -53,8 +53,8 @@ const shutdownLimit = 5 * time.Second
 //   - The other variables of OpenTelemetry's SDK and OTLP exporters (headers,
 //     certificates, timeouts, compression, sampler, intervals) hold as well.
 //
-// A variable that cannot be followed is an error; nothing is exported then,
-// and the caller may go on without telemetry. shutdown is never nil.
+// A variable that cannot be followed is an error; nothing is exported then, and
+// the caller may go on without telemetry. shutdown is never nil.
 //
 // While the program runs nothing is written to the terminal, not even when the
 // collector is gone. shutdown exports what is left, within 5 seconds, stops the
@@ -160,14 +160,17 @@ func wantedSignal(signal string) (bool, error) {
 	case "none":
 		return false, nil
 	case "":
-		if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") == "" {
+		if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" &&
+			os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") == "" {
 			return false, nil
 		}
 	case "otlp":
 	default:
-		return false, fmt.Errorf("telemetry: %s is %q; campaignd exports by \"otlp\" or \"none\"", name, exporter)
+		return false, fmt.Errorf("telemetry: %s is %q; campaignd exports by \"otlp\" or \"none\"",
+			name, exporter)
 	}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL",
+		"OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		switch protocol := os.Getenv(name); protocol {
 		case "":
 			continue
@@ -211,8 +214,8 @@ func (f *failures) err() error {
 	}
 }
 
-// logger returns OpenTelemetry's internal logger: errors count as failures,
-// its warnings (verbosity 1 and more) are not wanted.
+// logger returns OpenTelemetry's internal logger: errors count as failures, its
+// warnings (verbosity 1 and more) are not wanted.
 func (f *failures) logger() logr.Logger {
 	return funcr.New(func(_, text string) { f.add(errors.New(text)) }, funcr.Options{})
 }

@@ -47,12 +47,12 @@ type Options struct {
 	Capacity int `json:"capacity,omitempty"`
 	// Real makes the instrument say that it is not simulated.
 	Real bool `json:"real,omitempty"`
-	// Memory is how long its ledger lasts. An instrument whose memory is not kept
-	// says all the same that it can recover.
+	// Memory is how long its ledger lasts. An instrument whose memory is not
+	// kept says all the same that it can recover.
 	Memory Memory `json:"memory,omitempty"`
-	// Room, if set, is a file that stands for the device where several programs drive one:
-	// each measurement has it alone, and one that meets another one there is an act of the
-	// command "!". Not on all systems.
+	// Room, if set, is a file that stands for the device where several programs
+	// drive one: each measurement has it alone, and one that meets another one
+	// there is an act of the command "!". Not on all systems.
 	Room string `json:"room,omitempty"`
 	// Resume makes a new life of the program finish what a killed one had
 	// begun, without acting again, so that killing it leaves nothing unknown.
@@ -71,8 +71,8 @@ const (
 // lateBy is how old a late ledger may be.
 const lateBy = 60 * time.Millisecond
 
-// ledger prepares the ledger of this process and returns its folder, and what is
-// to be done with it at the end.
+// ledger prepares the ledger of this process and returns its folder, and what
+// is to be done with it at the end.
 func (o Options) ledger() (dir string, end func(), err error) {
 	kept := LedgerDir(o.Dir)
 	if o.Memory == Kept {
@@ -247,7 +247,8 @@ func (i *instrument) act(cmd instruments.Command) error {
 }
 
 func (i *instrument) measurement(cmd instruments.Command) events.Measurement {
-	return events.Measurement{Objective: definition.Quantity{Name: i.objective.Name, Value: Value(cmd.Parameters), Unit: i.objective.Unit}}
+	return events.Measurement{Objective: definition.Quantity{Name: i.objective.Name,
+		Value: Value(cmd.Parameters), Unit: i.objective.Unit}}
 }
 
 // Value is what the instrument measures at a point: a smooth function with its
@@ -278,7 +279,8 @@ func (r resuming) Resume(_ context.Context, cmd instruments.Command) (events.Mea
 		return events.Measurement{}, err
 	}
 	if acts[cmd.ID] == 0 {
-		return events.Measurement{}, fmt.Errorf("%w: it was claimed and the bench did not move", sdk.ErrUnknown)
+		return events.Measurement{}, fmt.Errorf("%w: it was claimed and the bench did not move",
+			sdk.ErrUnknown)
 	}
 	for r.Room != "" { // the device may be at work on it, for a program that was left behind
 		leave, err := enter(r.Room)

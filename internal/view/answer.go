@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// answerReaders read an answer to a question of a form, in words. Where the error is
-// [events.ErrAnswer], the words for what may be answered say all.
+// answerReaders read an answer to a question of a form, in words. Where the
+// error is [events.ErrAnswer], the words for what may be answered say all.
 var answerReaders = map[events.Form]func(
 	def *definition.Campaign, q *campaign.Question, text string,
 ) (humans.Reply, error){
@@ -24,14 +24,15 @@ var answerReaders = map[events.Form]func(
 	events.FormEstimate:   readNumbers,
 }
 
-// ParseAnswer reads a person's answer to a question in words, as they are typed after
-// `campaignd tell q7`. The error is a [problem.Error] that says which words the question
-// calls for.
+// ParseAnswer reads a person's answer to a question in words, as they are typed
+// after `campaignd tell q7`. The error is a [problem.Error] that says which
+// words the question calls for.
 func ParseAnswer(def *definition.Campaign, q *campaign.Question, text string) (humans.Reply, error) {
 	text = strings.TrimSpace(text)
 	switch strings.ToLower(text) {
 	case "":
-		return humans.Reply{}, problem.New(problem.Invalid, "say what you answer to %s: %s", q.ID, Answers(def, q))
+		return humans.Reply{}, problem.New(problem.Invalid, "say what you answer to %s: %s", q.ID,
+			Answers(def, q))
 	case "unsure", "?", "can't tell", "can’t tell", "cant tell":
 		return humans.Reply{}, nil
 	}
@@ -80,8 +81,8 @@ func readPoint(def *definition.Campaign, q *campaign.Question, text string) (r h
 	return r, err
 }
 
-// readNumbers reads the numbers of all rows in order, or of some by their rows; the others
-// stay what was said before.
+// readNumbers reads the numbers of all rows in order, or of some by their rows;
+// the others stay what was said before.
 func readNumbers(def *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
 	sheet := humans.NewSheet(len(q.Options), *q.Scale, q.Answer.Estimates)
 	rows, err := sheet.Fill(text, 0)

@@ -17,8 +17,9 @@ func IsBacktest(core *engine.Core) bool {
 	return driver.Foregone != nil
 }
 
-// Backtest says what a backtest is, which answer is the best, and whether and when the campaign found it; "" for a
-// campaign that is none. best is nil where it cannot be said any more; it is left out, too, where it is the best of
+// Backtest says what a backtest is, which answer is the best, and whether and
+// when the campaign found it; "" for a campaign that is none. best is nil where
+// it cannot be said any more; it is left out, too, where it is the best of
 // another table than that of the measurements.
 func Backtest(core *engine.Core, best *instruments.Foregone) string {
 	if !IsBacktest(core) {
@@ -32,7 +33,8 @@ func Backtest(core *engine.Core, best *instruments.Foregone) string {
 	return BacktestMeaning
 }
 
-// whetherFound says which row is the best, and whether it was found; "" where that is another table.
+// whetherFound says which row is the best, and whether it was found; "" where
+// that is another table.
 func whetherFound(core *engine.Core, best *instruments.Foregone) string {
 	s := core.State()
 	at, err := core.Space().Key(best.Point)

@@ -7,8 +7,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Build names a build of the program in a line: "v1.2.0 go1.26.8 amd64/v1, revision
-// 1f2e3d4c5b6a".
+// Build names a build of the program in a line: "v1.2.0 go1.26.8 amd64/v1,
+// revision 1f2e3d4c5b6a".
 func Build(b events.Build) string {
 	if b == (events.Build{}) {
 		return "not recorded"
@@ -20,8 +20,8 @@ func Build(b events.Build) string {
 	return text
 }
 
-// Revision is the source of a build, in as many digits as a person needs to find it
-// again.
+// Revision is the source of a build, in as many digits as a person needs to
+// find it again.
 func Revision(revision string) string {
 	name, sum, hashed := strings.Cut(revision, ":")
 	switch {

@@ -14,13 +14,14 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Decision is all that is recorded about a decision: what it weighed, what led to it
-// and what followed.
+// Decision is all that is recorded about a decision: what it weighed, what led
+// to it and what followed.
 type Decision struct {
 	Decision *events.DecisionMade `json:"decision"`
 	Position events.Position      `json:"position"`
 	Time     time.Time            `json:"time"`
-	// BestMeasured is the best measured composition when it was made, with a plane only.
+	// BestMeasured is the best measured composition when it was made, with a
+	// plane only.
 	BestMeasured *engine.Best `json:"best_measured,omitempty"`
 	// Trust is how it moved the expert's dual variable, if it did.
 	Trust *events.TrustAdjusted `json:"trust,omitempty"`
@@ -30,7 +31,8 @@ type Decision struct {
 	Asked  *campaign.Question   `json:"asked,omitempty"`
 	Chose  string               `json:"chose,omitempty"`
 	Review *events.ChoiceReview `json:"review,omitempty"`
-	// Answered is the question whose answer it took up, itself asked by a decision.
+	// Answered is the question whose answer it took up, itself asked by a
+	// decision.
 	Answered *campaign.Question `json:"answered,omitempty"`
 	// Followed are the events about what it asked for, as CloudEvents.
 	Followed []json.RawMessage `json:"followed"`
@@ -47,8 +49,9 @@ type Told struct {
 	Time time.Time `json:"time"`
 }
 
-// DecisionBehind returns the decision that led to an experiment, a question or a
-// decision of the campaign. Where there is none, why is a sentence that says so.
+// DecisionBehind returns the decision that led to an experiment, a question or
+// a decision of the campaign. Where there is none, why is a sentence that says
+// so.
 func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 	if x := state.Experiment(id); x != nil {
 		return x.Decision, map[events.Origin]string{
@@ -63,8 +66,9 @@ func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 	return id, ""
 }
 
-// findDecision returns what a campaign's log says about a decision behind a sequence, and the
-// sequence of its event; nil where there is none with that identifier.
+// findDecision returns what a campaign's log says about a decision behind a
+// sequence, and the sequence of its event; nil where there is none with that
+// identifier.
 func findDecision(
 	ctx context.Context, log events.Log, name, id string, after events.Sequence,
 ) (*events.DecisionMade, events.Sequence, error) {
@@ -86,8 +90,8 @@ func findDecision(
 	return nil, 0, nil
 }
 
-// Decision returns what a campaign's log says about a decision and what followed from it: only the
-// events from the decision on are read.
+// Decision returns what a campaign's log says about a decision and what
+// followed from it: only the events from the decision on are read.
 func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Decision, error) {
 	made, at, err := findDecision(ctx, log, r.name, id, max(r.decisionAt(id), 1)-1)
 	if err != nil {
@@ -138,7 +142,8 @@ type decisionReader struct {
 	id    string
 	state *campaign.State // at the end
 	story *Story
-	// about are the decision, and the experiments and questions that followed from it.
+	// about are the decision, and the experiments and questions that followed
+	// from it.
 	about map[string]bool
 	d     Decision
 }
@@ -192,8 +197,8 @@ func (r *decisionReader) follows(e events.Event, payload events.Payload) bool {
 	return r.about[payload.Subject()]
 }
 
-// asks records an experiment or question that the decision, or the one that took up
-// its answer, asked for.
+// asks records an experiment or question that the decision, or the one that
+// took up its answer, asked for.
 func (r *decisionReader) asks(decision, id string) bool {
 	if decision == "" || decision != r.id && decision != r.d.Chose {
 		return false
@@ -202,7 +207,8 @@ func (r *decisionReader) asks(decision, id string) bool {
 	return true
 }
 
-// takesUp records a later decision that took up the answer or looked back at it.
+// takesUp records a later decision that took up the answer or looked back at
+// it.
 func (r *decisionReader) takesUp(later *events.DecisionMade) bool {
 	form := r.d.Decision.Form
 	if form != events.FormComparison && form != events.FormPinpoint {
@@ -221,8 +227,8 @@ func (r *decisionReader) takesUp(later *events.DecisionMade) bool {
 	return true
 }
 
-// tookUp returns the question whose answer a decision took up: the last one that
-// a decision asked, where the decision says that it was answered.
+// tookUp returns the question whose answer a decision took up: the last one
+// that a decision asked, where the decision says that it was answered.
 func tookUp(before *campaign.State, d *events.DecisionMade) *campaign.Question {
 	switch d.Rule {
 	case policies.RuleChosen, policies.RulePinpointed, policies.RuleAccepted, policies.RuleNoAnswer:
@@ -237,8 +243,8 @@ func tookUp(before *campaign.State, d *events.DecisionMade) *campaign.Question {
 	return nil
 }
 
-// Letters maps candidates to the letters under which an expert saw them: empty where
-// none was asked to compare them.
+// Letters maps candidates to the letters under which an expert saw them: empty
+// where none was asked to compare them.
 func (d *Decision) Letters() map[string]string {
 	if d.Asked == nil {
 		return nil
@@ -246,8 +252,8 @@ func (d *Decision) Letters() map[string]string {
 	return Letters(d.Asked)
 }
 
-// Letters maps the candidates of a comparison to the letters under which its expert
-// saw them.
+// Letters maps the candidates of a comparison to the letters under which its
+// expert saw them.
 func Letters(q *campaign.Question) map[string]string {
 	letters := make(map[string]string, len(q.Options))
 	for i, o := range q.Options {

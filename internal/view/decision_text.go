@@ -48,7 +48,8 @@ func (d *Decision) Write(w io.Writer, how How) error {
 // decisionNames is how wide the names of the rows of a decision are.
 const decisionNames = 10
 
-// facts are what is needed to repeat the decision, what it did, and the answer it took up.
+// facts are what is needed to repeat the decision, what it did, and the answer
+// it took up.
 func (d *Decision) facts(how How) []Row {
 	rows := d.Facts()
 	if q := d.Answered; q != nil {
@@ -74,7 +75,8 @@ func (d *Decision) Facts() []Row {
 		rows = append(rows, Row{"belief", weightText(*made.Lambda, d.Trust)})
 	}
 	for i, line := range TrustIn(HelpsOf(made), nil) {
-		rows = append(rows, Row{"answers", fmt.Sprintf("%s (%s)", line, format.Count(made.Answers[i].Answers, "answer"))})
+		rows = append(rows, Row{"answers",
+			fmt.Sprintf("%s (%s)", line, format.Count(made.Answers[i].Answers, "answer"))})
 	}
 	return rows
 }
@@ -160,9 +162,9 @@ type CandidateRow struct {
 	Cells []string
 }
 
-// CandidateTable lists what is recorded of a decision's candidates: the values of the
-// parameters, then what the models said. A quantity that no candidate has gets no
-// row.
+// CandidateTable lists what is recorded of a decision's candidates: the values
+// of the parameters, then what the models said. A quantity that no candidate
+// has gets no row.
 func CandidateTable(def *definition.Campaign, d *events.DecisionMade) (rows []CandidateRow) {
 	points := make([]definition.Point, len(d.Candidates))
 	for i, c := range d.Candidates {
@@ -188,7 +190,8 @@ func CandidateTable(def *definition.Campaign, d *events.DecisionMade) (rows []Ca
 	return slices.DeleteFunc(rows, empty)
 }
 
-// candidateQuantity is something the models say of a candidate; "" where they do not.
+// candidateQuantity is something the models say of a candidate; "" where they
+// do not.
 type candidateQuantity struct {
 	name string
 	of   func(*events.Candidate) string
@@ -234,8 +237,9 @@ func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []can
 	}
 }
 
-// acquisitionName says which candidates the acquisition compares. Where answers are measurements it is, of each
-// candidate, that of the model that proposed it, and one is not to be compared with the other.
+// acquisitionName says which candidates the acquisition compares. Where answers
+// are measurements it is, of each candidate, that of the model that proposed
+// it, and one is not to be compared with the other.
 func acquisitionName(d *events.DecisionMade) string {
 	if slices.ContainsFunc(d.Candidates, func(c events.Candidate) bool { return c.Informed != nil }) {
 		return "acquisition (smaller is better), of the model that proposed it"
@@ -243,7 +247,8 @@ func acquisitionName(d *events.DecisionMade) string {
 	return "acquisition (smaller is better)"
 }
 
-// HelpsOf is what a decision recorded of the worth of each expert's answers; nil where they are no measurements.
+// HelpsOf is what a decision recorded of the worth of each expert's answers;
+// nil where they are no measurements.
 func HelpsOf(d *events.DecisionMade) (helps []policies.Help) {
 	for _, w := range d.Answers {
 		helps = append(helps, policies.Help{Expert: w.Expert, Kind: w.Kind, Labels: w.Answers,
@@ -267,8 +272,8 @@ func optional(x *float64) string {
 	return format.Short(*x)
 }
 
-// writeAttributions writes what the models base their view of the candidates on:
-// Shapley values as bars, and the plane of the two strongest parameters.
+// writeAttributions writes what the models base their view of the candidates
+// on: Shapley values as bars, and the plane of the two strongest parameters.
 func (d *Decision) writeAttributions(p *page) {
 	shares := Shares(d.Definition, d.Decision)
 	switch {
@@ -315,7 +320,8 @@ func testRows(tests []events.Test) [][]string {
 	return rows
 }
 
-// TestWords writes a test of a decision as a question with its answer: "is 0 at least 0.002?", "no".
+// TestWords writes a test of a decision as a question with its answer: "is 0 at
+// least 0.002?", "no".
 func TestWords(t events.Test) (question, answer string) {
 	words := map[string]string{"<": "less than", "<=": "at most", ">": "more than", ">=": "at least"}
 	relation, ok := words[t.Relation]
@@ -325,10 +331,12 @@ func TestWords(t events.Test) (question, answer string) {
 	if answer = "no"; t.Holds {
 		answer = "yes"
 	}
-	return fmt.Sprintf("is %s %s %s?", format.Rounded(t.Left, 4), relation, format.Rounded(t.Right, 4)), answer
+	return fmt.Sprintf("is %s %s %s?", format.Rounded(t.Left, 4), relation,
+		format.Rounded(t.Right, 4)), answer
 }
 
-// CandidateGloss says what the names of a decision's candidates mean; "" where they speak for themselves.
+// CandidateGloss says what the names of a decision's candidates mean; "" where
+// they speak for themselves.
 func CandidateGloss(d *events.DecisionMade) string {
 	has := func(name string) bool {
 		return slices.ContainsFunc(d.Candidates, func(c events.Candidate) bool { return c.Name == name })
@@ -355,7 +363,8 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 				format.ValueOf(sought, sqrt(f.OutputScale)*f.Scale),
 				noiseText(sought, f)))
 		if f.Compressed != nil {
-			rows = append(rows, rowf("", "results worse than %s count by their logarithm: a few are far worse than most",
+			rows = append(rows, rowf("",
+				"results worse than %s count by their logarithm: a few are far worse than most",
 				format.ValueOf(sought, f.Compressed.From)))
 		}
 	}

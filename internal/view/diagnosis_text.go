@@ -10,8 +10,9 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// WriteDiagnosis writes a diagnosis for people: the verdict and its reasons first,
-// then the numbers behind them. next says what a person can do about a finding.
+// WriteDiagnosis writes a diagnosis for people: the verdict and its reasons
+// first, then the numbers behind them. next says what a person can do about a
+// finding.
 func WriteDiagnosis(w io.Writer, d diagnose.Diagnosis, next func(diagnose.Finding) string) error {
 	p := &page{w: w}
 	p.line("Campaign %s: the model is %s", d.Campaign, d.Verdict)
@@ -62,7 +63,8 @@ func writeCheck(p *page, check *diagnose.LeaveOneOut) {
 	p.rows(diagnosisNames, rows)
 }
 
-// writeNoise writes the noise that the model assumes, beside that of repetitions.
+// writeNoise writes the noise that the model assumes, beside that of
+// repetitions.
 func writeNoise(p *page, d diagnose.Diagnosis) {
 	n := d.Noise
 	if n == nil {
@@ -120,7 +122,8 @@ func writeSlices(p *page, d diagnose.Diagnosis) {
 		}
 	}
 	p.raw("")
-	p.line("Slices through %s: %s from %s (▁) to %s (█)", d.Best, d.Objective, judged(low), judgedIn(high, d.Unit))
+	p.line("Slices through %s: %s from %s (▁) to %s (█)", d.Best, d.Objective, judged(low),
+		judgedIn(high, d.Unit))
 	for _, s := range d.Slices {
 		if s.Categories != nil {
 			p.line("  %-*s  %s", names, s.Parameter, categoriesText(s))
@@ -209,8 +212,8 @@ func pairsText(a *diagnose.Agreement) string {
 		format.Percent(a.Share), a.Pairs, format.Percent(a.Lower), format.Percent(a.Upper))
 }
 
-// judged writes a number in three significant digits: enough for a judgment, and for
-// a standard deviation.
+// judged writes a number in three significant digits: enough for a judgment,
+// and for a standard deviation.
 func judged(x float64) string { return format.Rounded(x, 3) }
 
 // judgedIn is judged with a unit.

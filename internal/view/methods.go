@@ -23,7 +23,8 @@ type Method struct {
 	Expert     bool `json:"expert"`
 	// Asks is what an expert is asked for, empty where nobody is.
 	Asks string `json:"asks,omitempty"`
-	// Policy is the composition that the name stands for, every default written out.
+	// Policy is the composition that the name stands for, every default written
+	// out.
 	Policy definition.Policy `json:"policy"`
 
 	open []string // settings without a default
@@ -52,7 +53,8 @@ func Methods(reg registry.Registry) []Method {
 func completed(reg registry.Registry, p definition.Policy) definition.Policy {
 	people := []definition.Expert{{Name: "ada", Person: true}}
 	p = campaignfile.Complete(reg, definition.Campaign{Policy: p, Experts: people}).Policy
-	// The lengthscale of a kernel of comparisons follows from the parameters of a campaign.
+	// The lengthscale of a kernel of comparisons follows from the parameters of
+	// a campaign.
 	switch p.Duel.Name {
 	case duel.MRLPFName:
 		var settings duel.MRLPF
@@ -81,8 +83,8 @@ func (m Method) Needs() string {
 	return "an instrument"
 }
 
-// OpenSettings lists the keys of the method's rules that have no default, and so are
-// not written out with it.
+// OpenSettings lists the keys of the method's rules that have no default, and
+// so are not written out with it.
 func (m Method) OpenSettings() []string { return m.open }
 
 func openSettings(reg registry.Registry, p definition.Policy) (keys []string) {

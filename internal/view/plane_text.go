@@ -13,7 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// shades are the levels of a map, from the least to the greatest; each is a cell.
+// shades are the levels of a map, from the least to the greatest; each is a
+// cell.
 var shades = []string{"··", "░░", "▒▒", "▓▓", "██"}
 
 // cellWidth is how wide a cell is.
@@ -22,8 +23,8 @@ const cellWidth = 2
 // planeCell is a cell of a map by its column and row.
 type planeCell struct{ column, row int }
 
-// planeLines draws the mean and the standard deviation over the plane side by side,
-// the candidates and the best measured composition marked.
+// planeLines draws the mean and the standard deviation over the plane side by
+// side, the candidates and the best measured composition marked.
 func (d *Decision) planeLines(p *events.Plane) []string {
 	marks, legend := d.planeMarks(p)
 	mean, meanKey := shaded(p.Mean, marks)
@@ -116,8 +117,8 @@ func cellOf(p *events.Plane, point definition.Point) (at planeCell, ok bool) {
 	return at, okX && okY
 }
 
-// nearest returns the index of the value of an even grid next to v; ok is false where
-// v lies more than a step away.
+// nearest returns the index of the value of an even grid next to v; ok is false
+// where v lies more than a step away.
 func nearest(grid []float64, v float64) (best int, ok bool) {
 	for i := range grid {
 		if math.Abs(grid[i]-v) < math.Abs(grid[best]-v) {
@@ -128,8 +129,8 @@ func nearest(grid []float64, v float64) (best int, ok bool) {
 	return best, math.Abs(grid[best]-v) <= step
 }
 
-// shaded draws a grid with shades between its least and greatest value, marks on
-// top, and says what the shades mean.
+// shaded draws a grid with shades between its least and greatest value, marks
+// on top, and says what the shades mean.
 func shaded(values [][]float64, marks map[planeCell]string) (rows []string, key string) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, row := range values {

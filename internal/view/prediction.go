@@ -23,27 +23,28 @@ import (
 // Prediction is what the models say of a composition.
 type Prediction struct {
 	Parameters definition.Point `json:"parameters"`
-	// Outside says why the composition could not be suggested: the numbers are then
-	// an extrapolation, or about an excluded composition.
+	// Outside says why the composition could not be suggested: the numbers are
+	// then an extrapolation, or about an excluded composition.
 	Outside string `json:"outside,omitempty"`
-	// Mean and SD are the posterior of the objective without noise, in its unit;
-	// absent where nothing is measured.
+	// Mean and SD are the posterior of the objective without noise, in its
+	// unit; absent where nothing is measured.
 	Mean *float64 `json:"mean,omitempty"`
 	SD   *float64 `json:"sd,omitempty"`
-	// WithAnswers is the posterior with the experts' answers as measurements; absent where they are none.
+	// WithAnswers is the posterior with the experts' answers as measurements;
+	// absent where they are none.
 	WithAnswers *events.Prediction `json:"with_answers,omitempty"`
-	// Belief bounds the rejection score of the first expert, in logits;
-	// Beliefs those of all, where there are several.
+	// Belief bounds the rejection score of the first expert, in logits; Beliefs
+	// those of all, where there are several.
 	Belief  *events.Interval            `json:"belief"`
 	Beliefs map[string]*events.Interval `json:"beliefs,omitempty"`
-	// Preferences say what the model of each expert's comparisons holds of it: the
-	// utility, of which only differences count, or where the objective is
+	// Preferences say what the model of each expert's comparisons holds of it:
+	// the utility, of which only differences count, or where the objective is
 	// measured the chance to be preferred to a random composition.
 	Preferences map[string]events.Score `json:"preferences,omitempty"`
 }
 
-// ErrNoModel is wrapped by the error of [NewPredictor] where the campaign has no model
-// that could predict, yet or ever.
+// ErrNoModel is wrapped by the error of [NewPredictor] where the campaign has
+// no model that could predict, yet or ever.
 var ErrNoModel = errors.New("no model")
 
 // noModel says why there is none.
@@ -59,8 +60,8 @@ type Predictor struct {
 	informed *objective.Model // nil where answers are no measurements
 }
 
-// NewPredictor returns one, or why there is none: an error of the models, or one that
-// wraps [ErrNoModel].
+// NewPredictor returns one, or why there is none: an error of the models, or
+// one that wraps [ErrNoModel].
 func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	read, err := core.Read(ctx)
 	if err != nil {
@@ -124,7 +125,8 @@ func (p *Predictor) Predict(ctx context.Context, point definition.Point) (Predic
 	return prediction, nil
 }
 
-// outsideBecause says why a composition could not be suggested, "" for one that could.
+// outsideBecause says why a composition could not be suggested, "" for one that
+// could.
 func outsideBecause(sp *space.Space, point definition.Point) string {
 	if strays := sp.Strays(point, false); strays != nil {
 		return strings.Join(strays, "; ")

@@ -20,8 +20,9 @@ type Progress struct {
 	Budget   int // as Done counts
 	Labels   int
 	Asked    int
-	// Compared counts the comparisons that were answered, Named the compositions that
-	// experts named, Estimated the numbers and marks that they gave.
+	// Compared counts the comparisons that were answered, Named the
+	// compositions that experts named, Estimated the numbers and marks that
+	// they gave.
 	Compared, Named, Estimated int
 	// Questions are the open questions, by their identifiers.
 	Questions map[string]campaign.Question
@@ -43,8 +44,9 @@ type Progress struct {
 	Review *events.ChoiceReview
 }
 
-// ProgressOf returns where a campaign stands, with the models of shown: nothing is worked out, for
-// the loop of a campaign asks this. waitingFor says what it waits for.
+// ProgressOf returns where a campaign stands, with the models of shown: nothing
+// is worked out, for the loop of a campaign asks this. waitingFor says what it
+// waits for.
 func ProgressOf(core *engine.Core, shown Shown, waitingFor string) Progress {
 	s := core.State()
 	def := s.Definition
@@ -81,7 +83,8 @@ func ProgressOf(core *engine.Core, shown Shown, waitingFor string) Progress {
 	return p
 }
 
-// openQuestions are the questions that wait for an answer, by their identifiers.
+// openQuestions are the questions that wait for an answer, by their
+// identifiers.
 func openQuestions(s *campaign.State) map[string]campaign.Question {
 	open := make(map[string]campaign.Question)
 	for i := range s.Questions {

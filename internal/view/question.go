@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Question is a question in the words in which its expert is asked, the same for
-// every channel.
+// Question is a question in the words in which its expert is asked, the same
+// for every channel.
 func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
 	return humans.Question{
 		ID: q.ID, Expert: q.Expert, Form: q.Form,
@@ -33,11 +33,11 @@ type formWords struct {
 	decided func(d *events.DecisionMade) string
 	// asked says what the expert is asked, as it goes on after "q7 asks ada".
 	asked func(s *Story, points []definition.Point) string
-	// does says what the expert does by an answer, as it goes on after the expert:
-	// "prefers B (…) to A (…) in q7".
+	// does says what the expert does by an answer, as it goes on after the
+	// expert: "prefers B (…) to A (…) in q7".
 	does func(s *Story, question string, points []definition.Point, a events.Answer) string
-	// asks says what an open question asks, as it goes on after the expert, and in
-	// further lines.
+	// asks says what an open question asks, as it goes on after the expert, and
+	// in further lines.
 	asks func(def *definition.Campaign, q *campaign.Question) (question string, lines []string)
 	// answers says in words what may be answered.
 	answers func(def *definition.Campaign, q *campaign.Question) string
@@ -100,7 +100,8 @@ func AnswerTo(def *definition.Campaign, q *campaign.Question) problem.Remedy {
 	}
 }
 
-// Asks says in lines what an open question asks, the expert and the time left apart.
+// Asks says in lines what an open question asks, the expert and the time left
+// apart.
 func Asks(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
 	return forms[q.Form].asks(def, q)
 }
@@ -196,7 +197,8 @@ func asksForNumbers(def *definition.Campaign, q *campaign.Question) (question st
 	if q.Scale.Marks > 0 {
 		return fmt.Sprintf(": how good is each, from 1 (worst) to %d (best)?", q.Scale.Marks), lines
 	}
-	return fmt.Sprintf(": what %s do you expect of each?", format.Heading(q.Scale.Quantity, q.Scale.Unit)), lines
+	return fmt.Sprintf(": what %s do you expect of each?",
+		format.Heading(q.Scale.Quantity, q.Scale.Unit)), lines
 }
 
 func numberAnswers(_ *definition.Campaign, q *campaign.Question) string {
@@ -209,5 +211,6 @@ func numberAnswers(_ *definition.Campaign, q *campaign.Question) string {
 }
 
 func numberChoices(_ *definition.Campaign, q *campaign.Question) []string {
-	return []string{fmt.Sprintf("1=… 2=… … %d=…", len(q.Options)) + "   (or all in order: --values …,…; or unsure)"}
+	return []string{fmt.Sprintf("1=… 2=… … %d=…", len(q.Options)) +
+		"   (or all in order: --values …,…; or unsure)"}
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Record is a campaign for those who look at it: one fold of its log that all readers of a process
-// share, brought forward event by event. Readers get a copy of the folded state, now or as it was
-// at any event, so that no page folds a log from its first event again, and what one reader does
-// with a core reaches no other.
+// Record is a campaign for those who look at it: one fold of its log that all
+// readers of a process share, brought forward event by event. Readers get a
+// copy of the folded state, now or as it was at any event, so that no page
+// folds a log from its first event again, and what one reader does with a core
+// reaches no other.
 //
-// Nothing is decided from a record: who runs or audits a campaign folds the log itself. The
-// methods may be called by several goroutines.
+// Nothing is decided from a record: who runs or audits a campaign folds the log
+// itself. The methods may be called by several goroutines.
 type Record struct {
 	registry registry.Registry
 	name     string
@@ -31,8 +32,8 @@ type Record struct {
 	made []events.Sequence
 }
 
-// NewRecord returns the record of a campaign of which no event was taken yet. Its earlier states
-// are kept in past, which several records may share.
+// NewRecord returns the record of a campaign of which no event was taken yet.
+// Its earlier states are kept in past, which several records may share.
 func NewRecord(reg registry.Registry, name string, past *Past) *Record {
 	return &Record{registry: reg, name: name, past: past, core: engine.NewCore(reg)}
 }
@@ -61,7 +62,8 @@ func (r *Record) known(core *engine.Core) error {
 	return nil
 }
 
-// Take folds the next event. One that does not follow the last is left alone: it was taken before.
+// Take folds the next event. One that does not follow the last is left alone:
+// it was taken before.
 func (r *Record) Take(e events.Event) (taken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,15 +77,16 @@ func (r *Record) Take(e events.Event) (taken bool) {
 	return true
 }
 
-// Broken is why no event is taken any more: the log holds one that cannot be folded.
+// Broken is why no event is taken any more: the log holds one that cannot be
+// folded.
 func (r *Record) Broken() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.broken
 }
 
-// Read calls f with the folded campaign, which f may neither change nor keep. It must be quick:
-// the campaign's events wait meanwhile.
+// Read calls f with the folded campaign, which f may neither change nor keep.
+// It must be quick: the campaign's events wait meanwhile.
 func (r *Record) Read(f func(*engine.Core)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,8 +107,8 @@ func (r *Record) Now(ctx context.Context, log events.Log) (*engine.Core, error) 
 	return core, r.known(core)
 }
 
-// At returns the campaign as it was after the event at a sequence, or at the end of the log where
-// that comes first. The core is the caller's.
+// At returns the campaign as it was after the event at a sequence, or at the
+// end of the log where that comes first. The core is the caller's.
 func (r *Record) At(
 	ctx context.Context, log events.Log, at events.Sequence,
 ) (*engine.Core, error) {
@@ -121,8 +124,8 @@ func (r *Record) At(
 	if core == nil {
 		core = engine.NewCore(r.registry)
 	}
-	// What is looked at next is often the experiment before: the last round sequence on the way
-	// is kept, so that few events lie between the two.
+	// What is looked at next is often the experiment before: the last round
+	// sequence on the way is kept, so that few events lie between the two.
 	if round := at - at%between; round > core.State().Sequence {
 		if err := r.forward(ctx, log, core, round); err != nil {
 			return nil, err
@@ -136,8 +139,8 @@ func (r *Record) At(
 	return core, nil
 }
 
-// Summary is [engine.Core.Summarize] of a core as [Record.At] gave it. It takes a model, so it is
-// kept with the state.
+// Summary is [engine.Core.Summarize] of a core as [Record.At] gave it. It takes
+// a model, so it is kept with the state.
 func (r *Record) Summary(ctx context.Context, core *engine.Core) (engine.Summary, error) {
 	at := core.State().Sequence
 	if known := r.past.summary(r, at); known != nil {
@@ -157,7 +160,8 @@ func (r *Record) keep(core *engine.Core, at events.Sequence) {
 	}
 }
 
-// between is how many events lie between two states that are kept on the way to another one.
+// between is how many events lie between two states that are kept on the way to
+// another one.
 const between = 512
 
 // forward folds the events behind the last of a core, up to a sequence.
@@ -185,7 +189,8 @@ func (r *Record) forward(
 	return nil
 }
 
-// decisionAt returns the sequence of a decision, 0 where none of that identifier was taken.
+// decisionAt returns the sequence of a decision, 0 where none of that
+// identifier was taken.
 func (r *Record) decisionAt(id string) events.Sequence {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,8 +200,9 @@ func (r *Record) decisionAt(id string) events.Sequence {
 	return 0
 }
 
-// LastUpTo returns the sequence and the position of a campaign's last event up to a position of the
-// log, zeros for none. It reads a few events of the campaign, however many there are.
+// LastUpTo returns the sequence and the position of a campaign's last event up
+// to a position of the log, zeros for none. It reads a few events of the
+// campaign, however many there are.
 func LastUpTo(
 	ctx context.Context, log events.Log, name string, limit events.Position,
 ) (events.Sequence, events.Position, error) {
@@ -229,25 +235,27 @@ func LastUpTo(
 	return from, found, nil
 }
 
-// mostPast is how many earlier states are kept: those that were looked at last. They hold no
-// models.
+// mostPast is how many earlier states are kept: those that were looked at last.
+// They hold no models.
 const mostPast = 32
 
-// Past keeps some earlier states of campaigns. Its methods may be called by several goroutines.
+// Past keeps some earlier states of campaigns. Its methods may be called by
+// several goroutines.
 type Past struct {
 	mu   sync.Mutex
 	kept []pastState // the last one used last
 }
 
-// pastState is a campaign as it was. The core is never changed; readers get clones.
+// pastState is a campaign as it was. The core is never changed; readers get
+// clones.
 type pastState struct {
 	of      *Record
 	core    *engine.Core
 	summary *engine.Summary // nil until it was asked for
 }
 
-// before returns a copy of the newest state of a campaign that is kept, and not later than a
-// sequence; nil for none.
+// before returns a copy of the newest state of a campaign that is kept, and not
+// later than a sequence; nil for none.
 func (p *Past) before(of *Record, at events.Sequence) *engine.Core {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -266,7 +274,8 @@ func (p *Past) before(of *Record, at events.Sequence) *engine.Core {
 	return found.core.Clone()
 }
 
-// find returns the kept state of a campaign at a sequence, nil for none. The lock is held.
+// find returns the kept state of a campaign at a sequence, nil for none. The
+// lock is held.
 func (p *Past) find(of *Record, at events.Sequence) *pastState {
 	for i := range p.kept {
 		if k := &p.kept[i]; k.of == of && k.core.State().Sequence == at {
@@ -295,7 +304,8 @@ func (p *Past) summarize(of *Record, at events.Sequence, summary engine.Summary)
 	}
 }
 
-// keep keeps a state, in place of the one that was used longest ago where there are many.
+// keep keeps a state, in place of the one that was used longest ago where there
+// are many.
 func (p *Past) keep(of *Record, core *engine.Core) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

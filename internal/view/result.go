@@ -27,8 +27,9 @@ func Standing(s *campaign.State) string {
 	return string(s.Status)
 }
 
-// Found says what a campaign has found: the best composition by the model and the best that was measured, or, where
-// nothing is measured, what each expert prefers.
+// Found says what a campaign has found: the best composition by the model and
+// the best that was measured, or, where nothing is measured, what each expert
+// prefers.
 func Found(s *campaign.State, summary engine.Summary) []Row {
 	write := format.CompositionsOf(s.Definition)
 	if !s.Definition.Measures() {
@@ -49,7 +50,8 @@ func Found(s *campaign.State, summary engine.Summary) []Row {
 	both := Row{"", "measured: " + name + Measured(measured) + ", in " + measured.Experiment}
 	switch {
 	case byModel == nil:
-		return add([]Row{{"best", "by the model: " + summary.NoModel}, both}, measured.Parameters, measured.Further)
+		return add([]Row{{"best", "by the model: " + summary.NoModel}, both}, measured.Parameters,
+			measured.Further)
 	case byModel.Experiment == measured.Experiment:
 		return add([]Row{rowByModel(name, byModel), both}, measured.Parameters, measured.Further)
 	}
@@ -79,8 +81,8 @@ func preferred(write format.Compositions, summary engine.Summary) []Row {
 	return rows
 }
 
-// Effort says what a campaign has spent: experiments, and the answers of its experts,
-// each form of them where there are any or the policy asks for it.
+// Effort says what a campaign has spent: experiments, and the answers of its
+// experts, each form of them where there are any or the policy asks for it.
 func Effort(s *campaign.State, summary engine.Summary) []Row {
 	def := s.Definition
 	if !def.Measures() {
@@ -109,21 +111,23 @@ func Effort(s *campaign.State, summary engine.Summary) []Row {
 	return append(rows, timeRows(s)...)
 }
 
-// timeRows say how much of their time experts have been asked for, where it is limited.
+// timeRows say how much of their time experts have been asked for, where it is
+// limited.
 func timeRows(s *campaign.State) (rows []Row) {
 	for i := range s.Definition.Experts {
 		if e := &s.Definition.Experts[i]; e.Time > 0 {
 			rows = append(
 				rows,
-				rowf("time", "%s of %s's %s, as counted", definition.Duration(turn.TimeTaken(s, e)), e.Name, e.Time),
+				rowf("time", "%s of %s's %s, as counted", definition.Duration(turn.TimeTaken(s, e)),
+					e.Name, e.Time),
 			)
 		}
 	}
 	return rows
 }
 
-// AsksForLabels reports whether a campaign's policy asks its experts to accept or
-// reject.
+// AsksForLabels reports whether a campaign's policy asks its experts to accept
+// or reject.
 func AsksForLabels(def *definition.Campaign) bool {
 	return belief.Reads(def.Policy.Trust, belief.FeedbackLabel)
 }
@@ -185,8 +189,9 @@ func count(questions []campaign.Question, holds func(*campaign.Question) bool) (
 	return n
 }
 
-// TrustIn says how far each expert is trusted: how probably their labels help and with what weight their belief
-// enters a choice, or what their answers of each kind are worth as measurements.
+// TrustIn says how far each expert is trusted: how probably their labels help
+// and with what weight their belief enters a choice, or what their answers of
+// each kind are worth as measurements.
 func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 	for i, h := range helps {
 		line := fmt.Sprintf("%s helps with probability %.2f", h.Expert, h.Helps)
@@ -209,14 +214,16 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 	if helps == nil { // beliefs from other answers than labels
 		for _, t := range weights {
 			lines = append(lines, fmt.Sprintf(
-				"%s's belief counts %.2f in a choice (its weight λ; at 0 it does not count)", t.Expert, t.Lambda))
+				"%s's belief counts %.2f in a choice (its weight λ; at 0 it does not count)",
+				t.Expert, t.Lambda))
 		}
 	}
 	return lines
 }
 
-// worthText says what an expert's answers of a kind are worth, each against one measurement and where nothing is known
-// yet, and in which direction they are taken. The kind is named where the expert has given several.
+// worthText says what an expert's answers of a kind are worth, each against one
+// measurement and where nothing is known yet, and in which direction they are
+// taken. The kind is named where the expert has given several.
 func worthText(h policies.Help, several bool) string {
 	word := h.Expert + "'s word"
 	if several {
@@ -225,7 +232,8 @@ func worthText(h policies.Help, several bool) string {
 	worth := fmt.Sprintf("worth %s of a measurement", format.Significant(h.Worth, 2))
 	switch guesses := 1 - h.Helps - h.Misleads; {
 	case guesses > h.Helps && guesses > h.Misleads:
-		return fmt.Sprintf("%s is %s: %s that it says nothing of what is measured", word, worth, sure(guesses))
+		return fmt.Sprintf("%s is %s: %s that it says nothing of what is measured", word, worth,
+			sure(guesses))
 	case h.Misleads > h.Helps:
 		return fmt.Sprintf(
 			"%s is turned over, and then %s: %s that it goes against what is measured",
@@ -245,8 +253,8 @@ func sure(p float64) string {
 	return format.Percent(p)
 }
 
-// Result says how a campaign ended: what it found, and at what cost. undecided says
-// why an expert's preference cannot be called the best.
+// Result says how a campaign ended: what it found, and at what cost. undecided
+// says why an expert's preference cannot be called the best.
 func Result(s *campaign.State, summary engine.Summary, undecided map[string]string) []Row {
 	rows := Found(s, summary)
 	for _, best := range summary.Preferred {

@@ -8,20 +8,22 @@ import (
 )
 
 // Share is a quantity at a candidate, attributed to the parameters, in the
-// campaign's unit and direction: Total is Base plus the sum of Values. Where the fit compresses bad results, so
-// are the shares of them.
+// campaign's unit and direction: Total is Base plus the sum of Values. Where
+// the fit compresses bad results, so are the shares of them.
 type Share struct {
-	// Candidate is the candidate's name, Quantity one of the Quantity constants of events.
+	// Candidate is the candidate's name, Quantity one of the Quantity constants
+	// of events.
 	Candidate, Quantity string
 	Base                float64
 	Parameters          []string
 	Values              []float64
 	Total               float64
 	// Model is what the model itself says of the quantity there; nil where the
-	// decision did not record it, or only in a unit that bad results stretch, or a standard deviation only as people are
-	// told it (model.intervals). It is the total, but for decisions of version 2 of
-	// the policies: they rested on the measured compositions alone (Adachi et al.
-	// 2024, Prop. 4), which know less and less about candidates far away.
+	// decision did not record it, or only in a unit that bad results stretch,
+	// or a standard deviation only as people are told it (model.intervals). It
+	// is the total, but for decisions of version 2 of the policies: they rested
+	// on the measured compositions alone (Adachi et al. 2024, Prop. 4), which
+	// know less and less about candidates far away.
 	Model *float64
 }
 
@@ -42,8 +44,8 @@ func AddUp(shares []Share) bool {
 // sameValue is the relative difference up to which two sums are the same.
 const sameValue = 1e-6
 
-// Shares returns the Shapley values of a decision in the campaign's unit, in the
-// order in which they were recorded: nil where it has none, or no model.
+// Shares returns the Shapley values of a decision in the campaign's unit, in
+// the order in which they were recorded: nil where it has none, or no model.
 func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 	if d.Attributions == nil || d.Objective == nil {
 		return nil
@@ -75,7 +77,8 @@ func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 	return shares
 }
 
-// recorded is what a decision recorded of a quantity at a candidate, as its fit compresses it.
+// recorded is what a decision recorded of a quantity at a candidate, as its fit
+// compresses it.
 func recorded(d *events.DecisionMade, candidate, quantity string) *float64 {
 	compressed := d.Objective.Compressed
 	for i := range d.Candidates {

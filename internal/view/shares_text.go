@@ -33,8 +33,8 @@ const (
 	longestName = 24                // of a parameter
 )
 
-// sharesTable writes Shapley values: a table for each quantity, with a row for each
-// parameter and a column with bars for each candidate.
+// sharesTable writes Shapley values: a table for each quantity, with a row for
+// each parameter and a column with bars for each candidate.
 type sharesTable struct {
 	shares     []Share
 	candidates []string          // in the order in which the expert saw them
@@ -46,8 +46,8 @@ type sharesTable struct {
 	lines      []string
 }
 
-// shareLines writes the shares of the decision's candidates, and under them how they
-// add up.
+// shareLines writes the shares of the decision's candidates, and under them how
+// they add up.
 func (d *Decision) shareLines(shares []Share) []string {
 	quantities := SharedQuantities(d.Definition)
 	t := sharesTable{

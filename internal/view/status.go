@@ -22,8 +22,8 @@ type Status struct {
 	Reason string `json:"reason,omitempty"`
 	Budget int    `json:"budget"`
 	Asked  int    `json:"asked"`
-	// Trust is the dual variable of each expert, the weight λ of their belief: no
-	// measure of how far they are trusted, which Helps of the summary is.
+	// Trust is the dual variable of each expert, the weight λ of their belief:
+	// no measure of how far they are trusted, which Helps of the summary is.
 	Trust []campaign.Trust `json:"trust"`
 	// Open are the experiments without an outcome, Questions those without an
 	// answer.
@@ -45,8 +45,8 @@ type Status struct {
 	// Events counts the campaign's events.
 	Events events.Sequence `json:"events"`
 
-	// Doubtful are the measurements that a person must judge; those whose fate is
-	// unknown are among the open ones.
+	// Doubtful are the measurements that a person must judge; those whose fate
+	// is unknown are among the open ones.
 	Doubtful []campaign.Experiment `json:"-"`
 
 	state     *campaign.State
@@ -60,8 +60,8 @@ type ModelStatus struct {
 	Findings []diagnose.Finding `json:"findings"`
 }
 
-// StatusOf returns how a campaign stands, from a reading of it. A model that cannot be built is a
-// finding of the diagnosis, not an error.
+// StatusOf returns how a campaign stands, from a reading of it. A model that
+// cannot be built is a finding of the diagnosis, not an error.
 func StatusOf(
 	ctx context.Context, core *engine.Core, read *engine.Reading, d diagnose.Diagnosis,
 ) (*Status, error) {
@@ -163,7 +163,8 @@ func (st *Status) NeedsPerson(how How) []string {
 		settle := problem.Remedy{
 			Action: problem.Correct, Subject: x.ID, Ways: []string{problem.WayInclude, problem.WayExclude},
 		}
-		needs = append(needs, fmt.Sprintf("%s is in doubt: %s Settle it with `%s`", x.ID, x.Flag.Reason, how(settle)))
+		needs = append(needs, fmt.Sprintf("%s is in doubt: %s Settle it with `%s`", x.ID,
+			x.Flag.Reason, how(settle)))
 	}
 	return needs
 }

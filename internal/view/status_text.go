@@ -62,9 +62,11 @@ func (st *Status) running(running string, how How) (rows []Row) {
 	case st.Status.Ended():
 	case st.state.Definition.ByHand():
 		rows = append(rows, rowf("run", "by hand: `%s` says what is next, and `%s` takes its result",
-			how(problem.Remedy{Action: problem.Suggest}), how(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"})))
+			how(problem.Remedy{Action: problem.Suggest}),
+			how(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"})))
 	default:
-		rows = append(rows, rowf("run", "by nobody; go on with `%s`", how(problem.Remedy{Action: problem.Run})))
+		rows = append(rows, rowf("run", "by nobody; go on with `%s`",
+			how(problem.Remedy{Action: problem.Run})))
 	}
 	def := st.state.Definition
 	if def.Parallel > 1 && !st.Status.Ended() && def.Measures() {
@@ -95,7 +97,8 @@ func (st *Status) trusted(how How) (rows []Row) {
 			}
 		}
 		if x.Estimates != nil {
-			rows = append(rows, rowf("expert", "%s: %s, with estimates right in %s", x.Name, x.Reading, pairsText(x.Estimates)))
+			rows = append(rows, rowf("expert", "%s: %s, with estimates right in %s", x.Name,
+				x.Reading, pairsText(x.Estimates)))
 		}
 	}
 	for _, line := range TrustIn(st.Helps, st.Trust) {
@@ -154,8 +157,8 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 // fewIDs is how many identifiers a line lists.
 const fewIDs = 5
 
-// unanswered says which questions an expert may still answer, and how the latest of
-// them is answered; "" where there are none.
+// unanswered says which questions an expert may still answer, and how the
+// latest of them is answered; "" where there are none.
 func (st *Status) unanswered(expert string, how How) string {
 	var ids []string
 	var latest *campaign.Question
@@ -180,7 +183,8 @@ func (st *Status) excluded(how How) (rows []Row) {
 	write := format.CompositionsOf(st.state.Definition)
 	for _, r := range st.Excluded {
 		rows = append(rows, rowf("excluded", "%s: %s (%s; `%s` takes it back)",
-			r.ID, write.Region(r.Region), r.Reason, how(problem.Remedy{Action: problem.Allow, Subject: r.ID})))
+			r.ID, write.Region(r.Region), r.Reason,
+			how(problem.Remedy{Action: problem.Allow, Subject: r.ID})))
 	}
 	return rows
 }

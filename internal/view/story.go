@@ -17,18 +17,21 @@ import (
 // Entry is an event in plain words.
 type Entry struct {
 	Kind events.Kind `json:"kind,omitempty"`
-	// Subject is the experiment, question, decision or exclusion it is about, if any.
+	// Subject is the experiment, question, decision or exclusion it is about,
+	// if any.
 	Subject string `json:"subject,omitempty"`
-	// Who did it: a person, an expert, an instrument. It is empty where Text is a
-	// whole sentence.
+	// Who did it: a person, an expert, an instrument. It is empty where Text is
+	// a whole sentence.
 	Who string `json:"who,omitempty"`
-	// Text says what happened, as it goes on after Who: "rejected q12 (salt 1.00)".
+	// Text says what happened, as it goes on after Who: "rejected q12 (salt
+	// 1.00)".
 	Text string `json:"text"`
 	// ToldBy is who told an expert's answer, where that was somebody else.
 	ToldBy string `json:"told_by,omitempty"`
 	// Reason is why, in the words of the person who did it.
 	Reason string `json:"reason,omitempty"`
-	// Account is the system's user who recorded it, where that has another name.
+	// Account is the system's user who recorded it, where that has another
+	// name.
 	Account string `json:"account,omitempty"`
 	// Remedy is what a person should do about it, nil for most events.
 	Remedy *problem.Remedy `json:"remedy,omitempty"`
@@ -36,8 +39,8 @@ type Entry struct {
 	Routine bool `json:"routine,omitempty"`
 }
 
-// Line is the entry in a line: "ada rejected q12 (salt 1.00): too viscous". Text
-// by others is escaped, so that it cannot look like a line of its own.
+// Line is the entry in a line: "ada rejected q12 (salt 1.00): too viscous".
+// Text by others is escaped, so that it cannot look like a line of its own.
 func (e Entry) Line(how How) string {
 	line := strings.TrimSpace(e.Who + " " + e.Text)
 	if e.ToldBy != "" {
@@ -63,24 +66,25 @@ func ending(r problem.Remedy, how How) string {
 	return " (" + how(r) + ")"
 }
 
-// Story tells the events of one campaign, which it must be given in order. It follows
-// the definition, which says how compositions are written.
+// Story tells the events of one campaign, which it must be given in order. It
+// follows the definition, which says how compositions are written.
 type Story struct {
 	def *definition.Campaign
 	// initial are the initial answers of an expert that are not told yet.
 	initial initialAnswers
 	// reviewed is the last question whose choice was looked back at.
 	reviewed string
-	// named is the composition that an expert named last, until it is decided upon.
+	// named is the composition that an expert named last, until it is decided
+	// upon.
 	named *events.QuestionAnswered
 }
 
-// NewStory returns a story that goes on in a campaign of that definition; nil where it
-// begins with the campaign.
+// NewStory returns a story that goes on in a campaign of that definition; nil
+// where it begins with the campaign.
 func NewStory(def *definition.Campaign) *Story { return &Story{def: def} }
 
-// telling makes an entry of an event: its words, with what follows from the envelope
-// left to [Story.Entry].
+// telling makes an entry of an event: its words, with what follows from the
+// envelope left to [Story.Entry].
 type telling func(*Story, events.Event, events.Payload) Entry
 
 // told is the telling for one type of payload.
@@ -142,8 +146,8 @@ var tellings = map[events.Kind]telling{
 	events.KindDecisionMade:   routine(told((*Story).decisionMade)),
 }
 
-// Follow takes in an event that is not told: later ones may be written by what it
-// says.
+// Follow takes in an event that is not told: later ones may be written by what
+// it says.
 func (s *Story) Follow(payload events.Payload) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
@@ -167,9 +171,9 @@ func (s *Story) Entry(e events.Event, payload events.Payload) Entry {
 	return entry
 }
 
-// Tell says what an event adds to the story: nothing for what is routine, and more
-// where the event settles something told before. The initial answers of an expert are
-// told together, once the last one is there.
+// Tell says what an event adds to the story: nothing for what is routine, and
+// more where the event settles something told before. The initial answers of an
+// expert are told together, once the last one is there.
 func (s *Story) Tell(e events.Event, payload events.Payload) []Entry {
 	entry := s.Entry(e, payload)
 	initial, ok := initialAnswerOf(payload)
@@ -200,7 +204,8 @@ func (s *Story) Tell(e events.Event, payload events.Payload) []Entry {
 func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 	if d.Review != nil && d.Review.Question != s.reviewed {
 		s.reviewed = d.Review.Question // decisions repeat it until there is a newer one
-		entries = append(entries, Entry{Kind: events.KindDecisionMade, Subject: d.Decision, Text: reviewText(d.Review)})
+		entries = append(entries, Entry{Kind: events.KindDecisionMade, Subject: d.Decision,
+			Text: reviewText(d.Review)})
 	}
 	if d.Rule == policies.RuleRestart { // its measurement would look like a mistake
 		entries = append(entries, Entry{
@@ -215,7 +220,8 @@ func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 				Kind:    events.KindDecisionMade,
 				Subject: d.Decision,
 				Text:    text,
-				Remedy:  &problem.Remedy{Text: "see what led to it", Action: problem.Explain, Subject: d.Decision},
+				Remedy: &problem.Remedy{Text: "see what led to it", Action: problem.Explain,
+					Subject: d.Decision},
 			})
 		}
 		s.named = nil
@@ -271,15 +277,16 @@ func toldBy(e events.Event, expert string) string {
 	return ""
 }
 
-// initialAnswers counts the initial answers of an expert to questions of a form; of
-// labels, so many accepted.
+// initialAnswers counts the initial answers of an expert to questions of a
+// form; of labels, so many accepted.
 type initialAnswers struct {
 	expert          string
 	form            events.Form
 	count, accepted int
 }
 
-// initialAnswerOf returns an answer that an expert gave before the first decision.
+// initialAnswerOf returns an answer that an expert gave before the first
+// decision.
 func initialAnswerOf(payload events.Payload) (answer initialAnswers, ok bool) {
 	p, ok := payload.(*events.QuestionAnswered)
 	if !ok || !p.Volunteered {

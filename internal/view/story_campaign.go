@@ -80,8 +80,8 @@ func (s *Story) noteAdded(e events.Event, p *events.NoteAdded) Entry {
 	return Entry{Who: doer(e), Text: text, Reason: p.Text}
 }
 
-// Change writes a change of a definition: "budget.experiments: 25 → 40". What stands
-// in a list is called by its name: "parameters.ec.max: 0.45 → 0.4".
+// Change writes a change of a definition: "budget.experiments: 25 → 40". What
+// stands in a list is called by its name: "parameters.ec.max: 0.45 → 0.4".
 func Change(def *definition.Campaign, c events.Change) string {
 	steps := strings.Split(strings.TrimPrefix(c.Path, "/"), "/")
 	if len(steps) > 1 {
@@ -101,8 +101,8 @@ func Change(def *definition.Campaign, c events.Change) string {
 	return fmt.Sprintf("%s: %s → %s", path, c.From, c.To)
 }
 
-// nameInList returns the name of an element of one of a definition's lists, "" where
-// it has none.
+// nameInList returns the name of an element of one of a definition's lists, ""
+// where it has none.
 func nameInList(def *definition.Campaign, list string, i int) string {
 	if def == nil || i < 0 {
 		return ""

@@ -107,8 +107,8 @@ func (s *Story) estimates(question string, points []definition.Point, a events.A
 	return fmt.Sprintf("estimates %d of the %d compositions in %s", len(a.Estimates), len(points), question)
 }
 
-// ordered says what an expert did with a comparison: "prefers B (…) to A (…)". Where
-// the order is a single option, the others come after it in no order.
+// ordered says what an expert did with a comparison: "prefers B (…) to A (…)".
+// Where the order is a single option, the others come after it in no order.
 func ordered(def *definition.Campaign, points []definition.Point, order []int) string {
 	options := optionTexts(def, points)
 	if len(order) == 0 {
@@ -130,7 +130,8 @@ func ordered(def *definition.Campaign, points []definition.Point, order []int) s
 	return "ranks " + strings.Join(placed, ", then ")
 }
 
-// optionTexts names the options of a comparison with their compositions: "A (ec 0.34)".
+// optionTexts names the options of a comparison with their compositions: "A (ec
+// 0.34)".
 func optionTexts(def *definition.Campaign, points []definition.Point) []string {
 	texts := make([]string, len(points))
 	for i := range points {

@@ -14,13 +14,14 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Suggestion is what a campaign asks of people who run its experiments themselves.
+// Suggestion is what a campaign asks of people who run its experiments
+// themselves.
 type Suggestion struct {
 	Campaign string `json:"campaign"`
 	// Experiment is the one to run next, nil where there is none.
 	Experiment *SuggestedExperiment `json:"experiment"`
-	// Further are the others that may be run at the same time, where the campaign
-	// allows several under way.
+	// Further are the others that may be run at the same time, where the
+	// campaign allows several under way.
 	Further []SuggestedExperiment `json:"further"`
 	// Questions are open to people.
 	Questions []campaign.Question `json:"questions"`
@@ -44,8 +45,8 @@ type SuggestedExperiment struct {
 	Prediction *events.Prediction `json:"prediction,omitempty"`
 }
 
-// Suggest returns what the engine suggests in a campaign, with the reasons that its
-// log has for it.
+// Suggest returns what the engine suggests in a campaign, with the reasons that
+// its log has for it.
 func Suggest(
 	ctx context.Context, core *engine.Core, log events.Log, suggested engine.Suggestion,
 ) (*Suggestion, error) {
@@ -79,8 +80,8 @@ func (s *Suggestion) Of(def *definition.Campaign) *Suggestion {
 	return s
 }
 
-// suggestedExperiment returns an experiment with the reason of its decision, if it has
-// one.
+// suggestedExperiment returns an experiment with the reason of its decision, if
+// it has one.
 func suggestedExperiment(
 	ctx context.Context, log events.Log, name string, x campaign.Experiment,
 ) (SuggestedExperiment, error) {
@@ -141,7 +142,8 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 	}
 	p.raw("")
 	if len(s.Further) > 0 {
-		p.line("Then tell each, in any order: %s", by.How(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"}))
+		p.line("Then tell each, in any order: %s",
+			by.How(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"}))
 		return p.err
 	}
 	p.line("Then tell: %s", by.How(problem.Remedy{Action: problem.Tell, Subject: s.Experiment.ID}))

@@ -1,13 +1,14 @@
-// Package view holds what a page or a command shows about a campaign: the story of
-// its events, its status, a decision and what led to it, a question, a suggestion,
-// a prediction, its result, and the methods.
+// Package view holds what a page or a command shows about a campaign: the story
+// of its events, its status, a decision and what led to it, a question, a
+// suggestion, a prediction, its result, and the methods.
 //
-// Each is a struct of data, made from the log or from [engine.Core], that can be
-// written as JSON; the text is made from that data, in separate functions. The
-// command line, the report and a web server show the same.
+// Each is a struct of data, made from the log or from [engine.Core], that can
+// be written as JSON; the text is made from that data, in separate functions.
+// The command line, the report and a web server show the same.
 //
-// A view knows what a person can do, not how to do it: that is a [problem.Remedy],
-// which the command line turns into a command and a browser into a button.
+// A view knows what a person can do, not how to do it: that is a
+// [problem.Remedy], which the command line turns into a command and a browser
+// into a button.
 package view
 
 import (
@@ -23,8 +24,9 @@ import (
 // How says how a remedy is done, as in "campaignd resolve e7".
 type How func(problem.Remedy) string
 
-// page writes lines for people. What others wrote stays within its line, so that it
-// cannot pass for a line of ours. The first error of the writer is kept.
+// page writes lines for people. What others wrote stays within its line, so
+// that it cannot pass for a line of ours. The first error of the writer is
+// kept.
 type page struct {
 	w   io.Writer
 	err error
@@ -74,7 +76,8 @@ func (p *page) table(rows [][]string) {
 	p.err = w.Flush()
 }
 
-// Row is a line of a page beside its name; a row without one goes on with that above.
+// Row is a line of a page beside its name; a row without one goes on with that
+// above.
 type Row struct {
 	Name string `json:"name"`
 	Text string `json:"text"`

@@ -31,8 +31,8 @@ type Run struct {
 	State string    `json:"state"`
 	Asked time.Time `json:"asked"`
 	Ended time.Time `json:"ended,omitzero"`
-	// Done experiments have been imagined, of Of; Of is 0 where only the suggestion is worked out, and
-	// before the run has begun.
+	// Done experiments have been imagined, of Of; Of is 0 where only the
+	// suggestion is worked out, and before the run has begun.
 	Done int `json:"done"`
 	Of   int `json:"of"`
 	// Answer is set once the state is Done, Err once it is Failed.
@@ -49,8 +49,9 @@ const (
 	mostKept    = 32 // questions in all; the oldest answers are forgotten
 )
 
-// Runs answers questions beside all else, one at a time, and keeps the newest answers for as long as
-// the process lives. Its methods may be called by several goroutines.
+// Runs answers questions beside all else, one at a time, and keeps the newest
+// answers for as long as the process lives. Its methods may be called by
+// several goroutines.
 type Runs struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -71,8 +72,8 @@ type run struct {
 	over    chan struct{}
 }
 
-// NewRuns returns what answers questions until it is closed. log is told of mistakes in the
-// program; nil tells nobody.
+// NewRuns returns what answers questions until it is closed. log is told of
+// mistakes in the program; nil tells nobody.
 func NewRuns(log func(format string, args ...any)) *Runs {
 	if log == nil {
 		log = func(string, ...any) {}
@@ -88,8 +89,8 @@ func (r *Runs) Close() {
 	r.wg.Wait()
 }
 
-// Begin takes a question of somebody. The input is made when its turn comes. A request that is not
-// empty is that of one question, however often it comes.
+// Begin takes a question of somebody. The input is made when its turn comes. A
+// request that is not empty is that of one question, however often it comes.
 func (r *Runs) Begin(
 	campaign, store, by, request string, q Question, in func() (Input, error),
 ) (Run, error) {
@@ -116,7 +117,8 @@ func (r *Runs) Begin(
 	r.next++
 	ctx, cancel := context.WithCancel(r.ctx)
 	one := &run{request: request, cancel: cancel, over: make(chan struct{}), Run: Run{
-		ID: "w" + strconv.Itoa(r.next), Campaign: campaign, Store: store, Question: q, By: by, State: Waiting, Asked: time.Now(),
+		ID: "w" + strconv.Itoa(r.next), Campaign: campaign, Store: store, Question: q, By: by,
+		State: Waiting, Asked: time.Now(),
 	}}
 	r.runs = append(r.runs, one)
 	if len(r.runs) > mostKept { // those that are not over are fewer
@@ -174,7 +176,8 @@ func (r *Runs) end(one *run, answer *Answer, err error, cancelled bool) {
 
 // errNone is returned for a run that there is not, or no longer.
 func errNone(id string) error {
-	return problem.New(problem.NotFound, "there is no what-if %q here: the server may have been started anew, or newer ones have taken its place", id).
+	return problem.New(problem.NotFound,
+		"there is no what-if %q here: the server may have been started anew, or newer ones have taken its place", id).
 		About(id)
 }
 
@@ -212,7 +215,8 @@ func (r *Runs) Now(campaign, store, id string) (Run, error) {
 	return r.Get(over, campaign, store, id)
 }
 
-// Cancel ends a campaign's run; one that is over stays as it is. It returns the run as it is then.
+// Cancel ends a campaign's run; one that is over stays as it is. It returns the
+// run as it is then.
 func (r *Runs) Cancel(ctx context.Context, campaign, store, id string) (Run, error) {
 	r.mu.Lock()
 	one, err := r.find(campaign, store, id)

@@ -30,9 +30,9 @@ const (
 	FromModel     = "model"     // the mean of the campaign's model
 )
 
-// standIn measures instead of the lab. What the campaign's log holds it answers as it was
-// measured, each result once; elsewhere the campaign's own instrument answers where it is a
-// simulation, and else the mean of the campaign's model.
+// standIn measures instead of the lab. What the campaign's log holds it answers
+// as it was measured, each result once; elsewhere the campaign's own instrument
+// answers where it is a simulation, and else the mean of the campaign's model.
 type standIn struct {
 	def       definition.Campaign
 	sought    definition.Objective
@@ -50,11 +50,12 @@ func (s *standIn) from() string {
 	return FromModel
 }
 
-// standInFor returns what measures instead of the lab, nil where nothing can: the campaign
-// measures nothing, or its model has not been fitted. now is the campaign as it is, def its
-// definition in what is imagined.
+// standInFor returns what measures instead of the lab, nil where nothing can:
+// the campaign measures nothing, or its model has not been fitted. now is the
+// campaign as it is, def its definition in what is imagined.
 func standInFor(
-	ctx context.Context, reg registry.Registry, now *engine.Core, sp *space.Space, def definition.Campaign, env instruments.Environment,
+	ctx context.Context, reg registry.Registry, now *engine.Core, sp *space.Space,
+	def definition.Campaign, env instruments.Environment,
 ) (*standIn, error) {
 	if !def.Measures() {
 		return nil, nil
@@ -111,8 +112,9 @@ func (s *standIn) close() error {
 // Describe implements instruments.Instrument.
 func (s *standIn) Describe(ctx context.Context) (instruments.Description, error) {
 	return instruments.Description{
-		Name: "stand-in", Identity: "what stands in for the lab", Capacity: max(1, s.def.Parallel), Simulated: true,
-		Outputs: []instruments.OutputSpec{instruments.OutputOf(s.sought)},
+		Name: "stand-in", Identity: "what stands in for the lab", Capacity: max(1, s.def.Parallel),
+		Simulated: true,
+		Outputs:   []instruments.OutputSpec{instruments.OutputOf(s.sought)},
 	}, ctx.Err()
 }
 
@@ -122,8 +124,8 @@ func (s *standIn) Start(ctx context.Context, _ instruments.Command) error { retu
 // Cancel implements instruments.Instrument.
 func (s *standIn) Cancel(ctx context.Context, _ instruments.Command) error { return ctx.Err() }
 
-// Await implements instruments.Instrument. It answers commands of the lab's own past, too: what was
-// under way then.
+// Await implements instruments.Instrument. It answers commands of the lab's own
+// past, too: what was under way then.
 func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return instruments.Outcome{}, err
@@ -173,8 +175,8 @@ func (s *standIn) simulated(ctx context.Context, cmd instruments.Command) (instr
 	return outcome, err
 }
 
-// imagined is the instrument of a campaign that is imagined. It has the lab's past: what was under
-// way is answered, and not sent again.
+// imagined is the instrument of a campaign that is imagined. It has the lab's
+// past: what was under way is answered, and not sent again.
 type imagined struct{ *pace.Instrument }
 
 // Recover implements instruments.Recoverer.
@@ -182,11 +184,13 @@ func (imagined) Recover(ctx context.Context, _ instruments.Command) (instruments
 	return instruments.FateFinished, ctx.Err()
 }
 
-// reviewersFor returns who answers instead of the experts: a simulated one as ever; a person, and
-// whatever else answers from outside the campaign, as they did where the log holds their answer to
-// the same question, and that they cannot tell where it does not. recorded are those.
+// reviewersFor returns who answers instead of the experts: a simulated one as
+// ever; a person, and whatever else answers from outside the campaign, as they
+// did where the log holds their answer to the same question, and that they
+// cannot tell where it does not. recorded are those.
 func reviewersFor(
-	ctx context.Context, reg registry.Registry, now *engine.Core, sp *space.Space, def definition.Campaign, folder string,
+	ctx context.Context, reg registry.Registry, now *engine.Core, sp *space.Space,
+	def definition.Campaign, folder string,
 ) (reviewers map[string]humans.Reviewer, recorded []string, err error) {
 	only := def
 	only.Experts = nil
@@ -206,7 +210,8 @@ func reviewersFor(
 	return reviewers, recorded, nil
 }
 
-// isSimulated reports whether an expert's answers follow from the campaign alone.
+// isSimulated reports whether an expert's answers follow from the campaign
+// alone.
 func isSimulated(reg registry.Registry, e definition.Expert) bool {
 	if e.Person || e.Channel.Name == humansim.Name {
 		return !e.Person
@@ -223,7 +228,8 @@ type memory struct {
 	questions []campaign.Question
 }
 
-// Describe implements humans.Reviewer. One at a time, so that the same what-if goes the same way.
+// Describe implements humans.Reviewer. One at a time, so that the same what-if
+// goes the same way.
 func (m *memory) Describe() humans.Description {
 	return humans.Description{Expert: m.expert, Simulated: true, OneAtATime: true}
 }
@@ -247,7 +253,8 @@ func (m *memory) Ask(ctx context.Context, q humans.Question) (humans.Reply, erro
 	return humans.Reply{}, nil // they cannot tell
 }
 
-// keys name the compositions that a question is about, nil where that cannot be said.
+// keys name the compositions that a question is about, nil where that cannot be
+// said.
 func (m *memory) keys(options []events.Option, suggestion *events.Option) []string {
 	if len(options) == 0 && suggestion != nil {
 		options = []events.Option{*suggestion}
@@ -263,8 +270,8 @@ func (m *memory) keys(options []events.Option, suggestion *events.Option) []stri
 	return keys
 }
 
-// matched returns for each of the old compositions its place among the new ones, if they are the
-// same ones.
+// matched returns for each of the old compositions its place among the new
+// ones, if they are the same ones.
 func matched(old, wanted []string) (places []int, ok bool) {
 	if len(old) != len(wanted) {
 		return nil, false

@@ -1,13 +1,14 @@
-// Package whatif imagines how a campaign would have gone on from one of its decisions with another
-// policy, or without one of its experts.
+// Package whatif imagines how a campaign would have gone on from one of its
+// decisions with another policy, or without one of its experts.
 //
-// [Work] takes the log up to that decision into memory, changes the definition there as an amendment
-// would, and lets the engine go on: what it decides first is what would have been suggested, from
-// the same log. Where something can stand in for the lab, it goes on to measure. Nothing is written
-// to the campaign's log, no instrument is driven and nobody is asked: results that the log holds
-// are those that were measured, the others come from the campaign's own simulation or from the mean
-// of its model as of now; people answer what they have answered, and can't tell what they have not
-// been asked.
+// [Work] takes the log up to that decision into memory, changes the definition
+// there as an amendment would, and lets the engine go on: what it decides first
+// is what would have been suggested, from the same log. Where something can
+// stand in for the lab, it goes on to measure. Nothing is written to the
+// campaign's log, no instrument is driven and nobody is asked: results that the
+// log holds are those that were measured, the others come from the campaign's
+// own simulation or from the mean of its model as of now; people answer what
+// they have answered, and can't tell what they have not been asked.
 //
 // [Runs] does that beside all else in a server, one at a time.
 package whatif
@@ -41,11 +42,11 @@ type Question struct {
 	Decision string `json:"decision"`
 	// Method is the name of the policy from there on; empty: as it was.
 	Method string `json:"method,omitempty"`
-	// Without is the expert who is left out, with all they have said; what they have excluded stays
-	// so. Empty: nobody.
+	// Without is the expert who is left out, with all they have said; what they
+	// have excluded stays so. Empty: nobody.
 	Without string `json:"without,omitempty"`
-	// Experiments is how many experiments to go on for, at most; 0 for as many as were really run
-	// since, within [Least] and [Most].
+	// Experiments is how many experiments to go on for, at most; 0 for as many
+	// as were really run since, within [Least] and [Most].
 	Experiments int `json:"experiments,omitempty"`
 }
 
@@ -66,8 +67,8 @@ type Experiment struct {
 	Excluded bool `json:"excluded,omitempty"`
 	// Decision is the one that led to it.
 	Decision string `json:"decision,omitempty"`
-	// From is where an imagined result comes from: [FromLog], [FromSimulator] or [FromModel]; empty
-	// for a real one.
+	// From is where an imagined result comes from: [FromLog], [FromSimulator]
+	// or [FromModel]; empty for a real one.
 	From string `json:"from,omitempty"`
 	// Was is the real experiment whose result was taken from the log.
 	Was string `json:"was,omitempty"`
@@ -77,42 +78,48 @@ type Experiment struct {
 type Answer struct {
 	Question
 	Campaign string `json:"campaign"`
-	// From is the decision from which on something is otherwise: the first one of the turn that the
-	// decision asked for belongs to, since what was asked and answered in it belongs to the policy
-	// that there was.
+	// From is the decision from which on something is otherwise: the first one
+	// of the turn that the decision asked for belongs to, since what was asked
+	// and answered in it belongs to the policy that there was.
 	From string `json:"from"`
-	// At is the event of the campaign, the last one before that, up to which what is imagined is real.
+	// At is the event of the campaign, the last one before that, up to which
+	// what is imagined is real.
 	At events.Sequence `json:"at"`
 	// Policy is the policy that is imagined, Really the one that there was.
 	Policy events.PolicyRef `json:"policy"`
 	Really events.PolicyRef `json:"really"`
-	// Decided is what was decided in From, Suggested what would have been. Suggested is nil only where
-	// the campaign would have ended without a decision.
+	// Decided is what was decided in From, Suggested what would have been.
+	// Suggested is nil only where the campaign would have ended without a
+	// decision.
 	Decided   *events.DecisionMade `json:"decided"`
 	Suggested *events.DecisionMade `json:"suggested"`
-	// Next is the first experiment that would have been requested then, ReallyNext the one that was;
-	// nil where there is none.
+	// Next is the first experiment that would have been requested then,
+	// ReallyNext the one that was; nil where there is none.
 	Next       *Experiment `json:"next"`
 	ReallyNext *Experiment `json:"really_next"`
-	// StandIn is what measures where the log holds nothing: [FromSimulator] or [FromModel]; empty where
-	// nothing can, so that only the suggestion is known.
+	// StandIn is what measures where the log holds nothing: [FromSimulator] or
+	// [FromModel]; empty where nothing can, so that only the suggestion is
+	// known.
 	StandIn string `json:"stand_in,omitempty"`
 	// Fitted is how many measurements the model holds that stands in.
 	Fitted int `json:"fitted,omitempty"`
-	// Recorded are the experts who answer what they have answered, and can't tell the rest; Repeated
-	// counts the questions to them that the log answers, Unanswered the others.
+	// Recorded are the experts who answer what they have answered, and can't
+	// tell the rest; Repeated counts the questions to them that the log
+	// answers, Unanswered the others.
 	Recorded   []string `json:"recorded,omitempty"`
 	Repeated   int      `json:"repeated"`
 	Unanswered int      `json:"unanswered"`
-	// Before are the experiments that both have had results of, Imagined those since, and Real what
-	// really happened since.
+	// Before are the experiments that both have had results of, Imagined those
+	// since, and Real what really happened since.
 	Before   []Experiment `json:"before"`
 	Imagined []Experiment `json:"imagined"`
 	Real     []Experiment `json:"real"`
-	// Ended is why the campaign would have ended within that; empty where it would have gone on.
+	// Ended is why the campaign would have ended within that; empty where it
+	// would have gone on.
 	Ended string `json:"ended,omitempty"`
 
-	// Definition is that of the campaign when the decision was made, Changed what is imagined.
+	// Definition is that of the campaign when the decision was made, Changed
+	// what is imagined.
 	Definition *definition.Campaign `json:"-"`
 	Changed    *definition.Campaign `json:"-"`
 }
@@ -122,27 +129,31 @@ type Input struct {
 	Registry registry.Registry
 	Log      events.Log
 	Campaign string
-	// Environment is what the campaign's own instrument finds, where it is a simulation.
+	// Environment is what the campaign's own instrument finds, where it is a
+	// simulation.
 	Environment instruments.Environment
 	Build       events.Build
-	// Heard, if set, is told how many experiments have been imagined, of how many.
+	// Heard, if set, is told how many experiments have been imagined, of how
+	// many.
 	Heard func(done, of int)
 }
 
-// mostDecisions is how many decisions are made for each experiment, at most: a policy may only ask, and
-// hear no answer.
+// mostDecisions is how many decisions are made for each experiment, at most: a
+// policy may only ask, and hear no answer.
 const mostDecisions = 100
 
 // errEnough ends a campaign that has been imagined as far as was asked for.
 var errEnough = errors.New("whatif: enough")
 
-// Check finds what is wrong with a question at once, as far as a campaign as it is now tells: an
-// expert may have been one when the decision was made. The error is a [problem.Error].
+// Check finds what is wrong with a question at once, as far as a campaign as it
+// is now tells: an expert may have been one when the decision was made. The
+// error is a [problem.Error].
 func Check(reg registry.Registry, s *campaign.State, q Question) error {
 	known := func(m policies.Method) bool { return m.Name == q.Method }
 	switch {
 	case q.Experiments < 0 || q.Experiments > Most:
-		return problem.New(problem.Invalid, "%d experiments cannot be imagined: ask for 1 to %d", q.Experiments, Most)
+		return problem.New(problem.Invalid, "%d experiments cannot be imagined: ask for 1 to %d",
+			q.Experiments, Most)
 	case !s.HasDecision(q.Decision):
 		return problem.New(problem.NotFound, "%s has no decision %q", s.Name, q.Decision).About(q.Decision)
 	case q.Method != "" && !slices.ContainsFunc(reg.Methods.Methods(), known):
@@ -151,7 +162,8 @@ func Check(reg registry.Registry, s *campaign.State, q Question) error {
 	return nil
 }
 
-// Work answers a question. The error wraps a [problem.Error] where the question is at fault.
+// Work answers a question. The error wraps a [problem.Error] where the question
+// is at fault.
 func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 	now, err := engine.Load(ctx, in.Registry, in.Log, in.Campaign)
 	if err != nil {
@@ -174,8 +186,10 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 		return nil, err
 	}
 	a := &Answer{
-		Question: q, Campaign: in.Campaign, From: decided.Decision, At: decided.At, Really: decided.Policy, Decided: decided,
-		Definition: s.Definition, Changed: &changed, Before: []Experiment{}, Imagined: []Experiment{}, Real: []Experiment{},
+		Question: q, Campaign: in.Campaign, From: decided.Decision, At: decided.At,
+		Really: decided.Policy, Decided: decided,
+		Definition: s.Definition, Changed: &changed, Before: []Experiment{},
+		Imagined: []Experiment{}, Real: []Experiment{},
 	}
 	if err := a.amend(ctx, log, s); err != nil {
 		return nil, err
@@ -187,13 +201,15 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 	return a, nil
 }
 
-// amend changes the definition in a copy of the log. Policies hear none but the experts whom it names.
+// amend changes the definition in a copy of the log. Policies hear none but the
+// experts whom it names.
 func (a *Answer) amend(ctx context.Context, log *memlog.Log, s *campaign.State) error {
 	changes := campaignfile.Diff(*a.Definition, *a.Changed)
 	if changes == nil {
 		return nil
 	}
-	e, err := events.New(s.Name, &events.CampaignAmended{Definition: *a.Changed, Changes: changes, Reason: "what if", Source: s.Source})
+	e, err := events.New(s.Name, &events.CampaignAmended{Definition: *a.Changed, Changes: changes,
+		Reason: "what if", Source: s.Source})
 	if err != nil {
 		return err
 	}
@@ -202,8 +218,8 @@ func (a *Answer) amend(ctx context.Context, log *memlog.Log, s *campaign.State) 
 	return err
 }
 
-// find returns the first decision of the turn that a decision belongs to, or the decision itself
-// where nothing is to be otherwise.
+// find returns the first decision of the turn that a decision belongs to, or
+// the decision itself where nothing is to be otherwise.
 func find(ctx context.Context, in Input, q Question) (*events.DecisionMade, error) {
 	core := engine.NewCore(in.Registry)
 	var first *events.DecisionMade
@@ -229,7 +245,8 @@ func find(ctx context.Context, in Input, q Question) (*events.DecisionMade, erro
 			return nil, err
 		}
 	}
-	return nil, problem.New(problem.NotFound, "%s has no decision %q", in.Campaign, q.Decision).About(q.Decision)
+	return nil, problem.New(problem.NotFound, "%s has no decision %q", in.Campaign,
+		q.Decision).About(q.Decision)
 }
 
 // same reports whether nothing is otherwise.
@@ -256,7 +273,8 @@ func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, *eng
 	return log, core, nil
 }
 
-// Change returns a definition in which something is otherwise. The error wraps a [problem.Error].
+// Change returns a definition in which something is otherwise. The error wraps
+// a [problem.Error].
 func Change(reg registry.Registry, def definition.Campaign, q Question) (definition.Campaign, error) {
 	if q.same() {
 		return def, nil
@@ -265,7 +283,8 @@ func Change(reg registry.Registry, def definition.Campaign, q Question) (definit
 	if q.Without != "" {
 		at := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == q.Without })
 		if at < 0 {
-			return def, problem.New(problem.NotFound, "%s has no expert %q", def.Name, q.Without).About(q.Without)
+			return def, problem.New(problem.NotFound, "%s has no expert %q", def.Name,
+				q.Without).About(q.Without)
 		}
 		changed.Experts = slices.Delete(slices.Clone(def.Experts), at, at+1)
 	}
@@ -278,11 +297,13 @@ func Change(reg registry.Registry, def definition.Campaign, q Question) (definit
 		changed.Policy = all[at].Policy
 	}
 	if def.Measures() != changed.Policy.Measures() {
-		return def, problem.New(problem.NotPossible, "%s measures nothing, or this campaign does: they cannot take each other's place", q.Method)
+		return def, problem.New(problem.NotPossible,
+			"%s measures nothing, or this campaign does: they cannot take each other's place", q.Method)
 	}
 	completed, err := sound(reg, changed, def)
 	if err != nil && q.Method == "" && len(changed.Experts) == 0 && changed.Measures() {
-		// A policy for an expert has none any more: what it chooses by itself is left.
+		// A policy for an expert has none any more: what it chooses by itself
+		// is left.
 		changed.Policy = policies.Alone(def.Policy.Next)
 		if completed, err = sound(reg, changed, def); err != nil {
 			changed.Policy = definition.Policy{}
@@ -295,8 +316,8 @@ func Change(reg registry.Registry, def definition.Campaign, q Question) (definit
 	return completed, nil
 }
 
-// sound completes a definition of which a campaign began with another policy, or says why no campaign can be run
-// with it.
+// sound completes a definition of which a campaign began with another policy,
+// or says why no campaign can be run with it.
 func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Campaign, error) {
 	asked := def.Initial
 	def.Initial.Labels = nil
@@ -315,7 +336,8 @@ func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Ca
 		faults = append(faults, f.Message)
 	}
 	if faults != nil {
-		return def, problem.New(problem.NotPossible, "the campaign cannot be so: %s", strings.Join(faults, "; "))
+		return def, problem.New(problem.NotPossible, "the campaign cannot be so: %s",
+			strings.Join(faults, "; "))
 	}
 	if _, err := reg.Methods.New(def); err != nil {
 		return def, problem.New(problem.NotPossible, "the campaign cannot be so: %w", err)
@@ -353,14 +375,16 @@ func lastTime(ctx context.Context, log events.Log, name string) (last time.Time)
 
 // of tells an experiment.
 func of(s *campaign.State, x *campaign.Experiment) Experiment {
-	e := Experiment{ID: x.ID, Parameters: x.Parameters, Status: x.Status, Excluded: x.Excluded, Decision: x.Decision}
+	e := Experiment{ID: x.ID, Parameters: x.Parameters, Status: x.Status, Excluded: x.Excluded,
+		Decision: x.Decision}
 	if value, ok := s.Value(x); ok {
 		e.Value = &value.Value
 	}
 	return e
 }
 
-// real tells what was known before the decision, as it was known then, and what really happened since.
+// real tells what was known before the decision, as it was known then, and what
+// really happened since.
 func (a *Answer) real(now, before *campaign.State) {
 	for i := range now.Experiments {
 		x := &now.Experiments[i]
@@ -378,7 +402,9 @@ func (a *Answer) real(now, before *campaign.State) {
 }
 
 // imagine lets the campaign go on in memory.
-func (a *Answer) imagine(ctx context.Context, in Input, now *engine.Core, before *campaign.State, log *memlog.Log) (err error) {
+func (a *Answer) imagine(
+	ctx context.Context, in Input, now *engine.Core, before *campaign.State, log *memlog.Log,
+) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	sp, err := space.New(before.Bounded())
@@ -469,7 +495,8 @@ func (a *Answer) tell(s, before *campaign.State, w *watch) {
 	}
 	for i := range s.Questions {
 		q := &s.Questions[i]
-		if q.Status != campaign.Answered || before.Question(q.ID) != nil && before.Question(q.ID).Status != campaign.Asked ||
+		if q.Status != campaign.Answered || before.Question(q.ID) != nil &&
+			before.Question(q.ID).Status != campaign.Asked ||
 			!slices.Contains(a.Recorded, q.Expert) {
 			continue
 		}
@@ -481,8 +508,8 @@ func (a *Answer) tell(s, before *campaign.State, w *watch) {
 	}
 }
 
-// clockFrom returns a clock that goes on from the last event, by so little with each reading that
-// nobody is late: the same question has the same answer.
+// clockFrom returns a clock that goes on from the last event, by so little with
+// each reading that nobody is late: the same question has the same answer.
 func clockFrom(last time.Time) func() time.Time {
 	return func() time.Time {
 		last = last.Add(time.Microsecond)
@@ -490,8 +517,8 @@ func clockFrom(last time.Time) func() time.Time {
 	}
 }
 
-// watch looks on while a campaign is imagined, and ends it when it has gone far enough. Its methods
-// are called from the engine's loop.
+// watch looks on while a campaign is imagined, and ends it when it has gone far
+// enough. Its methods are called from the engine's loop.
 type watch struct {
 	seen   int // how many experiments there were
 	limit  int // of outcomes; 0: of one decision
@@ -535,7 +562,8 @@ func (w *watch) CountEvent(e events.Event) {
 			w.tell()
 		}
 	}
-	if w.limit == 0 && w.first != nil || w.limit > 0 && (w.done >= w.limit || w.made >= mostDecisions*w.limit) {
+	if w.limit == 0 && w.first != nil || w.limit > 0 &&
+		(w.done >= w.limit || w.made >= mostDecisions*w.limit) {
 		w.enough()
 	}
 }

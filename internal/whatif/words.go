@@ -66,13 +66,14 @@ func (a *Answer) Caveats() []string {
 	}
 	if asked := a.Repeated + a.Unanswered; len(a.Recorded) > 0 && asked > 0 {
 		list = append(list, fmt.Sprintf("Nobody has been asked. Of %s to %s, the log answers %d, since the same was really asked about the same "+
-			"compositions; for the others “can’t tell” stands.", format.Count(asked, "question"), format.List(a.Recorded...), a.Repeated))
+			"compositions; for the others “can’t tell” stands.", format.Count(asked, "question"),
+			format.List(a.Recorded...), a.Repeated))
 	}
 	return append(list, "One course is no comparison of policies: chance plays its part in both. The command campaignd simulate compares policies over many courses.")
 }
 
-// Best is the best result among experiments, nil where there is none; results that were excluded do
-// not count.
+// Best is the best result among experiments, nil where there is none; results
+// that were excluded do not count.
 func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
 	sought := def.Sought()
 	for _, list := range lists {
@@ -89,11 +90,13 @@ func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
 	return best
 }
 
-// Bests are the best results after as many experiments as both courses have had an outcome of.
+// Bests are the best results after as many experiments as both courses have had
+// an outcome of.
 func (a *Answer) Bests() (experiments int, real, imagined *Experiment) {
 	ended := a.RealOutcomes()
 	n := min(len(ended), len(a.Imagined))
-	return len(a.Before) + n, Best(a.Definition, a.Before, ended[:n]), Best(a.Definition, a.Before, a.Imagined[:n])
+	return len(a.Before) + n, Best(a.Definition, a.Before, ended[:n]),
+		Best(a.Definition, a.Before, a.Imagined[:n])
 }
 
 // RealOutcomes are the real experiments since that have an outcome.
@@ -156,7 +159,8 @@ func (a *Answer) Write(w io.Writer) error {
 			fmt.Fprintf(&b, "  and then it would have ended: %s\n", a.Ended)
 		}
 		if n, real, imagined := a.Bests(); real != nil && imagined != nil {
-			fmt.Fprintf(&b, "\nBest after %s: really %s (%s), imagined %s (%s)\n", format.Count(n, "experiment"),
+			fmt.Fprintf(&b, "\nBest after %s: really %s (%s), imagined %s (%s)\n",
+				format.Count(n, "experiment"),
 				real.Result(unit), real.ID, imagined.Result(unit), imagined.ID)
 		}
 	}

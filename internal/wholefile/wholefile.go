@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Write writes a file with a mode. One that is there stays as it is until the new one is
-// whole and on the disk.
+// Write writes a file with a mode. One that is there stays as it is until the
+// new one is whole and on the disk.
 func Write(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -7,25 +7,26 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// A file beyond these bounds is refused before it is read further. They are far above
-// what a campaign can use, and keep a hostile or broken file from taking minutes and
-// gigabytes: the YAML parser's time and memory grow with the square of the depth and
-// of the keys of one mapping.
+// A file beyond these bounds is refused before it is read further. They are far
+// above what a campaign can use, and keep a hostile or broken file from taking
+// minutes and gigabytes: the YAML parser's time and memory grow with the square
+// of the depth and of the keys of one mapping.
 const (
 	// MaxSize is how large a file may be, in bytes.
 	MaxSize = 4 << 20
 	// maxDepth is how deep lists and mappings may lie in each other.
 	maxDepth = 100
-	// maxNodes is how many values a file may hold once its aliases are written out.
+	// maxNodes is how many values a file may hold once its aliases are written
+	// out.
 	maxNodes = 200_000
-	// maxKeys is how many keys a mapping may have, and maxTokens how many words, numbers
-	// and signs a file may have.
+	// maxKeys is how many keys a mapping may have, and maxTokens how many
+	// words, numbers and signs a file may have.
 	maxKeys   = 2_000
 	maxTokens = 400_000
 )
 
-// outOfBounds says what makes a YAML file too large or too deep to be read; nil where
-// nothing does. It takes time and memory in proportion to the file.
+// outOfBounds says what makes a YAML file too large or too deep to be read; nil
+// where nothing does. It takes time and memory in proportion to the file.
 func outOfBounds(data []byte) *Fault {
 	if len(data) > MaxSize {
 		return &Fault{
@@ -64,8 +65,8 @@ func faultAt(t *token.Token, message, remedy string) *Fault {
 	return f
 }
 
-// nesting follows which lists and mappings are open, token by token. The parser is not asked:
-// it is what a deep file would overwhelm.
+// nesting follows which lists and mappings are open, token by token. The parser
+// is not asked: it is what a deep file would overwhelm.
 type nesting struct {
 	open  []nest
 	last  *token.Token
@@ -80,8 +81,8 @@ func (n *nesting) innermost() *nest {
 	return &n.open[len(n.open)-1]
 }
 
-// isBlockAt reports whether the innermost is a list or mapping, without brackets, whose entries
-// begin at a column.
+// isBlockAt reports whether the innermost is a list or mapping, without
+// brackets, whose entries begin at a column.
 func (n *nesting) isBlockAt(column int) bool {
 	in := n.innermost()
 	return in != nil && !in.flow && in.column == column
@@ -153,8 +154,8 @@ func (n *nesting) key(column int) {
 	n.innermost().keys++
 }
 
-// nest is a list or mapping that is open at some place of a file: one in brackets, or
-// one whose entries begin at a column.
+// nest is a list or mapping that is open at some place of a file: one in
+// brackets, or one whose entries begin at a column.
 type nest struct {
 	flow, list bool
 	column     int

@@ -12,16 +12,18 @@ import (
 	"unicode/utf8"
 )
 
-// Decode decodes the node into the value that to points to, most often a struct with json
-// tags. It reports every fault; to then holds the values without a fault. Values that the
-// tree does not mention stay as they are, so that to may hold defaults.
+// Decode decodes the node into the value that to points to, most often a struct
+// with json tags. It reports every fault; to then holds the values without a
+// fault. Values that the tree does not mention stay as they are, so that to may
+// hold defaults.
 //
-// It is strict: an unknown key, a key without a value and a value of another type are
-// faults, and so is what breaks a constraint in a field's jsonschema tag: required, enum,
-// pattern, minLength, maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum,
-// minItems, maxItems, uniqueItems. Constraints on a list's items are in the tag of the
-// list. A type with an UnmarshalJSON or UnmarshalText of its own decodes itself, and its
-// error is the fault.
+// It is strict: an unknown key, a key without a value and a value of another
+// type are faults, and so is what breaks a constraint in a field's jsonschema
+// tag: required, enum, pattern, minLength, maxLength, minimum, maximum,
+// exclusiveMinimum, exclusiveMaximum, minItems, maxItems, uniqueItems.
+// Constraints on a list's items are in the tag of the list. A type with an
+// UnmarshalJSON or UnmarshalText of its own decodes itself, and its error is
+// the fault.
 //
 // A type that cannot be decoded, or an unknown constraint, panics.
 func (n *Node) Decode(to any) []Fault {
@@ -175,7 +177,8 @@ func (d *decoder) scalar(n *Node, v reflect.Value) {
 	}
 }
 
-// notInteger reports a number that v cannot hold: one with a fraction, or out of range.
+// notInteger reports a number that v cannot hold: one with a fraction, or out
+// of range.
 func (d *decoder) notInteger(n *Node, v reflect.Value) {
 	text := string(n.Value.(json.Number))
 	switch {
@@ -261,7 +264,8 @@ type field struct {
 // constraint is one of a jsonschema tag: minimum=0.
 type constraint struct{ name, value string }
 
-// fieldsOf returns the fields of a struct, those of embedded structs among them.
+// fieldsOf returns the fields of a struct, those of embedded structs among
+// them.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
@@ -298,8 +302,8 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// constraintsOf returns the constraints of a tag. They are separated by commas; a comma
-// within a constraint is written with a backslash.
+// constraintsOf returns the constraints of a tag. They are separated by commas;
+// a comma within a constraint is written with a backslash.
 func constraintsOf(tag string) []constraint {
 	var list []constraint
 	for _, word := range strings.Split(strings.ReplaceAll(tag, `\,`, "\x00"), ",") {

@@ -84,7 +84,8 @@ func NewError(name string, data []byte, consequence string, faults []Fault) *Err
 // maxShown is how many faults of a file are written out.
 const maxShown = 50
 
-// Error lists every fault with its place and the line it is in. It is safe to print.
+// Error lists every fault with its place and the line it is in. It is safe to
+// print.
 func (e *Error) Error() string {
 	var b strings.Builder
 	for i, f := range e.Faults {
@@ -121,8 +122,8 @@ func (e *Error) Error() string {
 // widest is how many characters of a line are shown.
 const widest = 160
 
-// excerpt returns the printable part of a line around a column, and a mark to put
-// below the column.
+// excerpt returns the printable part of a line around a column, and a mark to
+// put below the column.
 func excerpt(line string, column int) (text, mark string) {
 	runes := []rune(line)
 	from, to := 0, len(runes)

@@ -14,24 +14,25 @@ import (
 // Path leads to a node: keys of mappings are strings, places in lists are ints.
 type Path = definition.Path
 
-// Place is a place in a file: line and column from 1, in characters. The zero Place
-// is nowhere.
+// Place is a place in a file: line and column from 1, in characters. The zero
+// Place is nowhere.
 type Place struct{ Line, Column int }
 
-// Node is a value of a tree: a mapping, a list or a scalar. Nodes are not changed once
-// they are made; [Node.With], [Node.Without] and [Node.WithItems] return copies.
+// Node is a value of a tree: a mapping, a list or a scalar. Nodes are not
+// changed once they are made; [Node.With], [Node.Without] and [Node.WithItems]
+// return copies.
 type Node struct {
-	// Path is where the node was written, or where it was in the value that it was
-	// made from. It stays when the node becomes part of another tree.
+	// Path is where the node was written, or where it was in the value that it
+	// was made from. It stays when the node becomes part of another tree.
 	Path Path
-	// Place is that of the value, or of its key where the value is empty. Nodes from
-	// an alias or a merge have the place of the alias. It is zero for a node that a
-	// program made.
+	// Place is that of the value, or of its key where the value is empty. Nodes
+	// from an alias or a merge have the place of the alias. It is zero for a
+	// node that a program made.
 	Place Place
 	// Key is the place of the key; zero in a list and for the root.
 	Key Place
-	// Value is that of a scalar: nil, bool, string or json.Number. A number is finite
-	// and in decimal.
+	// Value is that of a scalar: nil, bool, string or json.Number. A number is
+	// finite and in decimal.
 	Value any
 	// Items are those of a list.
 	Items []*Node
@@ -68,7 +69,8 @@ func (n *Node) Keys() []string {
 	return n.keys
 }
 
-// Field returns the value of a key; nil where there is none, or n is no mapping.
+// Field returns the value of a key; nil where there is none, or n is no
+// mapping.
 func (n *Node) Field(key string) *Node {
 	if n == nil {
 		return nil
@@ -89,8 +91,8 @@ func (n *Node) Find(p Path) (last *Node, rest Path) {
 	return n, p
 }
 
-// Written follows a path and returns the last node on it that is in a file, and the
-// steps after it; nil where none is.
+// Written follows a path and returns the last node on it that is in a file, and
+// the steps after it; nil where none is.
 func (n *Node) Written(p Path) (last *Node, rest Path) {
 	rest = p
 	for n != nil {
@@ -105,7 +107,8 @@ func (n *Node) Written(p Path) (last *Node, rest Path) {
 	return last, rest
 }
 
-// step returns the field of a name or the item at an index; nil where there is none.
+// step returns the field of a name or the item at an index; nil where there is
+// none.
 func (n *Node) step(step any) *Node {
 	switch step := step.(type) {
 	case string:
@@ -118,8 +121,8 @@ func (n *Node) step(step any) *Node {
 	return nil
 }
 
-// FromValue returns a value as a tree without a file: what encoding/json makes of it, with
-// keys in alphabetical order. The error is that of encoding/json.
+// FromValue returns a value as a tree without a file: what encoding/json makes
+// of it, with keys in alphabetical order. The error is that of encoding/json.
 func FromValue(value any) (*Node, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -166,8 +169,8 @@ func Text(s string) *Node { return &Node{Value: s} }
 // Int returns a whole number without a file.
 func Int(k int) *Node { return &Node{Value: json.Number(strconv.Itoa(k))} }
 
-// With returns a copy of a mapping in which a key has the given value. Anything but a
-// mapping, also nil, counts as a mapping without keys.
+// With returns a copy of a mapping in which a key has the given value. Anything
+// but a mapping, also nil, counts as a mapping without keys.
 func (n *Node) With(key string, value *Node) *Node {
 	out := Mapping()
 	if n != nil {
@@ -213,8 +216,9 @@ func (n *Node) WithItems(items []*Node) *Node {
 	return &out
 }
 
-// Plain returns the value as encoding/json would read it, numbers as json.Number. Of
-// what is faulty a mapping lacks the key, and a list has nil. The result is the caller's.
+// Plain returns the value as encoding/json would read it, numbers as
+// json.Number. Of what is faulty a mapping lacks the key, and a list has nil.
+// The result is the caller's.
 func (n *Node) Plain() any {
 	switch n.kind {
 	case mappingKind:

@@ -12,16 +12,17 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// decimalForm matches the decimal numbers of YAML's core schema. The parser takes some of
-// them for text: 1e-3, which has no point, and what it cannot hold.
+// decimalForm matches the decimal numbers of YAML's core schema. The parser
+// takes some of them for text: 1e-3, which has no point, and what it cannot
+// hold.
 var decimalForm = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 
-// paddedForm matches whole numbers that begin with a zero: 010 is 8 in YAML 1.1, 10 in
-// YAML 1.2, and often a name.
+// paddedForm matches whole numbers that begin with a zero: 010 is 8 in YAML
+// 1.1, 10 in YAML 1.2, and often a name.
 var paddedForm = regexp.MustCompile(`^[-+]?0[0-9]+$`)
 
-// scalar returns what a scalar means: bool, string or json.Number. A message says why it
-// means nothing.
+// scalar returns what a scalar means: bool, string or json.Number. A message
+// says why it means nothing.
 func scalar(n ast.Node) (value any, message, remedy string) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -41,7 +42,8 @@ func scalar(n ast.Node) (value any, message, remedy string) {
 	case *ast.FloatNode:
 		return float(n.Value, n.Token.Value)
 	case *ast.InfinityNode, *ast.NanNode:
-		return nil, n.GetToken().Value + " is not a finite number", "where there is no limit, leave the key out"
+		return nil, n.GetToken().Value + " is not a finite number",
+			"where there is no limit, leave the key out"
 	case *ast.TagNode:
 		return nil, "tags (" + n.Start.Value + ") are not used here", "remove the tag"
 	}
@@ -81,6 +83,7 @@ func padded(text string) (value any, message, remedy string) {
 	if digits == "" {
 		digits = "0"
 	}
-	return nil, text + " may be a number or a name", fmt.Sprintf("write %s%s for the number, %q in quotes for the name",
-		sign, digits, text)
+	return nil, text + " may be a number or a name",
+		fmt.Sprintf("write %s%s for the number, %q in quotes for the name",
+			sign, digits, text)
 }

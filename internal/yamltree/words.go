@@ -11,8 +11,9 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// WrongType says that a plain value is of none of the wanted types, which are those of
-// JSON Schema ("object", "integer"), and what to write where that can be guessed.
+// WrongType says that a plain value is of none of the wanted types, which are
+// those of JSON Schema ("object", "integer"), and what to write where that can
+// be guessed.
 func WrongType(value any, wanted ...string) (message, remedy string) {
 	var words []string
 	for _, w := range wanted {
@@ -137,8 +138,8 @@ func TooFewItems(got, least int) (message, remedy string) {
 // WrongForm says that a text does not have the form it must have.
 func WrongForm(text string) string { return fmt.Sprintf("%q does not have the right form", text) }
 
-// Suggest is the remedy for an unknown name: the name that was probably meant, or all
-// that there are.
+// Suggest is the remedy for an unknown name: the name that was probably meant,
+// or all that there are.
 func Suggest(name string, names []string) string {
 	// a name that was refused itself
 	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" })

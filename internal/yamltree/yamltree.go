@@ -1,19 +1,20 @@
-// Package yamltree reads YAML into a tree of nodes that know their place in the file,
-// and reports every fault at once, each with its place, the line it is in and a
-// remedy.
+// Package yamltree reads YAML into a tree of nodes that know their place in the
+// file, and reports every fault at once, each with its place, the line it is in
+// and a remedy.
 //
-// Reading is within bounds (bounds.go) and strict: a key that stands twice, a tag, a
-// number that is not finite and text that could rewrite a terminal are faults. An alias
-// is replaced by its value, with the place of the alias; a merge (<<) adds the keys
-// that a mapping does not have itself, the first of several.
+// Reading is within bounds (bounds.go) and strict: a key that stands twice, a
+// tag, a number that is not finite and text that could rewrite a terminal are
+// faults. An alias is replaced by its value, with the place of the alias; a
+// merge (<<) adds the keys that a mapping does not have itself, the first of
+// several.
 //
-// A scalar without quotes is typed once, here (scalar.go): true, false and null, decimal
-// and other numbers, and text for everything else, so that yes, on and dates are text.
-// Quoted scalars are always text.
+// A scalar without quotes is typed once, here (scalar.go): true, false and
+// null, decimal and other numbers, and text for everything else, so that yes,
+// on and dates are text. Quoted scalars are always text.
 //
-// [Node.Decode] decodes a tree, or a part of it, into a struct and holds it to the
-// constraints in its tags. Trees can be composed from parts of others: a node remembers
-// where it was written.
+// [Node.Decode] decodes a tree, or a part of it, into a struct and holds it to
+// the constraints in its tags. Trees can be composed from parts of others: a
+// node remembers where it was written.
 package yamltree
 
 import (
@@ -35,14 +36,17 @@ type Format struct {
 	Name string
 	// Subject is what it describes: "campaign".
 	Subject string
-	// Begin is the remedy for a file that holds something else: with what to begin.
+	// Begin is the remedy for a file that holds something else: with what to
+	// begin.
 	Begin string
 }
 
-// Read returns the one document of a file, which is a mapping; nil where there is none
-// that could be looked at further. Faults are in no order, see [NewError].
+// Read returns the one document of a file, which is a mapping; nil where there
+// is none that could be looked at further. Faults are in no order, see
+// [NewError].
 func Read(data []byte, format Format) (*Node, []Fault) {
-	// The parser misreads some lines that end in a carriage return, and miscounts others.
+	// The parser misreads some lines that end in a carriage return, and
+	// miscounts others.
 	data = []byte(lineBreaks.Replace(string(data)))
 	if f := outOfBounds(data); f != nil {
 		return nil, []Fault{*f}
@@ -104,7 +108,8 @@ func notYAML(err error) Fault {
 	return f
 }
 
-// placeOf is where the text of a node begins: that of a mapping in lines is its first key.
+// placeOf is where the text of a node begins: that of a mapping in lines is its
+// first key.
 func placeOf(n ast.Node) Place {
 	var t *token.Token
 	switch n := n.(type) {
@@ -138,8 +143,8 @@ func (r *reader) fault(p Path, where Place, message, remedy string) {
 	r.faults = append(r.faults, Fault{Place: where, Path: p, Message: message, Remedy: remedy})
 }
 
-// count counts a node at p; false where there are too many, or it lies too deep, which
-// only aliases can bring about.
+// count counts a node at p; false where there are too many, or it lies too
+// deep, which only aliases can bring about.
 func (r *reader) count(p Path, where Place) bool {
 	r.nodes++
 	switch {
@@ -156,13 +161,14 @@ func (r *reader) count(p Path, where Place) bool {
 			"long lists of compositions go into a CSV file")
 	case r.nodes > maxNodes:
 		r.exceeded = true
-		r.fault(p, where, "the file is too large once its aliases are written out", "write less of it with aliases")
+		r.fault(p, where, "the file is too large once its aliases are written out",
+			"write less of it with aliases")
 	}
 	return !r.exceeded
 }
 
-// node reads a value. above is the place that an empty value has: that of its key, or of the
-// list it is in.
+// node reads a value. above is the place that an empty value has: that of its
+// key, or of the list it is in.
 func (r *reader) node(p Path, n ast.Node, above Place) *Node {
 	out := &Node{Path: p, Place: placeOf(n)}
 	if !r.count(p, out.Place) {
@@ -205,8 +211,8 @@ func (r *reader) node(p Path, n ast.Node, above Place) *Node {
 	return out
 }
 
-// unprintable refuses a text that could rewrite a terminal or turn what is beside it
-// around. Tabs and newlines are white space.
+// unprintable refuses a text that could rewrite a terminal or turn what is
+// beside it around. Tabs and newlines are white space.
 func unprintable(what, text string) (message, remedy string) {
 	c, offset := plaintext.Find(strings.ReplaceAll(text, "\t", " "))
 	if offset < 0 {

@@ -1,12 +1,15 @@
-// Package answers is the family of policies in which every answer of an expert is a measurement of the
-// objective, through a channel that is learned: how strongly an expert's answers depend on the objective, and in which
-// direction (package internal/num/channel). A guesser is left out by what they say; whoever says the
-// opposite is turned over.
+// Package answers is the family of policies in which every answer of an expert
+// is a measurement of the objective, through a channel that is learned: how
+// strongly an expert's answers depend on the objective, and in which direction
+// (package internal/num/channel). A guesser is left out by what they say;
+// whoever says the opposite is turned over.
 //
-// Harm is bounded in two ways. Answers that say nothing are part of the mixture from the beginning, with the
-// weight of Guess, so that all experiments together speak against the informed model by −ln of that weight at most before
-// the model of the measurements alone has the better of it. And one experiment in Own is the one that
-// would be chosen without experts, given everything that has been measured.
+// Harm is bounded in two ways. Answers that say nothing are part of the mixture
+// from the beginning, with the weight of Guess, so that all experiments
+// together speak against the informed model by −ln of that weight at most
+// before the model of the measurements alone has the better of it. And one
+// experiment in Own is the one that would be chosen without experts, given
+// everything that has been measured.
 package answers
 
 import (
@@ -35,7 +38,8 @@ var Family = policies.Family{
 	Version: policies.Version,
 	Rules: []policies.Rule{
 		{Part: policies.Trust, Name: Name, Settings: func() definition.Settings { return new(Answers) }},
-		{Part: policies.Handover, Name: WorthName, Settings: func() definition.Settings { return new(Worth) }},
+		{Part: policies.Handover, Name: WorthName,
+			Settings: func() definition.Settings { return new(Worth) }},
 	},
 	Methods: []policies.Method{{
 		Name:    "answers",
@@ -74,7 +78,8 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &policy{def: def, rule: rule, config: channel.Config{Guess: *s.Guess, Against: *s.Against}, own: *s.Own}
+	p := &policy{def: def, rule: rule, config: channel.Config{Guess: *s.Guess, Against: *s.Against},
+		own: *s.Own}
 	if s.Options != nil {
 		p.compared = *s.Options
 	}
@@ -106,7 +111,8 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 // choose weighs the informed candidate against the unaided one.
 func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	var err error
-	// What this family asks is a measurement, and no request; another's question may be one.
+	// What this family asks is a measurement, and no request; another's
+	// question may be one.
 	if q := turn.Last(s.Turn); q == nil || q.Options == nil || q.Options[0].Candidate != policies.Queried {
 		if d, err = s.Answered(d); err != nil || d.Made() {
 			return d, err
@@ -158,7 +164,8 @@ func (p *policy) follow(
 	if err != nil {
 		return d, err
 	}
-	// The same search as for the unaided candidate: answers that say nothing lead to the same one.
+	// The same search as for the unaided candidate: answers that say nothing
+	// lead to the same one.
 	aided, err := s.Find(ctx, acquisition, step.SearchUnaided)
 	if err != nil {
 		return d, err
@@ -173,7 +180,8 @@ func (p *policy) follow(
 	}
 	reason := "It has " + s.Rule.Rationale() + ", the experts' answers counted as measurements."
 	if slices.Equal(aided.X, unaided.X) {
-		return d.Run(policies.Aided, policies.RuleAgree, reason+" It is the unaided candidate, too."+nobody), nil
+		return d.Run(policies.Aided, policies.RuleAgree,
+			reason+" It is the unaided candidate, too."+nobody), nil
 	}
 	why, err := said.why(ctx, learned, s, p.config, aided.X, unaided.X)
 	if err != nil {
@@ -190,7 +198,9 @@ func predict(d *policies.Decision, informed *objective.Model, r search.Result) {
 }
 
 // learn weighs what was said.
-func (h heard) learn(ctx context.Context, m *objective.Model, cfg channel.Config) (*channel.Posterior, error) {
+func (h heard) learn(
+	ctx context.Context, m *objective.Model, cfg channel.Config,
+) (*channel.Posterior, error) {
 	var all []channel.Answers
 	for _, c := range h.channels {
 		all = append(all, c.answers)
@@ -210,15 +220,17 @@ func (h heard) weighed(p *channel.Posterior, m *objective.Model) (all []events.A
 	return all
 }
 
-// whySo is how many compositions are looked at whose answers may have moved a choice, and leastShare how much an answer has
-// to have moved it to be named, in standard deviations of what was measured.
+// whySo is how many compositions are looked at whose answers may have moved a
+// choice, and leastShare how much an answer has to have moved it to be named,
+// in standard deviations of what was measured.
 const (
 	whySo      = 4
 	leastShare = 0.05
 )
 
-// why says what the answers changed in what is expected of the informed candidate and of the unaided one, and which
-// of them speak most for the one or for the other: by what the difference would be without them, everything
+// why says what the answers changed in what is expected of the informed
+// candidate and of the unaided one, and which of them speak most for the one or
+// for the other: by what the difference would be without them, everything
 // weighed again.
 func (h heard) why(
 	ctx context.Context, p *channel.Posterior, s *step.Step, cfg channel.Config, aided, unaided []float64,

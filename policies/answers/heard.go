@@ -10,11 +10,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// mostRows is how many compositions of each channel are heard, about: what a decision costs grows with their third
-// power.
+// mostRows is how many compositions of each channel are heard, about: what a
+// decision costs grows with their third power.
 const mostRows = 120
 
-// Intercepts of labels: examples before the first experiment may have been chosen to be balanced.
+// Intercepts of labels: examples before the first experiment may have been
+// chosen to be balanced.
 const (
 	groupExamples = iota
 	groupQuestions
@@ -22,8 +23,8 @@ const (
 
 // heard is everything that experts have said.
 type heard struct {
-	// points of the unit cube that answers are about, each once; questions[i] are the answers about point i, in
-	// words: "ada's q4", "row 3 of ada's q1".
+	// points of the unit cube that answers are about, each once; questions[i]
+	// are the answers about point i, in words: "ada's q4", "row 3 of ada's q1".
 	points    [][]float64
 	questions [][]string
 	channels  []spoken
@@ -38,16 +39,17 @@ type spoken struct {
 	rows    int // of compositions, however often
 }
 
-// Kinds of channels. Numbers in the objective's unit and marks are different: how an expert uses one
-// scale says nothing of the other.
+// Kinds of channels. Numbers in the objective's unit and marks are different:
+// how an expert uses one scale says nothing of the other.
 const (
 	kindChoices   = "choices"
 	kindEstimates = "estimates"
 	kindMarks     = "marks"
 )
 
-// hear collects the answers of a campaign, of each expert and kind the latest. Those about compositions that
-// have no place in the space any more, after an amendment, are left out.
+// hear collects the answers of a campaign, of each expert and kind the latest.
+// Those about compositions that have no place in the space any more, after an
+// amendment, are left out.
 func hear(v policies.View, experts []definition.Expert) heard {
 	h := heard{}
 	index := make(map[string]int)
@@ -132,9 +134,9 @@ func group(q *campaign.Question) int {
 	return groupQuestions
 }
 
-// said returns the compositions that an answer speaks of, from the best to the worst: the one that was
-// labeled, those that were placed, or one that was named and what it was better than, the best measurement
-// of that time.
+// said returns the compositions that an answer speaks of, from the best to the
+// worst: the one that was labeled, those that were placed, or one that was
+// named and what it was better than, the best measurement of that time.
 func said(v policies.View, q *campaign.Question) []definition.Point {
 	switch q.Form {
 	case events.FormLabel:
@@ -153,8 +155,8 @@ func said(v policies.View, q *campaign.Question) []definition.Point {
 	return nil
 }
 
-// bestBefore returns the composition of the best measurement of the experiments that had been requested
-// when a question was asked, nil where there is none.
+// bestBefore returns the composition of the best measurement of the experiments
+// that had been requested when a question was asked, nil where there is none.
 func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
 	sought := s.Definition.Sought()
 	var best definition.Point
@@ -163,8 +165,8 @@ func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
 		if events.ExperimentNumber(x.ID) > q.Experiments {
 			break
 		}
-		// Of equals the later where it is maximized, the earlier where it is minimized: recorded
-		// decisions rest on it.
+		// Of equals the later where it is maximized, the earlier where it is
+		// minimized: recorded decisions rest on it.
 		equal := value.Value == most && sought.Goal == definition.Maximize
 		if best == nil || equal || sought.Better(value.Value, most) {
 			best, most = x.Parameters, value.Value
@@ -173,7 +175,8 @@ func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
 	return best
 }
 
-// place returns the index of a composition among the points; answer names what is said of it.
+// place returns the index of a composition among the points; answer names what
+// is said of it.
 func (h *heard) place(v policies.View, index map[string]int, p definition.Point, answer string) (int, bool) {
 	if v.Space.Contains(p) != nil {
 		return 0, false

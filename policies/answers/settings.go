@@ -17,33 +17,34 @@ const (
 	defaultGuess   = 0.5
 	defaultAgainst = 0.1
 	defaultOwn     = 5
-	// defaultEstimates is how many compositions each expert says at first what they expect of, where a
-	// campaign asks for nothing else.
+	// defaultEstimates is how many compositions each expert says at first what
+	// they expect of, where a campaign asks for nothing else.
 	defaultEstimates = 20
 )
 
-// Answers makes measurements of experts' answers: how strongly they depend on the objective,
-// and in which direction, is learned for each expert (package internal/num/channel).
+// Answers makes measurements of experts' answers: how strongly they depend on
+// the objective, and in which direction, is learned for each expert (package
+// internal/num/channel).
 type Answers struct {
-	// Guess is the probability, before an expert has answered anything, that their answers say
-	// nothing of the objective. Default 0.5.
+	// Guess is the probability, before an expert has answered anything, that
+	// their answers say nothing of the objective. Default 0.5.
 	Guess *float64 `json:"guess,omitempty" jsonschema:"minimum=0,maximum=1"`
 	// Against is the probability that they go against it. Default 0.1.
 	Against *float64 `json:"against,omitempty" jsonschema:"minimum=0,maximum=1"`
-	// Own makes every so many-th experiment the model's own, whatever experts say, so that no
-	// expert can keep a campaign from what it would find alone. Default 5; 1 follows nobody, 0 follows the
-	// answers always.
+	// Own makes every so many-th experiment the model's own, whatever experts
+	// say, so that no expert can keep a campaign from what it would find alone.
+	// Default 5; 1 follows nobody, 0 follows the answers always.
 	Own *int `json:"own,omitempty" jsonschema:"minimum=0"`
-	// Options is how many compositions an expert puts in order in each comparison of initial.comparisons.
-	// Default 2.
+	// Options is how many compositions an expert puts in order in each
+	// comparison of initial.comparisons. Default 2.
 	Options *int `json:"options,omitempty" jsonschema:"minimum=2,maximum=26"`
 }
 
 // Choice returns the choice of this rule.
 func (s Answers) Choice() definition.Choice { return definition.NewChoice(Name, s) }
 
-// Complete implements definition.Settings. Where a file does not say what experts are asked at first,
-// they estimate.
+// Complete implements definition.Settings. Where a file does not say what
+// experts are asked at first, they estimate.
 func (s *Answers) Complete(def *definition.Campaign) {
 	definition.DefaultTo(&s.Guess, defaultGuess)
 	definition.DefaultTo(&s.Against, defaultAgainst)
@@ -65,11 +66,13 @@ func (s *Answers) Check(def *definition.Campaign, here definition.Path) []defini
 	faults := policies.CheckTrust(def, Name, next.Searches(def.Policy.Next))
 	if def.Policy.Next.Name == next.ThompsonName {
 		faults = append(faults, definition.Fault{At: definition.At("policy", "next"),
-			Problem: "answers cannot enter a draw of the model of measurements", Remedy: "write next: lognei, logei or lcb"})
+			Problem: "answers cannot enter a draw of the model of measurements",
+			Remedy:  "write next: lognei, logei or lcb"})
 	}
 	if h := def.Policy.Handover; h.Name != policies.Never && h.Name != WorthName {
 		faults = append(faults, definition.Fault{At: definition.At("policy", "handover"),
-			Problem: "answers are measurements, and " + h.Name + " asks for something else", Remedy: "write handover: worth, or handover: never"})
+			Problem: "answers are measurements, and " + h.Name + " asks for something else",
+			Remedy:  "write handover: worth, or handover: never"})
 	}
 	if s.Guess != nil && s.Against != nil && *s.Guess+*s.Against > 1 {
 		faults = append(faults, definition.Fault{At: here.To("against"),

@@ -29,17 +29,19 @@ const (
 	defaultPerExperiment = 2
 )
 
-// Worth asks to accept or reject a composition where the answer is expected to improve the next experiment by
-// enough. The absolute least is what hands over: what an experiment is expected to bring shrinks
-// in the course of a campaign, and with it what an answer can add.
+// Worth asks to accept or reject a composition where the answer is expected to
+// improve the next experiment by enough. The absolute least is what hands over:
+// what an experiment is expected to bring shrinks in the course of a campaign,
+// and with it what an answer can add.
 type Worth struct {
-	// Least is the improvement of the next experiment below which nothing is asked, in
-	// standard deviations of what has been measured. Default 0.002.
+	// Least is the improvement of the next experiment below which nothing is
+	// asked, in standard deviations of what has been measured. Default 0.002.
 	Least *float64 `json:"least,omitempty" jsonschema:"minimum=0"`
-	// Share is the same relative to what the next experiment is expected to bring: a question may
-	// cost a fiftieth of it. Default 0.02.
+	// Share is the same relative to what the next experiment is expected to
+	// bring: a question may cost a fiftieth of it. Default 0.02.
 	Share *float64 `json:"share,omitempty" jsonschema:"minimum=0"`
-	// MaxPerExperiment is the largest number of questions before one experiment. Default 2.
+	// MaxPerExperiment is the largest number of questions before one
+	// experiment. Default 2.
 	MaxPerExperiment *int `json:"per_experiment,omitempty" jsonschema:"minimum=1"`
 }
 
@@ -75,18 +77,21 @@ func (s *Worth) Words(*definition.Campaign) string {
 }
 
 const (
-	// compared is on how many compositions the value of an answer rests, and screened of how many they are the
-	// best; apart is how far they are from each other at least, and fresh how far a question is from an
-	// earlier one, in the unit cube.
+	// compared is on how many compositions the value of an answer rests, and
+	// screened of how many they are the best; apart is how far they are from
+	// each other at least, and fresh how far a question is from an earlier one,
+	// in the unit cube.
 	compared = 12
 	screened = 256
 	apart    = 0.08
 	fresh    = 0.03
 )
 
-// ask puts a question where one is worth it; else nobody says why none is asked, where experts could be.
+// ask puts a question where one is worth it; else nobody says why none is
+// asked, where experts could be.
 func (p *policy) ask(
-	ctx context.Context, s *step.Step, d policies.Decision, said heard, informed *objective.Model, best search.Result,
+	ctx context.Context, s *step.Step, d policies.Decision, said heard, informed *objective.Model,
+	best search.Result,
 ) (_ policies.Decision, nobody string, err error) {
 	switch {
 	case p.worth == nil || len(p.def.Experts) == 0:
@@ -121,7 +126,8 @@ func (p *policy) ask(
 	gain, floor := amount(most*s.Measured.Fit.Scale, unit), amount(least*s.Measured.Fit.Scale, unit)
 	asks := at >= 0 && most >= least
 	d.Tests = append(d.Tests, events.Test{
-		Name: "worth asking: improvement of the next experiment", Left: most, Relation: ">=", Right: least, Holds: asks,
+		Name: "worth asking: improvement of the next experiment", Left: most, Relation: ">=",
+		Right: least, Holds: asks,
 	})
 	switch {
 	case at < 0:
@@ -161,21 +167,23 @@ func (p *policy) ask(
 	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, explanation), "", nil
 }
 
-// valuation is what answers are valued by: the expected improvement, on a fixed value, of a choice among
-// some compositions.
+// valuation is what answers are valued by: the expected improvement, on a fixed
+// value, of a choice among some compositions.
 type valuation struct {
 	points [][]float64
 	best   float64
-	// others are all answers but the choices of the expert who may be asked, which are own; the compositions are
-	// the last points of both.
+	// others are all answers but the choices of the expert who may be asked,
+	// which are own; the compositions are the last points of both.
 	others *channel.Mixture
 	own    channel.Answers
 	first  int // index of the first of the compositions there
 }
 
-// newValuation chooses the compositions: the one that would be run, and the best of some.
+// newValuation chooses the compositions: the one that would be run, and the
+// best of some.
 func (p *policy) newValuation(
-	ctx context.Context, s *step.Step, said heard, expert string, informed *objective.Model, best search.Result,
+	ctx context.Context, s *step.Step, said heard, expert string, informed *objective.Model,
+	best search.Result,
 ) (*valuation, error) {
 	v := &valuation{best: math.Inf(1)}
 	predictor := informed.NewPredictor()
@@ -239,8 +247,9 @@ func (v *valuation) improvements(m *objective.Model) []float64 {
 	return values
 }
 
-// of is the value of a label at one of the compositions: how much better the best choice is expected to be once the
-// answer is known than the best of the same choices is now, E max − max E over both answers.
+// of is the value of a label at one of the compositions: how much better the
+// best choice is expected to be once the answer is known than the best of the
+// same choices is now, E max − max E over both answers.
 func (v *valuation) of(ctx context.Context, s *step.Step, at int) (float64, error) {
 	var logs [2]float64
 	var values [2][]float64
@@ -268,7 +277,8 @@ func (v *valuation) of(ctx context.Context, s *step.Step, at int) (float64, erro
 	return (1-rejects)*slices.Max(values[0]) + rejects*slices.Max(values[1]) - expected, nil
 }
 
-// askedNear reports whether an expert has been asked about a composition that is hardly another.
+// askedNear reports whether an expert has been asked about a composition that
+// is hardly another.
 func askedNear(s *step.Step, expert string, x []float64) bool {
 	return slices.ContainsFunc(s.View.Campaign.Questions, func(q campaign.Question) bool {
 		if q.Expert != expert || q.Form != events.FormLabel {

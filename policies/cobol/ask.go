@@ -103,8 +103,8 @@ func (p *policy) question(
 	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, p.explanation(s, d, s.Turn))
 }
 
-// explanation says in a sentence why the expert is asked about the chosen candidate, in
-// the place of those they rejected in this turn.
+// explanation says in a sentence why the expert is asked about the chosen
+// candidate, in the place of those they rejected in this turn.
 func (p *policy) explanation(s *step.Step, d policies.Decision, rejected []campaign.Question) string {
 	c, sought := d.Candidate(), s.Def.Sought()
 	best, mean := s.View.Objective.Best()

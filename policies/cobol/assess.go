@@ -22,9 +22,9 @@ func (p *policy) schedule(s *campaign.State) handover.Schedule {
 	return handover.Schedule{Chosen: chosen, Budget: chosen + turns, Experts: len(p.def.Experts)}
 }
 
-// judged runs the unaided candidate where the expert has just been asked
-// about it. Where a measurement has moved it since, the answer counts as one
-// about an aided candidate.
+// judged runs the unaided candidate where the expert has just been asked about
+// it. Where a measurement has moved it since, the answer counts as one about an
+// aided candidate.
 func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.Decision, error) {
 	q := turn.Last(s.Turn)
 	if q == nil || q.Form != events.FormLabel {
@@ -49,8 +49,8 @@ func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.
 	return d.Run(policies.Unaided, policies.RuleJudged, reason), nil
 }
 
-// assess decides whether the expert may be followed in this step, and whether the
-// unaided candidate is put to them where they may not.
+// assess decides whether the expert may be followed in this step, and whether
+// the unaided candidate is put to them where they may not.
 func (p *policy) assess(
 	s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result,
 ) (policies.Decision, error) {
@@ -107,8 +107,8 @@ func (p *policy) judge(
 	return d.Ask(events.FormLabel, expert, policies.RuleJudge, reason, explanation)
 }
 
-// evidenceOf weighs the labels that an expert's belief rests on against what was
-// measured.
+// evidenceOf weighs the labels that an expert's belief rests on against what
+// was measured.
 func evidenceOf(v policies.View, b *belief.Model) (trust.Evidence, error) {
 	reject, example := make([]bool, len(b.Labels)), make([]bool, len(b.Labels))
 	for i, label := range b.Labels {

@@ -1,6 +1,6 @@
 // Package cobol is the family of policies in which an expert's belief bends the
-// choice: COBOL, COBOHL and HCEI (Xu et al. 2024), with every form of feedback of
-// its Appendix H.
+// choice: COBOL, COBOHL and HCEI (Xu et al. 2024), with every form of feedback
+// of its Appendix H.
 package cobol
 
 import (
@@ -65,8 +65,8 @@ var Family = policies.Family{
 
 const asks = "accept or reject"
 
-// policy weighs an aided candidate, which an expert's belief leads to, against the
-// unaided one. Experts take turns.
+// policy weighs an aided candidate, which an expert's belief leads to, against
+// the unaided one. Experts take turns.
 type policy struct {
 	def    definition.Campaign
 	rule   next.Rule
@@ -161,7 +161,8 @@ func (p *policy) ordered() bool {
 	return p.belief.Feedback == belief.FeedbackComparison || p.belief.Feedback == belief.FeedbackRanking
 }
 
-// optimism is how many standard deviations below the mean the aided candidate may lie.
+// optimism is how many standard deviations below the mean the aided candidate
+// may lie.
 func (p *policy) optimism(beta float64) float64 {
 	if p.assessed() {
 		return trust.Optimism * beta
@@ -202,8 +203,8 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	return p.consult(ctx, s, d, acquisition, unaided)
 }
 
-// consult takes the help of the expert of this step; where their belief cannot be used it
-// goes on without.
+// consult takes the help of the expert of this step; where their belief cannot
+// be used it goes on without.
 func (p *policy) consult(
 	ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition,
 	unaided search.Result,
@@ -233,8 +234,8 @@ func (p *policy) consult(
 	return decided, err
 }
 
-// weigh weighs the aided candidate against the unaided one (Xu et al. 2024, Alg. 1
-// and 2).
+// weigh weighs the aided candidate against the unaided one (Xu et al. 2024,
+// Alg. 1 and 2).
 func (p *policy) weigh(
 	ctx context.Context, s *step.Step, d policies.Decision, expert string, b *belief.Model,
 	acquisition next.Acquisition, unaided search.Result,
@@ -300,12 +301,12 @@ func (p *policy) adjust(d policies.Decision, expert string, lambda, bound float6
 // may be, in logits, where a search meets its constraint only in the limit.
 const acceptable = 1e-2
 
-// penalties are the weights with which COBOHL's constraint is driven in, one search after
-// the other.
+// penalties are the weights with which COBOHL's constraint is driven in, one
+// search after the other.
 var penalties = []float64{10, 1e3, 1e5}
 
-// aided searches for the aided candidate. The result has no point where COBOHL finds
-// none that the expert may accept.
+// aided searches for the aided candidate. The result has no point where COBOHL
+// finds none that the expert may accept.
 func (p *policy) aided(
 	ctx context.Context, s *step.Step, expert string, b *belief.Model, acquisition next.Acquisition,
 	unaided search.Result,
@@ -321,7 +322,8 @@ func (p *policy) aided(
 	return s.Find(ctx, trust.Weighed(acquisition, b), step.SearchAided, unaided.X)
 }
 
-// constrained searches where the expert may accept (Xu et al. 2024, Alg. 2 line 4).
+// constrained searches where the expert may accept (Xu et al. 2024, Alg. 2 line
+// 4).
 func (p *policy) constrained(
 	ctx context.Context, s *step.Step, b *belief.Model, acquisition next.Acquisition,
 	unaided search.Result,
@@ -351,8 +353,9 @@ func (p *policy) constrained(
 	return aided, nil
 }
 
-// unusable is the error of a belief that could not be solved somewhere, nil where it
-// could. It counts more than what a search came to, unless that was cancelled.
+// unusable is the error of a belief that could not be solved somewhere, nil
+// where it could. It counts more than what a search came to, unless that was
+// cancelled.
 func unusable(ctx context.Context, unsolved error) error {
 	switch {
 	case unsolved == nil:

@@ -16,10 +16,10 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// compare asks for a comparison or a ranking in place of a label (Xu et al. 2024,
-// App. H): the expert orders the aided and the unaided candidate, and in a
-// ranking the best measured compositions beside them. One question settles the
-// step: what the expert places higher of the two is run.
+// compare asks for a comparison or a ranking in place of a label (Xu et al.
+// 2024, App. H): the expert orders the aided and the unaided candidate, and in
+// a ranking the best measured compositions beside them. One question settles
+// the step: what the expert places higher of the two is run.
 func (p *policy) compare(
 	s *step.Step, d policies.Decision, expert string, unaided, aided search.Result,
 ) (policies.Decision, error) {
@@ -66,12 +66,13 @@ func bestMeasured(m *objective.Model, n int) []search.Result {
 	return all
 }
 
-// harmfulInARow is how many compositions that an expert named may be turned down in
-// a row before they are asked no more: their word no longer changes anything.
+// harmfulInARow is how many compositions that an expert named may be turned
+// down in a row before they are asked no more: their word no longer changes
+// anything.
 const harmfulInARow = 3
 
-// pinpoint asks the expert for a composition of their own, which takes the place
-// of the aided candidate (Xu et al. 2024, App. H).
+// pinpoint asks the expert for a composition of their own, which takes the
+// place of the aided candidate (Xu et al. 2024, App. H).
 func (p *policy) pinpoint(
 	ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided search.Result,
 ) (policies.Decision, error) {
@@ -119,8 +120,8 @@ func (p *policy) askToName(s *step.Step, d policies.Decision, expert string) pol
 	return d.Ask(events.FormPinpoint, expert, policies.RuleAsk, reason, explanation)
 }
 
-// turnedDown counts how many of the compositions that an expert named last were not
-// measured.
+// turnedDown counts how many of the compositions that an expert named last were
+// not measured.
 func turnedDown(v policies.View, expert string) (n int) {
 	questions := v.Campaign.Questions
 	for i := len(questions) - 1; i >= 0; i-- {

@@ -38,8 +38,8 @@ type COBOL struct {
 	Lambda0 *float64 `json:"lambda0,omitempty" jsonschema:"minimum=0"`
 	// Zeta is the step ζ of the dual variable. Default 0.02.
 	Zeta *float64 `json:"zeta,omitempty" jsonschema:"minimum=0"`
-	// Eta is η: the aided candidate is turned down where the model is more than η
-	// times as sure of it as of the unaided one. Default 3.
+	// Eta is η: the aided candidate is turned down where the model is more than
+	// η times as sure of it as of the unaided one. Default 3.
 	Eta *float64 `json:"eta,omitempty" jsonschema:"minimum=0"`
 	belief.Settings
 }
@@ -99,8 +99,8 @@ func (s *COBOHL) Words(*definition.Campaign) string {
 	return "only compositions that the expert may accept are considered, without a test of harm (cobohl)" + s.Text()
 }
 
-// HCEI weighs the expected improvement with the probability that the expert accepts
-// (Xu et al. 2024, Eq. 70).
+// HCEI weighs the expected improvement with the probability that the expert
+// accepts (Xu et al. 2024, Eq. 70).
 type HCEI struct {
 	belief.Settings
 }
@@ -122,7 +122,8 @@ func (s *HCEI) Check(def *definition.Campaign, here definition.Path) []definitio
 	faults := check(def, here, HCEIName, &s.Settings)
 	if next.Searches(def.Policy.Next) && def.Policy.Next.Name != next.LogEIName {
 		faults = append(faults, definition.Fault{At: definition.At("policy", "next"),
-			Problem: "hcei weighs the expected improvement, and next is another rule", Remedy: "write next: logei, or remove next"})
+			Problem: "hcei weighs the expected improvement, and next is another rule",
+			Remedy:  "write next: logei, or remove next"})
 	}
 	return faults
 }
@@ -146,7 +147,8 @@ func ask(def *definition.Campaign, feedback string) {
 	}
 }
 
-// check returns what makes no sense about a rule that bends the choice by a belief.
+// check returns what makes no sense about a rule that bends the choice by a
+// belief.
 func check(
 	def *definition.Campaign, here definition.Path, name string, b *belief.Settings,
 ) []definition.Fault {
@@ -160,7 +162,8 @@ func check(
 		})
 	case h != WidthName && h != policies.Never:
 		faults = append(faults, definition.Fault{At: at,
-			Problem: name + " asks to accept or reject, not to choose", Remedy: "write handover: width, or trust: coexbo"})
+			Problem: name + " asks to accept or reject, not to choose",
+			Remedy:  "write handover: width, or trust: coexbo"})
 	}
 	return append(faults, b.Faults(def, here)...)
 }
@@ -170,18 +173,18 @@ type Width struct {
 	// Threshold is g_thr: the expert is asked where the belief interval is
 	// wider, in logits. Default 0.1.
 	Threshold *float64 `json:"threshold,omitempty" jsonschema:"minimum=0"`
-	// MaxPerExperiment is the largest number of questions before one experiment;
-	// past it the unaided candidate is taken. Default 10.
+	// MaxPerExperiment is the largest number of questions before one
+	// experiment; past it the unaided candidate is taken. Default 10.
 	MaxPerExperiment *int `json:"per_experiment,omitempty" jsonschema:"minimum=1"`
 	// OnlyIfDecisive asks only where the interval contains 0, that is where the
 	// answer could change the action, and takes the unaided candidate where the
 	// expert is known to reject. Default true; false with cobol: {paper: true}.
 	OnlyIfDecisive *bool `json:"where_it_matters,omitempty"`
-	// Gate follows only experts whose labels predict what is measured. With cobol
-	// they have to earn it: in the first fifth of the experiments they are asked
-	// about the model's own compositions, then every second experiment may be
-	// theirs, and after seven tenths nobody is asked (docs/results.md).
-	// Default true; false with cobol: {paper: true}.
+	// Gate follows only experts whose labels predict what is measured. With
+	// cobol they have to earn it: in the first fifth of the experiments they
+	// are asked about the model's own compositions, then every second
+	// experiment may be theirs, and after seven tenths nobody is asked
+	// (docs/results.md). Default true; false with cobol: {paper: true}.
 	Gate *bool `json:"gate,omitempty"`
 }
 
@@ -198,8 +201,8 @@ func SettingsOf(p definition.Policy) (COBOL, bool) {
 	return definition.SettingsIf[COBOL](p.Trust, Name)
 }
 
-// Complete implements definition.Settings. The paper's rules ask wherever a belief is
-// wide, without a gate.
+// Complete implements definition.Settings. The paper's rules ask wherever a
+// belief is wide, without a gate.
 func (s *Width) Complete(def *definition.Campaign) {
 	cobol, _ := SettingsOf(def.Policy)
 	ours := !cobol.Paper
@@ -248,7 +251,8 @@ func (s *Width) Words(def *definition.Campaign) string {
 	return text
 }
 
-// orderedText says what experts are asked who label nothing; empty for those who do.
+// orderedText says what experts are asked who label nothing; empty for those
+// who do.
 func orderedText(b *belief.Settings, gate bool) string {
 	switch b.Feedback {
 	case belief.FeedbackComparison, belief.FeedbackRanking:

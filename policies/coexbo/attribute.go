@@ -16,10 +16,10 @@ import (
 // planeSize is the number of grid lines of a plane in each direction.
 const planeSize = 11
 
-// attribute explains two candidates: Shapley values of the model's mean, standard
-// deviation and upper bound there (after Adachi et al. 2024, §3.3), and the plane
-// of the two strongest parameters. With more parameters than can be enumerated it explains
-// nothing.
+// attribute explains two candidates: Shapley values of the model's mean,
+// standard deviation and upper bound there (after Adachi et al. 2024, §3.3),
+// and the plane of the two strongest parameters. With more parameters than can
+// be enumerated it explains nothing.
 func attribute(
 	ctx context.Context, s *step.Step, unaided, aided search.Result,
 ) (*events.Attributions, error) {
@@ -28,7 +28,8 @@ func attribute(
 		return nil, err
 	}
 	groups := s.View.Space.Coordinates()
-	explainer, err := shapley.New(maximized, distinct(s.View.Objective.X), shapley.Config{Groups: groups, Replaced: true})
+	explainer, err := shapley.New(maximized, distinct(s.View.Objective.X),
+		shapley.Config{Groups: groups, Replaced: true})
 	var players *shapley.PlayersError
 	if errors.As(err, &players) {
 		return nil, nil
@@ -47,7 +48,8 @@ func attribute(
 		for _, q := range []struct {
 			quantity string
 			values   shapley.Values
-		}{{events.QuantityUCB, both[i].UCB}, {events.QuantityMean, both[i].Mean}, {events.QuantitySD, both[i].SD}} {
+		}{{events.QuantityUCB, both[i].UCB}, {events.QuantityMean, both[i].Mean},
+			{events.QuantitySD, both[i].SD}} {
 			all.Shapley = append(all.Shapley, events.Shapley{
 				Candidate: name, Quantity: q.quantity, Base: q.values.Base, Parameters: names,
 				Values: q.values.Phi,

@@ -1,6 +1,7 @@
-// Package coexbo is the family of policies with two candidates, of which an expert
-// chooses one: CoExBO and what it is compared with (Adachi et al. 2024). Without the
-// choice, what the expert prefers bends the one candidate (πBO, Hvarfner et al. 2022).
+// Package coexbo is the family of policies with two candidates, of which an
+// expert chooses one: CoExBO and what it is compared with (Adachi et al. 2024).
+// Without the choice, what the expert prefers bends the one candidate (πBO,
+// Hvarfner et al. 2022).
 package coexbo
 
 import (
@@ -103,7 +104,8 @@ type policy struct {
 	def   definition.Campaign
 	rule  next.Rule // nil where both candidates are taken at random
 	prior prior     // nil where the second is the next best of the same acquisition
-	// fantasize searches for the second candidate as if the first had been measured.
+	// fantasize searches for the second candidate as if the first had been
+	// measured.
 	fantasize bool
 	// spread is what the variance of the expert's score counts.
 	spread string
@@ -199,7 +201,8 @@ func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Dec
 	if turn.QuestionsSpent(v.Campaign, &p.def) {
 		return step.AtRandom(
 			v, d, policies.RuleLabelBudget,
-			fmt.Sprintf("Nobody is asked, since %s: a composition at random is taken.", turn.WhyNotAsked(v.Campaign, &p.def)),
+			fmt.Sprintf("Nobody is asked, since %s: a composition at random is taken.",
+				turn.WhyNotAsked(v.Campaign, &p.def)),
 		)
 	}
 	points, err := v.Space.Sample(2, d.Seed)
@@ -215,7 +218,8 @@ func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Dec
 		"The expert chooses between two compositions at random.", "Which of the two shall be measured?"), nil
 }
 
-// decide makes the decision of a step that has a model (Adachi et al. 2024, Alg. 1).
+// decide makes the decision of a step that has a model (Adachi et al. 2024,
+// Alg. 1).
 func (p *policy) decide(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	d, err := s.Answered(d)
 	if err != nil || d.Made() {
@@ -242,8 +246,8 @@ func (p *policy) decide(ctx context.Context, s *step.Step, d policies.Decision) 
 	return decided, err
 }
 
-// pair runs the optimum of the acquisition that an expert's preferences augment, or
-// lets the expert choose between it and the unaided one.
+// pair runs the optimum of the acquisition that an expert's preferences
+// augment, or lets the expert choose between it and the unaided one.
 func (p *policy) pair(
 	ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition,
 	unaided search.Result,
@@ -297,7 +301,8 @@ func (p *policy) pair(
 	return p.offer(ctx, s, d, expert, unaided, aided)
 }
 
-// admit goes on unaided where the expert's choices do not go with what is measured.
+// admit goes on unaided where the expert's choices do not go with what is
+// measured.
 func (p *policy) admit(s *step.Step, d policies.Decision, expert string) (policies.Decision, error) {
 	if q := turn.Last(s.Turn); q != nil { // an answer that can no longer be taken
 		reason := fmt.Sprintf("The choice of %s can no longer be taken: the campaign goes on unaided.", q.ID)
@@ -312,8 +317,8 @@ func (p *policy) admit(s *step.Step, d policies.Decision, expert string) (polici
 // secondDraw keeps the second draw of batch Thompson apart from the first.
 const secondDraw = 0x5bd1e995
 
-// second is the acquisition of the second candidate. Without a prior (batch rules) it
-// is the next best once the first is expected.
+// second is the acquisition of the second candidate. Without a prior (batch
+// rules) it is the next best once the first is expected.
 func (p *policy) second(
 	ctx context.Context, s *step.Step, acquisition next.Acquisition, unaided search.Result,
 	prefs *preference.Model,

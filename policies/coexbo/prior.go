@@ -20,8 +20,8 @@ type prior interface {
 // given is what a prior augments, and by what.
 type given struct {
 	model *objective.Model
-	// base is the acquisition without the expert; logarithm says that it is a logarithm
-	// already.
+	// base is the acquisition without the expert; logarithm says that it is a
+	// logarithm already.
 	base      next.Acquisition
 	logarithm bool
 	prefs     *preference.Model
@@ -31,8 +31,8 @@ type given struct {
 	turn int
 }
 
-// product multiplies the posterior of the objective with the expert's prior, whose
-// variance grows with γt²σ² (Adachi et al. 2024, Eq. 3–8), and takes the
+// product multiplies the posterior of the objective with the expert's prior,
+// whose variance grows with γt²σ² (Adachi et al. 2024, Eq. 3–8), and takes the
 // confidence bound of the product: coexbo.
 type product struct{ gamma float64 }
 
@@ -81,8 +81,8 @@ func (r power) acquisition(ctx context.Context, g given) (next.Acquisition, erro
 			return -value
 		}, nil
 	}
-	// A product with a weight means something only for what is not negative: the
-	// acquisition is counted from its worst value over the space.
+	// A product with a weight means something only for what is not negative:
+	// the acquisition is counted from its worst value over the space.
 	worst := math.Inf(-1)
 	for _, x := range g.prefs.Sample {
 		worst = math.Max(worst, g.base(x, nil))

@@ -9,8 +9,8 @@ import (
 )
 
 // reviewed looks back at the choice that led to the latest measurement: how
-// probable it is that it was right (Adachi et al. 2024, Eq. 101). It is nil where
-// no choice led to it.
+// probable it is that it was right (Adachi et al. 2024, Eq. 101). It is nil
+// where no choice led to it.
 func reviewed(ctx context.Context, v policies.View) (*events.ChoiceReview, error) {
 	s := v.Campaign
 	last := len(s.Experiments) - 1

@@ -35,8 +35,8 @@ type CoExBO struct {
 	// "epistemic", what more comparisons could still tell, with which the prior
 	// weighs more.
 	Spread string `json:"spread,omitempty" jsonschema:"enum=expected,enum=epistemic"`
-	// Fantasize searches for the expert's candidate as if the unaided one had been
-	// measured as predicted, so that the two differ. Default false.
+	// Fantasize searches for the expert's candidate as if the unaided one had
+	// been measured as predicted, so that the two differ. Default false.
 	Fantasize bool `json:"fantasy,omitempty"`
 }
 
@@ -98,8 +98,8 @@ func (s *PiBO) Words(*definition.Campaign) string {
 // PartWords implements policies.PartSettings.
 func (*PiBO) PartWords(policies.Part) string { return "no one is asked after the initial comparisons" }
 
-// grow has the confidence bound grow as in Adachi et al. 2024, and experts compare at
-// first, where a file does not say otherwise.
+// grow has the confidence bound grow as in Adachi et al. 2024, and experts
+// compare at first, where a file does not say otherwise.
 func grow(def *definition.Campaign) {
 	lcb, bound := next.LCBOf(def.Policy)
 	if def.Policy.Next.IsZero() || bound && lcb.Beta == nil && lcb.BetaRule == "" {
@@ -114,8 +114,8 @@ func grow(def *definition.Campaign) {
 // (Adachi et al. 2024, Alg. 1). Without a rule of trust the second candidate is
 // the next best of the same acquisition (batch UCB, batch Thompson).
 type Choose struct {
-	// Explain shows the expert what the models base their view on: Shapley values and
-	// the plane of the two strongest parameters. Default true.
+	// Explain shows the expert what the models base their view on: Shapley
+	// values and the plane of the two strongest parameters. Default true.
 	Explain *bool `json:"explain,omitempty"`
 	// Gate asks only while the expert's choices agree with what is measured.
 	// Default true.

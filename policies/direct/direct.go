@@ -1,6 +1,6 @@
-// Package direct is the family of policies that measure what experts want measured,
-// without a model of the objective: they name each composition, or it is drawn from
-// what they prefer.
+// Package direct is the family of policies that measure what experts want
+// measured, without a model of the objective: they name each composition, or it
+// is drawn from what they prefer.
 package direct
 
 import (
@@ -91,7 +91,8 @@ func (p *policy) manual(v policies.View, d policies.Decision) (policies.Decision
 			"The policy is to measure what the expert names.",
 			"Which composition shall be measured next?",
 		), nil
-	case q.Form == events.FormPinpoint && q.Status == campaign.Answered && q.Answer.Point != nil && v.Space.Contains(q.Answer.Point) == nil:
+	case q.Form == events.FormPinpoint && q.Status == campaign.Answered && q.Answer.Point != nil &&
+		v.Space.Contains(q.Answer.Point) == nil:
 		reason := fmt.Sprintf("%s named it (%s).", q.Expert, q.ID)
 		return step.Take(v, d, policies.Named, q.Answer.Point, policies.RulePinpointed, reason), nil
 	}
@@ -102,9 +103,9 @@ func (p *policy) manual(v policies.View, d policies.Decision) (policies.Decision
 // priorDraws is how many compositions are drawn at most before one is accepted.
 const priorDraws = 1000
 
-// sample accepts a composition at random with a probability in proportion
-// to its score, so that it is a draw from the expert's prior. Until there is a model of
-// that it takes a point of a design.
+// sample accepts a composition at random with a probability in proportion to
+// its score, so that it is a draw from the expert's prior. Until there is a
+// model of that it takes a point of a design.
 func (p *policy) sample(v policies.View, d policies.Decision) (policies.Decision, error) {
 	i := turn.Expert(v.Campaign, &p.def)
 	prefs := v.Preferences[i]

@@ -48,12 +48,13 @@ func (r *Rule) settings(seed uint64) dueling.Settings {
 	return s
 }
 
-// eq14Delta is the failure probability δ at which Eq. 14 of Kayal et al. 2025 is taken.
+// eq14Delta is the failure probability δ at which Eq. 14 of Kayal et al. 2025
+// is taken.
 const eq14Delta = 0.05
 
-// compared are the compositions that are compared: all of a finite space,
-// else Sobol points, the same ones for every expert. What people refuse takes
-// some of them away and leaves the others where they are, so that what was said of
+// compared are the compositions that are compared: all of a finite space, else
+// Sobol points, the same ones for every expert. What people refuse takes some
+// of them away and leaves the others where they are, so that what was said of
 // them still counts.
 func (r *Rule) compared(sp *space.Space) ([]definition.Point, error) {
 	if list, finite := sp.Finite(); finite {
@@ -74,8 +75,8 @@ func (r *Rule) compared(sp *space.Space) ([]definition.Point, error) {
 	return allowed, nil
 }
 
-// machine returns the machine after the expert's comparisons. It is
-// remembered; whatever is not as it was begins anew.
+// machine returns the machine after the expert's comparisons. It is remembered;
+// whatever is not as it was begins anew.
 func (r *Rule) machine(in Input) (*machine, error) {
 	m := r.machines[in.Expert]
 	if m == nil || m.space != in.Space {
@@ -182,7 +183,8 @@ func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error
 		if err != nil {
 			return Proposal{}, err
 		}
-		p := Proposal{Identified: true, Candidates: []events.Candidate{{Name: First, Parameters: m.points[best]}},
+		p := Proposal{Identified: true, Candidates: []events.Candidate{{Name: First,
+			Parameters: m.points[best]}},
 			Reason: fmt.Sprintf("Of %d candidates one is left.", len(m.points))}
 		if step.Status == dueling.Spent {
 			p.Identified = false

@@ -22,14 +22,14 @@ import (
 // Input is what a rule may see of one expert.
 type Input struct {
 	Space *space.Space
-	// Questions are the campaign's, of which the rule reads the comparisons that this
-	// expert answered.
+	// Questions are the campaign's, of which the rule reads the comparisons
+	// that this expert answered.
 	Questions []campaign.Question
 	Expert    string
 	// Model is the model of the expert's comparisons; nil before its first fit.
 	Model *preference.Model
-	// Trouble says why there is no model, or none that could be used, where that is
-	// to be said.
+	// Trouble says why there is no model, or none that could be used, where
+	// that is to be said.
 	Trouble error
 	Seed    uint64
 }
@@ -38,9 +38,9 @@ type Input struct {
 type Proposal struct {
 	// Candidates are the two compositions with what is known of them.
 	Candidates []events.Candidate
-	// Identified is set where there is nothing more to learn, Spent where the rule
-	// has made the comparisons it was made for: then Candidates holds the best
-	// composition alone.
+	// Identified is set where there is nothing more to learn, Spent where the
+	// rule has made the comparisons it was made for: then Candidates holds the
+	// best composition alone.
 	Identified, Spent bool
 	// Reason says in a sentence why this pair.
 	Reason string
@@ -48,8 +48,8 @@ type Proposal struct {
 	Elimination *events.Elimination
 }
 
-// Rule is the rule of one definition. It remembers what it has computed from
-// an expert's comparisons, and computes it anew where they are not those it
+// Rule is the rule of one definition. It remembers what it has computed from an
+// expert's comparisons, and computes it anew where they are not those it
 // remembers: the memory saves time and decides nothing.
 type Rule struct {
 	def  definition.Campaign
@@ -98,8 +98,8 @@ func New(def definition.Campaign) (*Rule, error) {
 	return r, modeled(def.Model.Utility)
 }
 
-// modeled names what a complete definition has of the model of a utility and this one
-// lacks.
+// modeled names what a complete definition has of the model of a utility and
+// this one lacks.
 func modeled(u definition.Utility) error {
 	return cmp.Or(
 		policies.Has("model.utility", "noise", u.Noise != nil),
@@ -131,7 +131,8 @@ func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
 	return r.proposeRandom(in)
 }
 
-// Best returns what the expert prefers so far; ok is false where nothing is known.
+// Best returns what the expert prefers so far; ok is false where nothing is
+// known.
 func (r *Rule) Best(ctx context.Context, in Input) (best policies.Best, ok bool, err error) {
 	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
 		return policies.Best{Expert: in.Expert, Parameters: list[0]}, true, nil
@@ -205,7 +206,8 @@ const (
 	Second = "second"
 )
 
-// mostWins is the composition that won most often, less how often it lost; the earliest of equals.
+// mostWins is the composition that won most often, less how often it lost; the
+// earliest of equals.
 func (r *Rule) mostWins(in Input) (best policies.Best, ok bool, err error) {
 	score := make(map[string]float64)
 	points := make(map[string]definition.Point)

@@ -66,12 +66,14 @@ var Family = policies.Family{
 
 func method(name, summary, source string, d definition.Choice) policies.Method {
 	return policies.Method{
-		Name: name, Summary: summary, Source: source, Asks: "which of two is better", Form: events.FormComparison,
+		Name: name, Summary: summary, Source: source, Asks: "which of two is better",
+		Form:   events.FormComparison,
 		Policy: definition.Policy{Duel: d},
 	}
 }
 
-// policy has experts compare. They take turns, and each has a utility of their own.
+// policy has experts compare. They take turns, and each has a utility of their
+// own.
 type policy struct {
 	def  definition.Campaign
 	rule *Rule
@@ -142,8 +144,8 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		"The best composition is identified: comparisons have nothing more to tell."), nil
 }
 
-// comparisons counts those that count against the budget: not what the campaign itself
-// withdrew.
+// comparisons counts those that count against the budget: not what the campaign
+// itself withdrew.
 type comparisons struct {
 	asked, answered int
 	by              map[string]int // by expert, asked
@@ -200,8 +202,8 @@ func (p *policy) input(v policies.View, expert int, seed uint64) Input {
 	}
 }
 
-// untaught says why there is no model of what an expert prefers, or none that has
-// learned anything; nil where it is not known.
+// untaught says why there is no model of what an expert prefers, or none that
+// has learned anything; nil where it is not known.
 func untaught(v policies.View, expert int, name string) error {
 	if err := v.PreferenceErrors[expert]; err != nil {
 		return err

@@ -50,18 +50,20 @@ const (
 	defaultNoise      = 1
 	defaultStrength   = 4
 	defaultRefitEvery = 5
-	// The weights of the noise are the paper's for its own map of it, which is nearly
-	// flat; ours falls by orders of magnitude, and the same weight would keep
-	// every suggestion at the anchors.
+	// The weights of the noise are the paper's for its own map of it, which is
+	// nearly flat; ours falls by orders of magnitude, and the same weight would
+	// keep every suggestion at the anchors.
 	defaultWeight = 1
 	paperWeight   = 10
 	// initialComparisons are those of each expert (Sinaga et al. 2026).
 	initialComparisons = 8
 )
 
-// Candidates configures the kernel model of comparisons (Kayal et al. 2025, §3).
+// Candidates configures the kernel model of comparisons (Kayal et al. 2025,
+// §3).
 type Candidates struct {
-	// Lengthscale of the kernel in the unit cube. Default 0.1·√d in d dimensions.
+	// Lengthscale of the kernel in the unit cube. Default 0.1·√d in d
+	// dimensions.
 	Lengthscale *float64 `json:"lengthscale,omitempty" jsonschema:"exclusiveMinimum=0"`
 	// Lambda is the regularization λ. Default 0.05.
 	Lambda *float64 `json:"lambda,omitempty" jsonschema:"exclusiveMinimum=0"`
@@ -164,7 +166,8 @@ func (s *MaxMinLCB) Check(def *definition.Campaign, here definition.Path) []defi
 	faults := s.Candidates.Check(def, here)
 	if s.BetaRule == BetaCalibrated {
 		faults = slices.Insert(faults, 0, definition.Fault{At: here.To("beta_rule"),
-			Problem: "calibrated is for mr-lpf, which eliminates candidates", Remedy: "choose paper or eq14, or give beta"})
+			Problem: "calibrated is for mr-lpf, which eliminates candidates",
+			Remedy:  "choose paper or eq14, or give beta"})
 	}
 	return faults
 }
@@ -177,11 +180,13 @@ func (s *MaxMinLCB) Words(*definition.Campaign) string {
 // utility is a rule that models the utility of compositions.
 type utility struct{}
 
-// Complete implements definition.Settings: it completes the model of the utility.
+// Complete implements definition.Settings: it completes the model of the
+// utility.
 func (utility) Complete(def *definition.Campaign) {
 	u := &def.Model.Utility
 	definition.Default(&u.Link, definition.LinkProbit)
-	// Laplace's approximation learns nothing of the spread from a judgment that was as good as certain.
+	// Laplace's approximation learns nothing of the spread from a judgment that
+	// was as good as certain.
 	posterior := definition.PosteriorEP
 	if u.Link == definition.LinkLogistic {
 		posterior = definition.PosteriorLaplace
@@ -240,8 +245,8 @@ func (s *EUBO) Words(*definition.Campaign) string {
 // et al. 2026, Eq. 11).
 type RAEUBO struct {
 	utility
-	// Alpha is the weight α of the noise. Default 1; with model.utility.paper 10, as
-	// in the paper, whose map of the noise is nearly flat.
+	// Alpha is the weight α of the noise. Default 1; with model.utility.paper
+	// 10, as in the paper, whose map of the noise is nearly flat.
 	Alpha *float64 `json:"alpha,omitempty" jsonschema:"minimum=0"`
 }
 
@@ -272,7 +277,8 @@ func (s *EI) Words(*definition.Campaign) string {
 	return "the greatest expected improvement with the last winner"
 }
 
-// UCB compares the point of the greatest upper confidence bound with the last winner.
+// UCB compares the point of the greatest upper confidence bound with the last
+// winner.
 type UCB struct {
 	utility
 	// Beta is the width of the bound. Default 2.
@@ -295,7 +301,8 @@ func (s *UCB) Words(*definition.Campaign) string {
 	)
 }
 
-// ANPEI is expected improvement less a multiple of the noise (Sinaga et al. 2026, Eq. 9).
+// ANPEI is expected improvement less a multiple of the noise (Sinaga et al.
+// 2026, Eq. 9).
 type ANPEI struct {
 	utility
 	// Gamma is the weight γ of the noise. Default 1.
@@ -319,11 +326,12 @@ func (s *ANPEI) Words(*definition.Campaign) string {
 	)
 }
 
-// RAHBO is a confidence bound less a multiple of the noise (Sinaga et al. 2026, Eq. 10).
+// RAHBO is a confidence bound less a multiple of the noise (Sinaga et al. 2026,
+// Eq. 10).
 type RAHBO struct {
 	utility
-	// Eta is the width η of the bound, Gamma the weight γ of the noise. Defaults 2 and
-	// 1; with model.utility.paper γ is 10.
+	// Eta is the width η of the bound, Gamma the weight γ of the noise.
+	// Defaults 2 and 1; with model.utility.paper γ is 10.
 	Eta   *float64 `json:"eta,omitempty" jsonschema:"minimum=0"`
 	Gamma *float64 `json:"gamma,omitempty" jsonschema:"minimum=0"`
 }

@@ -6,23 +6,26 @@ import (
 	"github.com/campaignd/campaignd/policies/search"
 )
 
-// A pair is settled when one of the two leads by decided answers, or after enough of them: then both
-// are about as good. One that is better with odds of 5 to 1 leads by two after 2.3 answers on
-// average; of two that are equal it takes 4.
+// A pair is settled when one of the two leads by decided answers, or after
+// enough of them: then both are about as good. One that is better with odds of
+// 5 to 1 leads by two after 2.3 answers on average; of two that are equal it
+// takes 4.
 const (
 	decided = 2
 	enough  = 4
 )
 
-// settled are the pairs that an expert need not compare again, among them those of which they
-// could not tell. A posterior that does not narrow where an answer was as good as certain (Laplace's)
-// would ask for the same one for ever, and of "can't tell" no posterior hears.
+// settled are the pairs that an expert need not compare again, among them those
+// of which they could not tell. A posterior that does not narrow where an
+// answer was as good as certain (Laplace's) would ask for the same one for
+// ever, and of "can't tell" no posterior hears.
 type settled struct {
 	pairs  [][2][]float64
 	finite bool // members of a list are told apart, however close
 }
 
-// settledPairs reads the answers to pairs as near each other as [search.Near] says.
+// settledPairs reads the answers to pairs as near each other as [search.Near]
+// says.
 func settledPairs(in Input) *settled {
 	_, finite := in.Space.Finite()
 	s := &settled{finite: finite}

@@ -18,7 +18,8 @@ import (
 
 // proposeUtility chooses a pair by an acquisition of the modeled utility: EUBO
 // and RAEUBO both points at once, the others one, against the last winner. It
-// takes a pair at random where the expert has compared nothing, or took all of it back.
+// takes a pair at random where the expert has compared nothing, or took all of
+// it back.
 func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 	u := in.Model.Utility
 	if u.Duels.Len() == 0 {
@@ -87,8 +88,9 @@ var reasons = map[string]string{
 // answeredAlready is why a pair is not the one that the rule alone would have.
 const answeredAlready = "The rule alone would repeat a comparison that has been answered often enough."
 
-// open searches for the best pair that is not settled. instead says that the best of all is
-// settled. Where every pair is, it is the best of all nevertheless.
+// open searches for the best pair that is not settled. instead says that the
+// best of all is settled. Where every pair is, it is the best of all
+// nevertheless.
 func (r *Rule) open(
 	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64, done *settled,
 ) (first, second search.Result, instead bool, err error) {
@@ -106,8 +108,8 @@ func (r *Rule) open(
 	return a, b, true, nil
 }
 
-// pair searches for the pair that RAEUBO (Sinaga et al. 2026, Eq. 11) holds best but for
-// some; α = 0 is EUBO.
+// pair searches for the pair that RAEUBO (Sinaga et al. 2026, Eq. 11) holds
+// best but for some; α = 0 is EUBO.
 func (r *Rule) pair(
 	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64, but *settled,
 ) (first, second search.Result, err error) {
@@ -160,8 +162,9 @@ func (r *Rule) pair(
 	return search.MinimizePair(ctx, in.Space, f, screen, in.Seed, u.Duels.X)
 }
 
-// one searches for one point; the other is the last winner. instead says that the pair of these is
-// settled, and this is another. Where all of them are, it is that pair nevertheless.
+// one searches for one point; the other is the last winner. instead says that
+// the pair of these is settled, and this is another. Where all of them are, it
+// is that pair nevertheless.
 func (r *Rule) one(
 	ctx context.Context, in Input, posterior *pref.Posterior, done *settled,
 ) (first, second search.Result, instead bool, err error) {
@@ -242,11 +245,13 @@ func (r *Rule) one(
 	return first, second, false, nil
 }
 
-// openTries is how many points are tried in turn where all pairs with the best ones are settled.
+// openTries is how many points are tried in turn where all pairs with the best
+// ones are settled.
 const openTries = 16
 
-// rival returns whom the first is compared with: the last winner, or the best of the rest where
-// that is the first itself, or where their pair is settled. Both come with their keys.
+// rival returns whom the first is compared with: the last winner, or the best
+// of the rest where that is the first itself, or where their pair is settled.
+// Both come with their keys.
 func (r *Rule) rival(
 	in Input, posterior *pref.Posterior, first, winner search.Result, same, key string, but *settled,
 ) (search.Result, error) {
@@ -273,8 +278,8 @@ func (r *Rule) rival(
 }
 
 // lastWinner returns the winner of the expert's last comparison that may still
-// be suggested: a refusal or an amendment may have excluded the last. Where none
-// may it is a composition at random.
+// be suggested: a refusal or an amendment may have excluded the last. Where
+// none may it is a composition at random.
 func (r *Rule) lastWinner(in Input) (search.Result, error) {
 	for _, c := range slices.Backward(in.Model.Comparisons) {
 		if point := c.Options[c.Order[0]]; in.Space.Contains(point) == nil {
@@ -285,7 +290,8 @@ func (r *Rule) lastWinner(in Input) (search.Result, error) {
 	return r.another(in, func(definition.Point, string) bool { return true })
 }
 
-// another returns a composition at random among those that a condition on it and its key admits.
+// another returns a composition at random among those that a condition on it
+// and its key admits.
 func (r *Rule) another(
 	in Input, admitted func(point definition.Point, key string) bool,
 ) (search.Result, error) {
@@ -303,7 +309,8 @@ func (r *Rule) another(
 }
 
 // bestCompared returns the compared composition of the greatest utility among
-// those that a condition on it and its key admits; without a point where there is none.
+// those that a condition on it and its key admits; without a point where there
+// is none.
 func (r *Rule) bestCompared(
 	in Input, posterior *pref.Posterior, admitted func(point definition.Point, key string) bool,
 ) (search.Result, error) {

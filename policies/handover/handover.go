@@ -8,13 +8,13 @@ import (
 
 // Width asks where the belief is still wide (Xu et al. 2024, Alg. 1 line 8).
 type Width struct {
-	// Threshold is g_thr in logits, MaxPerExperiment the cap on questions before
-	// one experiment.
+	// Threshold is g_thr in logits, MaxPerExperiment the cap on questions
+	// before one experiment.
 	Threshold        float64
 	MaxPerExperiment int
 	// OnlyIfDecisive asks only where the answer could change the action, and
-	// Gate only while the labels predict what is measured; with cobol the expert
-	// has to earn it first (see [Schedule]).
+	// Gate only while the labels predict what is measured; with cobol the
+	// expert has to earn it first (see [Schedule]).
 	OnlyIfDecisive, Gate bool
 }
 
@@ -55,7 +55,8 @@ func (w *Width) Judge(b events.Interval) (Verdict, []events.Test) {
 }
 
 // Prior of the gate: what is assumed of an expert before their labels are
-// compared with measurements. Slopes are logits per standard deviation of the objective.
+// compared with measurements. Slopes are logits per standard deviation of the
+// objective.
 const (
 	gateSlope   = 1.0 // a good expert's
 	gateSlopeSD = 1.0
@@ -84,8 +85,8 @@ func OpenGate(mean, sd []float64, reject []bool) (open bool, test events.Test) {
 
 // Choose puts two candidates to the expert (Adachi et al. 2024, Alg. 1).
 type Choose struct {
-	// Explain shows what the models base their view on, Gate asks only while the
-	// choices predict what is measured.
+	// Explain shows what the models base their view on, Gate asks only while
+	// the choices predict what is measured.
 	Explain, Gate bool
 }
 
@@ -95,8 +96,8 @@ type Choose struct {
 // mean[i] is by how much the model holds the chosen composition of choice i
 // better than the other, sd[i] the standard deviation of that. Choices are
 // regressed on it as labels are in [OpenGate], without an intercept, since a
-// choice has no side: P(choice) = S(b·z), z = mean/(1 + sd²). The gate is open while
-// P(b > 0) ≥ ½.
+// choice has no side: P(choice) = S(b·z), z = mean/(1 + sd²). The gate is open
+// while P(b > 0) ≥ ½.
 func OpenChoice(mean, sd []float64) (open bool, test events.Test) {
 	yes := make([]bool, len(mean))
 	for i := range yes {

@@ -6,17 +6,20 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// regression is P(yes) = S(b₀ + b₁·z), with normal priors on b₁ and, where it is shifted, b₀; else b₀ is 0.
+// regression is P(yes) = S(b₀ + b₁·z), with normal priors on b₁ and, where it
+// is shifted, b₀; else b₀ is 0.
 type regression struct {
 	z       []float64
 	yes     []bool
 	shifted bool
 }
 
-// mostZ bounds a regressor, so that squares stay numbers; far below it the logistic function is a step already.
+// mostZ bounds a regressor, so that squares stay numbers; far below it the
+// logistic function is a step already.
 const mostZ = 1e6
 
-// shrunk returns the means as they are regressed on: what the model does not know yet teaches little.
+// shrunk returns the means as they are regressed on: what the model does not
+// know yet teaches little.
 func shrunk(mean, sd []float64) []float64 {
 	z := make([]float64, len(mean))
 	for i, m := range mean {
@@ -38,7 +41,8 @@ func (r *regression) logPosterior(b0, b1 float64) float64 {
 	return value
 }
 
-// derivatives of the log posterior: its gradient, and minus its second derivatives.
+// derivatives of the log posterior: its gradient, and minus its second
+// derivatives.
 func (r *regression) derivatives(b0, b1 float64) (g0, g1, h00, h01, h11 float64) {
 	g0, g1 = -b0/(gateShiftSD*gateShiftSD), -(b1-gateSlope)/(gateSlopeSD*gateSlopeSD)
 	h00, h11 = 1/(gateShiftSD*gateShiftSD), 1/(gateSlopeSD*gateSlopeSD)
@@ -68,9 +72,10 @@ const (
 	gateRounding = 1e-12 // of the posterior, relative: no fall
 )
 
-// positive returns the probability that b₁ > 0, by Laplace's approximation at the mode. Newton's steps are halved
-// until the posterior does not fall: a full step from where all labels are certain overshoots, and with labels that
-// are separable and far apart never returns.
+// positive returns the probability that b₁ > 0, by Laplace's approximation at
+// the mode. Newton's steps are halved until the posterior does not fall: a full
+// step from where all labels are certain overshoots, and with labels that are
+// separable and far apart never returns.
 func (r *regression) positive() float64 {
 	b0, b1 := 0.0, gateSlope
 	value := r.logPosterior(b0, b1)

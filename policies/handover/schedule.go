@@ -2,9 +2,9 @@ package handover
 
 import "github.com/campaignd/campaignd/events"
 
-// Schedule says what an expert may do in one step of a campaign whose trust has to be
-// earned. It rests on how much of the campaign is over, on whose turn it is, and
-// on what the expert's labels have shown (trust.Weigh).
+// Schedule says what an expert may do in one step of a campaign whose trust has
+// to be earned. It rests on how much of the campaign is over, on whose turn it
+// is, and on what the expert's labels have shown (trust.Weigh).
 //
 //  1. In the first fifth the expert is judged. Before each experiment the model's own
 //     composition is put to them, and measured whatever they say, so that the
@@ -17,10 +17,12 @@ import "github.com/campaignd/campaignd/events"
 //  3. The last three tenths are the model's alone, and nobody is asked.
 //
 // Why: a label teaches who gave it only where its composition is measured, and
-// experts who are followed before anything speaks for them decide in which basin a
-// campaign settles. docs/results.md has the figures, and what else was tried.
+// experts who are followed before anything speaks for them decide in which
+// basin a campaign settles. docs/results.md has the figures, and what else was
+// tried.
 type Schedule struct {
-	// Chosen counts the experiments that the policy has chosen, Budget those it may.
+	// Chosen counts the experiments that the policy has chosen, Budget those it
+	// may.
 	Chosen, Budget int
 	// Experts take turns, an experiment each.
 	Experts int
@@ -35,8 +37,8 @@ const (
 )
 
 // Thresholds of the probability that an expert's labels help, which is ⅓ before
-// any label: opens asks for a little more, so that a word that says nothing earns
-// nothing (docs/results.md).
+// any label: opens asks for a little more, so that a word that says nothing
+// earns nothing (docs/results.md).
 const (
 	opens     = 0.4
 	asksAgain = 0.05
@@ -52,7 +54,8 @@ func (s Schedule) share() float64 {
 // Over reports whether the campaign has been handed over to the model.
 func (s Schedule) Over() bool { return s.share() >= handedOver }
 
-// Aided reports whether the experiment of this step may be one that the expert accepts.
+// Aided reports whether the experiment of this step may be one that the expert
+// accepts.
 func (s Schedule) Aided() bool {
 	return s.share() >= judgedUntil && !s.Over() && s.Chosen/max(1, s.Experts)%turns == 0
 }
@@ -69,7 +72,8 @@ func Opens(helps float64) (bool, events.Test) {
 	return t.Holds, t
 }
 
-// AsksAgain reports whether it is still worth learning more about such an expert.
+// AsksAgain reports whether it is still worth learning more about such an
+// expert.
 func AsksAgain(helps float64) (bool, events.Test) {
 	t := events.Test{Name: "trust: probability below which the expert is no longer asked",
 		Left: helps, Relation: ">=", Right: asksAgain, Holds: helps >= asksAgain}

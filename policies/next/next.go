@@ -29,22 +29,24 @@ type Rule interface {
 	Acquisition(m *objective.Model, seed uint64) (Acquisition, error)
 }
 
-// Starter is implemented by rules that know where else a search is to begin than beside the measured
-// compositions.
+// Starter is implemented by rules that know where else a search is to begin
+// than beside the measured compositions.
 type Starter interface {
-	// Starts returns points of the unit cube. Equal arguments give equal points.
+	// Starts returns points of the unit cube. Equal arguments give equal
+	// points.
 	Starts(m *objective.Model, seed uint64) [][]float64
 }
 
-// Balancer is implemented by rules whose experiments are chosen by a model with shorter lengthscales now
-// and then, once nothing has improved for long.
+// Balancer is implemented by rules whose experiments are chosen by a model with
+// shorter lengthscales now and then, once nothing has improved for long.
 type Balancer interface {
-	// BalancesUntil returns the part of the budget of experiments after which they no longer are.
+	// BalancesUntil returns the part of the budget of experiments after which
+	// they no longer are.
 	BalancesUntil() float64
 }
 
-// New returns the acquisition that a complete definition chooses; nil where it chooses
-// none of this package.
+// New returns the acquisition that a complete definition chooses; nil where it
+// chooses none of this package.
 func New(c definition.Choice) (Rule, error) {
 	switch c.Name {
 	case LCBName:
@@ -74,11 +76,12 @@ func New(c definition.Choice) (Rule, error) {
 	return nil, nil
 }
 
-// Logarithm reports whether the acquisition of a rule is −log of something that is to be great.
+// Logarithm reports whether the acquisition of a rule is −log of something that
+// is to be great.
 func Logarithm(r Rule) bool { return r.Name() == LogEIName || r.Name() == LogNEIName }
 
-// Constants of Lemma 3.1 as the reference implementation of Xu et al. 2024
-// sets them, on standardized data.
+// Constants of Lemma 3.1 as the reference implementation of Xu et al. 2024 sets
+// them, on standardized data.
 const (
 	lemmaNorm  = 1    // B
 	lemmaDelta = 0.01 // δ

@@ -23,11 +23,13 @@ const (
 	pruning  = 512 // draws by which they are chosen
 )
 
-// logNEI is −log of the expected improvement on the best of what has been tried, whose values are known
-// only as far as the posterior knows them (Letham et al. 2019; LogNEI: Ament et al. 2023): draws of f,
-// without noise, at the compositions measured and under way, and the mean over the draws of the expected
-// improvement on the least value of each, given all of its values. So nothing is to be gained where something
-// was measured or is under way, and where nothing is noisy and nothing under way it is logEI.
+// logNEI is −log of the expected improvement on the best of what has been
+// tried, whose values are known only as far as the posterior knows them (Letham
+// et al. 2019; LogNEI: Ament et al. 2023): draws of f, without noise, at the
+// compositions measured and under way, and the mean over the draws of the
+// expected improvement on the least value of each, given all of its values. So
+// nothing is to be gained where something was measured or is under way, and
+// where nothing is noisy and nothing under way it is logEI.
 type logNEI struct{ restarts float64 }
 
 func (logNEI) Name() string { return LogNEIName }
@@ -74,12 +76,13 @@ func (logNEI) Acquisition(m *objective.Model, seed uint64) (Acquisition, error) 
 	}, nil
 }
 
-// leastSD is the standard deviation, relative to the prior's, that is taken for none.
+// leastSD is the standard deviation, relative to the prior's, that is taken for
+// none.
 const leastSD = 1e-7
 
-// tried returns the compositions on which there is to be an improvement, points of the unit cube, and draws
-// of f there. They are those under way, and the measured ones that may be the best, as in BoTorch's
-// prune_baseline.
+// tried returns the compositions on which there is to be an improvement, points
+// of the unit cube, and draws of f there. They are those under way, and the
+// measured ones that may be the best, as in BoTorch's prune_baseline.
 func tried(
 	m *objective.Model, known *gp.Conditioned, pending [][]float64, seed uint64,
 ) (points, draws [][]float64, err error) {
@@ -124,7 +127,8 @@ func tried(
 	return points, draws, nil
 }
 
-// contenders are the measured compositions with the best posterior means, each once.
+// contenders are the measured compositions with the best posterior means, each
+// once.
 func contenders(m *objective.Model) (points [][]float64) {
 	means := m.Means()
 	order := make([]int, len(means))
@@ -151,11 +155,13 @@ type normal struct {
 	factor [][]float64 // L of their covariance LLᵀ, lower triangular
 }
 
-// leastVariance, relative to the prior's, is that of a value which others determine.
+// leastVariance, relative to the prior's, is that of a value which others
+// determine.
 const leastVariance = 1e-11
 
-// distribution is that of f at the given points of a joint posterior. Those whose value the ones before
-// determine are left out: they tell nothing more, and would make the covariance singular. The first stays.
+// distribution is that of f at the given points of a joint posterior. Those
+// whose value the ones before determine are left out: they tell nothing more,
+// and would make the covariance singular. The first stays.
 func distribution(joint *gp.Joint, points []int, tolerance float64) normal {
 	n := normal{joint: joint}
 	size := len(joint.Mean)
@@ -216,7 +222,8 @@ func normals(d, n int, seed uint64) ([][]float64, error) {
 	return rows, nil
 }
 
-// Beside the best compositions searches begin at several distances each, in lengthscales.
+// Beside the best compositions searches begin at several distances each, in
+// lengthscales.
 var distances = []float64{0.02, 0.05, 0.1, 0.2, 0.2, 0.5, 0.5, 1}
 
 const (
@@ -224,8 +231,8 @@ const (
 	longestStep = 0.5 // of the unit cube, where a lengthscale is longer
 )
 
-// Starts implements [Starter]. At the measured compositions themselves nothing is to be gained, and there is no
-// slope that leads away from them.
+// Starts implements [Starter]. At the measured compositions themselves nothing
+// is to be gained, and there is no slope that leads away from them.
 func (logNEI) Starts(m *objective.Model, seed uint64) (starts [][]float64) {
 	rng := rand.New(rand.NewPCG(seed, 0x626573696465)) // "beside"
 	lengthscales := m.Kernel().Lengthscales()

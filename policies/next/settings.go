@@ -34,7 +34,8 @@ type LCB struct {
 	// Beta is β. Default 1 (the reference implementation of Xu et al. 2024
 	// arrives at 1.0004).
 	Beta *float64 `json:"beta,omitempty" jsonschema:"minimum=0"`
-	// BetaRule is "fixed" (default) or "lemma": β_t = B + σ√(2(γ_{t−1} + 1 + ln(2/δ))),
+	// BetaRule is "fixed" (default) or "lemma": β_t = B + σ√(2(γ_{t−1} + 1 +
+	// ln(2/δ))),
 	// B = 1, δ = 0.01, σ = 1e-4 (Lemma 3.1), or "growing": β_t = √(0.2 d √(2(1 + t))) in
 	// d dimensions after t measurements (Adachi et al. 2024; default with trust: coexbo and pibo).
 	BetaRule string `json:"beta_rule,omitempty" jsonschema:"enum=fixed,enum=lemma,enum=growing"`
@@ -81,7 +82,8 @@ func LCBOf(p definition.Policy) (LCB, bool) {
 	return definition.SettingsIf[LCB](p.Next, LCBName)
 }
 
-// LogEI is the logarithm of the expected improvement on the best posterior mean.
+// LogEI is the logarithm of the expected improvement on the best posterior
+// mean.
 type LogEI struct{ plain }
 
 // Choice returns the choice of this rule.
@@ -92,13 +94,15 @@ func (*LogEI) Words(*definition.Campaign) string {
 	return "the composition with the greatest expected improvement on the best so far (its logarithm)"
 }
 
-// LogNEI is the logarithm of the noisy expected improvement: that on the best value so far, averaged over
-// what that value may be. Once nothing has improved for five turns, every second one is chosen by a model with
-// lengthscales half as long: a restart.
+// LogNEI is the logarithm of the noisy expected improvement: that on the best
+// value so far, averaged over what that value may be. Once nothing has improved
+// for five turns, every second one is chosen by a model with lengthscales half
+// as long: a restart.
 type LogNEI struct {
-	// Restarts is the part of the budget of experiments after which there are no more of them, since too few
-	// are left to follow what they show: 0 for none, 1 for all. Default 0.8. Absent: as it was before there
-	// were Restarts, 1.
+	// Restarts is the part of the budget of experiments after which there are
+	// no more of them, since too few are left to follow what they show: 0 for
+	// none, 1 for all. Default 0.8. Absent: as it was before there were
+	// Restarts, 1.
 	Restarts *float64 `json:"restarts,omitempty" jsonschema:"minimum=0,maximum=1"`
 }
 
@@ -125,7 +129,8 @@ func (s *LogNEI) Words(*definition.Campaign) string {
 	case *s.Restarts == 0:
 		return rule
 	}
-	return fmt.Sprintf("%s, but for the last %s %% of the budget", restarts, format.Significant(100*(1-*s.Restarts), 2))
+	return fmt.Sprintf("%s, but for the last %s %% of the budget", restarts,
+		format.Significant(100*(1-*s.Restarts), 2))
 }
 
 // Thompson takes the optimum of one draw from the posterior.

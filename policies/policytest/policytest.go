@@ -1,5 +1,5 @@
-// Package policytest holds the laws every policy obeys: [All] checks them at every
-// decision of a campaign, [Run] at one.
+// Package policytest holds the laws every policy obeys: [All] checks them at
+// every decision of a campaign, [Run] at one.
 package policytest
 
 import (
@@ -14,13 +14,15 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// All checks the laws at each view of a campaign with the seed that its decision was
-// made with, and returns the decisions. A campaign at which little can be seen is no
-// test: it fails where there is no view, and where no decision has a candidate, runs an
-// experiment or asks a question.
+// All checks the laws at each view of a campaign with the seed that its
+// decision was made with, and returns the decisions. A campaign at which little
+// can be seen is no test: it fails where there is no view, and where no
+// decision has a candidate, runs an experiment or asks a question.
 //
 // policy is called for each view; it may return the same policy.
-func All(t testing.TB, policy func() policies.Policy, views iter.Seq2[policies.View, uint64]) []policies.Decision {
+func All(
+	t testing.TB, policy func() policies.Policy, views iter.Seq2[policies.View, uint64],
+) []policies.Decision {
 	t.Helper()
 	var decisions []policies.Decision
 	candidates, acts := 0, 0

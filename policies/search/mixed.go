@@ -25,9 +25,10 @@ const (
 	tried     = 3   // neighbors, none of them better, beyond which is looked
 )
 
-// mixed searches a space with discrete parameters: categories, values or dosing steps. What an
-// acquisition is between them, and its slope from one to the other, only suggests where to begin;
-// what counts is its values at compositions, and slopes in the continuous parameters.
+// mixed searches a space with discrete parameters: categories, values or dosing
+// steps. What an acquisition is between them, and its slope from one to the
+// other, only suggests where to begin; what counts is its values at
+// compositions, and slopes in the continuous parameters.
 //
 //  1. Points are screened, each taken to the nearest composition where that is easy, and searches
 //     begin from good ones that lie apart.
@@ -93,8 +94,8 @@ func (m *mixed) minimize(seed uint64, further [][]float64) (place, error) {
 	return m.improveSome(best, others, resettled)
 }
 
-// improveSome searches from the best of some points, up to a number, for a composition that is
-// better than one, which may be none.
+// improveSome searches from the best of some points, up to a number, for a
+// composition that is better than one, which may be none.
 func (m *mixed) improveSome(best place, points [][]float64, most int) (place, error) {
 	places, err := m.screen(points)
 	if err != nil {
@@ -115,8 +116,8 @@ func (m *mixed) improveSome(best place, points [][]float64, most int) (place, er
 	return best, nil
 }
 
-// screen returns the points in order of the acquisition, each taken to the nearest composition
-// where that is easy.
+// screen returns the points in order of the acquisition, each taken to the
+// nearest composition where that is easy.
 func (m *mixed) screen(points [][]float64) ([]place, error) {
 	var places []place
 	for _, x := range points {
@@ -147,13 +148,14 @@ func order(places []place) {
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.value, b.value) })
 }
 
-// spread returns up to n of places in order of value, the first among them: as far apart from
-// each other as they can be, at most reach.
+// spread returns up to n of places in order of value, the first among them: as
+// far apart from each other as they can be, at most reach.
 func spread(places []place, n int, reach float64) []place {
 	var chosen []place
 	for ; len(chosen) < min(n, len(places)) && reach > 1e-6; reach /= 2 {
 		for _, p := range places {
-			if len(chosen) < n && !slices.ContainsFunc(chosen, func(c place) bool { return near(c.x, p.x, reach) }) {
+			if len(chosen) < n && !slices.ContainsFunc(chosen,
+				func(c place) bool { return near(c.x, p.x, reach) }) {
 				chosen = append(chosen, p)
 			}
 		}
@@ -161,7 +163,8 @@ func spread(places []place, n int, reach float64) []place {
 	return chosen
 }
 
-// near reports whether the root mean square of the differences is less than reach.
+// near reports whether the root mean square of the differences is less than
+// reach.
 func near(x, y []float64, reach float64) bool {
 	sum := 0.0
 	for j, v := range x {
@@ -233,8 +236,8 @@ func (m *mixed) settle(p place) (place, error) {
 	return p, nil
 }
 
-// descend searches the continuous parameters from a point, or with relaxed all numbers, in the
-// piece of the space that it lies in.
+// descend searches the continuous parameters from a point, or with relaxed all
+// numbers, in the piece of the space that it lies in.
 func (m *mixed) descend(p place, relaxed bool) (place, error) {
 	slice, err := m.sp.Around(p.x, relaxed, maxCells)
 	if err != nil {
@@ -293,8 +296,9 @@ func key(u []float64) string {
 	return string(b)
 }
 
-// walk goes from a composition to the best neighbor in one discrete parameter after the other, and
-// searches the continuous part, until none is better. Then it looks beyond some that are worse.
+// walk goes from a composition to the best neighbor in one discrete parameter
+// after the other, and searches the continuous part, until none is better. Then
+// it looks beyond some that are worse.
 func (m *mixed) walk(at place) (place, error) {
 	for id := key(at.x); !m.walked[id]; id = key(at.x) {
 		m.walked[id] = true
@@ -317,8 +321,8 @@ func (m *mixed) walk(at place) (place, error) {
 	return at, nil
 }
 
-// sweep goes to the best neighbor, if it is better, in one discrete parameter after the other. It
-// returns all neighbors that it has passed, too.
+// sweep goes to the best neighbor, if it is better, in one discrete parameter
+// after the other. It returns all neighbors that it has passed, too.
 func (m *mixed) sweep(at place) (to place, passed []place, err error) {
 	for i := range m.sp.Parameters() {
 		if err := m.cancelled(); err != nil {
@@ -341,8 +345,8 @@ func (m *mixed) sweep(at place) (to place, passed []place, err error) {
 	return at, passed, nil
 }
 
-// beyond searches the continuous part of the best of some neighbors or, where nothing is
-// continuous, their neighbors. It returns the best result.
+// beyond searches the continuous part of the best of some neighbors or, where
+// nothing is continuous, their neighbors. It returns the best result.
 func (m *mixed) beyond(neighbors []place) (place, error) {
 	best, searched := place{value: math.Inf(1)}, 0
 	order(neighbors)

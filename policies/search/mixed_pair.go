@@ -23,8 +23,9 @@ type pair struct {
 	value float64
 }
 
-// mixedPair improves the best pairs of some points by local searches, each point in one of them,
-// and then the points of the best pair by searches of the whole space.
+// mixedPair improves the best pairs of some points by local searches, each
+// point in one of them, and then the points of the best pair by searches of the
+// whole space.
 func mixedPair(
 	ctx context.Context, sp *space.Space, f PairAcquisition, points [][]float64, seed uint64,
 ) (first, second Result, err error) {
@@ -55,7 +56,10 @@ func mixedPair(
 			continue
 		}
 		used = append(used, p.x[0], p.x[1])
-		p, err = alternate(p, func(m *mixed, from place, _ int) (place, error) { return m.improve(from, math.Inf(1)) })
+		p, err = alternate(p, func(m *mixed, from place, _ int) (place,
+			error) {
+			return m.improve(from, math.Inf(1))
+		})
 		if err != nil {
 			return Result{}, Result{}, err
 		}
@@ -75,7 +79,8 @@ func mixedPair(
 	return snapPair(sp, f, best.x[0], best.x[1])
 }
 
-// pairsOf returns all pairs of the compositions nearest to some points, in order of value.
+// pairsOf returns all pairs of the compositions nearest to some points, in
+// order of value.
 func pairsOf(sp *space.Space, f PairAcquisition, points [][]float64) ([]pair, error) {
 	var compositions [][]float64
 	var undecided error // a point was snapped in vain, which takes long: no other is tried
@@ -116,8 +121,9 @@ func pairsOf(sp *space.Space, f PairAcquisition, points [][]float64) ([]pair, er
 	return pairs, nil
 }
 
-// beside is the acquisition of one point, the first or the second, while the other stays. It is
-// not defined at the other one, to within a millionth of each range: a pair is two compositions.
+// beside is the acquisition of one point, the first or the second, while the
+// other stays. It is not defined at the other one, to within a millionth of
+// each range: a pair is two compositions.
 func beside(f PairAcquisition, other []float64, which int) next.Acquisition {
 	scratch := make([]float64, len(other))
 	return func(x, grad []float64) float64 {

@@ -11,14 +11,15 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// PairAcquisition is a function of two points of the unit cube, whose minimum is the pair
-// to compare. Where gradX and gradY are not nil they are filled with the
-// gradient.
+// PairAcquisition is a function of two points of the unit cube, whose minimum
+// is the pair to compare. Where gradX and gradY are not nil they are filled
+// with the gradient.
 type PairAcquisition func(x, y, gradX, gradY []float64) float64
 
 // Effort of a search for a pair. One point that is far better than the other
 // leaves the acquisition flat in the other, so that searches from random pairs
-// end in the wrong place: the starts are pairs of points that are good by themselves.
+// end in the wrong place: the starts are pairs of points that are good by
+// themselves.
 const (
 	pairScreened = 1024 // points that are screened
 	pairBest     = 32   // of which all pairs are starts
@@ -26,9 +27,10 @@ const (
 	pairRounds   = 3    // alternations in a space that is not convex
 )
 
-// MinimizePair returns the pair of distinct feasible compositions with the smallest
-// acquisition it finds. screen is what a single point is worth, smaller is
-// better. It is deterministic in its arguments; a cancelled context is an error.
+// MinimizePair returns the pair of distinct feasible compositions with the
+// smallest acquisition it finds. screen is what a single point is worth,
+// smaller is better. It is deterministic in its arguments; a cancelled context
+// is an error.
 func MinimizePair(
 	ctx context.Context,
 	sp *space.Space,
@@ -265,8 +267,9 @@ func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second
 }
 
 // sameWithin is how close two compositions may be in the unit cube, in every
-// coordinate, to count as the same: nobody can tell compositions apart that differ by
-// less than a fiftieth of each range, and a comparison of them says nothing.
+// coordinate, to count as the same: nobody can tell compositions apart that
+// differ by less than a fiftieth of each range, and a comparison of them says
+// nothing.
 const sameWithin = 0.02
 
 // Near reports whether two points of the unit cube are too close to be

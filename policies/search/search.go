@@ -37,12 +37,13 @@ var (
 )
 
 // Minimize returns the feasible composition with the smallest acquisition it
-// finds: by trying all of a finite space; where all parameters are continuous, by local searches
-// whose results are snapped to what can be made; where some are discrete, by searches of the
-// continuous ones and walks over neighbors in the discrete ones, so that what is between two
-// values does not count. Further starts, beside those the seed gives, are searched as well. In a
-// finite space compositions whose [space.Space.Key] is in skip are left out. It is deterministic
-// in its arguments; a cancelled context is an error.
+// finds: by trying all of a finite space; where all parameters are continuous,
+// by local searches whose results are snapped to what can be made; where some
+// are discrete, by searches of the continuous ones and walks over neighbors in
+// the discrete ones, so that what is between two values does not count. Further
+// starts, beside those the seed gives, are searched as well. In a finite space
+// compositions whose [space.Space.Key] is in skip are left out. It is
+// deterministic in its arguments; a cancelled context is an error.
 func Minimize(
 	ctx context.Context,
 	sp *space.Space,

@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Answered runs what the expert has just answered in this turn, whichever policy
-// asked: the composition they accepted, or the one they chose.
+// Answered runs what the expert has just answered in this turn, whichever
+// policy asked: the composition they accepted, or the one they chose.
 func (s *Step) Answered(d policies.Decision) (policies.Decision, error) {
 	d, err := s.Accepted(d)
 	if err != nil || d.Made() {
@@ -39,7 +39,8 @@ func (s *Step) Accepted(d policies.Decision) (policies.Decision, error) {
 	if err != nil && !errors.Is(err, ErrBelief) {
 		return d, err
 	}
-	return d.Run(policies.Aided, policies.RuleAccepted, fmt.Sprintf("%s accepted it (%s).", q.Expert, q.ID)), nil
+	return d.Run(policies.Aided, policies.RuleAccepted,
+		fmt.Sprintf("%s accepted it (%s).", q.Expert, q.ID)), nil
 }
 
 // Chosen runs what the expert has just chosen, or the unaided candidate where
@@ -70,8 +71,8 @@ func (s *Step) Chosen(d policies.Decision) (policies.Decision, error) {
 }
 
 // preferred returns the option that the expert placed highest of the two that
-// the decision would run, nil where they placed neither; the others of a ranking were
-// measured before.
+// the decision would run, nil where they placed neither; the others of a
+// ranking were measured before.
 func preferred(q *campaign.Question) *events.Option {
 	for _, i := range q.Answer.Order {
 		if c := q.Options[i].Candidate; c == policies.Unaided || c == policies.Aided {
@@ -81,8 +82,8 @@ func preferred(q *campaign.Question) *events.Option {
 	return nil
 }
 
-// unaidedOption returns the last of the options that is the unaided candidate, the first
-// option where none is.
+// unaidedOption returns the last of the options that is the unaided candidate,
+// the first option where none is.
 func unaidedOption(q *campaign.Question) *events.Option {
 	option := &q.Options[0]
 	for i := range q.Options {

@@ -36,8 +36,8 @@ const barrierFloor = 1e-9
 
 // avoidance is what candidates keep away from.
 type avoidance struct {
-	// pending and failed are the keys of the compositions under way, and of those that
-	// only ever failed; points are all of them in the unit cube.
+	// pending and failed are the keys of the compositions under way, and of
+	// those that only ever failed; points are all of them in the unit cube.
 	pending, failed map[string]bool
 	points          [][]float64
 	// underWay are the points of pending ones alone.
@@ -54,7 +54,8 @@ func avoided(v policies.View) (avoidance, error) {
 	}
 	for i := range v.Campaign.Experiments {
 		x := &v.Campaign.Experiments[i]
-		withoutResult := x.Status == campaign.Infeasible || x.Status == campaign.Failed && v.Feasibility != nil
+		withoutResult := x.Status == campaign.Infeasible || x.Status == campaign.Failed &&
+			v.Feasibility != nil
 		if !x.Status.Open() && (!withoutResult || x.Excluded) {
 			continue
 		}
@@ -82,9 +83,9 @@ func avoided(v policies.View) (avoidance, error) {
 	return a, nil
 }
 
-// Find returns the composition to measure at which an acquisition is smallest: it
-// respects what is feasible and keeps away from what is under way or only ever failed.
-// starts are searched from beside the measured compositions.
+// Find returns the composition to measure at which an acquisition is smallest:
+// it respects what is feasible and keeps away from what is under way or only
+// ever failed. starts are searched from beside the measured compositions.
 func (s *Step) Find(
 	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
 ) (search.Result, error) {
@@ -102,8 +103,9 @@ func (s *Step) Find(
 		}
 		return r, err
 	}
-	// Where compositions come in steps, the search may end beside one that is to be
-	// avoided and be snapped onto it: a wider barrier sends it further away.
+	// Where compositions come in steps, the search may end beside one that is
+	// to be avoided and be snapped onto it: a wider barrier sends it further
+	// away.
 	reach := barrierReach * math.Sqrt(float64(s.View.Space.Dim()))
 	for width := reach; ; width *= 2 {
 		r, err := s.minimize(ctx, sum(f, barrier(a.points, width)), which, s.tried, starts)
@@ -135,8 +137,8 @@ func (a avoidance) clear(x []float64, distance float64) bool {
 const fewSamples = 64
 
 // elsewhere is the last resort in a space that is hardly larger than what is
-// avoided: the best of some compositions that are not avoided themselves, or the
-// given one where there is none.
+// avoided: the best of some compositions that are not avoided themselves, or
+// the given one where there is none.
 func (s *Step) elsewhere(f next.Acquisition, which Search, otherwise search.Result) (search.Result, error) {
 	points, err := s.View.Space.Sample(fewSamples, s.seed+uint64(which))
 	if err != nil {
@@ -162,8 +164,9 @@ func (s *Step) elsewhere(f next.Acquisition, which Search, otherwise search.Resu
 	return best, nil
 }
 
-// barrier is −Σ ln(1 − (1 − floor)·exp(−½‖x − c‖²/width²)) over the given points c:
-// as a factor on an improvement it takes everything at c and nothing far away.
+// barrier is −Σ ln(1 − (1 − floor)·exp(−½‖x − c‖²/width²)) over the given
+// points c: as a factor on an improvement it takes everything at c and nothing
+// far away.
 func barrier(points [][]float64, width float64) next.Acquisition {
 	return func(x, grad []float64) float64 {
 		clear(grad)
@@ -212,8 +215,8 @@ func union(sets ...map[string]bool) map[string]bool {
 	return all
 }
 
-// likelihood says in a decision how likely its experiment is to give a result, where
-// that is in question.
+// likelihood says in a decision how likely its experiment is to give a result,
+// where that is in question.
 func (s *Step) likelihood(d policies.Decision) (policies.Decision, error) {
 	model, c := s.View.Feasibility, d.Candidate()
 	if model == nil || c == nil || d.Action != events.ActionRun {

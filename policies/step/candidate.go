@@ -24,8 +24,9 @@ const (
 	SearchWorstCase Search = 3 // for the least pessimistic bound
 )
 
-// Minimize minimizes an acquisition over the space, from further starts beside the
-// measured compositions. It may end anywhere: see [Step.Find] for what is to be measured.
+// Minimize minimizes an acquisition over the space, from further starts beside
+// the measured compositions. It may end anywhere: see [Step.Find] for what is
+// to be measured.
 func (s *Step) Minimize(
 	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
 ) (search.Result, error) {
@@ -80,8 +81,9 @@ func (s *Step) Unaided(
 	return d, unaided, nil
 }
 
-// Add appends a candidate to the decision with what the models say about it. Where only
-// the belief fails, which the error then wraps as ErrBelief, it is added without.
+// Add appends a candidate to the decision with what the models say about it.
+// Where only the belief fails, which the error then wraps as ErrBelief, it is
+// added without.
 func (s *Step) Add(d policies.Decision, name string, r search.Result) (policies.Decision, error) {
 	c, err := s.describe(name, r)
 	d.Candidates = append(d.Candidates[:len(d.Candidates):len(d.Candidates)], c)

@@ -62,8 +62,8 @@ func (s *Step) choices(expert string) (mean, sd []float64, err error) {
 	return mean, sd, nil
 }
 
-// Shuffled puts the candidates in an order by chance, so that none is favored by
-// its place.
+// Shuffled puts the candidates in an order by chance, so that none is favored
+// by its place.
 func Shuffled(d policies.Decision) policies.Decision {
 	c := slices.Clone(d.Candidates)
 	rand.New(rand.NewPCG(d.Seed, 0)).Shuffle(len(c), func(i, j int) { c[i], c[j] = c[j], c[i] })

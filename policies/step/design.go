@@ -13,8 +13,8 @@ import (
 const designSalt = 0x9e3779b97f4a7c15
 
 // Design takes the next point of a space-filling design, DesignSobol or
-// DesignRandom of package definition. remark says why, behind its name: empty, or
-// beginning with a space.
+// DesignRandom of package definition. remark says why, behind its name: empty,
+// or beginning with a space.
 func Design(
 	def *definition.Campaign,
 	v policies.View,
@@ -47,7 +47,8 @@ func Design(
 	return exhausted(d), nil
 }
 
-// Unusable is the remark of a design that is taken because a model cannot be used.
+// Unusable is the remark of a design that is taken because a model cannot be
+// used.
 func Unusable(err error) string { return fmt.Sprintf(" The model cannot be used: %v.", err) }
 
 // AtRandom runs a composition at random.
@@ -78,7 +79,8 @@ func Take(
 }
 
 func exhausted(d policies.Decision) policies.Decision {
-	return d.Stop(policies.RuleExhausted, events.CompletedExhausted, "Every composition of the list has been tried.")
+	return d.Stop(policies.RuleExhausted, events.CompletedExhausted,
+		"Every composition of the list has been tried.")
 }
 
 // keys returns the keys of the compositions of the experiments that satisfy a

@@ -7,19 +7,23 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// A model whose lengthscales are too long is sure of a space that it has hardly seen: a campaign then measures
-// one basin until its budget is spent, and learns nothing that would contradict. So once several turns have
-// improved nothing, every second one is chosen by a model with shorter lengthscales, until something improves;
-// the others by the fitted one. That is a balance of lengthscales (Ziomek, Adachi and Osborne 2024), which
-// no-regret bounds for lengthscales that are not known rest on (Berkenkamp, Schoellig and Krause 2019). Towards
-// the end of the budget none is: too few experiments are left to follow what it finds.
+// A model whose lengthscales are too long is sure of a space that it has hardly
+// seen: a campaign then measures one basin until its budget is spent, and
+// learns nothing that would contradict. So once several turns have improved
+// nothing, every second one is chosen by a model with shorter lengthscales,
+// until something improves; the others by the fitted one. That is a balance of
+// lengthscales (Ziomek, Adachi and Osborne 2024), which no-regret bounds for
+// lengthscales that are not known rest on (Berkenkamp, Schoellig and Krause
+// 2019). Towards the end of the budget none is: too few experiments are left to
+// follow what it finds.
 const (
 	patience    = 5    // turns without an improvement
 	improvement = 0.01 // of the best posterior mean, in standard deviations of the results
 	shorter     = 0.5  // the lengthscales, by the fitted ones
 )
 
-// restart sets the model that the unaided candidate is chosen by where it is one with shorter lengthscales.
+// restart sets the model that the unaided candidate is chosen by where it is
+// one with shorter lengthscales.
 func (s *Step) restart(ctx context.Context) error {
 	rule, balances := s.Rule.(next.Balancer)
 	if !balances || float64(s.View.Campaign.Spent()) >= rule.BalancesUntil()*float64(s.Def.Budget.Experiments) {
@@ -38,8 +42,9 @@ func (s *Step) restart(ctx context.Context) error {
 	return err
 }
 
-// stale returns the latest turn that improved the best posterior mean, 0 for none, and how many turns have been
-// measured since. What was measured in no turn, such as the initial design, counts as known before.
+// stale returns the latest turn that improved the best posterior mean, 0 for
+// none, and how many turns have been measured since. What was measured in no
+// turn, such as the initial design, counts as known before.
 func (s *Step) stale() (last, turns int) {
 	best, latest := 0.0, 0
 	for i, mean := range s.Measured.Means() {
@@ -60,7 +65,8 @@ func (s *Step) stale() (last, turns int) {
 	return last, turns
 }
 
-// Restarts reports whether the unaided candidate is chosen by a model with shorter lengthscales.
+// Restarts reports whether the unaided candidate is chosen by a model with
+// shorter lengthscales.
 func (s *Step) Restarts() bool { return s.rougher != nil }
 
 // Because says in a sentence why the unaided candidate is the one it is.

@@ -1,9 +1,10 @@
-// Package step holds what happens in a step of a campaign that measures, whatever
-// the family of its policy: it ends, it takes a point of a design, it runs what an
-// expert has just answered, or it searches a model of the objective for candidates.
+// Package step holds what happens in a step of a campaign that measures,
+// whatever the family of its policy: it ends, it takes a point of a design, it
+// runs what an expert has just answered, or it searches a model of the
+// objective for candidates.
 //
-// Functions take the decision as it is so far and return it: made, or further on the
-// way (see [policies.Decision.Made]).
+// Functions take the decision as it is so far and return it: made, or further
+// on the way (see [policies.Decision.Made]).
 package step
 
 import (
@@ -41,12 +42,14 @@ func Begin(v policies.View, seed uint64) policies.Decision {
 // Step is one step of a policy that searches a model of the objective.
 type Step struct {
 	Def *definition.Campaign
-	// View is the policy's view; its Objective expects the results of what is under way.
+	// View is the policy's view; its Objective expects the results of what is
+	// under way.
 	View policies.View
-	// Measured is the model without what is under way, which the one in View expects.
+	// Measured is the model without what is under way, which the one in View
+	// expects.
 	Measured *objective.Model
-	// Rule makes the acquisition of the unaided candidate; Beta is β of the confidence
-	// bounds μ ∓ βσ.
+	// Rule makes the acquisition of the unaided candidate; Beta is β of the
+	// confidence bounds μ ∓ βσ.
 	Rule next.Rule
 	Beta float64
 	// Turn holds the questions of this turn so far.
@@ -54,12 +57,13 @@ type Step struct {
 
 	seed  uint64
 	avoid avoidance
-	// rougher is a model with shorter lengthscales by which the unaided candidate is chosen, since nothing
-	// has improved for idle turns; nil where it is chosen by that of the view.
+	// rougher is a model with shorter lengthscales by which the unaided
+	// candidate is chosen, since nothing has improved for idle turns; nil where
+	// it is chosen by that of the view.
 	rougher *objective.Model
 	idle    int
-	// tried are the compositions that have been requested, where the campaign has a list
-	// of candidates: each is tried once.
+	// tried are the compositions that have been requested, where the campaign
+	// has a list of candidates: each is tried once.
 	tried map[string]bool
 }
 
@@ -71,8 +75,8 @@ type Modeled struct {
 	Choose func(ctx context.Context, s *Step, d policies.Decision) (policies.Decision, error)
 }
 
-// Decide makes the decision. While there is no model, and where it cannot be used, that
-// is a point of a design: a model must not stop the campaign.
+// Decide makes the decision. While there is no model, and where it cannot be
+// used, that is a point of a design: a model must not stop the campaign.
 func (m Modeled) Decide(
 	ctx context.Context, v policies.View, d policies.Decision,
 ) (policies.Decision, error) {
@@ -142,7 +146,8 @@ func (s *Step) unaidedSeed() uint64 {
 	return rand.New(rand.NewPCG(s.Def.Seed, uint64(turn.Experiments(s.View.Campaign)))).Uint64()
 }
 
-// BestSoFar says in a sentence what the best of what has been measured is, by the model.
+// BestSoFar says in a sentence what the best of what has been measured is, by
+// the model.
 func (s *Step) BestSoFar() string {
 	sought := s.Def.Sought()
 	best, mean := s.View.Objective.Best()
@@ -150,11 +155,12 @@ func (s *Step) BestSoFar() string {
 		sought.Name, mean, sought.Unit, s.View.Objective.Observations[best].Experiment)
 }
 
-// Expert returns the index of the expert of this step. It panics where there are none.
+// Expert returns the index of the expert of this step. It panics where there
+// are none.
 func (s *Step) Expert() int { return turn.Expert(s.View.Campaign, s.Def) }
 
-// QuestionsSpent reports whether no question is left of the budget of questions, or none of the time of the expert of this
-// step.
+// QuestionsSpent reports whether no question is left of the budget of
+// questions, or none of the time of the expert of this step.
 func (s *Step) QuestionsSpent() bool { return turn.QuestionsSpent(s.View.Campaign, s.Def) }
 
 // Spent is the decision for the unaided candidate where no question is left.
@@ -169,7 +175,8 @@ func (s *Step) Spent(d policies.Decision) policies.Decision {
 	)
 }
 
-// RunUnaided is the decision for the unaided candidate where nobody's help is used.
+// RunUnaided is the decision for the unaided candidate where nobody's help is
+// used.
 func (s *Step) RunUnaided(d policies.Decision) policies.Decision {
 	rule := policies.RuleUnaided
 	if s.rougher != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Stop completes the campaign where its budget is spent or its stopping rule is met.
+// Stop completes the campaign where its budget is spent or its stopping rule is
+// met.
 func Stop(def *definition.Campaign, v policies.View, d policies.Decision) policies.Decision {
 	if v.Campaign.Spent() >= def.Budget.Experiments {
 		return d.Stop(policies.RuleBudget, events.CompletedBudget,

@@ -6,9 +6,9 @@ import (
 	"github.com/campaignd/campaignd/projections/belief"
 )
 
-// Constrained returns f̲ + weight·max(0, g̲)², whose minimizer tends to that of f̲
-// where the expert may accept, g̲ ≤ 0, as the weight grows: COBOHL (Xu et al.
-// 2024, Alg. 2 line 4).
+// Constrained returns f̲ + weight·max(0, g̲)², whose minimizer tends to that of
+// f̲ where the expert may accept, g̲ ≤ 0, as the weight grows: COBOHL (Xu et
+// al. 2024, Alg. 2 line 4).
 func Constrained(objective next.Acquisition, b *belief.Model, weight float64) *Augmented {
 	return augment(objective, b, func(bound float64) (value, slope float64) {
 		if bound <= 0 {

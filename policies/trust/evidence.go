@@ -24,13 +24,13 @@ const prior = 1. / 3
 
 // slopes are the strengths, in logits per standard deviation of what was
 // measured, that an informative expert may have, each as likely as another: the
-// labeler of Xu et al. 2024 (Example 2.2) with a = 1 has 1 to 1.5 on
-// the electrolyte, Ackley's and Hölder's function, with a = 2 twice that.
+// labeler of Xu et al. 2024 (Example 2.2) with a = 1 has 1 to 1.5 on the
+// electrolyte, Ackley's and Hölder's function, with a = 2 twice that.
 var slopes = []float64{0.5, 1, 1.5, 2, 3}
 
 // interceptSD is the standard deviation of how strict an expert may be, in
-// logits, with mean 0. Examples have an intercept of their own: they may
-// have been chosen to balance accepts and rejects.
+// logits, with mean 0. Examples have an intercept of their own: they may have
+// been chosen to balance accepts and rejects.
 const interceptSD = 3
 
 // ErrEvidence is returned where the labels cannot be weighed: the model's
@@ -42,12 +42,13 @@ var ErrEvidence = errors.New("the labels cannot be compared with what was measur
 // better. reject[i] is label i, example[i] whether it was given as an example
 // before anything was asked.
 //
-// A label is a draw from P(reject) = S(b₀ + b·f(x)), S the logistic function. The
-// expert helps if b > 0, guesses if b = 0 and misleads if b < 0. The probability of
-// all labels under each b integrates over f and b₀ by Laplace's approximation
-// (Rasmussen and Williams 2006, Eq. 3.32). So a label tells little where the model
-// knows little, labels side by side tell little more than one, and an expert who is strict
-// or lenient throughout shows nothing by it. Eleven fits of n labels cost 1 ms at
+// A label is a draw from P(reject) = S(b₀ + b·f(x)), S the logistic function.
+// The expert helps if b > 0, guesses if b = 0 and misleads if b < 0. The
+// probability of all labels under each b integrates over f and b₀ by Laplace's
+// approximation (Rasmussen and Williams 2006, Eq. 3.32). So a label tells
+// little where the model knows little, labels side by side tell little more
+// than one, and an expert who is strict or lenient throughout shows nothing by
+// it. Eleven fits of n labels cost 1 ms at
 // n = 50, 4.5 ms at 100.
 func Weigh(joint *gp.Joint, reject, example []bool) (Evidence, error) {
 	if len(joint.Mean) != len(reject) || len(reject) != len(example) {
@@ -58,7 +59,8 @@ func Weigh(joint *gp.Joint, reject, example []bool) (Evidence, error) {
 	if err != nil {
 		return Evidence{}, err
 	}
-	// The mean likelihood over the slopes of one sign against that of a guesser.
+	// The mean likelihood over the slopes of one sign against that of a
+	// guesser.
 	ratio := func(sign float64) (float64, error) {
 		sum := 0.0
 		for _, slope := range slopes {

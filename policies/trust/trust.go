@@ -1,6 +1,6 @@
 // Package trust says how far an expert is trusted: what their belief adds to an
-// acquisition, whether the composition it leads to could do harm, and what their labels
-// have shown so far.
+// acquisition, whether the composition it leads to could do harm, and what
+// their labels have shown so far.
 package trust
 
 import (
@@ -13,15 +13,16 @@ import (
 )
 
 // COBOL is the primal-dual rule of Xu et al. 2024 (Alg. 1): the aided candidate
-// minimizes f̲(x) + λ·g̲(x), where g̲ is the lower bound of the expert's rejection
-// score and λ the dual variable of the constraint g̲(x) ≤ 0.
+// minimizes f̲(x) + λ·g̲(x), where g̲ is the lower bound of the expert's
+// rejection score and λ the dual variable of the constraint g̲(x) ≤ 0.
 type COBOL struct {
 	// Lambda0 is λ at first, Zeta the step of λ, Eta the trust weight η.
 	Lambda0, Zeta, Eta float64
 }
 
-// Augmented is an acquisition to which an expert's belief adds a term. Where a bound of
-// the belief could not be solved it is +Inf, so that a search does not go there.
+// Augmented is an acquisition to which an expert's belief adds a term. Where a
+// bound of the belief could not be solved it is +Inf, so that a search does not
+// go there.
 type Augmented struct {
 	at  next.Acquisition
 	err error
@@ -30,11 +31,12 @@ type Augmented struct {
 // At is the acquisition.
 func (a *Augmented) At(x, grad []float64) float64 { return a.at(x, grad) }
 
-// Err returns the error of the last bound that could not be solved, nil where all could.
+// Err returns the error of the last bound that could not be solved, nil where
+// all could.
 func (a *Augmented) Err() error { return a.err }
 
-// augment adds a term of the belief's lower bound g̲ to an acquisition: term returns its
-// value and its derivative by g̲.
+// augment adds a term of the belief's lower bound g̲ to an acquisition: term
+// returns its value and its derivative by g̲.
 func augment(
 	objective next.Acquisition, b *belief.Model, term func(bound float64) (value, slope float64),
 ) *Augmented {
@@ -61,7 +63,8 @@ func augment(
 	return a
 }
 
-// Augment returns f̲ + λ·g̲ for the objective's part f̲ (Xu et al. 2024, Prob. 5).
+// Augment returns f̲ + λ·g̲ for the objective's part f̲ (Xu et al. 2024, Prob.
+// 5).
 func (c *COBOL) Augment(objective next.Acquisition, b *belief.Model, lambda float64) *Augmented {
 	if lambda == 0 {
 		return &Augmented{at: objective}
@@ -77,19 +80,19 @@ func scratch(grad, buffer []float64) []float64 {
 	return buffer
 }
 
-// Step returns the dual variable after an aided candidate with the lower
-// belief bound g̲: λ ← max(0, λ + ζ·g̲) (Xu et al. 2024, §4).
+// Step returns the dual variable after an aided candidate with the lower belief
+// bound g̲: λ ← max(0, λ + ζ·g̲) (Xu et al. 2024, §4).
 func (c *COBOL) Step(lambda, bound float64) float64 { return max(0, lambda+c.Zeta*bound) }
 
 // DefaultEta is η where a rule has no setting for it (Xu et al. 2024, Table 3).
 const DefaultEta = 3.0
 
-// Optimism widens the confidence bound of the aided candidate, in its search and
-// in the no-harm test, for an expert who has earned it: f̲ = μ − 3βσ. With β = 1
-// a campaign that has settled in a basin considers nothing else possible: the
-// first no-harm test fails wherever an expert could help, and one who was
-// followed only from the eleventh of 50 experiments on changed next to nothing, on
-// Ackley 4 as on Hölder's table (docs/results.md).
+// Optimism widens the confidence bound of the aided candidate, in its search
+// and in the no-harm test, for an expert who has earned it: f̲ = μ − 3βσ. With
+// β = 1 a campaign that has settled in a basin considers nothing else possible:
+// the first no-harm test fails wherever an expert could help, and one who was
+// followed only from the eleventh of 50 experiments on changed next to nothing,
+// on Ackley 4 as on Hölder's table (docs/results.md).
 const Optimism = 3
 
 // NoHarmPrefix begins the names of the tests of [NoHarm].
@@ -110,8 +113,8 @@ func NoHarm(optimistic, worst, sdUnaided, sdAided, eta float64) []events.Test {
 	}
 }
 
-// FirstFailed returns what the first test of [NoHarm] that does not hold compares, empty
-// where all hold.
+// FirstFailed returns what the first test of [NoHarm] that does not hold
+// compares, empty where all hold.
 func FirstFailed(tests []events.Test) string {
 	for _, t := range tests {
 		if name, ours := strings.CutPrefix(t.Name, NoHarmPrefix); ours && !t.Holds {

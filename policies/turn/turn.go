@@ -1,7 +1,8 @@
 // Package turn says where a campaign stands. A turn is all that leads to one
 // experiment of the policy: decisions that ask, and the one that runs it.
-// Experiments that people run on their own, that are repeated or that did not take
-// place make no turns. The fold of the campaign keeps them (projections/campaign).
+// Experiments that people run on their own, that are repeated or that did not
+// take place make no turns. The fold of the campaign keeps them
+// (projections/campaign).
 package turn
 
 import (
@@ -23,14 +24,15 @@ func Last(questions []campaign.Question) *campaign.Question {
 	return &questions[len(questions)-1]
 }
 
-// Expert returns the index of the expert of this turn: the experts of a definition
-// take turns. It panics where there are none.
+// Expert returns the index of the expert of this turn: the experts of a
+// definition take turns. It panics where there are none.
 func Expert(s *campaign.State, def *definition.Campaign) int {
 	return s.Turns % len(def.Experts)
 }
 
-// Experiments counts the experiments so far. One that did not take place does not
-// count: what is decided after it must not depend on whether it was tried once or twice.
+// Experiments counts the experiments so far. One that did not take place does
+// not count: what is decided after it must not depend on whether it was tried
+// once or twice.
 func Experiments(s *campaign.State) (n int) {
 	for i := range s.Experiments {
 		if !s.Experiments[i].Status.CalledOff() {
@@ -40,9 +42,10 @@ func Experiments(s *campaign.State) (n int) {
 	return n
 }
 
-// QuestionsSpent reports whether the expert of this turn is not to be asked: no question is left of the budget of
-// questions, or none of the expert's time, or they have not answered an earlier one yet. What the campaign itself
-// withdrew counts against no budget.
+// QuestionsSpent reports whether the expert of this turn is not to be asked: no
+// question is left of the budget of questions, or none of the expert's time, or
+// they have not answered an earlier one yet. What the campaign itself withdrew
+// counts against no budget.
 func QuestionsSpent(s *campaign.State, def *definition.Campaign) bool {
 	if labelsSpent(s, def) || len(def.Experts) == 0 {
 		return labelsSpent(s, def)
@@ -51,8 +54,9 @@ func QuestionsSpent(s *campaign.State, def *definition.Campaign) bool {
 	return TimeSpent(s, e) || Asked(s, e.Name) != nil
 }
 
-// WhyNotAsked says why the expert of this turn is not asked, where QuestionsSpent holds: "the budget of questions is
-// spent", "ada is still to answer q7".
+// WhyNotAsked says why the expert of this turn is not asked, where
+// QuestionsSpent holds: "the budget of questions is spent", "ada is still to
+// answer q7".
 func WhyNotAsked(s *campaign.State, def *definition.Campaign) string {
 	if labelsSpent(s, def) || len(def.Experts) == 0 {
 		return "the budget of questions is spent"
@@ -64,8 +68,9 @@ func WhyNotAsked(s *campaign.State, def *definition.Campaign) string {
 	return "the time of " + e.Name + " is spent"
 }
 
-// Asked returns an expert's question that waits for an answer, nil where there is none. A decision is made while
-// there is one where the definition's [definition.Expert.Meanwhile] says so.
+// Asked returns an expert's question that waits for an answer, nil where there
+// is none. A decision is made while there is one where the definition's
+// [definition.Expert.Meanwhile] says so.
 func Asked(s *campaign.State, expert string) *campaign.Question {
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Expert == expert && q.Status == campaign.Asked {
@@ -75,19 +80,22 @@ func Asked(s *campaign.State, expert string) *campaign.Question {
 	return nil
 }
 
-// TimeTaken returns how much of an expert's time a campaign has asked for, as [definition.Expert.Time] counts it. It
-// follows from what was recorded, and from no clock.
+// TimeTaken returns how much of an expert's time a campaign has asked for, as
+// [definition.Expert.Time] counts it. It follows from what was recorded, and
+// from no clock.
 func TimeTaken(s *campaign.State, e *definition.Expert) (taken time.Duration) {
 	for i := range s.Questions {
 		q := &s.Questions[i]
-		if q.Expert == e.Name && !q.Volunteered && (q.Status == campaign.Answered || q.Status == campaign.Asked) {
+		if q.Expert == e.Name && !q.Volunteered &&
+			(q.Status == campaign.Answered || q.Status == campaign.Asked) {
 			taken += time.Duration(max(1, len(q.Options))) * time.Duration(e.AnswerTakes)
 		}
 	}
 	return taken
 }
 
-// TimeSpent reports whether less is left of an expert's time than judging one composition takes.
+// TimeSpent reports whether less is left of an expert's time than judging one
+// composition takes.
 func TimeSpent(s *campaign.State, e *definition.Expert) bool {
 	return e.Time > 0 && TimeTaken(s, e)+time.Duration(e.AnswerTakes) > time.Duration(e.Time)
 }

@@ -1,5 +1,5 @@
-// Package unaided is the family of policies that ask nobody: an acquisition of the
-// model of the objective, or a space-filling design.
+// Package unaided is the family of policies that ask nobody: an acquisition of
+// the model of the objective, or a space-filling design.
 package unaided
 
 import (
@@ -39,10 +39,14 @@ var Family = policies.Family{
 			Name:     next.ThompsonName,
 			Settings: func() definition.Settings { return new(next.Thompson) },
 		},
-		{Part: policies.Next, Name: next.SobolName, Settings: func() definition.Settings { return new(next.Sobol) }},
-		{Part: policies.Next, Name: next.RandomName, Settings: func() definition.Settings { return new(next.Random) }},
-		{Part: policies.Trust, Name: policies.None, Settings: func() definition.Settings { return new(None) }},
-		{Part: policies.Handover, Name: policies.Never, Settings: func() definition.Settings { return new(Never) }},
+		{Part: policies.Next, Name: next.SobolName,
+			Settings: func() definition.Settings { return new(next.Sobol) }},
+		{Part: policies.Next, Name: next.RandomName,
+			Settings: func() definition.Settings { return new(next.Random) }},
+		{Part: policies.Trust, Name: policies.None,
+			Settings: func() definition.Settings { return new(None) }},
+		{Part: policies.Handover, Name: policies.Never,
+			Settings: func() definition.Settings { return new(Never) }},
 	},
 	Methods: []policies.Method{
 		{
@@ -67,7 +71,8 @@ var Family = policies.Family{
 	New: New,
 }
 
-// policy runs the unaided candidate of each step, or the next point of a design.
+// policy runs the unaided candidate of each step, or the next point of a
+// design.
 type policy struct {
 	def  definition.Campaign
 	rule next.Rule // nil for a design

@@ -31,7 +31,8 @@ type Expert struct {
 	Comparisons []projections.Comparison `json:"comparisons,omitempty"`
 	// Revision counts the changes of Labels and Comparisons.
 	Revision int `json:"revision"`
-	// FitRevision is the Revision the fit, or the failed fit, has seen; −1 before the first.
+	// FitRevision is the Revision the fit, or the failed fit, has seen; −1
+	// before the first.
 	FitRevision int               `json:"fit_revision"`
 	Fit         *events.BeliefFit `json:"fit,omitempty"`
 }
@@ -52,8 +53,8 @@ type Projection struct {
 // New returns the projection of a campaign without events.
 func New() *Projection { return &Projection{cache: make(map[string]*Model)} }
 
-// Configure says how the campaign's policy wants beliefs; nil where it reads none. It is
-// called with each new definition, and is no part of the state.
+// Configure says how the campaign's policy wants beliefs; nil where it reads
+// none. It is called with each new definition, and is no part of the state.
 func (p *Projection) Configure(needs *Needs) {
 	p.needs = needs
 	clear(p.cache)
@@ -79,8 +80,8 @@ func (p *Projection) Restore(snapshot []byte) error {
 	return p.define(p.state.Definition)
 }
 
-// Clone returns a projection with the same state, which each of the two changes from then on
-// without the other. It builds its own models.
+// Clone returns a projection with the same state, which each of the two changes
+// from then on without the other. It builds its own models.
 func (p *Projection) Clone() *Projection {
 	own := New()
 	own.state = p.state
@@ -111,7 +112,8 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	case *events.CampaignDefined:
 		return p.define(&d.Definition)
 	case *events.CampaignAmended:
-		// The cube, the confidence and the largest norm may have changed: begin anew.
+		// The cube, the confidence and the largest norm may have changed: begin
+		// anew.
 		for i := range p.state.Experts {
 			p.state.Experts[i].Fit, p.state.Experts[i].FitRevision = nil, -1
 		}
@@ -153,8 +155,8 @@ func (p *Projection) answer(
 	delete(p.cache, expert)
 }
 
-// label takes a label into account, in place of an earlier one; "can't tell" only takes
-// that away. changes counts what was taken away and added.
+// label takes a label into account, in place of an earlier one; "can't tell"
+// only takes that away. changes counts what was taken away and added.
 func (x *Expert) label(question string, point definition.Point, label events.Label) (changes int) {
 	if i := slices.IndexFunc(x.Labels, func(l Label) bool { return l.Question == question }); i >= 0 {
 		x.Labels = slices.Delete(x.Labels, i, i+1)
@@ -164,7 +166,8 @@ func (x *Expert) label(question string, point definition.Point, label events.Lab
 		return changes
 	}
 	added := Label{Question: question, Point: point, Reject: label != events.LabelAccept}
-	x.Labels = projections.InOrder(x.Labels, added, func(l Label) int { return events.QuestionNumber(l.Question) })
+	x.Labels = projections.InOrder(x.Labels, added,
+		func(l Label) int { return events.QuestionNumber(l.Question) })
 	return changes + 1
 }
 

@@ -32,8 +32,9 @@ type Model struct {
 	Comparisons []projections.Comparison
 	// X are the labeled compositions in the unit cube, a row for each label.
 	X [][]float64
-	// Fit is the adaptation that a confidence set was made with, with the likelihood that it has in this
-	// model and the labels that it rests on; nil where the belief was stated.
+	// Fit is the adaptation that a confidence set was made with, with the
+	// likelihood that it has in this model and the labels that it rests on; nil
+	// where the belief was stated.
 	Fit *events.BeliefFit
 	// Function is what the expert's answers say of the rejection score.
 	Function
@@ -42,8 +43,9 @@ type Model struct {
 }
 
 // Model returns the expert's belief, a confidence set with the kernel of the
-// given objective model (Xu et al. 2024, Table 3). It is nil where there is no objective
-// model or no fit of the belief. Equal states give equal models, bit for bit.
+// given objective model (Xu et al. 2024, Table 3). It is nil where there is no
+// objective model or no fit of the belief. Equal states give equal models, bit
+// for bit.
 func (p *Projection) Model(expert string, obj *objective.Model) (*Model, error) {
 	x := p.find(expert)
 	if obj == nil || x == nil {
@@ -76,19 +78,21 @@ func (p *Projection) set(x *Expert, obj *objective.Model) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := confset.NewSet(evidence, obj.Kernel(), x.Fit.NormBound, confset.Margin(x.Fit.Confidence, evidence.Answers()), confset.DefaultJitter)
+	set, err := confset.NewSet(evidence, obj.Kernel(), x.Fit.NormBound,
+		confset.Margin(x.Fit.Confidence, evidence.Answers()), confset.DefaultJitter)
 	if err != nil {
 		return nil, err
 	}
-	// The norm and the confidence are the fit's; the likelihood is that of this set, whose kernel may be of a
-	// later fit of the objective.
+	// The norm and the confidence are the fit's; the likelihood is that of this
+	// set, whose kernel may be of a later fit of the objective.
 	fit := *x.Fit
 	fit.LogLikelihood, fit.Labels = set.LogLik(), evidence.Answers()
 	m.Fit, m.Function = &fit, set
 	return m, nil
 }
 
-// stated is the belief that the expert states in the definition; nil where they do not.
+// stated is the belief that the expert states in the definition; nil where they
+// do not.
 func (p *Projection) stated(expert string) (*Model, error) {
 	for _, e := range p.state.Definition.Experts {
 		if e.Name != expert || e.Belief == nil {
@@ -117,8 +121,9 @@ func (p *Projection) stated(expert string) (*Model, error) {
 	return nil, nil
 }
 
-// categorySD is the standard deviation of a stated belief in the coordinates of a
-// categorical parameter, of which it says nothing: so wide that it does not matter.
+// categorySD is the standard deviation of a stated belief in the coordinates of
+// a categorical parameter, of which it says nothing: so wide that it does not
+// matter.
 const categorySD = 1e3
 
 // feedback is the form of feedback that the policy's belief is built from, ""
@@ -187,9 +192,9 @@ func (p *Projection) ranking(c projections.Comparison) (r confset.Ranking, err e
 // firstNorm is B_g before any label (Xu et al. 2024, App. F).
 const firstNorm = 1
 
-// FitBelief adapts the norm bound B_g, and with the paper's rule the
-// confidence c, to the expert's present answers, going on from the last fit (Xu
-// et al. 2024, App. F).
+// FitBelief adapts the norm bound B_g, and with the paper's rule the confidence
+// c, to the expert's present answers, going on from the last fit (Xu et al.
+// 2024, App. F).
 func (p *Projection) FitBelief(expert string, obj *objective.Model) (events.BeliefFit, error) {
 	x := p.expert(expert)
 	fit := events.BeliefFit{NormBound: firstNorm, Confidence: *p.needs.Confidence}
@@ -206,7 +211,8 @@ func (p *Projection) FitBelief(expert string, obj *objective.Model) (events.Beli
 	if err != nil {
 		return events.BeliefFit{}, fmt.Errorf("the belief of %s: %w", expert, err)
 	}
-	fit.NormBound, fit.Confidence, err = confset.AdaptNorm(evidence, obj.Kernel(), fit.NormBound, fit.Confidence, rule)
+	fit.NormBound, fit.Confidence, err = confset.AdaptNorm(evidence, obj.Kernel(), fit.NormBound,
+		fit.Confidence, rule)
 	if err != nil {
 		return events.BeliefFit{}, fmt.Errorf("the belief of %s: %w", expert, err)
 	}

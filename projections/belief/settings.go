@@ -16,22 +16,23 @@ const (
 	FeedbackGaussian   = "gaussian"   // a normal distribution stated beforehand
 )
 
-// Settings of the model of an expert's belief. Rules of a policy that read one embed
-// them in their own.
+// Settings of the model of an expert's belief. Rules of a policy that read one
+// embed them in their own.
 type Settings struct {
-	// Confidence is c in α₁ = c√(n+1): how far a belief may be from the likeliest
-	// one. Default 0.1, with which beliefs stay wide enough for questions to
-	// arise (docs/results.md); with paper: 0.01, doubled with the norm bound.
+	// Confidence is c in α₁ = c√(n+1): how far a belief may be from the
+	// likeliest one. Default 0.1, with which beliefs stay wide enough for
+	// questions to arise (docs/results.md); with paper: 0.01, doubled with the
+	// norm bound.
 	Confidence *float64 `json:"confidence,omitempty" jsonschema:"exclusiveMinimum=0"`
 	// MaxNorm is the largest norm bound B_g of the belief. Default 4; with
 	// paper: no limit.
 	MaxNorm *float64 `json:"max_norm,omitempty" jsonschema:"exclusiveMinimum=0"`
-	// Window keeps only the most recent labels or comparisons, so many of them, for an
-	// expert who learns (Xu et al. 2024, App. I.1). Default: all.
+	// Window keeps only the most recent labels or comparisons, so many of them,
+	// for an expert who learns (Xu et al. 2024, App. I.1). Default: all.
 	Window *int `json:"window,omitempty" jsonschema:"minimum=1"`
-	// Feedback is what the expert is asked for: "label" (default), "comparison",
-	// "ranking", "pinpoint" or "gaussian" (Xu et al. 2024, App. H). With gaussian
-	// each expert states a belief and nobody is asked.
+	// Feedback is what the expert is asked for: "label" (default),
+	// "comparison", "ranking", "pinpoint" or "gaussian" (Xu et al. 2024, App.
+	// H). With gaussian each expert states a belief and nobody is asked.
 	Feedback string `json:"feedback,omitempty" jsonschema:"enum=label,enum=comparison,enum=ranking,enum=pinpoint,enum=gaussian"`
 	// Options is how many compositions a ranking holds. Default 4.
 	Options *int `json:"options,omitempty" jsonschema:"minimum=3,maximum=8"`
@@ -44,13 +45,14 @@ const (
 	defaultMaxNorm    = 4
 	defaultOptions    = 4
 	defaultLabels     = 10
-	// Comparisons at first: of simulated experts as in Adachi et al. 2024, and of people.
+	// Comparisons at first: of simulated experts as in Adachi et al. 2024, and
+	// of people.
 	simulatedComparisons = 100
 	personComparisons    = 10
 )
 
-// Fill writes out every default, and how many answers each expert gives at first. paper
-// asks for the rules of Xu et al. 2024 as printed.
+// Fill writes out every default, and how many answers each expert gives at
+// first. paper asks for the rules of Xu et al. 2024 as printed.
 func (s *Settings) Fill(def *definition.Campaign, paper bool) {
 	definition.Default(&s.Feedback, FeedbackLabel)
 	if s.Feedback == FeedbackRanking {
@@ -73,8 +75,8 @@ func (s *Settings) Fill(def *definition.Campaign, paper bool) {
 	}
 }
 
-// InitialComparisons is how many comparisons each expert makes at first where a policy
-// learns from them beside measurements, if the campaign does not say.
+// InitialComparisons is how many comparisons each expert makes at first where a
+// policy learns from them beside measurements, if the campaign does not say.
 func InitialComparisons(def *definition.Campaign) int {
 	for _, e := range def.Experts {
 		if e.Person {
@@ -103,7 +105,8 @@ func (s *Settings) Faults(def *definition.Campaign, here definition.Path) (fault
 	return faults
 }
 
-// Text says in words what the belief comes from, as a continuation; empty for labels.
+// Text says in words what the belief comes from, as a continuation; empty for
+// labels.
 func (s *Settings) Text() string {
 	text := map[string]string{
 		FeedbackComparison: "; the belief comes from pairwise comparisons",
@@ -117,7 +120,8 @@ func (s *Settings) Text() string {
 	return text
 }
 
-// Missing returns an error that names what a complete definition has and these lack.
+// Missing returns an error that names what a complete definition has and these
+// lack.
 func (s *Settings) Missing() error {
 	switch {
 	case s.Confidence == nil:
@@ -130,8 +134,8 @@ func (s *Settings) Missing() error {
 	return nil
 }
 
-// SettingsOf returns the settings of the belief that a rule of trust reads, whichever
-// rule it is, in a complete definition; nil where it reads none.
+// SettingsOf returns the settings of the belief that a rule of trust reads,
+// whichever rule it is, in a complete definition; nil where it reads none.
 func SettingsOf(trust definition.Choice) *Settings {
 	var s Settings
 	if err := json.Unmarshal(trust.Settings(), &s); err != nil || s.Feedback == "" {
@@ -140,8 +144,8 @@ func SettingsOf(trust definition.Choice) *Settings {
 	return &s
 }
 
-// Reads reports whether a rule of trust reads a belief that is built from a form of
-// feedback.
+// Reads reports whether a rule of trust reads a belief that is built from a
+// form of feedback.
 func Reads(trust definition.Choice, feedback string) bool {
 	s := SettingsOf(trust)
 	return s != nil && s.Feedback == feedback
@@ -150,6 +154,7 @@ func Reads(trust definition.Choice, feedback string) bool {
 // Needs is how a policy wants the beliefs of experts.
 type Needs struct {
 	Settings
-	// DoubleConfidence doubles the confidence with the norm bound (Xu et al. 2024, App. F).
+	// DoubleConfidence doubles the confidence with the norm bound (Xu et al.
+	// 2024, App. F).
 	DoubleConfidence bool
 }

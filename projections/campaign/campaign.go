@@ -56,8 +56,9 @@ func (p *Projection) Restore(text []byte) error {
 	return nil
 }
 
-// Clone returns a projection with the same state, which each of the two changes from then on
-// without the other. What the state points to belongs to events, and no event changes.
+// Clone returns a projection with the same state, which each of the two changes
+// from then on without the other. What the state points to belongs to events,
+// and no event changes.
 func (p *Projection) Clone() *Projection {
 	own := &Projection{state: p.state, requests: maps.Clone(p.requests)}
 	s := &own.state

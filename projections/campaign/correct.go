@@ -14,7 +14,8 @@ var statusOf = map[events.Resolution]ExperimentStatus{
 	events.ResolvedInfeasible: Infeasible, events.ResolvedNotPerformed: Cancelled,
 }
 
-// resolvable says what is wrong with a person's word on an experiment of unknown fate.
+// resolvable says what is wrong with a person's word on an experiment of
+// unknown fate.
 func resolvable(_ *State, _ *Experiment, p *events.ExperimentResolved) (problem string) {
 	status, known := statusOf[p.Resolution]
 	switch {
@@ -37,8 +38,8 @@ func resolve(_ *State, x *Experiment, e events.Event, p *events.ExperimentResolv
 	x.Cause = p.Reason
 }
 
-// superseded says that a correction names another event than the one in which the
-// outcome stands: its author had not seen the latest.
+// superseded says that a correction names another event than the one in which
+// the outcome stands: its author had not seen the latest.
 func superseded(x *Experiment, source string) (problem string) {
 	if x.Source == source {
 		return ""
@@ -72,7 +73,8 @@ func remeasure(_ *State, x *Experiment, e events.Event, p *events.MeasurementCor
 	x.Flag = nil // a person's word is the last
 }
 
-// correctable says what is wrong with a person's word that an experiment ended otherwise.
+// correctable says what is wrong with a person's word that an experiment ended
+// otherwise.
 func correctable(_ *State, x *Experiment, p *events.ExperimentCorrected) (problem string) {
 	status, known := statusOf[p.Outcome]
 	switch {
@@ -92,8 +94,8 @@ func correctable(_ *State, x *Experiment, p *events.ExperimentCorrected) (proble
 	return ""
 }
 
-// correct folds a person's word that an experiment ended otherwise. When it ended stays:
-// the correction is about what happened then.
+// correct folds a person's word that an experiment ended otherwise. When it
+// ended stays: the correction is about what happened then.
 func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrected) {
 	status := statusOf[p.Outcome]
 	if x.Measurement != nil {

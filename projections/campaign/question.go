@@ -51,8 +51,8 @@ func (s *State) ask(e events.Event, q Question) (problem string) {
 	return ""
 }
 
-// answer folds an answer. The campaign goes on without one that is late, and learns
-// from it when it comes. What was withdrawn nobody needs.
+// answer folds an answer. The campaign goes on without one that is late, and
+// learns from it when it comes. What was withdrawn nobody needs.
 func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem string) {
 	if err := p.Answer.Check(p.Form, len(p.Options), p.Scale); err != nil {
 		return err.Error()
@@ -62,7 +62,8 @@ func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem stri
 		for i, point := range p.Options {
 			options[i].Parameters = point
 		}
-		q := Question{ID: p.Question, Form: p.Form, Expert: p.Expert, Options: options, Scale: p.Scale, Volunteered: true}
+		q := Question{ID: p.Question, Form: p.Form, Expert: p.Expert, Options: options,
+			Scale: p.Scale, Volunteered: true}
 		if problem := s.ask(e, q); problem != "" {
 			return problem
 		}
@@ -94,7 +95,8 @@ func (s *State) supersede(e events.Event, p *events.QuestionSuperseded) (problem
 	if problem != "" {
 		return problem
 	}
-	q.Aside = append(q.Aside, Aside{ID: q.Source, Actor: q.AnsweredBy, Answer: q.Answer, At: e.Time, Replaced: true})
+	q.Aside = append(q.Aside, Aside{ID: q.Source, Actor: q.AnsweredBy, Answer: q.Answer, At: e.Time,
+		Replaced: true})
 	q.Answer = p.Answer
 	q.Source = e.ID
 	q.AnsweredBy = e.Actor
@@ -108,7 +110,8 @@ func (s *State) contest(e events.Event, p *events.QuestionContested) (problem st
 	}
 	if q := s.Question(p.Question); q != nil && q.Status == Answered && p.Counts != q.Source {
 		return fmt.Sprintf(
-			"it says that the answer in event %s counts; that to %s stands in event %s", p.Counts, q.ID, q.Source,
+			"it says that the answer in event %s counts; that to %s stands in event %s", p.Counts,
+			q.ID, q.Source,
 		)
 	}
 	q, problem := s.about(e, p.Question, p.Form, p.Expert, p.Options, p.Scale, Answered)
@@ -130,8 +133,8 @@ func (s *State) endQuestion(e events.Event, id string, status QuestionStatus, mo
 }
 
 // about returns the question that an answer names, if it is one of the given
-// statuses and asks that expert for that form of answer about those compositions on that
-// scale, and notes that the event is about it.
+// statuses and asks that expert for that form of answer about those
+// compositions on that scale, and notes that the event is about it.
 func (s *State) about(
 	e events.Event, id string, form events.Form, expert string, options []definition.Point,
 	scale *events.Scale, statuses ...QuestionStatus,
@@ -151,8 +154,8 @@ func (s *State) about(
 	return s.openQuestion(e, id, statuses...)
 }
 
-// openQuestion returns the named question if it is one of the given statuses, and
-// notes that the event is about it.
+// openQuestion returns the named question if it is one of the given statuses,
+// and notes that the event is about it.
 func (s *State) openQuestion(
 	e events.Event, id string, statuses ...QuestionStatus,
 ) (q *Question, problem string) {

@@ -11,27 +11,30 @@ import (
 
 // Recorded says where a caller's request was recorded.
 type Recorded struct {
-	// Sequence is that of the event that carries the request: the first of its batch.
+	// Sequence is that of the event that carries the request: the first of its
+	// batch.
 	Sequence events.Sequence
 	// Digest is that of what was asked for, as in [events.Event].
 	Digest string
 }
 
-// requestKey is a hash of a request's identifier and its scope. It has one size, so that what
-// is remembered of a request is bounded, however long an identifier callers choose.
+// requestKey is a hash of a request's identifier and its scope. It has one
+// size, so that what is remembered of a request is bounded, however long an
+// identifier callers choose.
 type requestKey [16]byte
 
-// keyOf is the key of an actor's request. The scope is the actor and not the account: a
-// process that hands a request on to the one that holds the store keeps the actor, and the
-// account becomes its own. A request that came by both ways would count twice.
+// keyOf is the key of an actor's request. The scope is the actor and not the
+// account: a process that hands a request on to the one that holds the store
+// keeps the actor, and the account becomes its own. A request that came by both
+// ways would count twice.
 func keyOf(actor, request string) (key requestKey) {
 	sum := sha256.Sum256([]byte(actor + "\x00" + request)) // no text of an envelope holds a zero
 	copy(key[:], sum[:])
 	return key
 }
 
-// requests are the callers' requests that were recorded. It is where a request is counted once:
-// no log holds a second event with the same one.
+// requests are the callers' requests that were recorded. It is where a request
+// is counted once: no log holds a second event with the same one.
 type requests map[requestKey]Recorded
 
 // repeats says which earlier event an event repeats the request of, or "".
@@ -58,7 +61,8 @@ func (r requests) with(e events.Event) requests {
 	return r
 }
 
-// Recorded returns where an actor's request was recorded; ok is false where it was not.
+// Recorded returns where an actor's request was recorded; ok is false where it
+// was not.
 func (p *Projection) Recorded(actor, request string) (found Recorded, ok bool) {
 	found, ok = p.requests[keyOf(actor, request)]
 	return found, ok

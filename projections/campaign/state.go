@@ -70,7 +70,8 @@ type Experiment struct {
 	Parameters definition.Point `json:"parameters"`
 	Origin     events.Origin    `json:"origin"`
 	Decision   string           `json:"decision,omitempty"`
-	// Turn is the turn that it ended, or whose experiment it repeats; 0 for none.
+	// Turn is the turn that it ended, or whose experiment it repeats; 0 for
+	// none.
 	Turn       int    `json:"turn,omitempty"`
 	Replicate  int    `json:"replicate"`
 	Command    string `json:"command,omitempty"`
@@ -81,18 +82,19 @@ type Experiment struct {
 	Real bool `json:"real,omitempty"`
 	// Measurement is the result that counts: the latest correction of it.
 	Measurement *events.Measurement `json:"measurement,omitempty"`
-	// Retracted is the measurement that a correction of the outcome took back: what
-	// another correction starts from.
+	// Retracted is the measurement that a correction of the outcome took back:
+	// what another correction starts from.
 	Retracted *events.Measurement `json:"retracted,omitempty"`
-	// Source is the ID of the event in which the outcome stands, empty while there
-	// is none.
+	// Source is the ID of the event in which the outcome stands, empty while
+	// there is none.
 	Source string `json:"source,omitempty"`
-	// Excluded takes the outcome out of the models: a measurement out of that of
-	// the objective, a failure out of that of what is feasible.
+	// Excluded takes the outcome out of the models: a measurement out of that
+	// of the objective, a failure out of that of what is feasible.
 	Excluded bool `json:"excluded,omitempty"`
 	// Elsewhere is set where what was made is not what was asked for.
 	Elsewhere bool `json:"elsewhere,omitempty"`
-	// Flag is the latest verdict on the measurement, nil where nothing is wrong with it.
+	// Flag is the latest verdict on the measurement, nil where nothing is wrong
+	// with it.
 	Flag *events.MeasurementFlagged `json:"flag,omitempty"`
 	// Simulated marks a result of a simulated instrument.
 	Simulated bool `json:"simulated,omitempty"`
@@ -106,7 +108,8 @@ type Experiment struct {
 	RequestedAt  time.Time `json:"requested_at,omitzero"`
 	DispatchedAt time.Time `json:"dispatched_at,omitzero"`
 	EndedAt      time.Time `json:"ended_at,omitzero"`
-	// LastEvent is the ID of the latest event about it, Trace that event's trace.
+	// LastEvent is the ID of the latest event about it, Trace that event's
+	// trace.
 	LastEvent string `json:"last_event"`
 	Trace     string `json:"trace,omitempty"`
 }
@@ -136,30 +139,35 @@ type Question struct {
 	Decision     string               `json:"decision,omitempty"`
 	// Turn is the turn in which it was asked; 0 where no decision asked it.
 	Turn int `json:"turn,omitempty"`
-	// Answer is the answer that counts, the latest that superseded it. Without one, and
-	// where the expert could not tell, it is zero: Status tells the two apart.
+	// Answer is the answer that counts, the latest that superseded it. Without
+	// one, and where the expert could not tell, it is zero: Status tells the
+	// two apart.
 	Answer  events.Answer `json:"answer,omitzero"`
 	Comment string        `json:"comment,omitempty"`
-	// Source is the ID of the event Answer came from, AnsweredBy that event's actor.
+	// Source is the ID of the event Answer came from, AnsweredBy that event's
+	// actor.
 	Source     string `json:"source,omitempty"`
 	AnsweredBy string `json:"answered_by,omitempty"`
-	// Aside are the answers to it that do not count, in the order in which that became so.
+	// Aside are the answers to it that do not count, in the order in which that
+	// became so.
 	Aside       []Aside `json:"aside,omitempty"`
 	Volunteered bool    `json:"volunteered,omitempty"`
-	// Moot is set where the campaign itself withdrew it, which has no more use for it.
+	// Moot is set where the campaign itself withdrew it, which has no more use
+	// for it.
 	Moot       bool      `json:"moot,omitempty"`
 	AskedAt    time.Time `json:"asked_at,omitzero"`
 	Expires    time.Time `json:"expires,omitzero"`
 	AnsweredAt time.Time `json:"answered_at,omitzero"`
 	// Experiments is how many experiments had been requested when it was asked.
 	Experiments int `json:"experiments"`
-	// LastEvent is the ID of the latest event about it, Trace that event's trace.
+	// LastEvent is the ID of the latest event about it, Trace that event's
+	// trace.
 	LastEvent string `json:"last_event"`
 	Trace     string `json:"trace,omitempty"`
 }
 
-// Aside is an answer that does not count: it came when another one stood that its giver did
-// not know, or it was replaced.
+// Aside is an answer that does not count: it came when another one stood that
+// its giver did not know, or it was replaced.
 type Aside struct {
 	// ID is that of the event which holds it, Actor who gave it.
 	ID     string        `json:"id"`
@@ -201,9 +209,11 @@ type State struct {
 	// DefinedBy is the ID of the event that holds the present definition.
 	DefinedBy string `json:"defined_by,omitempty"`
 
-	// Experiments in order of request: Experiments[i].ID is events.ExperimentID(i+1).
+	// Experiments in order of request: Experiments[i].ID is
+	// events.ExperimentID(i+1).
 	Experiments []Experiment `json:"experiments,omitempty"`
-	// ResumedAt is how many experiments there were when the campaign was last resumed.
+	// ResumedAt is how many experiments there were when the campaign was last
+	// resumed.
 	ResumedAt int `json:"resumed_at,omitempty"`
 	// ResumedOn is the time of that.
 	ResumedOn time.Time `json:"resumed_on,omitzero"`
@@ -211,7 +221,8 @@ type State struct {
 	Questions []Question `json:"questions,omitempty"`
 	// Exclusions in order: Exclusions[i].ID is events.ExclusionID(i+1).
 	Exclusions []Exclusion `json:"exclusions,omitempty"`
-	// Decisions counts the decisions made, Turns the turns that are over: see turn.go.
+	// Decisions counts the decisions made, Turns the turns that are over: see
+	// turn.go.
 	Decisions int     `json:"decisions"`
 	Turns     int     `json:"turns,omitempty"`
 	Trust     []Trust `json:"trust,omitempty"`
@@ -224,7 +235,8 @@ type State struct {
 	Trace string `json:"trace,omitempty"`
 }
 
-// InDoubt reports whether what the measurement is worth is in doubt, and not settled yet.
+// InDoubt reports whether what the measurement is worth is in doubt, and not
+// settled yet.
 func (x *Experiment) InDoubt() bool {
 	if x.Flag == nil {
 		return false
@@ -252,8 +264,8 @@ func (s *State) Question(id string) *Question {
 	return nil
 }
 
-// Spent counts the experiments that count against the budget: all but
-// imported, cancelled and deferred ones. It includes those still open.
+// Spent counts the experiments that count against the budget: all but imported,
+// cancelled and deferred ones. It includes those still open.
 func (s *State) Spent() int {
 	n := 0
 	for i := range s.Experiments {
@@ -265,8 +277,8 @@ func (s *State) Spent() int {
 }
 
 // reopen lets a campaign go on that had completed because nothing was left to
-// spend or to try, once a correction has given something back. One that a person
-// stopped, or that reached what it sought, stays as it is.
+// spend or to try, once a correction has given something back. One that a
+// person stopped, or that reached what it sought, stays as it is.
 func (s *State) reopen() {
 	done := s.Reason == events.CompletedBudget || s.Reason == events.CompletedExhausted
 	if s.Status == Completed && done && s.Spent() < s.Definition.Budget.Experiments {
@@ -289,8 +301,8 @@ func (s *State) Count(statuses ...ExperimentStatus) int {
 	return n
 }
 
-// Labels counts the labels given, initial and volunteered ones included;
-// "can't tell" is not a label.
+// Labels counts the labels given, initial and volunteered ones included; "can't
+// tell" is not a label.
 func (s *State) Labels() int {
 	n := 0
 	for i := range s.Questions {
@@ -301,8 +313,8 @@ func (s *State) Labels() int {
 	return n
 }
 
-// Comparisons counts the comparisons that were answered with an order, initial and
-// volunteered ones included.
+// Comparisons counts the comparisons that were answered with an order, initial
+// and volunteered ones included.
 func (s *State) Comparisons() int {
 	n := 0
 	for i := range s.Questions {
@@ -313,8 +325,8 @@ func (s *State) Comparisons() int {
 	return n
 }
 
-// AskedCount counts the questions that were put to a person or simulated expert, answered
-// or not. Volunteered labels are not among them.
+// AskedCount counts the questions that were put to a person or simulated
+// expert, answered or not. Volunteered labels are not among them.
 func (s *State) AskedCount() int {
 	n := 0
 	for i := range s.Questions {
@@ -333,8 +345,9 @@ func (q *Question) IsLabel() bool {
 // Unsure reports whether the expert answered that they cannot tell.
 func (q *Question) Unsure() bool { return q.Status == Answered && q.Answer.Unsure() }
 
-// Composition returns the one composition that the question is about or that answers
-// it: what a label judges, or what was pinpointed. It is nil where there is none.
+// Composition returns the one composition that the question is about or that
+// answers it: what a label judges, or what was pinpointed. It is nil where
+// there is none.
 func (q *Question) Composition() definition.Point {
 	if q.Form == events.FormLabel {
 		return q.Options[0].Parameters
@@ -380,7 +393,8 @@ func (s *State) exclusion(id string) *Exclusion {
 	return nil
 }
 
-// Excluded returns the regions that people have excluded and nobody has allowed again.
+// Excluded returns the regions that people have excluded and nobody has allowed
+// again.
 func (s *State) Excluded() []definition.Region {
 	var regions []definition.Region
 	for _, r := range s.Exclusions {
@@ -391,8 +405,8 @@ func (s *State) Excluded() []definition.Region {
 	return regions
 }
 
-// Bounded returns the present definition with what people have excluded among its
-// excluded regions: what the design space is made from.
+// Bounded returns the present definition with what people have excluded among
+// its excluded regions: what the design space is made from.
 func (s *State) Bounded() definition.Campaign {
 	def := *s.Definition
 	if excluded := s.Excluded(); excluded != nil {

@@ -9,14 +9,15 @@ import (
 )
 
 // The state machine of experiments is the table [transitions]: a row for each
-// kind of event about an experiment that was requested. TestTransitions draws it.
+// kind of event about an experiment that was requested. TestTransitions draws
+// it.
 
 // Statuses that an event may find an experiment in.
 var (
 	// underWay: an instrument has the command, and is expected to answer.
 	underWay = []ExperimentStatus{Dispatched, Started}
-	// open: a person may tell the result of an experiment that no instrument was
-	// given, and an instrument may answer after it was given up.
+	// open: a person may tell the result of an experiment that no instrument
+	// was given, and an instrument may answer after it was given up.
 	open = []ExperimentStatus{Requested, Dispatched, Started, Unresolved}
 	// ended: a correction replaces an outcome, so there has to be one.
 	ended = []ExperimentStatus{Measured, Failed, Infeasible, Deferred, Cancelled}
@@ -28,11 +29,11 @@ var (
 type transition struct {
 	// from are the statuses in which it may come.
 	from []ExperimentStatus
-	// to are the statuses that it leads to. Where there is one, that is it; with
-	// none the status stays; of several, then chooses.
+	// to are the statuses that it leads to. Where there is one, that is it;
+	// with none the status stays; of several, then chooses.
 	to []ExperimentStatus
-	// check says what else is wrong with the event, or "". The experiment is nil
-	// where there is none of its name. Nil: nothing else can be wrong.
+	// check says what else is wrong with the event, or "". The experiment is
+	// nil where there is none of its name. Nil: nothing else can be wrong.
 	check func(*State, *Experiment, events.Payload) (problem string)
 	// then changes what else changes. Nil: nothing.
 	then func(*State, *Experiment, events.Event, events.Payload)
@@ -141,8 +142,8 @@ func then[P events.Payload](
 	return func(s *State, x *Experiment, e events.Event, p events.Payload) { f(s, x, e, p.(P)) }
 }
 
-// move folds an event about an experiment that was requested before, by its row of the
-// table. It checks everything before it changes anything.
+// move folds an event about an experiment that was requested before, by its row
+// of the table. It checks everything before it changes anything.
 func (t transition) move(s *State, e events.Event, payload events.Payload) (problem string) {
 	x := s.Experiment(payload.Subject())
 	if problem := misdirected(x, payload); problem != "" {

@@ -2,13 +2,13 @@ package campaign
 
 import "github.com/campaignd/campaignd/events"
 
-// A turn is all that leads to one experiment of the policy: decisions that ask, and the
-// one that runs it. Turns count from 1. Experiments that people run on their own, and
-// answers that no decision asked for, are in no turn; what repeats an experiment is in
-// the turn of that one.
+// A turn is all that leads to one experiment of the policy: decisions that ask,
+// and the one that runs it. Turns count from 1. Experiments that people run on
+// their own, and answers that no decision asked for, are in no turn; what
+// repeats an experiment is in the turn of that one.
 
-// turnOf returns the turn of an experiment that is requested now, 0 where it is in none.
-// The first experiment of a decision ends the turn under way.
+// turnOf returns the turn of an experiment that is requested now, 0 where it is
+// in none. The first experiment of a decision ends the turn under way.
 func (s *State) turnOf(p *events.ExperimentRequested) int {
 	if p.Origin != events.OriginPolicy || p.Decision == "" {
 		return 0
@@ -21,8 +21,8 @@ func (s *State) turnOf(p *events.ExperimentRequested) int {
 	return s.Turns + 1
 }
 
-// QuestionsIn returns the questions that were asked in a turn, in their order. The turn
-// under way is s.Turns+1.
+// QuestionsIn returns the questions that were asked in a turn, in their order.
+// The turn under way is s.Turns+1.
 func (s *State) QuestionsIn(turn int) []Question {
 	var asked []Question
 	for i := range s.Questions {
@@ -43,7 +43,8 @@ func (s *State) RanIn(turn int) *Experiment {
 	return nil
 }
 
-// DecidedSince reports whether a decision was made after the one that asked a question.
+// DecidedSince reports whether a decision was made after the one that asked a
+// question.
 func (s *State) DecidedSince(q *Question) bool {
 	return events.DecisionNumber(q.Decision) < s.Decisions
 }

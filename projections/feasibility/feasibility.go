@@ -1,8 +1,8 @@
 // Package feasibility learns from experiments that ended without a result where
 // the next would end so too.
 //
-// It is a view of the campaign's state, with none of its own: a Gaussian process
-// of the log-odds h(x) that an experiment at x gives a result. Every
+// It is a view of the campaign's state, with none of its own: a Gaussian
+// process of the log-odds h(x) that an experiment at x gives a result. Every
 // experiment that ended says something about h where it took place:
 //
 //   - a measurement is a success;
@@ -16,11 +16,12 @@
 // with concentrations 1 + α_ε and α_ε, a failure the other way round. As in
 // Dirichlet-based classification (Milios et al. 2018) each is replaced by the
 // log-normal distribution of the same moments, so that the log-odds, the
-// difference of the two logarithms, are observed with a known target and a known
-// noise: regression with the closed form of package gp, and nothing to iterate.
+// difference of the two logarithms, are observed with a known target and a
+// known noise: regression with the closed form of package gp, and nothing to
+// iterate.
 //
-// Hyperparameters are fixed: there are a handful of failures or none, too few to
-// learn from. See the constants.
+// Hyperparameters are fixed: there are a handful of failures or none, too few
+// to learn from. See the constants.
 //
 // Until the first failure there is no model, and it costs nothing.
 package feasibility
@@ -40,9 +41,9 @@ import (
 )
 
 const (
-	// reach times √d is the lengthscale in every dimension of the unit cube, about
-	// three quarters of the mean distance between two random points, √(d/6): one
-	// failure is felt in its surroundings, not everywhere.
+	// reach times √d is the lengthscale in every dimension of the unit cube,
+	// about three quarters of the mean distance between two random points,
+	// √(d/6): one failure is felt in its surroundings, not everywhere.
 	reach = 0.3
 	// spread is the prior variance of the log-odds.
 	spread = 9.0
@@ -52,8 +53,8 @@ const (
 	// plainFailure multiplies the noise of a failure that need not be the
 	// composition's.
 	plainFailure = 4.0
-	// mostSuccesses bounds the cost: of more successes, those nearest to a failure
-	// are kept.
+	// mostSuccesses bounds the cost: of more successes, those nearest to a
+	// failure are kept.
 	mostSuccesses = 300
 )
 
@@ -63,7 +64,8 @@ const damping = math.Pi / 8
 // Model is the posterior of what can be made and measured. A nil Model holds
 // everything possible: P ≡ 1.
 type Model struct {
-	// Infeasible and Failed count the failures of either kind that it was made from.
+	// Infeasible and Failed count the failures of either kind that it was made
+	// from.
 	Infeasible, Failed int
 
 	gp *gp.GP
@@ -118,8 +120,8 @@ func New(ctx context.Context, s *campaign.State, sp *space.Space) (*Model, error
 	return m, nil
 }
 
-// failed reports whether an experiment gave no result and says something about its
-// composition by that.
+// failed reports whether an experiment gave no result and says something about
+// its composition by that.
 func failed(x campaign.Experiment) bool {
 	return !x.Excluded && (x.Status == campaign.Failed || x.Status == campaign.Infeasible)
 }
@@ -186,9 +188,10 @@ func (m *Model) Probability(x []float64) float64 {
 	return math.Exp(-m.NegLogFeasibility()(x, nil))
 }
 
-// NegLogFeasibility returns the function −ln P(x) of the unit cube, at least 0. Where its
-// grad is not nil it is filled with the gradient. The function is a workspace: one
-// goroutine uses it at a time. It panics for a nil Model, of which it would be 0.
+// NegLogFeasibility returns the function −ln P(x) of the unit cube, at least 0.
+// Where its grad is not nil it is filled with the gradient. The function is a
+// workspace: one goroutine uses it at a time. It panics for a nil Model, of
+// which it would be 0.
 func (m *Model) NegLogFeasibility() func(x, grad []float64) float64 {
 	p := m.gp.NewPredictor()
 	dMean, dSD := make([]float64, m.gp.Dim()), make([]float64, m.gp.Dim())

@@ -16,15 +16,16 @@ import (
 
 // Model is the posterior of the objective.
 //
-// It is a model of the standardized objective over the unit cube, which is negated where
-// the campaign maximizes: smaller is always better. Methods that take a []float64 take a
-// point of the cube, and return standardized values where they do not say otherwise;
-// those that take a definition.Point are in the user's units.
+// It is a model of the standardized objective over the unit cube, which is
+// negated where the campaign maximizes: smaller is always better. Methods that
+// take a []float64 take a point of the cube, and return standardized values
+// where they do not say otherwise; those that take a definition.Point are in
+// the user's units.
 type Model struct {
 	// Observations are those the model was made from.
 	Observations []Observation
-	// X and Z are the observations as the model sees them: rows of the unit cube, and
-	// standardized values.
+	// X and Z are the observations as the model sees them: rows of the unit
+	// cube, and standardized values.
 	X [][]float64
 	Z []float64
 	// Fit holds the hyperparameters.
@@ -33,11 +34,12 @@ type Model struct {
 	data  gp.Data
 	gp    *gp.GP
 	given *gp.Conditioned // what is known beside the measurements; nil for nothing
-	// without is the model without the results that this one expects, at the points expected; nil
-	// where it expects none.
+	// without is the model without the results that this one expects, at the
+	// points expected; nil where it expects none.
 	without  *Model
 	expected [][]float64
-	// wide is how sure of this model people are told to be; nil where they are told what it holds itself.
+	// wide is how sure of this model people are told to be; nil where they are
+	// told what it holds itself.
 	wide  *wide
 	space *space.Space
 	scale standard
@@ -66,8 +68,8 @@ func (p *Projection) data(observations []Observation, std standard) (gp.Data, er
 // leastNoise is the standardized noise variance of measurements without noise.
 const leastNoise = 1e-6
 
-// noiseVariance returns the standardized noise variance of one measurement:
-// by the instrument's word, else by the campaign's, else NaN for "infer it".
+// noiseVariance returns the standardized noise variance of one measurement: by
+// the instrument's word, else by the campaign's, else NaN for "infer it".
 func noiseVariance(instrument, campaign *float64, scale float64) float64 {
 	sd := campaign
 	if instrument != nil {
@@ -79,8 +81,8 @@ func noiseVariance(instrument, campaign *float64, scale float64) float64 {
 	return max(leastNoise, *sd/scale**sd/scale)
 }
 
-// FitObjective fits the hyperparameters to the present observations. The
-// result depends on the state and the seed alone.
+// FitObjective fits the hyperparameters to the present observations. The result
+// depends on the state and the seed alone.
 func (p *Projection) FitObjective(ctx context.Context, seed uint64) (events.ObjectiveFit, error) {
 	observations := p.included()
 	model := p.state.Definition.Model
@@ -136,9 +138,10 @@ func hyper(fit events.ObjectiveFit) gp.Hyper {
 	}
 }
 
-// Model returns the posterior given the present observations and the last
-// fit, nil where there is none. Equal states give equal models, bit for bit. It is built
-// once, and fails soon after the context is done; the next call then builds it anew.
+// Model returns the posterior given the present observations and the last fit,
+// nil where there is none. Equal states give equal models, bit for bit. It is
+// built once, and fails soon after the context is done; the next call then
+// builds it anew.
 func (p *Projection) Model(ctx context.Context) (*Model, error) {
 	if p.state.Fit == nil || p.model != nil {
 		return p.model, nil
@@ -161,7 +164,8 @@ func (p *Projection) Model(ctx context.Context) (*Model, error) {
 		Observations: observations, X: data.X, Z: data.Y, Fit: fit,
 		data: data, gp: process, space: p.space, scale: std, unit: p.sought().Unit,
 	}
-	if model := p.state.Definition.Model; model.Intervals == definition.IntervalsMarginal && len(observations) <= refitEvery {
+	if model := p.state.Definition.Model; model.Intervals == definition.IntervalsMarginal &&
+		len(observations) <= refitEvery {
 		cfg := gp.FitConfig{Kernel: fit.Kernel, FreeOutputScale: model.FreeOutputScale}
 		around := sync.OnceValue(func() []gp.Hyper {
 			all, _ := gp.Around(context.Background(), data, cfg, process.Hyper()) // none: then the fitted ones serve
@@ -172,8 +176,8 @@ func (p *Projection) Model(ctx context.Context) (*Model, error) {
 	return p.model, nil
 }
 
-// wide is the marginal posterior of a process, worked out when it is first asked for: few of the models that are
-// made on the way to a decision are.
+// wide is the marginal posterior of a process, worked out when it is first
+// asked for: few of the models that are made on the way to a decision are.
 type wide struct {
 	around func() []gp.Hyper // of the measurements
 	of     func() *gp.Marginal
@@ -189,9 +193,9 @@ func newWide(around func() []gp.Hyper, process *gp.GP) *wide {
 	})}
 }
 
-// FantasizeWorst returns the posterior as if the compositions at the given points
-// of the unit cube had been measured with the worst result so far: what a
-// policy that must not suggest them again works on. The observations stay
+// FantasizeWorst returns the posterior as if the compositions at the given
+// points of the unit cube had been measured with the worst result so far: what
+// a policy that must not suggest them again works on. The observations stay
 // those that were made.
 func (m *Model) FantasizeWorst(ctx context.Context, x [][]float64) (*Model, error) {
 	if len(x) == 0 {
@@ -205,7 +209,8 @@ func (m *Model) FantasizeWorst(ctx context.Context, x [][]float64) (*Model, erro
 	return m.with(ctx, x, values)
 }
 
-// with returns the posterior with further standardized results, what is known beside the measurements included.
+// with returns the posterior with further standardized results, what is known
+// beside the measurements included.
 func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, error) {
 	if m.given != nil {
 		c, err := m.given.Given(x, [][]float64{z}, m.Fit.Noise)
@@ -232,8 +237,9 @@ func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, e
 	return &fantasized, nil
 }
 
-// Rougher returns the posterior of the measurements for lengthscales that are the given part of the fitted
-// ones: it expects more where nothing was measured. What is known beside the measurements is left out.
+// Rougher returns the posterior of the measurements for lengthscales that are
+// the given part of the fitted ones: it expects more where nothing was
+// measured. What is known beside the measurements is left out.
 func (m *Model) Rougher(ctx context.Context, part float64) (*Model, error) {
 	h := hyper(m.Fit)
 	h.Lengthscales = slices.Clone(h.Lengthscales)
@@ -253,8 +259,8 @@ func (m *Model) Rougher(ctx context.Context, part float64) (*Model, error) {
 	return &rougher, nil
 }
 
-// Negated returns the posterior of the negated standardized objective, a utility: it is
-// greater where the objective is better.
+// Negated returns the posterior of the negated standardized objective, a
+// utility: it is greater where the objective is better.
 func (m *Model) Negated(ctx context.Context) (*gp.GP, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("the objective model: %w", context.Cause(ctx))
@@ -286,9 +292,10 @@ func (m *Model) Fantasize(ctx context.Context, x [][]float64) (*Model, error) {
 	return expecting, nil
 }
 
-// Expected returns the model without the results that this one expects, and the points of the unit cube
-// where it expects them (see [Model.Fantasize]): itself, and no points, where it expects none. A rule that
-// averages over those results reads both.
+// Expected returns the model without the results that this one expects, and the
+// points of the unit cube where it expects them (see [Model.Fantasize]):
+// itself, and no points, where it expects none. A rule that averages over those
+// results reads both.
 func (m *Model) Expected() (without *Model, points [][]float64) {
 	if m.without == nil {
 		return m, nil
@@ -297,12 +304,13 @@ func (m *Model) Expected() (without *Model, points [][]float64) {
 }
 
 // Posterior returns the mean and standard deviation of the standardized
-// objective, without noise, at a point of the unit cube (Xu et al. 2024,
-// Eq. 2a, 2b).
+// objective, without noise, at a point of the unit cube (Xu et al. 2024, Eq.
+// 2a, 2b).
 func (m *Model) Posterior(x []float64) (mean, sd float64) { return m.NewPredictor().Posterior(x) }
 
-// Predictor evaluates a model at single points of the unit cube: the mean and standard deviation of the
-// standardized objective, and their gradients. It is a workspace: one goroutine uses it at a time.
+// Predictor evaluates a model at single points of the unit cube: the mean and
+// standard deviation of the standardized objective, and their gradients. It is
+// a workspace: one goroutine uses it at a time.
 type Predictor interface {
 	Posterior(x []float64) (mean, sd float64)
 	PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64)
@@ -319,7 +327,8 @@ func (m *Model) NewPredictor() Predictor {
 // GP returns the process of the measurements alone, of standardized values.
 func (m *Model) GP() *gp.GP { return m.gp }
 
-// Conditioned returns the process of the measurements and of what is known beside them.
+// Conditioned returns the process of the measurements and of what is known
+// beside them.
 func (m *Model) Conditioned() *gp.Conditioned {
 	if m.given == nil {
 		return m.gp.Condition(nil, nil, nil)
@@ -327,8 +336,8 @@ func (m *Model) Conditioned() *gp.Conditioned {
 	return m.given
 }
 
-// Given returns the model with what is known beside the measurements, which are those of this model: its
-// predictions are those of c.
+// Given returns the model with what is known beside the measurements, which are
+// those of this model: its predictions are those of c.
 func (m *Model) Given(c *gp.Conditioned) *Model {
 	given := *m
 	given.given = c
@@ -343,14 +352,17 @@ func (m *Model) Kernel() kernel.Kernel { return m.gp.Kernel() }
 // Untransform returns what a standardized value is in the user's unit.
 func (m *Model) Untransform(z float64) float64 { return m.scale.untransform(z) }
 
-// Between returns how much of the user's unit one standardized unit is on the way from one standardized value
-// to another: the scale of the fit, and more where bad results are compressed.
+// Between returns how much of the user's unit one standardized unit is on the
+// way from one standardized value to another: the scale of the fit, and more
+// where bad results are compressed.
 func (m *Model) Between(z1, z2 float64) float64 { return m.scale.between(z1, z2) }
 
-// Marginal returns the mean and standard deviation of the standardized objective, without noise, as people are told
-// them: those of [Model.Posterior], with the standard deviation for hyperparameters that are not known where the
-// campaign asks for it (see [gp.Marginal]). Where more than measurements is known, it is greater by the same factor as
-// that of the measurements alone.
+// Marginal returns the mean and standard deviation of the standardized
+// objective, without noise, as people are told them: those of
+// [Model.Posterior], with the standard deviation for hyperparameters that are
+// not known where the campaign asks for it (see [gp.Marginal]). Where more than
+// measurements is known, it is greater by the same factor as that of the
+// measurements alone.
 func (m *Model) Marginal(x []float64) (mean, sd float64) {
 	marginal := m.marginal()
 	if marginal != nil && m.given == nil {
@@ -374,8 +386,9 @@ func (m *Model) marginal() *gp.Marginal {
 	return m.wide.of()
 }
 
-// LeaveOneOut predicts each distinct composition from the others at the same hyperparameters, noise included, with
-// standard deviations as people are told them; see [gp.GP.LeaveOneOut].
+// LeaveOneOut predicts each distinct composition from the others at the same
+// hyperparameters, noise included, with standard deviations as people are told
+// them; see [gp.GP.LeaveOneOut].
 func (m *Model) LeaveOneOut() (z, mean, sd []float64) {
 	if marginal := m.marginal(); marginal != nil {
 		return marginal.LeaveOneOut()
@@ -392,7 +405,8 @@ func (m *Model) Predict(point definition.Point) (events.Prediction, error) {
 	return m.PredictAt(x), nil
 }
 
-// PredictAt returns the posterior at a point of the unit cube as people are told it, in the user's unit.
+// PredictAt returns the posterior at a point of the unit cube as people are
+// told it, in the user's unit.
 func (m *Model) PredictAt(x []float64) events.Prediction {
 	mean, sd := m.Marginal(x)
 	return events.Prediction{
@@ -401,7 +415,8 @@ func (m *Model) PredictAt(x []float64) events.Prediction {
 }
 
 // Best returns the index of the observation whose composition has the best
-// posterior mean, and that mean in the user's unit. The earliest of equals wins.
+// posterior mean, and that mean in the user's unit. The earliest of equals
+// wins.
 func (m *Model) Best() (index int, mean float64) {
 	best := math.Inf(1)
 	for i, z := range m.Means() {
@@ -412,7 +427,8 @@ func (m *Model) Best() (index int, mean float64) {
 	return index, m.scale.untransform(best)
 }
 
-// Means returns the posterior mean of the standardized objective at each observation.
+// Means returns the posterior mean of the standardized objective at each
+// observation.
 func (m *Model) Means() []float64 {
 	means := make([]float64, len(m.X))
 	at := m.meanAt()

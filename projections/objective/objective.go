@@ -20,7 +20,8 @@ type Observation struct {
 	Experiment string `json:"experiment"`
 	// Point is the composition that was really made.
 	Point definition.Point `json:"point"`
-	// Value of the objective, and its standard deviation where the instrument knows it.
+	// Value of the objective, and its standard deviation where the instrument
+	// knows it.
 	Value float64  `json:"value"`
 	SD    *float64 `json:"sd,omitempty"`
 	// Excluded keeps the observation out of the model.
@@ -46,8 +47,8 @@ type state struct {
 	Judged *judged `json:"judged,omitempty"`
 }
 
-// judged is what was expected of observations, when they and the fit were as they
-// were at a version.
+// judged is what was expected of observations, when they and the fit were as
+// they were at a version.
 type judged struct {
 	Version  [2]int            `json:"version"`
 	Expected []events.Expected `json:"expected,omitempty"`
@@ -83,8 +84,9 @@ func (p *Projection) Restore(snapshot []byte) error {
 	return err
 }
 
-// Clone returns a projection with the same state, which each of the two changes from then on
-// without the other. They have one model for as long as neither changes: it is immutable.
+// Clone returns a projection with the same state, which each of the two changes
+// from then on without the other. They have one model for as long as neither
+// changes: it is immutable.
 func (p *Projection) Clone() *Projection {
 	own := *p
 	own.state.Observations = slices.Clone(p.state.Observations)
@@ -99,7 +101,8 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 		s.Definition = &d.Definition
 		p.space, err = space.New(d.Definition)
 	case *events.CampaignAmended:
-		// The unit cube may have changed: lengthscales of the old one say nothing.
+		// The unit cube may have changed: lengthscales of the old one say
+		// nothing.
 		s.Definition, s.Fit = &d.Definition, nil
 		s.Revision++
 		p.space, err = space.New(d.Definition)
@@ -170,12 +173,13 @@ func (p *Projection) correct(d *events.MeasurementCorrected) {
 	s.Revision++
 }
 
-// correctOutcome takes an observation away or adds one, where the outcome was or is
-// a measurement.
+// correctOutcome takes an observation away or adds one, where the outcome was
+// or is a measurement.
 func (p *Projection) correctOutcome(d *events.ExperimentCorrected) {
 	s := &p.state
 	n := len(s.Observations)
-	s.Observations = slices.DeleteFunc(s.Observations, func(o Observation) bool { return o.Experiment == d.Experiment })
+	s.Observations = slices.DeleteFunc(s.Observations,
+		func(o Observation) bool { return o.Experiment == d.Experiment })
 	if d.Measurement != nil {
 		p.observe(d.Experiment, d.Measurement)
 		o := p.Of(d.Experiment)
@@ -191,8 +195,8 @@ func (p *Projection) included() []Observation {
 	return append(kept, p.filtered(func(o Observation) bool { return !o.Excluded && !p.withheld(o) })...)
 }
 
-// refitEvery is the number of observations up to which each change calls for
-// a fit; with n observations ⌈n/refitEvery⌉ changes do. Hyperparameters learned
+// refitEvery is the number of observations up to which each change calls for a
+// fit; with n observations ⌈n/refitEvery⌉ changes do. Hyperparameters learned
 // from many observations hardly move with one more, while a fit costs O(n³).
 const refitEvery = 200
 
@@ -220,8 +224,8 @@ func (p *Projection) Revision() int { return p.state.Revision }
 // Version changes with everything that the model depends on.
 func (p *Projection) Version() [2]int { return [2]int{p.state.Revision, p.state.FitRevision} }
 
-// Scale returns the standard deviation of the observations that the last fit saw, in the
-// user's unit; ok is false before the first fit.
+// Scale returns the standard deviation of the observations that the last fit
+// saw, in the user's unit; ok is false before the first fit.
 func (p *Projection) Scale() (scale float64, ok bool) {
 	if p.state.Fit == nil {
 		return 0, false
@@ -229,7 +233,8 @@ func (p *Projection) Scale() (scale float64, ok bool) {
 	return p.state.Fit.Scale, true
 }
 
-// Failed reports whether the last fit of the present observations failed, and there is none of before.
+// Failed reports whether the last fit of the present observations failed, and
+// there is none of before.
 func (p *Projection) Failed() bool {
 	return p.state.Fit == nil && p.state.Revision > 0 && p.state.FitRevision == p.state.Revision
 }

@@ -12,38 +12,40 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
-// Outliers are detected by leaving one out: a measurement is compared with what the others
-// make expect of it. What that rests on:
+// Outliers are detected by leaving one out: a measurement is compared with what
+// the others make expect of it. What that rests on:
 const (
-	// A fit to fewer compositions than this, and than two for each dimension and
-	// the noise, is easily too sure of itself.
+	// A fit to fewer compositions than this, and than two for each dimension
+	// and the noise, is easily too sure of itself.
 	leastCompositions = 8
-	// caution multiplies all lengthscales before a measurement is doubted: fitted to
-	// few measurements they are often twice too long, and a model that is too sure of
-	// what lies between measurements doubts every discovery. See docs/results.md.
+	// caution multiplies all lengthscales before a measurement is doubted:
+	// fitted to few measurements they are often twice too long, and a model
+	// that is too sure of what lies between measurements doubts every
+	// discovery. See docs/results.md.
 	caution = 0.5
-	// reviewFactor times MinCompositions is the number of observations up to which those
-	// that a fit has believed are reviewed again: a wrong one among the first shapes
-	// every fit, and only what is measured later shows it.
+	// reviewFactor times MinCompositions is the number of observations up to
+	// which those that a fit has believed are reviewed again: a wrong one among
+	// the first shapes every fit, and only what is measured later shows it.
 	reviewFactor = 4
 	// screened is how many of them are, those that the last fit explains worst.
 	screened = 2
-	// refitStarts and refitSearches are the effort of a fit without one of them.
+	// refitStarts and refitSearches are the effort of a fit without one of
+	// them.
 	refitStarts, refitSearches = 4, 2
 )
 
-// MinCompositions is the number of compositions, beside its own, that a doubt about a
-// measurement rests on.
+// MinCompositions is the number of compositions, beside its own, that a doubt
+// about a measurement rests on.
 func (p *Projection) MinCompositions() int { return max(leastCompositions, 2*(p.space.Dim()+1)) }
 
-// Judged reports whether the observations have been judged as they are now, with the
-// present fit.
+// Judged reports whether the observations have been judged as they are now,
+// with the present fit.
 func (p *Projection) Judged() bool {
 	return p.state.Judged != nil && p.state.Judged.Version == p.Version()
 }
 
-// Expected returns what the present judgment expects of observations; none where they
-// have not been judged.
+// Expected returns what the present judgment expects of observations; none
+// where they have not been judged.
 func (p *Projection) Expected() []events.Expected {
 	if !p.Judged() {
 		return nil
@@ -51,8 +53,8 @@ func (p *Projection) Expected() []events.Expected {
 	return p.state.Judged.Expected
 }
 
-// HasUnreviewed reports whether there are observations that [Projection.Unreviewed] may
-// return. It is quick.
+// HasUnreviewed reports whether there are observations that
+// [Projection.Unreviewed] may return. It is quick.
 func (p *Projection) HasUnreviewed() bool {
 	if p.state.Fit == nil || p.state.Fit.Observations < p.MinCompositions() {
 		return false
@@ -63,8 +65,8 @@ func (p *Projection) HasUnreviewed() bool {
 	})
 }
 
-// unreviewed reports whether nobody has judged an observation. One that is in doubt or
-// excluded has been judged.
+// unreviewed reports whether nobody has judged an observation. One that is in
+// doubt or excluded has been judged.
 func unreviewed(o Observation) bool { return !o.Judged }
 
 // Unreviewed returns the observations that are to be judged now: those that no
@@ -120,7 +122,8 @@ func (p *Projection) SuspectedOutliers() []Observation {
 
 // Of returns the observation of an experiment, nil where there is none.
 func (p *Projection) Of(experiment string) *Observation {
-	i := slices.IndexFunc(p.state.Observations, func(o Observation) bool { return o.Experiment == experiment })
+	i := slices.IndexFunc(p.state.Observations,
+		func(o Observation) bool { return o.Experiment == experiment })
 	if i < 0 {
 		return nil
 	}
@@ -145,7 +148,8 @@ func (p *Projection) Replicates(o Observation) []Observation {
 	}
 	return p.filtered(func(other Observation) bool {
 		key, err := p.space.Key(other.Point)
-		return err == nil && key == own && other.Experiment != o.Experiment && !other.Excluded && !p.withheld(other)
+		return err == nil && key == own && other.Experiment != o.Experiment && !other.Excluded &&
+			!p.withheld(other)
 	})
 }
 
@@ -162,8 +166,8 @@ func (p *Projection) standard() standard {
 	}
 }
 
-// others returns the observations of other compositions that the model believes,
-// and how many compositions they are of.
+// others returns the observations of other compositions that the model
+// believes, and how many compositions they are of.
 func (p *Projection) others(o Observation) (others []Observation, compositions int, err error) {
 	own, err := p.space.Key(o.Point)
 	if err != nil {
@@ -183,12 +187,13 @@ func (p *Projection) others(o Observation) (others []Observation, compositions i
 	return others, len(keys), nil
 }
 
-// LeaveOneOut returns what is expected of an observation, predicted from the measurements
-// of other compositions: under the hyperparameters of the last fit or, where that fit
-// may have believed the observation, of a fit without it; with lengthscales half
-// as long, for caution. ok is false where that rests on too little, or there is
-// too much to fit again. The result depends on the state and the seed alone. The only
-// errors are that of a cancelled context and of a composition outside the space.
+// LeaveOneOut returns what is expected of an observation, predicted from the
+// measurements of other compositions: under the hyperparameters of the last fit
+// or, where that fit may have believed the observation, of a fit without it;
+// with lengthscales half as long, for caution. ok is false where that rests on
+// too little, or there is too much to fit again. The result depends on the
+// state and the seed alone. The only errors are that of a cancelled context and
+// of a composition outside the space.
 func (p *Projection) LeaveOneOut(
 	ctx context.Context, o Observation, seed uint64,
 ) (e events.Expected, ok bool, err error) {
@@ -225,8 +230,8 @@ func (p *Projection) LeaveOneOut(
 	return e, ok, err
 }
 
-// refit fits the hyperparameters to some of the observations, from those of the last
-// fit.
+// refit fits the hyperparameters to some of the observations, from those of the
+// last fit.
 func (p *Projection) refit(
 	ctx context.Context, observations []Observation, std standard, seed uint64,
 ) (events.ObjectiveFit, error) {
@@ -249,8 +254,9 @@ func (p *Projection) refit(
 	return recorded(result, p.state.Fit.Kernel, std, len(observations)), nil
 }
 
-// predictFrom returns what other observations make expect of one: of more compositions than
-// [gp.Exactly] the nearest. ok is false where they cannot say. The only error is that of a cancelled context.
+// predictFrom returns what other observations make expect of one: of more
+// compositions than [gp.Exactly] the nearest. ok is false where they cannot
+// say. The only error is that of a cancelled context.
 func (p *Projection) predictFrom(
 	ctx context.Context, o Observation, others []Observation, std standard, h gp.Hyper,
 ) (e events.Expected, ok bool, err error) {
@@ -303,8 +309,8 @@ func (p *Projection) flag(d *events.MeasurementFlagged) {
 	p.state.Revision++
 }
 
-// withheld reports whether an observation is kept out of the model for now: it is in
-// doubt, and the campaign repeats what is.
+// withheld reports whether an observation is kept out of the model for now: it
+// is in doubt, and the campaign repeats what is.
 func (p *Projection) withheld(o Observation) bool {
 	return o.Suspect && p.state.Definition.Outliers.Action == definition.OutlierRepeat
 }

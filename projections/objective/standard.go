@@ -9,8 +9,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// standard is the transform of a measured value y to z = sign·(y′ − shift)/scale. y′ is y, compressed where
-// it is worse than most.
+// standard is the transform of a measured value y to z = sign·(y′ −
+// shift)/scale. y′ is y, compressed where it is worse than most.
 type standard struct {
 	shift, scale, sign float64
 	compressed         *events.Compression
@@ -24,7 +24,8 @@ func (s standard) untransform(z float64) float64 {
 	return s.compressed.Expand(s.shift + s.sign*s.scale*z)
 }
 
-// between returns how many units of y there are to one of z between two values of z.
+// between returns how many units of y there are to one of z between two values
+// of z.
 func (s standard) between(z1, z2 float64) float64 {
 	return s.scale * s.compressed.Stretch(s.shift+s.sign*s.scale*z1, s.shift+s.sign*s.scale*z2)
 }
@@ -76,16 +77,18 @@ func (p *Projection) standardize(observations []Observation) (standard, error) {
 	return std, nil
 }
 
-// What a tail is called heavy by (docs/results.md): of how many results, apart by which part of the unit cube's
-// diagonal, and how many times as far from their median as the best the worst one is.
+// What a tail is called heavy by (docs/results.md): of how many results, apart
+// by which part of the unit cube's diagonal, and how many times as far from
+// their median as the best the worst one is.
 const (
 	leastOfTail = 8
 	apart       = 0.1
 	heavyTail   = 20
 )
 
-// spread returns the values of observations that are apart from one another: each but those beside an earlier one
-// of them. Whether a tail is heavy is a matter of the objective, and not of where a campaign has looked most, which
+// spread returns the values of observations that are apart from one another:
+// each but those beside an earlier one of them. Whether a tail is heavy is a
+// matter of the objective, and not of where a campaign has looked most, which
 // is where it is good.
 func (p *Projection) spread(observations []Observation) (values []float64, err error) {
 	var points [][]float64
@@ -108,7 +111,8 @@ func (p *Projection) spread(observations []Observation) (values []float64, err e
 	return values, nil
 }
 
-// compression returns how values are compressed whose worse tail is heavy, nil where it is not.
+// compression returns how values are compressed whose worse tail is heavy, nil
+// where it is not.
 func compression(values []float64, sign float64) *events.Compression {
 	if len(values) < leastOfTail {
 		return nil

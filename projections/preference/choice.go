@@ -24,7 +24,9 @@ func (m *Model) comparisons() []pairgp.Comparison {
 }
 
 // fitChoice fits the classifier of pairs and the two quadratures of its score.
-func (m *Model) fitChoice(ctx context.Context, last *events.PreferenceFit, seed uint64) (events.PreferenceFit, error) {
+func (m *Model) fitChoice(
+	ctx context.Context, last *events.PreferenceFit, seed uint64,
+) (events.PreferenceFit, error) {
 	cfg := pairgp.FitConfig{Seed: seed}
 	stages := copeland.FitConfig{Spread: m.spread}
 	if last != nil {
@@ -46,9 +48,11 @@ func (m *Model) fitChoice(ctx context.Context, last *events.PreferenceFit, seed 
 		return events.PreferenceFit{}, fmt.Errorf("the score: %w", err)
 	}
 	return events.PreferenceFit{
-		Form: events.PreferenceChoice, Kernel: "rbf", Lengthscales: first.Hyper.Lengthscales, OutputScale: first.Hyper.OutputScale,
-		Mean: first.Hyper.Mean, AlphaEps: first.Hyper.AlphaEps, LogEvidence: first.LogPosterior, Comparisons: len(m.Winners),
-		Score: stageFit(second.Score.Hyper), Spread: stageFit(second.Variance.Hyper),
+		Form: events.PreferenceChoice, Kernel: "rbf", Lengthscales: first.Hyper.Lengthscales,
+		OutputScale: first.Hyper.OutputScale,
+		Mean:        first.Hyper.Mean, AlphaEps: first.Hyper.AlphaEps, LogEvidence: first.LogPosterior,
+		Comparisons: len(m.Winners),
+		Score:       stageFit(second.Score.Hyper), Spread: stageFit(second.Variance.Hyper),
 		Evaluations: first.Evaluations + second.Score.Evaluations + second.Variance.Evaluations,
 	}, nil
 }
@@ -58,7 +62,8 @@ func stageFit(h copeland.Hyper) *events.StageFit {
 }
 
 func classifierHyper(fit events.PreferenceFit) pairgp.Hyper {
-	return pairgp.Hyper{Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale, Mean: fit.Mean, AlphaEps: fit.AlphaEps}
+	return pairgp.Hyper{Lengthscales: fit.Lengthscales, OutputScale: fit.OutputScale,
+		Mean: fit.Mean, AlphaEps: fit.AlphaEps}
 }
 
 func quadratureHyper(fit events.PreferenceFit, spread copeland.Spread) copeland.ModelHyper {

@@ -18,7 +18,8 @@ import (
 // for the better, whether the campaign maximizes or minimizes.
 type Model struct {
 	// Expert is the expert's name, Form what is modeled: one of the Preference
-	// constants of package events, or "" where the comparisons are all there is.
+	// constants of package events, or "" where the comparisons are all there
+	// is.
 	Expert string
 	Form   string
 	// Comparisons are those the model was made from.
@@ -28,9 +29,9 @@ type Model struct {
 	// Fit holds the hyperparameters; it is zero where Form is "".
 	Fit events.PreferenceFit
 
-	// Choice and Score are the classifier of pairs and the score that follows from
-	// it, in the choice form. Sample are compositions that stand for the space,
-	// Sampled their scores, and Scaling brings scores to the scale of a
+	// Choice and Score are the classifier of pairs and the score that follows
+	// from it, in the choice form. Sample are compositions that stand for the
+	// space, Sampled their scores, and Scaling brings scores to the scale of a
 	// standardized objective.
 	Choice  *pairgp.Model
 	Score   *copeland.Model
@@ -45,9 +46,9 @@ type Model struct {
 	spread copeland.Spread
 }
 
-// Model returns the expert's model, nil where its form needs a fit and there
-// is none yet. Equal states give equal models, bit for bit. It is built once, and fails
-// soon after the context is done; the next call then builds it anew.
+// Model returns the expert's model, nil where its form needs a fit and there is
+// none yet. Equal states give equal models, bit for bit. It is built once, and
+// fails soon after the context is done; the next call then builds it anew.
 func (p *Projection) Model(ctx context.Context, expert string) (*Model, error) {
 	x := p.find(expert)
 	if x == nil || p.state.Definition == nil {
@@ -115,8 +116,8 @@ func (p *Projection) build(ctx context.Context, m *Model, x *Expert) error {
 // errNoComparison reports a fit before the first comparison.
 var errNoComparison = errors.New("there is no comparison yet")
 
-// Fit fits the model of the expert's present comparisons, going on from the last fit. The
-// result depends on the state and the seed alone.
+// Fit fits the model of the expert's present comparisons, going on from the
+// last fit. The result depends on the state and the seed alone.
 func (p *Projection) Fit(ctx context.Context, expert string, seed uint64) (events.PreferenceFit, error) {
 	x := p.expert(expert)
 	m, err := p.data(x)

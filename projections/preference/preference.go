@@ -1,7 +1,7 @@
 // Package preference is the projection of what each expert prefers: their
 // comparisons, the anchors at which they trust their own judgment, and the
-// model that follows from them. Which model that is the campaign's policy
-// says ([Projection.Configure]):
+// model that follows from them. Which model that is the campaign's policy says
+// ([Projection.Configure]):
 //
 //   - a classifier of pairs with the score of each composition against a random
 //     one, for policies that join preferences with measurements (Adachi et al. 2024, §3.1);
@@ -26,11 +26,13 @@ type Expert struct {
 	Name string `json:"name"`
 	// Comparisons in the order of their questions.
 	Comparisons []projections.Comparison `json:"comparisons,omitempty"`
-	// Declared are the anchors the expert has named since the campaign was defined.
+	// Declared are the anchors the expert has named since the campaign was
+	// defined.
 	Declared []definition.Point `json:"declared,omitempty"`
 	// Revision counts the changes of Comparisons and anchors.
 	Revision int `json:"revision"`
-	// FitRevision is the Revision the fit, or the failed fit, has seen; −1 before the first.
+	// FitRevision is the Revision the fit, or the failed fit, has seen; −1
+	// before the first.
 	FitRevision int                   `json:"fit_revision"`
 	Fit         *events.PreferenceFit `json:"fit,omitempty"`
 }
@@ -50,10 +52,11 @@ type Projection struct {
 
 // Needs is which model of comparisons a policy reads.
 type Needs struct {
-	// Form is one of the Preference constants of package events, or "" for none.
+	// Form is one of the Preference constants of package events, or "" for
+	// none.
 	Form string
-	// Spread is what the variance of an expert's score counts, in the choice form: one of
-	// the Spread constants. Empty is "expected".
+	// Spread is what the variance of an expert's score counts, in the choice
+	// form: one of the Spread constants. Empty is "expected".
 	Spread string
 }
 
@@ -66,8 +69,8 @@ const (
 // New returns the projection of a campaign without events.
 func New() *Projection { return &Projection{cache: make(map[string]*Model)} }
 
-// Configure says which model the campaign's policy reads. It is called with each new
-// definition, and is no part of the state.
+// Configure says which model the campaign's policy reads. It is called with
+// each new definition, and is no part of the state.
 func (p *Projection) Configure(needs Needs) {
 	p.needs = needs
 	clear(p.cache)
@@ -93,8 +96,8 @@ func (p *Projection) Restore(snapshot []byte) error {
 	return p.define(p.state.Definition)
 }
 
-// Clone returns a projection with the same state, which each of the two changes from then on
-// without the other. It builds its own models.
+// Clone returns a projection with the same state, which each of the two changes
+// from then on without the other. It builds its own models.
 func (p *Projection) Clone() *Projection {
 	own := New()
 	own.state = p.state
@@ -157,9 +160,11 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	return nil
 }
 
-// answer takes an answer to a comparison into account, in place of an earlier one to
-// the same question. No other form says anything about preferences.
-func (p *Projection) answer(expert, question string, form events.Form, options []definition.Point, a events.Answer) {
+// answer takes an answer to a comparison into account, in place of an earlier
+// one to the same question. No other form says anything about preferences.
+func (p *Projection) answer(
+	expert, question string, form events.Form, options []definition.Point, a events.Answer,
+) {
 	if form != events.FormComparison {
 		return
 	}
@@ -199,8 +204,9 @@ func (p *Projection) anchors(x *Expert) []definition.Point {
 	return x.Declared
 }
 
-// choiceRefitEvery is the number of comparisons up to which each new one calls for a fit
-// of the choice form; with n comparisons ⌈n/choiceRefitEvery⌉ new ones do.
+// choiceRefitEvery is the number of comparisons up to which each new one calls
+// for a fit of the choice form; with n comparisons ⌈n/choiceRefitEvery⌉ new
+// ones do.
 const choiceRefitEvery = 20
 
 // Fitted reports whether there is a fit of the expert's answers.

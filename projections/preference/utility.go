@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/reliability"
 )
 
-// Utility is the model of a utility that is known from comparisons alone, and of
-// the noise of the expert's judgment.
+// Utility is the model of a utility that is known from comparisons alone, and
+// of the noise of the expert's judgment.
 type Utility struct {
 	// Duels are the comparisons, merged at equal compositions.
 	Duels pref.Duels
@@ -25,13 +25,13 @@ type Utility struct {
 	noise     *reliability.Map
 }
 
-// Noise returns the noise of the expert's judgment at a point: a variance with the
-// probit link, a scale with the logistic one. Where grad is not nil it is filled with
-// the gradient.
+// Noise returns the noise of the expert's judgment at a point: a variance with
+// the probit link, a scale with the logistic one. Where grad is not nil it is
+// filled with the gradient.
 func (u *Utility) Noise(x, grad []float64) float64 { return u.noise.At(x, grad) }
 
-// Posterior returns the posterior of the utility. That of the hallucination believer
-// is a draw, decided by the seed; the others do not depend on it.
+// Posterior returns the posterior of the utility. That of the hallucination
+// believer is a draw, decided by the seed; the others do not depend on it.
 func (u *Utility) Posterior(ctx context.Context, seed uint64) (*pref.Posterior, error) {
 	if u.posterior != nil {
 		return u.posterior, nil
@@ -103,21 +103,25 @@ func (p *Projection) fitUtility(
 
 // Priors of a utility whose output scale is learned.
 const (
-	// The output scale is 4 times the noise variance, from 0.5 to 30 times in 95 of 100 cases: of two
-	// compositions at random a person picks the worse one once in 7, from once in 3 to once in 17
-	// times, arctan(√(1/4))/π and so on.
+	// The output scale is 4 times the noise variance, from 0.5 to 30 times in
+	// 95 of 100 cases: of two compositions at random a person picks the worse
+	// one once in 7, from once in 3 to once in 17 times, arctan(√(1/4))/π and
+	// so on.
 	scaleMode, scaleSigma = 4, 1
-	// The lengthscales have the prior of BoTorch's PairwiseGP, Gamma(2.4, 2.7), as the log-normal
-	// with the same mean and standard deviation of the logarithm.
+	// The lengthscales have the prior of BoTorch's PairwiseGP, Gamma(2.4, 2.7),
+	// as the log-normal with the same mean and standard deviation of the
+	// logarithm.
 	lengthscaleMu, lengthscaleSigma    = -0.34, 0.72
 	lengthscaleLower, lengthscaleUpper = 0.05, 4
-	// gumbel is the variance of the noise of each side that a logistic choice with the scale 1 has.
+	// gumbel is the variance of the noise of each side that a logistic choice
+	// with the scale 1 has.
 	gumbel = math.Pi * math.Pi / 6
 )
 
-// learned says that the output scale is fitted, and where it and the lengthscales are sought. Duels
-// tell the ratio of the output scale to the noise alone, and so does its prior: the noise is the unit
-// of utilities, and with another one each comparison has the same probability.
+// learned says that the output scale is fitted, and where it and the
+// lengthscales are sought. Duels tell the ratio of the output scale to the
+// noise alone, and so does its prior: the noise is the unit of utilities, and
+// with another one each comparison has the same probability.
 func learned(cfg *pref.FitConfig, noise float64) {
 	unit := noise
 	if cfg.Link == pref.Logistic {
@@ -135,7 +139,8 @@ func (p *Projection) buildUtility(ctx context.Context, m *Model, x *Expert) (err
 	if u.noise, err = p.noise(x, m.Fit.Bandwidth); err != nil {
 		return err
 	}
-	if u.Duels, err = pref.NewDuels(m.Winners, m.Losers, func(x []float64) float64 { return u.noise.At(x, nil) }); err != nil {
+	if u.Duels, err = pref.NewDuels(m.Winners, m.Losers,
+		func(x []float64) float64 { return u.noise.At(x, nil) }); err != nil {
 		return err
 	}
 	if u.kernel, err = kernel.New(m.Fit.Kernel, m.Fit.Lengthscales, m.Fit.OutputScale); err != nil {

@@ -16,8 +16,8 @@ import (
 //     was needed,
 //   - folding does not change what an earlier snapshot said.
 //
-// and, at the end, that a second fold from the beginning has the digest of the first. create
-// returns new projections in a fixed order.
+// and, at the end, that a second fold from the beginning has the digest of the
+// first. create returns new projections in a fixed order.
 func Run(t testing.TB, create func() []projections.Projection, history []events.Event) {
 	t.Helper()
 	live, restored := create(), create()

@@ -53,7 +53,8 @@ func newAxis(p definition.Parameter, step float64) (axis, error) {
 			g, ok := stepGrid(a.lo, a.hi, step)
 			if !ok {
 				return a, &InfeasibleError{Conflict: []string{
-					fmt.Sprintf("the bounds of %q (%s to %s)", p.Name, format.Setting(a.lo), format.Setting(a.hi)),
+					fmt.Sprintf("the bounds of %q (%s to %s)", p.Name, format.Setting(a.lo),
+						format.Setting(a.hi)),
 					fmt.Sprintf("the dosing steps of %q (multiples of %s)", p.Name, format.Setting(step)),
 				}}
 			}
@@ -89,7 +90,8 @@ func (a axis) withCategories(categories []definition.CategoryDef) (axis, error) 
 		for j, name := range descriptors {
 			v, ok := c.Descriptors[name]
 			if !ok || len(c.Descriptors) != len(descriptors) {
-				return a, fmt.Errorf("category %q of parameter %q must have the descriptors %q", c.Name, a.name, descriptors)
+				return a, fmt.Errorf("category %q of parameter %q must have the descriptors %q",
+					c.Name, a.name, descriptors)
 			}
 			code[j] = v
 		}
@@ -154,9 +156,11 @@ func (a *axis) value(p definition.Point) (definition.Value, error) {
 	x, isNumber := v.Float()
 	switch {
 	case a.categorical() && isNumber:
-		return v, fmt.Errorf("%w: %s is %v, and must be one of %s", ErrOutside, a.name, v, strings.Join(a.categories, ", "))
+		return v, fmt.Errorf("%w: %s is %v, and must be one of %s", ErrOutside, a.name, v,
+			strings.Join(a.categories, ", "))
 	case a.categorical() && a.category(v.Name()) < 0:
-		return v, fmt.Errorf("%w: %s has no category %q; it has %s", ErrOutside, a.name, v.Name(), strings.Join(a.categories, ", "))
+		return v, fmt.Errorf("%w: %s has no category %q; it has %s", ErrOutside, a.name, v.Name(),
+			strings.Join(a.categories, ", "))
 	case !a.categorical() && !isNumber:
 		return v, fmt.Errorf("%w: %s is %q, and must be a number", ErrOutside, a.name, v.Name())
 	case !a.categorical() && (math.IsNaN(x) || math.IsInf(x, 0)):
@@ -186,7 +190,8 @@ func (a *axis) check(x float64) error {
 func (a *axis) category(name string) int { return slices.Index(a.categories, name) }
 
 // nearestCategory returns the category whose code is nearest to x among the
-// allowed ones (nil: all), the first of equally near ones, -1 if none is allowed.
+// allowed ones (nil: all), the first of equally near ones, -1 if none is
+// allowed.
 func (a *axis) nearestCategory(x []float64, allowed []bool) int {
 	best, least := -1, math.Inf(1)
 	for i, code := range a.codes {
@@ -214,7 +219,8 @@ type grid struct {
 // stepGrid returns the multiples of step in [lo, hi], all three taken as the
 // decimal numbers a person wrote; ok is false if there are none.
 func stepGrid(lo, hi, step float64) (g *grid, ok bool) {
-	if !(step > 0) || math.IsInf(lo, 0) || math.IsInf(hi, 0) || math.Abs(lo/step) > 1e15 || math.Abs(hi/step) > 1e15 || math.IsNaN(lo+hi) {
+	if !(step > 0) || math.IsInf(lo, 0) || math.IsInf(hi, 0) || math.Abs(lo/step) > 1e15 ||
+		math.Abs(hi/step) > 1e15 || math.IsNaN(lo+hi) {
 		return nil, false
 	}
 	g = &grid{step: step, exact: decimal(step)}

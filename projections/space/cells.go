@@ -7,15 +7,15 @@ import (
 )
 
 // Cells cuts the relaxed space into disjoint convex pieces on which nothing but
-// discrete values and dosing steps is relaxed: each combination of categories is
-// a piece of its own, and excluded regions are cut out. A search that covers all
-// cells needs neither penalties nor luck: its optimum is outside every excluded
-// region, and a category is pure.
+// discrete values and dosing steps is relaxed: each combination of categories
+// is a piece of its own, and excluded regions are cut out. A search that covers
+// all cells needs neither penalties nor luck: its optimum is outside every
+// excluded region, and a category is pure.
 //
 // Where there would be more than limit pieces, whole is true and the only cell
 // is [Space.Region]; a search there may end in an excluded region or between
-// categories, and [Space.Snap] takes it to the nearest composition. Cells are in
-// a fixed order. A list of candidates has one cell, the relaxed space.
+// categories, and [Space.Snap] takes it to the nearest composition. Cells are
+// in a fixed order. A list of candidates has one cell, the relaxed space.
 func (s *Space) Cells(limit int) (cells []*optimize.Region, whole bool, err error) {
 	relaxed := []*optimize.Region{s.relaxed}
 	if s.listed {

@@ -72,9 +72,10 @@ func (s *Space) newRow(c definition.Constraint, index int) (row, error) {
 	return r, nil
 }
 
-// denominator returns the least number that makes an integer of each term, whatever the value or
-// dosing step, and of the right-hand side. It is 0 where those would be too large for rounding to
-// tell them apart, and where a parameter is continuous.
+// denominator returns the least number that makes an integer of each term,
+// whatever the value or dosing step, and of the right-hand side. It is 0 where
+// those would be too large for rounding to tell them apart, and where a
+// parameter is continuous.
 func (s *Space) denominator(r *row) float64 {
 	const tooLarge = 1 << 48 // each term is rounded a few times, by less than 2⁻⁵² of it
 	if !r.exact {
@@ -121,7 +122,8 @@ func (r *row) holds(x []float64) bool {
 	return (r.sense == atMost && sum < r.rhs) || (r.sense == atLeast && sum > r.rhs)
 }
 
-// holdsExactly is holds in decimal arithmetic, for numbers that are values or dosing steps.
+// holdsExactly is holds in decimal arithmetic, for numbers that are values or
+// dosing steps.
 func (r *row) holdsExactly(x []float64) bool {
 	if r.whole > 0 {
 		sum := -math.Round(r.rhs * r.whole)
@@ -181,7 +183,8 @@ func (r *row) left(s *Space) string {
 	return b.String()
 }
 
-// describe writes the constraint for a message: constraint "sum" (ec + 2 dmc = 1).
+// describe writes the constraint for a message: constraint "sum" (ec + 2 dmc =
+// 1).
 func (r *row) describe(s *Space) string {
 	text := r.left(s) + [...]string{" = ", " ≤ ", " ≥ "}[r.sense] + format.Setting(r.rhs)
 	if r.name == "" {
@@ -192,8 +195,9 @@ func (r *row) describe(s *Space) string {
 
 // InfeasibleError reports a space without any composition.
 type InfeasibleError struct {
-	// Conflict names constraints, bounds, dosing steps and excluded regions that
-	// cannot hold together, in words; without any one of them the others can.
+	// Conflict names constraints, bounds, dosing steps and excluded regions
+	// that cannot hold together, in words; without any one of them the others
+	// can.
 	Conflict []string
 	// Candidates is true where the space is a list and none of its compositions
 	// satisfies the rest of the definition.
@@ -207,7 +211,8 @@ func (e *InfeasibleError) Error() string {
 	case len(e.Conflict) == 0:
 		return "no composition satisfies all bounds, constraints, dosing steps and exclusions together"
 	}
-	return "no composition satisfies these together: " + strings.Join(e.Conflict, "; ") + ". Relax one of them"
+	return "no composition satisfies these together: " + strings.Join(e.Conflict, "; ") +
+		". Relax one of them"
 }
 
 // explain turns the optimizer's account of a conflict into the user's words.
@@ -272,9 +277,9 @@ const (
 )
 
 // conflict finds, for an infeasible definition whose relaxation is feasible, a
-// set of excluded regions, dosing steps or discrete values, and constraints none
-// of which can be left out of the contradiction: each is removed for good if the
-// rest is found infeasible without it.
+// set of excluded regions, dosing steps or discrete values, and constraints
+// none of which can be left out of the contradiction: each is removed for good
+// if the rest is found infeasible without it.
 func conflict(def definition.Campaign) []string {
 	var parts []part
 	for i := range def.Excluded {

@@ -6,7 +6,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// cover keeps the categories that a design does not hold yet. A nil cover asks for none.
+// cover keeps the categories that a design does not hold yet. A nil cover asks
+// for none.
 type cover struct {
 	s       *Space
 	missing map[int][]int // by categorical axis, in their order
@@ -22,8 +23,8 @@ func newCover(s *Space) *cover {
 	return c
 }
 
-// due returns the axes, in order, each of whose missing categories needs a point of its own, all that
-// are left: every further point has to bring one.
+// due returns the axes, in order, each of whose missing categories needs a
+// point of its own, all that are left: every further point has to bring one.
 func (c *cover) due(left int) (axes []int) {
 	if c == nil {
 		return nil
@@ -36,7 +37,8 @@ func (c *cover) due(left int) (axes []int) {
 	return axes
 }
 
-// brings counts the axes among those given of which an encoded composition has a missing category.
+// brings counts the axes among those given of which an encoded composition has
+// a missing category.
 func (c *cover) brings(x []float64, axes []int) (n int) {
 	for _, i := range axes {
 		if slices.Contains(c.missing[i], c.s.axes[i].coded(x)) {
@@ -46,7 +48,8 @@ func (c *cover) brings(x []float64, axes []int) (n int) {
 	return n
 }
 
-// bend returns a composition of a space without constraints with a missing category of each axis that is due.
+// bend returns a composition of a space without constraints with a missing
+// category of each axis that is due.
 func (c *cover) bend(p definition.Point, left int) definition.Point {
 	for _, i := range c.due(left) {
 		a := &c.s.axes[i]
@@ -58,7 +61,8 @@ func (c *cover) bend(p definition.Point, left int) definition.Point {
 	return p
 }
 
-// take notes the categories of an encoded composition that the design holds now.
+// take notes the categories of an encoded composition that the design holds
+// now.
 func (c *cover) take(x []float64) {
 	if c == nil {
 		return
@@ -69,7 +73,8 @@ func (c *cover) take(x []float64) {
 	}
 }
 
-// coded returns the index of the category that encoded coordinates of a composition have.
+// coded returns the index of the category that encoded coordinates of a
+// composition have.
 func (a *axis) coded(x []float64) int {
 	return slices.IndexFunc(a.codes, func(code []float64) bool { return slices.Equal(code, x[a.at:a.at+a.width]) })
 }

@@ -17,8 +17,8 @@ const (
 	streamStarts = 0x737461727473
 )
 
-// Sample returns n compositions drawn at random, uniformly over the space as far
-// as its steps allow: independent of each other, so that a space of few
+// Sample returns n compositions drawn at random, uniformly over the space as
+// far as its steps allow: independent of each other, so that a space of few
 // compositions repeats them. Equal arguments give equal samples.
 func (s *Space) Sample(n int, seed uint64) ([]definition.Point, error) {
 	rng := rand.New(rand.NewPCG(seed, streamSample))
@@ -65,9 +65,10 @@ func (s *Space) Sample(n int, seed uint64) ([]definition.Point, error) {
 // down most. The first few points spread as the first points of a Sobol
 // sequence do, and no part of a simplex is preferred.
 //
-// Kind [definition.DesignCovering] fills the space as Sobol does and holds every
-// category at least once, or as many as it has points. How soon a category has to
-// come depends on n, so that a longer design need not begin with the shorter one.
+// Kind [definition.DesignCovering] fills the space as Sobol does and holds
+// every category at least once, or as many as it has points. How soon a
+// category has to come depends on n, so that a longer design need not begin
+// with the shorter one.
 func (s *Space) Design(kind string, n int, seed uint64) ([]definition.Point, error) {
 	rng := rand.New(rand.NewPCG(seed, streamDesign))
 	d := designer{s: s, rng: rng, seen: map[string]bool{}}
@@ -75,7 +76,8 @@ func (s *Space) Design(kind string, n int, seed uint64) ([]definition.Point, err
 		d.cover = newCover(s)
 	}
 	switch {
-	case kind != definition.DesignSobol && kind != definition.DesignRandom && kind != definition.DesignCovering:
+	case kind != definition.DesignSobol && kind != definition.DesignRandom &&
+		kind != definition.DesignCovering:
 		return nil, fmt.Errorf(
 			"there is no design %q; choose %q, %q or %q", kind, definition.DesignCovering,
 			definition.DesignSobol, definition.DesignRandom,
@@ -152,7 +154,8 @@ func (s *Space) fromCube(u []float64) definition.Point {
 	return s.point(values, categories)
 }
 
-// relaxedFromCube is fromCube with numbers between their discrete values, encoded.
+// relaxedFromCube is fromCube with numbers between their discrete values,
+// encoded.
 func (s *Space) relaxedFromCube(u []float64) []float64 {
 	x := make([]float64, s.dim)
 	for i := range s.axes {
@@ -262,9 +265,10 @@ func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 	return d.points, nil
 }
 
-// choose adds up to n points of the pool to a design of whole points. With k points chosen, the
-// next one maximizes −mean_y ‖x − y‖ + 1/(k+1) Σ ‖x − x_i‖ over the pool, or over those of it that
-// bring the most of the categories that are due.
+// choose adds up to n points of the pool to a design of whole points. With k
+// points chosen, the next one maximizes −mean_y ‖x − y‖ + 1/(k+1) Σ ‖x − x_i‖
+// over the pool, or over those of it that bring the most of the categories that
+// are due.
 func (d *designer) choose(pool [][]float64, n, whole int) error {
 	mean := make([]float64, len(pool)) // mean distance to the pool, from at most 512 of its points
 	stride := (len(pool) + 511) / 512

@@ -7,8 +7,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// Continuous returns the coordinates of the parameters that have neither categories, values nor
-// dosing steps, in increasing order. The other parameters are discrete.
+// Continuous returns the coordinates of the parameters that have neither
+// categories, values nor dosing steps, in increasing order. The other
+// parameters are discrete.
 func (s *Space) Continuous() []int {
 	var free []int
 	for _, i := range s.numeric {
@@ -19,8 +20,8 @@ func (s *Space) Continuous() []int {
 	return free
 }
 
-// Levels returns the greatest number of values or dosing steps that a parameter has, 0 where no
-// number is discrete.
+// Levels returns the greatest number of values or dosing steps that a parameter
+// has, 0 where no number is discrete.
 func (s *Space) Levels() int {
 	most := 0
 	for _, i := range s.numeric {
@@ -31,27 +32,28 @@ func (s *Space) Levels() int {
 	return most
 }
 
-// Round takes each parameter by itself to the nearest of its categories, values or dosing steps,
-// and numbers to their bounds. It reports whether the result, encoded, satisfies every constraint
-// and lies in no excluded region: it is then the composition nearest to x. It knows nothing of a
-// list of candidates.
+// Round takes each parameter by itself to the nearest of its categories, values
+// or dosing steps, and numbers to their bounds. It reports whether the result,
+// encoded, satisfies every constraint and lies in no excluded region: it is
+// then the composition nearest to x. It knows nothing of a list of candidates.
 func (s *Space) Round(x []float64) (rounded []float64, ok bool) {
 	s.checkDim(x)
 	p := s.nearest(x)
 	return s.encodePlace(p), s.allows(p)
 }
 
-// Slice is a part of a space in which some coordinates are fixed and the others lie in disjoint
-// convex pieces.
+// Slice is a part of a space in which some coordinates are fixed and the others
+// lie in disjoint convex pieces.
 type Slice struct {
 	Free   []int              // the coordinates that are not fixed, in increasing order
 	Pieces []*optimize.Region // in terms of the free coordinates; none where nothing is left
 }
 
-// Around returns what is left of the relaxed space where every category, value and dosing step is
-// the one nearest to x: continuous parameters within bounds and constraints, outside excluded
-// regions. Where relaxed is true only categories are fixed. Of more than limit pieces it makes one,
-// which has the excluded regions in it.
+// Around returns what is left of the relaxed space where every category, value
+// and dosing step is the one nearest to x: continuous parameters within bounds
+// and constraints, outside excluded regions. Where relaxed is true only
+// categories are fixed. Of more than limit pieces it makes one, which has the
+// excluded regions in it.
 func (s *Space) Around(x []float64, relaxed bool, limit int) (Slice, error) {
 	s.checkDim(x)
 	slice := Slice{Free: s.Continuous()}
@@ -90,8 +92,8 @@ func (s *Space) Around(x []float64, relaxed bool, limit int) (Slice, error) {
 	return slice, nil
 }
 
-// only returns a polytope in terms of the free coordinates. The others are fixed at their lower
-// bounds; constraints on those alone are left out.
+// only returns a polytope in terms of the free coordinates. The others are
+// fixed at their lower bounds; constraints on those alone are left out.
 func only(free []int, p optimize.Polytope) optimize.Polytope {
 	rows := func(coef [][]float64, rhs []float64) (rows [][]float64, rest []float64) {
 		for i, c := range coef {
@@ -122,7 +124,8 @@ func only(free []int, p optimize.Polytope) optimize.Polytope {
 	return q
 }
 
-// place is a composition by axis: numbers, and the index of a category, value or dosing step.
+// place is a composition by axis: numbers, and the index of a category, value
+// or dosing step.
 type place struct {
 	values []float64
 	level  []int
@@ -164,13 +167,14 @@ func (s *Space) encodePlace(p place) []float64 {
 	return x
 }
 
-// allows reports whether a place satisfies every constraint and lies in no excluded region.
+// allows reports whether a place satisfies every constraint and lies in no
+// excluded region.
 func (s *Space) allows(p place) bool {
 	return s.satisfied(p.values) && (len(s.regions) == 0 || s.excluding(s.point(p.values, p.level)) == nil)
 }
 
-// at returns the cell of a place: its discrete axes are fixed, the continuous ones free. relaxed
-// fixes categories alone.
+// at returns the cell of a place: its discrete axes are fixed, the continuous
+// ones free. relaxed fixes categories alone.
 func (s *Space) at(p place, relaxed bool) cell {
 	c := s.whole()
 	for i := range s.axes {

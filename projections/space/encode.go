@@ -68,12 +68,14 @@ func (s *Space) unknown(p definition.Point) error {
 		}
 	}
 	slices.Sort(names)
-	return fmt.Errorf("%w: there is no parameter %q; the parameters are %s", ErrOutside, names[0], strings.Join(s.Parameters(), ", "))
+	return fmt.Errorf("%w: there is no parameter %q; the parameters are %s", ErrOutside, names[0],
+		strings.Join(s.Parameters(), ", "))
 }
 
-// Format writes p in the order of the parameters, with units and every value to six
-// digits: "lipf6 1.1 mol/kg, ec 0.34". The reasons of recorded decisions hold it, so
-// it stays as it is; what is written for people to read is written by package format.
+// Format writes p in the order of the parameters, with units and every value to
+// six digits: "lipf6 1.1 mol/kg, ec 0.34". The reasons of recorded decisions
+// hold it, so it stays as it is; what is written for people to read is written
+// by package format.
 func (s *Space) Format(p definition.Point) string {
 	parts := make([]string, 0, len(s.axes))
 	for i := range s.axes {

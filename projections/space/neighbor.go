@@ -7,20 +7,23 @@ import (
 )
 
 const (
-	// fewLevels is how many values or dosing steps a parameter may have for all of them to be
-	// neighbors of each other.
+	// fewLevels is how many values or dosing steps a parameter may have for all
+	// of them to be neighbors of each other.
 	fewLevels = 8
-	// neighborNodes limits the search for a neighbor that has to be searched for.
+	// neighborNodes limits the search for a neighbor that has to be searched
+	// for.
 	neighborNodes = 100
 )
 
-// Neighbors returns compositions, encoded, beside the one at x: in each the given parameter, by
-// its place in [Space.Parameters], is another one: each other category, each of few values or
-// dosing steps, of many those 1, 3, 9, … away, the first and the last. A continuous parameter has none. Where a constraint
-// ties the parameter to another discrete one, that one makes up for the change in a further
-// neighbor; continuous parameters follow to the nearest place that is feasible. Where none of this
-// helps for a step to the next value, everything else follows, if that takes no long search.
-// Neighbors differ from each other and come in a fixed order.
+// Neighbors returns compositions, encoded, beside the one at x: in each the
+// given parameter, by its place in [Space.Parameters], is another one: each
+// other category, each of few values or dosing steps, of many those 1, 3, 9, …
+// away, the first and the last. A continuous parameter has none. Where a
+// constraint ties the parameter to another discrete one, that one makes up for
+// the change in a further neighbor; continuous parameters follow to the nearest
+// place that is feasible. Where none of this helps for a step to the next
+// value, everything else follows, if that takes no long search. Neighbors
+// differ from each other and come in a fixed order.
 func (s *Space) Neighbors(x []float64, parameter int) ([][]float64, error) {
 	s.checkDim(x)
 	n := neighbors{s: s, x: x, from: s.nearest(x), seen: map[string]bool{}}
@@ -97,8 +100,8 @@ func (n *neighbors) put(axis, level int) place {
 	return p
 }
 
-// exchanges returns the places in which an axis is as in p, and another one that a constraint ties
-// to it where the sum of the constraint stays as it is.
+// exchanges returns the places in which an axis is as in p, and another one
+// that a constraint ties to it where the sum of the constraint stays as it is.
 func (n *neighbors) exchanges(axis int, p place) (places []place) {
 	s := n.s
 	for i := range s.rows {
@@ -123,8 +126,9 @@ func (n *neighbors) exchanges(axis int, p place) (places []place) {
 	return places
 }
 
-// add takes a place that is a composition, or becomes one when its continuous parameters follow.
-// It reports whether there is such a composition, new or not.
+// add takes a place that is a composition, or becomes one when its continuous
+// parameters follow. It reports whether there is such a composition, new or
+// not.
 func (n *neighbors) add(p place) (bool, error) {
 	id := id(p)
 	if ok, known := n.seen[id]; known {
@@ -140,7 +144,8 @@ func (n *neighbors) add(p place) (bool, error) {
 	return n.search(n.s.at(p, false))
 }
 
-// search takes the nearest composition of a cell. It reports whether there is one.
+// search takes the nearest composition of a cell. It reports whether there is
+// one.
 func (n *neighbors) search(c cell) (bool, error) {
 	q := snapSearch{s: n.s, x: n.x, nodes: n.s.nodes - neighborNodes, least: math.Inf(1)}
 	if err := q.descend(c); err != nil || q.best == nil {

@@ -103,7 +103,8 @@ type cell struct {
 
 // whole returns the cell that is the whole space.
 func (s *Space) whole() cell {
-	c := cell{lo: make([]float64, len(s.axes)), hi: make([]float64, len(s.axes)), allowed: make([][]bool, len(s.axes))}
+	c := cell{lo: make([]float64, len(s.axes)), hi: make([]float64, len(s.axes)),
+		allowed: make([][]bool, len(s.axes))}
 	for i := range s.axes {
 		a := &s.axes[i]
 		if !a.categorical() {
@@ -119,7 +120,8 @@ func (s *Space) whole() cell {
 }
 
 func (c cell) clone() cell {
-	d := cell{lo: append([]float64(nil), c.lo...), hi: append([]float64(nil), c.hi...), allowed: make([][]bool, len(c.allowed))}
+	d := cell{lo: append([]float64(nil), c.lo...), hi: append([]float64(nil), c.hi...),
+		allowed: make([][]bool, len(c.allowed))}
 	for i, a := range c.allowed {
 		d.allowed[i] = append([]bool(nil), a...)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // maxNodes limits the search of Snap. A mixture of a few components in steps
-// needs some tens of nodes; what needs more is a lattice on which almost nothing
-// satisfies the constraints.
+// needs some tens of nodes; what needs more is a lattice on which almost
+// nothing satisfies the constraints.
 const maxNodes = 20_000
 
 // ErrUndecided is wrapped by the error of a search for a composition that was
@@ -21,18 +21,19 @@ const maxNodes = 20_000
 var ErrUndecided = errors.New("no composition was found that satisfies the constraints in the instrument's dosing steps; use finer steps or looser constraints")
 
 // Snap returns the composition nearest to x, in Euclidean distance of encoded
-// coordinates, that may be measured: see Exactness in the package documentation.
-// Equally near ones are decided by the order of parameters. x may be any finite
-// point, for example the optimum of a search in the relaxed space.
+// coordinates, that may be measured: see Exactness in the package
+// documentation. Equally near ones are decided by the order of parameters. x
+// may be any finite point, for example the optimum of a search in the relaxed
+// space.
 //
-// An excluded region is left through whichever of its faces leads to the nearest
-// composition; where the parameter of that face is continuous, the composition
-// is 1e-9 of the parameter's range away from the face.
+// An excluded region is left through whichever of its faces leads to the
+// nearest composition; where the parameter of that face is continuous, the
+// composition is 1e-9 of the parameter's range away from the face.
 //
-// Method: branch and bound, with projections on the polytope as bounds. A search
-// of 20,000 nodes ends with the best composition found (never seen in practice),
-// or with an error that wraps [ErrUndecided]. Snap panics if x does not have Dim
-// coordinates.
+// Method: branch and bound, with projections on the polytope as bounds. A
+// search of 20,000 nodes ends with the best composition found (never seen in
+// practice), or with an error that wraps [ErrUndecided]. Snap panics if x does
+// not have Dim coordinates.
 func (s *Space) Snap(x []float64) (definition.Point, error) {
 	s.checkDim(x)
 	for i, v := range x {
@@ -130,8 +131,8 @@ func (q *snapSearch) descend(c cell) error {
 		return q.descend(high)
 	}
 
-	// On the grid: round exactly, and let the continuous parameters follow.
-	// A combination of values that rounding carries out of the space is taken out
+	// On the grid: round exactly, and let the continuous parameters follow. A
+	// combination of values that rounding carries out of the space is taken out
 	// of the cell, like a region of one point.
 	free := false
 	fixed := c.clone()
@@ -145,7 +146,8 @@ func (q *snapSearch) descend(c cell) error {
 		values[i] = g.value(g.nearest(values[i]))
 		fixed.lo[i], fixed.hi[i] = values[i], values[i]
 		if c.lo[i] < c.hi[i] {
-			combination.sides = append(combination.sides, side{axis: i, min: values[i], max: values[i], category: -1})
+			combination.sides = append(combination.sides,
+				side{axis: i, min: values[i], max: values[i], category: -1})
 		}
 	}
 	if len(combination.sides) > 0 && free && len(s.rows) > 0 {
@@ -187,8 +189,8 @@ func (s *Space) satisfied(values []float64) bool {
 	return true
 }
 
-// nearestIn returns the numbers, by axis, of the point of a cell's polytope that
-// is nearest to x; ok is false if the cell is empty.
+// nearestIn returns the numbers, by axis, of the point of a cell's polytope
+// that is nearest to x; ok is false if the cell is empty.
 func (s *Space) nearestIn(c cell, x []float64) (values []float64, ok bool, err error) {
 	values = make([]float64, len(s.axes))
 	if len(s.rows) == 0 {

@@ -15,9 +15,10 @@
 //
 // A search wants a convex set: [Space.Region] is the polytope of bounds and
 // linear constraints, with categories, discrete values and dosing steps relaxed
-// to intervals and without excluded regions. [Space.Cells] cuts excluded regions
-// out of it and fixes categories, as a list of convex pieces. [Space.Snap] takes
-// a point of the cube to the nearest composition that may really be measured.
+// to intervals and without excluded regions. [Space.Cells] cuts excluded
+// regions out of it and fixes categories, as a list of convex pieces.
+// [Space.Snap] takes a point of the cube to the nearest composition that may
+// really be measured.
 //
 // # Exactness
 //
@@ -25,8 +26,8 @@
 // regions hold exactly: a dosed value is the float64 nearest to the decimal
 // number k·step. A linear constraint all of whose parameters come in steps or
 // discrete values holds in decimal arithmetic (0.1 + 0.2 + 0.7 is 1). One that
-// involves a continuous parameter holds to [Tolerance], relative to the magnitude
-// of its terms.
+// involves a continuous parameter holds to [Tolerance], relative to the
+// magnitude of its terms.
 //
 // A Space is immutable and safe for concurrent use. Everything it returns is a
 // function of the definition, the arguments and the seed.
@@ -79,9 +80,9 @@ type Space struct {
 // candidates, excluded regions and the steps the instrument can dose in. Steps
 // apply to continuous parameters and not to listed candidates.
 //
-// It fails with an *[InfeasibleError] where no composition satisfies everything,
-// and with another error for a definition that cannot be read (a parameter of
-// no kind, a constraint on an unknown or categorical one);
+// It fails with an *[InfeasibleError] where no composition satisfies
+// everything, and with another error for a definition that cannot be read (a
+// parameter of no kind, a constraint on an unknown or categorical one);
 // campaignfile.Validate reports such faults with their place in the file.
 func New(def definition.Campaign) (*Space, error) {
 	s, err := build(def, nil)
@@ -248,7 +249,8 @@ func (s *Space) Coordinates() [][]int {
 func (s *Space) Span(i int) float64 { return s.axes[i].scale }
 
 // Box reports whether the space is the whole unit cube: every parameter
-// continuous, nothing constrained, excluded or listed. Dosing steps do not count.
+// continuous, nothing constrained, excluded or listed. Dosing steps do not
+// count.
 func (s *Space) Box() bool {
 	if s.listed || len(s.rows) > 0 || len(s.regions) > 0 {
 		return false

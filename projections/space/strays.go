@@ -8,17 +8,17 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// Slack is how far a number that a person writes down may be beyond a bound, as a
-// share of the range, or a sum beside what a constraint says, as a share of its
-// terms: weighed fractions are rounded.
+// Slack is how far a number that a person writes down may be beyond a bound, as
+// a share of the range, or a sum beside what a constraint says, as a share of
+// its terms: weighed fractions are rounded.
 const Slack = 0.005
 
-// Strays lists, in words, how a composition that a person names departs from what the
-// campaign can ask for: its bounds, discrete values, dosing steps and linear
-// constraints, to within [Slack]. Where it was made it need not be one of the
-// values or a multiple of a step: no instrument doses exactly. Excluded regions and
-// the list of candidates say what shall not be made, not what cannot be, and are
-// left out; so is what [Space.Encode] refuses.
+// Strays lists, in words, how a composition that a person names departs from
+// what the campaign can ask for: its bounds, discrete values, dosing steps and
+// linear constraints, to within [Slack]. Where it was made it need not be one
+// of the values or a multiple of a step: no instrument doses exactly. Excluded
+// regions and the list of candidates say what shall not be made, not what
+// cannot be, and are left out; so is what [Space.Encode] refuses.
 func (s *Space) Strays(p definition.Point, made bool) []string {
 	var strays []string
 	x := make([]float64, len(s.axes)) // numbers by axis
@@ -39,7 +39,8 @@ func (s *Space) Strays(p definition.Point, made bool) []string {
 		case a.grid.values != nil:
 			strays = append(strays, fmt.Sprintf("%s is none of %s", written, format.Settings(a.grid.values)))
 		default:
-			strays = append(strays, fmt.Sprintf("%s is not a multiple of its dosing step %s", written, format.SettingIn(a.grid.step, a.unit)))
+			strays = append(strays, fmt.Sprintf("%s is not a multiple of its dosing step %s",
+				written, format.SettingIn(a.grid.step, a.unit)))
 		}
 	}
 	for i := range s.rows {
@@ -53,7 +54,8 @@ func (s *Space) Strays(p definition.Point, made bool) []string {
 			continue
 		}
 		said := [...]string{"", "at most ", "at least "}[r.sense]
-		strays = append(strays, fmt.Sprintf("%s = %s, the campaign says %s%s", r.left(s), format.Setting(sum), said, format.Setting(r.rhs)))
+		strays = append(strays, fmt.Sprintf("%s = %s, the campaign says %s%s", r.left(s),
+			format.Setting(sum), said, format.Setting(r.rhs)))
 	}
 	return strays
 }

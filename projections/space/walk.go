@@ -14,9 +14,9 @@ import (
 // point the feasible part is computed, excluded intervals are cut out, and the
 // next point is drawn from what is left. Nothing is rejected.
 type walk struct {
-	// coupled axes move together along directions; single ones (categories,
-	// and discrete values or steps that appear in no constraint) each on their
-	// own, over their list of values.
+	// coupled axes move together along directions; single ones (categories, and
+	// discrete values or steps that appear in no constraint) each on their own,
+	// over their list of values.
 	coupled, single []int
 	center          []float64   // a point in the relative interior, by coupled
 	directions      [][]float64 // columns of a matrix that makes the polytope about round, each by coupled
@@ -72,9 +72,9 @@ func (s *Space) newWalk() (*walk, error) {
 	return w, nil
 }
 
-// couple tells the axes that can be stepped along alone from those that move together, and
-// returns the place of each coupled axis among them. A grid that no row constrains is stepped
-// along value by value; a row ties its axes.
+// couple tells the axes that can be stepped along alone from those that move
+// together, and returns the place of each coupled axis among them. A grid that
+// no row constrains is stepped along value by value; a row ties its axes.
 func (s *Space) couple(w *walk) (place []int) {
 	tied := make([]bool, len(s.axes))
 	for i := range s.rows {
@@ -96,10 +96,10 @@ func (s *Space) couple(w *walk) (place []int) {
 	return place
 }
 
-// reach returns points on faces all round the region: points far out in every coordinate
-// direction and against every inequality, projected. Their mean lies in the region's relative
-// interior, and they span it, also where inequalities leave less room than they seem to
-// (x + y ≤ 1 with x, y ≥ 0.5).
+// reach returns points on faces all round the region: points far out in every
+// coordinate direction and against every inequality, projected. Their mean lies
+// in the region's relative interior, and they span it, also where inequalities
+// leave less room than they seem to (x + y ≤ 1 with x, y ≥ 0.5).
 func (w *walk) reach(region *optimize.Region) (points [][]float64, err error) {
 	const far = 100
 	n := len(w.coupled)
@@ -138,9 +138,9 @@ func (w *walk) reach(region *optimize.Region) (points [][]float64, err error) {
 	return points, nil
 }
 
-// orthogonal returns the directions in which points spread around the origin, each with its
-// extent, by pivoted Gram–Schmidt. A direction without room is left out. It overwrites the
-// points.
+// orthogonal returns the directions in which points spread around the origin,
+// each with its extent, by pivoted Gram–Schmidt. A direction without room is
+// left out. It overwrites the points.
 func orthogonal(points [][]float64) (directions [][]float64) {
 	n := len(points[0])
 	for range n {

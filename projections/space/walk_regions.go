@@ -27,8 +27,8 @@ func (s *Space) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) 
 	return lo, hi, lo <= hi
 }
 
-// blockedChord returns the interval of t in which st.u + t·direction lies in the
-// region.
+// blockedChord returns the interval of t in which st.u + t·direction lies in
+// the region.
 func (s *Space) blockedChord(r *region, st state, direction []float64) (from, to float64, ok bool) {
 	w := s.walk
 	from, to = math.Inf(-1), math.Inf(1)
@@ -107,8 +107,8 @@ func cut(spans []span, lo, hi float64) []span {
 	return rest
 }
 
-// pick draws a point uniformly from a list of intervals, each without its upper end; ok
-// is false if they have no length.
+// pick draws a point uniformly from a list of intervals, each without its upper
+// end; ok is false if they have no length.
 func pick(spans []span, rng *rand.Rand) (t float64, ok bool) {
 	var total float64
 	for _, p := range spans {
@@ -123,6 +123,7 @@ func pick(spans []span, rng *rand.Rand) (t float64, ok bool) {
 		t -= spans[in].hi - spans[in].lo
 		in++
 	}
-	// Rounding may carry the sum to the upper end, where what is cut out begins.
+	// Rounding may carry the sum to the upper end, where what is cut out
+	// begins.
 	return min(spans[in].lo+t, math.Nextafter(spans[in].hi, spans[in].lo)), true
 }

@@ -91,7 +91,8 @@ func (s *session) ended(q humans.Question, replied <-chan reply) error {
 		}
 		return nil
 	case <-prompt.C:
-		return fmt.Errorf("question %s: Ask did not return within %v of the end of its context", q.ID, s.env.Prompt)
+		return fmt.Errorf("question %s: Ask did not return within %v of the end of its context",
+			q.ID, s.env.Prompt)
 	}
 }
 
@@ -170,7 +171,8 @@ func askAgain(ctx context.Context, s *session) error {
 			return fmt.Errorf("asked again: %w", err)
 		}
 		if !first.Equal(second) {
-			return fmt.Errorf("question %s: answered %+v, and %+v when it was asked again", q.ID, first, second)
+			return fmt.Errorf("question %s: answered %+v, and %+v when it was asked again", q.ID,
+				first, second)
 		}
 	}
 	return nil
@@ -232,8 +234,8 @@ func contextOver(ctx context.Context, s *session) error {
 	return s.ended(q, s.ask(over, q))
 }
 
-// withdrawn asks the person a question, withdraws it once they see it, and waits
-// for the end of Ask.
+// withdrawn asks the person a question, withdraws it once they see it, and
+// waits for the end of Ask.
 func (s *session) withdrawn(ctx context.Context) (humans.Question, error) {
 	q := s.question(0)
 	switch {

@@ -106,8 +106,8 @@ func best(i, n int) []int {
 	return []int{i}
 }
 
-// allowed are the different compositions in the environment's questions that may
-// answer a pinpoint. [Examine] has checked that there are at least two.
+// allowed are the different compositions in the environment's questions that
+// may answer a pinpoint. [Examine] has checked that there are at least two.
 func (e Env) allowed(q humans.Question) []definition.Point {
 	var list []definition.Point
 	add := func(p definition.Point) {

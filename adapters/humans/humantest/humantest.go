@@ -5,8 +5,8 @@
 // is a program that sees what is shown and answers. Without it the reviewer
 // must answer by itself, as one that describes itself as simulated does.
 //
-// What could not be judged is not passed: [Run] fails where a reviewer that is not
-// simulated has no person, and where a form of question is neither among
+// What could not be judged is not passed: [Run] fails where a reviewer that is
+// not simulated has no person, and where a form of question is neither among
 // [Env.Questions] nor in [Env.Unsupported].
 package humantest
 
@@ -27,13 +27,13 @@ import (
 type Env struct {
 	// Open returns the reviewer as a new process would see it. Required.
 	Open func() humans.Reviewer
-	// Questions are examples of questions to the reviewer's expert: every form that
-	// the reviewer can put, at two or more different compositions. The suite gives
-	// them IDs of its own. Compositions in them that are allowed are what the
-	// person answers to a pinpoint.
+	// Questions are examples of questions to the reviewer's expert: every form
+	// that the reviewer can put, at two or more different compositions. The
+	// suite gives them IDs of its own. Compositions in them that are allowed
+	// are what the person answers to a pinpoint.
 	Questions []humans.Question
-	// Unsupported are the forms that the reviewer cannot put. Of every other form there
-	// is one among Questions.
+	// Unsupported are the forms that the reviewer cannot put. Of every other
+	// form there is one among Questions.
 	Unsupported []events.Form
 	// Person answers; nil where the reviewer answers by itself.
 	Person Person
@@ -66,8 +66,8 @@ type Check struct {
 // ErrSkipped is wrapped by the error of a check that does not apply.
 var ErrSkipped = errors.New("skipped")
 
-// errUnjudged is wrapped by the error of a check that applies, and for which the
-// environment lacks something.
+// errUnjudged is wrapped by the error of a check that applies, and for which
+// the environment lacks something.
 var errUnjudged = fmt.Errorf("%w: it could not be judged", ErrSkipped)
 
 // Checks returns the suite, in order.

@@ -68,7 +68,8 @@ func comparisons(ctx context.Context, s *session) error {
 				if len(x.Points) != size {
 					return fmt.Errorf("a comparison of %d compositions has %d", size, len(x.Points))
 				}
-				if err := (events.Answer{Order: x.Order}).Check(events.FormComparison, size, nil); err != nil {
+				if err := (events.Answer{Order: x.Order}).Check(events.FormComparison, size,
+					nil); err != nil {
 					return fmt.Errorf("a comparison of %d compositions: %w", size, err)
 				}
 			}

@@ -15,9 +15,9 @@ const (
 	paperUpper = 2
 )
 
-// Noise is the variance of one side of an expert's comparisons at a composition,
-// in the square of the objective's unit. A composition outside the campaign's
-// parameters is an error.
+// Noise is the variance of one side of an expert's comparisons at a
+// composition, in the square of the objective's unit. A composition outside the
+// campaign's parameters is an error.
 type Noise func(definition.Point) (float64, error)
 
 // NoiseOf returns the noise of an anchored expert: the map that the campaign's
@@ -25,11 +25,11 @@ type Noise func(definition.Point) (float64, error)
 //
 //	σ²(x) = a·exp(−q(x)),
 //
-// with q as the model takes it (package reliability). Where the campaign models no
-// utility, the defaults apply. Compositions are points of the unit cube, each
-// parameter scaled by its bounds, as in the model, so that the model's map is the
-// truth where it has the same anchors. The error wraps [ErrConfig]: the expert has
-// no anchors, or a parameter is no number.
+// with q as the model takes it (package reliability). Where the campaign models
+// no utility, the defaults apply. Compositions are points of the unit cube,
+// each parameter scaled by its bounds, as in the model, so that the model's map
+// is the truth where it has the same anchors. The error wraps [ErrConfig]: the
+// expert has no anchors, or a parameter is no number.
 func NoiseOf(e definition.Expert, def definition.Campaign) (Noise, error) {
 	if len(e.Anchors) == 0 {
 		return nil, fault(e, "it is anchored and has no anchors; list compositions under anchors")

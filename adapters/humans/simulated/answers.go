@@ -22,15 +22,18 @@ var forms = map[events.Form]func(*Reviewer, context.Context, humans.Question) (e
 		a.Label, err = r.label(answered(q.ID), q.ID, q.Options[0].Parameters)
 		return a, err
 	},
-	events.FormComparison: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer, err error) {
+	events.FormComparison: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer,
+		err error) {
 		a.Order, err = r.order(answered(q.ID), q.ID, points(q.Options))
 		return a, err
 	},
-	events.FormPinpoint: func(r *Reviewer, ctx context.Context, q humans.Question) (a events.Answer, err error) {
+	events.FormPinpoint: func(r *Reviewer, ctx context.Context, q humans.Question) (a events.Answer,
+		err error) {
 		a.Point, err = r.pinpoint(ctx, q.ID, q.Allowed)
 		return a, err
 	},
-	events.FormEstimate: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer, err error) {
+	events.FormEstimate: func(r *Reviewer, _ context.Context, q humans.Question) (a events.Answer,
+		err error) {
 		a.Estimates, err = r.estimates(q.ID, points(q.Options), *q.Scale)
 		return a, err
 	},
@@ -92,8 +95,8 @@ func (r *Reviewer) order(n int, id string, options []definition.Point) ([]int, e
 }
 
 // liking is how much the expert likes p when they compare it: with Gumbel noise
-// on −aρ, the order of several is that of Plackett and Luce, and that of two the
-// logistic choice.
+// on −aρ, the order of several is that of Plackett and Luce, and that of two
+// the logistic choice.
 func (r *Reviewer) liking(purpose, id string, n int, p definition.Point) (float64, error) {
 	u := r.open(purpose, id, p)
 	var sd float64
@@ -123,8 +126,8 @@ func (r *Reviewer) liking(purpose, id string, n int, p definition.Point) (float6
 const maxPinpoint = 20_000
 
 // pinpoint draws a composition from the belief: it draws random compositions
-// until the expert accepts one. If the expert accepts none of maxPinpoint, it is
-// the one most likely to be accepted.
+// until the expert accepts one. If the expert accepts none of maxPinpoint, it
+// is the one most likely to be accepted.
 func (r *Reviewer) pinpoint(
 	ctx context.Context, id string, allowed func(definition.Point) error,
 ) (definition.Point, error) {

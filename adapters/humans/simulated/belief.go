@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// value is the objective at p as the expert sees it: the worst in a region they are wrong about.
+// value is the objective at p as the expert sees it: the worst in a region they
+// are wrong about.
 func (r *Reviewer) value(p definition.Point) (float64, error) {
 	v, err := r.knows.Value(p)
 	if err == nil && r.wrongAbout(p) {
@@ -19,7 +20,8 @@ func (r *Reviewer) value(p definition.Point) (float64, error) {
 	return v, err
 }
 
-// wrongAbout reports whether p lies in the region that the expert is wrong about.
+// wrongAbout reports whether p lies in the region that the expert is wrong
+// about.
 func (r *Reviewer) wrongAbout(p definition.Point) bool {
 	if r.cfg.WrongRegion == 0 {
 		return false
@@ -32,7 +34,8 @@ func (r *Reviewer) wrongAbout(p definition.Point) bool {
 	return math.Sqrt(squares/float64(len(x))) <= r.cfg.WrongRegion
 }
 
-// rank is ρ as the expert sees it: where they are prejudiced, what they believe, as a normal score.
+// rank is ρ as the expert sees it: where they are prejudiced, what they
+// believe, as a normal score.
 func (r *Reviewer) rank(n int, p definition.Point) (float64, error) {
 	switch {
 	case r.wrongAbout(p):
@@ -55,7 +58,8 @@ func (r *Reviewer) fresh(n int) float64 {
 	return math.Exp2(-float64(n) / r.cfg.Tires)
 }
 
-// answered is how many answers the expert gave before the question, at most: those of all questions before it.
+// answered is how many answers the expert gave before the question, at most:
+// those of all questions before it.
 func answered(id string) int {
 	number, err := strconv.Atoi(id[strings.LastIndexByte(id, 'q')+1:])
 	if err != nil {
@@ -64,8 +68,9 @@ func answered(id string) int {
 	return max(0, number-1)
 }
 
-// occasion is what chance depends on beside the composition: the question, and the i-th place in it.
-// Those who repeat themselves have one chance for each composition.
+// occasion is what chance depends on beside the composition: the question, and
+// the i-th place in it. Those who repeat themselves have one chance for each
+// composition.
 func (r *Reviewer) occasion(purpose string, i int, id string) (of, question string) {
 	if r.cfg.Repeats {
 		return purpose, ""
@@ -76,13 +81,15 @@ func (r *Reviewer) occasion(purpose string, i int, id string) (of, question stri
 	return purpose, id
 }
 
-// copies reports whether the expert, who has answered n times, does not judge but copies the first answer.
+// copies reports whether the expert, who has answered n times, does not judge
+// but copies the first answer.
 func (r *Reviewer) copies(n int, id string, points ...definition.Point) bool {
 	_, question := r.occasion("copies", -1, id)
 	return r.cfg.Copies > 0 && n > 0 && r.draw("copies", question, points...) < r.cfg.Copies
 }
 
-// firstLabel is the label that a copying expert gives: that of the first of their examples.
+// firstLabel is the label that a copying expert gives: that of the first of
+// their examples.
 func (r *Reviewer) firstLabel() (events.Label, error) {
 	points := r.sample(chunk, r.word("sample", "0"))
 	if len(points) == 0 {

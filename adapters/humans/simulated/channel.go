@@ -30,55 +30,62 @@ var Channel = humans.Channel{
 	},
 }
 
-// Settings of a simulated expert, who rejects a composition of rank ρ with probability
-// S(aρ), where ρ scales the task's objective over the space to [−3, 3], good to bad
-// (Xu et al. 2024, Example 2.2). Of two compositions it prefers the one of rank ρ to
-// that of rank ρ' with probability S(a(ρ' − ρ)).
+// Settings of a simulated expert, who rejects a composition of rank ρ with
+// probability S(aρ), where ρ scales the task's objective over the space to [−3,
+// 3], good to bad (Xu et al. 2024, Example 2.2). Of two compositions it prefers
+// the one of rank ρ to that of rank ρ' with probability S(a(ρ' − ρ)).
 type Settings struct {
 	// Accuracy is a: 2 expert, 1 good, 0 guesses, −2 adversary. Default 1.
 	Accuracy *float64 `json:"accuracy,omitempty"`
-	// ChoiceNoise makes comparisons of the objective itself instead, each side with normal
-	// noise of this standard deviation, in the objective's unit (Adachi et al.
-	// 2024, §5); a negative Accuracy takes the other side.
+	// ChoiceNoise makes comparisons of the objective itself instead, each side
+	// with normal noise of this standard deviation, in the objective's unit
+	// (Adachi et al. 2024, §5); a negative Accuracy takes the other side.
 	ChoiceNoise *float64 `json:"choice_noise,omitempty" jsonschema:"minimum=0"`
-	// Anchored makes comparisons of the objective itself too, each side with normal noise
-	// whose variance, in the square of the objective's unit, is that of the campaign's
-	// model.utility around the expert's own anchors, a·exp(−q), whatever the link
-	// (Sinaga et al. 2026, Eq. 6): small near an anchor, a far from all. Not with ChoiceNoise.
+	// Anchored makes comparisons of the objective itself too, each side with
+	// normal noise whose variance, in the square of the objective's unit, is
+	// that of the campaign's model.utility around the expert's own anchors,
+	// a·exp(−q), whatever the link (Sinaga et al. 2026, Eq. 6): small near an
+	// anchor, a far from all. Not with ChoiceNoise.
 	Anchored bool `json:"anchored,omitempty"`
-	// Correlation makes estimates normal scores of the objective over the space instead,
-	// with normal noise, so that the two correlate so far: 1 knows the order of all
-	// compositions, 0 guesses, negative the other way round. Absent: estimates are a times
-	// the rank with logistic noise, of which labels are the sign.
+	// Correlation makes estimates normal scores of the objective over the space
+	// instead, with normal noise, so that the two correlate so far: 1 knows the
+	// order of all compositions, 0 guesses, negative the other way round.
+	// Absent: estimates are a times the rank with logistic noise, of which
+	// labels are the sign.
 	Correlation *float64 `json:"correlation,omitempty" jsonschema:"minimum=-1,maximum=1"`
-	// Prejudice makes the errors of such estimates a smooth function of the composition,
-	// the same at every question, instead of noise: its lengthscale is this share of the
-	// parameters' ranges, times the root of their number. It may go with the truth by
-	// chance, or against it: Correlation is then the average over seeds. Labels and
-	// comparisons go by the same belief then, in place of the rank. 0: noise.
+	// Prejudice makes the errors of such estimates a smooth function of the
+	// composition, the same at every question, instead of noise: its
+	// lengthscale is this share of the parameters' ranges, times the root of
+	// their number. It may go with the truth by chance, or against it:
+	// Correlation is then the average over seeds. Labels and comparisons go by
+	// the same belief then, in place of the rank. 0: noise.
 	Prejudice float64 `json:"prejudice,omitempty" jsonschema:"minimum=0"`
-	// WrongRegion is how far from the optimum the expert takes everything for the worst of
-	// the space, in all answers: this share of the parameters' ranges, times the root of their number.
+	// WrongRegion is how far from the optimum the expert takes everything for
+	// the worst of the space, in all answers: this share of the parameters'
+	// ranges, times the root of their number.
 	WrongRegion float64 `json:"wrong_region,omitempty" jsonschema:"minimum=0"`
-	// Strictness is added to the logit of a rejection: of a strict expert (5) only the best is accepted.
+	// Strictness is added to the logit of a rejection: of a strict expert (5)
+	// only the best is accepted.
 	Strictness float64 `json:"strictness,omitempty"`
-	// Repeats makes what the expert says of a composition depend on the composition alone: asked
-	// again, they say the same, errors included.
+	// Repeats makes what the expert says of a composition depend on the
+	// composition alone: asked again, they say the same, errors included.
 	Repeats bool `json:"repeats,omitempty"`
-	// Copies is the probability that an answer copies the expert's first instead of judging: the
-	// same label, the same number as the first of the sitting, or the order in which options are shown.
+	// Copies is the probability that an answer copies the expert's first
+	// instead of judging: the same label, the same number as the first of the
+	// sitting, or the order in which options are shown.
 	Copies float64 `json:"copies,omitempty" jsonschema:"minimum=0,maximum=1"`
-	// Tires is the number of answers after which the expert is half as accurate, and so on; each
-	// composition of a sitting is one. Correlation falls likewise. 0: never.
+	// Tires is the number of answers after which the expert is half as
+	// accurate, and so on; each composition of a sitting is one. Correlation
+	// falls likewise. 0: never.
 	Tires float64 `json:"tires,omitempty" jsonschema:"minimum=0"`
 	// Task the expert knows. Default: the simulated instrument's.
 	Task string `json:"task,omitempty"`
-	// Table is a CSV file whose rows the expert knows, in place of a task, relative to the
-	// campaign file. Its header names the parameters and the objective; what the expert
-	// judges is among its rows.
+	// Table is a CSV file whose rows the expert knows, in place of a task,
+	// relative to the campaign file. Its header names the parameters and the
+	// objective; what the expert judges is among its rows.
 	Table string `json:"table,omitempty"`
-	// UnsureRate is the probability of "can't tell", about each composition that is to be
-	// estimated. Default 0.
+	// UnsureRate is the probability of "can't tell", about each composition
+	// that is to be estimated. Default 0.
 	UnsureRate float64 `json:"unsure_rate,omitempty" jsonschema:"minimum=0,maximum=1"`
 	// Latency of each answer. Default 0.
 	Latency definition.Duration `json:"latency,omitempty"`
@@ -106,7 +113,8 @@ func (s *Settings) Complete(def *definition.Campaign) {
 	}
 }
 
-// measured is the task that the campaign's instrument simulates, empty for others.
+// measured is the task that the campaign's instrument simulates, empty for
+// others.
 func measured(def *definition.Campaign) string {
 	if def.Driver().Name != simulated.Name {
 		return ""
@@ -134,14 +142,16 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 		report(here.To("anchored"), "choice_noise already says how noisy comparisons are",
 			"keep one of anchored and choice_noise")
 	case s.Anchored && len(e.Anchors) == 0:
-		report(here.To("anchored"), e.Name+" has no anchors to be reliable at", "add anchors, or remove anchored")
+		report(here.To("anchored"), e.Name+" has no anchors to be reliable at",
+			"add anchors, or remove anchored")
 	}
 	const nameOne = "name the task that a simulated expert knows, for example task: electrolyte, or a table"
 	switch {
 	case s.Table != "" && s.Task != "":
 		report(here.To("table"), e.Name+" already knows the task "+s.Task, "keep one of task and table")
 	case s.Table != "" && len(def.Candidates) == 0 && def.Driver().Name != table.Name:
-		report(here.To("table"), e.Name+" knows nothing but the rows of a table, and may be asked about anything",
+		report(here.To("table"), e.Name+
+			" knows nothing but the rows of a table, and may be asked about anything",
 			"list its rows under candidates")
 	case s.Table != "":
 	case s.Task == "" && !def.Measures():

@@ -11,7 +11,9 @@ import (
 )
 
 // estimates says a number of each option that the expert can tell something of.
-func (r *Reviewer) estimates(id string, options []definition.Point, scale events.Scale) ([]events.Estimate, error) {
+func (r *Reviewer) estimates(
+	id string, options []definition.Point, scale events.Scale,
+) ([]events.Estimate, error) {
 	var list []events.Estimate
 	for i, p := range options {
 		if r.draw(fmt.Sprint("unsure of ", i), id, p) < r.cfg.UnsureRate {
@@ -35,10 +37,11 @@ func (r *Reviewer) estimates(id string, options []definition.Point, scale events
 	return list, nil
 }
 
-// expected is what the expert who judges by rank expects at p: the utility −aρ with logistic
-// noise, of which a label is the sign, divided by |a| where that is more than 1, so that
-// the numbers of a good expert are about as wide as the objective. In the objective's unit
-// 3 is its best over the space and −3 its worst; marks are equal classes between the two.
+// expected is what the expert who judges by rank expects at p: the utility −aρ
+// with logistic noise, of which a label is the sign, divided by |a| where that
+// is more than 1, so that the numbers of a good expert are about as wide as the
+// objective. In the objective's unit 3 is its best over the space and −3 its
+// worst; marks are equal classes between the two.
 func (r *Reviewer) expected(
 	purpose, id string, n int, p definition.Point, scale events.Scale,
 ) (float64, error) {
@@ -65,11 +68,11 @@ func class(scale events.Scale, share float64) float64 {
 	return 1 + math.Min(math.Max(math.Floor(marks*share), 0), marks-1)
 }
 
-// correlated is what the expert expects at p whose estimates correlate at c with the truth:
-// c·z + √(1−c²)·ε, where z is the normal score of the objective at p among compositions of
-// the space, and ε is of mean 0 and variance 1. In the objective's unit it has the
-// objective's mean and standard deviation over the space; marks are equally frequent
-// classes.
+// correlated is what the expert expects at p whose estimates correlate at c
+// with the truth: c·z + √(1−c²)·ε, where z is the normal score of the objective
+// at p among compositions of the space, and ε is of mean 0 and variance 1. In
+// the objective's unit it has the objective's mean and standard deviation over
+// the space; marks are equally frequent classes.
 func (r *Reviewer) correlated(
 	purpose, id string, n int, p definition.Point, scale events.Scale,
 ) (float64, error) {
@@ -87,7 +90,8 @@ func (r *Reviewer) correlated(
 	return class(scale, math.Erfc(-score/math.Sqrt2)/2), nil
 }
 
-// score is c·z + √(1−c²)·ε at p, in the direction of the objective, after n answers.
+// score is c·z + √(1−c²)·ε at p, in the direction of the objective, after n
+// answers.
 func (r *Reviewer) score(purpose, id string, n int, p definition.Point) (float64, error) {
 	truth, err := r.truth()
 	if err != nil {
@@ -140,7 +144,8 @@ func (r *Reviewer) distribution() (truth, error) {
 	return t, nil
 }
 
-// score is the normal score of a value: the standard normal quantile of its rank.
+// score is the normal score of a value: the standard normal quantile of its
+// rank.
 func (t truth) score(value float64) float64 {
 	below, _ := slices.BinarySearch(t.sorted, value)
 	upto, _ := slices.BinarySearch(t.sorted, math.Nextafter(value, math.Inf(1)))
@@ -151,10 +156,11 @@ func (t truth) score(value float64) float64 {
 // features is how many waves a prejudice is made of.
 const features = 256
 
-// smooth is a random function with a squared exponential kernel whose lengthscale is the
-// prejudice's times the root of the number of coordinates (random Fourier features, Rahimi
-// and Recht 2007, Alg. 1), scaled to mean 0 and variance 1 over the given places. It is the same
-// for the same expert of the same campaign.
+// smooth is a random function with a squared exponential kernel whose
+// lengthscale is the prejudice's times the root of the number of coordinates
+// (random Fourier features, Rahimi and Recht 2007, Alg. 1), scaled to mean 0
+// and variance 1 over the given places. It is the same for the same expert of
+// the same campaign.
 func (r *Reviewer) smooth(places [][]float64) func([]float64) float64 {
 	rng := rand.New(rand.NewPCG(r.word("prejudice", ""), 0))
 	d := len(places[0])
@@ -183,7 +189,8 @@ func (r *Reviewer) smooth(places [][]float64) func([]float64) float64 {
 	return func(x []float64) float64 { return (at(x) - mean) / sd }
 }
 
-// coordinates places a composition in the unit cube; each category is a coordinate.
+// coordinates places a composition in the unit cube; each category is a
+// coordinate.
 func (r *Reviewer) coordinates(p definition.Point) (x []float64) {
 	for _, par := range r.parameters {
 		for _, c := range par.Categories {
@@ -209,7 +216,8 @@ func (r *Reviewer) coordinates(p definition.Point) (x []float64) {
 	return x
 }
 
-// moments are the mean and the standard deviation, which is 1 where there is none.
+// moments are the mean and the standard deviation, which is 1 where there is
+// none.
 func moments(values []float64) (mean, sd float64) {
 	for _, v := range values {
 		mean += v

@@ -13,8 +13,8 @@ import (
 )
 
 // ErrExamples is wrapped by the errors of [Reviewer.Examples] and
-// [Reviewer.Comparisons] where the space has no compositions, or where the expert
-// gives one of the two labels too rarely to balance them.
+// [Reviewer.Comparisons] where the space has no compositions, or where the
+// expert gives one of the two labels too rarely to balance them.
 var ErrExamples = errors.New("there are no such examples")
 
 // The greatest number of compositions that Examples labels, and how many are
@@ -24,8 +24,8 @@ const (
 	chunk      = 256
 )
 
-// Examples implements humans.InitialLabeler. Balanced examples are the first of a
-// sequence of random compositions to get each label; they are given in the
+// Examples implements humans.InitialLabeler. Balanced examples are the first of
+// a sequence of random compositions to get each label; they are given in the
 // order they were drawn. The expert is never unsure of an example.
 func (r *Reviewer) Examples(ctx context.Context, n int, balanced bool) ([]humans.Example, error) {
 	want := map[events.Label]int{events.LabelAccept: n / 2, events.LabelReject: n - n/2}
@@ -60,8 +60,8 @@ func (r *Reviewer) Examples(ctx context.Context, n int, balanced bool) ([]humans
 	return examples, ctx.Err()
 }
 
-// Comparisons implements humans.InitialComparer. The expert is never unsure of an
-// example. It panics if size is less than 2.
+// Comparisons implements humans.InitialComparer. The expert is never unsure of
+// an example. It panics if size is less than 2.
 func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Ranking, error) {
 	if size < 2 {
 		panic(fmt.Sprintf("simulated: a comparison of %d compositions", size))
@@ -89,8 +89,8 @@ func (r *Reviewer) Comparisons(ctx context.Context, n, size int) ([]humans.Ranki
 			if err != nil {
 				return nil, err
 			}
-			// Comparing a composition with itself teaches nothing, but a short list
-			// may have no other.
+			// Comparing a composition with itself teaches nothing, but a short
+			// list may have no other.
 			same := func(other definition.Point) bool { return maps.Equal(p, other) }
 			if slices.ContainsFunc(points, same) && repeats < chunk {
 				repeats++

@@ -9,8 +9,8 @@ import (
 )
 
 // knowingRows returns the expert who knows the rows of a table: the value of a
-// composition is the mean of its rows, and its rank is among those of all rows. A
-// candidate of the campaign that the table does not hold is an error.
+// composition is the mean of its rows, and its rank is among those of all rows.
+// A candidate of the campaign that the table does not hold is an error.
 func knowingRows(
 	ctx context.Context, e definition.Expert, def definition.Campaign, file string, env humans.Environment,
 ) (*Reviewer, error) {
@@ -30,8 +30,8 @@ func knowingRows(
 	return Knowing(e, def, knows, env.Sample)
 }
 
-// KnowledgeOf returns what somebody knows who has seen every row of a table: the value
-// of a composition is the mean of its rows, and others have none.
+// KnowledgeOf returns what somebody knows who has seen every row of a table:
+// the value of a composition is the mean of its rows, and others have none.
 func KnowledgeOf(
 	ctx context.Context, rows *table.Instrument, sought definition.Objective,
 ) (Knowledge, error) {

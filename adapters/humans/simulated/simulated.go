@@ -1,7 +1,7 @@
-// Package simulated is a simulated expert, who knows the truth, a test problem of
-// internal/tasks ([New]) or anything else ([Knowing]): ρ ranks a composition from
-// −3 (best in the space) to 3 (worst), and a is the expert's accuracy. With the
-// logistic function S, the expert
+// Package simulated is a simulated expert, who knows the truth, a test problem
+// of internal/tasks ([New]) or anything else ([Knowing]): ρ ranks a composition
+// from −3 (best in the space) to 3 (worst), and a is the expert's accuracy.
+// With the logistic function S, the expert
 //
 //   - rejects a composition with probability S(aρ) (Xu et al. 2024, Example 2.2);
 //   - prefers the one of rank ρ to that of rank ρ' with probability S(a(ρ' − ρ)),
@@ -14,8 +14,8 @@
 //   - estimates −aρ with logistic noise, on the scale that is asked for; or says numbers
 //     that correlate with the truth as far as is set.
 //
-// [Settings] also make experts who err in ways that no channel is made for: who are strict, prejudiced,
-// wrong about a region, repeat themselves, or tire.
+// [Settings] also make experts who err in ways that no channel is made for: who
+// are strict, prejudiced, wrong about a region, repeat themselves, or tire.
 //
 // Every answer is a function of the campaign's seed, the expert's name, the
 // question's ID and the compositions: asking again, in any order and from any
@@ -46,16 +46,17 @@ const DefaultAccuracy = 1
 var ErrConfig = errors.New("the simulated expert cannot be set up")
 
 // Reviewer is a simulated expert. It is also a [humans.InitialLabeler] and a
-// [humans.InitialComparer]. It is immutable, so its methods are safe for concurrent
-// use.
+// [humans.InitialComparer]. It is immutable, so its methods are safe for
+// concurrent use.
 type Reviewer struct {
 	name string
 	cfg  Settings
 	// accuracy is a, for ranks by the expert's own goal: its sign is reversed
 	// where the campaign has the opposite goal.
 	accuracy float64
-	// upward reports whether the expert prefers greater values of the objective, maximizes
-	// whether the campaign does, and reversed whether its goal is not the expert's own.
+	// upward reports whether the expert prefers greater values of the
+	// objective, maximizes whether the campaign does, and reversed whether its
+	// goal is not the expert's own.
 	upward, maximizes, reversed bool
 
 	knows Knowledge
@@ -70,8 +71,8 @@ type Reviewer struct {
 
 // Knowledge is what an expert knows of the truth.
 type Knowledge struct {
-	// Value is the noiseless objective at a composition, in the objective's unit. It
-	// is safe for concurrent use.
+	// Value is the noiseless objective at a composition, in the objective's
+	// unit. It is safe for concurrent use.
 	Value func(definition.Point) (float64, error)
 	// Sought is that objective, Best and Worst are its extremes over the space.
 	Sought      definition.Objective
@@ -93,8 +94,9 @@ func (k Knowledge) Rank(p definition.Point) (float64, error) {
 	return min(max(-3+6*(v-k.Best)/(k.Worst-k.Best), -3), 3), nil
 }
 
-// New returns the simulated expert that e describes, for the campaign def: one who
-// knows the test problem that e names, or else that of the simulated instrument.
+// New returns the simulated expert that e describes, for the campaign def: one
+// who knows the test problem that e names, or else that of the simulated
+// instrument.
 //
 // sample returns n random compositions of the campaign's space, the same for
 // equal arguments: examples and pinpoints are drawn from them.

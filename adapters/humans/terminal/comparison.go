@@ -17,7 +17,8 @@ func showComparison(f *console.Form, q humans.Question) {
 		f.Title = fmt.Sprintf("%s, which is better, A or B?", q.Expert)
 		f.Hint, f.Brief = "A or B, ? can't tell; and why, as in: B less viscous", "A, B or ?"
 	} else {
-		f.Title = fmt.Sprintf("%s, order these from the best to the worst: %s", q.Expert, humans.OptionNames(n))
+		f.Title = fmt.Sprintf("%s, order these from the best to the worst: %s", q.Expert,
+			humans.OptionNames(n))
 		f.Hint = "the letters, best first, as in B A C, or the first few; ? can't tell"
 		f.Brief = "best first, or ?"
 		if n > 'M'-'A' { // m names an option

@@ -22,10 +22,11 @@ func showEstimate(f *console.Form, q humans.Question) {
 	more(f, q.Explanation)
 }
 
-// beginEstimate asks for the first number: one row after the other, and at last whether
-// all are right.
+// beginEstimate asks for the first number: one row after the other, and at last
+// whether all are right.
 func beginEstimate(f *console.Form, q humans.Question) {
-	s := &sitting{q: q, sheet: humans.NewSheet(len(q.Options), *q.Scale, nil), waits: make([]bool, len(q.Options))}
+	s := &sitting{q: q, sheet: humans.NewSheet(len(q.Options), *q.Scale, nil),
+		waits: make([]bool, len(q.Options))}
 	for i := range s.waits {
 		s.waits[i] = true
 	}
@@ -33,8 +34,8 @@ func beginEstimate(f *console.Form, q humans.Question) {
 	f.Brisk = nil // nothing can be seen above yet
 }
 
-// parseEstimate understands all numbers in order, or some by their rows, and perhaps a
-// comment after a colon.
+// parseEstimate understands all numbers in order, or some by their rows, and
+// perhaps a comment after a colon.
 func parseEstimate(q humans.Question, line string) (humans.Reply, error) {
 	text, comment := remark(line)
 	sheet := humans.NewSheet(len(q.Options), *q.Scale, nil)
@@ -56,8 +57,8 @@ func parseEstimate(q humans.Question, line string) (humans.Reply, error) {
 type sitting struct {
 	q     humans.Question
 	sheet *humans.Sheet
-	// waits says of which rows nothing has been said yet, at which is asked for; after the
-	// last they look through all of them.
+	// waits says of which rows nothing has been said yet, at which is asked
+	// for; after the last they look through all of them.
 	waits []bool
 	at    int
 }
@@ -100,13 +101,15 @@ func (s *sitting) said(row int) string {
 // looking reports whether every row has been asked for.
 func (s *sitting) looking() bool { return s.at == len(s.waits) }
 
-// ask fills in a form with what is to be said next, after something was said of other rows.
+// ask fills in a form with what is to be said next, after something was said of
+// other rows.
 func (s *sitting) ask(f *console.Form, said ...int) {
 	n, table := len(s.waits), s.table()
 	f.Then = s.then(*f)
 	if s.looking() {
 		given := len(s.sheet.Estimates())
-		f.Title = fmt.Sprintf("%s, shall this be sent? %s for %d compositions", s.q.Expert, s.counted(given), n)
+		f.Title = fmt.Sprintf("%s, shall this be sent? %s for %d compositions", s.q.Expert,
+			s.counted(given), n)
 		if given == 0 {
 			f.Title = fmt.Sprintf("%s, shall this be sent? It says that you can't tell", s.q.Expert)
 		}
@@ -150,7 +153,8 @@ func (s *sitting) example() string {
 	return fmt.Sprintf("%d=11.2", row)
 }
 
-// then takes the lines that a person types into a form, and what was its follows it.
+// then takes the lines that a person types into a form, and what was its
+// follows it.
 func (s *sitting) then(f console.Form) func(string) (string, *console.Form) {
 	return func(line string) (string, *console.Form) {
 		next := f
@@ -191,8 +195,8 @@ func (s *sitting) then(f console.Form) func(string) (string, *console.Form) {
 	}
 }
 
-// fill takes numbers from the present row on, or of other rows, says of which, and goes on
-// to the first row that waits.
+// fill takes numbers from the present row on, or of other rows, says of which,
+// and goes on to the first row that waits.
 func (s *sitting) fill(line string) (rows []int, err error) {
 	if line == "" || slices.Contains(doubts, strings.ToLower(line)) {
 		line = "-"
@@ -221,10 +225,12 @@ func (s *sitting) change(line string) error {
 // agreed reports whether a line says that all numbers are right.
 func agreed(line string) bool {
 	word, _, _ := strings.Cut(line, " ")
-	return slices.Contains([]string{"ok", "yes", "y", "send"}, strings.ToLower(strings.TrimRight(word, ":,;.")))
+	return slices.Contains([]string{"ok", "yes", "y", "send"},
+		strings.ToLower(strings.TrimRight(word, ":,;.")))
 }
 
-// answer is the line that says all of it, with the comment behind the agreement.
+// answer is the line that says all of it, with the comment behind the
+// agreement.
 func (s *sitting) answer(agreement string) string {
 	_, comment, _ := strings.Cut(agreement, " ")
 	comment = strings.TrimSpace(strings.TrimLeft(comment, ":,;. "))

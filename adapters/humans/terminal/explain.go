@@ -32,7 +32,8 @@ const (
 // about the two strongest parameters.
 func attributions(a events.Attributions, q humans.Question, width int) []string {
 	var lines []string
-	// Three columns of bars, or of numbers alone, beside names that leave them room.
+	// Three columns of bars, or of numbers alone, beside names that leave them
+	// room.
 	bar := longestBar
 	if width < 2+shortestName+2+len(quantities)*(2+6+1+longestBar) {
 		bar = 0
@@ -66,8 +67,8 @@ func attributions(a events.Attributions, q humans.Question, width int) []string 
 	return append(lines, console.Wrap(strongest(a, q), width)...)
 }
 
-// bars writes the Shapley values at one option, a parameter a line; nothing where
-// there are none.
+// bars writes the Shapley values at one option, a parameter a line; nothing
+// where there are none.
 func bars(
 	option string, columns []*events.Shapley, wide, bar int, greatest float64, shortened func(string) string,
 ) []string {
@@ -119,8 +120,8 @@ func bars(
 	}))
 }
 
-// hundredths writes a number with its sign and two decimals; what rounds to 0 has
-// no sign.
+// hundredths writes a number with its sign and two decimals; what rounds to 0
+// has no sign.
 func hundredths(x float64) string {
 	if math.Round(100*x) == 0 {
 		return "  0.00"
@@ -161,8 +162,8 @@ func strongest(a events.Attributions, q humans.Question) string {
 	return fmt.Sprintf("%s and %s count most", names[0], names[1])
 }
 
-// best says where in the plane of the two strongest parameters the model expects
-// the best of the objective.
+// best says where in the plane of the two strongest parameters the model
+// expects the best of the objective.
 func best(p events.Plane, q humans.Question) string {
 	sought := q.Objective
 	row, column := -1, -1

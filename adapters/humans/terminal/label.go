@@ -18,8 +18,8 @@ func showLabel(f *console.Form, q humans.Question) {
 	f.Body = console.Composition(console.NewCompositions(q.Parameters, q.Steps), option.Parameters)
 	f.Brief = "a, r, w or ?"
 	f.Hint = "a accept, r reject, w won't, ? can't tell; and why, as in: r too viscous"
-	// What the campaign says of its reasons often begins with what it expects: that is
-	// said once.
+	// What the campaign says of its reasons often begins with what it expects:
+	// that is said once.
 	expects := "the model expects " + q.Objective.Name
 	expected, reasons := "", q.Explanation
 	if p := option.Prediction; p != nil {

@@ -32,7 +32,8 @@ func showPinpoint(f *console.Form, q humans.Question) {
 		compositions := console.NewCompositions(q.Parameters, q.Steps)
 		point, expects := q.Suggestion.Parameters, ""
 		if p := q.Suggestion.Prediction; p != nil {
-			expects = " and expects " + q.Objective.Name + " " + format.PlusMinus(p.Mean, p.SD, p.Unit) + " there"
+			expects = " and expects " + q.Objective.Name + " " +
+				format.PlusMinus(p.Mean, p.SD, p.Unit) + " there"
 		}
 		beside := slices.Clone(ranges)
 		for i := range q.Parameters {

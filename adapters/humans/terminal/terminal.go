@@ -1,6 +1,6 @@
 // Package terminal asks an expert in the terminal that runs the campaign: to
-// accept or reject a composition, to compare some, to name one, or to say a number for
-// each of many.
+// accept or reject a composition, to compare some, to name one, or to say a
+// number for each of many.
 package terminal
 
 import (
@@ -17,10 +17,10 @@ import (
 )
 
 // New returns a reviewer that asks the expert of that name through a
-// [console.Prompter]: whoever sits at the terminal answers in the expert's name. An answer
-// that is not understood is explained and asked for again. now is the clock by which the
-// time left is shown; it decides nothing. The error of a question wraps
-// [console.ErrClosed] where nobody can answer.
+// [console.Prompter]: whoever sits at the terminal answers in the expert's
+// name. An answer that is not understood is explained and asked for again. now
+// is the clock by which the time left is shown; it decides nothing. The error
+// of a question wraps [console.ErrClosed] where nobody can answer.
 func New(expert string, prompt console.Prompter, now func() time.Time) humans.Reviewer {
 	ask := func(ctx context.Context, q humans.Question, problem string) (humans.Reply, error) {
 		f := form(q, now())
@@ -70,16 +70,17 @@ func form(q humans.Question, now time.Time) console.Form {
 	return f
 }
 
-// Show writes a question as the expert sees it, the time left apart: what is asked
-// in a line, and below it all that the question carries, in lines of at most 76
-// characters.
+// Show writes a question as the expert sees it, the time left apart: what is
+// asked in a line, and below it all that the question carries, in lines of at
+// most 76 characters.
 func Show(q humans.Question) (title string, body []string) {
 	f := show(q)
 	return f.Title, console.Join(f.Body, f.More).Lines(width)
 }
 
-// forms say how a question of each form is shown and its answer understood: the line
-// that a person types, or that stands for all that they type where begin asks for several.
+// forms say how a question of each form is shown and its answer understood: the
+// line that a person types, or that stands for all that they type where begin
+// asks for several.
 var forms = map[events.Form]struct {
 	show  func(*console.Form, humans.Question)
 	parse func(humans.Question, string) (humans.Reply, error)
@@ -113,7 +114,8 @@ func aim(o definition.Objective) string {
 // doubts are the words by which a person says that they can't tell.
 var doubts = []string{"?", "unsure", "can't tell", "cant tell", "can’t tell"}
 
-// doubt reports whether a line says that the person can't tell, and what else it says.
+// doubt reports whether a line says that the person can't tell, and what else
+// it says.
 func doubt(line string) (comment string, ok bool) {
 	lower := strings.ToLower(line)
 	for _, words := range doubts {

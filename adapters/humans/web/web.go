@@ -1,9 +1,11 @@
-// Package web is the channel to experts who answer in a browser, when they come by.
+// Package web is the channel to experts who answer in a browser, when they come
+// by.
 //
-// A question is open in the log, and that is where a server finds it: the page shows what
-// the log holds, and what a person answers is recorded as a request, before they are told that
-// it was. The reviewer of this package only waits for that: the engine ends its wait once an
-// answer is recorded. Nothing is held in memory that a restart could lose.
+// A question is open in the log, and that is where a server finds it: the page
+// shows what the log holds, and what a person answers is recorded as a request,
+// before they are told that it was. The reviewer of this package only waits for
+// that: the engine ends its wait once an answer is recorded. Nothing is held in
+// memory that a restart could lose.
 //
 // A program without a server answers through a [Desk].
 package web
@@ -39,13 +41,16 @@ func (*Settings) Check(*definition.Campaign, definition.Path) []definition.Fault
 // Words implements definition.Settings.
 func (*Settings) Words(*definition.Campaign) string { return "asked in the browser" }
 
-// Confined implements definition.Confined: a person is asked, and nothing else is reached.
+// Confined implements definition.Confined: a person is asked, and nothing else
+// is reached.
 func (*Settings) Confined() bool { return true }
 
-// ErrNotAsked is returned by [Desk.Answer] for a question that nobody is being asked.
+// ErrNotAsked is returned by [Desk.Answer] for a question that nobody is being
+// asked.
 var ErrNotAsked = errors.New("the question is not open")
 
-// Desk is where questions lie that wait for an answer. It is safe for concurrent use.
+// Desk is where questions lie that wait for an answer. It is safe for
+// concurrent use.
 type Desk struct {
 	mu   sync.Mutex
 	open map[string]*sheet // by the questions' IDs
@@ -82,8 +87,8 @@ func (d *Desk) Channel() humans.Channel {
 // Reviewer returns the reviewer of an expert whose questions lie on the desk.
 func (d *Desk) Reviewer(expert string) humans.Reviewer { return humans.NewReviewer(expert, d.ask) }
 
-// ask implements humans.Asker: it lays the question on the desk until it is answered, or not
-// needed any more.
+// ask implements humans.Asker: it lays the question on the desk until it is
+// answered, or not needed any more.
 func (d *Desk) ask(ctx context.Context, q humans.Question, problem string) (humans.Reply, error) {
 	s := &sheet{question: q, problem: problem, reply: make(chan humans.Reply, 1)}
 	d.mu.Lock()
@@ -104,8 +109,8 @@ func (d *Desk) ask(ctx context.Context, q humans.Question, problem string) (huma
 	}
 }
 
-// Open returns a question that waits on the desk, and what was wrong with the last answer to
-// it; ok is false where it does not wait.
+// Open returns a question that waits on the desk, and what was wrong with the
+// last answer to it; ok is false where it does not wait.
 func (d *Desk) Open(id string) (q humans.Question, problem string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,8 +121,8 @@ func (d *Desk) Open(id string) (q humans.Question, problem string, ok bool) {
 	return s.question, s.problem, true
 }
 
-// Answer answers a question that waits on the desk. The error wraps [ErrNotAsked] where it
-// does not: it was answered, or withdrawn.
+// Answer answers a question that waits on the desk. The error wraps
+// [ErrNotAsked] where it does not: it was answered, or withdrawn.
 func (d *Desk) Answer(id string, r humans.Reply) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 
 // Act is one line of the record that the device's side keeps of what moved.
 type Act struct {
-	// Command is the ID of the command that it moved for, or whatever stands in its
-	// place.
+	// Command is the ID of the command that it moved for, or whatever stands in
+	// its place.
 	Command string
 	// Mark is empty where a line stands for a whole act.
 	Mark Mark
@@ -35,8 +35,8 @@ const (
 //	ID begin   it began to act on command ID
 //	ID end     that act ended, in whichever way
 //
-// A file that does not exist holds no acts. A last line without its end is still
-// being written.
+// A file that does not exist holds no acts. A last line without its end is
+// still being written.
 func ActsIn(path string) func() ([]Act, error) {
 	return func() ([]Act, error) {
 		data, err := os.ReadFile(path)
@@ -109,7 +109,8 @@ func (s *Session) counted() bool { return s.env.Acts != nil }
 func (s *Session) record() (record, error) {
 	lines, err := s.env.Acts()
 	if err == nil && len(lines) < s.earlier {
-		err = fmt.Errorf("it held %d lines and holds %d now: lines are only ever appended", s.earlier, len(lines))
+		err = fmt.Errorf("it held %d lines and holds %d now: lines are only ever appended",
+			s.earlier, len(lines))
 	}
 	if err != nil {
 		return record{}, fmt.Errorf("the record of acts: %w", err)
@@ -144,7 +145,8 @@ func (s *Session) actOver(cmd instruments.Command, status instruments.Status) er
 	}
 	r, err := s.record()
 	if err == nil && r.under[cmd.ID] > 0 {
-		err = fmt.Errorf("command %s was said to be %q while the instrument was still acting on it", cmd.ID, status)
+		err = fmt.Errorf("command %s was said to be %q while the instrument was still acting on it",
+			cmd.ID, status)
 	}
 	return err
 }

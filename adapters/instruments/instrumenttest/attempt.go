@@ -78,7 +78,8 @@ func faulty(err, fault error) error {
 	return fmt.Errorf("%w\n%w", err, fault)
 }
 
-// exited returns an error where a program has ended by itself since it was last asked.
+// exited returns an error where a program has ended by itself since it was last
+// asked.
 func (s *Session) exited() error {
 	exits, last := 0, ""
 	for _, inst := range s.watched {
@@ -172,6 +173,6 @@ func (s *Session) persist(ctx context.Context, check Check, result *Result) erro
 	}
 }
 
-// longestPause is how long campaignd waits at most before it repeats a command that
-// was deferred.
+// longestPause is how long campaignd waits at most before it repeats a command
+// that was deferred.
 const longestPause = 10 * time.Minute

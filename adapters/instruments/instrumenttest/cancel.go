@@ -39,8 +39,8 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	}
 	switch first.Status {
 	case instruments.Deferred:
-		// It may have been deferred honestly before the Cancel came. An instrument
-		// that otherwise never defers means the Cancel.
+		// It may have been deferred honestly before the Cancel came. An
+		// instrument that otherwise never defers means the Cancel.
 		err := fmt.Errorf("command %s was called off and ended as \"deferred\", which asks for it again", cmd.ID)
 		if s.calledOff++; s.calledOff < attempts || s.deferrals > 0 {
 			return &noMeasurement{why: err}
@@ -72,8 +72,8 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// atRest checks that nothing moves any more for a command that has ended: it waits
-// for as long as a measurement lasts.
+// atRest checks that nothing moves any more for a command that has ended: it
+// waits for as long as a measurement lasts.
 func (s *Session) atRest(ctx context.Context, cmd instruments.Command, status instruments.Status) error {
 	if !s.counted() || status == instruments.Unknown {
 		return nil
@@ -90,7 +90,8 @@ func (s *Session) atRest(ctx context.Context, cmd instruments.Command, status in
 	}
 	after, err := s.record()
 	if err == nil && after.acts[cmd.ID] != before.acts[cmd.ID] {
-		err = fmt.Errorf("the instrument acted on command %s after it had said that it was %q", cmd.ID, status)
+		err = fmt.Errorf("the instrument acted on command %s after it had said that it was %q",
+			cmd.ID, status)
 	}
 	return err
 }

@@ -72,7 +72,8 @@ func startsNothing(ctx context.Context, s *Session, cmd instruments.Command) err
 	}
 	if fate, ok, err := s.fate(ctx, cmd); err != nil {
 		return fmt.Errorf("its Recover of a command that was never started: %w", err)
-	} else if ok && fate != instruments.FateNotStarted && fate != instruments.FateUnknown && !s.env.AnswersUnseen {
+	} else if ok && fate != instruments.FateNotStarted && fate != instruments.FateUnknown &&
+		!s.env.AnswersUnseen {
 		return fmt.Errorf("its Recover says that a command that was never started is %s", fate)
 	}
 	return s.acted(cmd, 0)
@@ -83,8 +84,8 @@ func measure(ctx context.Context, s *Session) error {
 	return err
 }
 
-// unattended starts a command and asks for nothing until the record of acts tells
-// that it is carried out.
+// unattended starts a command and asks for nothing until the record of acts
+// tells that it is carried out.
 func unattended(ctx context.Context, s *Session) error {
 	if !s.counted() {
 		return skip("only a record of its acts tells when it acts")
@@ -103,8 +104,8 @@ func unattended(ctx context.Context, s *Session) error {
 	return fmt.Errorf("command %s was started and not acted on until its outcome was waited for", cmd.ID)
 }
 
-// carriesOut waits until the instrument acts on a command that was started, or says
-// that it has ended; for much longer than a measurement lasts.
+// carriesOut waits until the instrument acts on a command that was started, or
+// says that it has ended; for much longer than a measurement lasts.
 func (s *Session) carriesOut(ctx context.Context, cmd instruments.Command) (bool, error) {
 	limit := time.Now().Add(min(s.env.Patience, 3*s.lasts+5*s.env.Prompt))
 	for time.Now().Before(limit) {
@@ -151,7 +152,9 @@ func startAfterCompletion(ctx context.Context, s *Session) error {
 	return s.startFinished(ctx, cmd, first)
 }
 
-func (s *Session) startFinished(ctx context.Context, cmd instruments.Command, first instruments.Outcome) error {
+func (s *Session) startFinished(
+	ctx context.Context, cmd instruments.Command, first instruments.Outcome,
+) error {
 	if err := s.startAgain(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start after completion: %w", err)
 	}
@@ -353,8 +356,8 @@ func sideBySide(ctx context.Context, s *Session) error {
 	return s.asAlone(ctx, outcomes)
 }
 
-// pair measures two commands side by side, at the compositions that were measured
-// alone if there are such, and waits for the later one first.
+// pair measures two commands side by side, at the compositions that were
+// measured alone if there are such, and waits for the later one first.
 func (s *Session) pair(ctx context.Context) ([]instruments.Command, []instruments.Outcome, error) {
 	cmds := []instruments.Command{s.command(0), s.command(1)}
 	if s.alone != nil {

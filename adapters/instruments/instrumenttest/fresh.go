@@ -14,15 +14,15 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// order is that of the two compositions in the check "fresh", after the first: A, B,
-// A, B, and then such that each follows each equally often, for as long as the values
-// do not tell what they depend on.
+// order is that of the two compositions in the check "fresh", after the first:
+// A, B, A, B, and then such that each follows each equally often, for as long
+// as the values do not tell what they depend on.
 var order = []int{0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 1}
 
 const (
 	leastReadings = 5 // of the check "fresh", with the measurement before it
-	// manyPoints is how many compositions have to give the same value before that
-	// is taken for a fault.
+	// manyPoints is how many compositions have to give the same value before
+	// that is taken for a fault.
 	manyPoints = 4
 )
 
@@ -102,8 +102,8 @@ func (s *Session) take(ctx context.Context, a *alone, which int) error {
 	return nil
 }
 
-// constant judges an instrument that gave one value at two compositions by further
-// ones.
+// constant judges an instrument that gave one value at two compositions by
+// further ones.
 func (s *Session) constant(ctx context.Context, a *alone, others []definition.Point) error {
 	value := a.readings[0].value
 	same := 2
@@ -183,13 +183,13 @@ func (s *Session) others(p definition.Point) []definition.Point {
 	return others
 }
 
-// sideLevel is the level of the t test by which a value measured side by side differs
-// from those measured alone. It is taken of two pairs, one after the other, and both
-// have to differ.
+// sideLevel is the level of the t test by which a value measured side by side
+// differs from those measured alone. It is taken of two pairs, one after the
+// other, and both have to differ.
 const sideLevel = 0.001
 
-// asAlone compares what was measured side by side with what the same compositions
-// gave alone, and measures another pair where they differ.
+// asAlone compares what was measured side by side with what the same
+// compositions gave alone, and measures another pair where they differ.
 func (s *Session) asAlone(ctx context.Context, outcomes []instruments.Outcome) error {
 	if s.alone == nil {
 		return nil
@@ -212,9 +212,10 @@ func (s *Session) asAlone(ctx context.Context, outcomes []instruments.Outcome) e
 // gave is the value of what is sought in an outcome with a measurement.
 func gave(o instruments.Outcome) float64 { return o.Measurement.Objective.Value }
 
-// differ says how values measured side by side differ from those measured alone by
-// more than noise: by a t test with the spread within both compositions, and by at
-// least a quarter of what lies between the two. It is empty where they do not.
+// differ says how values measured side by side differ from those measured alone
+// by more than noise: by a t test with the spread within both compositions, and
+// by at least a quarter of what lies between the two. It is empty where they do
+// not.
 func (a *alone) differ(outcomes []instruments.Outcome) string {
 	var mean [2]float64
 	var count [2]int

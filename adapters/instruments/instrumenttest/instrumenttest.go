@@ -2,36 +2,40 @@
 // real pump moves. [Run] runs it in a Go test, [Examine] anywhere else: it is
 // what `campaignd instrument check` prints.
 //
-// The suite restarts campaignd's side of the instrument, repeats commands, loses
-// answers and cancels, as crashes and networks do, and kills the program of an
-// instrument that has one ([instruments.Killer]). It shows what a healthy
+// The suite restarts campaignd's side of the instrument, repeats commands,
+// loses answers and cancels, as crashes and networks do, and kills the program
+// of an instrument that has one ([instruments.Killer]). It shows what a healthy
 // instrument must survive. Faults of the instrument itself (a hang, two
-// results) need an instrument that commits them: the drivers' own tests do that.
+// results) need an instrument that commits them: the drivers' own tests do
+// that.
 //
 // # What is no fault
 //
 // An experiment may fail, be infeasible, deferred or refused, and an honest
-// instrument says so. A check that meets this is repeated at other points, a few
-// times; after a deferral it waits first, as campaignd does. If no measurement can be
-// had, the check could not be judged: it has not failed, and it has not passed.
+// instrument says so. A check that meets this is repeated at other points, a
+// few times; after a deferral it waits first, as campaignd does. If no
+// measurement can be had, the check could not be judged: it has not failed, and
+// it has not passed.
 //
-// An answer that cannot be used (NaN, another unit) is no honest failure, and neither
-// is a program that ends by itself.
+// An answer that cannot be used (NaN, another unit) is no honest failure, and
+// neither is a program that ends by itself.
 //
 // # What is seen
 //
-// An instrument's answers cannot show that it acted once. [Env.Acts] can: a record
-// that the device's side keeps, read after every check. Without it the suite sends
-// the same starts twice all the same, and says that it did not see what they did.
+// An instrument's answers cannot show that it acted once. [Env.Acts] can: a
+// record that the device's side keeps, read after every check. Without it the
+// suite sends the same starts twice all the same, and says that it did not see
+// what they did.
 //
 // # What moves
 //
-// Only the check "describe" sends no commands, and where it fails, nothing is sent
-// afterwards. Every other one may act, if only because the instrument is broken, and is
-// skipped on an instrument that is not simulated unless [Env.AllowRuns] is set. Commands
-// carry the points of [Env.Points], and nothing else, except in the check
-// "out-of-limits", which needs [Env.AllowOutOfLimits] as well. Before the next check
-// begins, every command of the last one has ended or has used up [Env.Patience].
+// Only the check "describe" sends no commands, and where it fails, nothing is
+// sent afterwards. Every other one may act, if only because the instrument is
+// broken, and is skipped on an instrument that is not simulated unless
+// [Env.AllowRuns] is set. Commands carry the points of [Env.Points], and
+// nothing else, except in the check "out-of-limits", which needs
+// [Env.AllowOutOfLimits] as well. Before the next check begins, every command
+// of the last one has ended or has used up [Env.Patience].
 package instrumenttest
 
 import (
@@ -56,35 +60,35 @@ type Env struct {
 	Open func(ctx context.Context) (instruments.Instrument, error)
 	// Definition is the campaign: the suite reads its parameters and objective.
 	Definition definition.Campaign
-	// Points are compositions of the campaign that are safe to perform, at least one.
-	// Only with two, at which other values are measured, does the suite see results
-	// that are mixed up or belong to another run.
+	// Points are compositions of the campaign that are safe to perform, at
+	// least one. Only with two, at which other values are measured, does the
+	// suite see results that are mixed up or belong to another run.
 	Points []definition.Point
 	// AllowRuns consents to experiments on an instrument that is not simulated.
 	AllowRuns bool
-	// NoKill spares the program of an instrument that is not simulated: it is not
-	// killed in the middle of an experiment. What it knows after a crash is then
-	// not judged.
+	// NoKill spares the program of an instrument that is not simulated: it is
+	// not killed in the middle of an experiment. What it knows after a crash is
+	// then not judged.
 	NoKill bool
 	// AllowOutOfLimits consents to asking such an instrument for a composition
 	// just outside the limits it describes.
 	AllowOutOfLimits bool
-	// Acts reads the record that the device's side keeps of what moves, oldest act
-	// first; see [ActsIn]. Nil where it keeps none: then the suite judges by what the
-	// instrument says, and whether it acted once is not seen.
+	// Acts reads the record that the device's side keeps of what moves, oldest
+	// act first; see [ActsIn]. Nil where it keeps none: then the suite judges
+	// by what the instrument says, and whether it acted once is not seen.
 	Acts func() ([]Act, error)
-	// AnswersUnseen says that the instrument answers, by design, for commands it
-	// has never seen: a person may have performed them. It is taken for granted
-	// of a simulated instrument without a record of its actions, whose answers
-	// are a function of the command.
+	// AnswersUnseen says that the instrument answers, by design, for commands
+	// it has never seen: a person may have performed them. It is taken for
+	// granted of a simulated instrument without a record of its actions, whose
+	// answers are a function of the command.
 	AnswersUnseen bool
 	// AllowUnjudged lets [Run] pass where checks could not be judged.
 	AllowUnjudged bool
-	// Patience is the longest a measurement, or an answer, may take, and how long
-	// the suite waits for an instrument that defers. Default 1 minute.
+	// Patience is the longest a measurement, or an answer, may take, and how
+	// long the suite waits for an instrument that defers. Default 1 minute.
 	Patience time.Duration
-	// RetryAfter is the pause before a deferred command is repeated; it doubles each
-	// time. Default 5 seconds, as campaignd waits.
+	// RetryAfter is the pause before a deferred command is repeated; it doubles
+	// each time. Default 5 seconds, as campaignd waits.
 	RetryAfter time.Duration
 	// Prompt is how soon a method must return after its context is done.
 	// Default 2 seconds.
@@ -98,8 +102,8 @@ type Env struct {
 type Check struct {
 	// Name is short and stable: "duplicate-start".
 	Name string
-	// Law is the obligation in a sentence, as far as the instrument's answers show
-	// whether it is kept.
+	// Law is the obligation in a sentence, as far as the instrument's answers
+	// show whether it is kept.
 	Law string
 	// Acts is the rest of it, which only a record of its acts shows; or empty.
 	Acts string
@@ -135,15 +139,18 @@ func Checks() []Check {
 			"Describe is complete, fits the campaign and stays the same, also after a restart.", "",
 			0, describe},
 		{"never-started",
-			"Await, Cancel and Recover of a command that was never started find nothing.", "and start nothing",
+			"Await, Cancel and Recover of a command that was never started find nothing.",
+			"and start nothing",
 			0, neverStarted},
 		{"measure",
 			"A started command is measured: the campaign's objective and unit, a finite value in range, " +
 				"every parameter as it was really made.", "by one act",
 			1, measure},
-		{"await-again", "Await gives the same outcome again, and to several goroutines at once.", "", 0, awaitAgain},
+		{"await-again", "Await gives the same outcome again, and to several goroutines at once.",
+			"", 0, awaitAgain},
 		{"start-after-completion",
-			"The same command again after its completion is no error and changes no outcome.", "and acts no more",
+			"The same command again after its completion is no error and changes no outcome.",
+			"and acts no more",
 			0, startAfterCompletion},
 		{"cancel-after-completion",
 			"Cancelling a command that has ended changes no outcome.", "and moves nothing",
@@ -155,9 +162,11 @@ func Checks() []Check {
 		{"duplicate-start",
 			"The same command twice, one after the other and at once, is no error.", "and acts once", 2,
 			duplicateStart},
-		{"context", "A context that ends is a prompt error and never stops the experiment.", "", 1, contextEnds},
+		{"context", "A context that ends is a prompt error and never stops the experiment.", "", 1,
+			contextEnds},
 		{"lost-confirmation",
-			"A start whose confirmation was lost is found again by its ID.", "and acts once", 2, lostConfirmation},
+			"A start whose confirmation was lost is found again by its ID.", "and acts once", 2,
+			lostConfirmation},
 		{"restart-before-start", "A new process learns that a command was never started, and can start it.", "",
 			1, restartBeforeStart},
 		{"restart-while-running",
@@ -222,9 +231,10 @@ func Examine(ctx context.Context, env Env) (Report, error) {
 	return report, err
 }
 
-// Run runs the suite and reports each check as a subtest of t. What could not be
-// judged is not passed: on an instrument that is not simulated [Env.AllowRuns] has to
-// be set, and where checks cannot be judged for other reasons, [Env.AllowUnjudged].
+// Run runs the suite and reports each check as a subtest of t. What could not
+// be judged is not passed: on an instrument that is not simulated
+// [Env.AllowRuns] has to be set, and where checks cannot be judged for other
+// reasons, [Env.AllowUnjudged].
 func Run(t *testing.T, env Env) {
 	t.Helper()
 	report, err := Examine(t.Context(), env)
@@ -249,7 +259,8 @@ func Run(t *testing.T, env Env) {
 	case !report.Instrument.Simulated && !env.AllowRuns:
 		t.Errorf("%d of %d checks were not run, because %s does not describe itself as simulated: "+
 			"set Env.AllowRuns where it may act, or test a twin that is simulated; "+
-			"Env.AllowUnjudged accepts that nothing was tested", n, len(report.Results), report.Instrument.Name)
+			"Env.AllowUnjudged accepts that nothing was tested", n, len(report.Results),
+			report.Instrument.Name)
 	default:
 		t.Errorf("%d of %d checks could not be judged, for the reasons given there: "+
 			"set Env.Points to compositions that can be measured, or accept it with Env.AllowUnjudged",

@@ -24,7 +24,10 @@ func (s *Session) mustKill() error {
 func (s *Session) kill(ctx context.Context, severed bool) error {
 	killer := s.inst.(instruments.Killer)
 	if _, err := call(s, ctx, "Kill",
-		func(ctx context.Context) (struct{}, error) { return struct{}{}, killer.Kill(ctx, severed) }); err != nil {
+		func(ctx context.Context) (struct{}, error) {
+			return struct{}{},
+				killer.Kill(ctx, severed)
+		}); err != nil {
 		return fmt.Errorf("its Kill: %w", err)
 	}
 	return s.restart(ctx)
@@ -34,8 +37,8 @@ func killAfterCompletion(ctx context.Context, s *Session) error {
 	if err := s.mustKill(); err != nil {
 		return err
 	}
-	// Not the command that other checks share: this one ended in the run that is
-	// killed.
+	// Not the command that other checks share: this one ended in the run that
+	// is killed.
 	cmd, first, err := s.measured(ctx, 0)
 	if err != nil {
 		return err

@@ -25,31 +25,32 @@ const (
 )
 
 const (
-	// ownLevel is the level of the F test by which values of two compositions are
-	// told apart.
+	// ownLevel is the level of the F test by which values of two compositions
+	// are told apart.
 	ownLevel = 0.01
-	// staleLevel is that of the test by which they follow the run before, taken after
-	// each reading from the fifth on, at most 12 times. An honest instrument is accused
-	// less than once in 500 checks, whatever its noise: at most 25 times in 20,000
-	// simulated checks with normal noise, heavy tails and values of a few levels.
+	// staleLevel is that of the test by which they follow the run before, taken
+	// after each reading from the fifth on, at most 12 times. An honest
+	// instrument is accused less than once in 500 checks, whatever its noise:
+	// at most 25 times in 20,000 simulated checks with normal noise, heavy
+	// tails and values of a few levels.
 	staleLevel = 1e-4
-	// tiedReadings is how many readings are needed to accuse an instrument that gives
-	// the same value, bit for bit, at both compositions. Coarse values tie by chance,
-	// and the F test does not hold for them: two levels follow the run before in all
-	// of 13 readings once in 4,000 checks.
+	// tiedReadings is how many readings are needed to accuse an instrument that
+	// gives the same value, bit for bit, at both compositions. Coarse values
+	// tie by chance, and the F test does not hold for them: two levels follow
+	// the run before in all of 13 readings once in 4,000 checks.
 	tiedReadings = 13
 )
 
 // origins judges readings in the order in which they were taken.
 //
 // Two models are compared by what they leave unexplained: a mean for each
-// composition (own), and a mean for each composition of the run before. The value
-// is its own composition's where F = SSB/(SSW/(n−2)) has a tail probability below
-// ownLevel and the other model leaves more. It is that of the run before where
-// adding that composition to a linear model of the own one has a partial F with
-// 1 and n−3 degrees of freedom below staleLevel, and adding the own composition to
-// that of the run before explains nothing (Draper and Smith 1998, Applied Regression
-// Analysis, §6.1).
+// composition (own), and a mean for each composition of the run before. The
+// value is its own composition's where F = SSB/(SSW/(n−2)) has a tail
+// probability below ownLevel and the other model leaves more. It is that of the
+// run before where adding that composition to a linear model of the own one has
+// a partial F with 1 and n−3 degrees of freedom below staleLevel, and adding
+// the own composition to that of the run before explains nothing (Draper and
+// Smith 1998, Applied Regression Analysis, §6.1).
 func origins(readings []reading) origin {
 	first := readings[0].value
 	if !slices.ContainsFunc(readings, func(r reading) bool { return r.value != first }) {
@@ -89,8 +90,8 @@ func tied(readings []reading) bool {
 	return false
 }
 
-// tailF is the probability of a greater F with 1 and free degrees of freedom, where
-// one term explains the sum of squares gained and rest is unexplained.
+// tailF is the probability of a greater F with 1 and free degrees of freedom,
+// where one term explains the sum of squares gained and rest is unexplained.
 func tailF(gained, rest float64, free int) float64 {
 	switch {
 	case free < 1 || gained <= 0:
@@ -101,8 +102,8 @@ func tailF(gained, rest float64, free int) float64 {
 	return distuv.F{D1: 1, D2: float64(free)}.Survival(gained * float64(free) / rest)
 }
 
-// unexplained is the sum of squares that least squares on the terms of each reading
-// leave. Sums of squares below the rounding of the values are zero.
+// unexplained is the sum of squares that least squares on the terms of each
+// reading leave. Sums of squares below the rounding of the values are zero.
 func unexplained(readings []reading, terms func(reading) []float64) float64 {
 	// Gram-Schmidt: what remains of the values after each term.
 	var size float64

@@ -7,8 +7,9 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 )
 
-// secondProcess gives a second process of the program a start that the first one is
-// working on, as after a crash of campaignd that the first one has survived.
+// secondProcess gives a second process of the program a start that the first
+// one is working on, as after a crash of campaignd that the first one has
+// survived.
 func secondProcess(ctx context.Context, s *Session) error {
 	if err := s.mustRecover(); err != nil {
 		return err

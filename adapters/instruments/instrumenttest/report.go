@@ -24,8 +24,8 @@ type Result struct {
 	Verdict string `json:"verdict"` // Pass, Fail or Skip
 	// Reason says why it failed or was skipped, or remarks on how it passed.
 	Reason string `json:"reason,omitempty"`
-	// Unjudged: it was skipped although it applies, because no measurement could be
-	// had, or experiments were not allowed.
+	// Unjudged: it was skipped although it applies, because no measurement
+	// could be had, or experiments were not allowed.
 	Unjudged bool `json:"unjudged,omitempty"`
 	// Unseen: the check is about acts as well, and they were not counted.
 	Unseen bool `json:"unseen,omitempty"`
@@ -44,7 +44,8 @@ type Report struct {
 	// Dispatched is the sum over all checks. On an instrument that is not
 	// simulated each of these may have been a physical action.
 	Dispatched int `json:"dispatched"`
-	// Redelivered is how many starts reached the instrument's program once more.
+	// Redelivered is how many starts reached the instrument's program once
+	// more.
 	Redelivered int `json:"redelivered"`
 	// Left are the processes that the suite had to leave at work.
 	Left []int `json:"left,omitempty"`
@@ -61,8 +62,8 @@ func (r Report) Unjudged() []Result {
 	return r.of(func(result Result) bool { return result.Unjudged })
 }
 
-// unseen returns the checks that passed as far as could be seen without counting
-// acts.
+// unseen returns the checks that passed as far as could be seen without
+// counting acts.
 func (r Report) unseen() []Result {
 	return r.of(func(result Result) bool { return result.Verdict == Pass && result.Unseen })
 }
@@ -71,8 +72,8 @@ func (r Report) of(kind func(Result) bool) []Result {
 	return slices.DeleteFunc(slices.Clone(r.Results), func(result Result) bool { return !kind(result) })
 }
 
-// notCounted is said where acts are not counted, with the flag of campaignd that has
-// them counted.
+// notCounted is said where acts are not counted, with the flag of campaignd
+// that has them counted.
 const notCounted = "whether it acted once was NOT seen (--acts)"
 
 // WriteText writes the report for people.

@@ -116,7 +116,8 @@ func restartAfterCompletion(ctx context.Context, s *Session) error {
 	if fate != instruments.FateFinished {
 		return nil
 	}
-	// What was started again must not have taken the place of the first outcome.
+	// What was started again must not have taken the place of the first
+	// outcome.
 	if err := s.restart(ctx); err != nil {
 		return err
 	}
@@ -135,7 +136,8 @@ func otherParameters(ctx context.Context, s *Session) error {
 	if err != nil {
 		return err
 	}
-	other := slices.IndexFunc(s.env.Points, func(p definition.Point) bool { return !maps.Equal(p, cmd.Parameters) })
+	other := slices.IndexFunc(s.env.Points,
+		func(p definition.Point) bool { return !maps.Equal(p, cmd.Parameters) })
 	if other < 0 {
 		return unjudged("there is only one composition to measure at: name another one")
 	}

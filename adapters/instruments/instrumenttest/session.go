@@ -112,9 +112,9 @@ func closeInstrument(inst instruments.Instrument) error {
 	return nil
 }
 
-// end closes the instrument. A command that the suite has given up waiting for is
-// still under way: the program of a simulation is ended, and that of a real device is
-// left to finish. It returns the processes that are left.
+// end closes the instrument. A command that the suite has given up waiting for
+// is still under way: the program of a simulation is ended, and that of a real
+// device is left to finish. It returns the processes that are left.
 func (s *Session) end() (left []int) {
 	killer, ok := s.inst.(instruments.Killer)
 	if ok && s.description.Simulated && len(s.exhausted) > 0 {
@@ -188,7 +188,9 @@ func (s *Session) newCommand(point definition.Point) instruments.Command {
 
 // call calls a method with at most the patience of the suite, and does not wait
 // for one that does not return after its context is done.
-func call[T any](s *Session, ctx context.Context, method string, f func(context.Context) (T, error)) (T, error) {
+func call[T any](
+	s *Session, ctx context.Context, method string, f func(context.Context) (T, error),
+) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.env.Patience)
 	defer cancel()
 	type answer struct {
@@ -262,8 +264,8 @@ func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 	return err
 }
 
-// startAgain starts a command that the instrument has accepted: as campaignd does,
-// and so that a program behind the instrument really receives it again.
+// startAgain starts a command that the instrument has accepted: as campaignd
+// does, and so that a program behind the instrument really receives it again.
 func (s *Session) startAgain(ctx context.Context, cmd instruments.Command) error {
 	if err := s.start(ctx, cmd); err != nil {
 		return err
@@ -271,8 +273,8 @@ func (s *Session) startAgain(ctx context.Context, cmd instruments.Command) error
 	return s.redeliver(ctx, s.inst, cmd)
 }
 
-// redeliver has the start of a command reach the program behind inst, if there is
-// one, although it has had it already.
+// redeliver has the start of a command reach the program behind inst, if there
+// is one, although it has had it already.
 func (s *Session) redeliver(ctx context.Context, inst instruments.Instrument, cmd instruments.Command) error {
 	program, ok := inst.(instruments.Redeliverer)
 	if !ok {
@@ -310,7 +312,9 @@ func (s *Session) cancel(ctx context.Context, cmd instruments.Command) error {
 }
 
 // fate asks a Recoverer; ok is false if the instrument is none.
-func (s *Session) fate(ctx context.Context, cmd instruments.Command) (fate instruments.Fate, ok bool, err error) {
+func (s *Session) fate(
+	ctx context.Context, cmd instruments.Command,
+) (fate instruments.Fate, ok bool, err error) {
 	r, ok := s.inst.(instruments.Recoverer)
 	if !ok {
 		return "", false, nil

@@ -10,8 +10,8 @@
 //
 // # Calling off
 //
-// A program cannot undo what a person has begun. A command that is cancelled
-// is shown as called off, and the person says whether it had been begun.
+// A program cannot undo what a person has begun. A command that is cancelled is
+// shown as called off, and the person says whether it had been begun.
 package manual
 
 import (

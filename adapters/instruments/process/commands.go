@@ -30,8 +30,8 @@ type command struct {
 	done     chan struct{} // closed when outcome is set
 }
 
-// underWay reports whether the command may be acting or going to act. The caller
-// holds Instrument.mu.
+// underWay reports whether the command may be acting or going to act. The
+// caller holds Instrument.mu.
 func (c *command) underWay() bool { return c.outcome == nil && (c.sent || c.awaiting != nil) }
 
 // starting is a Start under way, which any number of callers wait for.
@@ -89,8 +89,8 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 // confirmed, or whose outcome is known, is not sent again. One that was sent
 // without a confirmation is sent again only if the program says that it never
 // started it. A composition outside the limits that the program described is
-// refused without being sent, and so is every command where the program has become that of
-// another device since it was last described.
+// refused without being sent, and so is every command where the program has
+// become that of another device since it was last described.
 func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if settled {
 		return nil
 	}
-	// Nothing is sent that nobody waits for any more: a pump must not move after
-	// the campaign was stopped.
+	// Nothing is sent that nobody waits for any more: a pump must not move
+	// after the campaign was stopped.
 	p, err := i.reconnect(ctx)
 	if err != nil {
 		i.mu.Lock()
@@ -190,8 +190,8 @@ func (i *Instrument) start(p *peer, c *command) error {
 	return i.confirm(c, reply, err)
 }
 
-// confirm records the answer to the start of a command, which may come late, and
-// returns what Start says of it.
+// confirm records the answer to the start of a command, which may come late,
+// and returns what Start says of it.
 func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -213,8 +213,8 @@ func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 	}
 }
 
-// Await implements [instruments.Instrument]. It waits through exits and restarts
-// of the program, and through failed attempts to start it.
+// Await implements [instruments.Instrument]. It waits through exits and
+// restarts of the program, and through failed attempts to start it.
 func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	c, err := i.known(cmd)
 	if err != nil {
@@ -256,8 +256,8 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	}
 }
 
-// await sends the request await, once in each run of the program. It returns nil
-// if there is nothing to ask.
+// await sends the request await, once in each run of the program. It returns
+// nil if there is nothing to ask.
 func (i *Instrument) await(p *peer, c *command) *awaiting {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -295,8 +295,8 @@ func (i *Instrument) askOutcome(c *command, a *awaiting) {
 // failAwait ends an await without an outcome.
 func (i *Instrument) failAwait(c *command, a *awaiting, err error) {
 	i.mu.Lock()
-	// After an exit the command stays under way: the next run is asked about it.
-	// A program that declines to wait for it says that it is not under way.
+	// After an exit the command stays under way: the next run is asked about
+	// it. A program that declines to wait for it says that it is not under way.
 	if c.awaiting == a && !errors.Is(err, errExited) {
 		c.awaiting = nil
 	}
@@ -325,8 +325,8 @@ func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
 	return o, true
 }
 
-// settle records the outcome of a command. The first one stands; settle logs any
-// other and returns false.
+// settle records the outcome of a command. The first one stands; settle logs
+// any other and returns false.
 func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	i.mu.Lock()
 	first := c.outcome
@@ -408,8 +408,8 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	if err != nil {
 		return "", err
 	}
-	// Wait for a start under way: until the program has answered it, what it says
-	// about the command could be out of date at once.
+	// Wait for a start under way: until the program has answered it, what it
+	// says about the command could be out of date at once.
 	i.mu.Lock()
 	s := c.starting
 	i.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 // Name of the driver in a campaign file.
 const Name = "process"
 
-// ActsVariable is the environment variable in which a program gets the file for its
-// acts ([instruments.Environment]), where they are counted.
+// ActsVariable is the environment variable in which a program gets the file for
+// its acts ([instruments.Environment]), where they are counted.
 const ActsVariable = "CAMPAIGND_ACTS"
 
 // Driver is the program's row for this instrument.
@@ -61,9 +61,10 @@ type Settings struct {
 	Dir string `json:"dir,omitempty"`
 	// Env holds further environment variables.
 	Env map[string]string `json:"env,omitempty"`
-	// Environment names variables of campaignd's own environment that the program
-	// gets beside the harmless ones (PATH, HOME, LANG, PYTHONPATH, …), whatever they
-	// hold: what it needs of the shell's secrets is named here, and never recorded.
+	// Environment names variables of campaignd's own environment that the
+	// program gets beside the harmless ones (PATH, HOME, LANG, PYTHONPATH, …),
+	// whatever they hold: what it needs of the shell's secrets is named here,
+	// and never recorded.
 	Environment []string `json:"environment,omitempty" jsonschema:"uniqueItems=true"`
 	// ReplyWithin is how long the program may take to answer anything but a
 	// measurement. Default "10s".
@@ -97,7 +98,8 @@ func (s *Settings) Check(_ *definition.Campaign, here definition.Path) []definit
 		faults = append(faults, definition.Fault{At: at, Problem: problem, Remedy: remedy})
 	}
 	if len(s.Command) == 0 || s.Command[0] == "" {
-		report(here.To("command"), "there is no program to start", "give the program and its arguments as a list")
+		report(here.To("command"), "there is no program to start",
+			"give the program and its arguments as a list")
 	}
 	unnameable := func(r rune) bool { return r <= ' ' || r == 0x7f || r == '*' }
 	for i, name := range s.Environment {
@@ -125,7 +127,8 @@ func (s *Settings) Words(def *definition.Campaign) string {
 // scripts are the endings of arguments that look like the program's own source.
 var scripts = []string{".py", ".sh", ".jl", ".js", ".rb", ".pl", ".R", ".lua", ".jar"}
 
-// Remarks implements definition.Remarkable: it says which programs are not there.
+// Remarks implements definition.Remarkable: it says which programs are not
+// there.
 func (s *Settings) Remarks(folder string, here definition.Path) []string {
 	if len(s.Command) == 0 {
 		return nil
@@ -149,7 +152,8 @@ func (s *Settings) Remarks(folder string, here definition.Path) []string {
 		script := slices.Contains(scripts, filepath.Ext(arg)) && !strings.HasPrefix(arg, "-")
 		if script && missing(arg) {
 			remarks = append(remarks, fmt.Sprintf(
-				"%s: there is no file %s in %s; `campaignd instrument check` tries the program", at, arg, dir))
+				"%s: there is no file %s in %s; `campaignd instrument check` tries the program", at,
+				arg, dir))
 		}
 	}
 	return remarks

@@ -18,7 +18,8 @@ var harmless = []string{
 	"PYTHONDONTWRITEBYTECODE",
 	"VIRTUAL_ENV", "PYENV_ROOT", "PYENV_VERSION", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "CONDA_EXE",
 	"CONDA_PYTHON_EXE", "CONDA_SHLVL",
-	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA",
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "USERNAME",
+	"APPDATA", "LOCALAPPDATA",
 	"PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "COMMONPROGRAMFILES",
 	"NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 }
@@ -31,7 +32,8 @@ func environment(own []string, cfg Settings) (env, missing []string) {
 	for _, variable := range own {
 		name, _, ok := strings.Cut(variable, "=")
 		named := slices.Contains(cfg.Environment, name)
-		if ok && (named || slices.ContainsFunc(harmless, func(pattern string) bool { return matches(pattern, name) })) {
+		if ok && (named || slices.ContainsFunc(harmless,
+			func(pattern string) bool { return matches(pattern, name) })) {
 			env = append(env, variable)
 		}
 		if named {

@@ -17,8 +17,9 @@ import (
 // program is reported, never killed: it may be moving a pump.
 type instance struct {
 	PID int `json:"pid"`
-	// Birth is when the process began, in the system's own notation. It tells the
-	// process from a later one with the same PID. Empty where the system does not say.
+	// Birth is when the process began, in the system's own notation. It tells
+	// the process from a later one with the same PID. Empty where the system
+	// does not say.
 	Birth   string    `json:"birth,omitempty"`
 	Program string    `json:"program"`
 	Since   time.Time `json:"since"`
@@ -94,7 +95,8 @@ func (i *Instrument) delist(p *peer) {
 	})
 }
 
-// earlier names the running instances other than p; it is empty if there are none.
+// earlier names the running instances other than p; it is empty if there are
+// none.
 func (i *Instrument) earlier(p *peer) string {
 	if i.record == "" {
 		return ""

@@ -13,7 +13,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 )
 
-// launch is one attempt to start the program; any number of callers wait for it.
+// launch is one attempt to start the program; any number of callers wait for
+// it.
 type launch struct {
 	done chan struct{}
 	peer *peer
@@ -115,9 +116,9 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	close(l.done)
 }
 
-// handshake starts the program, exchanges handshake and description with it, and
-// asks about every command that was under way in earlier runs. A peer returned
-// beside an error has to be ended by the caller.
+// handshake starts the program, exchanges handshake and description with it,
+// and asks about every command that was under way in earlier runs. A peer
+// returned beside an error has to be ended by the caller.
 func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	select {
 	case <-time.After(pause):
@@ -212,8 +213,8 @@ func (i *Instrument) reconcile(p *peer) {
 }
 
 // askFate asks the program what became of a command and records the answer. A
-// program that confirmed a command and now says it never started it has lost its
-// memory: the fate is then unknown.
+// program that confirmed a command and now says it never started it has lost
+// its memory: the fate is then unknown.
 func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 	fate instruments.Fate, cause string, err error,
 ) {
@@ -241,8 +242,8 @@ func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 	return reply.Fate, "", nil
 }
 
-// exited records the end of the program: expected of one that is closed, killed by Kill.
-// It is called before the pending requests get their errors.
+// exited records the end of the program: expected of one that is closed, killed
+// by Kill. It is called before the pending requests get their errors.
 func (i *Instrument) exited(p *peer, expected, killed bool) {
 	i.mu.Lock()
 	p.over = true

@@ -78,8 +78,8 @@ func (p *peer) lost(why string, commands ...string) {
 	}
 }
 
-// open returns a command that is under way, with the request for its outcome, nil
-// where there was none; and nil for any other command.
+// open returns a command that is under way, with the request for its outcome,
+// nil where there was none; and nil for any other command.
 func (i *Instrument) open(id string) (*command, *awaiting) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -90,8 +90,8 @@ func (i *Instrument) open(id string) (*command, *awaiting) {
 	return c, c.awaiting
 }
 
-// askAgain asks this run of the program for an outcome once more. Where it was not
-// asked before, Await will.
+// askAgain asks this run of the program for an outcome once more. Where it was
+// not asked before, Await will.
 func (i *Instrument) askAgain(p *peer, id string) {
 	c, a := i.open(id)
 	if a == nil || a.peer != p {

@@ -153,8 +153,8 @@ func (p *peer) supervise(stdout, stderr *os.File) {
 		kill(p.cmd)
 	case <-p.detached:
 	}
-	// What it wrote before its end counts, but a surviving helper process must not
-	// keep us waiting for more.
+	// What it wrote before its end counts, but a surviving helper process must
+	// not keep us waiting for more.
 	drained := make(chan struct{})
 	go func() { reading.Wait(); close(drained) }()
 	select {
@@ -214,8 +214,8 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 	p.mu.Unlock()
 
 	// A program that does not read fills the pipe. After part of a line nothing
-	// more can be sent, so the program is killed; recovery then finds out whether
-	// it read the line.
+	// more can be sent, so the program is killed; recovery then finds out
+	// whether it read the line.
 	_ = p.stdin.SetWriteDeadline(time.Now().Add(p.i.replyWithin))
 	if _, err := p.stdin.Write(append(line, '\n')); err != nil {
 		p.i.logf("%s: cannot write the request %q (%v): the program is ended", p.i.program(), req.Op, err)
@@ -224,8 +224,8 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 	return req.ID, nil
 }
 
-// call sends a request and waits for the answer, as long as the campaign allows.
-// An answer that comes later goes to late, unless that is nil.
+// call sends a request and waits for the answer, as long as the campaign
+// allows. An answer that comes later goes to late, unless that is nil.
 func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply, error)) (wire.Reply, error) {
 	type answer struct {
 		reply wire.Reply

@@ -45,8 +45,8 @@ const DefaultReplyWithin = 10 * time.Second
 var ErrClosed = errors.New("the instrument is closed")
 
 // Instrument is a program behind the contract of package instruments. It also
-// implements [instruments.Recoverer], [instruments.Killer], [instruments.Redeliverer],
-// [instruments.Watched] and io.Closer.
+// implements [instruments.Recoverer], [instruments.Killer],
+// [instruments.Redeliverer], [instruments.Watched] and io.Closer.
 type Instrument struct {
 	argv        []string // argv[0] is absolute, or was found in PATH
 	dir         string
@@ -98,9 +98,9 @@ var defaultPauses = pauses{
 // baseDir, the folder of the campaign file. The program is looked up now and
 // started when it is first needed.
 //
-// Troubles that are no call's error, and what the program writes to its standard
-// error, go to logf, line by line. logf may be called from several goroutines and
-// must not block. A nil logf drops them.
+// Troubles that are no call's error, and what the program writes to its
+// standard error, go to logf, line by line. logf may be called from several
+// goroutines and must not block. A nil logf drops them.
 func New(
 	cfg Settings, def definition.Campaign, baseDir string, logf func(format string, args ...any),
 ) (*Instrument, error) {
@@ -172,9 +172,9 @@ func (i *Instrument) program() string { return filepath.Base(i.argv[0]) }
 
 // Close ends the program's input and waits for the program to end. If it does
 // not, it gets SIGTERM and then SIGKILL, with its whole process group. The
-// exception is a program that declared that it finishes its work by itself, while
-// experiments are under way: it is left to do so, and the next run of campaignd
-// asks for the results. Close may be called more than once.
+// exception is a program that declared that it finishes its work by itself,
+// while experiments are under way: it is left to do so, and the next run of
+// campaignd asks for the results. Close may be called more than once.
 func (i *Instrument) Close() error {
 	i.mu.Lock()
 	first := !i.closing

@@ -35,8 +35,8 @@ func (i *Instrument) Kill(ctx context.Context, severed bool) error {
 	}
 }
 
-// Redeliver implements [instruments.Redeliverer]. Nothing that this adapter knows of
-// the command keeps the start from being sent.
+// Redeliver implements [instruments.Redeliverer]. Nothing that this adapter
+// knows of the command keeps the start from being sent.
 func (i *Instrument) Redeliver(ctx context.Context, cmd instruments.Command) error {
 	c, err := i.known(cmd)
 	if err != nil {

@@ -21,7 +21,8 @@ type job struct {
 	outcome instruments.Outcome
 }
 
-// run performs the command of an entry whose lock is held. The caller holds s.mu.
+// run performs the command of an entry whose lock is held. The caller holds
+// s.mu.
 func (s *server) run(
 	e *entry, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
 ) *job {
@@ -35,7 +36,8 @@ func (s *server) run(
 	return j
 }
 
-// finish keeps the outcome of a job in the ledger and releases the entry's lock.
+// finish keeps the outcome of a job in the ledger and releases the entry's
+// lock.
 func (s *server) finish(j *job, o instruments.Outcome) {
 	e := j.entry
 	line, err := json.Marshal(o)
@@ -50,7 +52,8 @@ func (s *server) finish(j *job, o instruments.Outcome) {
 		if err := e.append(line); err != nil {
 			// It is still reported: a result that was sent but not kept is
 			// better than a lost one.
-			text := fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v", e.command.ID, err)
+			text := fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v",
+				e.command.ID, err)
 			s.say(wire.Reply{Error: text})
 		}
 	}

@@ -20,9 +20,10 @@ import (
 // The file is created when the command is accepted, and holds one line of JSON,
 // the command, and later a second, the outcome. Whoever performs the command
 // holds the lock on its file from before the first line until after the second,
-// so that a file tells everything: absent or empty, never started; locked, being
-// performed; two lines, finished; one line and no lock, begun by a process that
-// died. A line without its end was cut off by a crash and does not count.
+// so that a file tells everything: absent or empty, never started; locked,
+// being performed; two lines, finished; one line and no lock, begun by a
+// process that died. A line without its end was cut off by a crash and does not
+// count.
 type ledger struct {
 	dir    string
 	intake *os.File

@@ -35,22 +35,23 @@ type Instrument interface {
 	// Describe says what the instrument is and can do. It has no effect. Name
 	// must be set. Commands outside the limits of Parameters are refused before
 	// Measure sees them; at most Capacity calls of Measure run at once (0
-	// stands for 1), and further commands wait. An error that wraps [ErrTryAgain]
-	// says that the device cannot be described yet: campaignd waits and asks again.
-	// Any other ends the program.
+	// stands for 1), and further commands wait. An error that wraps
+	// [ErrTryAgain] says that the device cannot be described yet: campaignd
+	// waits and asks again. Any other ends the program.
 	Describe(ctx context.Context) (instruments.Description, error)
 	// Measure performs the command and returns what was measured. It is called
 	// at most once for a command. An Actual left nil stands for the composition
 	// that was requested.
 	//
-	// ctx ends only when the command is cancelled. What an error means has to be said, by
-	// wrapping one of these: [ErrFailed] says that the experiment took place and gave
-	// nothing usable, [ErrInfeasible] that the composition cannot be made or measured,
-	// [ErrTryAgain] that nothing took place and the campaign should ask again (the
-	// device is off, a door is open), [ErrNotPerformed] that nothing took place and
-	// the campaign should not ask again. Any other error, and a panic, leaves the
-	// experiment unknown, and a person looks: a line that broke says nothing about the
-	// composition, and nobody can tell from it whether the device has acted.
+	// ctx ends only when the command is cancelled. What an error means has to
+	// be said, by wrapping one of these: [ErrFailed] says that the experiment
+	// took place and gave nothing usable, [ErrInfeasible] that the composition
+	// cannot be made or measured, [ErrTryAgain] that nothing took place and the
+	// campaign should ask again (the device is off, a door is open),
+	// [ErrNotPerformed] that nothing took place and the campaign should not ask
+	// again. Any other error, and a panic, leaves the experiment unknown, and a
+	// person looks: a line that broke says nothing about the composition, and
+	// nobody can tell from it whether the device has acted.
 	Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
 }
 
@@ -66,8 +67,8 @@ type Configurer interface {
 // and waits for a person.
 type Resumer interface {
 	// Resume is called in place of Measure, at most once in each run of the
-	// program. It must not perform the experiment again. Its errors mean what those of
-	// Measure do.
+	// program. It must not perform the experiment again. Its errors mean what
+	// those of Measure do.
 	Resume(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
 }
 
@@ -84,21 +85,22 @@ var (
 	// ErrNotPerformed is wrapped by the error of a Measure that stopped before
 	// anything physical took place.
 	ErrNotPerformed = errors.New("the experiment did not take place")
-	// ErrInfeasible is wrapped by the error of a Measure that found out that the
-	// composition, and others like it, cannot be made or measured: it does not
-	// dissolve, it is too thick to pump. The campaign learns to stay away.
+	// ErrInfeasible is wrapped by the error of a Measure that found out that
+	// the composition, and others like it, cannot be made or measured: it does
+	// not dissolve, it is too thick to pump. The campaign learns to stay away.
 	ErrInfeasible = errors.New("the composition cannot be made or measured")
 	// ErrTryAgain is wrapped by the error of a Measure that stopped before
-	// anything physical took place, for a reason that has nothing to do with the
-	// composition. The campaign asks for it again, by a new command.
+	// anything physical took place, for a reason that has nothing to do with
+	// the composition. The campaign asks for it again, by a new command.
 	ErrTryAgain = errors.New("the experiment did not take place; it is to be tried again")
-	// ErrFailed is wrapped by the error of a Measure or Resume that knows that the
-	// experiment took place and gave nothing usable: a bubble in the cell, a vial that
-	// broke. It counts as an experiment and says something about the composition.
+	// ErrFailed is wrapped by the error of a Measure or Resume that knows that
+	// the experiment took place and gave nothing usable: a bubble in the cell,
+	// a vial that broke. It counts as an experiment and says something about
+	// the composition.
 	ErrFailed = errors.New("the experiment took place and gave no result")
-	// ErrUnknown is wrapped by the error of a Measure or Resume after which nobody
-	// can tell whether the experiment took place, as after any error that says nothing
-	// of it.
+	// ErrUnknown is wrapped by the error of a Measure or Resume after which
+	// nobody can tell whether the experiment took place, as after any error
+	// that says nothing of it.
 	ErrUnknown = errors.New("nobody can tell what became of the experiment")
 )
 

@@ -54,8 +54,9 @@ func (s *server) serve(ctx context.Context, in io.Reader) error {
 		}
 		wire.EachLine(in, pass, func(o wire.Oversized) {
 			s.say(wire.Reply{
-				ID:    o.ID,
-				Error: fmt.Sprintf("a line of %d bytes is longer than the protocol's %d", o.Length, wire.MaxLine),
+				ID: o.ID,
+				Error: fmt.Sprintf("a line of %d bytes is longer than the protocol's %d", o.Length,
+					wire.MaxLine),
 			})
 		})
 	}()
@@ -87,7 +88,8 @@ func (s *server) serve(ctx context.Context, in io.Reader) error {
 func (s *server) say(r wire.Reply) {
 	data, err := json.Marshal(r)
 	if err != nil {
-		data, _ = json.Marshal(wire.Reply{ID: r.ID, Error: "the reply cannot be written as JSON: " + err.Error()})
+		data, _ = json.Marshal(wire.Reply{ID: r.ID,
+			Error: "the reply cannot be written as JSON: " + err.Error()})
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -206,8 +208,9 @@ func (s *server) command(
 	s.say(reply)
 }
 
-// answerOther answers about a command whose ID was used for other parameters: nothing is known
-// of the one that is asked about, and nothing may be done to the one that is there.
+// answerOther answers about a command whose ID was used for other parameters:
+// nothing is known of the one that is asked about, and nothing may be done to
+// the one that is there.
 func answerOther(op string, other error, reply wire.Reply) wire.Reply {
 	switch op {
 	case wire.OpAwait:
@@ -441,8 +444,8 @@ func (s *server) await(ctx context.Context, id string) (instruments.Outcome, err
 	}
 }
 
-// fit shortens an outcome to what a line of the protocol can hold. The objective
-// is always sent; the ledger keeps the rest.
+// fit shortens an outcome to what a line of the protocol can hold. The
+// objective is always sent; the ledger keeps the rest.
 func (s *server) fit(o instruments.Outcome) instruments.Outcome {
 	o.Cause = instruments.Legible(o.Cause, instruments.MaxCause)
 	if o.Measurement == nil {

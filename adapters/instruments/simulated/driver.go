@@ -30,13 +30,14 @@ var Driver = instruments.Driver{
 	},
 }
 
-// Settings of a test problem of internal/tasks behind an instrument's contract. What
-// it answers is a function of the campaign's seed and the command. In a campaign file
-// a bare text stands for the task.
+// Settings of a test problem of internal/tasks behind an instrument's contract.
+// What it answers is a function of the campaign's seed and the command. In a
+// campaign file a bare text stands for the task.
 type Settings struct {
 	// Task is the test problem: "electrolyte", "ackley4", "branin", …
 	Task string `json:"task" jsonschema:"required"`
-	// Noise is the standard deviation added to each result, in its unit. Default 0.
+	// Noise is the standard deviation added to each result, in its unit.
+	// Default 0.
 	Noise float64 `json:"noise,omitempty" jsonschema:"minimum=0"`
 	// Latency of each measurement, for example "50ms". Default 0.
 	Latency definition.Duration `json:"latency,omitempty"`
@@ -44,7 +45,8 @@ type Settings struct {
 	FailureRate float64 `json:"failure_rate,omitempty" jsonschema:"minimum=0,maximum=1"`
 	// Infeasible lists regions whose compositions cannot be measured.
 	Infeasible []definition.Region `json:"infeasible,omitempty"`
-	// OutlierRate is the probability that a result is silently wrong. Default 0.
+	// OutlierRate is the probability that a result is silently wrong. Default
+	// 0.
 	OutlierRate float64 `json:"outlier_rate,omitempty" jsonschema:"minimum=0,maximum=1"`
 }
 
@@ -89,7 +91,8 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 			"write unit: "+want.Unit)
 	}
 	if o.Goal != want.Goal {
-		report("goal", fmt.Sprintf("the task %s is there to be %sd", s.Task, want.Goal), "write goal: "+want.Goal)
+		report("goal", fmt.Sprintf("the task %s is there to be %sd", s.Task, want.Goal),
+			"write goal: "+want.Goal)
 	}
 	return faults
 }
@@ -98,7 +101,8 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 func (s *Settings) Words(def *definition.Campaign) string {
 	text := "a simulation of " + s.Task
 	if s.Noise > 0 {
-		text += fmt.Sprintf(" with noise of standard deviation %s", format.SettingIn(s.Noise, def.Sought().Unit))
+		text += fmt.Sprintf(" with noise of standard deviation %s",
+			format.SettingIn(s.Noise, def.Sought().Unit))
 	}
 	if s.FailureRate > 0 {
 		text += fmt.Sprintf("; %s%% of the experiments fail", format.Setting(100*s.FailureRate))

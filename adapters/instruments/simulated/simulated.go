@@ -69,12 +69,13 @@ type run struct {
 
 // New returns the instrument that cfg describes for the campaign def. It fails
 // with an error that wraps [ErrConfig] where a setting is wrong, and with an
-// [*instruments.MismatchError] where the campaign is not one of the task:
-// other parameters, units, objective, or bounds beyond the task's.
+// [*instruments.MismatchError] where the campaign is not one of the task: other
+// parameters, units, objective, or bounds beyond the task's.
 func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 	task, ok := tasks.Lookup(cfg.Task)
 	if !ok {
-		return nil, fmt.Errorf("%w: there is no task %q; the tasks are %v", ErrConfig, cfg.Task, tasks.Names())
+		return nil, fmt.Errorf("%w: there is no task %q; the tasks are %v", ErrConfig, cfg.Task,
+			tasks.Names())
 	}
 	var faults []error
 	if !(cfg.Noise >= 0 && !math.IsInf(cfg.Noise, 1)) {
@@ -96,7 +97,8 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 				ErrConfig, region.Name))
 		}
 		for name := range region.Where {
-			if !slices.ContainsFunc(task.Parameters, func(p definition.Parameter) bool { return p.Name == name }) {
+			if !slices.ContainsFunc(task.Parameters,
+				func(p definition.Parameter) bool { return p.Name == name }) {
 				faults = append(faults,
 					fmt.Errorf("%w: the infeasible region %q is one of %s, which the task does not have",
 						ErrConfig, region.Name, name))
@@ -107,7 +109,8 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 		faults = append(faults, fmt.Errorf("%w: latency is %v and must be at least 0",
 			ErrConfig, time.Duration(cfg.Latency)))
 	}
-	i := &Instrument{cfg: cfg, task: task, seed: def.Seed, capacity: max(1, def.Parallel), runs: make(map[string]*run)}
+	i := &Instrument{cfg: cfg, task: task, seed: def.Seed, capacity: max(1, def.Parallel),
+		runs: make(map[string]*run)}
 	if err := instruments.Compatible(i.describe(), def); err != nil {
 		faults = append(faults, err)
 	} else if err := constrained(task, def); err != nil {
@@ -125,7 +128,8 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 // value for.
 func constrained(task tasks.Task, def definition.Campaign) error {
 	isEquality := func(c definition.Constraint) bool { return c.Equals != nil }
-	if len(task.Constraints) == 0 || len(def.Candidates) > 0 || slices.ContainsFunc(def.Constraints, isEquality) {
+	if len(task.Constraints) == 0 || len(def.Candidates) > 0 ||
+		slices.ContainsFunc(def.Constraints, isEquality) {
 		return nil
 	}
 	c := task.Constraints[0]
@@ -187,7 +191,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	defer i.mu.Unlock()
 	if r := i.runs[cmd.ID]; r != nil {
 		if !maps.Equal(r.point, cmd.Parameters) {
-			return fmt.Errorf("%w: command %s was started with another composition", instruments.ErrRefused, cmd.ID)
+			return fmt.Errorf("%w: command %s was started with another composition",
+				instruments.ErrRefused, cmd.ID)
 		}
 		return nil
 	}
@@ -280,7 +285,8 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 	}
 	u := draws(i.seed, cmd.Campaign+"/"+cmd.Experiment)
 	if u[0] < i.cfg.FailureRate {
-		return instruments.Outcome{Status: instruments.Failed, Cause: "simulated failure: the cell did not fill"}, nil
+		return instruments.Outcome{Status: instruments.Failed,
+			Cause: "simulated failure: the cell did not fill"}, nil
 	}
 	value += i.cfg.Noise * math.Sqrt2 * math.Erfinv(2*u[2]-1)
 	if u[1] < i.cfg.OutlierRate {

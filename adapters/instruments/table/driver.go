@@ -53,13 +53,15 @@ var Driver = instruments.Driver{
 	},
 }
 
-// Settings of a table: a CSV file of measured rows, whose compositions are the only
-// candidates (backtesting). In a campaign file a bare text stands for the file.
+// Settings of a table: a CSV file of measured rows, whose compositions are the
+// only candidates (backtesting). In a campaign file a bare text stands for the
+// file.
 type Settings struct {
 	// File is the CSV file, relative to the campaign file. Its header names the
 	// parameters and the objective.
 	File string `json:"file" jsonschema:"required"`
-	// Columns maps parameter and objective names to column names where they differ.
+	// Columns maps parameter and objective names to column names where they
+	// differ.
 	Columns map[string]string `json:"columns,omitempty"`
 }
 
@@ -116,8 +118,8 @@ func (s *Settings) CheckFiles(folder string, here definition.Path) []definition.
 	return CheckFile(folder, s.File, here.To("file"))
 }
 
-// CheckFile returns what is wrong with the place of a table; here is where it is named.
-// A relative path starts from folder.
+// CheckFile returns what is wrong with the place of a table; here is where it
+// is named. A relative path starts from folder.
 func CheckFile(folder, file string, here definition.Path) []definition.Fault {
 	if file == "" {
 		return nil

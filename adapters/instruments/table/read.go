@@ -136,7 +136,8 @@ func (i *Instrument) parse(record []string, at []int, comma bool) (definition.Po
 	for k, p := range i.def.Parameters {
 		cell := strings.TrimSpace(record[at[k]])
 		if len(p.Categories) > 0 {
-			if !slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == cell }) {
+			if !slices.ContainsFunc(p.Categories,
+				func(c definition.CategoryDef) bool { return c.Name == cell }) {
 				return nil, 0, fmt.Errorf("%s is %q, which is none of its categories", p.Name, cell)
 			}
 			point[p.Name] = definition.Category(cell)
@@ -155,7 +156,8 @@ func (i *Instrument) parse(record []string, at []int, comma bool) (definition.Po
 	return point, value, nil
 }
 
-// decimalComma reports whether a number of the table has a decimal comma for certain.
+// decimalComma reports whether a number of the table has a decimal comma for
+// certain.
 func decimalComma(data string) bool {
 	r := csv.NewReader(strings.NewReader(data))
 	r.Comma, r.FieldsPerRecord = format.Separator(data), -1

@@ -1,5 +1,5 @@
-// Package table is an instrument that answers from a file of measured rows:
-// for backtesting a campaign on results someone already has.
+// Package table is an instrument that answers from a file of measured rows: for
+// backtesting a campaign on results someone already has.
 //
 // The rows' compositions are the only ones it can measure, see
 // [Instrument.Candidates]. Rows of the same composition are its replicates: a
@@ -31,8 +31,8 @@ import (
 	"github.com/campaignd/campaignd/internal/input"
 )
 
-// Instrument answers from a table. It is also an [instruments.Recoverer] and
-// an [instruments.Candidates]. Its methods are safe for concurrent use.
+// Instrument answers from a table. It is also an [instruments.Recoverer] and an
+// [instruments.Candidates]. Its methods are safe for concurrent use.
 type Instrument struct {
 	def      definition.Campaign
 	sought   definition.Objective // what the rows hold
@@ -55,9 +55,9 @@ type row struct {
 // MaxSize is how large a table may be, in bytes.
 const MaxSize = 64 << 20
 
-// New reads the file that cfg names; a relative path is taken from baseDir,
-// the folder of the campaign file. Reading is strict: a row that is not
-// understood is an error, with file and line, and never left out.
+// New reads the file that cfg names; a relative path is taken from baseDir, the
+// folder of the campaign file. Reading is strict: a row that is not understood
+// is an error, with file and line, and never left out.
 func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, error) {
 	path := cfg.File
 	if !filepath.IsAbs(path) {
@@ -81,8 +81,8 @@ func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, er
 	return i, nil
 }
 
-// Candidates implements instruments.Candidates: every composition of the
-// table once, in the file's order.
+// Candidates implements instruments.Candidates: every composition of the table
+// once, in the file's order.
 func (i *Instrument) Candidates(ctx context.Context) ([]definition.Point, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ type Row struct {
 	Value float64
 }
 
-// Rows returns every row: the compositions in the order of [Instrument.Candidates],
-// the rows of each in the file's order.
+// Rows returns every row: the compositions in the order of
+// [Instrument.Candidates], the rows of each in the file's order.
 func (i *Instrument) Rows() []Row {
 	var list []Row
 	for _, p := range i.points {
@@ -123,8 +123,8 @@ func (i *Instrument) Rows() []Row {
 	return list
 }
 
-// Mean returns the mean of the rows that hold the composition p, in the objective's
-// unit. A composition that the table does not hold is an error.
+// Mean returns the mean of the rows that hold the composition p, in the
+// objective's unit. A composition that the table does not hold is an error.
 func (i *Instrument) Mean(p definition.Point) (float64, error) {
 	k, err := i.key(p)
 	if err != nil {
@@ -177,7 +177,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if before, ok := i.started[cmd.ID]; ok && before != r {
-		return fmt.Errorf("%w: command %s was started with another composition", instruments.ErrRefused, cmd.ID)
+		return fmt.Errorf("%w: command %s was started with another composition",
+			instruments.ErrRefused, cmd.ID)
 	}
 	i.started[cmd.ID] = r
 	return nil
@@ -247,8 +248,8 @@ func (i *Instrument) find(cmd instruments.Command) (row, error) {
 	return rows[cmd.Replicate-1], nil
 }
 
-// key gives equal compositions equal strings. Compositions come from the
-// table itself, through JSON at most, which keeps every bit of a number.
+// key gives equal compositions equal strings. Compositions come from the table
+// itself, through JSON at most, which keeps every bit of a number.
 func (i *Instrument) key(p definition.Point) (string, error) {
 	if len(p) != len(i.def.Parameters) {
 		return "", fmt.Errorf("the composition has %d values, the campaign %d parameters",

@@ -12,8 +12,9 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// accountCommand is `campaignd account`. Each of its commands is one request, which is made of
-// the process that holds the accounts, or of the files where nobody does.
+// accountCommand is `campaignd account`. Each of its commands is one request,
+// which is made of the process that holds the accounts, or of the files where
+// nobody does.
 func (a *app) accountCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "account",
@@ -42,7 +43,8 @@ Roles, each for the whole lab or with --campaign for one campaign:
 	cmd.AddCommand(
 		a.accountAdd(ask), a.accountList(ask), a.accountChange(ask),
 		a.accountGrant(ask), a.accountRevoke(ask),
-		a.accountPassword(ask), a.accountDisable(ask), a.accountRemove(), a.accountEnable(ask), a.accountUnlock(ask),
+		a.accountPassword(ask), a.accountDisable(ask), a.accountRemove(), a.accountEnable(ask),
+		a.accountUnlock(ask),
 		a.accountToken(ask), a.accountSessions(ask), a.accountPasskey(ask), a.accountTrail(ask),
 	)
 	for _, sub := range cmd.Commands() {
@@ -188,7 +190,8 @@ func (a *app) accountList(ask asker) *cobra.Command {
 				if len(means) == 0 {
 					means = append(means, "cannot log in yet")
 				}
-				tabulate(w, "%s\t%s\t%s\t%s\n", x.Name, x.DisplayName, accountInWords(x), strings.Join(means, ", "))
+				tabulate(w, "%s\t%s\t%s\t%s\n", x.Name, x.DisplayName, accountInWords(x),
+					strings.Join(means, ", "))
 			}
 			return w.Flush()
 		},
@@ -256,7 +259,8 @@ func (a *app) accountRemove() *cobra.Command {
 		Example: `  campaignd account disable bob`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return problem.New(problem.NotPossible, "accounts are never removed: %s stands in logs, and must not be given to somebody else", args[0]).
+			return problem.New(problem.NotPossible,
+				"accounts are never removed: %s stands in logs, and must not be given to somebody else", args[0]).
 				With(problem.Remedy{Text: "keep them out", Action: problem.Disable, Subject: args[0]})
 		},
 	}

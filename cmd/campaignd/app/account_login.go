@@ -240,8 +240,8 @@ func (a *app) accountPasskey(ask asker) *cobra.Command {
 	return cmd
 }
 
-// newPassword asks for a password twice, without showing it, or reads it from standard input:
-// what is before the first end of a line.
+// newPassword asks for a password twice, without showing it, or reads it from
+// standard input: what is before the first end of a line.
 func (a *app) newPassword(ctx context.Context, stdin bool) (accounts.Secret, error) {
 	if stdin {
 		const most = 4096
@@ -275,8 +275,8 @@ func (a *app) newPassword(ctx context.Context, stdin bool) (accounts.Secret, err
 	return accounts.NewSecret(first), nil
 }
 
-// hidden reads a line of a terminal that does not show it. Interrupted, it leaves the terminal as
-// it was.
+// hidden reads a line of a terminal that does not show it. Interrupted, it
+// leaves the terminal as it was.
 func (a *app) hidden(ctx context.Context, f *os.File, prompt string) (string, error) {
 	before, err := term.GetState(int(f.Fd()))
 	if err != nil {

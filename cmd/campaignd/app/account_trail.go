@@ -58,7 +58,8 @@ also show whether all of it was made anew.`,
 	return cmd
 }
 
-// trail reads the audit trail, the oldest entry first: all of it, or the last entries.
+// trail reads the audit trail, the oldest entry first: all of it, or the last
+// entries.
 func (a *app) trail(cmd *cobra.Command, ask asker, last int) ([]accounts.Entry, error) {
 	const page = 1000
 	entries := []accounts.Entry{}

@@ -62,7 +62,8 @@ stopped stays as it is.`,
 				if a.json {
 					return a.printJSON(recorded{})
 				}
-				a.printf("%s says what the campaign in %s says already; nothing was changed.\n", t.path, a.where(t))
+				a.printf("%s says what the campaign in %s says already; nothing was changed.\n",
+					t.path, a.where(t))
 				return nil
 			}
 			if err == nil && budget > 0 && spent >= budget && !a.json {

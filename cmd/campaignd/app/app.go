@@ -1,5 +1,5 @@
-// Package app is the program campaignd as a function, for programs of your own that know
-// more instruments, channels to experts or methods:
+// Package app is the program campaignd as a function, for programs of your own
+// that know more instruments, channels to experts or methods:
 //
 //	func main() {
 //		registry := app.Builtin()
@@ -9,8 +9,9 @@
 //
 // A whole one is examples/plugin.
 //
-// Each command is a file of this package: flags and printing. What a command shows of a
-// campaign comes from internal/view, what runs campaigns is internal/lab.
+// Each command is a file of this package: flags and printing. What a command
+// shows of a campaign comes from internal/view, what runs campaigns is
+// internal/lab.
 package app
 
 import (
@@ -27,12 +28,13 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Registry is the table of what campaign files can name: Instruments, Experts (the
-// channels to them) and Methods (the families of policies). The order of rows is that of
-// lists and messages.
+// Registry is the table of what campaign files can name: Instruments, Experts
+// (the channels to them) and Methods (the families of policies). The order of
+// rows is that of lists and messages.
 type Registry = registry.Registry
 
-// Builtin returns the table of what campaignd itself brings along, for others to append to.
+// Builtin returns the table of what campaignd itself brings along, for others
+// to append to.
 func Builtin() Registry { return builtin.Registry() }
 
 // Main is the program with a table: it never returns.
@@ -40,8 +42,8 @@ func Main(registry Registry) {
 	os.Exit(Run(context.Background(), registry, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// Run is the program with the given arguments. It returns the exit code. A second interrupt
-// ends the process at once.
+// Run is the program with the given arguments. It returns the exit code. A
+// second interrupt ends the process at once.
 func Run(
 	ctx context.Context,
 	registry Registry,
@@ -49,7 +51,8 @@ func Run(
 	stdin io.Reader,
 	stdout, stderr io.Writer,
 ) (code int) {
-	// Whatever a command prints passes here; only what draws a terminal writes below.
+	// Whatever a command prints passes here; only what draws a terminal writes
+	// below.
 	stdout, stderr = plaintext.NewWriter(stdout, false), plaintext.NewWriter(stderr, false)
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -58,7 +61,8 @@ func Run(
 	}()
 	ctx, interrupt, stop := interruptible(ctx)
 	defer stop()
-	a := &app{registry: withModules(registry, buildInfo()), stdin: stdin, stdout: stdout, stderr: stderr, interrupt: interrupt}
+	a := &app{registry: withModules(registry, buildInfo()), stdin: stdin, stdout: stdout,
+		stderr: stderr, interrupt: interrupt}
 	root := newRoot(a)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
@@ -88,8 +92,8 @@ func interruptible(ctx context.Context) (_ context.Context, interrupt, stop func
 	return ctx, interrupt, func() { signal.Stop(signals); close(signals); cancel(nil) }
 }
 
-// crashed reports a programmer's mistake in a line. The stack goes to a file, for the bug
-// report.
+// crashed reports a programmer's mistake in a line. The stack goes to a file,
+// for the bug report.
 func crashed(stderr io.Writer, fault any) int {
 	where := ""
 	if f, err := os.CreateTemp("", "campaignd-crash-*.txt"); err == nil {

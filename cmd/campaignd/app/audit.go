@@ -92,8 +92,8 @@ checkpoints, the place is narrowed down to the events between two of them.`, dec
 	return cmd
 }
 
-// audit audits a store, past a process that may run it. One that passes is given a
-// checkpoint.
+// audit audits a store, past a process that may run it. One that passes is
+// given a checkpoint.
 func (a *app) audit(
 	ctx context.Context, t target, since []attest.Earlier, except []string,
 ) (*audited, error) {
@@ -194,8 +194,8 @@ func (a *app) printRepeated(r *audited) {
 	}
 }
 
-// printBuilds says which program made what, where it was not this one alone, and
-// which of it this one cannot make again.
+// printBuilds says which program made what, where it was not this one alone,
+// and which of it this one cannot make again.
 func (a *app) printBuilds(r *audited) {
 	if len(r.Builds) > 1 || len(r.Builds) == 1 && r.Builds[0].Build != thisBuild().Build {
 		for _, b := range r.Builds {
@@ -251,7 +251,8 @@ func unmadeText(u decisions.Unmade) string {
 		return text
 	}
 	here := ""
-	if u.Family != "" && (u.Family != u.HereFamily || cmp.Or(u.Module, policies.Module) != cmp.Or(u.HereModule, policies.Module)) {
+	if u.Family != "" && (u.Family != u.HereFamily ||
+		cmp.Or(u.Module, policies.Module) != cmp.Or(u.HereModule, policies.Module)) {
 		here = " of " + by(u.HereFamily, u.HereModule)
 	}
 	return fmt.Sprintf("%s made by version %d of %s, this is version %d%s: not made again",

@@ -19,11 +19,12 @@ import (
 // build identifies this program, as it is recorded with fits and decisions.
 type build struct{ events.Build }
 
-// String names the program in a line: "v1.2.0 go1.26.8 amd64/v1, revision 1f2e3d4c5b6a".
+// String names the program in a line: "v1.2.0 go1.26.8 amd64/v1, revision
+// 1f2e3d4c5b6a".
 func (b build) String() string { return view.Build(b.Build) }
 
-// thisBuild is the build of this program. Once in a process, and only where it is
-// asked for, it may read the program's file.
+// thisBuild is the build of this program. Once in a process, and only where it
+// is asked for, it may read the program's file.
 var thisBuild = sync.OnceValue(func() build {
 	info := buildInfo()
 	b := toolchain(info)
@@ -47,8 +48,9 @@ func buildInfo() *debug.BuildInfo {
 // release is the release that this source is, or becomes: see CHANGELOG.md.
 const release = "v0.3.0"
 
-// versionOf is a program's version, which no other source has: the release where it was built
-// from that, by its tag, and otherwise what leads to it, as in "v0.3.0-dev+1f2e3d4c5b6a".
+// versionOf is a program's version, which no other source has: the release
+// where it was built from that, by its tag, and otherwise what leads to it, as
+// in "v0.3.0-dev+1f2e3d4c5b6a".
 func versionOf(info *debug.BuildInfo, revision string) string {
 	if _, version := moduleOf(policies.Module, info); version == release {
 		return release
@@ -95,9 +97,9 @@ func toolchain(info *debug.BuildInfo) events.Build {
 }
 
 // revisionOf names the source that a program was built from: see
-// [events.Build]. `go run` and -buildvcs=false leave the commit out, and a commit
-// with changes may have any: there the program itself is hashed, so that two are the
-// same only where they are.
+// [events.Build]. `go run` and -buildvcs=false leave the commit out, and a
+// commit with changes may have any: there the program itself is hashed, so that
+// two are the same only where they are.
 func revisionOf(info *debug.BuildInfo, hash func() string) string {
 	commit, _, modified := commitOf(info)
 	switch {

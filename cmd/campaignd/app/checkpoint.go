@@ -102,7 +102,8 @@ tlog-proof, and what a tlog-witness takes.`,
 	cmd.Flags().StringVar(&key, "new-key", "",
 		"make your key pair, under this `name` (usually a domain of the lab), and print the verifier key")
 	cmd.Flags().StringVar(&sign, "sign-with", "", "sign with the private key in this `file` instead of yours")
-	cmd.Flags().StringVar(&prove, "prove", "", "prove that an `event` is in the log: e7, q3, d12 or a position")
+	cmd.Flags().StringVar(&prove, "prove", "",
+		"prove that an `event` is in the log: e7, q3, d12 or a position")
 	cmd.Flags().StringVar(&from, "from", "",
 		"prove that the log has only grown since the checkpoint in this `file`")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the `file` to write, instead of standard output")
@@ -221,8 +222,8 @@ func (a *app) checkpointText(ctx context.Context, log events.Store) string {
 	return c.Text
 }
 
-// keeping says what becomes of the checkpoint of an ended campaign: it is written to
-// a file, and given to a shell command on its standard input.
+// keeping says what becomes of the checkpoint of an ended campaign: it is
+// written to a file, and given to a shell command on its standard input.
 type keeping struct{ file, command string }
 
 // checkpointCommandVariable names the command for all runs of a user.
@@ -257,8 +258,8 @@ func (a *app) handOver(
 	return errors.Join(errs...)
 }
 
-// keepCheckpoint writes a checkpoint in place of an earlier one, unless that one
-// shows that the log was tampered with: then it is what must be kept.
+// keepCheckpoint writes a checkpoint in place of an earlier one, unless that
+// one shows that the log was tampered with: then it is what must be kept.
 func keepCheckpoint(
 	ctx context.Context, log events.Store, c *attest.Checkpoint, file string,
 ) error {

@@ -74,8 +74,8 @@ func writeNew(path, content string, mode fs.FileMode) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// signer returns the user's key, nil where there is none. path is that of another
-// key.
+// signer returns the user's key, nil where there is none. path is that of
+// another key.
 func signer(path string) (note.Signer, error) {
 	wanted := path != ""
 	if !wanted {
@@ -109,7 +109,8 @@ func signer(path string) (note.Signer, error) {
 	return s, nil
 }
 
-// keyText is a verifier key that a person gives, or the content of the file that they name.
+// keyText is a verifier key that a person gives, or the content of the file
+// that they name.
 func keyText(given string) string {
 	if content, err := os.ReadFile(given); err == nil {
 		given = string(content)
@@ -117,8 +118,8 @@ func keyText(given string) string {
 	return strings.TrimSpace(given)
 }
 
-// verifiers returns the keys that given names, each a verifier key or a file with
-// one, and the user's own.
+// verifiers returns the keys that given names, each a verifier key or a file
+// with one, and the user's own.
 func verifiers(given []string) (known []note.Verifier, err error) {
 	for _, text := range given {
 		text = keyText(text)

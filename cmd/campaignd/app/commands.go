@@ -6,13 +6,14 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// commandFor is the command that does what a page of a campaign suggests. In the
-// story of events the store is the one in front of the reader and goes without saying.
+// commandFor is the command that does what a page of a campaign suggests. In
+// the story of events the store is the one in front of the reader and goes
+// without saying.
 func commandFor(r problem.Remedy) string { return commands{}.line(r) }
 
-// commandsOn are the commands of a page about a target. What goes on with a campaign
-// takes the file that the person named, an answer the store; what follows from what is
-// on the page goes without either.
+// commandsOn are the commands of a page about a target. What goes on with a
+// campaign takes the file that the person named, an answer the store; what
+// follows from what is on the page goes without either.
 func commandsOn(t target) view.How {
 	named := t.store
 	if t.path != "" {

@@ -78,7 +78,8 @@ with --not-performed, which is also the one thing that is said of several at onc
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.value, "value", "", "it was measured, and this is the right `value`, in the objective's unit")
+	flags.StringVar(&f.value, "value", "",
+		"it was measured, and this is the right `value`, in the objective's unit")
 	flags.StringVar(&f.sd, "sd", "", "the standard deviation of the value")
 	flags.StringVar(&f.actual, "actual", "",
 		"the composition that was really made: `lipf6=1.08,ec=0.3`; what is not named stays")
@@ -98,8 +99,8 @@ with --not-performed, which is also the one thing that is said of several at onc
 	return cmd
 }
 
-// otherFlag returns the name of a flag of a command that is given and is not the one that
-// may be, empty where there is none.
+// otherFlag returns the name of a flag of a command that is given and is not
+// the one that may be, empty where there is none.
 func otherFlag(cmd *cobra.Command, may string) string {
 	other := ""
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
@@ -148,12 +149,14 @@ func (f correction) read(id string) (*engine.Correct, error) {
 		c.Outcome = outcome
 	}
 	if c.Value != nil && c.Outcome != "" && c.Outcome != events.ResolvedMeasured {
-		return nil, badInput("an experiment that was %s has no value: give one of the two", view.Outcome(c.Outcome))
+		return nil, badInput("an experiment that was %s has no value: give one of the two",
+			view.Outcome(c.Outcome))
 	}
 	return c, nil
 }
 
-// place completes a correction by what the campaign has: what is not named stays as it is.
+// place completes a correction by what the campaign has: what is not named
+// stays as it is.
 func (f correction) place(state *campaign.State, c *engine.Correct) error {
 	if err := known(state, c.Experiment); err != nil {
 		return err
@@ -184,7 +187,8 @@ func (f correction) place(state *campaign.State, c *engine.Correct) error {
 	default:
 		c.Actual = fill(point, x.Parameters)
 	}
-	// What was left out of the models stays so, unless the correction is about the outcome.
+	// What was left out of the models stays so, unless the correction is about
+	// the outcome.
 	stays := x.Excluded && !f.include && c.Value == nil && c.Outcome == ""
 	c.Exclude = f.exclude || stays
 	return nil

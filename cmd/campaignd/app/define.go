@@ -28,8 +28,8 @@ func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition
 	return h.Define(ctx, defined, engine.Request{Actor: actor})
 }
 
-// listCandidates completes a definition where its instrument measures only
-// what it lists. Nothing is started for it.
+// listCandidates completes a definition where its instrument measures only what
+// it lists. Nothing is started for it.
 func (a *app) listCandidates(
 	ctx context.Context, t target, def definition.Campaign,
 ) (definition.Campaign, error) {

@@ -48,7 +48,8 @@ ended; it does not matter whether somebody runs the campaign yet.`,
 			}
 			all := []json.RawMessage{}
 			print := func(e events.Event) error {
-				if t.campaign != "" && e.Campaign != t.campaign && e.Campaign != "bus/"+t.campaign || !keep(e.Kind) {
+				if t.campaign != "" && e.Campaign != t.campaign &&
+					e.Campaign != "bus/"+t.campaign || !keep(e.Kind) {
 					return nil
 				}
 				text, err := events.MarshalCloudEvent(e)
@@ -190,8 +191,8 @@ func (a *app) follow(
 	}
 }
 
-// followRemote follows a campaign of a server, which never releases its store, until the
-// campaign has ended and nothing more is recorded.
+// followRemote follows a campaign of a server, which never releases its store,
+// until the campaign has ended and nothing more is recorded.
 func (a *app) followRemote(
 	ctx context.Context, s *session, last *events.Position, over func() bool,
 	take func(iter.Seq2[events.Event, error]) error,

@@ -38,14 +38,16 @@ category.
 			if at != "" && where != "" {
 				return badInput("--at names a composition and --where a region: give one of the two")
 			}
-			// With --at or --where an experiment or question is only a reference.
+			// With --at or --where an experiment or question is only a
+			// reference.
 			id := ""
 			if last := len(args) - 1; last >= 0 && isSubject(args[last]) {
 				id, args = args[last], args[:last]
 			}
 			switch {
 			case len(args) > 1:
-				return badInput("%q is neither an experiment nor a question; usage: %s", args[1], cmd.UseLine())
+				return badInput("%q is neither an experiment nor a question; usage: %s", args[1],
+					cmd.UseLine())
 			case id == "" && at == "" && where == "":
 				return badInput("say what you exclude: an experiment, a question, --at or --where")
 			case strings.TrimSpace(reason) == "":

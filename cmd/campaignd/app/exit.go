@@ -96,7 +96,8 @@ func exitCode(err error) int {
 	return exits[codeOf(err)]
 }
 
-// codeOf classifies an error, also those of packages that know nothing of codes.
+// codeOf classifies an error, also those of packages that know nothing of
+// codes.
 func codeOf(err error) problem.Code {
 	if errors.Is(err, errInterrupted) {
 		return problem.Interrupted
@@ -119,8 +120,8 @@ func codeOf(err error) problem.Code {
 	return problem.Internal
 }
 
-// fail reports an error to the person, or as JSON to a program, and returns
-// the exit code.
+// fail reports an error to the person, or as JSON to a program, and returns the
+// exit code.
 func (a *app) fail(err error) int {
 	code := exitCode(err)
 	if errors.Is(err, errReported) {
@@ -164,8 +165,8 @@ type linesError struct{ error }
 
 func (e linesError) Unwrap() error { return e.error }
 
-// ofLines reports whether an error's message has several lines, each of them ours. In
-// any other a newline came from somewhere else, and is not one.
+// ofLines reports whether an error's message has several lines, each of them
+// ours. In any other a newline came from somewhere else, and is not one.
 func ofLines(err error) bool {
 	var (
 		file     *yamltree.Error
@@ -174,11 +175,13 @@ func ofLines(err error) bool {
 		rows     exchange.Faults
 		lines    linesError
 	)
-	return errors.As(err, &file) || errors.As(err, &amended) || errors.As(err, &mismatch) || errors.As(err, &rows) ||
+	return errors.As(err, &file) || errors.As(err, &amended) || errors.As(err, &mismatch) ||
+		errors.As(err, &rows) ||
 		errors.As(err, &lines)
 }
 
-// explainError says what happened, and what to do in the words of the command line.
+// explainError says what happened, and what to do in the words of the command
+// line.
 func (a *app) explainError(err error) string {
 	message := a.about.clause(strings.TrimPrefix(err.Error(), "store: "), problem.RemediesOf(err))
 	switch {
@@ -193,8 +196,8 @@ func (a *app) explainError(err error) string {
 	return message
 }
 
-// damageInWords says what is damaged, in one line, without what Pebble says of its
-// own files.
+// damageInWords says what is damaged, in one line, without what Pebble says of
+// its own files.
 func damageInWords(err error) string {
 	message, _, _ := strings.Cut(err.Error(), "\n")
 	message, _, _ = strings.Cut(message, ": pebble: ")

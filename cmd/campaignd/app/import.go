@@ -15,7 +15,8 @@ import (
 
 func (a *app) importCommand() *cobra.Command {
 	im := exchange.Import{Registry: a.registry, Words: exchange.Words{
-		Again: "import it --again", Anyway: "take it --anyway", Note: "with --note NAME", Ignore: "with --ignore NAME",
+		Again: "import it --again", Anyway: "take it --anyway", Note: "with --note NAME",
+		Ignore: "with --ignore NAME",
 		Column: `with --column "THAT NAME=NAME"`,
 		Clause: func(err error) string { return a.about.clause(err.Error(), problem.RemediesOf(err)) },
 	}}
@@ -62,7 +63,8 @@ campaign file that has no store yet, the store is made.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&im.Again, "again", false, "take rows over though the campaign has the same")
-	flags.BoolVar(&im.Once, "once", false, "leave out rows that the campaign has already, instead of refusing the file")
+	flags.BoolVar(&im.Once, "once", false,
+		"leave out rows that the campaign has already, instead of refusing the file")
 	flags.BoolVar(&im.Anyway, "anyway", false,
 		"take rows that the campaign could not ask for: outside its bounds, with another sum, or simulated")
 	flags.StringSliceVar(&im.Notes, "note", nil, "`columns` whose cells are kept as notes: sample,comment")

@@ -96,8 +96,8 @@ func parsePoint(def *definition.Campaign, what, text string, all bool) (definiti
 	return point, nil
 }
 
-// assignments splits "lipf6=1,1,ec=0.3" at the commas between NAME=VALUE: what has no = belongs to
-// the value before it.
+// assignments splits "lipf6=1,1,ec=0.3" at the commas between NAME=VALUE: what
+// has no = belongs to the value before it.
 func assignments(text string) (parts []string) {
 	for _, part := range strings.Split(text, ",") {
 		if n := len(parts); n > 0 && !strings.Contains(part, "=") && strings.Contains(parts[n-1], "=") {

@@ -143,7 +143,8 @@ func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags
 // at, where experiments fail.
 const checkPoints = 8
 
-// checkEnv is how the suite gets at a file's instrument, and at which compositions.
+// checkEnv is how the suite gets at a file's instrument, and at which
+// compositions.
 func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrumenttest.Env, error) {
 	if !t.file.Definition.Measures() {
 		return instrumenttest.Env{}, badInput(
@@ -193,7 +194,8 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 			return instrumenttest.Env{}, inputError{err}
 		}
 		if info, err := os.Stat(filepath.Dir(acts)); err != nil || !info.IsDir() {
-			return instrumenttest.Env{}, badInput("--acts %s: there is no folder %s", flags.acts, filepath.Dir(acts))
+			return instrumenttest.Env{},
+				badInput("--acts %s: there is no folder %s", flags.acts, filepath.Dir(acts))
 		}
 		counting = instrumenttest.ActsIn(acts)
 	}
@@ -220,7 +222,9 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 }
 
 // lockForCheck takes the device for a check that moves it.
-func (a *app) lockForCheck(ctx context.Context, t target, env instrumenttest.Env) (release func(), err error) {
+func (a *app) lockForCheck(
+	ctx context.Context, t target, env instrumenttest.Env,
+) (release func(), err error) {
 	instrument, err := env.Open(ctx)
 	if err != nil {
 		return nil, err

@@ -270,8 +270,8 @@ func (p *panel) print() tea.Cmd {
 		}
 		return nil
 	}
-	// Lines are broken here: the terminal would break them anywhere, and what is drawn
-	// below would not know of it.
+	// Lines are broken here: the terminal would break them anywhere, and what
+	// is drawn below would not know of it.
 	text := ansi.Wrap(plaintext.Text(strings.Join(p.lines, "\n")), p.width, "")
 	p.lines, p.printing = nil, true
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
@@ -318,7 +318,8 @@ func (p *panel) key(k tea.KeyPressMsg) {
 	}
 }
 
-// take gives a line to the form at the front, which goes on or is filled in by it.
+// take gives a line to the form at the front, which goes on or is filled in by
+// it.
 func (p *panel) take(f *openForm, line string) {
 	if f.form.Then != nil {
 		all, next := f.form.Then(line)
@@ -332,8 +333,8 @@ func (p *panel) take(f *openForm, line string) {
 	f.line <- line
 }
 
-// insert types text into the form at the front. Of several lines that are pasted the
-// ends are blanks: a column of numbers stays one.
+// insert types text into the form at the front. Of several lines that are
+// pasted the ends are blanks: a column of numbers stays one.
 func (p *panel) insert(text string) {
 	if len(p.forms) == 0 {
 		return

@@ -13,8 +13,8 @@ import (
 const formEdge = "  ┃ "
 
 // asking draws the screen while something is asked. above is how the campaign
-// stands; it and the explanations give way, in this order, to what is asked. That comes
-// last and whole, next to what is typed.
+// stands; it and the explanations give way, in this order, to what is asked.
+// That comes last and whole, next to what is typed.
 func (p *panel) asking(above []string) []string {
 	height := p.rows()
 	if p.page > 0 {
@@ -71,8 +71,8 @@ func (p *panel) edged(texts []string, style func(string) string) []string {
 }
 
 // asked draws a form in at most height lines: the explanations, where there is
-// room for them, what must be seen to answer, and the line that is typed. hidden is
-// whether something is not shown.
+// room for them, what must be seen to answer, and the line that is typed.
+// hidden is whether something is not shown.
 func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
 	width := p.formWidth()
 	typed := p.typed(f)
@@ -133,7 +133,8 @@ func (p *panel) explanations(f *openForm) []string {
 	return more
 }
 
-// paged draws one page of everything that a form holds. last is whether none follows.
+// paged draws one page of everything that a form holds. last is whether none
+// follows.
 func (p *panel) paged(f *openForm, height int) (lines []string, last bool) {
 	width := p.formWidth()
 	all := slices.Concat(p.explanations(f), p.edged(console.Wrap(f.form.Key+"  "+f.form.Title, width), bold),

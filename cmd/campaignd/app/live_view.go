@@ -15,9 +15,9 @@ import (
 )
 
 // Styles. The program leaves colors out where the terminal has none, or
-// NO_COLOR is set. They are marks, characters that stand for nothing, until the whole
-// line is made safe to print and they become the terminal's sequences: so no text of
-// others can bring one along.
+// NO_COLOR is set. They are marks, characters that stand for nothing, until the
+// whole line is made safe to print and they become the terminal's sequences: so
+// no text of others can bring one along.
 func bold(s string) string   { return "\ufdd0" + s + "\ufdd2" }
 func faint(s string) string  { return "\ufdd1" + s + "\ufdd2" }
 func green(s string) string  { return "\ufdd3" + s + "\ufdd6" }

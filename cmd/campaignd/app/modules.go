@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// withModules fills in the Go modules that the families of methods come from, as the program
-// was built with them: they are recorded with decisions.
+// withModules fills in the Go modules that the families of methods come from,
+// as the program was built with them: they are recorded with decisions.
 func withModules(registry Registry, info *debug.BuildInfo) Registry {
 	registry.Methods = slices.Clone(registry.Methods)
 	for i := range registry.Methods {
@@ -22,21 +22,23 @@ func withModules(registry Registry, info *debug.BuildInfo) Registry {
 	return registry
 }
 
-// packageOf is the import path of the package that a function is written in; "main" for that
-// of a program.
+// packageOf is the import path of the package that a function is written in;
+// "main" for that of a program.
 func packageOf(function any) string {
 	name := runtime.FuncForPC(reflect.ValueOf(function).Pointer()).Name()
 	folder := strings.LastIndexByte(name, '/') + 1
 	last, _, _ := strings.Cut(name[folder:], ".")
-	// A dot in the last element of a path is written as %2e in the names of functions.
+	// A dot in the last element of a path is written as %2e in the names of
+	// functions.
 	if plain, err := url.PathUnescape(last); err == nil {
 		last = plain
 	}
 	return name[:folder] + last
 }
 
-// moduleOf is the path of the module that a package belongs to, and its version where that is
-// known. Of a package of no module that is known it is the package.
+// moduleOf is the path of the module that a package belongs to, and its version
+// where that is known. Of a package of no module that is known it is the
+// package.
 func moduleOf(pkg string, info *debug.BuildInfo) (path, version string) {
 	if pkg == "main" {
 		return info.Main.Path, released(info.Main.Version)

@@ -157,7 +157,8 @@ func (p *plain) stands(now view.Progress) {
 		p.slow = nil
 	}
 	if c := now.Computing; c.What != "" {
-		p.slow = time.AfterFunc(slowComputation, func() { p.remark(view.Computing(c.What, c.Since, time.Now())) })
+		p.slow = time.AfterFunc(slowComputation,
+			func() { p.remark(view.Computing(c.What, c.Since, time.Now())) })
 	}
 	waiting := ""
 	if len(now.Unresolved) > 0 || now.Status == campaign.Paused {

@@ -9,15 +9,15 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Remedies come as data from what knows them; here they become command lines, and
-// nowhere else.
+// Remedies come as data from what knows them; here they become command lines,
+// and nowhere else.
 
 // commands writes command lines about a campaign.
 type commands struct {
 	// server is as in target.
 	server string
-	// store is the store as the person named it, file the campaign file, campaign
-	// the one that they chose of several; each may be empty.
+	// store is the store as the person named it, file the campaign file,
+	// campaign the one that they chose of several; each may be empty.
 	store, file, campaign string
 }
 
@@ -30,8 +30,9 @@ func (a *app) commandsFor(t target) commands {
 	return c
 }
 
-// verbs are the commands of actions, with what a person puts in where the remedy leaves it
-// to them. Actions that one command does not do are written in how.
+// verbs are the commands of actions, with what a person puts in where the
+// remedy leaves it to them. Actions that one command does not do are written in
+// how.
 var verbs = map[problem.Action]struct {
 	name    string
 	subject string // in the place of a subject; empty: the command takes none
@@ -51,8 +52,8 @@ var verbs = map[problem.Action]struct {
 	problem.Diagnose:      {name: "diagnose"},
 }
 
-// accountVerbs are the commands of actions on accounts: about says that they take the name of one,
-// after is what follows.
+// accountVerbs are the commands of actions on accounts: about says that they
+// take the name of one, after is what follows.
 var accountVerbs = map[problem.Action]struct {
 	name  string
 	about bool
@@ -83,7 +84,8 @@ var parts = map[string]string{
 	string(events.ResolvedNotPerformed): "--not-performed",
 }
 
-// how says how a remedy is typed, as the end of a sentence that says what it is good for.
+// how says how a remedy is typed, as the end of a sentence that says what it is
+// good for.
 func (c commands) how(r problem.Remedy) string {
 	switch r.Action {
 	case problem.Start:
@@ -132,8 +134,8 @@ func (c commands) words(r problem.Remedy) []string {
 	return c.onStore(verb.name, append(words, verb.after)...)
 }
 
-// amend says how settings are changed. Where the file is known that the campaign was
-// begun with, it is that one.
+// amend says how settings are changed. Where the file is known that the
+// campaign was begun with, it is that one.
 func (c commands) amend(settings []problem.Setting) string {
 	amend := code("campaignd", "amend", shellArg(subjectOr(c.file, "FILE")))
 	if settings == nil {
@@ -146,8 +148,8 @@ func (c commands) amend(settings []problem.Setting) string {
 	return ": set " + strings.Join(set, " and ") + " in the campaign file, then " + amend
 }
 
-// command writes a command about the campaign's store. Empty words are left out; the
-// others are written for a shell already.
+// command writes a command about the campaign's store. Empty words are left
+// out; the others are written for a shell already.
 func (c commands) command(name string, words ...string) string {
 	return code(c.onStore(name, words...)...)
 }
@@ -217,8 +219,8 @@ func alternatives(ways []string) string {
 	return text
 }
 
-// clause is a message with what can be done about it, in one sentence without its full
-// stop.
+// clause is a message with what can be done about it, in one sentence without
+// its full stop.
 func (c commands) clause(message string, remedies []problem.Remedy) string {
 	for i, r := range remedies {
 		joint := ", or "
@@ -236,7 +238,8 @@ func (c commands) sentence(r problem.Remedy) string {
 	return string(unicode.ToUpper(first)) + r.Text[size:] + c.how(r) + "."
 }
 
-// advice is what a person can do, in sentences; before is what they should know first.
+// advice is what a person can do, in sentences; before is what they should know
+// first.
 func (c commands) advice(before string, remedies []problem.Remedy) string {
 	var sentences []string
 	if before != "" {

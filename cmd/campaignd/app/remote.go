@@ -20,14 +20,16 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// With --server a command is about a campaign of a server. What it does is what it does with
-// a store that another process holds: it reads the log over the protocol of internal/control
-// and submits requests. Only what that protocol does not know goes through the API: to begin
-// a campaign, to have it run, to have it suggest.
+// With --server a command is about a campaign of a server. What it does is what
+// it does with a store that another process holds: it reads the log over the
+// protocol of internal/control and submits requests. Only what that protocol
+// does not know goes through the API: to begin a campaign, to have it run, to
+// have it suggest.
 
 const (
-	// serverVariable names a server for all commands of a user, tokenVariable what says
-	// there who they are. A token is never an argument: others could read it.
+	// serverVariable names a server for all commands of a user, tokenVariable
+	// what says there who they are. A token is never an argument: others could
+	// read it.
 	serverVariable = "CAMPAIGND_SERVER"
 	tokenVariable  = "CAMPAIGND_TOKEN"
 )
@@ -71,8 +73,8 @@ func (a *app) api() lab.Server {
 	return lab.Server{URL: a.server, Token: token(), Registry: a.registry}
 }
 
-// remoteTarget finds the campaign of a server that a command is about: arg is its name or a
-// campaign file, or empty for the only one that there is.
+// remoteTarget finds the campaign of a server that a command is about: arg is
+// its name or a campaign file, or empty for the only one that there is.
 func (a *app) remoteTarget(arg string) (target, error) {
 	if a.store != "" {
 		return target{}, badInput("--store names a store here, and --server a server: give " +
@@ -109,7 +111,8 @@ func (a *app) where(t target) string {
 	return t.store
 }
 
-// named finds the campaign of the server that a command is about, where it was not named.
+// named finds the campaign of the server that a command is about, where it was
+// not named.
 func (a *app) named(ctx context.Context, t target) (target, error) {
 	if t.store != "" {
 		return t, nil
@@ -155,7 +158,8 @@ func onServer(t target, what string) string {
 	return "/campaigns/" + url.PathEscape(t.store) + what
 }
 
-// hasCampaign reports whether a target's store is there, or its campaign on the server.
+// hasCampaign reports whether a target's store is there, or its campaign on the
+// server.
 func (a *app) hasCampaign(ctx context.Context, t target) (bool, error) {
 	if !t.remote {
 		return t.hasStore()
@@ -230,7 +234,8 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 	return a.summarize(ctx, core, t, "", nil)
 }
 
-// tellStory tells what happens in a campaign until it has ended, or the context is done.
+// tellStory tells what happens in a campaign until it has ended, or the context
+// is done.
 func (a *app) tellStory(ctx context.Context, s *session) error {
 	story := view.NewStory(nil)
 	out := a.stdout

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/server"
 )
 
-// auditWait is how many seconds the server is asked to wait for the end of an audit, before
-// it is asked again.
+// auditWait is how many seconds the server is asked to wait for the end of an
+// audit, before it is asked again.
 const auditWait = "30"
 
 // auditRemote has the server audit the store of a campaign.
@@ -60,8 +60,8 @@ func (a *app) auditRemote(
 	return &audited{Audit: run.Audit, Build: build{version.Build}.String(), Store: a.where(t)}, nil
 }
 
-// checkpointRemote has the server make a checkpoint of the store of a campaign, or a proof
-// with one. It is signed by the server.
+// checkpointRemote has the server make a checkpoint of the store of a campaign,
+// or a proof with one. It is signed by the server.
 func (a *app) checkpointRemote(
 	ctx context.Context, t target, prove, from string,
 ) (*attest.Checkpoint, error) {

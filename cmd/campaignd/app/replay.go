@@ -85,8 +85,8 @@ agree.`,
 	return cmd
 }
 
-// holdsPosition reports whether the log has an event at a position. Last would not say
-// so: there may be events beyond it.
+// holdsPosition reports whether the log has an event at a position. Last would
+// not say so: there may be events beyond it.
 func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool, error) {
 	if p == 0 {
 		return false, nil

@@ -108,8 +108,8 @@ func reportPath(store, name string) string {
 	return strings.TrimSuffix(store, storeEnding) + ".report.html"
 }
 
-// storeMode is the permissions of what a campaign leaves beside its store: who may
-// read the one may read the other.
+// storeMode is the permissions of what a campaign leaves beside its store: who
+// may read the one may read the other.
 func storeMode(store string) fs.FileMode {
 	info, err := os.Stat(store)
 	if err != nil {

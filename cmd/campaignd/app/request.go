@@ -28,8 +28,8 @@ func (a *app) request(ctx context.Context, t target, r engine.Request) error {
 	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
 }
 
-// afterwards keeps the report of a campaign that has ended up to date, and says where
-// a campaign goes on that had completed.
+// afterwards keeps the report of a campaign that has ended up to date, and says
+// where a campaign goes on that had completed.
 func (a *app) afterwards(ctx context.Context, s *session, t target, stored []events.Event) error {
 	local, ours := s.Store.(*lab.Local)
 	if !ours {
@@ -76,8 +76,9 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	return nil
 }
 
-// leftOutBecause names the measurements that were left out because of one that a
-// person has just corrected: whether they still are is for that person to say.
+// leftOutBecause names the measurements that were left out because of one that
+// a person has just corrected: whether they still are is for that person to
+// say.
 func leftOutBecause(state *campaign.State, stored []events.Event, about commands) (lines []string) {
 	for _, e := range stored {
 		if e.Kind != events.KindExperimentCorrected && e.Kind != events.KindMeasurementCorrected {
@@ -89,7 +90,8 @@ func leftOutBecause(state *campaign.State, stored []events.Event, about commands
 			overturned := x.Flag != nil && x.Flag.Verdict == events.VerdictOverturned
 			if overturned && x.Flag.Repetition == corrected && x.Excluded {
 				include := problem.Remedy{
-					Text: "take it in again", Action: problem.Correct, Subject: x.ID, Ways: []string{problem.WayInclude},
+					Text: "take it in again", Action: problem.Correct, Subject: x.ID,
+					Ways: []string{problem.WayInclude},
 				}
 				line := fmt.Sprintf("%s was left out because of %s", x.ID, corrected)
 				lines = append(lines, about.clause(line, []problem.Remedy{include}))
@@ -116,8 +118,8 @@ func (a *app) submit(
 		s, err = a.open(ctx, t, writing)
 		return err
 	}
-	// What was sent once is sent again as it was: where it is recorded already, another request
-	// would be built from how the campaign stands by now.
+	// What was sent once is sent again as it was: where it is recorded already,
+	// another request would be built from how the campaign stands by now.
 	var r engine.Request
 	err = lab.Persist(ctx, true, find, func() (err error) {
 		if r.ID == "" {

@@ -21,7 +21,8 @@ put experiments off or failed, it tries again at once.`,
 			if err != nil {
 				return err
 			}
-			return a.request(cmd.Context(), t, engine.Request{Resume: &events.CampaignResumed{Reason: reason}})
+			return a.request(cmd.Context(), t,
+				engine.Request{Resume: &events.CampaignResumed{Reason: reason}})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")

@@ -31,7 +31,8 @@ type app struct {
 	store    string
 	campaign string
 	server   string // the address of a server; empty for stores of this machine
-	// serverGiven is set where the command line names it, and not the environment.
+	// serverGiven is set where the command line names it, and not the
+	// environment.
 	serverGiven bool
 
 	// about writes commands about what the command line names.
@@ -82,7 +83,8 @@ a campaign of a server, by its name or its file.
 		&a.server,
 		"server",
 		os.Getenv(serverVariable),
-		"the `address` of a campaignd serve whose campaigns are meant (default: "+serverVariable+" of the environment; "+
+		"the `address` of a campaignd serve whose campaigns are meant (default: "+serverVariable+
+			" of the environment; "+
 			tokenVariable+" says who you are there)",
 	)
 	flags.StringVar(&a.campaign, "campaign", "", "the campaign's `name`, where a store holds several")
@@ -114,9 +116,11 @@ a campaign of a server, by its name or its file.
 		a.resolveCommand(),
 		a.amendCommand(),
 	)
-	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(), a.excludeCommand(),
+	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(),
+		a.excludeCommand(),
 		a.allowCommand(), a.noteCommand(), a.importCommand())
-	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(), a.explainCommand(), a.whatIfCommand(),
+	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(),
+		a.explainCommand(), a.whatIfCommand(),
 		a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
 	group("prepare", a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(),
 		a.instrumentCommand(), a.accountCommand(), a.versionCommand())
@@ -209,8 +213,8 @@ func inLine(args []any) []any {
 	return fitting
 }
 
-// beneath is the terminal, or whatever else, below one of the program's streams. What
-// draws on it makes its own texts safe.
+// beneath is the terminal, or whatever else, below one of the program's
+// streams. What draws on it makes its own texts safe.
 func beneath(stream any) any {
 	if w, ok := stream.(interface{ Unwrap() io.Writer }); ok {
 		return w.Unwrap()
@@ -218,8 +222,8 @@ func beneath(stream any) any {
 	return stream
 }
 
-// sizeOf says how large a terminal is, also one that cannot be drawn on; nil where
-// the stream is none.
+// sizeOf says how large a terminal is, also one that cannot be drawn on; nil
+// where the stream is none.
 func sizeOf(stream any) func() (width, height int) {
 	f, ok := beneath(stream).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

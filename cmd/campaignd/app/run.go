@@ -80,7 +80,8 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 		&keep.command,
 		"checkpoint-command",
 		os.Getenv(checkpointCommandVariable),
-		"give a checkpoint of the ended campaign's log to this shell `command` (default: "+checkpointCommandVariable+" of the environment)",
+		"give a checkpoint of the ended campaign's log to this shell `command` (default: "+
+			checkpointCommandVariable+" of the environment)",
 	)
 	return cmd
 }
@@ -123,7 +124,8 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 	return r.finish(ctx)
 }
 
-// notHeld is an error where another process runs the store, and says how to watch it.
+// notHeld is an error where another process runs the store, and says how to
+// watch it.
 func notHeld(ctx context.Context, t target) error {
 	owner, err := control.Dial(ctx, t.store)
 	if errors.Is(err, control.ErrNobody) {
@@ -237,7 +239,8 @@ func (r *running) openStore(ctx context.Context) error {
 	return err
 }
 
-// warn shows a line that is about no event: above the picture where one is drawn.
+// warn shows a line that is about no event: above the picture where one is
+// drawn.
 func (r *running) warn(text string) {
 	if r.display == nil {
 		r.remark("%s", text)
@@ -246,8 +249,8 @@ func (r *running) warn(text string) {
 	r.display.remark(text)
 }
 
-// begin writes the definition of a new campaign, once everything it names
-// could be opened and fits it.
+// begin writes the definition of a new campaign, once everything it names could
+// be opened and fits it.
 func (r *running) begin(ctx context.Context, seed *uint64) error {
 	def := r.target.file.Definition
 	if seed != nil {
@@ -320,8 +323,8 @@ func (r *running) hooks() lab.Hooks {
 	}
 }
 
-// drive runs the campaign until it ends or ctx does. Whatever happens is shown before it
-// returns.
+// drive runs the campaign until it ends or ctx does. Whatever happens is shown
+// before it returns.
 func (r *running) drive(ctx context.Context) error {
 	var c *lab.Run
 	err := equip.Described(ctx, func() (err error) {
@@ -373,8 +376,8 @@ func (r *running) answer(ctx context.Context) error {
 	return r.summarize(ctx, r.over, r.target, path, r.undecided(ctx))
 }
 
-// undecided says, for each expert whose candidates a rule strikes out, how many may
-// still be the best. What cannot be read is not said.
+// undecided says, for each expert whose candidates a rule strikes out, how many
+// may still be the best. What cannot be read is not said.
 func (r *running) undecided(ctx context.Context) map[string]string {
 	left := make(map[string]string)
 	for e, err := range events.ReadCampaign(ctx, r.local.Log(), r.target.campaign, 0) {

@@ -54,7 +54,8 @@ kind of event.`,
 						}
 						var ok bool
 						if schema, ok = schemas.Event(info.Kind, wanted); !ok {
-							return badInput("%s has no version %d; the newest is %d", name, wanted, info.Version)
+							return badInput("%s has no version %d; the newest is %d", name, wanted,
+								info.Version)
 						}
 					}
 				}

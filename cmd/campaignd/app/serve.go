@@ -78,7 +78,8 @@ who may equip the lab, with --confined of nobody.`,
 		"get certificates of Let's Encrypt for these `domains`, whose terms you accept by that; port 443 must lead here")
 	flags.StringVar(&s.proxy, "behind-proxy", "",
 		"the `network` of a proxy that speaks TLS, and says in X-Forwarded-For who asks: 10.0.0.1/32")
-	flags.BoolVar(&s.confined, "confined", false, "refuse campaign files that name a program, a file or an address")
+	flags.BoolVar(&s.confined, "confined", false,
+		"refuse campaign files that name a program, a file or an address")
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	cmd.MarkFlagsMutuallyExclusive("tls-cert", "acme", "behind-proxy")
 	return cmd
@@ -223,12 +224,13 @@ func (s serving) trusted() (*net.IPNet, error) {
 	return network, nil
 }
 
-// safe refuses to listen where people who are not known, or words that can be read on the
-// way, would reach campaigns.
+// safe refuses to listen where people who are not known, or words that can be
+// read on the way, would reach campaigns.
 func (s serving) safe(host string, nobody bool) error {
 	if nobody && s.proxy != "" { // on this machine too: whoever reaches the proxy would be served
 		return badInput("--behind-proxy %s: there are no accounts, so that everybody whom the proxy lets through could do everything; "+
-			"make one with `campaignd account add NAME --role admin --folder %s`", s.proxy, shellArg(s.folder))
+			"make one with `campaignd account add NAME --role admin --folder %s`", s.proxy,
+			shellArg(s.folder))
 	}
 	ip := net.ParseIP(host)
 	if host == "localhost" || ip != nil && ip.IsLoopback() {
@@ -241,7 +243,8 @@ func (s serving) safe(host string, nobody bool) error {
 	}
 	if s.cert == "" && len(s.domains) == 0 && s.proxy == "" {
 		return badInput("--listen %s: passwords would cross the network in the clear; give --tls-cert and --tls-key, "+
-			"--acme, or --behind-proxy, or listen on this machine alone, --listen %s", s.address, defaultAddress)
+			"--acme, or --behind-proxy, or listen on this machine alone, --listen %s", s.address,
+			defaultAddress)
 	}
 	return nil
 }

@@ -39,8 +39,8 @@ func (s serving) tls() (*tls.Config, error) {
 	}, nil
 }
 
-// keyPair is a certificate in files, which are read again when they change: certificates are
-// renewed while the server runs.
+// keyPair is a certificate in files, which are read again when they change:
+// certificates are renewed while the server runs.
 type keyPair struct {
 	cert, key string
 

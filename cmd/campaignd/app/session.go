@@ -13,11 +13,12 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 )
 
-// session is access to a campaign in its store, wherever that is kept. Only what differs by
-// that asks which it is.
+// session is access to a campaign in its store, wherever that is kept. Only
+// what differs by that asks which it is.
 type session struct {
 	lab.Store
-	// folder is the store's folder; the campaign's identifier where it is on a server.
+	// folder is the store's folder; the campaign's identifier where it is on a
+	// server.
 	folder string
 	// name is the campaign the command is about.
 	name string
@@ -54,7 +55,8 @@ func (a *app) open(ctx context.Context, t target, mode access) (*session, error)
 	return s, nil
 }
 
-// openStore opens a store that must exist, or speaks to the process that holds it.
+// openStore opens a store that must exist, or speaks to the process that holds
+// it.
 func (a *app) openStore(ctx context.Context, t target, mode access) (*session, error) {
 	if t.remote {
 		return a.dial(ctx, t)
@@ -75,8 +77,8 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (*session, e
 	return s, nil
 }
 
-// openCopy opens a store as it is on the disk, past the process that runs it: for what needs
-// the log's own hashes or takes long.
+// openCopy opens a store as it is on the disk, past the process that runs it:
+// for what needs the log's own hashes or takes long.
 func openCopy(folder string) (events.Store, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {
@@ -118,7 +120,8 @@ func (a *app) openLocal(ctx context.Context, store string, o lab.LocalOptions) (
 // core folds the campaign.
 func (s *session) core(ctx context.Context) (*engine.Core, error) { return s.Load(ctx, s.name) }
 
-// held reports whether another process holds the session's store, on this machine or not.
+// held reports whether another process holds the session's store, on this
+// machine or not.
 func (s *session) held() bool {
 	switch s.Store.(type) {
 	case *lab.Peer, *lab.Remote:

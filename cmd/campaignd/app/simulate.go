@@ -73,7 +73,8 @@ number of workers.`,
 	cmd.Flags().StringVar(&s.size, "size", "",
 		"run this `size` of the study, one of those it names (default: as the file stands)")
 	cmd.Flags().StringVar(&s.seeds, "seeds", "", "seeds instead of the file's: a `count`, or first-last")
-	cmd.Flags().StringVarP(&s.out, "out", "o", "", "the study's `folder` (default NAME.study beside the file)")
+	cmd.Flags().StringVarP(&s.out, "out", "o", "",
+		"the study's `folder` (default NAME.study beside the file)")
 	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "how many campaigns run at once")
 	return cmd
 }
@@ -158,7 +159,8 @@ func (s *simulation) run(ctx context.Context) error {
 	began := time.Now()
 	err = study.Run(
 		ctx,
-		simulate.Run{Results: results, Workers: s.workers, Build: thisBuild().Build, Finished: progress.finished},
+		simulate.Run{Results: results, Workers: s.workers, Build: thisBuild().Build,
+			Finished: progress.finished},
 	)
 	progress.close()
 	var failed *simulate.FailedError

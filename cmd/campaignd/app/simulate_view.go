@@ -19,8 +19,8 @@ import (
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 
-// studyProgress says how a study goes on: a line that is drawn anew in a terminal,
-// and a line now and then elsewhere.
+// studyProgress says how a study goes on: a line that is drawn anew in a
+// terminal, and a line now and then elsewhere.
 type studyProgress struct {
 	out      io.Writer
 	terminal bool
@@ -36,14 +36,15 @@ type studyProgress struct {
 	drawn sync.WaitGroup
 }
 
-// tellEvery is how often a line is printed at first where there is no terminal; a
-// long study tells after every tenth part more.
+// tellEvery is how often a line is printed at first where there is no terminal;
+// a long study tells after every tenth part more.
 const tellEvery = 10 * time.Second
 
 func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgress {
 	p := &studyProgress{
-		out: s.stderr, terminal: isTerminal(s.stderr), study: study, total: missing, before: len(study.Units) - missing,
-		began: time.Now(), told: time.Now(), ended: make(chan struct{}),
+		out: s.stderr, terminal: isTerminal(s.stderr), study: study, total: missing,
+		before: len(study.Units) - missing,
+		began:  time.Now(), told: time.Now(), ended: make(chan struct{}),
 	}
 	if p.terminal {
 		p.out = beneath(s.stderr).(io.Writer)
@@ -293,7 +294,8 @@ func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran
 		}
 		for _, a := range t.Arms {
 			row := studiedArm{
-				Task: t.Task.Name, Arm: a.Arm.Name, Seeds: len(t.Seeds), Regret: a.Regret.Mean, SE: finite(a.Regret.SE), Asked: a.Asked, Rank: a.Rank,
+				Task: t.Task.Name, Arm: a.Arm.Name, Seeds: len(t.Seeds), Regret: a.Regret.Mean,
+				SE: finite(a.Regret.SE), Asked: a.Asked, Rank: a.Rank,
 			}
 			if d := a.Difference; d != nil {
 				row.Difference = &studiedInterval{d.Mean, finite(d.Lower), finite(d.Upper)}

@@ -80,7 +80,8 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	return st.Write(a.stdout, around, how)
 }
 
-// runningText says which process runs a campaign, and what it does; "" for none.
+// runningText says which process runs a campaign, and what it does; "" for
+// none.
 func runningText(run *lab.Running, now time.Time, about commands) string {
 	if run == nil {
 		return ""

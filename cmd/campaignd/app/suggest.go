@@ -63,8 +63,8 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	return answer.Of(core.State().Definition).Write(a.stdout, a.showing(t))
 }
 
-// suggestion has the next experiment worked out: here, or by the server that has the
-// campaign. The core is the campaign with it.
+// suggestion has the next experiment worked out: here, or by the server that
+// has the campaign. The core is the campaign with it.
 func (a *app) suggestion(
 	ctx context.Context, s *session, t target,
 ) (core *engine.Core, answer *view.Suggestion, err error) {

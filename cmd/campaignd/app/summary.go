@@ -14,8 +14,8 @@ type result struct {
 	Store string `json:"store"`
 }
 
-// summarize prints how a campaign ended. undecided says of an expert's preference what
-// speaks against calling it the best.
+// summarize prints how a campaign ended. undecided says of an expert's
+// preference what speaks against calling it the best.
 func (a *app) summarize(
 	ctx context.Context,
 	core *engine.Core,

@@ -15,10 +15,12 @@ const storeEnding = ".campaign"
 
 // target is what a command is about.
 type target struct {
-	// store is the store's directory; the campaign's name where it is remote: on a server.
+	// store is the store's directory; the campaign's name where it is remote:
+	// on a server.
 	store  string
 	remote bool
-	// server is that of the command line, empty where there is none or the environment names it.
+	// server is that of the command line, empty where there is none or the
+	// environment names it.
 	server string
 	// campaign is the campaign's name; empty: the only one in the store.
 	campaign string

@@ -74,7 +74,8 @@ be named any more once something else was chosen in its place.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.parameters, "parameters", "",
 		"the composition of your own experiment, which counts against the budget: `lipf6=1.1,ec=0.3,dmc=1`")
-	flags.StringVar(&f.actual, "actual", "", "the composition that was really made, where it differs: `lipf6=1.08`")
+	flags.StringVar(&f.actual, "actual", "",
+		"the composition that was really made, where it differs: `lipf6=1.08`")
 	flags.StringVar(&f.values, "values", "",
 		"what you expect of many compositions, in the order of their rows: `11.2,9,,7`")
 	flags.StringVar(&f.value, "value", "", "the `value`, instead of as an argument")
@@ -125,9 +126,9 @@ func (a *app) tellResult(cmd *cobra.Command, args []string, f told) error {
 // without is why there is no value, empty where there is one.
 func (f told) without() string { return f.failed + f.cannot + f.again }
 
-// readTold sorts the arguments into the target, the experiment (empty for one of one's own)
-// and the value. How many there are depends on the flags: that is why they are counted
-// from the end.
+// readTold sorts the arguments into the target, the experiment (empty for one
+// of one's own) and the value. How many there are depends on the flags: that is
+// why they are counted from the end.
 func (a *app) readTold(cmd *cobra.Command, args []string, f told) (target, string, told, error) {
 	n := 0
 	if f.parameters == "" {
@@ -137,9 +138,11 @@ func (a *app) readTold(cmd *cobra.Command, args []string, f told) (target, strin
 		n++ // the value
 	}
 	if len(args) < n || len(args) > n+1 {
-		return target{}, "", f, badInput("%d arguments do not say what to tell; usage: %s", len(args), cmd.UseLine())
+		return target{}, "", f, badInput("%d arguments do not say what to tell; usage: %s",
+			len(args), cmd.UseLine())
 	}
-	// `tell TARGET e7` and `tell e7 VALUE` look alike: the first lacks its value.
+	// `tell TARGET e7` and `tell e7 VALUE` look alike: the first lacks its
+	// value.
 	if n == 2 && len(args) == 2 && subject(args) == 1 {
 		return target{}, "", f, badInput(
 			"what is the result of %s? Give its value, or one of --failed, --cannot and --again with the reason", args[1])
@@ -194,8 +197,8 @@ func (f told) result(id string) (*engine.Tell, error) {
 	return tell, err
 }
 
-// place reads the compositions, which only the campaign can tell: what was asked for is
-// what was made where nothing else is said.
+// place reads the compositions, which only the campaign can tell: what was
+// asked for is what was made where nothing else is said.
 func (f told) place(state *campaign.State, tell *engine.Tell) error {
 	var err error
 	if tell.Parameters, err = parsePoint(state.Definition, "--parameters", f.parameters, true); err != nil {

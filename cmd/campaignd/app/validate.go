@@ -61,7 +61,8 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 				}
 				return err
 			}
-			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{}, Remarks: []string{}}
+			answer := validated{Valid: err == nil, Definition: def, Faults: []validatedFault{},
+				Remarks: []string{}}
 			if err == nil {
 				remarks := campaignfile.Remarks(a.registry, *def, filepath.Dir(args[0]))
 				answer.Remarks = append(answer.Remarks, remarks...)

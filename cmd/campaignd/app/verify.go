@@ -64,14 +64,16 @@ does not hold, or is signed by a key that is not known.`,
 func (a *app) printVerified(v *attest.Files) {
 	for _, f := range v.Files {
 		if f.Problem != "" {
-			a.printf("%s: DOES NOT HOLD: %s\n", f.File, strings.TrimPrefix(f.Problem, "checkpoint: invalid: "))
+			a.printf("%s: DOES NOT HOLD: %s\n", f.File,
+				strings.TrimPrefix(f.Problem, "checkpoint: invalid: "))
 			continue
 		}
 		of := fmt.Sprintf("%s, %s, root hash %s; %s",
 			f.Origin, format.Count(int(f.Events), "event"), f.Root, signedBy(f.SignedBy, f.Unchecked))
 		switch f.What {
 		case "inclusion":
-			a.printf("%s: position %d of the log is this event.\n  %s\n  %s\n", f.File, f.Position, f.Event, of)
+			a.printf("%s: position %d of the log is this event.\n  %s\n  %s\n", f.File, f.Position,
+				f.Event, of)
 		case "consistency":
 			a.printf("%s: the log has only grown since it had %s.\n  %s\n",
 				f.File, format.Count(int(f.Grown), "event"), of)

@@ -60,7 +60,8 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 			q.Decision = decision
 			answer, err := whatif.Work(cmd.Context(), whatif.Input{
 				Registry: a.registry, Log: s.Log(), Campaign: s.name, Build: thisBuild().Build,
-				Environment: instruments.Environment{Folder: t.base, Logf: func(format string, args ...any) { a.remark(format, args...) }},
+				Environment: instruments.Environment{Folder: t.base,
+					Logf: func(format string, args ...any) { a.remark(format, args...) }},
 			}, q)
 			switch {
 			case err != nil:
@@ -71,7 +72,8 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 			return answer.Write(a.stdout)
 		},
 	}
-	cmd.Flags().StringVar(&q.Method, "policy", "", "the `method` from there on, as campaignd methods lists them")
+	cmd.Flags().StringVar(&q.Method, "policy", "",
+		"the `method` from there on, as campaignd methods lists them")
 	cmd.Flags().StringVar(&q.Without, "without", "", "the `expert` who is left out, with all they have said")
 	cmd.Flags().IntVar(&q.Experiments, "experiments", 0, fmt.Sprintf(
 		"for how many `experiments` to go on, at most %d (default as many as were really run since, at least %d)", whatif.Most, whatif.Least))

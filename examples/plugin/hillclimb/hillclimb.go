@@ -1,5 +1,6 @@
-// Package hillclimb is a method that takes a small step from the best composition so far,
-// a (1+1) evolution strategy, and lets an expert turn steps down.
+// Package hillclimb is a method that takes a small step from the best
+// composition so far, a (1+1) evolution strategy, and lets an expert turn steps
+// down.
 package hillclimb
 
 import (
@@ -24,15 +25,18 @@ const (
 var Family = policies.Family{
 	Name:    name,
 	Version: 1,
-	Rules:   []policies.Rule{{Part: policies.Next, Name: name, Settings: func() definition.Settings { return new(Settings) }}},
+	Rules: []policies.Rule{{Part: policies.Next, Name: name,
+		Settings: func() definition.Settings { return new(Settings) }}},
 	Methods: []policies.Method{{Name: name, Summary: "small steps from the best composition so far",
-		Asks: "accept or reject", Form: events.FormLabel, Policy: policies.Alone(definition.NewChoice(name, nil))}},
+		Asks: "accept or reject", Form: events.FormLabel,
+		Policy: policies.Alone(definition.NewChoice(name, nil))}},
 	New: open,
 }
 
 // Settings are what a campaign file says of the method.
 type Settings struct {
-	// Step is the standard deviation of a step, as a share of each range. Default 0.1.
+	// Step is the standard deviation of a step, as a share of each range.
+	// Default 0.1.
 	Step *float64 `json:"step,omitempty" jsonschema:"minimum=0.001,maximum=1"`
 }
 
@@ -45,7 +49,8 @@ func (s *Settings) Words(*definition.Campaign) string {
 	return fmt.Sprintf("steps of %g of each range from the best composition", *s.Step)
 }
 
-// PartWords implements policies.PartSettings: the experts are asked by the rule itself.
+// PartWords implements policies.PartSettings: the experts are asked by the rule
+// itself.
 func (*Settings) PartWords(policies.Part) string { return "experts accept or reject each step" }
 
 type policy struct {
@@ -71,7 +76,8 @@ func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (polici
 		return step.Design(&p.def, v, d, definition.DesignSobol, " Nothing has been measured yet.")
 	}
 	asked := turn.Questions(v.Campaign) // in this turn
-	if q := turn.Last(asked); q != nil && q.Status == campaign.Answered && q.Answer.Label == events.LabelAccept {
+	if q := turn.Last(asked); q != nil && q.Status == campaign.Answered &&
+		q.Answer.Label == events.LabelAccept {
 		return step.Take(v, d, name, q.Composition(), policies.RuleAccepted, q.Expert+" accepted it."), nil
 	}
 	x, err := v.Space.Encode(best.Measurement.Actual)
@@ -94,7 +100,8 @@ func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (polici
 	return d.Ask(events.FormLabel, expert, policies.RuleAsk, d.Reason, d.Reason), nil
 }
 
-// incumbent returns the experiment with the best measurement, nil where there is none.
+// incumbent returns the experiment with the best measurement, nil where there
+// is none.
 func incumbent(s *campaign.State, goal string) (best *campaign.Experiment) {
 	var most float64
 	for x, value := range s.Results() {

@@ -1,5 +1,6 @@
-// Package hotfolder is an instrument behind a folder: an order is a file that campaignd
-// writes, its result another that the robot writes. Nothing is ordered twice.
+// Package hotfolder is an instrument behind a folder: an order is a file that
+// campaignd writes, its result another that the robot writes. Nothing is
+// ordered twice.
 package hotfolder
 
 import (
@@ -38,11 +39,13 @@ func (s *Settings) Complete(*definition.Campaign)                               
 func (*Settings) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
 func (s *Settings) Words(*definition.Campaign) string                            { return "the robot that watches " + s.Folder }
 
-// robot watches a folder. An order is an instruments.Command in the file ID.order, its
-// result an instruments.Outcome in ID.result.
+// robot watches a folder. An order is an instruments.Command in the file
+// ID.order, its result an instruments.Outcome in ID.result.
 type robot string
 
-func open(_ context.Context, def definition.Campaign, env instruments.Environment) (instruments.Instrument, error) {
+func open(
+	_ context.Context, def definition.Campaign, env instruments.Environment,
+) (instruments.Instrument, error) {
 	var s Settings
 	err := def.Driver().Decode(&s)
 	folder := filepath.Join(env.Folder, s.Folder)
@@ -57,7 +60,8 @@ func (r robot) Describe(context.Context) (instruments.Description, error) {
 	return instruments.Description{Name: "hotfolder", Identity: string(r), Capacity: 1}, nil
 }
 
-// Start writes the order under another name first: the robot never reads half of one.
+// Start writes the order under another name first: the robot never reads half
+// of one.
 func (r robot) Start(ctx context.Context, cmd instruments.Command) error {
 	if fate, err := r.Recover(ctx, cmd); err != nil || fate != instruments.FateNotStarted {
 		return err
@@ -94,7 +98,8 @@ func (r robot) Cancel(_ context.Context, cmd instruments.Command) error {
 	return os.WriteFile(r.path(cmd, ".cancel"), nil, 0o644)
 }
 
-// Recover implements instruments.Recoverer: the files say what became of a command.
+// Recover implements instruments.Recoverer: the files say what became of a
+// command.
 func (r robot) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
 	order, err := os.ReadFile(r.path(cmd, ".order"))
 	same, _ := json.Marshal(cmd)

@@ -1,5 +1,5 @@
-// Package webhook asks an expert by an HTTP request: the question is posted as JSON, and
-// the response is their reply, whenever it comes.
+// Package webhook asks an expert by an HTTP request: the question is posted as
+// JSON, and the response is their reply, whenever it comes.
 package webhook
 
 import (
@@ -35,7 +35,8 @@ func (s *Settings) Check(_ *definition.Campaign, here definition.Path) []definit
 	if s.URL != "" {
 		return nil
 	}
-	return []definition.Fault{{At: here, Problem: "there is no URL to ask at", Remedy: "write url: https://…"}}
+	return []definition.Fault{{At: here, Problem: "there is no URL to ask at",
+		Remedy: "write url: https://…"}}
 }
 
 func (s *Settings) Words(*definition.Campaign) string { return "is asked at " + s.URL }
@@ -65,7 +66,8 @@ func open(
 func (s *Settings) ask(ctx context.Context, q humans.Question, problem string) (humans.Reply, error) {
 	var reply humans.Reply
 	body, err := json.Marshal(Question{
-		ID: q.ID, Form: q.Form, Options: q.Options, Scale: q.Scale, Explanation: q.Explanation, Problem: problem,
+		ID: q.ID, Form: q.Form, Options: q.Options, Scale: q.Scale, Explanation: q.Explanation,
+		Problem: problem,
 	})
 	if err != nil {
 		return reply, err

@@ -1,6 +1,6 @@
-// Package earlier reads the accounts of a folder as campaignd kept them before they were
-// events of the lab's log: a Pebble database of their own, with an audit trail in which
-// each entry held the hash of the one before it.
+// Package earlier reads the accounts of a folder as campaignd kept them before
+// they were events of the lab's log: a Pebble database of their own, with an
+// audit trail in which each entry held the hash of the one before it.
 package earlier
 
 import (
@@ -27,14 +27,16 @@ var (
 	ErrInUse = errors.New("a campaignd of an earlier version has them open")
 	// ErrDamaged means that an entry or a record is not what was acknowledged.
 	ErrDamaged = errors.New("they are not what was acknowledged")
-	// ErrFormat means that the records are of a form that no campaignd has written.
+	// ErrFormat means that the records are of a form that no campaignd has
+	// written.
 	ErrFormat = errors.New("their form is not known")
 )
 
 // Accounts are what the database held, each record as its JSON.
 type Accounts struct {
 	Accounts [][]byte
-	// Sessions and Tokens are by the SHA-256 of their secrets, in hexadecimal digits.
+	// Sessions and Tokens are by the SHA-256 of their secrets, in hexadecimal
+	// digits.
 	Sessions, Tokens map[string][]byte
 	// Entries are those of the audit trail, from the first one.
 	Entries []Entry
@@ -44,7 +46,8 @@ type Accounts struct {
 
 // Entry is an entry of the audit trail.
 type Entry struct {
-	// Text is the entry as JSON in the canonical form of RFC 8785, Hash its SHA-256.
+	// Text is the entry as JSON in the canonical form of RFC 8785, Hash its
+	// SHA-256.
 	Text []byte
 	Hash [sha256.Size]byte
 }
@@ -66,9 +69,10 @@ func (a *Accounts) Close() error {
 	return lock.Close()
 }
 
-// Read reads accounts, and checks that their audit trail is whole: that each entry follows
-// from the one before it, and that the newest which was acknowledged is there. It changes
-// nothing. No campaignd of that time opens them until they are closed.
+// Read reads accounts, and checks that their audit trail is whole: that each
+// entry follows from the one before it, and that the newest which was
+// acknowledged is there. It changes nothing. No campaignd of that time opens
+// them until they are closed.
 func Read(dir string) (_ *Accounts, err error) {
 	lock, err := vfs.Default.Lock(filepath.Join(dir, lockName))
 	if err != nil {
@@ -153,8 +157,8 @@ func (a *Accounts) read(db *pebble.DB, known head) error {
 	)
 }
 
-// readEntries reads the audit trail, which must lead from its first entry to the head that
-// the database holds, by way of the one that was kept outside it.
+// readEntries reads the audit trail, which must lead from its first entry to
+// the head that the database holds, by way of the one that was kept outside it.
 func (a *Accounts) readEntries(db *pebble.DB, stored *head, known head) error {
 	var at head
 	err := scan(db, entryPrefix, func(key string, value []byte) error {
@@ -174,7 +178,8 @@ func (a *Accounts) readEntries(db *pebble.DB, stored *head, known head) error {
 	case at != *stored:
 		return damaged("the audit trail ends with entry %d, and should with %d", at.number, stored.number)
 	case at.number < known.number:
-		return damaged("%d entries of the audit trail were acknowledged and %d are there", known.number, at.number)
+		return damaged("%d entries of the audit trail were acknowledged and %d are there",
+			known.number, at.number)
 	}
 	return nil
 }
@@ -207,8 +212,8 @@ func (h head) follow(key string, value []byte) (head, error) {
 	return head{number: number, hash: sha256.Sum256(value)}, nil
 }
 
-// scan hands on the records whose keys begin with a prefix, in their order, with the key
-// without it.
+// scan hands on the records whose keys begin with a prefix, in their order,
+// with the key without it.
 func scan(db *pebble.DB, prefix string, visit func(key string, value []byte) error) error {
 	above := append([]byte(prefix[:len(prefix)-1]), prefix[len(prefix)-1]+1)
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte(prefix), UpperBound: above})
@@ -227,13 +232,13 @@ func scan(db *pebble.DB, prefix string, visit func(key string, value []byte) err
 	return err
 }
 
-// HEAD held the newest entry that was acknowledged, in two slots, each in a page of its
-// own, of which a crash tears at most one.
+// HEAD held the newest entry that was acknowledged, in two slots, each in a
+// page of its own, of which a crash tears at most one.
 //
 //	campaignd-trail 1 NUMBER HASH CHECKSUM
 //
-// with the number in 20 digits, the hash in 64 hexadecimal digits, and the CRC-32C of the
-// line up to there.
+// with the number in 20 digits, the hash in 64 hexadecimal digits, and the
+// CRC-32C of the line up to there.
 const (
 	slotLine    = "campaignd-trail 1 %020d %x "
 	slotSize    = 18 + 20 + 1 + 64 + 1 + 8 + 1

@@ -11,11 +11,13 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// What takes long in an audit, fits, judgments and decisions, is made ahead of it on all cores. Each of
-// several workers folds all events into a core of its own and makes, from the state before, what is recorded
-// in the stretches that nobody else has taken: a stretch reaches from one measurement to the next, within
-// which models are shared. What is made depends on the events and the step alone, so the audit finds what it
-// would have made itself, in its own order; what no worker has made, it does make itself.
+// What takes long in an audit, fits, judgments and decisions, is made ahead of
+// it on all cores. Each of several workers folds all events into a core of its
+// own and makes, from the state before, what is recorded in the stretches that
+// nobody else has taken: a stretch reaches from one measurement to the next,
+// within which models are shared. What is made depends on the events and the
+// step alone, so the audit finds what it would have made itself, in its own
+// order; what no worker has made, it does make itself.
 type ahead struct {
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -40,7 +42,9 @@ type remade struct {
 }
 
 // lookAhead begins to make what a campaign's log records. It must be ended.
-func lookAhead(ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build) *ahead {
+func lookAhead(
+	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
+) *ahead {
 	h := &ahead{build: build, stretches: make(map[int]*stretch)}
 	h.ctx, h.stop = context.WithCancel(ctx)
 	workers := runtime.GOMAXPROCS(0)
@@ -71,8 +75,8 @@ func (h *ahead) take(number int) (s *stretch, own bool) {
 	return s, true
 }
 
-// walk is the work of one worker. Whatever is wrong with the log ends it: the audit says what, or panics where
-// its caller sees it.
+// walk is the work of one worker. Whatever is wrong with the log ends it: the
+// audit says what, or panics where its caller sees it.
 func (h *ahead) walk(core *engine.Core, log events.Log, name string) {
 	var own *stretch
 	leave := func() {
@@ -121,8 +125,9 @@ func (h *ahead) walk(core *engine.Core, log events.Log, name string) {
 	}
 }
 
-// recordedStep is the step that a payload records, where the core would take it next; nil for what is not a
-// fit, a judgment or a decision, and where the audit will not make it again.
+// recordedStep is the step that a payload records, where the core would take it
+// next; nil for what is not a fit, a judgment or a decision, and where the
+// audit will not make it again.
 func recordedStep(core *engine.Core, payload events.Payload, now time.Time) engine.Step {
 	var recorded engine.Step
 	switch p := payload.(type) {
@@ -159,7 +164,8 @@ func recordedStep(core *engine.Core, payload events.Payload, now time.Time) engi
 	return recorded
 }
 
-// buildOf is the build that a payload is made again for; a failed fit does not say its own.
+// buildOf is the build that a payload is made again for; a failed fit does not
+// say its own.
 func buildOf(payload events.Payload, own events.Build) events.Build {
 	switch p := payload.(type) {
 	case *events.DecisionMade:
@@ -172,7 +178,8 @@ func buildOf(payload events.Payload, own events.Build) events.Build {
 	return own
 }
 
-// again makes the step that the present event records: it waits for the worker that has taken it, if any.
+// again makes the step that the present event records: it waits for the worker
+// that has taken it, if any.
 func (a *auditor) again(ctx context.Context, step engine.Step, build events.Build) ([]events.Payload, error) {
 	s, own := a.ahead.take(a.measurements)
 	if !own && s != a.own {

@@ -25,17 +25,20 @@ type Mismatch struct {
 	Problem string `json:"problem"`
 }
 
-// Counts count what came of making fits and decisions again, of one campaign or of several.
+// Counts count what came of making fits and decisions again, of one campaign or
+// of several.
 type Counts struct {
 	// Decisions counts the recorded decisions, Reproduced those that came out
 	// the same. Fits and FitsReproduced count fits, failed ones included.
 	Decisions  int `json:"decisions"`
 	Reproduced int `json:"reproduced"`
-	// OtherVersion counts the decisions, fits and judgments of a version of policies or models
-	// that this program does not have, and does not make again: they are neither confirmed nor refuted,
-	// and the audit is incomplete.
+	// OtherVersion counts the decisions, fits and judgments of a version of
+	// policies or models that this program does not have, and does not make
+	// again: they are neither confirmed nor refuted, and the audit is
+	// incomplete.
 	OtherVersion int `json:"other_version,omitempty"`
-	// Unmade says of which methods and versions the decisions are that were not made again.
+	// Unmade says of which methods and versions the decisions are that were not
+	// made again.
 	Unmade         []Unmade `json:"unmade,omitempty"`
 	Fits           int      `json:"fits"`
 	FitsReproduced int      `json:"fits_reproduced"`
@@ -74,7 +77,8 @@ func (c *Counts) share(build events.Build) *BuildShare {
 	return &c.Builds[len(c.Builds)-1]
 }
 
-// unmade returns the count of decisions like one, counted from nothing where there is none.
+// unmade returns the count of decisions like one, counted from nothing where
+// there is none.
 func (c *Counts) unmade(like Unmade) *Unmade {
 	like.Decisions = 0
 	for i := range c.Unmade {
@@ -98,15 +102,15 @@ type Report struct {
 	// records come from another build and were compared to a tolerance.
 	Exact      bool       `json:"exact"`
 	Mismatches []Mismatch `json:"mismatches"`
-	// Remarks are what an honest log can hold and an auditor should have seen: a
-	// clock that was set back, an instrument that changed its name.
+	// Remarks are what an honest log can hold and an auditor should have seen:
+	// a clock that was set back, an instrument that changed its name.
 	Remarks []Mismatch `json:"remarks,omitempty"`
 	// Last is when the last event was recorded.
 	Last time.Time `json:"last,omitzero"`
 }
 
-// Tolerance is the relative tolerance to which records of another build
-// are compared: floating-point arithmetic differs between architectures, and a
+// Tolerance is the relative tolerance to which records of another build are
+// compared: floating-point arithmetic differs between architectures, and a
 // search amplifies the difference.
 const Tolerance = 1e-4
 
@@ -114,11 +118,11 @@ const Tolerance = 1e-4
 // again what the engine did on its own: every fit, every decision with all that
 // it led to, every request of the initial design, of replicates and of repeats,
 // and the end of the campaign. What people, instruments and experts said are
-// facts: of these it checks what follows from other events, that is who can have
-// said it, what led to it, that it is about what was asked, and that the
-// campaign's definition admits it. For the rest the log's own integrity vouches.
-// Contradictions in the history itself are mismatches too and end the audit,
-// since nothing after them means anything.
+// facts: of these it checks what follows from other events, that is who can
+// have said it, what led to it, that it is about what was asked, and that the
+// campaign's definition admits it. For the rest the log's own integrity
+// vouches. Contradictions in the history itself are mismatches too and end the
+// audit, since nothing after them means anything.
 func Audit(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
 ) (Report, error) {
@@ -229,7 +233,8 @@ type auditor struct {
 type due struct {
 	what string // in words
 	// again is the payload that is called for; it is compared bit for bit where
-	// exact. It is nil where what the event says is a fact, and fits says of what.
+	// exact. It is nil where what the event says is a fact, and fits says of
+	// what.
 	again events.Payload
 	exact bool
 	fits  func(events.Payload) bool
@@ -274,7 +279,8 @@ func (a *auditor) remark(subject, format string, args ...any) {
 	a.report.Remarks = append(a.report.Remarks, a.found(subject, format, args...))
 }
 
-// check compares an event with what the engine would have written, or could have.
+// check compares an event with what the engine would have written, or could
+// have.
 func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 	if _, defines := payload.(*events.CampaignDefined); !defines && a.core.State().Definition == nil {
 		return nil // the projections refuse it
@@ -313,20 +319,21 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 	return a.checkDerived(ctx, in)
 }
 
-// next is the engine's next step at a time, everything open being attended to and
-// the instrument busy: where a request was recorded it had nothing to dispatch.
+// next is the engine's next step at a time, everything open being attended to
+// and the instrument busy: where a request was recorded it had nothing to
+// dispatch.
 func (a *auditor) next(now time.Time) engine.Step { return nextAttended(a.core, now) }
 
-// nextAttended is what [auditor.next] returns. Where failures have cost the last of the budget, a
-// campaign in memory goes on to its end.
+// nextAttended is what [auditor.next] returns. Where failures have cost the
+// last of the budget, a campaign in memory goes on to its end.
 func nextAttended(core *engine.Core, now time.Time) engine.Step {
 	s := core.State()
 	eager := s.Definition != nil && s.Spent() >= s.Definition.Budget.Experiments
 	return nextIn(core, engine.World{Now: now, Eager: eager})
 }
 
-// nextIn is nextAttended in a world of which it is said how failures are counted, and
-// whether they are waited after (see [engine.World]).
+// nextIn is nextAttended in a world of which it is said how failures are
+// counted, and whether they are waited after (see [engine.World]).
 func nextIn(core *engine.Core, w engine.World) engine.Step {
 	if core.State().Status == campaign.Undefined {
 		return nil

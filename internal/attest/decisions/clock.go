@@ -8,10 +8,10 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
-// A clock can be set, and the computer that a person tells a result from may have
-// another one. So an event that is dated before the one that led to it does not
-// show by itself that a date was changed. A clock that was set stays so: what is out
-// of line alone, by more than clockStep, is no clock.
+// A clock can be set, and the computer that a person tells a result from may
+// have another one. So an event that is dated before the one that led to it
+// does not show by itself that a date was changed. A clock that was set stays
+// so: what is out of line alone, by more than clockStep, is no clock.
 const clockStep = 24 * time.Hour
 
 // dated is when a batch was recorded.
@@ -52,9 +52,10 @@ func (a *auditor) checkClock() {
 
 func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.999999") }
 
-// checkExpiry holds the time at which a question expires to when it was asked: no
-// earlier than the event that it was asked after, and no later than it was recorded. Where
-// people run the experiments it may be another one, and the question says whether they do.
+// checkExpiry holds the time at which a question expires to when it was asked:
+// no earlier than the event that it was asked after, and no later than it was
+// recorded. Where people run the experiments it may be another one, and the
+// question says whether they do.
 func (a *auditor) checkExpiry(payload events.Payload) {
 	asked, ok := payload.(*events.QuestionAsked)
 	if !ok {

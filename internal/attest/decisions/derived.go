@@ -62,7 +62,8 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 			a.checkOnce(in, p)
 		}
 	case *events.QuestionWithdrawn:
-		if record, ok := a.next(a.now).(engine.Record); ok && events.KindOf(record.Payloads[0]) == events.KindOf(p) &&
+		if record, ok := a.next(a.now).(engine.Record); ok &&
+			events.KindOf(record.Payloads[0]) == events.KindOf(p) &&
 			in.q != nil && a.event.Cause == a.core.State().LastEvent {
 			a.checkRecords(in.q.ID, p)
 		}
@@ -82,8 +83,8 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 	return nil
 }
 
-// checkOnce holds the word that a doubt cannot be settled by measuring again to what the
-// experiment was to repeat, and expects what becomes of the doubt.
+// checkOnce holds the word that a doubt cannot be settled by measuring again to
+// what the experiment was to repeat, and expects what becomes of the doubt.
 func (a *auditor) checkOnce(in *identified, p *events.ExperimentCancelled) {
 	if in.author != byInstrument || !a.core.RepeatsSuspect(p.Experiment) {
 		a.mismatch(p.Experiment, "it was to settle no doubt, so that nothing was to be had by measuring again")
@@ -105,9 +106,9 @@ func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.
 	}
 }
 
-// checkPause compares a pause by the engine: after failures, or where all that is
-// asked for is put off. One that does not say how many times counted each experiment, as
-// all did before.
+// checkPause compares a pause by the engine: after failures, or where all that
+// is asked for is put off. One that does not say how many times counted each
+// experiment, as all did before.
 func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	if recorded.Device != "" {
 		a.checkLost(recorded)
@@ -129,9 +130,9 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	a.uncalled("pause", "nothing before it calls for it")
 }
 
-// checkLost looks at a pause of a run that did not have its device any more. Why, no log
-// can show; it must have had one that is leased, and have been going on. Another device may
-// answer from then on.
+// checkLost looks at a pause of a run that did not have its device any more.
+// Why, no log can show; it must have had one that is leased, and have been
+// going on. Another device may answer from then on.
 func (a *auditor) checkLost(recorded *events.CampaignPaused) {
 	s := a.core.State()
 	switch {
@@ -140,16 +141,17 @@ func (a *auditor) checkLost(recorded *events.CampaignPaused) {
 	case a.device.simulated != nil && *a.device.simulated:
 		a.mismatch("pause", "a simulated instrument is nobody's alone, and cannot be lost")
 	case a.device.identity != nil && recorded.Device != cmp.Or(*a.device.identity, a.device.name):
-		a.mismatch("pause", "the campaign lost %q, and had %q", recorded.Device, cmp.Or(*a.device.identity, a.device.name))
+		a.mismatch("pause", "the campaign lost %q, and had %q", recorded.Device,
+			cmp.Or(*a.device.identity, a.device.name))
 	case recorded.Reason == "":
 		a.mismatch("pause", "it gives no reason")
 	}
 	a.device = device{before: a.device.simulated}
 }
 
-// checkRecords compares the first of the events by which the engine calls off what
-// is no longer wanted, and expects the others. The reasons are words of the
-// program that wrote them, which another one may have in other words.
+// checkRecords compares the first of the events by which the engine calls off
+// what is no longer wanted, and expects the others. The reasons are words of
+// the program that wrote them, which another one may have in other words.
 func (a *auditor) checkRecords(subject string, recorded events.Payload) {
 	record, ok := a.next(a.now).(engine.Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
@@ -164,8 +166,8 @@ func (a *auditor) checkRecords(subject string, recorded events.Payload) {
 	a.expect(subject, exact, record.Payloads[1:]...)
 }
 
-// checkExamples looks whether an expert is to give examples now, of which the given one
-// is the first, and expects the others.
+// checkExamples looks whether an expert is to give examples now, of which the
+// given one is the first, and expects the others.
 func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 	step, ok := a.next(a.now).(engine.Examples)
 	form, options := events.FormLabel, 1
@@ -176,11 +178,12 @@ func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 		a.uncalled(p.Expert, "nothing before it calls for an example")
 		return
 	}
-	a.expectFacts(p.Expert, step.N-1, fmt.Sprintf("%d examples in all", step.N), func(next events.Payload) bool {
-		given, ok := next.(*events.QuestionAnswered)
-		return ok && given.Volunteered && given.Expert == p.Expert && given.Form == form &&
-			len(given.Options) == options
-	})
+	a.expectFacts(p.Expert, step.N-1, fmt.Sprintf("%d examples in all", step.N),
+		func(next events.Payload) bool {
+			given, ok := next.(*events.QuestionAnswered)
+			return ok && given.Volunteered && given.Expert == p.Expert && given.Form == form &&
+				len(given.Options) == options
+		})
 }
 
 // checkJudgment judges measurements again.
@@ -338,8 +341,8 @@ func (a *auditor) checkFit(
 	return nil
 }
 
-// otherModels reports whether a record is of a version of the models that this program does not have, and
-// counts it if so.
+// otherModels reports whether a record is of a version of the models that this
+// program does not have, and counts it if so.
 func (a *auditor) otherModels(version int, build events.Build) bool {
 	if ownModels(version) {
 		return false
@@ -348,16 +351,16 @@ func (a *auditor) otherModels(version int, build events.Build) bool {
 	return true
 }
 
-// ownModels reports whether a record is of the version of the models that this program has. Records of version 1
-// do not say it.
+// ownModels reports whether a record is of the version of the models that this
+// program has. Records of version 1 do not say it.
 func ownModels(version int) bool { return max(version, 1) == projections.Version }
 
 // BuildShare is what one program made of a campaign.
 type BuildShare struct {
 	Build events.Build `json:"build"`
-	// Decisions and Fits count what it made, Reproduced the decisions that came out
-	// the same, OtherVersion the records of another version of policies or models than this
-	// program's.
+	// Decisions and Fits count what it made, Reproduced the decisions that came
+	// out the same, OtherVersion the records of another version of policies or
+	// models than this program's.
 	Decisions    int `json:"decisions"`
 	Reproduced   int `json:"reproduced"`
 	OtherVersion int `json:"other_version,omitempty"`

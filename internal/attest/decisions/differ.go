@@ -18,8 +18,8 @@ type differ struct {
 // inUnits are the fields that are in the objective's unit.
 var inUnits = []string{"mean", "sd", "optimistic", "pessimistic", "shift", "scale"}
 
-// span is the size of a number at a path below which differences of
-// [Tolerance] are nothing.
+// span is the size of a number at a path below which differences of [Tolerance]
+// are nothing.
 func (d differ) span(path string) float64 {
 	field := path[strings.LastIndexByte(path, '/')+1:]
 	if span, ok := d.spans[field]; ok && strings.Contains(path, "/parameters/") {
@@ -69,7 +69,8 @@ func (d differ) difference(path string, again, recorded any) string {
 		}
 	case string:
 		x, ok := again.(string)
-		if ok && (x == r || !d.exact && numbers.ReplaceAllString(x, "#") == numbers.ReplaceAllString(r, "#") && isProse(path)) {
+		if ok && (x == r || !d.exact && numbers.ReplaceAllString(x,
+			"#") == numbers.ReplaceAllString(r, "#") && isProse(path)) {
 			return ""
 		}
 	default:

@@ -83,7 +83,8 @@ type identified struct {
 	payload events.Payload
 	author  author // 0: nobody who writes events
 	name    string // of the author
-	// about are the fields in which payloads of all kinds name what they are about.
+	// about are the fields in which payloads of all kinds name what they are
+	// about.
 	about struct {
 		Experiment, Question, Expert, Instrument, Command, About string
 		Volunteered                                              bool
@@ -124,8 +125,8 @@ func (a *auditor) identify(payload events.Payload) (*identified, bool) {
 	return in, true
 }
 
-// joins reports whether an event that nothing calls for goes on with the batch of the event before
-// it.
+// joins reports whether an event that nothing calls for goes on with the batch
+// of the event before it.
 func (a *auditor) joins(in *identified) bool {
 	if a.opening == nil || a.event.Cause != a.batch.ID {
 		return false
@@ -137,8 +138,8 @@ func (a *auditor) joins(in *identified) bool {
 	return join != nil && join(a, in)
 }
 
-// members are the kinds of events that can go on with a batch though nothing calls for them, with
-// when they do.
+// members are the kinds of events that can go on with a batch though nothing
+// calls for them, with when they do.
 var members = map[events.Kind]func(*auditor, *identified) bool{
 	events.KindRegionExcluded:       member((*auditor).joinsExclusion),
 	events.KindMeasurementFlagged:   member((*auditor).joinsWord),
@@ -166,14 +167,15 @@ func (a *auditor) joinsExclusion(_ *identified, p *events.RegionExcluded) bool {
 	return false
 }
 
-// joinsWord: it is on a composition that was made elsewhere, or a value that came again.
+// joinsWord: it is on a composition that was made elsewhere, or a value that
+// came again.
 func (a *auditor) joinsWord(_ *identified, p *events.MeasurementFlagged) bool {
 	return p.Verdict == events.VerdictElsewhere || p.Verdict == events.VerdictSame
 }
 
-// joinsNote: it remarks on what an instrument said or on which one it is, or is a person's remark on
-// the result that they tell or import with it. By another author it is a batch of its own, recorded
-// in the same microsecond.
+// joinsNote: it remarks on what an instrument said or on which one it is, or is
+// a person's remark on the result that they tell or import with it. By another
+// author it is a batch of its own, recorded in the same microsecond.
 func (a *auditor) joinsNote(in *identified, p *events.NoteAdded) bool {
 	return a.event.Actor == a.batch.Actor && (in.author != byPerson || a.tells(p.About))
 }
@@ -197,14 +199,16 @@ func (a *auditor) joinsResolved(in *identified, p *events.ExperimentResolved) bo
 		first.Resolution == p.Resolution && first.Repeat == p.Repeat && first.Reason == p.Reason
 }
 
-// joinsNotPerformed: a person says of several experiments that they did not take place.
+// joinsNotPerformed: a person says of several experiments that they did not
+// take place.
 func (a *auditor) joinsNotPerformed(in *identified) bool {
 	first, calledOff := notPerformed(a.opening)
 	reason, ok := notPerformed(in.payload)
 	return ok && calledOff && in.author == byPerson && first == reason
 }
 
-// tells reports whether the batch tells a result of an experiment, of several the latest.
+// tells reports whether the batch tells a result of an experiment, of several
+// the latest.
 func (a *auditor) tells(experiment string) bool {
 	switch a.opening.(type) {
 	case *events.ExperimentRequested:
@@ -216,8 +220,9 @@ func (a *auditor) tells(experiment string) bool {
 	return false
 }
 
-// notPerformed reports whether a payload is a person's word that an experiment did not take
-// place, or is not to, with their reason: what they say of several at once.
+// notPerformed reports whether a payload is a person's word that an experiment
+// did not take place, or is not to, with their reason: what they say of several
+// at once.
 func notPerformed(payload events.Payload) (reason string, ok bool) {
 	switch p := payload.(type) {
 	case *events.ExperimentCorrected:
@@ -319,9 +324,9 @@ func isWithdrawn(payload events.Payload) bool {
 	return ok
 }
 
-// checkTrace holds the trace of the first event of a batch to that of what led to
-// it: the same, or where it was measured how long something took, another span of
-// it.
+// checkTrace holds the trace of the first event of a batch to that of what led
+// to it: the same, or where it was measured how long something took, another
+// span of it.
 func (a *auditor) checkTrace(in *identified) {
 	if a.event.Kind == events.KindCampaignDefined {
 		return
@@ -360,8 +365,9 @@ type device struct {
 	before    *bool // simulated, of the process before
 }
 
-// checkSimulated holds the mark of a simulated world to the definition, and where
-// the definition does not say (a program says it of itself) to the events before.
+// checkSimulated holds the mark of a simulated world to the definition, and
+// where the definition does not say (a program says it of itself) to the events
+// before.
 func (a *auditor) checkSimulated(in *identified) {
 	want := false
 	switch in.payload.(type) {
@@ -447,7 +453,8 @@ func (a *auditor) checkDispatch(_ *identified, p *events.ExperimentDispatched) {
 		want = a.device.name
 	}
 	if p.Instrument != want {
-		a.mismatch(p.Experiment, "it was handed to %q, and the campaign's instrument is %q", p.Instrument, want)
+		a.mismatch(p.Experiment, "it was handed to %q, and the campaign's instrument is %q",
+			p.Instrument, want)
 	}
 	if a.device.identity == nil {
 		a.device.identity = &p.Identity

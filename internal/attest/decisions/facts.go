@@ -13,9 +13,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// checkFact holds what a person, an instrument or an expert said to what they were
-// asked and to the definition. What a rule of this program alone forbids is a
-// remark where another one wrote it: rules may have been others then.
+// checkFact holds what a person, an instrument or an expert said to what they
+// were asked and to the definition. What a rule of this program alone forbids
+// is a remark where another one wrote it: rules may have been others then.
 func (a *auditor) checkFact(in *identified) {
 	a.checkWhole(in)
 	if _, defines := in.payload.(*events.CampaignDefined); !defines {
@@ -26,8 +26,9 @@ func (a *auditor) checkFact(in *identified) {
 	}
 }
 
-// facts are the kinds of events that say something which follows from others, with how it is
-// checked. The others are made again (see checkDerived), or can say anything.
+// facts are the kinds of events that say something which follows from others,
+// with how it is checked. The others are made again (see checkDerived), or can
+// say anything.
 var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindCampaignDefined: of((*auditor).checkDefined),
 	events.KindCampaignAmended: of((*auditor).checkAmended),
@@ -107,8 +108,8 @@ func (a *auditor) checkMeasured(in *identified, p *events.ExperimentMeasured) {
 	a.checkMeasurement(in, p.Experiment, p.Measurement)
 }
 
-// checkUnresolved holds an experiment that is given up to the instrument's silence. At a restart the
-// instrument has said that it does not know.
+// checkUnresolved holds an experiment that is given up to the instrument's
+// silence. At a restart the instrument has said that it does not know.
 func (a *auditor) checkUnresolved(in *identified, _ *events.ExperimentUnresolved) {
 	_, recovery := a.opening.(*events.RecoveryDone)
 	if recovery && a.event.Cause == a.batch.ID || in.author != byEngine || in.x == nil {
@@ -147,7 +148,8 @@ func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
 	}
 }
 
-// checkWord holds the words on a measurement that are recorded with it; others are made again.
+// checkWord holds the words on a measurement that are recorded with it; others
+// are made again.
 func (a *auditor) checkWord(_ *identified, p *events.MeasurementFlagged) {
 	switch p.Verdict {
 	case events.VerdictElsewhere:
@@ -260,7 +262,8 @@ func (a *auditor) checkPoint(subject string, def *definition.Campaign, point def
 		case !ok:
 			a.mismatch(subject, "its composition lacks %s", p.Name)
 		case number != (p.Categories == nil),
-			!number && !slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == v.Name() }):
+			!number && !slices.ContainsFunc(p.Categories,
+				func(c definition.CategoryDef) bool { return c.Name == v.Name() }):
 			a.mismatch(subject, "its composition says %s = %v, which is no value of it", p.Name, v)
 		}
 	}
@@ -269,8 +272,8 @@ func (a *auditor) checkPoint(subject string, def *definition.Campaign, point def
 	}
 }
 
-// own reports whether a person asks for an experiment that they ran. The engine asks
-// for one of theirs again where its result is in doubt.
+// own reports whether a person asks for an experiment that they ran. The engine
+// asks for one of theirs again where its result is in doubt.
 func own(in *identified, p *events.ExperimentRequested) bool {
 	return in.author != byEngine && (p.Origin == events.OriginPerson || p.Origin == events.OriginImport)
 }
@@ -303,8 +306,8 @@ func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
 	})
 }
 
-// checkRejected holds a result that is said to have been refused to what would be
-// refused. Rules may have been stricter once, so that it is a remark.
+// checkRejected holds a result that is said to have been refused to what would
+// be refused. Rules may have been stricter once, so that it is a remark.
 func (a *auditor) checkRejected(_ *identified, p *events.ExperimentFailed) {
 	if p.Rejected == "" {
 		return
@@ -336,8 +339,8 @@ func (a *auditor) checkSilence(in *identified, allowed time.Duration) {
 }
 
 // checkRecovery holds the list of commands that were under way at a restart to
-// those that were. A run with an epoch says so when it begins, before it asks what became of
-// them.
+// those that were. A run with an epoch says so when it begins, before it asks
+// what became of them.
 func (a *auditor) checkRecovery(p *events.RecoveryDone) {
 	if p.Epoch != "" && p.Commands == nil {
 		return
@@ -445,8 +448,9 @@ func (a *auditor) checkAnswer(
 	}
 }
 
-// checkShown holds what was shown beside a question to what there was before the answer, and the
-// time that somebody took to what a time can be. Answers were never recorded otherwise.
+// checkShown holds what was shown beside a question to what there was before
+// the answer, and the time that somebody took to what a time can be. Answers
+// were never recorded otherwise.
 func (a *auditor) checkShown(question string, took float64, shown *events.Shown) {
 	if took < 0 {
 		a.mismatch(question, "nobody answers %v seconds after a question was shown", took)
@@ -456,7 +460,8 @@ func (a *auditor) checkShown(question string, took float64, shown *events.Shown)
 	}
 	s := a.core.State()
 	if shown.At > s.Sequence {
-		a.mismatch(question, "it says that event %d was shown, and stands behind event %d", shown.At, s.Sequence)
+		a.mismatch(question, "it says that event %d was shown, and stands behind event %d",
+			shown.At, s.Sequence)
 	}
 	for _, id := range append([]string{shown.Best}, shown.Nearest...) {
 		if id != "" && s.Experiment(id) == nil {
@@ -480,7 +485,8 @@ func (a *auditor) checkElsewhere(p *events.MeasurementFlagged) {
 	}
 }
 
-// checkSame compares the word that a measurement equals the one before with the measurements.
+// checkSame compares the word that a measurement equals the one before with the
+// measurements.
 func (a *auditor) checkSame(p *events.MeasurementFlagged) {
 	x := a.core.State().Experiment(p.Experiment)
 	if x == nil || x.Measurement == nil {

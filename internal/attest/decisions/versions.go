@@ -11,16 +11,18 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Unmade are decisions that were not made again: another version of the method decided, or
-// another method of the name.
+// Unmade are decisions that were not made again: another version of the method
+// decided, or another method of the name.
 type Unmade struct {
-	// Family and Module are those that were recorded; Family is empty in decisions of
-	// programs that did not record it, and Module stands for campaignd's own where it is.
+	// Family and Module are those that were recorded; Family is empty in
+	// decisions of programs that did not record it, and Module stands for
+	// campaignd's own where it is.
 	Family string `json:"family,omitempty"`
 	Module string `json:"module,omitempty"`
-	// Version is the one that decided, Here the one that this program has, of the
-	// family HereFamily in HereModule. Of decisions without a family the two may be equal: before
-	// versions belonged to families, methods changed without a new one.
+	// Version is the one that decided, Here the one that this program has, of
+	// the family HereFamily in HereModule. Of decisions without a family the
+	// two may be equal: before versions belonged to families, methods changed
+	// without a new one.
 	Version    int    `json:"version"`
 	Here       int    `json:"here"`
 	HereFamily string `json:"here_family,omitempty"`
@@ -29,20 +31,21 @@ type Unmade struct {
 	Decisions int `json:"decisions"`
 }
 
-// decides reports whether the present policy is the version of the method that a decision
-// names.
+// decides reports whether the present policy is the version of the method that
+// a decision names.
 func decides(core *engine.Core, p events.PolicyRef) bool {
 	ref := core.Ref()
 	return p.Version == ref.Version && (p.Family == "" || p.Family == ref.Family) &&
 		moduleOf(p) == moduleOf(ref)
 }
 
-// moduleOf is the module of a policy's family: campaignd's own where none is recorded.
+// moduleOf is the module of a policy's family: campaignd's own where none is
+// recorded.
 func moduleOf(p events.PolicyRef) string { return cmp.Or(p.Module, policies.Module) }
 
-// located returns the name of a policy with what the recorded one, of another build, says
-// of where its family comes from: that was compared, and the version of the module decides
-// nothing.
+// located returns the name of a policy with what the recorded one, of another
+// build, says of where its family comes from: that was compared, and the
+// version of the module decides nothing.
 func located(made, recorded events.PolicyRef) events.PolicyRef {
 	made.Family = recorded.Family
 	made.Module = recorded.Module
@@ -50,8 +53,8 @@ func located(made, recorded events.PolicyRef) events.PolicyRef {
 	return made
 }
 
-// leaveOut counts the present event, a decision that cannot be made again, as neither
-// confirmed nor refuted, and what it led to as recorded.
+// leaveOut counts the present event, a decision that cannot be made again, as
+// neither confirmed nor refuted, and what it led to as recorded.
 func (a *auditor) leaveOut(share *BuildShare, p events.PolicyRef) {
 	a.report.OtherVersion++
 	share.OtherVersion++
@@ -70,17 +73,17 @@ func (a *auditor) leaveOutFit(build events.Build) {
 	a.share(build).OtherVersion++
 }
 
-// uncalled is a mismatch of something that the engine wrote on its own, unless a version of
-// the method decided that this program does not have: what that one needed, which
-// fits and which first questions, it may not need.
+// uncalled is a mismatch of something that the engine wrote on its own, unless
+// a version of the method decided that this program does not have: what that
+// one needed, which fits and which first questions, it may not need.
 func (a *auditor) uncalled(subject, format string, args ...any) {
 	if !a.othersDecided() {
 		a.mismatch(subject, format, args...)
 	}
 }
 
-// deciders are the policies that made the decisions of a campaign, for each of its
-// definitions in their order.
+// deciders are the policies that made the decisions of a campaign, for each of
+// its definitions in their order.
 type deciders [][]events.PolicyRef
 
 // decidersOf reads them from a log. What does not read is left to the audit.
@@ -106,11 +109,13 @@ func decidersOf(ctx context.Context, log events.Log, name string) (deciders, err
 	return all, nil
 }
 
-// othersDecided reports whether decisions under the present definition are left out, as they
-// are of another version of the method than this program's. The audit is incomplete then.
+// othersDecided reports whether decisions under the present definition are left
+// out, as they are of another version of the method than this program's. The
+// audit is incomplete then.
 func (a *auditor) othersDecided() bool {
 	if a.amended >= len(a.deciders) {
 		return false
 	}
-	return slices.ContainsFunc(a.deciders[a.amended], func(p events.PolicyRef) bool { return !decides(a.core, p) })
+	return slices.ContainsFunc(a.deciders[a.amended],
+		func(p events.PolicyRef) bool { return !decides(a.core, p) })
 }

@@ -13,46 +13,53 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// bench makes what takes long where there are many measurements: fits, decisions, judgments of
-// measurements and the summary. It makes one at a time, in the background, on a shadow core that
-// folds the same events, so that the loop sees to results, answers, deadlines and requests meanwhile.
+// bench makes what takes long where there are many measurements: fits,
+// decisions, judgments of measurements and the summary. It makes one at a time,
+// in the background, on a shadow core that folds the same events, so that the
+// loop sees to results, answers, deadlines and requests meanwhile.
 //
-// What comes back counts only where the campaign still calls for it. A fit reads nothing that its
-// basis does not cover, so it is recorded behind whatever else has happened meanwhile, with the
-// sequence that it was made from. A decision stands at the very sequence that it was made from;
-// where something has happened in between it is made again.
+// What comes back counts only where the campaign still calls for it. A fit
+// reads nothing that its basis does not cover, so it is recorded behind
+// whatever else has happened meanwhile, with the sequence that it was made
+// from. A decision stands at the very sequence that it was made from; where
+// something has happened in between it is made again.
 type bench struct {
 	registry registry.Registry
 	log      events.Log
 	campaign string
 	build    events.Build
 	meter    Meter
-	// slots has room for as many computations as may go on at once in the process; nil for any.
+	// slots has room for as many computations as may go on at once in the
+	// process; nil for any.
 	slots chan struct{}
 
 	current *computation // nil where nothing is computed
 	results chan result  // has room for the one
-	// shadow belongs to the goroutine of the current computation. It is followed once there is one,
-	// or will soon be: backlog is what it has not folded.
+	// shadow belongs to the goroutine of the current computation. It is
+	// followed once there is one, or will soon be: backlog is what it has not
+	// folded.
 	shadow    *engine.Core
 	followed  bool
 	backlog   []events.Event
 	overtaken int // decisions in a row that something came before
 	wg        sync.WaitGroup
 
-	// hold, if set by a test, is called before each computation, in the background.
+	// hold, if set by a test, is called before each computation, in the
+	// background.
 	hold func(context.Context, engine.Step)
 }
 
-// mostOvertaken is how often in a row a decision is made again because something has happened
-// meanwhile. The next one is made before anything else is taken in: otherwise somebody who remarks
-// on everything would keep the campaign from deciding.
+// mostOvertaken is how often in a row a decision is made again because
+// something has happened meanwhile. The next one is made before anything else
+// is taken in: otherwise somebody who remarks on everything would keep the
+// campaign from deciding.
 const mostOvertaken = 3
 
 // errOvertaken ends the trace of a computation that is not called for any more.
 var errOvertaken = errors.New("engine: something happened meanwhile")
 
-// computation is a step that is being made in the background; without a step it is the summary.
+// computation is a step that is being made in the background; without a step it
+// is the summary.
 type computation struct {
 	step   engine.Step
 	at     events.Sequence // the last event that it is made from
@@ -72,12 +79,14 @@ type result struct {
 	summary  *engine.Summary // where it could be worked out
 	took     time.Duration
 	err      error
-	// panicked is a programmer's mistake, thrown again in the loop: see [panicked].
+	// panicked is a programmer's mistake, thrown again in the loop: see
+	// [panicked].
 	panicked any
 }
 
-// exclusive reports whether the current decision was overtaken so often that nothing is taken in
-// until it is made: it waits neither for a slot nor for a message.
+// exclusive reports whether the current decision was overtaken so often that
+// nothing is taken in until it is made: it waits neither for a slot nor for a
+// message.
 func (b *bench) exclusive() bool {
 	if b.current == nil || b.isMade() || b.overtaken < mostOvertaken {
 		return false
@@ -86,8 +95,8 @@ func (b *bench) exclusive() bool {
 	return decision
 }
 
-// isMade reports whether the result of the current computation is there. It comes before messages,
-// which could overtake it.
+// isMade reports whether the result of the current computation is there. It
+// comes before messages, which could overtake it.
 func (b *bench) isMade() bool { return b.current != nil && b.current.result != nil }
 
 // calledFor reports whether the current computation is what the step asks for.
@@ -112,7 +121,8 @@ func (b *bench) follow(stored []events.Event) {
 	}
 }
 
-// begin makes a step in the background; nil is the summary. The world is that of a decision.
+// begin makes a step in the background; nil is the summary. The world is that
+// of a decision.
 func (b *bench) begin(ctx context.Context, core *engine.Core, step engine.Step, world engine.World) {
 	s := core.State()
 	c := &computation{
@@ -137,7 +147,8 @@ func (b *bench) begin(ctx context.Context, core *engine.Core, step engine.Step, 
 	})
 }
 
-// compute is the work of the goroutine of a computation, which alone touches the shadow core.
+// compute is the work of the goroutine of a computation, which alone touches
+// the shadow core.
 func (b *bench) compute(
 	ctx context.Context, step engine.Step, at events.Sequence, backlog []events.Event,
 	world engine.World, exclusive bool,
@@ -218,7 +229,8 @@ func (b *bench) freeSlot() {
 	}
 }
 
-// arrived notes the result of the current computation. A summary is returned: nothing waits for it.
+// arrived notes the result of the current computation. A summary is returned:
+// nothing waits for it.
 func (b *bench) arrived(made result) (of engine.Revision, summary *engine.Summary) {
 	if made.panicked != nil {
 		panic(made.panicked)
@@ -252,8 +264,8 @@ func (b *bench) take() *computation {
 	return c
 }
 
-// measuredAs is what the time of a step counts for, and the name of its trace; both are
-// empty where nothing comes of it that is recorded.
+// measuredAs is what the time of a step counts for, and the name of its trace;
+// both are empty where nothing comes of it that is recorded.
 func measuredAs(step engine.Step) (kind, trace string) {
 	switch step := step.(type) {
 	case engine.Fit:

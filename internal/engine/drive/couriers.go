@@ -14,8 +14,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// couriers carry commands to the instrument and questions to the experts, and bring back what came
-// of them. They know what is in flight; the loop never waits for an adapter itself.
+// couriers carry commands to the instrument and questions to the experts, and
+// bring back what came of them. They know what is in flight; the loop never
+// waits for an adapter itself.
 type couriers struct {
 	instrument instruments.Instrument
 	reviewers  map[string]humans.Reviewer
@@ -42,9 +43,9 @@ func (c *couriers) release(id string) {
 	}
 }
 
-// releaseSettled ends the wait for what is no longer open. An instrument is waited
-// for until it answers, also after a person has settled its experiment: a late
-// answer is recorded. A person at the bench is not.
+// releaseSettled ends the wait for what is no longer open. An instrument is
+// waited for until it answers, also after a person has settled its experiment:
+// a late answer is recorded. A person at the bench is not.
 func (c *couriers) releaseSettled(s *campaign.State) {
 	for id := range c.inFlight {
 		q, x := s.Question(id), s.Experiment(id)
@@ -89,8 +90,8 @@ func (c *couriers) describe(t *team, answer func(instruments.Description, error)
 	})
 }
 
-// describe asks an instrument so many times what it is: one that has answered before may only be
-// slow to come back.
+// describe asks an instrument so many times what it is: one that has answered
+// before may only be slow to come back.
 func describe(
 	ctx context.Context, instrument instruments.Instrument, times int,
 ) (instruments.Description, error) {
@@ -128,8 +129,9 @@ type sending struct {
 	guard      guard
 }
 
-// startAndAwait starts a command, unless the instrument has it already, and awaits its outcome. The
-// start is announced where the log does not have it yet.
+// startAndAwait starts a command, unless the instrument has it already, and
+// awaits its outcome. The start is announced where the log does not have it
+// yet.
 func (s sending) startAndAwait(
 	ctx context.Context, fate instruments.Fate, announce bool,
 ) (instruments.Outcome, error) {
@@ -152,10 +154,11 @@ func (s sending) startAndAwait(
 	return outcome, err
 }
 
-// start starts a command; ended is its outcome where there is nothing to be awaited. A start whose
-// confirmation is lost is looked into, never repeated on a guess. Where certainly nothing took place
-// the experiment is put off, which costs nothing and says nothing about its composition; only
-// what would be refused for ever has failed.
+// start starts a command; ended is its outcome where there is nothing to be
+// awaited. A start whose confirmation is lost is looked into, never repeated on
+// a guess. Where certainly nothing took place the experiment is put off, which
+// costs nothing and says nothing about its composition; only what would be
+// refused for ever has failed.
 func (s sending) start(ctx context.Context) (ended *instruments.Outcome, err error) {
 	deferred := func(cause string) *instruments.Outcome {
 		return &instruments.Outcome{Status: instruments.Deferred, Cause: cause}
@@ -266,7 +269,8 @@ func examplesOf(ctx context.Context, r humans.Reviewer, step engine.Examples) ex
 	return given
 }
 
-// payloads are the events of the examples, the first of them with that number of a question.
+// payloads are the events of the examples, the first of them with that number
+// of a question.
 func (g *examples) payloads(number int) []events.Payload {
 	var all []events.Payload
 	add := func(form events.Form, options []definition.Point, answer events.Answer) {

@@ -14,17 +14,19 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// A campaign that drives something real does so under a lease of the device, by the
-// identity that it describes. The lease can be lost while the campaign runs: what keeps
-// others off is gone, or another device answers in its place. Then nothing more is sent, and
-// the campaign pauses until a person has looked; resuming it takes the lease anew, of the
-// device that is there then. What is under way is awaited all the same.
+// A campaign that drives something real does so under a lease of the device, by
+// the identity that it describes. The lease can be lost while the campaign
+// runs: what keeps others off is gone, or another device answers in its place.
+// Then nothing more is sent, and the campaign pauses until a person has looked;
+// resuming it takes the lease anew, of the device that is there then. What is
+// under way is awaited all the same.
 //
-// Several campaigns may share a device. Then each command waits for a ticket before it is
-// dispatched, and keeps it until its fate is known: see [engine.Ticket].
+// Several campaigns may share a device. Then each command waits for a ticket
+// before it is dispatched, and keeps it until its fate is known: see
+// [engine.Ticket].
 
-// Lease keeps other campaigns off a device, or shares it with them. Its methods may be called by
-// several goroutines.
+// Lease keeps other campaigns off a device, or shares it with them. Its methods
+// may be called by several goroutines.
 type Lease interface {
 	// Check returns nil while the lease holds, and otherwise why not.
 	Check() error
@@ -36,18 +38,18 @@ type Lease interface {
 
 // Tickets are the queue of commands at a device that campaigns share.
 type Tickets interface {
-	// Wait returns once the device has room for a command. behind is told who comes first,
-	// when it begins to wait and when that changes.
+	// Wait returns once the device has room for a command. behind is told who
+	// comes first, when it begins to wait and when that changes.
 	Wait(ctx context.Context, behind func(who string)) (HeldTicket, error)
-	// Adopt returns the tickets of commands that are under way, and forgets those of the
-	// campaign's other commands, all of earlier processes.
+	// Adopt returns the tickets of commands that are under way, and forgets
+	// those of the campaign's other commands, all of earlier processes.
 	Adopt(commands []string) (map[string]HeldTicket, error)
 }
 
 // HeldTicket is the room that a device has for one command.
 type HeldTicket interface {
-	// Begin notes the command, before it is sent: the ticket holds until End, also when this
-	// process ends.
+	// Begin notes the command, before it is sent: the ticket holds until End,
+	// also when this process ends.
 	Begin(command string) error
 	// Check returns nil while others see the ticket.
 	Check() error
@@ -57,11 +59,12 @@ type HeldTicket interface {
 	Leave()
 }
 
-// leaseEvery is how often the lease is checked where nothing else happens; a test's is
-// shorter.
+// leaseEvery is how often the lease is checked where nothing else happens; a
+// test's is shorter.
 var leaseEvery = 5 * time.Second
 
-// device is what the campaign measures with: what it says that it is, the lease, and the tickets.
+// device is what the campaign measures with: what it says that it is, the
+// lease, and the tickets.
 type device struct {
 	description instruments.Description
 	lease       Lease                 // nil where there is none, or not any more
@@ -82,8 +85,9 @@ type queued struct {
 // deviceOf names what a description is of.
 func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Name) }
 
-// take makes a device the campaign's: it is what the description says, under a lease where it is
-// one that has to be leased. lock, if set, leases it. The tickets of what is under way are adopted.
+// take makes a device the campaign's: it is what the description says, under a
+// lease where it is one that has to be leased. lock, if set, leases it. The
+// tickets of what is under way are adopted.
 func (d *device) take(
 	s *campaign.State, is instruments.Description, lock func(instruments.Description) (Lease, error),
 ) error {
@@ -146,8 +150,8 @@ func (d *device) check() {
 	}
 }
 
-// lose gives the lease up: nothing more is sent under it. Tickets stay, for the device is at
-// work on what it was sent.
+// lose gives the lease up: nothing more is sent under it. Tickets stay, for the
+// device is at work on what it was sent.
 func (d *device) lose(why string) {
 	d.lost = cmp.Or(d.lost, why)
 	if d.lease != nil {
@@ -172,15 +176,16 @@ func notBack(err error) error {
 	})
 }
 
-// guard is asked, by the goroutine of a command, right before the command is sent.
+// guard is asked, by the goroutine of a command, right before the command is
+// sent.
 type guard struct {
 	leased int // when the command was dispatched
 	// ask says why nothing may be sent any more, "" where it may.
 	ask func(ctx context.Context) (why string)
 }
 
-// guard returns what sees that a command goes to the device that the campaign has, and
-// nowhere else; in the loop. describe asks what is there now.
+// guard returns what sees that a command goes to the device that the campaign
+// has, and nowhere else; in the loop. describe asks what is there now.
 func (d *device) guard(
 	def *definition.Campaign, describe func(context.Context) (instruments.Description, error),
 ) guard {
@@ -217,8 +222,8 @@ func (d *device) ticket() engine.Ticket {
 	return engine.Ticket{Place: engine.Held}
 }
 
-// queue begins to wait for a ticket. send hands what is heard of it to the loop, until the context is
-// done; it reports whether it did.
+// queue begins to wait for a ticket. send hands what is heard of it to the
+// loop, until the context is done; it reports whether it did.
 func (d *device) queue(awaiting context.Context, send func(context.Context, ticketed) bool) {
 	ctx, cancel := context.WithCancel(awaiting)
 	q := &queued{cancel: cancel, behind: "others"}
@@ -265,9 +270,10 @@ func (d *device) unqueue() {
 	d.queued = nil
 }
 
-// use takes the ticket that is held, if the device is shared, for a command that is about to be
-// dispatched. The ticket has the command before the log does, so that after a crash in between
-// others see it as taken rather than free.
+// use takes the ticket that is held, if the device is shared, for a command
+// that is about to be dispatched. The ticket has the command before the log
+// does, so that after a crash in between others see it as taken rather than
+// free.
 func (d *device) use(experiment, command string) error {
 	if d.queued == nil {
 		return nil

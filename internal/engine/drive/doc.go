@@ -1,14 +1,15 @@
-// Package drive is the loop around [engine.Core]: it does the core's steps, one after the other,
-// against a log, an instrument and experts.
+// Package drive is the loop around [engine.Core]: it does the core's steps, one
+// after the other, against a log, an instrument and experts.
 //
 //	       Next            perform             Append            Apply
 //	Core ────────► Step ───────────► payloads ────────► events ────────► Core
 //
-// [Runner] is a campaign's single writer. An event is on disk before anything acts on it, so that a
-// campaign which is killed at any moment goes on where it was.
+// [Runner] is a campaign's single writer. An event is on disk before anything
+// acts on it, so that a campaign which is killed at any moment goes on where it
+// was.
 //
-// The loop never waits for an adapter, nor for a model. Three parts do so in goroutines of their own,
-// and none of them changes the campaign:
+// The loop never waits for an adapter, nor for a model. Three parts do so in
+// goroutines of their own, and none of them changes the campaign:
 //
 //   - the bench makes fits, decisions and judgments on a shadow core that folds the same events. What
 //     has been overtaken by events is made again; a decision that was overtaken three times in a row
@@ -18,9 +19,10 @@
 //   - the couriers carry commands to the instrument and questions to the experts, ask what became of
 //     commands that another process dispatched, and know what is in flight.
 //
-// What they hear they send to the loop as messages, which it applies in the order of their coming.
-// So are the requests of people ([Runner.Submit]).
+// What they hear they send to the loop as messages, which it applies in the
+// order of their coming. So are the requests of people ([Runner.Submit]).
 //
-// A panic, of a method or an adapter, is a message too: the loop throws it again, so that it ends this
-// run where the caller can recover from it, and not the process with all its campaigns.
+// A panic, of a method or an adapter, is a message too: the loop throws it
+// again, so that it ends this run where the caller can recover from it, and not
+// the process with all its campaigns.
 package drive

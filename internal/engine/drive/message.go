@@ -10,13 +10,14 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// message is what a goroutine tells the loop, which applies one after the other. An error ends the
-// run.
+// message is what a goroutine tells the loop, which applies one after the
+// other. An error ends the run.
 type message interface {
 	apply(ctx context.Context, r *Runner) error
 }
 
-// request is a person's request. Who made it waits for the reply, which has room in the channel.
+// request is a person's request. Who made it waits for the reply, which has
+// room in the channel.
 type request struct {
 	engine.Request
 	reply chan<- reply
@@ -27,8 +28,9 @@ type reply struct {
 	err    error
 }
 
-// apply fulfills a request. What is wrong with it goes to the person, a failure of the log ends the
-// loop as well. A campaign that has lost its device resumes once the instrument has said what it is.
+// apply fulfills a request. What is wrong with it goes to the person, a failure
+// of the log ends the loop as well. A campaign that has lost its device resumes
+// once the instrument has said what it is.
 func (m request) apply(ctx context.Context, r *Runner) error {
 	if first, err := r.core.Repeated(ctx, r.Log, m.Request); first != nil || err != nil {
 		m.reply <- reply{events: first, err: err}
@@ -50,7 +52,8 @@ func (m request) apply(ctx context.Context, r *Runner) error {
 	return err
 }
 
-// returned is what the instrument says that a lost lease is taken anew of, for a request to resume.
+// returned is what the instrument says that a lost lease is taken anew of, for
+// a request to resume.
 type returned struct {
 	description instruments.Description
 	err         error
@@ -139,8 +142,8 @@ func (m replied) apply(ctx context.Context, r *Runner) error {
 	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, payloads...)
 }
 
-// prompted are the examples that an expert was asked for. They are recorded once the campaign asks
-// for them: it may have been paused meanwhile.
+// prompted are the examples that an expert was asked for. They are recorded
+// once the campaign asks for them: it may have been paused meanwhile.
 type prompted struct{ examples }
 
 func (m prompted) apply(_ context.Context, r *Runner) error {
@@ -149,8 +152,8 @@ func (m prompted) apply(_ context.Context, r *Runner) error {
 	return nil
 }
 
-// recalled is what became of all commands that were asked about. It is recorded before the next
-// step.
+// recalled is what became of all commands that were asked about. It is recorded
+// before the next step.
 type recalled struct{ verdicts []verdict }
 
 func (m recalled) apply(_ context.Context, r *Runner) error {
@@ -171,7 +174,8 @@ func (m ticketed) apply(_ context.Context, r *Runner) error {
 	return nil
 }
 
-// lost says why the device is not the campaign's any more, of the lease of that number.
+// lost says why the device is not the campaign's any more, of the lease of that
+// number.
 type lost struct {
 	why    string
 	leased int
@@ -184,8 +188,9 @@ func (m lost) apply(_ context.Context, r *Runner) error {
 	return nil
 }
 
-// panicked is a programmer's mistake in an adapter or a method. It is thrown again in the loop, whose
-// caller can know what to do about it: in a goroutine of its own it would end the whole process.
+// panicked is a programmer's mistake in an adapter or a method. It is thrown
+// again in the loop, whose caller can know what to do about it: in a goroutine
+// of its own it would end the whole process.
 type panicked struct{ what any }
 
 func (m panicked) apply(context.Context, *Runner) error { panic(m.what) }

@@ -13,12 +13,14 @@ func (r *Runner) append(ctx context.Context, actor, cause string, payloads ...ev
 	return r.appendTraced(ctx, actor, cause, r.core.State().Trace, payloads...)
 }
 
-// appendTraced records payloads as one batch. The first is caused by cause, the others by the first.
+// appendTraced records payloads as one batch. The first is caused by cause, the
+// others by the first.
 func (r *Runner) appendTraced(
 	ctx context.Context, actor, cause, trace string, payloads ...events.Payload,
 ) error {
 	env := engine.Envelope{Actor: actor, Cause: cause, Trace: trace, Simulated: r.simulated}
-	// What an expert answers here is told by the account that runs the campaign.
+	// What an expert answers here is told by the account that runs the
+	// campaign.
 	if expert, ok := strings.CutPrefix(actor, "expert:"); ok && !r.couriers.simulatedExpert(expert) {
 		env.Account = r.Account
 	}
@@ -34,14 +36,15 @@ func (r *Runner) appendTraced(
 func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Event, error) {
 	began := time.Now()
 	s := r.core.State()
-	// The log refuses the batch where somebody else has written since: the loop is the campaign's
-	// single writer, or it ends.
+	// The log refuses the batch where somebody else has written since: the loop
+	// is the campaign's single writer, or it ends.
 	stored, err := r.Log.Append(ctx, s.Name, s.Sequence, batch...)
 	if err != nil {
 		return nil, err
 	}
 	r.Meter.ObserveDuration("append", time.Since(began))
-	// Only what is on disk is folded: nothing acts on what a crash could take back.
+	// Only what is on disk is folded: nothing acts on what a crash could take
+	// back.
 	for _, e := range stored {
 		if err := r.core.Apply(e); err != nil {
 			return nil, err
@@ -50,7 +53,8 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 	}
 	// The shadow core folds it before the next computation.
 	r.bench.follow(stored)
-	// What is settled now is waited for no longer, and its place at the device is free.
+	// What is settled now is waited for no longer, and its place at the device
+	// is free.
 	r.couriers.releaseSettled(s)
 	r.device.endTickets(s)
 	return stored, nil

@@ -13,26 +13,29 @@ import (
 // No answer of a device about its past outweighs what the log has confirmed.
 //
 // An instrument's memory may be gone, be that of an earlier day or of another
-// machine, or never have reached the disk. So "running" and "finished" are believed,
-// since they repeat nothing, and "not started" of a command that was once sent to
-// something real is not: nobody knows, and a person looks. That holds where the log
-// has experiment.started, and where it has experiment.dispatched alone. There, too,
-// the program may have acted and been killed before it confirmed, or before the
-// confirmation was recorded; only a memory that is durable before the act could tell,
-// and whether it is, nobody can see from outside. An honest instrument says "not
-// started" only in the moment between the two, so that hardly a person is called
-// in vain. What certainly was not sent is refused ([instruments.ErrRefused]) and put off.
+// machine, or never have reached the disk. So "running" and "finished" are
+// believed, since they repeat nothing, and "not started" of a command that was
+// once sent to something real is not: nobody knows, and a person looks. That
+// holds where the log has experiment.started, and where it has
+// experiment.dispatched alone. There, too, the program may have acted and been
+// killed before it confirmed, or before the confirmation was recorded; only a
+// memory that is durable before the act could tell, and whether it is, nobody
+// can see from outside. An honest instrument says "not started" only in the
+// moment between the two, so that hardly a person is called in vain. What
+// certainly was not sent is refused ([instruments.ErrRefused]) and put off.
 //
 // A simulation may forget, and is started again: nothing physical has happened.
 
-// evidence is what the log knows of a command and of the instrument it was sent to.
+// evidence is what the log knows of a command and of the instrument it was sent
+// to.
 type evidence struct {
 	confirmed  bool   // by experiment.started
 	repeatable bool   // nothing physical has happened
 	replaced   string // by which other device the instrument has been, if by any
 }
 
-// evidenceOf is taken in the loop, for goroutines to come; now is what the instrument is now.
+// evidenceOf is taken in the loop, for goroutines to come; now is what the
+// instrument is now.
 func evidenceOf(x *campaign.Experiment, now instruments.Description) evidence {
 	return evidence{
 		confirmed:  x.Status == campaign.Started,
@@ -41,8 +44,8 @@ func evidenceOf(x *campaign.Experiment, now instruments.Description) evidence {
 	}
 }
 
-// replacement says how the instrument differs from the one that an experiment was
-// dispatched to; empty where it does not.
+// replacement says how the instrument differs from the one that an experiment
+// was dispatched to; empty where it does not.
 func replacement(x *campaign.Experiment, now instruments.Description) string {
 	if x.Instrument == now.Name && (x.Identity == "" || x.Identity == now.Identity) {
 		return ""
@@ -61,8 +64,8 @@ func named(name, identity string) string {
 }
 
 // withReplacement adds a remark to what is recorded at the start of a run where
-// another instrument stands in the place of the one that was sent the last command:
-// what it measures counts, and whoever reads the log should know.
+// another instrument stands in the place of the one that was sent the last
+// command: what it measures counts, and whoever reads the log should know.
 func withReplacement(
 	s *campaign.State, now instruments.Description, payloads ...events.Payload,
 ) []events.Payload {
@@ -83,27 +86,31 @@ func withReplacement(
 }
 
 // recovery is the question what became of commands that another process
-// dispatched. It is asked in the background, for some instruments take long to find out.
-// Until it is recorded nothing else begins; requests and deadlines are seen to.
+// dispatched. It is asked in the background, for some instruments take long to
+// find out. Until it is recorded nothing else begins; requests and deadlines
+// are seen to.
 type recovery struct {
 	queries  []query
 	verdicts []verdict // of each query; nil until the instrument has answered
 }
 
-// query is a command whose fate is asked for, with what the log knew of it then.
+// query is a command whose fate is asked for, with what the log knew of it
+// then.
 type query struct {
 	experiment string
 	cmd        instruments.Command
 	evidence   evidence
 }
 
-// verdict is what is to be believed of the answer; cause explains an unknown fate.
+// verdict is what is to be believed of the answer; cause explains an unknown
+// fate.
 type verdict struct {
 	fate  instruments.Fate
 	cause string
 }
 
-// recover begins to ask the instrument what became of commands that another process dispatched.
+// recover begins to ask the instrument what became of commands that another
+// process dispatched.
 func (c *couriers) recover(
 	t *team, s *campaign.State, now instruments.Description, experiments []string,
 ) {
@@ -135,9 +142,10 @@ func (c *couriers) recovered() *recovery {
 	return done
 }
 
-// payloads are what is recorded of the commands that are still under way, and await the queries
-// whose outcomes are to be awaited. What nobody knows is left to a person. What a person has settled
-// meanwhile, or was given up, is recorded already; a late answer is waited for.
+// payloads are what is recorded of the commands that are still under way, and
+// await the queries whose outcomes are to be awaited. What nobody knows is left
+// to a person. What a person has settled meanwhile, or was given up, is
+// recorded already; a late answer is waited for.
 func (r *recovery) payloads(
 	s *campaign.State, now instruments.Description, build events.Build,
 ) (payloads []events.Payload, await []int) {
@@ -167,7 +175,8 @@ func (r *recovery) payloads(
 	return payloads, await
 }
 
-// fateOf asks what became of a command, and says what is to be believed of the answer.
+// fateOf asks what became of a command, and says what is to be believed of the
+// answer.
 func fateOf(
 	ctx context.Context, instrument instruments.Instrument, cmd instruments.Command, e evidence,
 ) verdict {

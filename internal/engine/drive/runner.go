@@ -26,37 +26,42 @@ type Runner struct {
 	// answer, by the experts' names.
 	Instrument instruments.Instrument
 	Reviewers  map[string]humans.Reviewer
-	// Account is the system's user that runs the campaign, as in [events.Event].
+	// Account is the system's user that runs the campaign, as in
+	// [events.Event].
 	Account string
 	// Build is recorded with fits and decisions.
 	Build events.Build
-	// Epoch, if set, is recorded when the run begins, and commands carry it from
-	// then on: see [events.RecoveryDone].
+	// Epoch, if set, is recorded when the run begins, and commands carry it
+	// from then on: see [events.RecoveryDone].
 	Epoch string
 	// Now is the clock of event times and deadlines. Default time.Now.
 	Now func() time.Time
 	// Observe, if set, is called from the loop with what it is about to wait
-	// for, after every change; For is empty once it has nothing to wait for. It must be quick.
+	// for, after every change; For is empty once it has nothing to wait for. It
+	// must be quick.
 	Observe func(core *engine.Core, wait engine.Wait)
-	// Working, if set, is called from the loop once a fit or a decision has taken a
-	// while, and again when it has ended; [Runner.Computing] says which. It must be quick.
+	// Working, if set, is called from the loop once a fit or a decision has
+	// taken a while, and again when it has ended; [Runner.Computing] says
+	// which. It must be quick.
 	Working func(core *engine.Core)
-	// Summarized, if set, is called from the loop with the summary of the campaign at a revision,
-	// once it has been worked out in the background: after every change, as far as nothing else
-	// is computed. Observe is called again after it. It must be quick.
+	// Summarized, if set, is called from the loop with the summary of the
+	// campaign at a revision, once it has been worked out in the background:
+	// after every change, as far as nothing else is computed. Observe is called
+	// again after it. It must be quick.
 	Summarized func(at engine.Revision, summary engine.Summary)
 	// Meter, if set, hears how long things took.
 	Meter Meter
-	// Lock, if set, is called where something physical is to be driven, before anything
-	// moves: by Start, and when a campaign that has lost its lease is resumed. It leases
-	// the device to the campaign, or says who has it already.
+	// Lock, if set, is called where something physical is to be driven, before
+	// anything moves: by Start, and when a campaign that has lost its lease is
+	// resumed. It leases the device to the campaign, or says who has it
+	// already.
 	Lock func(instruments.Description) (Lease, error)
-	// Slots, if set, has room for as many computations as may go on at once in the process:
-	// without a bound, those of many campaigns take the processors away from whoever answers,
-	// writes or looks on.
+	// Slots, if set, has room for as many computations as may go on at once in
+	// the process: without a bound, those of many campaigns take the processors
+	// away from whoever answers, writes or looks on.
 	Slots chan struct{}
-	// Eager is for campaigns in memory, whose clock does not pass and where nobody
-	// is: an instrument in trouble is left no time to recover.
+	// Eager is for campaigns in memory, whose clock does not pass and where
+	// nobody is: an instrument in trouble is left no time to recover.
 	Eager bool
 
 	core *engine.Core
@@ -72,8 +77,8 @@ type Runner struct {
 
 // Meter hears how long things took and what happened; see internal/telemetry.
 type Meter interface {
-	// Trace begins a span named name, child of the W3C traceparent parent (or
-	// a new trace), and returns its traceparent and the function that ends it.
+	// Trace begins a span named name, child of the W3C traceparent parent (or a
+	// new trace), and returns its traceparent and the function that ends it.
 	Trace(parent, name string) (traceparent string, end func(error))
 	// ObserveDuration records the duration of "append", "fit" or "decision".
 	ObserveDuration(what string, d time.Duration)
@@ -93,7 +98,8 @@ func (r *Runner) load(ctx context.Context) (err error) {
 	return err
 }
 
-// equip gives the parts of the runner what they work with: some of it is set after Start.
+// equip gives the parts of the runner what they work with: some of it is set
+// after Start.
 func (r *Runner) equip() {
 	if r.Meter == nil {
 		r.Meter = noMeter{}
@@ -176,8 +182,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// begin records that another process goes on with the campaign, where nothing is under way that it
-// has to ask about first.
+// begin records that another process goes on with the campaign, where nothing
+// is under way that it has to ask about first.
 func (r *Runner) begin(ctx context.Context) error {
 	s := r.core.State()
 	resumed := s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0
@@ -364,8 +370,8 @@ func (r *Runner) tell(ctx context.Context, m ticketed) bool {
 	}
 }
 
-// dispatch hands an experiment to the instrument: it is on disk as dispatched before the
-// instrument hears of it.
+// dispatch hands an experiment to the instrument: it is on disk as dispatched
+// before the instrument hears of it.
 func (r *Runner) dispatch(ctx context.Context, x *campaign.Experiment) error {
 	s := r.core.State()
 	command := engine.CommandID(s, x.ID)
@@ -423,8 +429,8 @@ func (r *Runner) examples(ctx context.Context, step engine.Examples) error {
 	return r.append(ctx, "expert:"+step.Expert, s.LastEvent, payloads...)
 }
 
-// recovered records what became of the commands that another process dispatched, and goes on
-// accordingly.
+// recovered records what became of the commands that another process
+// dispatched, and goes on accordingly.
 func (r *Runner) recovered(ctx context.Context, done *recovery) error {
 	s := r.core.State()
 	payloads, await := done.payloads(s, r.device.description, r.Build)
@@ -494,8 +500,8 @@ func (r *Runner) arrived(made result) {
 	}
 }
 
-// summarize has the summary worked out anew, where somebody is told of it, something has changed,
-// and nothing else is being computed.
+// summarize has the summary worked out anew, where somebody is told of it,
+// something has changed, and nothing else is being computed.
 func (r *Runner) summarize() {
 	if r.Summarized == nil || r.bench.current != nil || r.summarized == r.core.Revision() {
 		return

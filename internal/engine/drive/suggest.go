@@ -9,9 +9,9 @@ import (
 )
 
 // Suggest drives a campaign whose experiments a person runs, up to the point
-// where it needs them: simulated experts answer, models are fitted and decisions
-// made, all of it recorded, but nothing is handed to an instrument. Called
-// again before anything was told, it suggests the same.
+// where it needs them: simulated experts answer, models are fitted and
+// decisions made, all of it recorded, but nothing is handed to an instrument.
+// Called again before anything was told, it suggests the same.
 //
 // It takes the place of Start and Run. The runner needs no Instrument, and
 // Reviewers only for simulated experts; questions to others stay open until
@@ -68,8 +68,8 @@ func (r *Runner) byHand() engine.World {
 	return w
 }
 
-// computeHere makes a step in the loop, where nothing else goes on: somebody waits for
-// a suggestion.
+// computeHere makes a step in the loop, where nothing else goes on: somebody
+// waits for a suggestion.
 func (r *Runner) computeHere(ctx context.Context, step engine.Step) error {
 	if err := r.bench.slot(ctx); err != nil {
 		return err

@@ -7,10 +7,11 @@ import (
 	"sync"
 )
 
-// team runs what calls an adapter, in goroutines of their own, until nothing is awaited any more.
-// What came of it they tell the loop.
+// team runs what calls an adapter, in goroutines of their own, until nothing is
+// awaited any more. What came of it they tell the loop.
 type team struct {
-	// awaiting is the context of what outlives a step: it is done when the run ends.
+	// awaiting is the context of what outlives a step: it is done when the run
+	// ends.
 	awaiting context.Context
 	inbox    chan message
 	wg       sync.WaitGroup

@@ -2,14 +2,15 @@ package acquisition
 
 import "math"
 
-// Noisy is the noisy expected improvement. Where measurements are noisy or under way, the best value
-// so far is not known: the improvement on it is averaged over S possible values of all that has been
-// tried, the members,
+// Noisy is the noisy expected improvement. Where measurements are noisy or
+// under way, the best value so far is not known: the improvement on it is
+// averaged over S possible values of all that has been tried, the members,
 //
 //	NEI = (1/S)·Σ_s EI(mean_s, sd; best_s)
 //
-// (Letham et al. 2019, Eq. 6; its logarithm: LogNEI, Ament et al. 2023). For MINIMIZATION of f; the
-// acquisition is maximized. It is a workspace: one goroutine uses it at a time.
+// (Letham et al. 2019, Eq. 6; its logarithm: LogNEI, Ament et al. 2023). For
+// MINIMIZATION of f; the acquisition is maximized. It is a workspace: one
+// goroutine uses it at a time.
 type Noisy struct {
 	best   []float64 // of each member
 	log    []float64 // ln EI of each member
@@ -17,16 +18,16 @@ type Noisy struct {
 	growth []float64 // and by the standard deviation
 }
 
-// NewNoisy returns the improvement on the given values, the least of each member. They are kept, not
-// copied.
+// NewNoisy returns the improvement on the given values, the least of each
+// member. They are kept, not copied.
 func NewNoisy(best []float64) *Noisy {
 	n := len(best)
 	return &Noisy{best: best, log: make([]float64, n), slope: make([]float64, n), growth: make([]float64, n)}
 }
 
-// Log returns ln NEI for the mean of each member and their common standard deviation sd. It does not
-// underflow, however improbable the improvement; it is −Inf where sd is 0 and no member has anything to
-// gain.
+// Log returns ln NEI for the mean of each member and their common standard
+// deviation sd. It does not underflow, however improbable the improvement; it
+// is −Inf where sd is 0 and no member has anything to gain.
 func (n *Noisy) Log(means []float64, sd float64) float64 {
 	counts := n.counts(means, sd)
 	for s, mean := range means {
@@ -42,8 +43,9 @@ func (n *Noisy) Log(means []float64, sd float64) float64 {
 // negligible is ln of a share that is lost in a sum of float64.
 const negligible = -45
 
-// counts returns the least best − mean of the members that count: h falls with z = (best − mean)/sd at least
-// as fast as φ where z < 0, so that EI of the others is negligible beside the greatest.
+// counts returns the least best − mean of the members that count: h falls
+// with z = (best − mean)/sd at least as fast as φ where z < 0, so that EI of the
+// others is negligible beside the greatest.
 func (n *Noisy) counts(means []float64, sd float64) float64 {
 	greatest := math.Inf(-1)
 	for s, mean := range means {
@@ -56,8 +58,9 @@ func (n *Noisy) counts(means []float64, sd float64) float64 {
 	return -sd * math.Sqrt(z*z-2*negligible)
 }
 
-// total returns ln NEI, and the sum whose logarithm it takes: that of the members' EI, each divided by
-// the greatest. It leaves the terms of the sum in log.
+// total returns ln NEI, and the sum whose logarithm it takes: that of the
+// members' EI, each divided by the greatest. It leaves the terms of the sum in
+// log.
 func (n *Noisy) total() (value, sum float64) {
 	greatest := math.Inf(-1)
 	for _, v := range n.log {
@@ -76,9 +79,10 @@ func (n *Noisy) total() (value, sum float64) {
 // plainMean is the gradient of the mean in the coordinates (mean, sd).
 var plainMean = []float64{1, 0}
 
-// LogGrad is Log with its derivatives: dSD is that by sd, and that by mean_s is dMean·[Noisy.Weight](s),
-// the weights adding up to 1. So its gradient in the design is dMean·∇Σ_s Weight(s)·mean_s + dSD·∇sd.
-// They do not underflow either.
+// LogGrad is Log with its derivatives: dSD is that by sd, and that by mean_s is
+// dMean·[Noisy.Weight](s), the weights adding up to 1. So its gradient in the
+// design is dMean·∇Σ_s Weight(s)·mean_s + dSD·∇sd. They do not underflow
+// either.
 func (n *Noisy) LogGrad(means []float64, sd float64) (value, dMean, dSD float64) {
 	var p [2]float64
 	counts := n.counts(means, sd)
@@ -107,5 +111,6 @@ func (n *Noisy) LogGrad(means []float64, sd float64) (value, dMean, dSD float64)
 	return value, dMean, dSD
 }
 
-// Weight returns the weight of a member's mean in the derivatives of the last LogGrad.
+// Weight returns the weight of a member's mean in the derivatives of the last
+// LogGrad.
 func (n *Noisy) Weight(member int) float64 { return n.slope[member] }

@@ -1,19 +1,25 @@
-// Package channel makes measurements of experts' answers. An answer says something of the
-// objective f through a channel that has to be learned: how strongly it depends on f, in which
-// direction, and how noisy it is.
+// Package channel makes measurements of experts' answers. An answer says
+// something of the objective f through a channel that has to be learned: how
+// strongly it depends on f, in which direction, and how noisy it is.
 //
-// There are two kinds of channel. In a channel of choices an expert has the utility u(x) = b·f(x) + r(x), in
-// logits; they reject x with probability S(b₀ + u(x)), and put compositions in an order with the
-// probability of Plackett and Luce, in which the best is the one of least u (Luce 1959; Plackett 1975). In
-// a channel of estimates they say a number, a₀ + a·f(x) + r(x) + η, with noise η. The prejudice r is smooth in x: what
-// an expert is wrong about in one region, and sure of, but not in another. The slope b or a has either sign, and 0: it is a grid with weights that the answers' own evidence
-// changes. So a guesser gets the slope 0 and vanishes, and who says the opposite is turned over.
+// There are two kinds of channel. In a channel of choices an expert has the
+// utility u(x) = b·f(x) + r(x), in logits; they reject x with probability S(b₀
+// + u(x)), and put compositions in an order with the probability of Plackett
+// and Luce, in which the best is the one of least u (Luce 1959; Plackett 1975).
+// In a channel of estimates they say a number, a₀ + a·f(x) + r(x) + η, with
+// noise η. The prejudice r is smooth in x: what an expert is wrong about in one
+// region, and sure of, but not in another. The slope b or a has either sign,
+// and 0: it is a grid with weights that the answers' own evidence changes. So a
+// guesser gets the slope 0 and vanishes, and who says the opposite is turned
+// over.
 //
-// f is the standardized objective, smaller is better, given its measurements. For each value of the slope
-// the posterior of f is again a Gaussian process, by Laplace's approximation (Rasmussen and
-// Williams 2006, §3.4) for choices and exactly for estimates; what is returned has the moments of their mixture.
+// f is the standardized objective, smaller is better, given its measurements.
+// For each value of the slope the posterior of f is again a Gaussian process,
+// by Laplace's approximation (Rasmussen and Williams 2006, §3.4) for choices
+// and exactly for estimates; what is returned has the moments of their mixture.
 //
-// Everything is a pure function of its arguments, with a fixed order in every sum.
+// Everything is a pure function of its arguments, with a fixed order in every
+// sum.
 package channel
 
 import (
@@ -30,18 +36,20 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
-// Answers are what one expert said, in one kind of channel: Estimates, or the others. Points are named by
-// their index in the list that [Condition] gets.
+// Answers are what one expert said, in one kind of channel: Estimates, or the
+// others. Points are named by their index in the list that [Condition] gets.
 type Answers struct {
 	Labels []Label
-	// Orders are choices and rankings: different points, from the best to the worst.
+	// Orders are choices and rankings: different points, from the best to the
+	// worst.
 	Orders [][]int
 	// Estimates are numbers in any unit and scale, which are standardized here.
 	Estimates []Estimate
 }
 
-// Label is one accept or reject. Labels of one group share an intercept: how strict the expert was when they
-// were given. Examples that were chosen to be balanced are a group of their own.
+// Label is one accept or reject. Labels of one group share an intercept: how
+// strict the expert was when they were given. Examples that were chosen to be
+// balanced are a group of their own.
 type Label struct {
 	Point  int
 	Reject bool
@@ -54,10 +62,11 @@ type Estimate struct {
 	Value float64
 }
 
-// Config says what is believed of experts before they answer. The zero value asks for the defaults.
+// Config says what is believed of experts before they answer. The zero value
+// asks for the defaults.
 type Config struct {
-	// Guess, Against are the probabilities that answers say nothing of the objective, and that they go
-	// against it; default 0.5 and 0.1.
+	// Guess, Against are the probabilities that answers say nothing of the
+	// objective, and that they go against it; default 0.5 and 0.1.
 	Guess, Against float64
 	// Honest leaves out the prejudice that answers may have.
 	Honest bool
@@ -68,40 +77,46 @@ const (
 	defaultAgainst = 0.1
 )
 
-// choiceSlopes are the slopes |b| of a channel of choices, in logits for each standard deviation of what was
-// measured, each as likely as another: the labeler of Xu et al. 2024 (Example 2.2) with a = 1 has 1 to
-// 1.5 on the electrolyte, Ackley's and Hölder's function, with a = 2 twice that.
+// choiceSlopes are the slopes |b| of a channel of choices, in logits for each
+// standard deviation of what was measured, each as likely as another: the
+// labeler of Xu et al. 2024 (Example 2.2) with a = 1 has 1 to 1.5 on the
+// electrolyte, Ackley's and Hölder's function, with a = 2 twice that.
 var choiceSlopes = []float64{0.7, 1.5, 3}
 
-// estimateSlopes are |a|, in standard deviations of the numbers for each of what was measured. They go
-// beyond 1 because a campaign measures where the objective is good, and so may spread over more or less
-// than the space does.
+// estimateSlopes are |a|, in standard deviations of the numbers for each of
+// what was measured. They go beyond 1 because a campaign measures where the
+// objective is good, and so may spread over more or less than the space does.
 var estimateSlopes = []float64{0.3, 0.6, 1.2, 2.4}
 
-// estimateNoise are the standard deviations of η, in those of the numbers, each as likely as another.
+// estimateNoise are the standard deviations of η, in those of the numbers, each
+// as likely as another.
 var estimateNoise = []float64{0.2, 0.4, 0.7, 1}
 
 const (
 	// interceptSD is the standard deviation of b₀ and a₀.
 	interceptSD = 3
-	// prejudiceSD is the standard deviation of r in those of the numbers, choicePrejudiceSD in logits, and
-	// prejudiceLength its lengthscale in the unit cube. Half of the weight is on a channel without.
+	// prejudiceSD is the standard deviation of r in those of the numbers,
+	// choicePrejudiceSD in logits, and prejudiceLength its lengthscale in the
+	// unit cube. Half of the weight is on a channel without.
 	prejudiceSD       = 0.7
 	choicePrejudiceSD = 1.5
 	prejudiceLength   = 0.3
-	// nugget is the variance of an error in each utility; it keeps covariances of equal points regular.
+	// nugget is the variance of an error in each utility; it keeps covariances
+	// of equal points regular.
 	nugget = 1e-6
-	// mostComponents of the combinations of several channels stay apart before another is added, and fewer
-	// where they have most of the weight.
+	// mostComponents of the combinations of several channels stay apart before
+	// another is added, and fewer where they have most of the weight.
 	mostComponents = 64
 	mostWeight     = 0.998
 )
 
-// ErrAnswers is returned where answers cannot be weighed: the posterior at their points is not finite.
+// ErrAnswers is returned where answers cannot be weighed: the posterior at
+// their points is not finite.
 var ErrAnswers = errors.New("the answers cannot be compared with what was measured")
 
-// Slope is one value of a channel's slope, with the standard deviation of the noise of one answer in the channel
-// where that is a number (NaN for choices), and its posterior probability.
+// Slope is one value of a channel's slope, with the standard deviation of the
+// noise of one answer in the channel where that is a number (NaN for choices),
+// and its posterior probability.
 type Slope struct {
 	Value, Noise, Weight float64
 }
@@ -112,11 +127,13 @@ type Posterior struct {
 	Objective *gp.Conditioned
 	// Slopes are those of each channel, in the order of the answers given.
 	Slopes [][]Slope
-	// LogEvidence is the log probability of all answers, each utility's scale unknown.
+	// LogEvidence is the log probability of all answers, each utility's scale
+	// unknown.
 	LogEvidence float64
 }
 
-// component is one combination of the sides of all channels: what the answers teach if they are right.
+// component is one combination of the sides of all channels: what the answers
+// teach if they are right.
 type component struct {
 	log    float64     // of its weight, prior and evidence
 	within [][]float64 // of each channel, the probability of each of its variants in this component
@@ -131,8 +148,8 @@ type parent struct {
 	f         []float64 // I − RΣ; nil for I
 }
 
-// Mixture is the posterior of some channels, to which others can be added. A mixture is used by one goroutine
-// at a time.
+// Mixture is the posterior of some channels, to which others can be added. A
+// mixture is used by one goroutine at a time.
 type Mixture struct {
 	g        *gp.GP
 	cfg      Config
@@ -144,7 +161,8 @@ type Mixture struct {
 	evidence float64
 }
 
-// Begin returns the mixture of no channel, for answers about the given points of the unit cube.
+// Begin returns the mixture of no channel, for answers about the given points
+// of the unit cube.
 func Begin(g *gp.GP, points [][]float64, cfg Config) *Mixture {
 	if cfg.Guess == 0 && cfg.Against == 0 {
 		cfg.Guess, cfg.Against = defaultGuess, defaultAgainst
@@ -154,10 +172,13 @@ func Begin(g *gp.GP, points [][]float64, cfg Config) *Mixture {
 		beam: []component{{gain: make([]float64, p), reduce: make([]float64, p*p)}}}
 }
 
-// Condition returns the posterior of the objective given answers of several channels at points of the unit
-// cube. It costs O(p³) for each of some tens of components of each channel, p being its points. The only
-// errors are ErrAnswers and that of a cancelled context.
-func Condition(ctx context.Context, g *gp.GP, points [][]float64, channels []Answers, cfg Config) (*Posterior, error) {
+// Condition returns the posterior of the objective given answers of several
+// channels at points of the unit cube. It costs O(p³) for each of some tens of
+// components of each channel, p being its points. The only errors are
+// ErrAnswers and that of a cancelled context.
+func Condition(
+	ctx context.Context, g *gp.GP, points [][]float64, channels []Answers, cfg Config,
+) (*Posterior, error) {
 	m := Begin(g, points, cfg)
 	for i, a := range channels {
 		var err error
@@ -171,8 +192,9 @@ func Condition(ctx context.Context, g *gp.GP, points [][]float64, channels []Ans
 // Add returns the mixture with a further channel.
 func (m *Mixture) Add(ctx context.Context, a Answers) (*Mixture, error) { return m.add(ctx, a, false) }
 
-// With returns the posterior of the mixture and one channel more, as [Condition] would for all of them in this
-// order. What it does for the other channels is done once.
+// With returns the posterior of the mixture and one channel more, as
+// [Condition] would for all of them in this order. What it does for the other
+// channels is done once.
 func (m *Mixture) With(ctx context.Context, a Answers) (*Posterior, error) {
 	all, err := m.add(ctx, a, true)
 	if err != nil {
@@ -181,9 +203,10 @@ func (m *Mixture) With(ctx context.Context, a Answers) (*Posterior, error) {
 	return all.posterior(), nil
 }
 
-// Sides that a slope can be on. The variants of one side become one component, by their moments: which of
-// them it is hardly matters for what further channels say, and without that the heaviest combinations
-// of several channels would all be those of the few likeliest sides.
+// Sides that a slope can be on. The variants of one side become one component,
+// by their moments: which of them it is hardly matters for what further
+// channels say, and without that the heaviest combinations of several channels
+// would all be those of the few likeliest sides.
 const (
 	guessing = iota
 	helping
@@ -201,8 +224,8 @@ func (v *variant) side() int {
 	return guessing
 }
 
-// add returns the mixture with a further channel. After the last one only the moments matter, and all sides
-// become one.
+// add returns the mixture with a further channel. After the last one only the
+// moments matter, and all sides become one.
 func (m *Mixture) add(ctx context.Context, a Answers, last bool) (*Mixture, error) {
 	p := len(m.points)
 	variants, rows := a.variants(m.points, m.cfg)
@@ -253,7 +276,8 @@ func (m *Mixture) add(ctx context.Context, a Answers, last bool) (*Mixture, erro
 	return &out, nil
 }
 
-// merge returns the solution that has the moments of several, and their weights in it.
+// merge returns the solution that has the moments of several, and their weights
+// in it.
 func merge(all []solution, p int) (solution, []float64) {
 	logs := make([]float64, len(all))
 	top, sum := math.Inf(-1), 0.0
@@ -291,7 +315,8 @@ func (m *Mixture) posterior() *Posterior {
 	return out
 }
 
-// before returns the mean and covariance of f at the points under a component, and I − RΣ.
+// before returns the mean and covariance of f at the points under a component,
+// and I − RΣ.
 func (c *component) before(prior *gp.Joint) *parent {
 	p := len(prior.Mean)
 	out := &parent{mean: slices.Clone(prior.Mean), cov: slices.Clone(prior.Cov)}
@@ -307,13 +332,14 @@ func (c *component) before(prior *gp.Joint) *parent {
 	blas64.Gemv(blas.NoTrans, 1, S, vector(c.gain), 1, vector(out.mean))
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, R, S, 1, F)
 	// Σ − ΣRΣ = ΣF
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, S, F, 0, blas64.General{Rows: p, Cols: p, Stride: p, Data: out.cov})
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, S, F, 0,
+		blas64.General{Rows: p, Cols: p, Stride: p, Data: out.cov})
 	out.f = F.Data
 	return out
 }
 
-// and returns the component with what a further channel teaches at its points: with F = I − RΣ,
-// g + F·g' and R + F·R'·Fᵀ.
+// and returns the component with what a further channel teaches at its points:
+// with F = I − RΣ, g + F·g' and R + F·R'·Fᵀ.
 func (c *component) and(s solution, within []float64, p int) component {
 	out := component{log: c.log + s.logEvidence, within: append(slices.Clone(c.within), within),
 		gain: slices.Clone(c.gain), reduce: slices.Clone(c.reduce)}
@@ -325,7 +351,10 @@ func (c *component) and(s solution, within []float64, p int) component {
 		copy(out.reduce, s.reduce)
 		return out
 	}
-	square := func(data []float64) blas64.General { return blas64.General{Rows: p, Cols: p, Stride: p, Data: data} }
+	square := func(data []float64) blas64.General {
+		return blas64.General{Rows: p, Cols: p,
+			Stride: p, Data: data}
+	}
 	half := make([]float64, p*p)
 	blas64.Gemv(blas.NoTrans, 1, square(c.parent.f), vector(s.gain), 1, vector(out.gain))
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, square(c.parent.f), square(s.reduce), 0, square(half))
@@ -333,7 +362,8 @@ func (c *component) and(s solution, within []float64, p int) component {
 	return out
 }
 
-// normalize makes the weights add up to 1. It returns the log of what they added up to.
+// normalize makes the weights add up to 1. It returns the log of what they
+// added up to.
 func normalize(all []component) (log float64) {
 	top, sum := math.Inf(-1), 0.0
 	for _, c := range all {
@@ -349,8 +379,9 @@ func normalize(all []component) (log float64) {
 	return log
 }
 
-// heaviest returns the components that matter, and one with the moments of all others, so that what is unlikely on
-// the whole, but not of one channel, is not forgotten.
+// heaviest returns the components that matter, and one with the moments of all
+// others, so that what is unlikely on the whole, but not of one channel, is not
+// forgotten.
 func heaviest(all []component, p int) []component {
 	if len(all) <= 1 {
 		return all
@@ -385,9 +416,10 @@ func rest(all []component, p int) component {
 	return out
 }
 
-// moments returns the update whose posterior has the mean and the covariance of the mixture: the last sum is
-// how much the components disagree. Where it is not known in which direction answers point, they add
-// uncertainty instead of taking it away.
+// moments returns the update whose posterior has the mean and the covariance of
+// the mixture: the last sum is how much the components disagree. Where it is
+// not known in which direction answers point, they add uncertainty instead of
+// taking it away.
 func moments(mixture []component, p int) (gain, reduce []float64) {
 	gain, reduce = make([]float64, p), make([]float64, p*p)
 	for _, c := range mixture {
@@ -414,7 +446,8 @@ func moments(mixture []component, p int) (gain, reduce []float64) {
 	return gain, reduce
 }
 
-// merged returns the slopes of a channel, variants of equal slope and noise together.
+// merged returns the slopes of a channel, variants of equal slope and noise
+// together.
 func merged(variants []variant, weights []float64) (slopes []Slope) {
 	for i, v := range variants {
 		at := slices.IndexFunc(slopes, func(s Slope) bool {
@@ -431,8 +464,9 @@ func merged(variants []variant, weights []float64) (slopes []Slope) {
 
 func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
 
-// Sides returns the probabilities that the answers of a channel go with the objective, so that what an expert
-// likes is better, and that they go against it; else they say nothing of it.
+// Sides returns the probabilities that the answers of a channel go with the
+// objective, so that what an expert likes is better, and that they go against
+// it; else they say nothing of it.
 func Sides(slopes []Slope) (helps, misleads float64) {
 	for _, s := range slopes {
 		switch {
@@ -445,9 +479,10 @@ func Sides(slopes []Slope) (helps, misleads float64) {
 	return helps, misleads
 }
 
-// Worth returns how much one answer tells of the objective where nothing is known of it, against one
-// measurement whose noise has the given variance: the ratio of what the two take away of a
-// variance of 1. A label has the Fisher information b²/4 at most, a number a²/σ².
+// Worth returns how much one answer tells of the objective where nothing is
+// known of it, against one measurement whose noise has the given variance: the
+// ratio of what the two take away of a variance of 1. A label has the Fisher
+// information b²/4 at most, a number a²/σ².
 func Worth(slopes []Slope, noise float64) (worth float64) {
 	for _, s := range slopes {
 		information := s.Value * s.Value / 4

@@ -17,13 +17,14 @@ type variant struct {
 	prior        float64
 }
 
-// rows are the utilities that the answers of a channel speak of, one after the other: u_k = slope·f(x_k) +
-// extra_k.
+// rows are the utilities that the answers of a channel speak of, one after the
+// other: u_k = slope·f(x_k) + extra_k.
 type rows struct {
 	points []int     // of each row
 	extra  []float64 // covariance of what does not depend on f, without prejudice
 	smooth []float64 // that of the prejudice
-	// The answers: reject and labels first, orders (of rows, from the best) after them; or numbers.
+	// The answers: reject and labels first, orders (of rows, from the best)
+	// after them; or numbers.
 	reject  []bool
 	orders  [][]int
 	numbers []float64
@@ -65,7 +66,8 @@ func (a Answers) variants(points [][]float64, cfg Config) ([]variant, *rows) {
 	return choiceVariants(cfg), r
 }
 
-// prejudice is the covariance of a prejudice of the given standard deviation at the points of some rows.
+// prejudice is the covariance of a prejudice of the given standard deviation at
+// the points of some rows.
 func prejudice(points [][]float64, rows []int, sd float64) []float64 {
 	n := len(rows)
 	cov := make([]float64, n*n)
@@ -89,7 +91,8 @@ func estimateVariants(cfg Config) []variant {
 	return variants(cfg, estimateSlopes, estimateNoise)
 }
 
-// variants is the grid of a channel: each slope on either side, each noise, with a prejudice and without.
+// variants is the grid of a channel: each slope on either side, each noise,
+// with a prejudice and without.
 func variants(cfg Config, slopes, noises []float64) (list []variant) {
 	for _, prejudiced := range []bool{false, true} {
 		if prejudiced && cfg.Honest {
@@ -143,7 +146,8 @@ type solution struct {
 	logEvidence  float64
 }
 
-// solve conditions on the answers under a variant: f at the p points has the given mean and covariance.
+// solve conditions on the answers under a variant: f at the p points has the
+// given mean and covariance.
 func (r *rows) solve(v *variant, mean, cov []float64, p int) (solution, error) {
 	n := len(r.points)
 	if n == 0 {
@@ -169,7 +173,8 @@ func (r *rows) solve(v *variant, mean, cov []float64, p int) (solution, error) {
 	if err != nil {
 		return solution{}, err
 	}
-	// From the rows to the points: u is slope·f, and a point may have several rows.
+	// From the rows to the points: u is slope·f, and a point may have several
+	// rows.
 	out := solution{make([]float64, p), make([]float64, p*p), s.logEvidence}
 	for i, a := range r.points {
 		out.gain[a] += v.slope * s.gain[i]
@@ -186,7 +191,8 @@ type site struct {
 	logEvidence  float64
 }
 
-// normal conditions u ~ N(m, K) on numbers with noise: R = (K + σ²I)⁻¹, g = R(e − m).
+// normal conditions u ~ N(m, K) on numbers with noise: R = (K + σ²I)⁻¹, g = R(e
+// − m).
 func normal(numbers, m, k []float64, noise float64) (site, error) {
 	n := len(m)
 	s := site{gain: make([]float64, n)}
@@ -221,8 +227,9 @@ const (
 	leastStep   = 1e-4
 )
 
-// laplace conditions u ~ N(m, K) on labels and orders at the mode of their posterior: Newton's steps a ← (I + WK)⁻¹(W(u
-// − m) + ∇), u = m + Ka, halved until the posterior does not fall (Rasmussen and Williams 2006, Alg. 3.1, in
+// laplace conditions u ~ N(m, K) on labels and orders at the mode of their
+// posterior: Newton's steps a ← (I + WK)⁻¹(W(u − m) + ∇), u = m + Ka, halved
+// until the posterior does not fall (Rasmussen and Williams 2006, Alg. 3.1, in
 // the form in which W need not be regular). At the mode R = (I + WK)⁻¹W.
 func (r *rows) laplace(m, k []float64) (site, error) {
 	n := len(m)
@@ -292,9 +299,9 @@ func (r *rows) laplace(m, k []float64) (site, error) {
 		s.logEvidence -= math.Log(math.Abs(b[i*n+i])) / 2
 	}
 	lapack64.Getrs(blas.NoTrans, B, blas64.General{Rows: n, Cols: n, Stride: n, Data: s.reduce}, pivots)
-	// The posterior is skewed: its mean lies farther from the prior than its mode. To first order it is
-	// shifted by −½Ct, with C the covariance K(I + WK)⁻¹ and t the third derivatives contracted with C
-	// (Lindley 1980).
+	// The posterior is skewed: its mean lies farther from the prior than its
+	// mode. To first order it is shifted by −½Ct, with C the covariance K(I +
+	// WK)⁻¹ and t the third derivatives contracted with C (Lindley 1980).
 	c := append([]float64(nil), k...)
 	lapack64.Getrs(blas.Trans, B, blas64.General{Rows: n, Cols: n, Stride: n, Data: c}, pivots)
 	skew := r.skewness(u, c)
@@ -339,7 +346,8 @@ func logSum(u []float64, of []int) float64 {
 	return math.Log(sum) - least
 }
 
-// curvature fills the gradient of the log likelihood and W, minus its second derivatives, n×n.
+// curvature fills the gradient of the log likelihood and W, minus its second
+// derivatives, n×n.
 func (r *rows) curvature(u, grad, w []float64) {
 	n := len(u)
 	clear(grad)
@@ -369,8 +377,8 @@ func (r *rows) curvature(u, grad, w []float64) {
 	}
 }
 
-// skewness returns t_j = Σ_kl T_jkl C_kl, with T minus the third derivatives of the log likelihood and C the
-// covariance of u, n×n.
+// skewness returns t_j = Σ_kl T_jkl C_kl, with T minus the third derivatives of
+// the log likelihood and C the covariance of u, n×n.
 func (r *rows) skewness(u, c []float64) []float64 {
 	n := len(u)
 	t := make([]float64, n)
@@ -393,7 +401,8 @@ func (r *rows) skewness(u, c []float64) []float64 {
 				}
 				pcp += p[a] * cp[a]
 			}
-			// The third cumulants of who is chosen: E (x_j − p_j)·(x − p)ᵀC(x − p), x being 1 for who is.
+			// The third cumulants of who is chosen: E (x_j − p_j)·(x − p)ᵀC(x −
+			// p), x being 1 for who is.
 			mean := 0.0
 			for a, i := range left {
 				cp[a] = c[i*n+i] - 2*cp[a] + pcp

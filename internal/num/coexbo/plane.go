@@ -9,10 +9,11 @@ type Window struct {
 	Upper [2]float64 `json:"upper"`
 }
 
-// NewWindow returns the rectangle that shows the given points, usually both candidates and the best
-// measured one, in the plane of parameters i and j: their bounding box made twice as wide around
-// its center, at least a tenth of the cube wide, and cut off at the cube (Adachi et al. 2024,
-// Appendix F). shapley.Strongest says which parameters.
+// NewWindow returns the rectangle that shows the given points, usually both
+// candidates and the best measured one, in the plane of parameters i and j:
+// their bounding box made twice as wide around its center, at least a tenth of
+// the cube wide, and cut off at the cube (Adachi et al. 2024, Appendix F).
+// shapley.Strongest says which parameters.
 func NewWindow(i, j int, points ...[]float64) Window {
 	w := Window{Dims: [2]int{i, j}}
 	for k, dim := range w.Dims {

@@ -10,12 +10,13 @@ import (
 // DefaultGamma is γ of the decay (Adachi et al. 2024, §4).
 const DefaultGamma = 0.01
 
-// Scaling maps scores to the objective's scale: ρ(π) = ObjectiveMean + ObjectiveSD·(π −
-// ScoreMean)/ScoreSD, and variances by the square of that factor.
+// Scaling maps scores to the objective's scale: ρ(π) = ObjectiveMean +
+// ObjectiveSD·(π − ScoreMean)/ScoreSD, and variances by the square of that
+// factor.
 //
-// Equation 8 as printed multiplies by the objective's mean and adds its standard deviation, which
-// for standardized values would remove the score altogether; this is what the authors' code does
-// and what the text asks for.
+// Equation 8 as printed multiplies by the objective's mean and adds its
+// standard deviation, which for standardized values would remove the score
+// altogether; this is what the authors' code does and what the text asks for.
 type Scaling struct {
 	ScoreMean     float64 `json:"score_mean"`
 	ScoreSD       float64 `json:"score_sd"` // 0 where all points score alike
@@ -26,9 +27,9 @@ type Scaling struct {
 // flat is the spread of scores below which points count as equal.
 const flat = 1e-9
 
-// NewScaling returns the scaling for the scores of points spread evenly over the space, at least
-// two, and the mean and standard deviation of the measured objective in the unit of its model: 0
-// and 1 where that is standardized.
+// NewScaling returns the scaling for the scores of points spread evenly over
+// the space, at least two, and the mean and standard deviation of the measured
+// objective in the unit of its model: 0 and 1 where that is standardized.
 func NewScaling(scores []float64, objectiveMean, objectiveSD float64) Scaling {
 	if len(scores) < 2 {
 		panic("coexbo: a scaling needs the scores of two points or more")
@@ -55,8 +56,8 @@ func (s Scaling) factor() (float64, bool) {
 	return s.ObjectiveSD / s.ScoreSD, true
 }
 
-// Apply returns the score and its variance on the objective's scale. A flat score says nothing: its
-// variance is +Inf.
+// Apply returns the score and its variance on the objective's scale. A flat
+// score says nothing: its variance is +Inf.
 func (s Scaling) Apply(score, variance float64) (mean, scaled float64) {
 	c, ok := s.factor()
 	if !ok {
@@ -65,16 +66,17 @@ func (s Scaling) Apply(score, variance float64) (mean, scaled float64) {
 	return s.ObjectiveMean + c*(score-s.ScoreMean), c * c * variance
 }
 
-// Prior is a person's score π̂(x) and its variance V(x) ≥ 0, with their derivatives in x where the
-// slices are not nil. A *copeland.Predictor is one. It may be a workspace, used by one goroutine at
-// a time.
+// Prior is a person's score π̂(x) and its variance V(x) ≥ 0, with their
+// derivatives in x where the slices are not nil. A *copeland.Predictor is one.
+// It may be a workspace, used by one goroutine at a time.
 type Prior interface {
 	At(x, dScore, dVariance []float64) (score, variance float64)
 }
 
 // Config says how strongly the prior counts.
 type Config struct {
-	// Beta is β of the upper confidence bound; for example acquisition.GrowingBeta.
+	// Beta is β of the upper confidence bound; for example
+	// acquisition.GrowingBeta.
 	Beta float64
 	// Gamma is γ of the decay; 0 means DefaultGamma, a negative one no decay.
 	Gamma float64
@@ -96,9 +98,9 @@ func (c Config) decay() float64 {
 	return g * float64(c.T) * float64(c.T)
 }
 
-// Parts are the numbers behind the value of an acquisition at one point, in the objective's
-// (standardized) unit, except Score and ScoreVariance, which are on the scale of a probability.
-// They go into the rationale of a decision.
+// Parts are the numbers behind the value of an acquisition at one point, in the
+// objective's (standardized) unit, except Score and ScoreVariance, which are on
+// the scale of a probability. They go into the rationale of a decision.
 type Parts struct {
 	Objective     float64 `json:"objective"`      // μ_f
 	ObjectiveSD   float64 `json:"objective_sd"`   // σ_f
@@ -112,8 +114,8 @@ type Parts struct {
 	Value         float64 `json:"value"`          // α
 }
 
-// Acquisition is α_{f,π} of one model, one prior and one moment of a campaign. It is a workspace:
-// one goroutine uses it at a time.
+// Acquisition is α_{f,π} of one model, one prior and one moment of a campaign.
+// It is a workspace: one goroutine uses it at a time.
 type Acquisition struct {
 	cfg                      Config
 	objective                *gp.Predictor
@@ -121,8 +123,8 @@ type Acquisition struct {
 	dMean, dSD, dScore, dVar []float64
 }
 
-// New returns the acquisition. Without a prior (nil) it is the upper confidence bound of the
-// objective.
+// New returns the acquisition. Without a prior (nil) it is the upper confidence
+// bound of the objective.
 func New(objective *gp.GP, prior Prior, cfg Config) *Acquisition {
 	if !(cfg.Beta >= 0) || cfg.T < 0 {
 		panic(fmt.Sprintf("coexbo: β is %v, t is %d", cfg.Beta, cfg.T))
@@ -140,13 +142,14 @@ func New(objective *gp.GP, prior Prior, cfg Config) *Acquisition {
 	}
 }
 
-// At returns α(x), to be maximized, and fills grad, if not nil, with its d derivatives. Where the
-// objective is known without doubt and the prior is too, the value has no derivative in σ, and that
-// part is 0.
+// At returns α(x), to be maximized, and fills grad, if not nil, with its d
+// derivatives. Where the objective is known without doubt and the prior is too,
+// the value has no derivative in σ, and that part is 0.
 func (a *Acquisition) At(x, grad []float64) float64 { return a.eval(x, grad).Value }
 
-// Explain returns the numbers behind α(x). Without a prior, or with one that scores all points
-// alike, PriorSD and Share are 0 and mean and standard deviation those of the objective.
+// Explain returns the numbers behind α(x). Without a prior, or with one that
+// scores all points alike, PriorSD and Share are 0 and mean and standard
+// deviation those of the objective.
 func (a *Acquisition) Explain(x []float64) Parts { return a.eval(x, nil) }
 
 // Negated is −At, for package optimize, which minimizes.
@@ -182,15 +185,16 @@ func (a *Acquisition) eval(x, grad []float64) Parts {
 		return p
 	}
 
-	// With F = σ_f², A = ρ²V + κF, κ = γt² and D = A + F: w = F/D, σ = σ_f √(A/D).
+	// With F = σ_f², A = ρ²V + κF, κ = γt² and D = A + F: w = F/D, σ = σ_f
+	// √(A/D).
 	kappa := a.cfg.decay()
 	f := p.ObjectiveSD * p.ObjectiveSD
 	pr := c*c*p.ScoreVariance + kappa*f
 	d := pr + f
 	p.PriorSD = math.Sqrt(pr)
 	if !(d > 0) {
-		// Both are known without doubt. The objective was measured here, so its value
-		// counts.
+		// Both are known without doubt. The objective was measured here, so its
+		// value counts.
 		p.Mean, p.Value = p.Objective, p.Objective
 		copy(grad, a.dMean)
 		return p
@@ -216,10 +220,11 @@ func (a *Acquisition) eval(x, grad []float64) Parts {
 	return p
 }
 
-// Fantasize returns the model as it would be had x been measured with the outcome that it expects
-// there: the mean stays, the uncertainty around x goes. The search for the second candidate of a
-// pair may use it so as not to return the first (the authors' code draws an outcome instead; the
-// expected one needs no chance). The model g is not changed. It fails with
+// Fantasize returns the model as it would be had x been measured with the
+// outcome that it expects there: the mean stays, the uncertainty around x goes.
+// The search for the second candidate of a pair may use it so as not to return
+// the first (the authors' code draws an outcome instead; the expected one needs
+// no chance). The model g is not changed. It fails with
 // gp.ErrNotPositiveDefinite.
 func Fantasize(g *gp.GP, x []float64) (*gp.GP, error) {
 	mean, _ := g.Posterior(x)

@@ -9,19 +9,23 @@ import (
 
 // Errors of this package; match with errors.Is.
 var (
-	// ErrFeedback reports labels, pairs or rankings that cannot be used: a coordinate that is not
-	// finite, the wrong number of them, a point compared with itself, or a ranking of nothing.
+	// ErrFeedback reports labels, pairs or rankings that cannot be used: a
+	// coordinate that is not finite, the wrong number of them, a point compared
+	// with itself, or a ranking of nothing.
 	ErrFeedback = errors.New("unusable feedback")
-	// ErrSetting reports a norm bound, likelihood margin or jitter outside its range.
+	// ErrSetting reports a norm bound, likelihood margin or jitter outside its
+	// range.
 	ErrSetting = errors.New("setting out of range")
-	// ErrPoint reports a point at which no bound can be computed because it is not finite.
+	// ErrPoint reports a point at which no bound can be computed because it is
+	// not finite.
 	ErrPoint = errors.New("the point is not finite")
-	// ErrNotConverged reports a maximum-likelihood fit or a bound that no method could solve to its
-	// tolerance.
+	// ErrNotConverged reports a maximum-likelihood fit or a bound that no
+	// method could solve to its tolerance.
 	ErrNotConverged = errors.New("the belief model did not converge")
 )
 
-// Evidence is what a belief is learned from: Labels alone, or Feedback of several forms.
+// Evidence is what a belief is learned from: Labels alone, or Feedback of
+// several forms.
 type Evidence interface {
 	// Answers returns how many answers of the expert it holds, n of Margin.
 	Answers() int
@@ -31,37 +35,40 @@ type Evidence interface {
 	likelihood(dim int) (*likelihood, error)
 }
 
-// Feedback is what one expert said in any of the forms of Xu et al. 2024, Appendix H, that enter
-// the likelihood.
+// Feedback is what one expert said in any of the forms of Xu et al. 2024,
+// Appendix H, that enter the likelihood.
 type Feedback struct {
 	Labels   Labels
 	Pairs    []Pair
 	Rankings []Ranking
 }
 
-// Pair is a comparison of two points of d coordinates: P(Better ≻ Worse) = S(g(Worse) − g(Better)),
-// the model of Bradley and Terry (Xu et al. 2024, Appendix H.2b), for the smaller g is the better
-// one.
+// Pair is a comparison of two points of d coordinates: P(Better ≻ Worse) =
+// S(g(Worse) − g(Better)), the model of Bradley and Terry (Xu et al. 2024,
+// Appendix H.2b), for the smaller g is the better one.
 type Pair struct {
 	Better, Worse []float64
 }
 
-// Ranking orders points of d coordinates, or the best few of them. Its likelihood is that of
-// Plackett and Luce, a choice of the best, then of the best of the others, and so on:
+// Ranking orders points of d coordinates, or the best few of them. Its
+// likelihood is that of Plackett and Luce, a choice of the best, then of the
+// best of the others, and so on:
 //
 //	P = Π_i e^{−g(Order_i)} / (Σ_{j ≥ i} e^{−g(Order_j)} + Σ_j e^{−g(Rest_j)}).
 //
-// For two points this is that of Pair. Unlike the product over all pairs, which Xu et al. 2024,
-// Appendix H.2c, suggest, it is a probability of what the expert said, which the confidence set
-// needs to cover the truth; Comparisons gives theirs.
+// For two points this is that of Pair. Unlike the product over all pairs, which
+// Xu et al. 2024, Appendix H.2c, suggest, it is a probability of what the
+// expert said, which the confidence set needs to cover the truth; Comparisons
+// gives theirs.
 type Ranking struct {
 	Order [][]float64 // best first, at least one
 	Rest  [][]float64 // worse than all in Order, in no order among themselves; may be empty
 }
 
-// Comparisons returns what a ranking says of any two points, best first (Xu et al. 2024, Appendix
-// H.2c). As independent pairs they count one answer several times: their confidence set is too
-// narrow for an expert who ranks by Plackett and Luce, and the narrower the longer the ranking.
+// Comparisons returns what a ranking says of any two points, best first (Xu et
+// al. 2024, Appendix H.2c). As independent pairs they count one answer several
+// times: their confidence set is too narrow for an expert who ranks by Plackett
+// and Luce, and the narrower the longer the ranking.
 func (r Ranking) Comparisons() []Pair {
 	var pairs []Pair
 	for i, better := range r.Order {
@@ -72,7 +79,8 @@ func (r Ranking) Comparisons() []Pair {
 	return pairs
 }
 
-// choices returns the number of choices in a ranking: of each point in Order that had a rival.
+// choices returns the number of choices in a ranking: of each point in Order
+// that had a rival.
 func (r Ranking) choices() int {
 	if len(r.Rest) == 0 {
 		return len(r.Order) - 1
@@ -80,8 +88,8 @@ func (r Ranking) choices() int {
 	return len(r.Order)
 }
 
-// Answers returns the number of labels, pairs, and choices in rankings (a ranking of k points has
-// k−1).
+// Answers returns the number of labels, pairs, and choices in rankings (a
+// ranking of k points has k−1).
 func (f Feedback) Answers() int {
 	n := f.Labels.Answers() + len(f.Pairs)
 	for _, r := range f.Rankings {
@@ -90,8 +98,8 @@ func (f Feedback) Answers() int {
 	return n
 }
 
-// Points returns the labeled points, then each pair's (better, worse), then each ranking's (Order,
-// Rest).
+// Points returns the labeled points, then each pair's (better, worse), then
+// each ranking's (Order, Rest).
 func (f Feedback) Points() [][]float64 {
 	points := slices.Clone(f.Labels.X)
 	for _, p := range f.Pairs {
@@ -137,7 +145,8 @@ type collection struct {
 // point returns the index of x among the distinct points.
 func (c *collection) point(x []float64) (int, error) {
 	if len(x) != c.dim {
-		return 0, fmt.Errorf("%w: a point of %d coordinates where the kernel has %d", ErrFeedback, len(x), c.dim)
+		return 0, fmt.Errorf("%w: a point of %d coordinates where the kernel has %d", ErrFeedback,
+			len(x), c.dim)
 	}
 	if !finite(x) {
 		return 0, fmt.Errorf("%w: the point %v is not finite", ErrFeedback, x)
@@ -173,8 +182,8 @@ func (c *collection) rank(order, rest [][]float64) error {
 	return nil
 }
 
-// likelihood chooses the latent values and states the answers in terms of them; see the type for
-// how.
+// likelihood chooses the latent values and states the answers in terms of them;
+// see the type for how.
 func (c *collection) likelihood() *likelihood {
 	reference := c.references()
 	l := &likelihood{}
@@ -217,8 +226,9 @@ func (c *collection) likelihood() *likelihood {
 	return l
 }
 
-// references returns for each point that no label is connected with, by whatever chain of
-// comparisons, the point of its connected part that was compared most; −1 for the others.
+// references returns for each point that no label is connected with, by
+// whatever chain of comparisons, the point of its connected part that was
+// compared most; −1 for the others.
 func (c *collection) references() []int {
 	n := len(c.points)
 	parent, compared := make([]int, n), make([]int, n)

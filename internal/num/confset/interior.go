@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// interior is the working space of the interior-point method: u and w are one vector x of n+1
-// values, w the last.
+// interior is the working space of the interior-point method: u and w are one
+// vector x of n+1 values, w the last.
 type interior struct {
 	x, trial, step []float64
 	f1, f2         []float64 // gradients of the two constraints
@@ -23,15 +23,17 @@ type interior struct {
 	l1, l2 float64 // their multipliers
 }
 
-// byInterior solves a bound's problem by a primal-dual interior-point method (Boyd and Vandenberghe
-// 2004, §11.7) with the exact curvature: slower than byModels by a factorization a step, but it
-// needs no closeness of model and likelihood. It starts between the MLE and the origin, strictly
-// inside, and keeps the two complementarity products of like size. The constraints are ½(|x|² − B²)
-// ≤ 0 and floor − ℓ(Lu) ≤ 0.
+// byInterior solves a bound's problem by a primal-dual interior-point method
+// (Boyd and Vandenberghe 2004, §11.7) with the exact curvature: slower than
+// byModels by a factorization a step, but it needs no closeness of model and
+// likelihood. It starts between the MLE and the origin, strictly inside, and
+// keeps the two complementarity products of like size. The constraints are
+// ½(|x|² − B²) ≤ 0 and floor − ℓ(Lu) ≤ 0.
 //
-// By convexity the surrogate duality gap plus the residual of stationarity times the diameter 2B
-// bounds the error of the value. The search ends where that is interiorTolerance of the ball's
-// reach, or, where rounding stops it, accepts interiorLimit.
+// By convexity the surrogate duality gap plus the residual of stationarity
+// times the diameter 2B bounds the error of the value. The search ends where
+// that is interiorTolerance of the ball's reach, or, where rounding stops it,
+// accepts interiorLimit.
 func (s *Set) byInterior() (float64, error) {
 	w := s.work
 	n := len(w.v)
@@ -84,7 +86,8 @@ func (s *Set) byInterior() (float64, error) {
 	return accept()
 }
 
-// evaluate leaves the constraints' gradients at x in f1 and f2 and returns their values.
+// evaluate leaves the constraints' gradients at x in f1 and f2 and returns
+// their values.
 func (s *Set) evaluate(p *interior, x []float64) (v1, v2 float64) {
 	w := s.work
 	n := len(w.v)
@@ -99,8 +102,9 @@ func (s *Set) evaluate(p *interior, x []float64) (v1, v2 float64) {
 	return 0.5 * (floats.Dot(x, x) - s.norm*s.norm), s.floor - logLik
 }
 
-// enter goes from the origin towards the MLE to a point strictly inside both constraints, and
-// sets the multipliers so that both complementarity products are 1.
+// enter goes from the origin towards the MLE to a point strictly inside both
+// constraints, and sets the multipliers so that both complementarity products
+// are 1.
 func (s *Set) enter(p *interior) error {
 	n := len(s.work.v)
 	for shrink := 0.5; ; shrink /= 2 {
@@ -128,8 +132,9 @@ func (s *Set) stationarity(p *interior, l1, l2 float64) float64 {
 	return floats.Norm(p.residual, 2)
 }
 
-// direct solves Newton's equations for the barrier 1/t, with the multipliers eliminated, into
-// step. It reports false where rounding has left the matrix indefinite.
+// direct solves Newton's equations for the barrier 1/t, with the multipliers
+// eliminated, into step. It reports false where rounding has left the matrix
+// indefinite.
 func (s *Set) direct(p *interior, t float64) bool {
 	w := s.work
 	n := len(w.v)
@@ -156,8 +161,9 @@ func (s *Set) direct(p *interior, t float64) bool {
 	return true
 }
 
-// advance takes the longest step that keeps the multipliers positive and the point inside, then
-// one that shrinks the residual. It reports false where no step does.
+// advance takes the longest step that keeps the multipliers positive and the
+// point inside, then one that shrinks the residual. It reports false where no
+// step does.
 func (s *Set) advance(p *interior, t, dual float64) bool {
 	d1 := floats.Dot(p.f1, p.step)
 	d2 := floats.Dot(p.f2, p.step)
@@ -196,10 +202,11 @@ func (s *Set) advance(p *interior, t, dual float64) bool {
 }
 
 const (
-	// interiorTolerance is the error bound, relative to B·√k(x, x), at which the interior-point
-	// method stops.
+	// interiorTolerance is the error bound, relative to B·√k(x, x), at which
+	// the interior-point method stops.
 	interiorTolerance = 1e-10
-	// interiorLimit is the error bound above which a result is not returned: reached only where
-	// rounding, in a nearly saturated likelihood with a tiny jitter, leaves no more.
+	// interiorLimit is the error bound above which a result is not returned:
+	// reached only where rounding, in a nearly saturated likelihood with a tiny
+	// jitter, leaves no more.
 	interiorLimit = 1e-7
 )

@@ -2,7 +2,8 @@ package confset
 
 import "fmt"
 
-// Labels are an expert's answers: Reject[i] is true where the expert rejects the point X[i].
+// Labels are an expert's answers: Reject[i] is true where the expert rejects
+// the point X[i].
 type Labels struct {
 	X      [][]float64 // n points of d coordinates
 	Reject []bool      // n answers

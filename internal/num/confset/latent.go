@@ -40,8 +40,8 @@ func (l *likelihood) gram(k kernel.Kernel, jitter float64) []float64 {
 	return gram
 }
 
-// differences turns values at all points, of width numbers each, into those of the latent values,
-// in place.
+// differences turns values at all points, of width numbers each, into those of
+// the latent values, in place.
 func (l *likelihood) differences(x []float64, width int) {
 	if len(l.points) == l.size() {
 		return
@@ -53,9 +53,11 @@ func (l *likelihood) differences(x []float64, width int) {
 	}
 }
 
-// beliefAtPoints returns the fit's values at all points, also where only differences are latent
-// values: those of the belief of least norm.
-func (l *likelihood) beliefAtPoints(fit mleFit, gram []float64, k kernel.Kernel, jitter float64) ([]float64, error) {
+// beliefAtPoints returns the fit's values at all points, also where only
+// differences are latent values: those of the belief of least norm.
+func (l *likelihood) beliefAtPoints(
+	fit mleFit, gram []float64, k kernel.Kernel, jitter float64,
+) ([]float64, error) {
 	n := l.size()
 	at := slices.Concat(fit.z, make([]float64, len(l.points)-n))
 	if len(at) == n {

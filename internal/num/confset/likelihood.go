@@ -9,15 +9,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// likelihood is the log-likelihood ℓ(z) of all answers as a concave function of n latent values z
-// of the belief.
+// likelihood is the log-likelihood ℓ(z) of all answers as a concave function of
+// n latent values z of the belief.
 //
-// There is a value for each distinct point: g there, if a label is at the point or connected with
-// it by a chain of comparisons. Otherwise only differences to the point's fellows matter to ℓ, and
-// the value is g(point) − g(reference), with one of them, which has no value, as their common
-// reference. So no direction of z is without effect on ℓ, a comparison with the reference is a
-// label of a value, and comparisons of points that nothing else connects, like plain labels, leave
-// the Hessian of ℓ diagonal.
+// There is a value for each distinct point: g there, if a label is at the point
+// or connected with it by a chain of comparisons. Otherwise only differences to
+// the point's fellows matter to ℓ, and the value is g(point) − g(reference),
+// with one of them, which has no value, as their common reference. So no
+// direction of z is without effect on ℓ, a comparison with the reference is a
+// label of a value, and comparisons of points that nothing else connects, like
+// plain labels, leave the Hessian of ℓ diagonal.
 type likelihood struct {
 	points           [][]float64 // of the n values, in the order of first mention, then the references
 	base             []int       // n: the value's reference among the points, −1 for none
@@ -34,14 +35,16 @@ type link struct {
 	size float64 // of the curvature, as the number of even comparisons of two that would give it
 }
 
-// duel is what comparisons of two values say: as labels of the difference z_i − z_j.
+// duel is what comparisons of two values say: as labels of the difference z_i −
+// z_j.
 type duel struct {
 	link             int
 	rejects, accepts float64
 }
 
-// selection is the choice of the first of three or more points; −1 stands for the reference, whose
-// value is 0. Their probabilities are proportional to e^{−z}.
+// selection is the choice of the first of three or more points; −1 stands for
+// the reference, whose value is 0. Their probabilities are proportional to
+// e^{−z}.
 type selection struct {
 	among []int
 	links []int // between among[a] and among[b], a < b, in order of b, then a; −1 where one is the reference
@@ -52,7 +55,8 @@ func (l *likelihood) size() int { return len(l.base) }
 // coupled reports whether the Hessian of ℓ has entries off the diagonal.
 func (l *likelihood) coupled() bool { return len(l.links) > 0 }
 
-// linked returns the index of the link between two values, which it makes if it must.
+// linked returns the index of the link between two values, which it makes if it
+// must.
 func (l *likelihood) linked(i, j int) int {
 	if i > j {
 		i, j = j, i
@@ -130,8 +134,8 @@ func spread(z float64) float64 {
 	return e / ((1 + e) * (1 + e))
 }
 
-// logLik returns ln P(the first is chosen) = −ln Σ_j e^{z_first − z_j}, to full relative precision
-// where P is nearly 1.
+// logLik returns ln P(the first is chosen) = −ln Σ_j e^{z_first − z_j}, to full
+// relative precision where P is nearly 1.
 func (s *selection) logLik(z []float64) float64 {
 	first := at(z, s.among[0])
 	var most float64 // the greatest exponent, of the first or of another
@@ -212,8 +216,9 @@ func (l *likelihood) slope(grad, z []float64) float64 {
 	return sum
 }
 
-// curvature is a matrix W = −∇²ℓ as the Laplacian of a graph: uᵀWu = Σ_i own_i·u_i² + Σ_k
-// mutual_k·(u_i − u_j)² over the values i and the links k = (i, j). All entries are positive or 0.
+// curvature is a matrix W = −∇²ℓ as the Laplacian of a graph: uᵀWu = Σ_i
+// own_i·u_i² + Σ_k mutual_k·(u_i − u_j)² over the values i and the links k =
+// (i, j). All entries are positive or 0.
 type curvature struct {
 	links       []link
 	own, mutual []float64
@@ -256,8 +261,8 @@ func (l *likelihood) curvature(w *curvature, z []float64) {
 	}
 }
 
-// atLeast raises the entries of w to a share of what they can be at most, about a quarter for every
-// label or comparison.
+// atLeast raises the entries of w to a share of what they can be at most, about
+// a quarter for every label or comparison.
 func (l *likelihood) atLeast(w *curvature, share float64) {
 	for i := range w.own {
 		w.own[i] = math.Max(w.own[i], share*l.own[i])
@@ -296,7 +301,8 @@ func (w *curvature) mulMatrix(dst []float64, factor float64, a []float64) {
 	}
 }
 
-// congruence fills the lower triangle of h with factor·LᵀWL, using n×n values of scratch space.
+// congruence fills the lower triangle of h with factor·LᵀWL, using n×n values
+// of scratch space.
 func (w *curvature) congruence(h blas64.Symmetric, factor float64, root blas64.General, scratch []float64) {
 	n := len(w.own)
 	product := blas64.General{Rows: n, Cols: n, Stride: n, Data: scratch}

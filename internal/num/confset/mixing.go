@@ -9,13 +9,15 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// mixingDepth is how many past steps a mixing remembers; more gains hardly a round.
+// mixingDepth is how many past steps a mixing remembers; more gains hardly a
+// round.
 const mixingDepth = 5
 
-// mixing accelerates a fixed-point iteration u ← T(u), and makes many converge that diverge by
-// themselves, by Anderson's method in the form of Walker and Ni 2011 (Eq. 2.2): the residuals f =
-// T(u) − u of the last points serve as secants of f, and the next point is where their linear model
-// has the least |f|.
+// mixing accelerates a fixed-point iteration u ← T(u), and makes many converge
+// that diverge by themselves, by Anderson's method in the form of Walker and Ni
+// 2011 (Eq. 2.2): the residuals f = T(u) − u of the last points serve as
+// secants of f, and the next point is where their linear model has the
+// least |f|.
 type mixing struct {
 	known        int         // how many points were seen
 	lastU, lastF []float64   // the last of them

@@ -21,13 +21,14 @@ type MLEResult struct {
 	Multiplier float64   // of the constraint ½(Zᵀ(K + jitter·I)⁻¹Z − B²) ≤ 0; 0 where the ball is not reached
 }
 
-// MLE maximizes the log-likelihood of the answers over beliefs of norm at most norm (B in the
-// paper):
+// MLE maximizes the log-likelihood of the answers over beliefs of norm at most
+// norm (B in the paper):
 //
 //	max ℓ(Z)  subject to  Zᵀ(K + jitter·I)⁻¹Z ≤ B²    (Xu et al. 2024, Eq. 37)
 //
-// norm and jitter must be positive and finite. It fails with ErrFeedback, ErrSetting or
-// ErrNotConverged. Without answers the result is empty, with log-likelihood 0.
+// norm and jitter must be positive and finite. It fails with ErrFeedback,
+// ErrSetting or ErrNotConverged. Without answers the result is empty, with
+// log-likelihood 0.
 func MLE(evidence Evidence, k kernel.Kernel, norm, jitter float64) (MLEResult, error) {
 	a, gram, err := prepare(evidence, k, norm, jitter)
 	if err != nil {
@@ -49,8 +50,8 @@ func MLE(evidence Evidence, k kernel.Kernel, norm, jitter float64) (MLEResult, e
 	return res, nil
 }
 
-// prepare collects the answers and returns their likelihood with the Gram matrix of its latent
-// values, jitter included.
+// prepare collects the answers and returns their likelihood with the Gram
+// matrix of its latent values, jitter included.
 func prepare(evidence Evidence, k kernel.Kernel, norm, jitter float64) (*likelihood, []float64, error) {
 	if !(norm > 0) || math.IsInf(norm, 1) {
 		return nil, nil, fmt.Errorf("%w: norm bound %v, it must be positive and finite", ErrSetting, norm)
@@ -75,14 +76,16 @@ type mleFit struct {
 
 // fitMLE solves Eq. 37 for the latent values.
 //
-// The ball is idle only where the best Z without it lies inside, which for plain labels is easily
-// said: Z_i = ln(rejects/accepts), finite only if every point has both answers. Otherwise Z =
-// τ·K·∇ℓ(Z) with the multiplier μ = 1/τ, and |Z|²_K = N(τ) increases with τ from 0; a safeguarded
-// Newton search in ln τ finds N(τ) = B². For a fixed τ, Z maximizes ℓ(Z) − |Z|²_K/(2τ): see
+// The ball is idle only where the best Z without it lies inside, which for
+// plain labels is easily said: Z_i = ln(rejects/accepts), finite only if every
+// point has both answers. Otherwise Z = τ·K·∇ℓ(Z) with the multiplier μ = 1/τ,
+// and |Z|²_K = N(τ) increases with τ from 0; a safeguarded Newton search in ln
+// τ finds N(τ) = B². For a fixed τ, Z maximizes ℓ(Z) − |Z|²_K/(2τ): see
 // penalized and, for large τ, tilted.
 //
-// For large τ the search ends where (B² − N(τ))/(2τ), the most that ℓ can still gain, is below
-// gainTolerance: a ball so large that the likelihood hardly notices its edge.
+// For large τ the search ends where (B² − N(τ))/(2τ), the most that ℓ can still
+// gain, is below gainTolerance: a ball so large that the likelihood hardly
+// notices its edge.
 func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 	n := a.size()
 	f := mleFit{z: make([]float64, n), grad: make([]float64, n)}
@@ -98,11 +101,11 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 	p := newPenalized(a, gram)
 	var q *tilted
 	noisy := false
-	// The inner maximizer need not be better than the step in τ that follows; the last one is
-	// exact.
+	// The inner maximizer need not be better than the step in τ that follows;
+	// the last one is exact.
 	loose := 1e-2
-	// Where ℓ is linear, N(τ) = τ²·gᵀKg; its curvature only lowers N, so this start is left of the
-	// root.
+	// Where ℓ is linear, N(τ) = τ²·gᵀKg; its curvature only lowers N, so this
+	// start is left of the root.
 	p.mulGram(p.kv, f.grad)
 	tau := norm / math.Sqrt(floats.Dot(f.grad, p.kv))
 	copy(p.a, f.grad)
@@ -178,10 +181,11 @@ func fitMLE(a *likelihood, gram []float64, norm float64) (mleFit, error) {
 }
 
 const (
-	// exact is the largest |a_i − ∂ℓ/∂z_i| that counts as a solution of penalized.
+	// exact is the largest |a_i − ∂ℓ/∂z_i| that counts as a solution of
+	// penalized.
 	exact = 1e-13
-	// steepest is the τ up to which penalized is used: its Z carries a rounding error of about
-	// τ·1e-16.
+	// steepest is the τ up to which penalized is used: its Z carries a rounding
+	// error of about τ·1e-16.
 	steepest = 1e5
 	// gainTolerance is the log-likelihood, in nats, that is not worth a search.
 	gainTolerance = 1e-10
@@ -189,9 +193,9 @@ const (
 	levelSlope = 1e-14
 )
 
-// idleBall returns the maximizer of ℓ without the norm constraint, if there is one and it lies in
-// the ball. It knows it for independent values only; fitMLE finds the others too, as those of a
-// multiplier near 0.
+// idleBall returns the maximizer of ℓ without the norm constraint, if there is
+// one and it lies in the ball. It knows it for independent values only; fitMLE
+// finds the others too, as those of a multiplier near 0.
 func idleBall(a *likelihood, gram []float64, norm float64) ([]float64, bool) {
 	if a.coupled() {
 		return nil, false

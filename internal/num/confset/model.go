@@ -6,10 +6,11 @@ import "math"
 //
 //	min cᵀu + s·w  subject to  |u|² + w² ≤ B²,  −bᵀu + ½uᵀDu + offset ≤ 0.
 //
-// With κ = 1/ν and m = μ/ν the minimizer is u = (b − κc)/(m + D), w = −κs/m. For fixed κ the norm
-// decides m (a trust-region problem; Moré and Sorensen 1983), and the left side of the second
-// constraint then grows with κ, from the model's own optimum at κ = 0 to the ball's at κ = ∞: a
-// root search in κ around one in m.
+// With κ = 1/ν and m = μ/ν the minimizer is u = (b − κc)/(m + D), w = −κs/m.
+// For fixed κ the norm decides m (a trust-region problem; Moré and Sorensen
+// 1983), and the left side of the second constraint then grows with κ, from the
+// model's own optimum at κ = 0 to the ball's at κ = ∞: a root search in κ
+// around one in m.
 type model struct {
 	d, b, c []float64
 	s       float64
@@ -22,8 +23,9 @@ type solution struct {
 	kappa, m float64
 }
 
-// multiplier solves |u|² + w² = B² for m > 0 at fixed kappa, from the guess m; it returns 0 where
-// the ball is not reached however small m is (only possible if κ·s is 0).
+// multiplier solves |u|² + w² = B² for m > 0 at fixed kappa, from the guess m;
+// it returns 0 where the ball is not reached however small m is (only possible
+// if κ·s is 0).
 func (q *model) multiplier(kappa, m float64) float64 {
 	lo := kappa * q.s / q.norm // w alone fills the ball at this m
 	if !(m > lo) {
@@ -70,7 +72,8 @@ func (q *model) multiplier(kappa, m float64) float64 {
 	return m
 }
 
-// excess returns the left side of the likelihood constraint and its slope along κ, m following.
+// excess returns the left side of the likelihood constraint and its slope along
+// κ, m following.
 func (q *model) excess(kappa, m float64) (value, slope float64) {
 	w := kappa * q.s / m
 	var sizeM, sizeK, linear float64 // ½∂(|u|² + w²)/∂m and /∂κ
@@ -92,8 +95,9 @@ func (q *model) excess(kappa, m float64) (value, slope float64) {
 	return linear + q.offset, valueK - valueM*sizeK/sizeM
 }
 
-// start returns a first guess of κ and m from the second derivative of the excess at κ = 0, where u
-// is u0 with multiplier m0: along the ball it is m0·(|δ|² + (s/m0)²) + δᵀDδ for δ = du/dκ.
+// start returns a first guess of κ and m from the second derivative of the
+// excess at κ = 0, where u is u0 with multiplier m0: along the ball it is
+// m0·(|δ|² + (s/m0)²) + δᵀDδ for δ = du/dκ.
 func (q *model) start(u0 []float64, m0 float64) solution {
 	if m0 <= 0 {
 		return solution{kappa: 1, m: q.s / q.norm}
@@ -115,8 +119,8 @@ func (q *model) start(u0 []float64, m0 float64) solution {
 	return solution{kappa: kappa, m: math.Max(m0+dm*kappa, 0.1*m0)}
 }
 
-// solve finds κ and m from a guess. It reports false where the model has no solution with both
-// constraints active.
+// solve finds κ and m from a guess. It reports false where the model has no
+// solution with both constraints active.
 func (q *model) solve(guess solution) (solution, bool) {
 	at := guess
 	lo, hi := 0.0, math.Inf(1)

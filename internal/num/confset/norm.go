@@ -7,27 +7,30 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Margin returns α₁ = c·√(n+1) for n answers (Evidence.Answers), natural log: the margin of the
-// authors' code. Lemma 3.2's own is far too wide in practice.
+// Margin returns α₁ = c·√(n+1) for n answers (Evidence.Answers), natural log:
+// the margin of the authors' code. Lemma 3.2's own is far too wide in practice.
 func Margin(c float64, answers int) float64 { return c * math.Sqrt(float64(answers+1)) }
 
-// NormRule says how AdaptNorm moves the norm bound and the margin's coefficient.
+// NormRule says how AdaptNorm moves the norm bound and the margin's
+// coefficient.
 type NormRule struct {
 	MaxNorm float64 // B is not doubled past this; +Inf for no limit
 	DoubleC bool    // c doubles with B, as the paper's experiments do; false keeps it
 	Jitter  float64 // of the fits; DefaultJitter where nothing calls for another
 }
 
-// AdaptNorm returns the norm bound B and the margin's coefficient c after looking at all answers
-// (Xu et al. 2024, Appendix F): as long as the MLE in a ball of twice the norm is likelier by more
-// than the margin there,
+// AdaptNorm returns the norm bound B and the margin's coefficient c after
+// looking at all answers (Xu et al. 2024, Appendix F): as long as the MLE in a
+// ball of twice the norm is likelier by more than the margin there,
 //
 //	ℓ(MLE | 2B) − ℓ(MLE | B) > α₁ at 2B,
 //
-// the belief's norm must exceed B and B doubles. norm and c are where to start: 1 and 0.01 at
-// first, then what the last call returned. It never shrinks either. It fails with ErrFeedback,
-// ErrSetting or ErrNotConverged.
-func AdaptNorm(evidence Evidence, k kernel.Kernel, norm, c float64, rule NormRule) (newNorm, newC float64, err error) {
+// the belief's norm must exceed B and B doubles. norm and c are where to start:
+// 1 and 0.01 at first, then what the last call returned. It never shrinks
+// either. It fails with ErrFeedback, ErrSetting or ErrNotConverged.
+func AdaptNorm(
+	evidence Evidence, k kernel.Kernel, norm, c float64, rule NormRule,
+) (newNorm, newC float64, err error) {
 	if !(c > 0) || math.IsInf(c, 1) {
 		return 0, 0, fmt.Errorf("%w: margin coefficient %v, it must be positive and finite", ErrSetting, c)
 	}

@@ -6,14 +6,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// byPath solves a bound's problem with the exact likelihood and no cleverness: the structure of
-// model, two nested monotone root searches, the outer for κ = 1/ν by the likelihood and the inner
-// for m = μ/ν by the norm, around Newton's method for a strongly concave function (tilted). It is
-// the last resort, for problems where the likelihood is all but saturated; a factorization for
-// every step of every search makes it slow.
+// byPath solves a bound's problem with the exact likelihood and no cleverness:
+// the structure of model, two nested monotone root searches, the outer for κ =
+// 1/ν by the likelihood and the inner for m = μ/ν by the norm, around Newton's
+// method for a strongly concave function (tilted). It is the last resort, for
+// problems where the likelihood is all but saturated; a factorization for every
+// step of every search makes it slow.
 //
-// The Lagrangian at the multipliers is the value that duality certifies; it must agree with the
-// constraints' residuals to interiorLimit of the ball's reach, or the search has failed.
+// The Lagrangian at the multipliers is the value that duality certifies; it
+// must agree with the constraints' residuals to interiorLimit of the ball's
+// reach, or the search has failed.
 func (s *Set) byPath() (float64, error) {
 	w := s.work
 	reach := s.norm * math.Sqrt(s.self)
@@ -58,7 +60,8 @@ func (s *Set) byPath() (float64, error) {
 	return 0, ErrNotConverged
 }
 
-// normMultiplier finds m for κ, from the given m on, and returns it with the norm's residual
+// normMultiplier finds m for κ, from the given m on, and returns it with the
+// norm's residual
 // |u|² + w² − B². It leaves the solution in t.
 func (s *Set) normMultiplier(t *tilted, kappa, m float64) (float64, float64, error) {
 	w := s.work

@@ -10,13 +10,14 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// penalized maximizes ℓ(z) − |z|²_K/(2τ) for one τ after the other, each from the solution before,
-// by Newton's method with z = τ·K·a, damped so that it always ascends. A step solves with I + τ·WK,
-// which needs no factor of K.
+// penalized maximizes ℓ(z) − |z|²_K/(2τ) for one τ after the other, each from
+// the solution before, by Newton's method with z = τ·K·a, damped so that it
+// always ascends. A step solves with I + τ·WK, which needs no factor of K.
 //
-// Where W is diagonal that is done in the form of Rasmussen and Williams 2006, Algorithm 3.1, with
-// the Cholesky factor of I + τ·W^½KW^½, which costs n³/6 multiplications. Where comparisons couple
-// values it is an LU factorization, n³/3.
+// Where W is diagonal that is done in the form of Rasmussen and Williams 2006,
+// Algorithm 3.1, with the Cholesky factor of I + τ·W^½KW^½, which costs n³/6
+// multiplications. Where comparisons couple values it is an LU factorization,
+// n³/3.
 type penalized struct {
 	answers *likelihood
 	gram    []float64
@@ -68,7 +69,8 @@ func (p *penalized) refactor(tau float64) error {
 			p.factor[i*n+i]++
 		}
 		if !lapack64.Getrf(p.lu(), p.pivots) {
-			return fmt.Errorf("%w: singular curvature of the likelihood at multiplier %g", ErrNotConverged, 1/tau)
+			return fmt.Errorf("%w: singular curvature of the likelihood at multiplier %g",
+				ErrNotConverged, 1/tau)
 		}
 		return nil
 	}
@@ -85,7 +87,8 @@ func (p *penalized) refactor(tau float64) error {
 	}
 	_, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: p.factor, Uplo: blas.Lower})
 	if !ok {
-		return fmt.Errorf("%w: the kernel matrix of %d latent values is not positive definite", ErrNotConverged, n)
+		return fmt.Errorf("%w: the kernel matrix of %d latent values is not positive definite",
+			ErrNotConverged, n)
 	}
 	return nil
 }
@@ -107,8 +110,8 @@ func (p *penalized) solve(x []float64) {
 	blas64.Trsv(blas.Trans, chol, vector(x))
 }
 
-// newton leaves the maximizer of the quadratic model at z in rhs (for a) and kv (for z): a = (I +
-// τ·WK)⁻¹b with b = W·z + ∇ℓ(z).
+// newton leaves the maximizer of the quadratic model at z in rhs (for a) and kv
+// (for z): a = (I + τ·WK)⁻¹b with b = W·z + ∇ℓ(z).
 func (p *penalized) newton(tau float64) {
 	if p.answers.coupled() {
 		p.w.mul(p.rhs, p.z)
@@ -132,8 +135,8 @@ func (p *penalized) newton(tau float64) {
 	floats.Scale(tau, p.kv)
 }
 
-// maximize leaves the maximizer for tau in a and z, such that no |a_i − ∂ℓ/∂z_i| passes tol, and
-// returns N(τ) and dN/d ln τ.
+// maximize leaves the maximizer for tau in a and z, such that no |a_i −
+// ∂ℓ/∂z_i| passes tol, and returns N(τ) and dN/d ln τ.
 func (p *penalized) maximize(tau, tol float64) (size, slope float64, err error) {
 	p.mulGram(p.z, p.a)
 	floats.Scale(tau, p.z)
@@ -162,7 +165,8 @@ func (p *penalized) maximize(tau, tol float64) (size, slope float64, err error) 
 			return tau * floats.Dot(p.a, p.z), tau * p.sizeSlope(), nil
 		}
 	}
-	return 0, 0, fmt.Errorf("%w: Newton's method for the maximum likelihood at multiplier %g", ErrNotConverged, 1/tau)
+	return 0, 0, fmt.Errorf("%w: Newton's method for the maximum likelihood at multiplier %g",
+		ErrNotConverged, 1/tau)
 }
 
 // sizeSlope returns dN/dτ = 2(∇ℓᵀz − zᵀ(I + τ·WK)⁻¹Wz) at the last solution.

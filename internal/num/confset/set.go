@@ -12,10 +12,11 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Set is the likelihood-ratio confidence set of beliefs: every g of norm at most B with ℓ(g) ≥
-// ℓ(MLE) − α₁ (Xu et al. 2024, Eq. 5, 6). Its results are functions of what NewSet got and of the
-// point alone, bit for bit, in any order of calls. A Set keeps scratch space and is not safe for
-// concurrent use; Fork gives another goroutine its own.
+// Set is the likelihood-ratio confidence set of beliefs: every g of norm at
+// most B with ℓ(g) ≥ ℓ(MLE) − α₁ (Xu et al. 2024, Eq. 5, 6). Its results are
+// functions of what NewSet got and of the point alone, bit for bit, in any
+// order of calls. A Set keeps scratch space and is not safe for concurrent use;
+// Fork gives another goroutine its own.
 type Set struct {
 	*shape
 	work *scratch
@@ -55,13 +56,14 @@ type scratch struct {
 	rounds, deeper int // counts of the last call, for tests
 }
 
-// minCurvature keeps V away from zero, per answer: 1/4 is the most an answer's curvature can be.
+// minCurvature keeps V away from zero, per answer: 1/4 is the most an answer's
+// curvature can be.
 const minCurvature = 1e-3
 
-// NewSet fits the answers and returns their confidence set with norm bound norm (B_g) and
-// likelihood margin alpha (α₁, the total, natural log). Without answers the set is the ball. norm,
-// alpha and jitter must be positive and finite. It fails with ErrFeedback, ErrSetting or
-// ErrNotConverged.
+// NewSet fits the answers and returns their confidence set with norm bound norm
+// (B_g) and likelihood margin alpha (α₁, the total, natural log). Without
+// answers the set is the ball. norm, alpha and jitter must be positive and
+// finite. It fails with ErrFeedback, ErrSetting or ErrNotConverged.
 func NewSet(evidence Evidence, k kernel.Kernel, norm, alpha, jitter float64) (*Set, error) {
 	if !(alpha > 0) || math.IsInf(alpha, 1) {
 		return nil, fmt.Errorf("%w: likelihood margin %v, it must be positive and finite", ErrSetting, alpha)
@@ -142,8 +144,8 @@ func (s *shape) diagonalize(gram []float64, jitter float64) error {
 	return nil
 }
 
-// diagonalizeScaled does so for diagonal V, from the eigenvectors P of V^½(K + jitter·I)V^½ =
-// P·D·Pᵀ: L = V^(−½)·P·D^½.
+// diagonalizeScaled does so for diagonal V, from the eigenvectors P of V^½(K +
+// jitter·I)V^½ = P·D·Pᵀ: L = V^(−½)·P·D^½.
 func (s *shape) diagonalizeScaled(gram []float64, jitter float64) error {
 	n := len(s.d)
 	p := make([]float64, n*n)
@@ -159,8 +161,8 @@ func (s *shape) diagonalizeScaled(gram []float64, jitter float64) error {
 	smallest := floats.Min(s.scale)
 	for j := range n {
 		from := n - 1 - j
-		// The smallest eigenvalue that exact arithmetic allows; rounding may leave less, even below
-		// zero.
+		// The smallest eigenvalue that exact arithmetic allows; rounding may
+		// leave less, even below zero.
 		s.d[j] = math.Max(values[from], jitter*smallest)
 		root := math.Sqrt(s.d[j])
 		for i := range n {
@@ -170,8 +172,8 @@ func (s *shape) diagonalizeScaled(gram []float64, jitter float64) error {
 	return nil
 }
 
-// diagonalizeCoupled does so for any V, from the Cholesky factor R of K + jitter·I and the
-// eigenvectors P of RᵀVR = P·D·Pᵀ: L = R·P and L⁻¹ = PᵀR⁻¹.
+// diagonalizeCoupled does so for any V, from the Cholesky factor R of K +
+// jitter·I and the eigenvectors P of RᵀVR = P·D·Pᵀ: L = R·P and L⁻¹ = PᵀR⁻¹.
 func (s *shape) diagonalizeCoupled(v *curvature, gram []float64) error {
 	n := len(s.d)
 	factor, err := cholesky(gram, n)
@@ -199,15 +201,16 @@ func (s *shape) diagonalizeCoupled(v *curvature, gram []float64) error {
 	return nil
 }
 
-// eigen overwrites the symmetric matrix whose lower triangle is in p with its eigenvectors, as
-// columns, and returns the eigenvalues in rising order.
+// eigen overwrites the symmetric matrix whose lower triangle is in p with its
+// eigenvectors, as columns, and returns the eigenvalues in rising order.
 func eigen(p []float64, n int) ([]float64, error) {
 	values, query := make([]float64, n), make([]float64, 1)
 	sym := blas64.Symmetric{N: n, Stride: n, Data: p, Uplo: blas.Lower}
 	lapack64.Syev('V', sym, values, query, -1)
 	buffer := make([]float64, int(query[0]))
 	if !lapack64.Syev('V', sym, values, buffer, len(buffer)) {
-		return nil, fmt.Errorf("%w: the eigenvalues of the kernel matrix of %d latent values", ErrNotConverged, n)
+		return nil, fmt.Errorf("%w: the eigenvalues of the kernel matrix of %d latent values",
+			ErrNotConverged, n)
 	}
 	return values, nil
 }
@@ -230,7 +233,8 @@ func (s *shape) mulRootT(dst, z []float64) {
 	blas64.Gemv(blas.Trans, 1, s.matrix(), vector(z), 0, vector(dst))
 }
 
-// solveRoot computes dst = L⁻¹z, with n numbers of scratch space. dst must be neither.
+// solveRoot computes dst = L⁻¹z, with n numbers of scratch space. dst must be
+// neither.
 func (s *shape) solveRoot(dst, z, scratch []float64) {
 	if s.inverse != nil {
 		blas64.Gemv(blas.NoTrans, 1, s.inverseMatrix(), vector(z), 0, vector(dst))
@@ -262,16 +266,17 @@ func (s *Set) Margin() float64 { return s.alpha }
 // LogLik returns ℓ(MLE), natural log.
 func (s *Set) LogLik() float64 { return s.mle.logLik }
 
-// MLEAt returns the value at x (d coordinates) of the belief of greatest likelihood, and fills grad
-// (d values, or nil) with its gradient. It is the interpolant of least norm of the MLE at the
-// labeled points.
+// MLEAt returns the value at x (d coordinates) of the belief of greatest
+// likelihood, and fills grad (d values, or nil) with its gradient. It is the
+// interpolant of least norm of the MLE at the labeled points.
 func (s *Set) MLEAt(x, grad []float64) float64 {
 	s.cross(x, grad)
 	return s.gradient(grad, s.beta0)
 }
 
-// Bounds returns the least and the greatest value at x (d coordinates) of a belief in the set (Xu
-// et al. 2024, Eq. 38, 39). It fails with ErrPoint or ErrNotConverged.
+// Bounds returns the least and the greatest value at x (d coordinates) of a
+// belief in the set (Xu et al. 2024, Eq. 38, 39). It fails with ErrPoint or
+// ErrNotConverged.
 func (s *Set) Bounds(x []float64) (lower, upper float64, err error) {
 	if err := s.prepare(x, nil); err != nil {
 		return 0, 0, err
@@ -285,8 +290,8 @@ func (s *Set) Bounds(x []float64) (lower, upper float64, err error) {
 	return lower, upper, nil
 }
 
-// Lower returns the lower bound at x (d coordinates) and fills grad (d values, or nil) with its
-// gradient in x. It fails with ErrPoint or ErrNotConverged.
+// Lower returns the lower bound at x (d coordinates) and fills grad (d values,
+// or nil) with its gradient in x. It fails with ErrPoint or ErrNotConverged.
 func (s *Set) Lower(x, grad []float64) (float64, error) { return s.bound(x, grad, 1) }
 
 // Upper returns the upper bound at x and its gradient, like Lower.
@@ -304,8 +309,8 @@ func (s *Set) bound(x, grad []float64, sign float64) (float64, error) {
 	return value, nil
 }
 
-// cross fills the covariances between g(x) and the latent values, with their gradients if grad is
-// not nil.
+// cross fills the covariances between g(x) and the latent values, with their
+// gradients if grad is not nil.
 func (s *Set) cross(x, grad []float64) {
 	if grad != nil && len(grad) != s.kernel.Dim() {
 		panic(fmt.Sprintf("confset: a gradient of %d values in %d dimensions", len(grad), s.kernel.Dim()))
@@ -319,8 +324,8 @@ func (s *Set) cross(x, grad []float64) {
 	s.answers.differences(s.work.points, 1)
 }
 
-// gradient fills grad (unless nil) with Σ weights_i·∂cov(z_i, g(x))/∂x and returns Σ
-// weights_i·cov(z_i, g(x)).
+// gradient fills grad (unless nil) with Σ weights_i·∂cov(z_i, g(x))/∂x and
+// returns Σ weights_i·cov(z_i, g(x)).
 func (s *Set) gradient(grad, weights []float64) float64 {
 	for j := range grad {
 		grad[j] = 0
@@ -345,8 +350,8 @@ func (s *Set) prepare(x, grad []float64) error {
 		return nil
 	}
 	s.solveRoot(w.v, w.kx, w.z)
-	// At a labeled point the difference is about the jitter; what rounding leaves below it is not
-	// information.
+	// At a labeled point the difference is about the jitter; what rounding
+	// leaves below it is not information.
 	w.s = math.Sqrt(math.Max(s.self-floats.Dot(w.v, w.v), (s.self-s.kernel.OutputScale())/2))
 	return nil
 }

@@ -8,18 +8,19 @@ import (
 )
 
 const (
-	// maxRounds ends the rounds of quadratic models; those that contract need far fewer.
+	// maxRounds ends the rounds of quadratic models; those that contract need
+	// far fewer.
 	maxRounds = 60
-	// pointTolerance is the error of u relative to B at which the rounds stop. The value is exact
-	// to its square.
+	// pointTolerance is the error of u relative to B at which the rounds stop.
+	// The value is exact to its square.
 	pointTolerance = 1e-9
-	// valueTolerance is the effect on the value, relative to B·√k(x, x), of the likelihood
-	// constraint's residual.
+	// valueTolerance is the effect on the value, relative to B·√k(x, x), of the
+	// likelihood constraint's residual.
 	valueTolerance = 1e-10
 )
 
-// support returns the lower (sign 1) or upper (sign −1) bound at the point of the last prepare, and
-// leaves the weights of its gradient.
+// support returns the lower (sign 1) or upper (sign −1) bound at the point of
+// the last prepare, and leaves the weights of its gradient.
 func (s *Set) support(sign float64) (float64, error) {
 	w := s.work
 	w.rounds, w.deeper = 0, 0
@@ -46,8 +47,8 @@ func (s *Set) support(sign float64) (float64, error) {
 	return sign * value, nil
 }
 
-// ballOnly reports whether the likelihood leaves the ball's own bound alone. The belief that
-// attains it is ∓B·k(x, ·)/√k(x, x).
+// ballOnly reports whether the likelihood leaves the ball's own bound alone.
+// The belief that attains it is ∓B·k(x, ·)/√k(x, x).
 func (s *Set) ballOnly(sign float64) bool {
 	w := s.work
 	if len(w.z) == 0 {
@@ -59,9 +60,10 @@ func (s *Set) ballOnly(sign float64) bool {
 	return s.answers.logLik(w.z) >= s.floor
 }
 
-// byModels solves by rounds of quadratic models (see the package comment), each starting from the
-// solution of the one before or, mixed, from where a mixing of the last ones expects the end. It
-// reports false where plain rounds do not contract, or mixed ones do not end.
+// byModels solves by rounds of quadratic models (see the package comment), each
+// starting from the solution of the one before or, mixed, from where a mixing
+// of the last ones expects the end. It reports false where plain rounds do not
+// contract, or mixed ones do not end.
 func (s *Set) byModels(mixed bool) (float64, bool) {
 	w := s.work
 	if mixed {
@@ -127,7 +129,8 @@ func (s *Set) slope() float64 {
 	return logLik
 }
 
-// linearize fills the model of the likelihood around the point in u and h, where it is logLik.
+// linearize fills the model of the likelihood around the point in u and h,
+// where it is logLik.
 func (s *Set) linearize(q *model, logLik float64) {
 	w := s.work
 	q.offset = s.floor - logLik

@@ -14,10 +14,11 @@ import (
 //
 //	ℓ(Lu) − ½m|u|² − κ·cᵀu
 //
-// over u, for one m > 0 and κ ≥ 0 after the other, each from the solution before, by Newton's
-// method with the Cholesky factor of H = mI + LᵀWL. With κ = 0 it traces the MLE for ever larger
-// balls like penalized, without losing digits where the multiplier m is small; with κ > 0 it traces
-// the boundary of a confidence set.
+// over u, for one m > 0 and κ ≥ 0 after the other, each from the solution
+// before, by Newton's method with the Cholesky factor of H = mI + LᵀWL. With
+// κ = 0 it traces the MLE for ever larger balls like penalized, without losing
+// digits where the multiplier m is small; with κ > 0 it traces the boundary of
+// a confidence set.
 type tilted struct {
 	answers   *likelihood
 	root      blas64.General // L, n×n
@@ -53,8 +54,8 @@ func newTilted(a *likelihood, root []float64) *tilted {
 	}
 }
 
-// newSteep returns a tilted with the Cholesky factor of gram as L, at the origin, for the MLE in a
-// large ball.
+// newSteep returns a tilted with the Cholesky factor of gram as L, at the
+// origin, for the MLE in a large ball.
 func newSteep(a *likelihood, gram []float64) (*tilted, error) {
 	n := a.size()
 	root, err := cholesky(gram, n)
@@ -64,7 +65,8 @@ func newSteep(a *likelihood, gram []float64) (*tilted, error) {
 	return newTilted(a, root), nil
 }
 
-// cholesky returns the lower Cholesky factor of the n×n matrix gram, with zeros above the diagonal.
+// cholesky returns the lower Cholesky factor of the n×n matrix gram, with zeros
+// above the diagonal.
 func cholesky(gram []float64, n int) ([]float64, error) {
 	root := append([]float64(nil), gram...)
 	_, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: root, Uplo: blas.Lower})
@@ -108,7 +110,8 @@ func (s *tilted) factor(m float64) error {
 	return nil
 }
 
-// maximize leaves the maximizer in u, with z, grad, logLik and the factor of H there.
+// maximize leaves the maximizer in u, with z, grad, logLik and the factor of H
+// there.
 func (s *tilted) maximize(m, kappa float64) error {
 	value := s.evaluate(s.u, m, kappa)
 	stalled := false
@@ -123,7 +126,8 @@ func (s *tilted) maximize(m, kappa float64) error {
 		s.solve(s.step)
 		// Half the Newton decrement is what the objective still gains.
 		gain := floats.Dot(s.residual, s.step)
-		// At least one step, or a slight change of m or κ would leave u where it was.
+		// At least one step, or a slight change of m or κ would leave u where
+		// it was.
 		if round > 0 && (gain <= 1e-20 ||
 			floats.Norm(s.step, 2) <= 1e-12*floats.Norm(s.u, 2) ||
 			stalled && gain <= 1e-3*gainTolerance) {

@@ -15,12 +15,14 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// The noise of a quadrature is searched as a share τ = λ/v of the output scale. The values are a
-// smooth function computed to many digits, so the noise is only what a stationary surrogate cannot
-// follow; the lower bound keeps the factor stable.
+// The noise of a quadrature is searched as a share τ = λ/v of the output scale.
+// The values are a smooth function computed to many digits, so the noise is
+// only what a stationary surrogate cannot follow; the lower bound keeps the
+// factor stable.
 var noiseShare = gp.LogNormal{Mu: math.Log(1e-3), Sigma: 2, Lower: 1e-6, Upper: 1}
 
-// leastScale is the output scale of values that do not differ from their mean at all.
+// leastScale is the output scale of values that do not differ from their mean
+// at all.
 const leastScale = 1e-12
 
 // QuadratureFit is a fit of one quadrature and what it cost.
@@ -32,12 +34,14 @@ type QuadratureFit struct {
 	Evaluations int             `json:"evaluations"`
 }
 
-// FitQuadrature maximizes the log marginal likelihood of the values, with the symmetric kernel and
-// the constant mean given, plus log priors, over the logarithms of the lengthscales and of λ/v; for
-// each of them the best output scale v is known in closed form. The priors are gp.DefaultPriors for
-// the 2d coordinates of a pair, and λ/v ~ LogNormal(ln 10⁻³, 2) in [10⁻⁶, 1]. It searches from each
-// of the starts, of d lengthscales each. It fails with ErrData, ErrNotPositiveDefinite if no start
-// can be evaluated, or the context's error, wrapped.
+// FitQuadrature maximizes the log marginal likelihood of the values, with the
+// symmetric kernel and the constant mean given, plus log priors, over the
+// logarithms of the lengthscales and of λ/v; for each of them the best output
+// scale v is known in closed form. The priors are gp.DefaultPriors for the 2d
+// coordinates of a pair, and λ/v ~ LogNormal(ln 10⁻³, 2) in [10⁻⁶, 1]. It
+// searches from each of the starts, of d lengthscales each. It fails with
+// ErrData, ErrNotPositiveDefinite if no start can be evaluated, or the
+// context's error, wrapped.
 func FitQuadrature(
 	ctx context.Context, p Pairs, mean float64, symmetry Symmetry, starts [][]float64,
 ) (QuadratureFit, error) {
@@ -91,13 +95,14 @@ func FitQuadrature(
 	}, nil
 }
 
-// evidence evaluates the log marginal likelihood of one set of values for many hyperparameters,
-// over θ = (ln ℓ_1 … ln ℓ_d, ln λ/v). Entries i ≥ k of a symmetric matrix are numbered i(i+1)/2 +
-// k.
+// evidence evaluates the log marginal likelihood of one set of values for many
+// hyperparameters, over θ = (ln ℓ_1 … ln ℓ_d, ln λ/v). Entries i ≥ k of a
+// symmetric matrix are numbered i(i+1)/2 + k.
 type evidence struct {
 	n, d int
 	sign float64 // of the mirrored pairs
-	// by dimension: squared differences (a_i−a_k)² + (b_i−b_k)², and (a_i−b_k)² + (b_i−a_k)²
+	// by dimension: squared differences (a_i−a_k)² + (b_i−b_k)², and (a_i−b_k)²
+	// + (b_i−a_k)²
 	direct, crossed [][]float64
 	y               []float64 // values − mean
 	prior           gp.LogNormal
@@ -139,7 +144,8 @@ func newEvidence(p Pairs, d int, mean float64, symmetry Symmetry) *evidence {
 	return e
 }
 
-// eval is the negative log posterior density of θ, with the output scale that maximizes it.
+// eval is the negative log posterior density of θ, with the output scale that
+// maximizes it.
 func (e *evidence) eval(theta, grad []float64) float64 {
 	n, d := e.n, e.d
 	clear(e.rho)
@@ -191,8 +197,9 @@ func (e *evidence) eval(theta, grad []float64) float64 {
 		return -posterior
 	}
 
-	// With W = ααᵀ/v − (K/v)⁻¹, ∂lml/∂θ = ½ tr(W ∂(K/v)/∂θ) (Rasmussen and Williams 2006, Eq. 5.9);
-	// v needs no term of its own, because the derivative in v vanishes.
+	// With W = ααᵀ/v − (K/v)⁻¹, ∂lml/∂θ = ½ tr(W ∂(K/v)/∂θ) (Rasmussen and
+	// Williams 2006, Eq. 5.9); v needs no term of its own, because the
+	// derivative in v vanishes.
 	lapack64.Potri(blas64.Triangular{Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Stride: n, Data: e.factor})
 	var trace float64
 	for i, at := 0, 0; i < n; i++ {

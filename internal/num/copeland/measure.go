@@ -9,9 +9,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Measure is a probability distribution of opponents x', and the integrals of the RBF kernel ρ(x,
-// y) = exp(−½ Σ_j (x_j − y_j)²/ℓ_j²) under it. A lengthscale per coordinate is a positive finite
-// number.
+// Measure is a probability distribution of opponents x', and the integrals of
+// the RBF kernel ρ(x, y) = exp(−½ Σ_j (x_j − y_j)²/ℓ_j²) under it. A
+// lengthscale per coordinate is a positive finite number.
 type Measure interface {
 	// Embed returns ∫ ρ(x, x') dx' for the point x.
 	Embed(lengthscales, x []float64) float64
@@ -22,8 +22,8 @@ type Measure interface {
 // Box is the uniform distribution on the unit cube.
 type Box struct{}
 
-// Embed returns Π_j ℓ_j √(π/2) [erf((1 − x_j)/(√2 ℓ_j)) + erf(x_j/(√2 ℓ_j))], the box form of
-// Adachi et al. 2024, Eq. 89.
+// Embed returns Π_j ℓ_j √(π/2) [erf((1 − x_j)/(√2 ℓ_j)) + erf(x_j/(√2 ℓ_j))],
+// the box form of Adachi et al. 2024, Eq. 89.
 func (Box) Embed(lengthscales, x []float64) float64 {
 	if len(x) != len(lengthscales) {
 		panic(fmt.Sprintf("copeland: point of %d coordinates, %d lengthscales", len(x), len(lengthscales)))
@@ -55,19 +55,20 @@ const (
 	sqrtHalfPi = 1.25331413731550025120788264240552262650349 // √(π/2)
 )
 
-// ErrMeasure reports points or weights that do not form a distribution; the text
-// says why.
+// ErrMeasure reports points or weights that do not form a distribution; the
+// text says why.
 var ErrMeasure = errors.New("bad distribution of opponents")
 
-// Points is a distribution on finitely many points: the members of a list, or Sobol points that
-// satisfy the constraints of a space. It is immutable.
+// Points is a distribution on finitely many points: the members of a list, or
+// Sobol points that satisfy the constraints of a space. It is immutable.
 type Points struct {
 	x [][]float64
 	w []float64
 }
 
-// NewPoints returns the distribution with the given weights, which are scaled to add up to 1; nil
-// means equal ones. The points are kept, not copied, and must not change. It fails with ErrMeasure.
+// NewPoints returns the distribution with the given weights, which are scaled
+// to add up to 1; nil means equal ones. The points are kept, not copied, and
+// must not change. It fails with ErrMeasure.
 func NewPoints(x [][]float64, weights []float64) (*Points, error) {
 	if len(x) == 0 {
 		return nil, fmt.Errorf("%w: no points; a space without a feasible point has no score", ErrMeasure)

@@ -14,15 +14,16 @@ import (
 type Spread string
 
 const (
-	// Expected is E[g(1 − g)], the expected variance of one choice (Adachi et al. 2024, Eq. 91):
-	// the default. It is small where nothing is known: there g is believed to be near 0 or near 1,
-	// but it is unknown which.
+	// Expected is E[g(1 − g)], the expected variance of one choice (Adachi et
+	// al. 2024, Eq. 91): the default. It is small where nothing is known: there
+	// g is believed to be near 0 or near 1, but it is unknown which.
 	Expected Spread = "expected"
-	// Total is E[g](1 − E[g]) = E[g(1 − g)] + Var[g]: it also counts what the comparisons do not
-	// tell, and is greatest, ¼, where nothing is known.
+	// Total is E[g](1 − E[g]) = E[g(1 − g)] + Var[g]: it also counts what the
+	// comparisons do not tell, and is greatest, ¼, where nothing is known.
 	Total Spread = "total"
-	// Epistemic is Var[g], Total without Expected: only what more comparisons could remove. It is
-	// small where the answers are known, also where they are known to be a toss-up.
+	// Epistemic is Var[g], Total without Expected: only what more comparisons
+	// could remove. It is small where the answers are known, also where they
+	// are known to be a toss-up.
 	Epistemic Spread = "epistemic"
 )
 
@@ -41,7 +42,8 @@ type FitConfig struct {
 	Warm *ModelHyper
 }
 
-// FitResult is a fit of a model. It is recorded in events; New rebuilds the model from Hyper.
+// FitResult is a fit of a model. It is recorded in events; New rebuilds the
+// model from Hyper.
 type FitResult struct {
 	Score    QuadratureFit `json:"score"`
 	Variance QuadratureFit `json:"variance"`
@@ -59,8 +61,9 @@ type stage struct {
 	spreadMean    float64
 }
 
-// newStage evaluates the preference at the compared pairs. A pair compared several times, in either
-// order, is one row: the rows are values of a function, not observations.
+// newStage evaluates the preference at the compared pairs. A pair compared
+// several times, in either order, is one row: the rows are values of a
+// function, not observations.
 func newStage(pref *pairgp.Model, spread Spread) (stage, error) {
 	of := func(p pairgp.Preference) float64 { return p.Bernoulli }
 	switch spread {
@@ -101,12 +104,14 @@ func key(x []float64) string {
 	return string(buf)
 }
 
-// noPreference is the prior mean of a score: what a preference is without data, by symmetry.
+// noPreference is the prior mean of a score: what a preference is without data,
+// by symmetry.
 const noPreference = 0.5
 
-// Fit finds the hyperparameters of both quadratures by their own marginal likelihoods, from the
-// preference's lengthscales, half of them, and Warm. It does not depend on the measure. It fails
-// with ErrHyper, ErrNotPositiveDefinite or the context's error, wrapped.
+// Fit finds the hyperparameters of both quadratures by their own marginal
+// likelihoods, from the preference's lengthscales, half of them, and Warm. It
+// does not depend on the measure. It fails with ErrHyper,
+// ErrNotPositiveDefinite or the context's error, wrapped.
 func Fit(ctx context.Context, pref *pairgp.Model, cfg FitConfig) (FitResult, error) {
 	if cfg.Spread == "" {
 		cfg.Spread = Expected
@@ -148,15 +153,16 @@ func Fit(ctx context.Context, pref *pairgp.Model, cfg FitConfig) (FitResult, err
 	return res, nil
 }
 
-// Model is what a preference says about single points: π(x) ~ N(score, variance) (Adachi et al.
-// 2024, Eq. 94). It is immutable; reading it from several goroutines is safe.
+// Model is what a preference says about single points: π(x) ~ N(score,
+// variance) (Adachi et al. 2024, Eq. 94). It is immutable; reading it from
+// several goroutines is safe.
 type Model struct {
 	score, spread *Quadrature
 }
 
-// New builds the two quadratures of a preference: of E[g], skew-symmetric around the prior mean ½,
-// and of the spread, symmetric around its value without data. It fails with ErrHyper or
-// ErrNotPositiveDefinite.
+// New builds the two quadratures of a preference: of E[g], skew-symmetric
+// around the prior mean ½, and of the spread, symmetric around its value
+// without data. It fails with ErrHyper or ErrNotPositiveDefinite.
 func New(pref *pairgp.Model, measure Measure, h ModelHyper) (*Model, error) {
 	s, err := newStage(pref, h.Spread)
 	if err != nil {
@@ -178,8 +184,8 @@ func (m *Model) Score() *Quadrature { return m.score }
 // Spread returns the quadrature of the spread.
 func (m *Model) Spread() *Quadrature { return m.spread }
 
-// Predictor evaluates a model without allocating. It is a workspace: one goroutine uses it at a
-// time; different ones may share the Model.
+// Predictor evaluates a model without allocating. It is a workspace: one
+// goroutine uses it at a time; different ones may share the Model.
 type Predictor struct {
 	score, spread *Evaluator
 }
@@ -189,9 +195,10 @@ func (m *Model) NewPredictor() *Predictor {
 	return &Predictor{score: m.score.NewEvaluator(), spread: m.spread.NewEvaluator()}
 }
 
-// At returns the score π̂(x), near [0, 1] but not confined to it, and the variance V(x) ≥ 0, and
-// fills dScore and dVariance, each if not nil, with their d derivatives in x. A surrogate that dips
-// below 0 makes V = 0 with a zero derivative.
+// At returns the score π̂(x), near [0, 1] but not confined to it, and the
+// variance V(x) ≥ 0, and fills dScore and dVariance, each if not nil, with
+// their d derivatives in x. A surrogate that dips below 0 makes V = 0 with a
+// zero derivative.
 func (p *Predictor) At(x, dScore, dVariance []float64) (score, variance float64) {
 	score = p.score.At(x, dScore)
 	variance = p.spread.At(x, dVariance)

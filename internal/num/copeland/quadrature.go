@@ -19,13 +19,13 @@ var (
 	ErrData = errors.New("unusable pairs")
 	// ErrHyper reports hyperparameters that no quadrature can be built from.
 	ErrHyper = errors.New("bad quadrature hyperparameter")
-	// ErrNotPositiveDefinite reports a covariance matrix that cannot be factored because of
-	// rounding, even with jitter: a larger Noise helps.
+	// ErrNotPositiveDefinite reports a covariance matrix that cannot be
+	// factored because of rounding, even with jitter: a larger Noise helps.
 	ErrNotPositiveDefinite = errors.New("covariance matrix of the quadrature is not positive definite")
 )
 
-// Symmetry says what exchanging the two points of a pair does to the integrand's difference from
-// its mean.
+// Symmetry says what exchanging the two points of a pair does to the
+// integrand's difference from its mean.
 type Symmetry int
 
 // The symmetries, as the sign with which the mirrored pair enters the kernel.
@@ -44,7 +44,8 @@ type Pairs struct {
 func (p Pairs) validate() (d int, err error) {
 	n := len(p.First)
 	if len(p.Second) != n || len(p.Values) != n {
-		panic(fmt.Sprintf("copeland: %d first points, %d second points, %d values", n, len(p.Second), len(p.Values)))
+		panic(fmt.Sprintf("copeland: %d first points, %d second points, %d values", n,
+			len(p.Second), len(p.Values)))
 	}
 	if n == 0 {
 		return 0, fmt.Errorf("%w: there are none, at least one is needed", ErrData)
@@ -63,15 +64,17 @@ func (p Pairs) validate() (d int, err error) {
 	return d, nil
 }
 
-// Hyper are the hyperparameters of a quadrature. They are recorded in events; the JSON names are
-// part of that record.
+// Hyper are the hyperparameters of a quadrature. They are recorded in events;
+// the JSON names are part of that record.
 type Hyper struct {
-	// Lengthscales of the d parameters, in the units of the points, shared by both points of a
-	// pair.
+	// Lengthscales of the d parameters, in the units of the points, shared by
+	// both points of a pair.
 	Lengthscales []float64 `json:"lengthscales"`
-	// OutputScale is v, the prior variance of the integrand's difference from its mean.
+	// OutputScale is v, the prior variance of the integrand's difference from
+	// its mean.
 	OutputScale float64 `json:"output_scale"`
-	// Noise is λ, the variance of the values around the surrogate (Adachi et al. 2024, Eq. 58).
+	// Noise is λ, the variance of the values around the surrogate (Adachi et
+	// al. 2024, Eq. 58).
 	Noise float64 `json:"noise"`
 }
 
@@ -88,16 +91,18 @@ func (h Hyper) validate(d int) error {
 	return nil
 }
 
-// Quadrature is the integral over the second point of a Gaussian process through values at pairs.
-// It is immutable; reading it from several goroutines is safe.
+// Quadrature is the integral over the second point of a Gaussian process
+// through values at pairs. It is immutable; reading it from several goroutines
+// is safe.
 //
-// With ρ the RBF kernel over one point, e(y) = ∫ρ(y, x')dx' and ω = (K + λI)⁻¹(values − m), all
-// from pairs (a_i, b_i),
+// With ρ the RBF kernel over one point, e(y) = ∫ρ(y, x')dx' and ω = (K +
+// λI)⁻¹(values − m), all from pairs (a_i, b_i),
 //
 //	∫ μ(x, x') dx' = m + v Σ_i ω_i [ρ(x, a_i) e(b_i) ± ρ(x, b_i) e(a_i)]
 //
-// (Adachi et al. 2024, Eq. 80–89 over a measure instead of R^d; the second term is the symmetry's):
-// a sum of Gaussians around the compared points, which is what is kept.
+// (Adachi et al. 2024, Eq. 80–89 over a measure instead of R^d; the second term
+// is the symmetry's): a sum of Gaussians around the compared points, which is
+// what is kept.
 type Quadrature struct {
 	d       int
 	mean    float64
@@ -117,8 +122,9 @@ type Quadrature struct {
 	omega      []float64
 }
 
-// NewQuadrature returns the quadrature with constant prior mean m. The pairs' points are kept, not
-// copied, and must not change. It fails with ErrData, ErrHyper or ErrNotPositiveDefinite.
+// NewQuadrature returns the quadrature with constant prior mean m. The pairs'
+// points are kept, not copied, and must not change. It fails with ErrData,
+// ErrHyper or ErrNotPositiveDefinite.
 func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h Hyper) (*Quadrature, error) {
 	d, err := p.validate()
 	if err != nil {
@@ -132,7 +138,8 @@ func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h 
 	}
 	h.Lengthscales = slices.Clone(h.Lengthscales)
 	n := len(p.Values)
-	q := &Quadrature{d: d, mean: mean, hyper: h, symmetry: symmetry, measure: measure, centers: slices.Clone(p.First)}
+	q := &Quadrature{d: d, mean: mean, hyper: h, symmetry: symmetry, measure: measure,
+		centers: slices.Clone(p.First)}
 	// Their hyperparameters have been checked.
 	q.kernel, _ = kernel.New("rbf", h.Lengthscales, 1)
 	q.surrogate, _ = kernel.New("rbf", append(slices.Clone(h.Lengthscales), h.Lengthscales...), h.OutputScale)
@@ -170,7 +177,8 @@ func NewQuadrature(p Pairs, mean float64, symmetry Symmetry, measure Measure, h 
 	return q, nil
 }
 
-// cross fills dst[i] with the kernel between (x, other) and Z_i, symmetry included.
+// cross fills dst[i] with the kernel between (x, other) and Z_i, symmetry
+// included.
 func (q *Quadrature) cross(dst []float64, Z [][]float64, x, other []float64) {
 	z := append(slices.Clone(x), other...)
 	q.surrogate.Cross(dst, Z, z)
@@ -186,17 +194,18 @@ func (q *Quadrature) cross(dst []float64, Z [][]float64, x, other []float64) {
 	}
 }
 
-// Surrogate returns the posterior mean μ(x, x') of the integrand (Adachi et al. 2024, Eq. 58).
+// Surrogate returns the posterior mean μ(x, x') of the integrand (Adachi et al.
+// 2024, Eq. 58).
 func (q *Quadrature) Surrogate(x, other []float64) float64 {
 	k := make([]float64, len(q.omega))
 	q.cross(k, q.coordinate, x, other)
 	return q.mean + dot(k, q.omega)
 }
 
-// Variance returns the posterior variance of the integral at x: what the quadrature does not know
-// because the pairs are few, given that the integrand is a draw of its prior. It says nothing about
-// the person, and is not the variance of π that an acquisition wants; that is the integral of the
-// spread.
+// Variance returns the posterior variance of the integral at x: what the
+// quadrature does not know because the pairs are few, given that the integrand
+// is a draw of its prior. It says nothing about the person, and is not the
+// variance of π that an acquisition wants; that is the integral of the spread.
 func (q *Quadrature) Variance(x []float64) float64 {
 	n := len(q.omega)
 	k, mirrored := make([]float64, n), make([]float64, n)
@@ -224,8 +233,8 @@ func (q *Quadrature) Hyper() Hyper {
 	return h
 }
 
-// Evaluator evaluates a quadrature without allocating. It is a workspace: one goroutine uses it at
-// a time; different ones may share the Quadrature.
+// Evaluator evaluates a quadrature without allocating. It is a workspace: one
+// goroutine uses it at a time; different ones may share the Quadrature.
 type Evaluator struct {
 	q     *Quadrature
 	k, dk []float64
@@ -236,7 +245,8 @@ func (q *Quadrature) NewEvaluator() *Evaluator {
 	return &Evaluator{q: q, k: make([]float64, len(q.centers)), dk: make([]float64, len(q.centers)*q.d)}
 }
 
-// At returns the integral ∫ μ(x, x') dx' and fills grad, if not nil, with its d derivatives in x.
+// At returns the integral ∫ μ(x, x') dx' and fills grad, if not nil, with its d
+// derivatives in x.
 func (e *Evaluator) At(x, grad []float64) float64 {
 	q := e.q
 	if grad == nil {
@@ -259,8 +269,9 @@ func (e *Evaluator) At(x, grad []float64) float64 {
 // At is Evaluator.At with a workspace of its own.
 func (q *Quadrature) At(x, grad []float64) float64 { return q.NewEvaluator().At(x, grad) }
 
-// cholesky fills dst, n×n, with the lower factor of a + (noise + jitter)·I, of which the lower
-// triangle is read: jitter 0, then 1e-8 of the scale and ten times more, three times in all.
+// cholesky fills dst, n×n, with the lower factor of a + (noise + jitter)·I, of
+// which the lower triangle is read: jitter 0, then 1e-8 of the scale and ten
+// times more, three times in all.
 func cholesky(dst, a []float64, n int, noise, scale float64) error {
 	jitter := 0.0
 	for try := range 4 {

@@ -11,29 +11,32 @@ import (
 
 // Errors of the package; match with errors.Is.
 var (
-	// ErrCandidates reports a set of candidates that cannot be compared: fewer than two, a
-	// coordinate that is not a finite number, or the same point twice.
+	// ErrCandidates reports a set of candidates that cannot be compared: fewer
+	// than two, a coordinate that is not a finite number, or the same point
+	// twice.
 	ErrCandidates = errors.New("bad candidates")
-	// ErrComparison reports a comparison of a candidate that is not there, or of a candidate with
-	// itself.
+	// ErrComparison reports a comparison of a candidate that is not there, or
+	// of a candidate with itself.
 	ErrComparison = errors.New("bad comparison")
 	// ErrSetting reports a setting outside its range.
 	ErrSetting = errors.New("bad setting")
-	// ErrNotConverged reports a fit whose residual stayed above its tolerance. A larger λ makes the
-	// problem easier.
+	// ErrNotConverged reports a fit whose residual stayed above its tolerance.
+	// A larger λ makes the problem easier.
 	ErrNotConverged = errors.New("the fit to the comparisons did not converge")
 )
 
-// Candidates is a finite set of n points with a kernel, and the n×n kernel matrix. A candidate is
-// named by its index. It is immutable and safe for concurrent use.
+// Candidates is a finite set of n points with a kernel, and the n×n kernel
+// matrix. A candidate is named by its index. It is immutable and safe for
+// concurrent use.
 type Candidates struct {
 	n    int
 	gram []float64 // k(x_i, x_j), row-major, both triangles
 }
 
-// NewCandidates returns the points as candidates under k. The points, of k.Dim() coordinates each,
-// are not kept. It takes n² kernel values: 8 MB for 1,000 candidates. It fails with ErrCandidates;
-// a point of another length is a programmer's mistake and panics.
+// NewCandidates returns the points as candidates under k. The points, of
+// k.Dim() coordinates each, are not kept. It takes n² kernel values: 8 MB for
+// 1,000 candidates. It fails with ErrCandidates; a point of another length is a
+// programmer's mistake and panics.
 func NewCandidates(k kernel.Kernel, points [][]float64) (*Candidates, error) {
 	n := len(points)
 	if n < 2 {
@@ -51,7 +54,8 @@ func NewCandidates(k kernel.Kernel, points [][]float64) (*Candidates, error) {
 	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(points[a], points[b]) })
 	for i := range n - 1 {
 		if a, b := order[i], order[i+1]; slices.Equal(points[a], points[b]) {
-			return nil, fmt.Errorf("%w: candidates %d and %d are the same point; leave one out", ErrCandidates, a, b)
+			return nil, fmt.Errorf("%w: candidates %d and %d are the same point; leave one out",
+				ErrCandidates, a, b)
 		}
 	}
 	c := &Candidates{n: n, gram: make([]float64, n*n)}
@@ -62,8 +66,8 @@ func NewCandidates(k kernel.Kernel, points [][]float64) (*Candidates, error) {
 // Len returns the number of candidates n.
 func (c *Candidates) Len() int { return c.n }
 
-// Kernel returns the dueling kernel 𝕜((i, i'), (j, j')) of two pairs of candidates (Kayal et al.
-// 2025, Eq. 4).
+// Kernel returns the dueling kernel 𝕜((i, i'), (j, j')) of two pairs of
+// candidates (Kayal et al. 2025, Eq. 4).
 func (c *Candidates) Kernel(a, b Pair) float64 {
 	first, second := c.row(a.First), c.row(a.Second)
 	return (first[b.First] - second[b.First]) + (second[b.Second] - first[b.Second])
@@ -82,8 +86,9 @@ type Pair struct {
 // Comparison is a pair with its answer.
 type Comparison struct {
 	Pair
-	// Outcome is what the first scored: 1 where it won, 0 where the second did, ½ where the two
-	// could not be told apart. All losses take it as the y of Eq. 7–9.
+	// Outcome is what the first scored: 1 where it won, 0 where the second did,
+	// ½ where the two could not be told apart. All losses take it as the y of
+	// Eq. 7–9.
 	Outcome float64
 }
 
@@ -101,8 +106,8 @@ func (c *Candidates) check(x Comparison) error {
 	return nil
 }
 
-// tally counts comparisons by distinct pair, in the order of first appearance, each pair with its
-// smaller index first.
+// tally counts comparisons by distinct pair, in the order of first appearance,
+// each pair with its smaller index first.
 type tally struct {
 	pairs  []Pair
 	counts []float64 // comparisons of the pair
@@ -111,8 +116,8 @@ type tally struct {
 	at     map[Pair]int
 }
 
-// add counts a comparison and returns the index of its pair and +1, or −1 where the pair was
-// reversed.
+// add counts a comparison and returns the index of its pair and +1, or −1 where
+// the pair was reversed.
 func (t *tally) add(x Comparison) (at int, sign float64) {
 	p, score := x.Pair, x.Outcome
 	sign = 1

@@ -12,16 +12,17 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Loss is what a fit minimizes over h = Σ_i θ_i 𝕜(z_i, ·), one term for each comparison z_i with
-// outcome y_i. CE is the cross-entropy Σ_i −y_i ln μ(h(z_i)) − (1−y_i) ln(1 − μ(h(z_i))), natural
-// logarithm.
+// Loss is what a fit minimizes over h = Σ_i θ_i 𝕜(z_i, ·), one term for each
+// comparison z_i with outcome y_i. CE is the cross-entropy Σ_i −y_i ln
+// μ(h(z_i)) − (1−y_i) ln(1 − μ(h(z_i))), natural logarithm.
 type Loss string
 
 const (
-	// LossRKHS is CE + ½λ·θᵀ𝕂θ, the norm of h as in Kayal et al. 2025, Eq. 7 and 8. It is the
-	// default.
+	// LossRKHS is CE + ½λ·θᵀ𝕂θ, the norm of h as in Kayal et al. 2025, Eq. 7
+	// and 8. It is the default.
 	LossRKHS Loss = "rkhs"
-	// LossTheta is CE/t + ½λ·|θ|² for t comparisons: what the paper's experiments minimize.
+	// LossTheta is CE/t + ½λ·|θ|² for t comparisons: what the paper's
+	// experiments minimize.
 	LossTheta Loss = "theta"
 	// LossThetaSum is CE + ½λ·|θ|², Eq. 9 as printed.
 	LossThetaSum Loss = "theta-sum"
@@ -29,7 +30,8 @@ const (
 
 // Model is h_t, a fitted preference function.
 type Model struct {
-	// Utility[i] is f(x_i) such that h(x_i, x_j) = f(x_i) − f(x_j). Its level has no meaning.
+	// Utility[i] is f(x_i) such that h(x_i, x_j) = f(x_i) − f(x_j). Its level
+	// has no meaning.
 	Utility []float64
 	// Theta[i] is the coefficient of comparison i in h = Σ θ_i 𝕜(z_i, ·).
 	Theta []float64
@@ -43,12 +45,16 @@ func (m *Model) H(i, j int) float64 { return m.Utility[i] - m.Utility[j] }
 // Probability returns μ(h(x_i, x_j)), the probability that i wins against j.
 func (m *Model) Probability(i, j int) float64 { return special.Logistic(m.H(i, j)) }
 
-// Fit returns the exact minimizer of the loss over the comparisons (Kayal et al. 2025, Eq. 7–9)
-// with regularization λ > 0. Comparisons of a candidate with itself are allowed; they change the
-// count only. Without comparisons h is zero.
+// Fit returns the exact minimizer of the loss over the comparisons (Kayal et
+// al. 2025, Eq. 7–9) with regularization λ > 0. Comparisons of a candidate with
+// itself are allowed; they change the count only. Without comparisons h is
+// zero.
 //
-// It fails with ErrComparison, ErrSetting or ErrNotConverged, or with the context's error.
-func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss, lambda float64) (*Model, error) {
+// It fails with ErrComparison, ErrSetting or ErrNotConverged, or with the
+// context's error.
+func Fit(
+	ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss, lambda float64,
+) (*Model, error) {
 	var t tally
 	at := make([]int, len(comparisons))
 	sign := make([]float64, len(comparisons))
@@ -66,8 +72,8 @@ func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss
 	for i, p := range at {
 		m.Theta[i] = sign[i] * weights[p] / t.counts[p]
 		if loss == LossRKHS {
-			// Many splits of a pair's weight give the same h; θ_i = (y_i − μ)/λ is the one that
-			// makes ∂L/∂h vanish.
+			// Many splits of a pair's weight give the same h; θ_i = (y_i − μ)/λ
+			// is the one that makes ∂L/∂h vanish.
 			score := t.wins[p]
 			if sign[i] < 0 {
 				score = t.counts[p] - score
@@ -78,21 +84,23 @@ func Fit(ctx context.Context, c *Candidates, comparisons []Comparison, loss Loss
 	return m, nil
 }
 
-// fit minimizes the loss over the distinct pairs. It returns the model without Theta, and the
-// weight A_p of each distinct pair in h = Σ_p A_p 𝕜(z_p, ·).
+// fit minimizes the loss over the distinct pairs. It returns the model without
+// Theta, and the weight A_p of each distinct pair in h = Σ_p A_p 𝕜(z_p, ·).
 //
-// With 𝕂 = LLᵀ over the distinct pairs, N the diagonal matrix of their counts, w their wins and z =
-// (h(z_p))_p, every loss is
+// With 𝕂 = LLᵀ over the distinct pairs, N the diagonal matrix of their counts,
+// w their wins and z = (h(z_p))_p, every loss is
 //
 //	min over s   scale·Σ_p (N_p ln(1 + e^{z_p}) − w_p z_p) + ½λ|s|²,   z = Fs,
 //
-// and its Hessian FᵀWF + λI is regular whatever 𝕂 is. For the norm of h, s = LᵀA and F = L. For
+// and its Hessian FᵀWF + λI is regular whatever 𝕂 is. For the norm of h, s =
+// LᵀA and F = L. For
 // |θ|², comparisons of one pair share its weight equally (the best way to split a sum), so the
 // penalty is ½λ·AᵀN⁻¹A; with N^½L = QR this is s = QᵀN^{-½}A and F = LRᵀ. The weights follow
 // without solving anything: A = scale·(w − Nμ(z))/λ, the stationarity of the first, and A = N^½Qs.
 func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64) (*Model, []float64, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 1) {
-		return nil, nil, fmt.Errorf("%w: regularization λ = %v, it must be positive and finite", ErrSetting, lambda)
+		return nil, nil, fmt.Errorf("%w: regularization λ = %v, it must be positive and finite",
+			ErrSetting, lambda)
 	}
 	scale := 1.0
 	switch loss {
@@ -146,8 +154,8 @@ func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64
 			axpy(model.Utility, a, c.row(i))
 		}
 	}
-	// h from the weights and the kernel itself must be the h that was fitted: this covers the
-	// factor and the search at once.
+	// h from the weights and the kernel itself must be the h that was fitted:
+	// this covers the factor and the search at once.
 	worst, size := 0.0, 1.0
 	for p, pair := range t.pairs {
 		worst = math.Max(worst, math.Abs(model.H(pair.First, pair.Second)-s.z[p]))
@@ -161,17 +169,18 @@ func fit(ctx context.Context, c *Candidates, t *tally, loss Loss, lambda float64
 }
 
 const (
-	// residualTolerance is the greatest error of h at a compared pair, relative to the largest |h|,
-	// that counts as a solution.
+	// residualTolerance is the greatest error of h at a compared pair, relative
+	// to the largest |h|, that counts as a solution.
 	residualTolerance = 1e-8
-	// rankTolerance is where the factor stops: the largest part of a pair's variance that it leaves
-	// out, relative to k(x, x).
+	// rankTolerance is where the factor stops: the largest part of a pair's
+	// variance that it leaves out, relative to k(x, x).
 	rankTolerance = 1e-14
 )
 
-// factor returns L with 𝕂 = LLᵀ over the pairs, of len(pairs) rows and as many columns as 𝕂 has
-// numerical rank: Cholesky's method with complete pivoting. It computes only the columns of 𝕂 that
-// it needs, which is why it is not LAPACK's.
+// factor returns L with 𝕂 = LLᵀ over the pairs, of len(pairs) rows and as many
+// columns as 𝕂 has numerical rank: Cholesky's method with complete pivoting. It
+// computes only the columns of 𝕂 that it needs, which is why it is not
+// LAPACK's.
 func factor(ctx context.Context, c *Candidates, pairs []Pair) (l blas64.General, rank int, err error) {
 	m := len(pairs)
 	rest := make([]float64, m)
@@ -245,7 +254,8 @@ func countWeighted(l blas64.General, counts []float64) (q, f blas64.General) {
 	return q, f
 }
 
-// newton minimizes scale·Σ_p (N_p ln(1 + e^{z_p}) − w_p z_p) + ½λ|s|² over s, z = Fs.
+// newton minimizes scale·Σ_p (N_p ln(1 + e^{z_p}) − w_p z_p) + ½λ|s|² over
+// s, z = Fs.
 type newton struct {
 	features      blas64.General // F, a row for each distinct pair
 	tally         *tally
@@ -254,9 +264,10 @@ type newton struct {
 	s, z []float64
 }
 
-// minimize runs Newton's method from zero, each step halved until the loss falls as its slope
-// promises, until a full step moves no z by more than 1e-11 of the largest, or by less than 1e-8
-// and no less than the step before: the convergence being quadratic, what remains is rounding.
+// minimize runs Newton's method from zero, each step halved until the loss
+// falls as its slope promises, until a full step moves no z by more than 1e-11
+// of the largest, or by less than 1e-8 and no less than the step before: the
+// convergence being quadratic, what remains is rounding.
 func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 	m, rank := o.features.Rows, o.features.Cols
 	o.s, o.z = make([]float64, rank), make([]float64, m)
@@ -306,7 +317,8 @@ func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 				trialZ[p] = o.z[p] + length*dz[p]
 			}
 			next := o.value(trialS, trialZ)
-			// Close to the minimum rounding hides the decrease; the quadratic model is exact there.
+			// Close to the minimum rounding hides the decrease; the quadratic
+			// model is exact there.
 			if next <= value+1e-4*length*slope+1e-14*value || moved <= 1e-7*size {
 				value = next
 				break
@@ -319,7 +331,8 @@ func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 		o.s, trialS = trialS, o.s
 		o.z, trialZ = trialZ, o.z
 		if length == 1 && (moved <= 1e-11*size || moved <= 1e-8*size && moved >= before) {
-			// z was moved along with s; recompute it, so that steps leave no rounding behind.
+			// z was moved along with s; recompute it, so that steps leave no
+			// rounding behind.
 			blas64.Gemv(blas.NoTrans, 1, o.features, vector(o.s), 0, vector(o.z))
 			return iterations, nil
 		}
@@ -331,8 +344,8 @@ func (o *newton) minimize(ctx context.Context) (iterations int, err error) {
 func (o *newton) value(s, z []float64) float64 {
 	var sum float64
 	for p, v := range z {
-		// Both terms are positive: written with N_p and w_p as above, they would cancel where a
-		// pair is one-sided.
+		// Both terms are positive: written with N_p and w_p as above, they
+		// would cancel where a pair is one-sided.
 		sum += o.tally.wins[p]*special.Log1pExp(-v) + (o.tally.counts[p]-o.tally.wins[p])*special.Log1pExp(v)
 	}
 	return o.scale*sum + 0.5*o.lambda*dot(s, s)

@@ -10,16 +10,17 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// MaxMinLCB chooses each pair by a game between a leader and a follower on the lower confidence
-// bound (Pásztor et al. 2024; Kayal et al. 2025, Appendix D):
+// MaxMinLCB chooses each pair by a game between a leader and a follower on the
+// lower confidence bound (Pásztor et al. 2024; Kayal et al. 2025, Appendix D):
 //
 //	x_t = argmax over x in M_t of LCB(x, x'(x)),   x'(x) = argmin over x' in M_t of LCB(x, x'),
 //	LCB(x, x') = μ(h_t(x, x')) − β σ_t(x, x'),
 //
-// where h_t and σ_t come from all comparisons so far and M_t are the candidates x with μ(h_t(x,
-// x')) + β σ_t(x, x') ≥ ½ for all x'. M_t is found anew at each step, so a candidate can return.
-// The follower never is the leader; with one candidate in M_t the best is identified. Before the
-// first comparison h is zero. It is a fold as MRLPF is, and not safe for concurrent use.
+// where h_t and σ_t come from all comparisons so far and M_t are the candidates
+// x with μ(h_t(x, x')) + β σ_t(x, x') ≥ ½ for all x'. M_t is found anew at each
+// step, so a candidate can return. The follower never is the leader; with one
+// candidate in M_t the best is identified. Before the first comparison h is
+// zero. It is a fold as MRLPF is, and not safe for concurrent use.
 type MaxMinLCB struct {
 	candidates *Candidates
 	settings   Settings
@@ -35,8 +36,8 @@ type MaxMinLCB struct {
 	fittedAt  int
 }
 
-// NewMaxMinLCB returns the machine after the comparisons of history. It fails with ErrSetting or
-// ErrComparison.
+// NewMaxMinLCB returns the machine after the comparisons of history. It fails
+// with ErrSetting or ErrComparison.
 func NewMaxMinLCB(c *Candidates, s Settings, history ...Comparison) (*MaxMinLCB, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -60,7 +61,8 @@ func NewMaxMinLCB(c *Candidates, s Settings, history ...Comparison) (*MaxMinLCB,
 	return m, nil
 }
 
-// Observe notes a comparison. It fails with ErrComparison and then changes nothing.
+// Observe notes a comparison. It fails with ErrComparison and then changes
+// nothing.
 func (m *MaxMinLCB) Observe(x Comparison) error {
 	if err := checkDistinct(m.candidates, x); err != nil {
 		return err
@@ -69,9 +71,9 @@ func (m *MaxMinLCB) Observe(x Comparison) error {
 	return nil
 }
 
-// Next returns what to do next. pending are pairs that were asked and are not answered: σ counts
-// them, h does not. It fails with ErrNotConverged, ErrComparison or the context's error, and can be
-// called again.
+// Next returns what to do next. pending are pairs that were asked and are not
+// answered: σ counts them, h does not. It fails with ErrNotConverged,
+// ErrComparison or the context's error, and can be called again.
 func (m *MaxMinLCB) Next(ctx context.Context, pending ...Pair) (Step, error) {
 	for _, p := range pending {
 		if err := checkDistinct(m.candidates, Comparison{Pair: p}); err != nil {
@@ -114,8 +116,8 @@ func (m *MaxMinLCB) Next(ctx context.Context, pending ...Pair) (Step, error) {
 	return step, nil
 }
 
-// Best returns the best guess: the candidate of greatest fitted utility in M_t. It fails as Next
-// does.
+// Best returns the best guess: the candidate of greatest fitted utility in M_t.
+// It fails as Next does.
 func (m *MaxMinLCB) Best(ctx context.Context) (int, error) {
 	if err := m.advance(ctx); err != nil {
 		return 0, err
@@ -150,7 +152,8 @@ func (m *MaxMinLCB) advance(ctx context.Context) error {
 	return nil
 }
 
-// lower fills dst with LCB(x_leader, x') for x' among the kept, +Inf for the leader itself.
+// lower fills dst with LCB(x_leader, x') for x' among the kept, +Inf for the
+// leader itself.
 func (m *MaxMinLCB) lower(dst []float64, v *Variances, kept []int, leader int) {
 	for b, j := range kept {
 		if j == leader {
@@ -161,8 +164,8 @@ func (m *MaxMinLCB) lower(dst []float64, v *Variances, kept []int, leader int) {
 	}
 }
 
-// pick returns the index of the greatest of sign·values, a random one among equals. Values closer
-// than 1e-11 are equal, so that rounding does not choose.
+// pick returns the index of the greatest of sign·values, a random one among
+// equals. Values closer than 1e-11 are equal, so that rounding does not choose.
 func pick(random *rand.Rand, values []float64, sign float64) int {
 	top := math.Inf(-1)
 	for _, x := range values {

@@ -34,12 +34,13 @@ type Step struct {
 	Pair   Pair // to compare; of Ask only
 	// SD is σ of the pair, in units of f.
 	SD float64
-	// Kept are the candidates that may still be the best, in increasing order: M_r. It is a copy.
+	// Kept are the candidates that may still be the best, in increasing order:
+	// M_r. It is a copy.
 	Kept []int
 	// Beta is β of the round.
 	Beta float64
-	// Round is r, from 1; it is 0 for MaxMinLCB, which has none. Done and Length count the round's
-	// comparisons.
+	// Round is r, from 1; it is 0 for MaxMinLCB, which has none. Done and
+	// Length count the round's comparisons.
 	Round, Done, Length int
 }
 
@@ -52,20 +53,22 @@ type Round struct {
 	Eliminated []int // candidates removed at its end, in increasing order
 }
 
-// MRLPF is multi-round learning from preference-based feedback (Kayal et al. 2025, Algorithm 1) as
-// a state machine: a fold over comparisons without a clock and without randomness other than its
-// seed.
+// MRLPF is multi-round learning from preference-based feedback (Kayal et al.
+// 2025, Algorithm 1) as a state machine: a fold over comparisons without a
+// clock and without randomness other than its seed.
 //
-// Rounds have N₁ = ⌈√T⌉ and N_r = ⌈√(N_{r−1}T)⌉ comparisons, the last as many as the horizon
-// leaves. Within a round the pair of greatest σ is compared, and no outcome of the round
-// influences it. At its end h is fitted to the round's comparisons alone and the candidates x with
-// μ(h(x, x')) + β_r σ(x, x') ≥ ½ for all x' are kept (Eq. 12; BetaCalibrated has another
-// interval). The last round is closed in the same way. A pair (x, x) is never proposed; with one
+// Rounds have N₁ = ⌈√T⌉ and N_r = ⌈√(N_{r−1}T)⌉ comparisons, the last as many
+// as the horizon leaves. Within a round the pair of greatest σ is compared, and
+// no outcome of the round influences it. At its end h is fitted to the round's
+// comparisons alone and the candidates x with μ(h(x, x')) + β_r σ(x, x') ≥ ½
+// for all x' are kept (Eq. 12; BetaCalibrated has another interval). The last
+// round is closed in the same way. A pair (x, x) is never proposed; with one
 // candidate left the best is identified.
 //
-// Any comparison of two candidates may be observed, proposed or not: it counts in the round in
-// which it arrives, even if a candidate was eliminated before. Comparisons that arrive after the
-// end are used by Best and change nothing else. It is not safe for concurrent use.
+// Any comparison of two candidates may be observed, proposed or not: it counts
+// in the round in which it arrives, even if a candidate was eliminated before.
+// Comparisons that arrive after the end are used by Best and change nothing
+// else. It is not safe for concurrent use.
 type MRLPF struct {
 	candidates *Candidates
 	settings   Settings
@@ -84,8 +87,8 @@ type MRLPF struct {
 	best      bestGuess
 }
 
-// NewMRLPF returns the machine after the comparisons of history, in their order; more can be
-// observed. It fails with ErrSetting or ErrComparison.
+// NewMRLPF returns the machine after the comparisons of history, in their
+// order; more can be observed. It fails with ErrSetting or ErrComparison.
 func NewMRLPF(c *Candidates, s Settings, history ...Comparison) (*MRLPF, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -108,7 +111,8 @@ func roundLength(before, horizon int) int {
 	return int(math.Ceil(math.Sqrt(float64(before) * float64(horizon))))
 }
 
-// Observe notes a comparison. It fails with ErrComparison and then changes nothing.
+// Observe notes a comparison. It fails with ErrComparison and then changes
+// nothing.
 func (m *MRLPF) Observe(x Comparison) error {
 	if err := checkDistinct(m.candidates, x); err != nil {
 		return err
@@ -127,13 +131,14 @@ func checkDistinct(c *Candidates, x Comparison) error {
 	return nil
 }
 
-// Next returns what to do next. pending are pairs that were asked and are not answered: σ is
-// computed as if they were, which is exact since it does not depend on outcomes. If they fill the
-// round, there is nothing to ask until they are answered. Next called again without a comparison
-// observed in between answers the same.
+// Next returns what to do next. pending are pairs that were asked and are not
+// answered: σ is computed as if they were, which is exact since it does not
+// depend on outcomes. If they fill the round, there is nothing to ask until
+// they are answered. Next called again without a comparison observed in between
+// answers the same.
 //
-// Closing a round needs a fit, which may fail with ErrNotConverged or the context's error; nothing
-// is lost then, and Next can be called again.
+// Closing a round needs a fit, which may fail with ErrNotConverged or the
+// context's error; nothing is lost then, and Next can be called again.
 func (m *MRLPF) Next(ctx context.Context, pending ...Pair) (Step, error) {
 	for _, p := range pending {
 		if err := checkDistinct(m.candidates, Comparison{Pair: p}); err != nil {
@@ -143,7 +148,8 @@ func (m *MRLPF) Next(ctx context.Context, pending ...Pair) (Step, error) {
 	if err := m.advance(ctx); err != nil {
 		return Step{}, err
 	}
-	step := Step{Kept: slices.Clone(m.kept), Beta: m.beta, Round: m.round, Done: m.seen - m.start, Length: m.length}
+	step := Step{Kept: slices.Clone(m.kept), Beta: m.beta, Round: m.round, Done: m.seen - m.start,
+		Length: m.length}
 	switch {
 	case len(m.kept) == 1:
 		step.Status = Identified
@@ -167,9 +173,9 @@ func (m *MRLPF) Next(ctx context.Context, pending ...Pair) (Step, error) {
 // Rounds returns the finished rounds, those that Next has come to close.
 func (m *MRLPF) Rounds() []Round { return slices.Clone(m.rounds) }
 
-// Best returns the best guess: the kept candidate with the greatest fitted utility, by a fit to all
-// comparisons. Rounds are kept apart only for the confidence intervals; a guess is better with all
-// data. It fails as Next does.
+// Best returns the best guess: the kept candidate with the greatest fitted
+// utility, by a fit to all comparisons. Rounds are kept apart only for the
+// confidence intervals; a guess is better with all data. It fails as Next does.
 func (m *MRLPF) Best(ctx context.Context) (int, error) {
 	if err := m.advance(ctx); err != nil {
 		return 0, err
@@ -235,8 +241,9 @@ func (m *MRLPF) advance(ctx context.Context) error {
 	return nil
 }
 
-// with observes the pair. Where it has a candidate that was eliminated, it is computed anew over
-// the kept and the pair's, from the comparisons of the round so far.
+// with observes the pair. Where it has a candidate that was eliminated, it is
+// computed anew over the kept and the pair's, from the comparisons of the round
+// so far.
 func (v *Variances) with(p Pair, round []Comparison, more []Pair) *Variances {
 	if !v.covers(p) {
 		members := slices.Clone(v.members)
@@ -264,7 +271,9 @@ type bestGuess struct {
 	known       bool
 }
 
-func (b *bestGuess) of(ctx context.Context, c *Candidates, s Settings, history []Comparison, kept []int) (int, error) {
+func (b *bestGuess) of(
+	ctx context.Context, c *Candidates, s Settings, history []Comparison, kept []int,
+) (int, error) {
 	if len(kept) == 1 {
 		return kept[0], nil
 	}

@@ -7,23 +7,26 @@ import (
 	"slices"
 )
 
-// Variances is σ_t of Kayal et al. 2025, Eq. 10, over a subset of the candidates:
+// Variances is σ_t of Kayal et al. 2025, Eq. 10, over a subset of the
+// candidates:
 //
 //	σ_t²(z) = 𝕜(z, z) − 𝕜_t(z)ᵀ(𝕂_t + λκI)⁻¹𝕜_t(z),
 //
-// the posterior variance of f(x) − f(x') for a Gaussian process f with kernel k, given differences
-// with noise of variance λκ. It keeps the posterior covariance C of f over the subset. A comparison
-// of x and x' with v = C(·, x) − C(·, x') turns it into
+// the posterior variance of f(x) − f(x') for a Gaussian process f with kernel
+// k, given differences with noise of variance λκ. It keeps the posterior
+// covariance C of f over the subset. A comparison of x and x' with v = C(·, x)
+// − C(·, x') turns it into
 //
 //	C − v vᵀ/(v_x − v_x' + λκ),
 //
-// in |M|² multiplications; whatever the outcome. In the same pass it finds the pair of
-// greatest σ.
+// in |M|² multiplications; whatever the outcome. In the same pass it finds the
+// pair of greatest σ.
 //
-// Drift: an update adds a rounding error of a few units in the last place of k(x, x) to an entry,
-// and the later updates do not enlarge it (they are contractions), so after n of them a variance is
-// within about n·1e-16·k(x, x) of Eq. 10. The test asks for 1e-12 after 2,000. MR-LPF starts every
-// round from the kernel, so that no error outlives its round.
+// Drift: an update adds a rounding error of a few units in the last place of
+// k(x, x) to an entry, and the later updates do not enlarge it (they are
+// contractions), so after n of them a variance is within about n·1e-16·k(x, x)
+// of Eq. 10. The test asks for 1e-12 after 2,000. MR-LPF starts every round
+// from the kernel, so that no error outlives its round.
 type Variances struct {
 	candidates *Candidates
 	noise      float64
@@ -36,9 +39,9 @@ type Variances struct {
 	peak       []float64   // peak[a]: greatest variance of a pair (a, b), b < a
 }
 
-// NewVariances returns σ over the kept candidates before any comparison. noise is λκ > 0. The order
-// of kept decides only the order of ties. It fails with ErrSetting; an index without a candidate
-// panics.
+// NewVariances returns σ over the kept candidates before any comparison. noise
+// is λκ > 0. The order of kept decides only the order of ties. It fails with
+// ErrSetting; an index without a candidate panics.
 func NewVariances(c *Candidates, kept []int, noise float64) (*Variances, error) {
 	if !(noise > 0) || math.IsInf(noise, 1) {
 		return nil, fmt.Errorf("%w: noise λκ = %v, it must be positive and finite", ErrSetting, noise)
@@ -72,8 +75,8 @@ func newVariances(c *Candidates, members []int, kept int, noise float64) *Varian
 	return v
 }
 
-// Observe takes a comparison of the pair into account, whatever its outcome. Both must be among the
-// candidates that v covers; it panics otherwise.
+// Observe takes a comparison of the pair into account, whatever its outcome.
+// Both must be among the candidates that v covers; it panics otherwise.
 func (v *Variances) Observe(p Pair) { v.observe(p, v.noise) }
 
 // observe is Observe with noise of its own variance.
@@ -103,8 +106,8 @@ func (v *Variances) at(a, b int) float64 {
 	return v.cov[a*len(v.members)+b]
 }
 
-// update subtracts scale·column·columnᵀ and renews the peaks, one pass over the triangle in fixed
-// order.
+// update subtracts scale·column·columnᵀ and renews the peaks, one pass over the
+// triangle in fixed order.
 func (v *Variances) update(scale float64) {
 	n := len(v.members)
 	diag, column := v.diag, v.column
@@ -128,7 +131,8 @@ func (v *Variances) update(scale float64) {
 	}
 }
 
-// SD returns σ(x_i, x_j) for two candidates that v covers; it panics for others.
+// SD returns σ(x_i, x_j) for two candidates that v covers; it panics for
+// others.
 func (v *Variances) SD(i, j int) float64 {
 	a, aok := v.place[i]
 	b, bok := v.place[j]
@@ -145,14 +149,15 @@ func (v *Variances) sd(a, b int) float64 {
 	return math.Sqrt(math.Max(0, v.diag[a]+v.diag[b]-2*v.at(a, b)))
 }
 
-// tieTolerance is the difference of variances, relative to k(x, x), below which pairs count as
-// equally uncertain: far above rounding, so that rounding does not choose, and far below anything
-// that matters.
+// tieTolerance is the difference of variances, relative to k(x, x), below which
+// pairs count as equally uncertain: far above rounding, so that rounding does
+// not choose, and far below anything that matters.
 const tieTolerance = 1e-11
 
-// Widest returns the pair of distinct kept candidates with the greatest σ, and σ. random decides
-// among equals (to 1e-11 of k(x, x) in variance), all with the same probability, and which of the
-// two comes first. It panics where fewer than two candidates are kept.
+// Widest returns the pair of distinct kept candidates with the greatest σ, and
+// σ. random decides among equals (to 1e-11 of k(x, x) in variance), all with
+// the same probability, and which of the two comes first. It panics where fewer
+// than two candidates are kept.
 func (v *Variances) Widest(random *rand.Rand) (Pair, float64) {
 	if v.kept < 2 {
 		panic("dueling: a pair needs two kept candidates")

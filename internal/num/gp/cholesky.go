@@ -10,22 +10,27 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// ErrNotPositiveDefinite reports a covariance matrix that cannot be factored because of rounding,
-// even with jitter: points are too close together for the noise variance and lengthscales. A
-// larger noise variance or merging the points helps.
+// ErrNotPositiveDefinite reports a covariance matrix that cannot be factored
+// because of rounding, even with jitter: points are too close together for the
+// noise variance and lengthscales. A larger noise variance or merging the
+// points helps.
 var ErrNotPositiveDefinite = errors.New("covariance matrix is not positive definite")
 
-// Jitter added to the diagonal, relative to the output scale, when a factorization fails: first
-// firstJitter, then ten times more, jitterTries times in all.
+// Jitter added to the diagonal, relative to the output scale, when a
+// factorization fails: first firstJitter, then ten times more, jitterTries
+// times in all.
 const (
 	firstJitter = 1e-8
 	jitterTries = 3
 )
 
-// cholesky overwrites dst, n×n with the given row stride, with the lower factor L of a = LLᵀ +
-// jitter·I, of which the lower triangle is read. The upper triangle of dst is not touched. It
-// returns the jitter, mostly 0, or the error of a context that is done.
-func cholesky(ctx context.Context, dst, a []float64, n, stride int, outputScale float64) (jitter float64, err error) {
+// cholesky overwrites dst, n×n with the given row stride, with the lower factor
+// L of a = LLᵀ + jitter·I, of which the lower triangle is read. The upper
+// triangle of dst is not touched. It returns the jitter, mostly 0, or the error
+// of a context that is done.
+func cholesky(
+	ctx context.Context, dst, a []float64, n, stride int, outputScale float64,
+) (jitter float64, err error) {
 	for try := 0; ; try++ {
 		for i := range n {
 			copy(dst[i*stride:i*stride+i+1], a[i*stride:i*stride+i+1])

@@ -9,18 +9,19 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Conditioned is a posterior that has learned more, at points beside the data. With
-// c(x) = cov(f(x), f(P) | data) for the p points P,
+// Conditioned is a posterior that has learned more, at points beside the data.
+// With c(x) = cov(f(x), f(P) | data) for the p points P,
 //
 //	mean(x) = μ(x) + c(x)ᵀg,   cov(x, x') = cov(x, x' | data) − c(x)ᵀ R c(x').
 //
-// That is the form of every Gaussian update at points: values of f that are supposed there
-// ([Conditioned.Given]), and answers of experts (package channel), whose g and R may be those of a
-// mixture; R is then symmetric, and need not be positive. Nothing learned, p = 0, is the posterior
-// itself, bit for bit. It is immutable and safe for concurrent use.
+// That is the form of every Gaussian update at points: values of f that are
+// supposed there ([Conditioned.Given]), and answers of experts (package
+// channel), whose g and R may be those of a mixture; R is then symmetric, and
+// need not be positive. Nothing learned, p = 0, is the posterior itself, bit
+// for bit. It is immutable and safe for concurrent use.
 //
-// There may be several g with the one R, for several suppositions: the conditioned posterior is then an
-// ensemble of means with a common covariance.
+// There may be several g with the one R, for several suppositions: the
+// conditioned posterior is then an ensemble of means with a common covariance.
 type Conditioned struct {
 	g      *GP
 	points [][]float64
@@ -29,12 +30,14 @@ type Conditioned struct {
 	inner  []float64   // R, p×p
 }
 
-// Condition returns the posterior with the update of the given gain g and reduction R, p×p and
-// row-major, at p points, none of which is changed afterwards.
+// Condition returns the posterior with the update of the given gain g and
+// reduction R, p×p and row-major, at p points, none of which is changed
+// afterwards.
 func (g *GP) Condition(points [][]float64, gain, reduction []float64) *Conditioned {
 	p := len(points)
 	if len(gain) != p || len(reduction) != p*p {
-		panic(fmt.Sprintf("gp: an update at %d points with %d gains and %d reductions", p, len(gain), len(reduction)))
+		panic(fmt.Sprintf("gp: an update at %d points with %d gains and %d reductions", p,
+			len(gain), len(reduction)))
 	}
 	c := &Conditioned{g: g, points: points, gains: [][]float64{gain}, inner: reduction}
 	c.cross = g.crossed(points)
@@ -67,10 +70,10 @@ func (c *Conditioned) Members() int { return len(c.gains) }
 // Dim returns the number of input dimensions.
 func (c *Conditioned) Dim() int { return c.g.Dim() }
 
-// Given returns the posterior as if f were known, up to independent errors of the given variance,
-// to have each of several vectors of values at the points, a member for each. It has to have one
-// member. The variance may be 0; jitter is added as for data. It fails with
-// ErrNotPositiveDefinite.
+// Given returns the posterior as if f were known, up to independent errors of
+// the given variance, to have each of several vectors of values at the points,
+// a member for each. It has to have one member. The variance may be 0; jitter
+// is added as for data. It fails with ErrNotPositiveDefinite.
 func (c *Conditioned) Given(points [][]float64, values [][]float64, variance float64) (*Conditioned, error) {
 	if len(c.gains) != 1 {
 		panic("gp: an ensemble is not conditioned further")
@@ -89,9 +92,9 @@ func (c *Conditioned) given(points, values [][]float64, joint *Joint) (*Conditio
 	if err != nil {
 		return nil, err
 	}
-	// With S = cov(f(Q)) as it was, and B = cov(f(P), f(Q) | data), the row of Q's covariance with f(x) is
-	// T·(c_P(x), c_Q(x)), T = (−BᵀR, I): so what is learned at Q adds Tᵀ S⁻¹ T to R, and Tᵀ S⁻¹ (values −
-	// mean) to g.
+	// With S = cov(f(Q)) as it was, and B = cov(f(P), f(Q) | data), the row of
+	// Q's covariance with f(x) is T·(c_P(x), c_Q(x)), T = (−BᵀR, I): so what is
+	// learned at Q adds Tᵀ S⁻¹ T to R, and Tᵀ S⁻¹ (values − mean) to g.
 	t := make([]float64, q*(p+q))
 	row := make([]float64, p)
 	w := c.NewPredictor()
@@ -136,7 +139,8 @@ func (c *Conditioned) given(points, values [][]float64, joint *Joint) (*Conditio
 			rest[b] = v[b] - joint.Mean[b]
 		}
 		gain := make([]float64, all)
-		blas64.Gemv(blas.Trans, 1, blas64.General{Rows: q, Cols: all, Stride: all, Data: st}, vector(rest), 0, vector(gain))
+		blas64.Gemv(blas.Trans, 1, blas64.General{Rows: q, Cols: all, Stride: all, Data: st},
+			vector(rest), 0, vector(gain))
 		for i, v := range c.gains[0] {
 			gain[i] += v
 		}
@@ -163,8 +167,8 @@ func mul(dst, a, x []float64) {
 	}
 }
 
-// inverse factors the covariance, with jitter where it is numerically singular, and returns what
-// overwrites a matrix B with Cov⁻¹B.
+// inverse factors the covariance, with jitter where it is numerically singular,
+// and returns what overwrites a matrix B with Cov⁻¹B.
 func (j *Joint) inverse() (func(b blas64.General), error) {
 	if err := j.factorize(); err != nil {
 		return nil, err
@@ -176,8 +180,8 @@ func (j *Joint) inverse() (func(b blas64.General), error) {
 	}, nil
 }
 
-// Shares returns how much of the mean at x, of the first member, comes from each point: c_j(x)·g_j. They
-// add up to what was learned beside the data.
+// Shares returns how much of the mean at x, of the first member, comes from
+// each point: c_j(x)·g_j. They add up to what was learned beside the data.
 func (c *Conditioned) Shares(x []float64) []float64 {
 	w := c.NewPredictor()
 	w.covariances(x)
@@ -187,7 +191,8 @@ func (c *Conditioned) Shares(x []float64) []float64 {
 	return w.c
 }
 
-// Joint returns the posterior of f at the points X, as [GP.Joint] does, of the first member.
+// Joint returns the posterior of f at the points X, as [GP.Joint] does, of the
+// first member.
 func (c *Conditioned) Joint(X [][]float64) *Joint {
 	j := c.g.Joint(X)
 	m, p := len(X), len(c.points)
@@ -212,8 +217,8 @@ func (c *Conditioned) Joint(X [][]float64) *Joint {
 	return j
 }
 
-// ConditionedPredictor evaluates a conditioned posterior at single points without allocating. It is a
-// workspace: one goroutine uses it at a time.
+// ConditionedPredictor evaluates a conditioned posterior at single points
+// without allocating. It is a workspace: one goroutine uses it at a time.
 type ConditionedPredictor struct {
 	of    *Conditioned
 	base  *Predictor
@@ -229,7 +234,8 @@ type ConditionedPredictor struct {
 func (c *Conditioned) NewPredictor() *ConditionedPredictor {
 	p := len(c.points)
 	return &ConditionedPredictor{
-		of: c, base: c.g.NewPredictor(), c: make([]float64, p), rc: make([]float64, p), dk: make([]float64, p*c.g.Dim()),
+		of: c, base: c.g.NewPredictor(), c: make([]float64, p), rc: make([]float64, p),
+		dk: make([]float64, p*c.g.Dim()),
 		ag: make([]float64, len(c.g.basis)), mean: make([]float64, len(c.gains)), sum: make([]float64, p),
 		dmean: make([]float64, c.g.Dim()),
 	}
@@ -246,18 +252,19 @@ func (w *ConditionedPredictor) covariances(x []float64) {
 func (w *ConditionedPredictor) fromBase(x []float64) {
 	n, p := len(w.base.k), len(w.c)
 	w.of.g.kernel.Cross(w.c, w.of.points, x)
-	blas64.Gemv(blas.Trans, -1, blas64.General{Rows: n, Cols: p, Stride: p, Data: w.of.cross}, vector(w.base.k), 1, vector(w.c))
+	blas64.Gemv(blas.Trans, -1, blas64.General{Rows: n, Cols: p, Stride: p, Data: w.of.cross},
+		vector(w.base.k), 1, vector(w.c))
 }
 
-// Posterior returns the posterior mean, of the first member, and the standard deviation of f(x), noise not
-// included.
+// Posterior returns the posterior mean, of the first member, and the standard
+// deviation of f(x), noise not included.
 func (w *ConditionedPredictor) Posterior(x []float64) (mean, sd float64) {
 	means, sd := w.Means(x)
 	return means[0], sd
 }
 
-// Means returns the posterior mean of each member, in a slice that the next call overwrites, and their
-// common standard deviation.
+// Means returns the posterior mean of each member, in a slice that the next
+// call overwrites, and their common standard deviation.
 func (w *ConditionedPredictor) Means(x []float64) (means []float64, sd float64) {
 	mean, sd := w.base.Posterior(x)
 	if len(w.c) == 0 {
@@ -272,16 +279,18 @@ func (w *ConditionedPredictor) Means(x []float64) (means []float64, sd float64) 
 	return w.mean, math.Sqrt(max(sd*sd-dot(w.c, w.rc), 0))
 }
 
-// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with respect to the d coordinates
-// of x. Where the standard deviation vanishes to rounding it has no derivative, and dsd is 0.
+// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with
+// respect to the d coordinates of x. Where the standard deviation vanishes to
+// rounding it has no derivative, and dsd is 0.
 func (w *ConditionedPredictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	means, sd := w.MeansGrad(x, dsd)
 	w.MeanGrad(dmean, func(int) float64 { return 1 })
 	return means[0], sd
 }
 
-// MeansGrad is Means and fills dsd with the derivatives of the standard deviation. Those of a weighted
-// sum of means are then asked for with [ConditionedPredictor.MeanGrad].
+// MeansGrad is Means and fills dsd with the derivatives of the standard
+// deviation. Those of a weighted sum of means are then asked for with
+// [ConditionedPredictor.MeanGrad].
 func (w *ConditionedPredictor) MeansGrad(x, dsd []float64) (means []float64, sd float64) {
 	mean, sd := w.base.PosteriorGrad(x, w.dmean, dsd)
 	if len(w.c) == 0 {
@@ -314,8 +323,8 @@ func (w *ConditionedPredictor) MeansGrad(x, dsd []float64) (means []float64, sd 
 	return w.mean, sd
 }
 
-// MeanGrad fills dst with the derivatives of Σ_m weight(m)·mean_m at the point of the last MeansGrad.
-// The weights have to add up to 1.
+// MeanGrad fills dst with the derivatives of Σ_m weight(m)·mean_m at the point
+// of the last MeansGrad. The weights have to add up to 1.
 func (w *ConditionedPredictor) MeanGrad(dst []float64, weight func(member int) float64) {
 	copy(dst, w.dmean)
 	if len(w.c) == 0 {
@@ -333,7 +342,8 @@ func (w *ConditionedPredictor) addCross(dst, v []float64, s float64) {
 	n := len(w.base.k)
 	p := len(w.c)
 	d := len(dst)
-	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: n, Cols: p, Stride: p, Data: w.of.cross}, vector(v), 0, vector(w.ag))
+	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: n, Cols: p, Stride: p, Data: w.of.cross},
+		vector(v), 0, vector(w.ag))
 	for j, a := range v {
 		axpy(dst, s*a, w.dk[j*d:j*d+d])
 	}

@@ -9,15 +9,16 @@ import (
 	"slices"
 )
 
-// ErrData reports observations that no model can be built from; the text says which.
+// ErrData reports observations that no model can be built from; the text says
+// which.
 var ErrData = errors.New("unusable observations")
 
 // Data are n observations in d dimensions. Nothing here changes them.
 type Data struct {
 	X [][]float64 // n points of d coordinates
 	Y []float64   // n observed values
-	// NoiseVar holds the known noise variance of each observation, positive, or NaN where it is not
-	// known. Nil means none is known.
+	// NoiseVar holds the known noise variance of each observation, positive, or
+	// NaN where it is not known. Nil means none is known.
 	NoiseVar []float64
 }
 
@@ -29,8 +30,9 @@ func (d Data) known(t int) float64 {
 	return d.NoiseVar[t]
 }
 
-// subset returns the observations at m of the given distinct points, which are in the order in which they
-// first appear: at the first and at equal distances behind it.
+// subset returns the observations at m of the given distinct points, which are
+// in the order in which they first appear: at the first and at equal distances
+// behind it.
 func (d Data) subset(points [][]float64, m int) Data {
 	spaced := make([][]float64, m)
 	for k := range m {
@@ -39,9 +41,10 @@ func (d Data) subset(points [][]float64, m int) Data {
 	return d.at(spaced)
 }
 
-// Nearest returns the observations at the m distinct points that are nearest to x, distances being in
-// lengthscales, in their order: what a prediction at x alone rests on (the neighborhood of kriging; Emery
-// 2009). All of them where there are no more.
+// Nearest returns the observations at the m distinct points that are nearest to
+// x, distances being in lengthscales, in their order: what a prediction at x
+// alone rests on (the neighborhood of kriging; Emery 2009). All of them where
+// there are no more.
 func (d Data) Nearest(x, lengthscales []float64, m int) Data {
 	points := merge(d).x
 	if len(points) <= m {
@@ -88,7 +91,8 @@ func pointKey(x []float64) string {
 // validate panics on mismatched shapes and reports bad numbers with ErrData.
 func (d Data) validate() error {
 	if len(d.Y) != len(d.X) || (d.NoiseVar != nil && len(d.NoiseVar) != len(d.X)) {
-		panic(fmt.Sprintf("gp: %d points, %d values, %d noise variances", len(d.X), len(d.Y), len(d.NoiseVar)))
+		panic(fmt.Sprintf("gp: %d points, %d values, %d noise variances", len(d.X), len(d.Y),
+			len(d.NoiseVar)))
 	}
 	if len(d.X) == 0 {
 		return fmt.Errorf("%w: there are none, at least one is needed", ErrData)
@@ -115,18 +119,19 @@ func (d Data) validate() error {
 	return nil
 }
 
-// rows are the observations after merging. Row i stands for count[i] observations at x[i] with mean
-// y[i]; its noise variance is known[i], or σ²/count[i] where known[i] is 0. Observations with known
-// and with unknown noise at one point stay two rows: their weights in a common mean would depend on
-// σ².
+// rows are the observations after merging. Row i stands for count[i]
+// observations at x[i] with mean y[i]; its noise variance is known[i], or
+// σ²/count[i] where known[i] is 0. Observations with known and with unknown
+// noise at one point stay two rows: their weights in a common mean would depend
+// on σ².
 type rows struct {
 	x     [][]float64
 	y     []float64
 	count []float64
 	known []float64
 
-	// What merging takes out of the log marginal likelihood: constant − ½·spare·ln(2πσ²) −
-	// ½·squares/σ².
+	// What merging takes out of the log marginal likelihood: constant −
+	// ½·spare·ln(2πσ²) − ½·squares/σ².
 	constant float64 // known weights and counts
 	spare    float64 // Σ (count − 1) over rows of unknown noise
 	squares  float64 // Σ of squared deviations from their row's mean
@@ -194,9 +199,9 @@ func (r *rows) noise(i int, sigma2 float64) float64 {
 	return sigma2 / r.count[i]
 }
 
-// within returns the log density of the scatter that merging took out, for the inferred variance
-// σ², and its derivative with respect to ln σ². Adding it to the log density of the rows gives that
-// of all observations.
+// within returns the log density of the scatter that merging took out, for the
+// inferred variance σ², and its derivative with respect to ln σ². Adding it to
+// the log density of the rows gives that of all observations.
 func (r *rows) within(sigma2 float64) (value, slope float64) {
 	value = r.constant - 0.5*r.spare*math.Log(2*math.Pi*sigma2) - 0.5*r.squares/sigma2
 	return value, -0.5*r.spare + 0.5*r.squares/sigma2

@@ -5,13 +5,15 @@ import (
 	"math"
 )
 
-// LeaveOneOut predicts each row from all others at the same hyperparameters, in closed form
-// (Rasmussen and Williams 2006, Eq. 5.12): mean[i] and sd[i] are those of the observed mean of row
-// i, its noise included, so that (y[i] − mean[i])/sd[i] is standard normal under the model. A row
-// is a distinct point with all its replicates, so this leaves out a composition, not one of its
-// repetitions. The slices follow the order of first appearance; y is the rows' means. With a single
-// row the prediction is the prior. Under an approximate posterior the inducing points stay where they are,
-// and what was appended is neither left out nor used.
+// LeaveOneOut predicts each row from all others at the same hyperparameters, in
+// closed form (Rasmussen and Williams 2006, Eq. 5.12): mean[i] and sd[i] are
+// those of the observed mean of row i, its noise included, so that (y[i] −
+// mean[i])/sd[i] is standard normal under the model. A row is a distinct point
+// with all its replicates, so this leaves out a composition, not one of its
+// repetitions. The slices follow the order of first appearance; y is the rows'
+// means. With a single row the prediction is the prior. Under an approximate
+// posterior the inducing points stay where they are, and what was appended is
+// neither left out nor used.
 func (g *GP) LeaveOneOut() (y, mean, sd []float64) {
 	if g.sparse != nil {
 		return g.leaveOneOut()
@@ -33,10 +35,11 @@ func (g *GP) LeaveOneOut() (y, mean, sd []float64) {
 	return y, mean, sd
 }
 
-// InformationGain returns γ_n = ½ ln det(I + K/r), r > 0, with K the prior covariance of f at all n
-// observations, each replicate counted (Srinivas et al. 2012; Xu et al. 2024, Eq. 3 without the
-// maximum). It depends on where measurements were made, not on their values. An approximate posterior
-// gives a lower bound, without what was appended. It fails with ErrNotPositiveDefinite.
+// InformationGain returns γ_n = ½ ln det(I + K/r), r > 0, with K the prior
+// covariance of f at all n observations, each replicate counted (Srinivas et
+// al. 2012; Xu et al. 2024, Eq. 3 without the maximum). It depends on where
+// measurements were made, not on their values. An approximate posterior gives a
+// lower bound, without what was appended. It fails with ErrNotPositiveDefinite.
 func (g *GP) InformationGain(r float64) (float64, error) {
 	if !(r > 0) {
 		panic("gp: information gain needs a positive r")
@@ -47,7 +50,8 @@ func (g *GP) InformationGain(r float64) (float64, error) {
 	n := len(g.x)
 	b, f := make([]float64, n*n), make([]float64, n*n)
 	g.kernel.Gram(b, g.x)
-	// A point counted c times gives the same determinant as one row and column scaled by √c.
+	// A point counted c times gives the same determinant as one row and column
+	// scaled by √c.
 	for i := range n {
 		for k := range i + 1 {
 			b[i*n+k] *= math.Sqrt(g.count[i]*g.count[k]) / r

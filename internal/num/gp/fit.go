@@ -11,33 +11,40 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// FitConfig says how to fit. The zero value fits an RBF kernel with default priors.
+// FitConfig says how to fit. The zero value fits an RBF kernel with default
+// priors.
 type FitConfig struct {
 	// Kernel is a name of package kernel; default "rbf".
 	Kernel string
-	// Priors of the hyperparameters; default DefaultPriors of the data's dimension.
+	// Priors of the hyperparameters; default DefaultPriors of the data's
+	// dimension.
 	Priors *Priors
 	// FreeOutputScale fits the output scale; otherwise it is OutputScale.
 	FreeOutputScale bool
-	// OutputScale is the fixed output scale; default 1, what standardized observations ask for.
+	// OutputScale is the fixed output scale; default 1, what standardized
+	// observations ask for.
 	OutputScale float64
-	// FixedNoise, if positive, is the noise variance of the observations that have no NoiseVar, and
-	// is not fitted.
+	// FixedNoise, if positive, is the noise variance of the observations that
+	// have no NoiseVar, and is not fitted.
 	FixedNoise float64
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *Hyper
-	// Starts is the number of random starts in addition to Warm and the prior's mode. Default: 30, and those
-	// in which the structure of the problem shows; from Warm for more than 256 distinct points 6, for a
-	// likelihood of so many has few basins and the last fit lies in one of them.
+	// Starts is the number of random starts in addition to Warm and the prior's
+	// mode. Default: 30, and those in which the structure of the problem shows;
+	// from Warm for more than 256 distinct points 6, for a likelihood of so
+	// many has few basins and the last fit lies in one of them.
 	Starts int
-	// Searches is how many of the starts are searched from, always including Warm and the best; most are
-	// given up on the way (see optimize.Race). Default 18 for up to 64 distinct points, 12 for up to 256,
-	// beyond 8, or 3 from Warm.
+	// Searches is how many of the starts are searched from, always including
+	// Warm and the best; most are given up on the way (see optimize.Race).
+	// Default 18 for up to 64 distinct points, 12 for up to 256, beyond 8, or 3
+	// from Warm.
 	Searches int
-	// Subset is the greatest number of distinct points whose likelihood is maximized; default 400. Of more,
-	// as many are taken at equal distances in the order in which they first appear, a subset of data
-	// (Quiñonero-Candela and Rasmussen 2005, §4.1; Chalupka et al. 2013): it keeps the mix of close and
-	// distant pairs, which tell the noise and the lengthscales. The result is then all of the subset.
+	// Subset is the greatest number of distinct points whose likelihood is
+	// maximized; default 400. Of more, as many are taken at equal distances in
+	// the order in which they first appear, a subset of data (Quiñonero-Candela
+	// and Rasmussen 2005, §4.1; Chalupka et al. 2013): it keeps the mix of
+	// close and distant pairs, which tell the noise and the lengthscales. The
+	// result is then all of the subset.
 	Subset int
 	// Seed determines the random starts.
 	Seed uint64
@@ -89,7 +96,8 @@ func (c FitConfig) forSize(n int) FitConfig {
 
 func (c FitConfig) validate(d int) error {
 	if !(c.FixedNoise >= 0) || math.IsInf(c.FixedNoise, 1) {
-		return fmt.Errorf("%w: fixed noise variance %v is not a positive finite number", ErrHyper, c.FixedNoise)
+		return fmt.Errorf("%w: fixed noise variance %v is not a positive finite number", ErrHyper,
+			c.FixedNoise)
 	}
 	if !(c.OutputScale > 0) || math.IsInf(c.OutputScale, 1) {
 		return fmt.Errorf("%w: output scale %v is not a positive finite number", ErrHyper, c.OutputScale)
@@ -117,19 +125,22 @@ type FitResult struct {
 	NoiseInferred bool            `json:"noise_inferred"`
 }
 
-// Fit maximizes the log marginal likelihood plus the log priors over the logarithms of the
-// lengthscales, the noise variance and, if free, the output scale, within the priors' bounds. The
-// priors are densities of the hyperparameters themselves, as in BoTorch, so that a fit without data
-// ends at their modes.
+// Fit maximizes the log marginal likelihood plus the log priors over the
+// logarithms of the lengthscales, the noise variance and, if free, the output
+// scale, within the priors' bounds. The priors are densities of the
+// hyperparameters themselves, as in BoTorch, so that a fit without data ends at
+// their modes.
 //
-// The constant mean is profiled out: for any other hyperparameters its best value is known in
-// closed form, so the maximum is the same as that of a search over it too, with one dimension less.
+// The constant mean is profiled out: for any other hyperparameters its best
+// value is known in closed form, so the maximum is the same as that of a search
+// over it too, with one dimension less.
 //
-// Where all noise is known, none is fitted: Hyper.Noise is then the prior's mode, for
-// future observations.
+// Where all noise is known, none is fitted: Hyper.Noise is then the prior's
+// mode, for future observations.
 //
-// It fails with ErrData, kernel.ErrUnknown, ErrHyper (a bad setting or warm start),
-// ErrNotPositiveDefinite if no start can be evaluated, or the context's error, wrapped.
+// It fails with ErrData, kernel.ErrUnknown, ErrHyper (a bad setting or warm
+// start), ErrNotPositiveDefinite if no start can be evaluated, or the context's
+// error, wrapped.
 func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	o, err := prepare(ctx, data, &cfg)
 	if err != nil {
@@ -144,8 +155,8 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 		Searches: cfg.Searches,
 		Distance: o.distance, Apart: 1.5, Same: 0.15,
 		Always: o.given(),
-		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a log density is far
-		// below what matters.
+		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a
+		// log density is far below what matters.
 		Local: optimize.Config{FTol: 1e-8, FirstStep: 0.5, MaxIterations: 100},
 	})
 	if ctx.Err() != nil { // evaluations that were called off look like failed ones
@@ -158,7 +169,8 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 		return FitResult{}, fmt.Errorf("fit: %w", err)
 	}
 
-	// The last evaluation was elsewhere: evaluate at the result, for the mean and the jitter.
+	// The last evaluation was elsewhere: evaluate at the result, for the mean
+	// and the jitter.
 	h := o.hyper(best.X)
 	lml, mean, err := o.like.eval(ctx, h, true, nil)
 	if err != nil {
@@ -181,7 +193,8 @@ func Fit(ctx context.Context, data Data, cfg FitConfig) (FitResult, error) {
 	return res, nil
 }
 
-// prepare returns what a fit of the data minimizes, and fills in the configuration.
+// prepare returns what a fit of the data minimizes, and fills in the
+// configuration.
 func prepare(ctx context.Context, data Data, cfg *FitConfig) (*objective, error) {
 	if err := data.validate(); err != nil {
 		return nil, err
@@ -203,8 +216,8 @@ func prepare(ctx context.Context, data Data, cfg *FitConfig) (*objective, error)
 	return newObjective(ctx, newLikelihood(r, family), *cfg), nil
 }
 
-// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale] [, ln
-// noise]).
+// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln
+// output scale] [, ln noise]).
 type objective struct {
 	ctx          context.Context // of the one search that it is for
 	like         *likelihood
@@ -308,7 +321,8 @@ func (o *objective) eval(theta, grad []float64) float64 {
 	return -v
 }
 
-// given is the number of starts that are searched from in any case: the warm one.
+// given is the number of starts that are searched from in any case: the warm
+// one.
 func (o *objective) given() int {
 	if o.cfg.Warm != nil {
 		return 1
@@ -316,8 +330,9 @@ func (o *objective) given() int {
 	return 0
 }
 
-// distance is the greatest factor, in logarithms, between the hyperparameters of two points.
-// Lengthscales of some times the cube's diagonal are all alike: the dimension does not matter.
+// distance is the greatest factor, in logarithms, between the hyperparameters
+// of two points. Lengthscales of some times the cube's diagonal are all alike:
+// the dimension does not matter.
 func (o *objective) distance(a, b []float64) (worst float64) {
 	long := math.Log(3 * math.Sqrt(float64(o.like.d)))
 	for j := range a {
@@ -330,8 +345,9 @@ func (o *objective) distance(a, b []float64) (worst float64) {
 	return worst
 }
 
-// starts returns the points at which searches may begin, and notes their names. The posterior has a
-// basin for each way to tell the function from the noise; there are starts in as many kinds as are known:
+// starts returns the points at which searches may begin, and notes their names.
+// The posterior has a basin for each way to tell the function from the noise;
+// there are starts in as many kinds as are known:
 //
 //   - "warm", the last fit, and "mode", that of the priors;
 //   - "noise": all is noise about a constant;
@@ -379,7 +395,9 @@ func (o *objective) starts() [][]float64 {
 }
 
 // addStructured adds the starts whose kinds are "noise", "even" and "one".
-func (o *objective) addStructured(add func(name string, noise, scale float64, lengthscale func(j int) float64)) {
+func (o *objective) addStructured(
+	add func(name string, noise, scale float64, lengthscale func(j int) float64),
+) {
 	d := o.like.d
 	root := math.Sqrt(float64(d)) // by which distances in the cube grow
 	add("noise", 0.9, 0.2, func(int) float64 { return 3 })

@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// GP is the posterior of a Gaussian process given data and hyperparameters. Reading it from several
-// goroutines is safe as long as none appends.
+// GP is the posterior of a Gaussian process given data and hyperparameters.
+// Reading it from several goroutines is safe as long as none appends.
 type GP struct {
 	data   Data // every observation as it was given, for Canonical
 	kernel kernel.Kernel
@@ -21,16 +21,18 @@ type GP struct {
 	jitter float64
 
 	rows
-	// The posterior is μ(x) = m + k(x, basis)·alpha and cov(x, x') = k(x, x') − k(x, basis) BᵀB k(basis, x')
-	// with B = inverse, lower triangular with the row stride below, zero above the diagonal. Keeping B
-	// makes a prediction one pass over its rows.
+	// The posterior is μ(x) = m + k(x, basis)·alpha and cov(x, x') = k(x, x') −
+	// k(x, basis) BᵀB k(basis, x') with B = inverse, lower triangular with the
+	// row stride below, zero above the diagonal. Keeping B makes a prediction
+	// one pass over its rows.
 	basis   [][]float64
 	inverse []float64
 	alpha   []float64
 	stride  int
-	// Where the posterior is exact, the basis are the rows. With K their covariance, noise and jitter
-	// included, factor is L of K = LLᵀ, B is L⁻¹, z = L⁻¹(y − m) and alpha = K⁻¹(y − m): the variance
-	// k(x,x) − ‖L⁻¹k‖² is then free of the cancellation that K⁻¹ would bring.
+	// Where the posterior is exact, the basis are the rows. With K their
+	// covariance, noise and jitter included, factor is L of K = LLᵀ, B is
+	// L⁻¹, z = L⁻¹(y − m) and alpha = K⁻¹(y − m): the variance k(x,x) − ‖L⁻¹k‖² is
+	// then free of the cancellation that K⁻¹ would bring.
 	factor []float64
 	z      []float64
 	// sparse is what an approximate one has instead; nil where it is exact.
@@ -38,9 +40,11 @@ type GP struct {
 	negated bool // see Negated
 }
 
-// New returns the posterior in its canonical form: equal points merged, the factor computed afresh. It is
-// exact for up to [Exactly] distinct points and approximate beyond. The data's points are kept, not copied, and must not change. It fails with ErrData, ErrHyper,
-// kernel.ErrUnknown, kernel.ErrHyperparameter or ErrNotPositiveDefinite.
+// New returns the posterior in its canonical form: equal points merged, the
+// factor computed afresh. It is exact for up to [Exactly] distinct points and
+// approximate beyond. The data's points are kept, not copied, and must not
+// change. It fails with ErrData, ErrHyper, kernel.ErrUnknown,
+// kernel.ErrHyperparameter or ErrNotPositiveDefinite.
 func New(data Data, kernelName string, h Hyper) (*GP, error) {
 	return NewContext(context.Background(), data, kernelName, h)
 }
@@ -57,7 +61,8 @@ func NewContext(ctx context.Context, data Data, kernelName string, h Hyper) (*GP
 	return build(ctx, data, k, h, Exactly, Exactly)
 }
 
-// build returns the posterior: exact for at most so many rows, else with at most so many inducing points.
+// build returns the posterior: exact for at most so many rows, else with at
+// most so many inducing points.
 func build(ctx context.Context, data Data, k kernel.Kernel, h Hyper, rows, inducing int) (*GP, error) {
 	h.Lengthscales = k.Lengthscales()
 	g := &GP{data: data, kernel: k, hyper: h, rows: merge(data)}
@@ -93,9 +98,9 @@ func build(ctx context.Context, data Data, k kernel.Kernel, h Hyper, rows, induc
 	return g, nil
 }
 
-// Canonical returns the posterior that New builds for all observations, appended ones included.
-// Decisions are made from this form: it has the same bits wherever the same data are replayed on
-// the same platform.
+// Canonical returns the posterior that New builds for all observations,
+// appended ones included. Decisions are made from this form: it has the same
+// bits wherever the same data are replayed on the same platform.
 func (g *GP) Canonical() (*GP, error) {
 	if !g.negated {
 		return New(g.data, g.kernel.Name(), g.hyper)
@@ -108,11 +113,13 @@ func (g *GP) Canonical() (*GP, error) {
 	return out.Negated(), nil
 }
 
-// With returns the posterior with further observations whose noise is not known: the one that New builds for
-// all, or where this one is approximate, this one with them appended, in O(m²) for each. The points are kept.
+// With returns the posterior with further observations whose noise is not
+// known: the one that New builds for all, or where this one is approximate,
+// this one with them appended, in O(m²) for each. The points are kept.
 func (g *GP) With(ctx context.Context, x [][]float64, y []float64) (*GP, error) {
 	if g.sparse == nil {
-		d := Data{X: slices.Concat(g.data.X, x), Y: slices.Concat(g.data.Y, y), NoiseVar: slices.Clone(g.data.NoiseVar)}
+		d := Data{X: slices.Concat(g.data.X, x), Y: slices.Concat(g.data.Y, y),
+			NoiseVar: slices.Clone(g.data.NoiseVar)}
 		for range x {
 			if d.NoiseVar != nil {
 				d.NoiseVar = append(d.NoiseVar, math.NaN())
@@ -136,7 +143,8 @@ func (g *GP) With(ctx context.Context, x [][]float64, y []float64) (*GP, error) 
 	return out, nil
 }
 
-// apart returns a copy that grows without writing into memory of this one, but for matrices and alpha.
+// apart returns a copy that grows without writing into memory of this one, but
+// for matrices and alpha.
 func (g *GP) apart() *GP {
 	out := *g
 	out.basis, out.rows.x, out.rows.y = slices.Clip(g.basis), slices.Clip(g.rows.x), slices.Clip(g.rows.y)
@@ -144,8 +152,9 @@ func (g *GP) apart() *GP {
 	return &out
 }
 
-// Negated returns the posterior of −f given the negated observations. Its inducing points, where it has
-// some, are those of f: great values are the ones preferred then.
+// Negated returns the posterior of −f given the negated observations. Its
+// inducing points, where it has some, are those of f: great values are the ones
+// preferred then.
 func (g *GP) Negated() *GP {
 	out := g.apart()
 	if g.stride > len(g.basis) {
@@ -163,11 +172,13 @@ func (g *GP) Negated() *GP {
 	return out
 }
 
-// Append adds one observation at fixed hyperparameters in O(n²); x is kept, not copied. noiseVar is
-// its known noise variance, or NaN. A point seen before becomes a further row; the posterior is the
-// same as if it were merged. Where the posterior is approximate, what is appended is not, and f at x
-// is a further inducing point. It fails with ErrData, or with ErrNotPositiveDefinite, where Canonical
-// may still succeed (it can add jitter); the posterior is then unchanged.
+// Append adds one observation at fixed hyperparameters in O(n²); x is kept, not
+// copied. noiseVar is its known noise variance, or NaN. A point seen before
+// becomes a further row; the posterior is the same as if it were merged. Where
+// the posterior is approximate, what is appended is not, and f at x is a
+// further inducing point. It fails with ErrData, or with
+// ErrNotPositiveDefinite, where Canonical may still succeed (it can add
+// jitter); the posterior is then unchanged.
 func (g *GP) Append(x []float64, y, noiseVar float64) error {
 	one := Data{X: [][]float64{x}, Y: []float64{y}, NoiseVar: []float64{noiseVar}}
 	if len(x) != g.kernel.Dim() {
@@ -186,8 +197,9 @@ func (g *GP) Append(x []float64, y, noiseVar float64) error {
 	}
 	inv := g.inverse[n*g.stride : n*g.stride+n+1]
 
-	// L gains the row (lᵀ, λ) with l = L⁻¹k(X, x), λ² = k(x,x) + v − ‖l‖²; L⁻¹ gains (−lᵀL⁻¹, 1)/λ. With B for
-	// L⁻¹ that conditions any posterior of this form.
+	// L gains the row (lᵀ, λ) with l = L⁻¹k(X, x), λ² = k(x,x) + v − ‖l‖²; L⁻¹
+	// gains (−lᵀL⁻¹, 1)/λ. With B for L⁻¹ that conditions any posterior of this
+	// form.
 	below := lower(g.inverse, n, g.stride)
 	g.kernel.Cross(l, g.basis, x)
 	expected := 0.0
@@ -230,7 +242,8 @@ func (g *GP) Append(x []float64, y, noiseVar float64) error {
 			g.data.NoiseVar[t] = math.NaN()
 		}
 	}
-	// Full slice expressions keep append from writing into memory of the caller of New.
+	// Full slice expressions keep append from writing into memory of the caller
+	// of New.
 	d := &g.data
 	if d.NoiseVar != nil {
 		d.NoiseVar = append(d.NoiseVar[:len(d.NoiseVar):len(d.NoiseVar)], noiseVar)
@@ -278,7 +291,8 @@ func (g *GP) Dim() int { return g.kernel.Dim() }
 // Len returns the number of rows: distinct points, plus appended ones.
 func (g *GP) Len() int { return len(g.x) }
 
-// Inducing returns the number of inducing points of an approximate posterior; 0 for an exact one.
+// Inducing returns the number of inducing points of an approximate posterior; 0
+// for an exact one.
 func (g *GP) Inducing() int {
 	if g.sparse == nil {
 		return 0
@@ -289,9 +303,9 @@ func (g *GP) Inducing() int {
 // Jitter returns what was added to the covariance matrix's diagonal, mostly 0.
 func (g *GP) Jitter() float64 { return g.jitter }
 
-// LogMarginal returns the log marginal likelihood of all observations (as the function of that
-// name; with jitter, where there is some, counted as noise). That of an approximate posterior is of the
-// approximation.
+// LogMarginal returns the log marginal likelihood of all observations (as the
+// function of that name; with jitter, where there is some, counted as noise).
+// That of an approximate posterior is of the approximation.
 func (g *GP) LogMarginal() float64 {
 	if g.sparse != nil {
 		return g.sparse.logMarginal

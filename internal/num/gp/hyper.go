@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Hyper are the hyperparameters of a model. They are recorded in events; the JSON names are part of
-// that record.
+// Hyper are the hyperparameters of a model. They are recorded in events; the
+// JSON names are part of that record.
 type Hyper struct {
 	// Lengthscales in the units of the points, one per dimension.
 	Lengthscales []float64 `json:"lengthscales"`
@@ -21,8 +21,9 @@ type Hyper struct {
 	Mean float64 `json:"mean"`
 }
 
-// ErrHyper reports a noise variance that is not a positive finite number or a mean that is not
-// finite. Bad lengthscales and output scales are kernel.ErrHyperparameter.
+// ErrHyper reports a noise variance that is not a positive finite number or a
+// mean that is not finite. Bad lengthscales and output scales are
+// kernel.ErrHyperparameter.
 var ErrHyper = errors.New("bad model hyperparameter")
 
 // kernel builds the kernel, and checks everything.
@@ -39,8 +40,8 @@ func (h Hyper) kernel(name string, d int) (kernel.Kernel, error) {
 	return kernel.New(name, h.Lengthscales, h.OutputScale)
 }
 
-// LogNormal is the prior of a positive hyperparameter p, ln p ~ N(Mu, Sigma²), cut off outside
-// [Lower, Upper].
+// LogNormal is the prior of a positive hyperparameter p, ln p ~ N(Mu, Sigma²),
+// cut off outside [Lower, Upper].
 type LogNormal struct {
 	Mu, Sigma    float64
 	Lower, Upper float64
@@ -51,8 +52,8 @@ func (l LogNormal) Mode() float64 {
 	return min(max(math.Exp(l.Mu-l.Sigma*l.Sigma), l.Lower), l.Upper)
 }
 
-// logDensity returns ln of the density of p, not of ln p, at t = ln p, and its derivative with
-// respect to t. The constant lost by the cut is left out.
+// logDensity returns ln of the density of p, not of ln p, at t = ln p, and its
+// derivative with respect to t. The constant lost by the cut is left out.
 func (l LogNormal) logDensity(t float64) (value, slope float64) {
 	z := (t - l.Mu) / l.Sigma
 	return -t - math.Log(l.Sigma) - 0.5*math.Log(2*math.Pi) - 0.5*z*z, -1 - z/l.Sigma
@@ -65,10 +66,11 @@ type Priors struct {
 	Noise       LogNormal
 }
 
-// DefaultPriors returns BoTorch's defaults for d dimensions on the unit cube with standardized
-// observations: lengthscale LogNormal(√2 + ½ ln d, √3), at least 0.025 (Hvarfner et al. 2024: the
-// expected distance between points grows with √d), and noise variance LogNormal(−4, 1), at least
-// 1e-4. Upper bounds, and the output scale's LogNormal(0, 1), are ours: far out, only to keep the
+// DefaultPriors returns BoTorch's defaults for d dimensions on the unit cube
+// with standardized observations: lengthscale LogNormal(√2 + ½ ln d, √3), at
+// least 0.025 (Hvarfner et al. 2024: the expected distance between points grows
+// with √d), and noise variance LogNormal(−4, 1), at least 1e-4. Upper bounds,
+// and the output scale's LogNormal(0, 1), are ours: far out, only to keep the
 // search finite.
 func DefaultPriors(d int) Priors {
 	return Priors{

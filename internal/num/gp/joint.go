@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Joint is the posterior of f at several points together, a multivariate normal distribution.
+// Joint is the posterior of f at several points together, a multivariate normal
+// distribution.
 type Joint struct {
 	Mean   []float64 // m values
 	Cov    []float64 // m×m row-major, symmetric
@@ -18,8 +19,8 @@ type Joint struct {
 	factor []float64
 }
 
-// Joint returns the posterior of f at the points X, noise not included (Rasmussen and Williams
-// 2006, Eq. 2.23, 2.24). That at no points is empty.
+// Joint returns the posterior of f at the points X, noise not included
+// (Rasmussen and Williams 2006, Eq. 2.23, 2.24). That at no points is empty.
 func (g *GP) Joint(X [][]float64) *Joint {
 	m, n := len(X), len(g.basis)
 	j := &Joint{Mean: make([]float64, m), Cov: make([]float64, m*m)}
@@ -46,8 +47,9 @@ func (g *GP) Joint(X [][]float64) *Joint {
 	return j
 }
 
-// Average returns the posterior mean and standard deviation of the average of f over the points X,
-// at least one, noise not included: with k̄ the average of k(X_a, data) and k̿ that of k(X_a, X_b),
+// Average returns the posterior mean and standard deviation of the average of f
+// over the points X, at least one, noise not included: with k̄ the average of
+// k(X_a, data) and k̿ that of k(X_a, X_b),
 //
 //	μ = m + k̄ᵀα,   σ² = k̿ − ‖L⁻¹k̄‖².
 //
@@ -74,9 +76,10 @@ func (g *GP) Average(X [][]float64, together float64) (mean, sd float64) {
 	return mean, math.Sqrt(max(together-dot(average, average), 0))
 }
 
-// Sample fills dst, m values, with a draw from rng, which must not be nil. The first call factors
-// the covariance, with jitter where it is numerically singular, as it is for many points close
-// together; it fails with ErrNotPositiveDefinite. Equal sources give equal draws.
+// Sample fills dst, m values, with a draw from rng, which must not be nil. The
+// first call factors the covariance, with jitter where it is numerically
+// singular, as it is for many points close together; it fails with
+// ErrNotPositiveDefinite. Equal sources give equal draws.
 func (j *Joint) Sample(dst []float64, rng *rand.Rand) error {
 	m := len(j.Mean)
 	if len(dst) != m {
@@ -98,7 +101,8 @@ func (j *Joint) Sample(dst []float64, rng *rand.Rand) error {
 	return nil
 }
 
-// factorize makes the factor of the covariance, with jitter where it is numerically singular.
+// factorize makes the factor of the covariance, with jitter where it is
+// numerically singular.
 func (j *Joint) factorize() error {
 	if j.factor != nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// likelihood evaluates the log marginal likelihood of one data set for many hyperparameters. What
-// does not depend on them, the squared differences, is computed once. Pairs i > k of rows are
-// numbered i(i−1)/2 + k.
+// likelihood evaluates the log marginal likelihood of one data set for many
+// hyperparameters. What does not depend on them, the squared differences, is
+// computed once. Pairs i > k of rows are numbered i(i−1)/2 + k.
 type likelihood struct {
 	rows
 	family kernel.Family
@@ -48,23 +48,26 @@ func newLikelihood(r rows, f kernel.Family) *likelihood {
 	return l
 }
 
-// gradient is the derivative of the log marginal likelihood with respect to ln of the
-// hyperparameters, and the mean itself.
+// gradient is the derivative of the log marginal likelihood with respect to ln
+// of the hyperparameters, and the mean itself.
 type gradient struct {
 	lengthscales       []float64
 	outputScale, noise float64
 	mean               float64
 }
 
-// eval returns ln p(y | h) (Rasmussen and Williams 2006, Eq. 2.30, plus the within-group term) and,
-// if g is not nil, its gradient (Eq. 5.9). With profile it replaces h.Mean by the mean that
-// maximizes the likelihood,
+// eval returns ln p(y | h) (Rasmussen and Williams 2006, Eq. 2.30, plus the
+// within-group term) and, if g is not nil, its gradient (Eq. 5.9). With profile
+// it replaces h.Mean by the mean that maximizes the likelihood,
 //
 //	m = 1ᵀK⁻¹y / 1ᵀK⁻¹1,
 //
-// and returns it; the other derivatives are not affected, since the one in m vanishes there. It
-// fails with ErrNotPositiveDefinite, or with the error of a context that is done.
-func (l *likelihood) eval(ctx context.Context, h Hyper, profile bool, g *gradient) (lml, mean float64, err error) {
+// and returns it; the other derivatives are not affected, since the one in m
+// vanishes there. It fails with ErrNotPositiveDefinite, or with the error of a
+// context that is done.
+func (l *likelihood) eval(
+	ctx context.Context, h Hyper, profile bool, g *gradient,
+) (lml, mean float64, err error) {
 	if ctx.Err() != nil { // a line search would go on, and fill a matrix for each step
 		return 0, 0, context.Cause(ctx)
 	}
@@ -120,8 +123,8 @@ func (l *likelihood) eval(ctx context.Context, h Hyper, profile bool, g *gradien
 	if err := (triangle{n, n, l.factor}).potri(ctx); err != nil {
 		return 0, 0, err
 	}
-	// With W = ααᵀ − K⁻¹, ∂lml/∂θ = ½ tr(W ∂K/∂θ). The sum over a symmetric matrix is twice that
-	// over its pairs.
+	// With W = ααᵀ − K⁻¹, ∂lml/∂θ = ½ tr(W ∂K/∂θ). The sum over a symmetric
+	// matrix is twice that over its pairs.
 	var traceNoise, trace float64 // Σ W_ii ∂K_ii/∂ln σ² and Σ W_ii (noise_i + jitter)
 	g.mean = 0
 	for i, p := 0, 0; i < n; i++ {
@@ -149,10 +152,12 @@ func (l *likelihood) eval(ctx context.Context, h Hyper, profile bool, g *gradien
 	return lml, mean, nil
 }
 
-// LogMarginal returns the log marginal likelihood ln p(Y | X, h) of the data, natural log with all
-// constants, and fills grad, if not nil, with its d+3 derivatives with respect to ln ℓ_1 … ln ℓ_d,
-// ln output scale, ln noise and the mean (Rasmussen and Williams 2006, Eq. 2.30 and 5.9). It fails
-// with ErrData, kernel.ErrUnknown, kernel.ErrHyperparameter, ErrHyper or ErrNotPositiveDefinite.
+// LogMarginal returns the log marginal likelihood ln p(Y | X, h) of the data,
+// natural log with all constants, and fills grad, if not nil, with its d+3
+// derivatives with respect to ln ℓ_1 … ln ℓ_d, ln output scale, ln noise and
+// the mean (Rasmussen and Williams 2006, Eq. 2.30 and 5.9). It fails with
+// ErrData, kernel.ErrUnknown, kernel.ErrHyperparameter, ErrHyper or
+// ErrNotPositiveDefinite.
 func LogMarginal(data Data, kernelName string, h Hyper, grad []float64) (float64, error) {
 	if err := data.validate(); err != nil {
 		return 0, err

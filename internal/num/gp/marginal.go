@@ -8,16 +8,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Around returns hyperparameters around fitted ones, as far from them as the data leave open: 2p points for p that
-// were fitted. The log posterior that Fit maximizes is taken for a Gaussian of the logarithms, with its curvature at h
-// (Laplace's approximation); the points lie at ±√p columns of the symmetric root of that Gaussian's covariance, and
-// so have its mean and covariance (Julier and Uhlmann 1997). Rounding of the curvature moves that root no further than
-// by rounding; it turns the Gaussian's axes where two are equally long. The prior bounds the points: none is further
-// away than where the widest prior alone puts it, and none outside the bounds. The constant mean is the best at each.
+// Around returns hyperparameters around fitted ones, as far from them as the
+// data leave open: 2p points for p that were fitted. The log posterior that Fit
+// maximizes is taken for a Gaussian of the logarithms, with its curvature at h
+// (Laplace's approximation); the points lie at ±√p columns of the symmetric
+// root of that Gaussian's covariance, and so have its mean and covariance
+// (Julier and Uhlmann 1997). Rounding of the curvature moves that root no
+// further than by rounding; it turns the Gaussian's axes where two are equally
+// long. The prior bounds the points: none is further away than where the widest
+// prior alone puts it, and none outside the bounds. The constant mean is the
+// best at each.
 //
-// h is a fit of the data with the same configuration, of which the searches do not matter. It fails with ErrData,
-// kernel.ErrUnknown, ErrHyper, ErrNotPositiveDefinite where the posterior cannot be evaluated next to h, or the
-// context's error, wrapped.
+// h is a fit of the data with the same configuration, of which the searches do
+// not matter. It fails with ErrData, kernel.ErrUnknown, ErrHyper,
+// ErrNotPositiveDefinite where the posterior cannot be evaluated next to h, or
+// the context's error, wrapped.
 func Around(ctx context.Context, data Data, cfg FitConfig, h Hyper) ([]Hyper, error) {
 	cfg.Warm = &h
 	o, err := prepare(ctx, data, &cfg)
@@ -68,8 +73,8 @@ func (o *objective) clip(theta []float64) {
 	}
 }
 
-// laplace returns the symmetric root of the covariance of the Gaussian with the curvature of the log posterior at θ;
-// ok is false where that is not finite.
+// laplace returns the symmetric root of the covariance of the Gaussian with the
+// curvature of the log posterior at θ; ok is false where that is not finite.
 func (o *objective) laplace(theta []float64) (root *mat.Dense, ok bool) {
 	const step = 1e-3 // of a logarithm, between the rounding of gradients and the change of the curvature
 	p := len(theta)
@@ -119,19 +124,23 @@ func (o *objective) laplace(theta []float64) (root *mat.Dense, ok bool) {
 	return root, true
 }
 
-// Marginal says how far off the posterior of a process may be whose hyperparameters were fitted, and are not known.
-// Its mean is that of the process; its variance is the mean, over hyperparameters around the fitted ones, of their
-// variance and of the square of how far their mean is from that of the process, times 1 + q/n, by which q constants
-// fitted to n data are off at new ones (Akaike 1970). q counts the hyperparameters and the mean, n distinct points.
+// Marginal says how far off the posterior of a process may be whose
+// hyperparameters were fitted, and are not known. Its mean is that of the
+// process; its variance is the mean, over hyperparameters around the fitted
+// ones, of their variance and of the square of how far their mean is from that
+// of the process, times 1 + q/n, by which q constants fitted to n data are off
+// at new ones (Akaike 1970). q counts the hyperparameters and the mean, n
+// distinct points.
 type Marginal struct {
 	g      *GP
 	around []*GP
 	factor float64
 }
 
-// Marginal returns the posterior of this process for hyperparameters around its own, which [Around] returns.
-// Those at which the data have no posterior are left out; it fails with the error of a context that is done, or
-// where none is left.
+// Marginal returns the posterior of this process for hyperparameters around its
+// own, which [Around] returns. Those at which the data have no posterior are
+// left out; it fails with the error of a context that is done, or where none is
+// left.
 func (g *GP) Marginal(ctx context.Context, around []Hyper) (*Marginal, error) {
 	m := &Marginal{g: g, factor: 1 + float64(len(around)/2+1)/float64(len(g.x))}
 	var failed error
@@ -152,7 +161,8 @@ func (g *GP) Marginal(ctx context.Context, around []Hyper) (*Marginal, error) {
 	return m, nil
 }
 
-// Posterior returns the mean and standard deviation of f(x), noise not included.
+// Posterior returns the mean and standard deviation of f(x), noise not
+// included.
 func (m *Marginal) Posterior(x []float64) (mean, sd float64) {
 	mean, _ = m.g.Posterior(x)
 	variance := 0.0

@@ -10,13 +10,13 @@ import (
 
 // The factorization of a large matrix takes seconds. Here it is done panel by
 // panel, as LAPACK's own blocked algorithms do it (Golub and Van Loan 2013,
-// §4.2.9), with a look at the context before each: a search can be called off in
-// the middle of one evaluation. Inverses of up to direct rows, most there are, go by
-// rows instead: LAPACK's unblocked ones walk along columns, which takes two to
-// three times as long where matrices are stored by rows.
+// §4.2.9), with a look at the context before each: a search can be called off
+// in the middle of one evaluation. Inverses of up to direct rows, most there
+// are, go by rows instead: LAPACK's unblocked ones walk along columns, which
+// takes two to three times as long where matrices are stored by rows.
 
-// direct is the greatest number of rows that are inverted row by row: a matrix that
-// stays in the cache.
+// direct is the greatest number of rows that are inverted row by row: a matrix
+// that stays in the cache.
 const direct = 512
 
 // group is how many rows are combined in one product.
@@ -50,7 +50,8 @@ func (t triangle) potrf(ctx context.Context) (ok bool, err error) {
 		}
 		width := min(panel, t.n-j)
 		below := t.n - j - width
-		diagonal := blas64.Symmetric{Uplo: blas.Lower, N: width, Stride: t.stride, Data: t.corner(j, width).Data}
+		diagonal := blas64.Symmetric{Uplo: blas.Lower, N: width, Stride: t.stride,
+			Data: t.corner(j, width).Data}
 		if j > 0 {
 			blas64.Syrk(blas.NoTrans, -1, t.block(j, 0, width, j), 1, diagonal)
 		}
@@ -62,15 +63,16 @@ func (t triangle) potrf(ctx context.Context) (ok bool, err error) {
 		}
 		rest := t.block(j+width, j, below, width)
 		if j > 0 {
-			blas64.Gemm(blas.NoTrans, blas.Trans, -1, t.block(j+width, 0, below, j), t.block(j, 0, width, j), 1, rest)
+			blas64.Gemm(blas.NoTrans, blas.Trans, -1, t.block(j+width, 0, below, j),
+				t.block(j, 0, width, j), 1, rest)
 		}
 		blas64.Trsm(blas.Right, blas.Trans, 1, t.corner(j, width), rest)
 	}
 	return true, nil
 }
 
-// trtri overwrites a lower triangular matrix, without a zero on its diagonal and zero
-// above it, with its inverse.
+// trtri overwrites a lower triangular matrix, without a zero on its diagonal
+// and zero above it, with its inverse.
 func (t triangle) trtri(ctx context.Context) error {
 	if t.n <= direct {
 		return t.invert(ctx)
@@ -92,8 +94,8 @@ func (t triangle) trtri(ctx context.Context) error {
 	return nil
 }
 
-// invert is trtri row by row: row i of the inverse is −(row i of L, left of the diagonal)·(the
-// rows of the inverse above it)/L_ii, and 1/L_ii.
+// invert is trtri row by row: row i of the inverse is −(row i of L, left of the
+// diagonal)·(the rows of the inverse above it)/L_ii, and 1/L_ii.
 func (t triangle) invert(ctx context.Context) error {
 	factors := make([]float64, t.n)
 	for i := range t.n {
@@ -116,8 +118,8 @@ func (t triangle) invert(ctx context.Context) error {
 	return nil
 }
 
-// potri overwrites a Cholesky factor L, zero above its diagonal, with the lower triangle of
-// (LLᵀ)⁻¹.
+// potri overwrites a Cholesky factor L, zero above its diagonal, with the lower
+// triangle of (LLᵀ)⁻¹.
 func (t triangle) potri(ctx context.Context) error {
 	if err := t.trtri(ctx); err != nil {
 		return err
@@ -156,7 +158,8 @@ func (t triangle) potri(ctx context.Context) error {
 	return nil
 }
 
-// square overwrites a lower triangular matrix L with the lower triangle of LᵀL, row by row.
+// square overwrites a lower triangular matrix L with the lower triangle of LᵀL,
+// row by row.
 func (t triangle) square(ctx context.Context) error {
 	for i := range t.n {
 		if i%panel == 0 && ctx.Err() != nil {

@@ -13,10 +13,11 @@ import (
 // pathFeatures is the number of random Fourier features of a drawn path.
 const pathFeatures = 1024
 
-// Path draws a function from the posterior and returns it with its gradient: where grad is not nil
-// it receives the d partial derivatives. The draw is Matheron's rule on a prior of random Fourier
-// features (Wilson et al. 2020, Eq. 12; Rahimi and Recht 2007): smooth, and cheap at any number of
-// points. Equal sources give equal functions.
+// Path draws a function from the posterior and returns it with its gradient:
+// where grad is not nil it receives the d partial derivatives. The draw is
+// Matheron's rule on a prior of random Fourier features (Wilson et al. 2020,
+// Eq. 12; Rahimi and Recht 2007): smooth, and cheap at any number of points.
+// Equal sources give equal functions.
 func (g *GP) Path(rng *rand.Rand) func(x, grad []float64) float64 {
 	d, n := g.Dim(), len(g.basis)
 	lengthscales := g.kernel.Lengthscales()
@@ -64,7 +65,8 @@ func (g *GP) Path(rng *rand.Rand) func(x, grad []float64) float64 {
 		return value
 	}
 
-	// The residual of the data against the prior's draw and a draw of the noise, through K⁻¹.
+	// The residual of the data against the prior's draw and a draw of the
+	// noise, through K⁻¹.
 	var residual []float64
 	if g.sparse != nil {
 		residual = g.draw(func(x []float64) float64 { return prior(x, nil) }, rng.NormFloat64)

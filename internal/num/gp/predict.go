@@ -7,8 +7,9 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Predictor evaluates the posterior at single points without allocating. It is a workspace: one
-// goroutine uses it at a time; different ones may share the GP. It follows appends to its GP.
+// Predictor evaluates the posterior at single points without allocating. It is
+// a workspace: one goroutine uses it at a time; different ones may share the
+// GP. It follows appends to its GP.
 type Predictor struct {
 	g           *GP
 	k, v, beta  []float64 // k(X,x), L⁻¹k, K⁻¹k
@@ -41,8 +42,9 @@ func (p *Predictor) resize() {
 	p.dk = p.dk[:n*d]
 }
 
-// Posterior returns the posterior mean and standard deviation of f(x), noise not included (Xu et
-// al. 2024, Eq. 2a, 2b; Rasmussen and Williams 2006, Eq. 2.25 and 2.26):
+// Posterior returns the posterior mean and standard deviation of f(x), noise
+// not included (Xu et al. 2024, Eq. 2a, 2b; Rasmussen and Williams 2006, Eq.
+// 2.25 and 2.26):
 //
 //	μ(x) = m + k(x,X) K⁻¹ (y − m),    σ²(x) = k(x,x) − k(x,X) K⁻¹ k(X,x).
 func (p *Predictor) Posterior(x []float64) (mean, sd float64) {
@@ -62,9 +64,9 @@ func (p *Predictor) Mean(x []float64) float64 {
 	return p.g.hyper.Mean + dot(p.g.alpha, p.k)
 }
 
-// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with respect to the d
-// coordinates of x. Where the standard deviation vanishes to rounding it has no derivative, and dsd
-// is 0.
+// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with
+// respect to the d coordinates of x. Where the standard deviation vanishes to
+// rounding it has no derivative, and dsd is 0.
 func (p *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	g := p.g
 	p.resize()

@@ -10,10 +10,12 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Of more than Exactly rows the posterior is an approximation: the fully independent training
-// conditional, FITC (Snelson and Ghahramani 2006; Quiñonero-Candela and Rasmussen 2005, §6). f at a row
-// is taken to be its projection on f at m of the rows, the inducing points Z, and an error that is
-// independent from row to row, with the variance that the projection leaves. With
+// Of more than Exactly rows the posterior is an approximation: the fully
+// independent training conditional, FITC (Snelson and Ghahramani 2006;
+// Quiñonero-Candela and Rasmussen 2005, §6). f at a row is taken to be its
+// projection on f at m of the rows, the inducing points Z, and an error that is
+// independent from row to row, with the variance that the projection leaves.
+// With
 //
 //	Q = K_nm K_mm⁻¹ K_mn,   D = noise + diag(K − Q),   Σ = K_mm + K_mn D⁻¹ K_nm,
 //
@@ -21,19 +23,22 @@ import (
 //
 //	μ(x) = m + k(x,Z) Σ⁻¹ K_mn D⁻¹ (y − m),   cov(x, x') = k(x,x') − k(x,Z) (K_mm⁻¹ − Σ⁻¹) k(Z,x'),
 //
-// in O(n·m²) once and O(m²) for each prediction. Away from the inducing points it is the prior; with all
-// rows as inducing points it is the exact one. docs/methods.md says what it costs.
+// in O(n·m²) once and O(m²) for each prediction. Away from the inducing points
+// it is the prior; with all rows as inducing points it is the exact one.
+// docs/methods.md says what it costs.
 const (
-	// Exactly is the greatest number of rows of an exact posterior, and of inducing points of another.
+	// Exactly is the greatest number of rows of an exact posterior, and of
+	// inducing points of another.
 	Exactly = 1000
 	// preference is the κ of pivot.
 	preference = 4
-	// leastPivot is the variance, relative to the prior's, of a row that the inducing points determine.
+	// leastPivot is the variance, relative to the prior's, of a row that the
+	// inducing points determine.
 	leastPivot = 1e-9
 )
 
-// sparse is what an approximate posterior keeps beside its inducing points. Its basis are these, and then
-// what was appended.
+// sparse is what an approximate posterior keeps beside its inducing points. Its
+// basis are these, and then what was appended.
 type sparse struct {
 	n, m        int       // rows and inducing points
 	low         []float64 // L⁻¹ of K_mm = LLᵀ, m×m, lower triangular
@@ -42,14 +47,15 @@ type sparse struct {
 	logMarginal float64   // of the approximation
 }
 
-// pivot chooses at most m inducing points among the rows. Each is the row i with the greatest product of
-// its variance given those before and e^(−κr_i), the first of equals; r_i is the share of the rows with
-// smaller values. That is the greedy choice by conditional variance (Burt, Rasmussen and van der Wilk 2020,
-// §4), with a preference for small values: where the best ones are, the posterior has to be right (Moss,
-// Ober and Picheny 2023).
+// pivot chooses at most m inducing points among the rows. Each is the row i
+// with the greatest product of its variance given those before and e^(−κr_i),
+// the first of equals; r_i is the share of the rows with smaller values. That
+// is the greedy choice by conditional variance (Burt, Rasmussen and van der
+// Wilk 2020, §4), with a preference for small values: where the best ones are,
+// the posterior has to be right (Moss, Ober and Picheny 2023).
 //
-// The choice is a pivoted Cholesky factorization of K; what it computes is V, row by row, m×n, and the
-// variance of each row that the inducing points leave.
+// The choice is a pivoted Cholesky factorization of K; what it computes is V,
+// row by row, m×n, and the variance of each row that the inducing points leave.
 func (g *GP) pivot(ctx context.Context, m int) (pivots []int, v, rest []float64, err error) {
 	n := len(g.x)
 	v, rest = make([]float64, m*n), make([]float64, n)
@@ -114,7 +120,8 @@ func (g *GP) weights() []float64 {
 	return weight
 }
 
-// approximate makes the posterior of g, whose rows are there, with at most so many inducing points.
+// approximate makes the posterior of g, whose rows are there, with at most so
+// many inducing points.
 func (g *GP) approximate(ctx context.Context, inducing int) error {
 	n, h := len(g.x), g.hyper
 	pivots, v, variance, err := g.pivot(ctx, inducing)
@@ -160,15 +167,18 @@ func (g *GP) approximate(ctx context.Context, inducing int) error {
 			return context.Cause(ctx)
 		}
 		part := blas64.General{Rows: m, Cols: min(wide, n-i), Stride: n, Data: v[i:]}
-		blas64.Syrk(blas.NoTrans, 1, part, 1, blas64.Symmetric{Uplo: blas.Lower, N: m, Stride: m, Data: inner})
+		blas64.Syrk(blas.NoTrans, 1, part, 1,
+			blas64.Symmetric{Uplo: blas.Lower, N: m, Stride: m, Data: inner})
 	}
 	if _, err := cholesky(ctx, s.factor, inner, m, m, 1); err != nil {
 		return err
 	}
 
-	// α = Σ⁻¹ K_mn D⁻¹ (y − m) = L⁻ᵀ A⁻¹ V D⁻¹ (y − m); half of it makes the likelihood.
+	// α = Σ⁻¹ K_mn D⁻¹ (y − m) = L⁻ᵀ A⁻¹ V D⁻¹ (y − m); half of it makes the
+	// likelihood.
 	g.alpha = make([]float64, m)
-	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: m, Cols: n, Stride: n, Data: v}, vector(residual), 0, vector(g.alpha))
+	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: m, Cols: n, Stride: n, Data: v},
+		vector(residual), 0, vector(g.alpha))
 	blas64.Trsv(blas.NoTrans, lower(s.factor, m, m), vector(g.alpha))
 	s.logMarginal += 0.5 * dot(g.alpha, g.alpha)
 	for a := range m {
@@ -179,17 +189,20 @@ func (g *GP) approximate(ctx context.Context, inducing int) error {
 	return g.reduce(ctx, inner)
 }
 
-// wide is how many columns of V are multiplied at a time: a part that stays in the cache.
+// wide is how many columns of V are multiplied at a time: a part that stays in
+// the cache.
 const wide = 256
 
-// reduce makes the lower triangular B of BᵀB = K_mm⁻¹ − Σ⁻¹ = L⁻ᵀ (I − A⁻¹) L⁻¹. work is m×m.
+// reduce makes the lower triangular B of BᵀB = K_mm⁻¹ − Σ⁻¹ = L⁻ᵀ (I − A⁻¹)
+// L⁻¹. work is m×m.
 func (g *GP) reduce(ctx context.Context, work []float64) error {
 	s, m := g.sparse, g.sparse.m
 	copy(work, s.factor)
 	if err := (triangle{m, m, work}).potri(ctx); err != nil {
 		return err
 	}
-	// I − A⁻¹ = CᵀC, C lower triangular: a Cholesky factor from the last row to the first.
+	// I − A⁻¹ = CᵀC, C lower triangular: a Cholesky factor from the last row to
+	// the first.
 	reversed, c := make([]float64, m*m), make([]float64, m*m)
 	at := func(a, b int) int { return (m-1-b)*m + m - 1 - a }
 	for a := range m {
@@ -208,11 +221,13 @@ func (g *GP) reduce(ctx context.Context, work []float64) error {
 		}
 	}
 	g.inverse = slices.Clone(s.low)
-	blas64.Trmm(blas.Left, blas.NoTrans, 1, lower(work, m, m), blas64.General{Rows: m, Cols: m, Stride: m, Data: g.inverse})
+	blas64.Trmm(blas.Left, blas.NoTrans, 1, lower(work, m, m),
+		blas64.General{Rows: m, Cols: m, Stride: m, Data: g.inverse})
 	return nil
 }
 
-// leaveOneOut is LeaveOneOut of an approximate posterior. With r = y − m and the covariance
+// leaveOneOut is LeaveOneOut of an approximate posterior. With r = y − m and
+// the covariance
 // C = VᵀV + D of the rows, C⁻¹r = (r − K_nm α)/D and C⁻¹ = D⁻¹ − D⁻¹ Vᵀ A⁻¹ V D⁻¹.
 func (g *GP) leaveOneOut() (y, mean, sd []float64) {
 	s := g.sparse
@@ -228,7 +243,8 @@ func (g *GP) leaveOneOut() (y, mean, sd []float64) {
 	return y, mean, sd
 }
 
-// eachProjected calls do with each row's k(Z, x_i) and column of V, which it may overwrite.
+// eachProjected calls do with each row's k(Z, x_i) and column of V, which it
+// may overwrite.
 func (g *GP) eachProjected(do func(i int, k, v []float64)) {
 	s := g.sparse
 	k, v := make([]float64, s.m), make([]float64, s.m)
@@ -260,9 +276,10 @@ func (g *GP) informationGain(r float64) (float64, error) {
 	return gamma, nil
 }
 
-// draw returns the weights of k(basis, x) that make a draw of the prior one of the posterior (Wilson et al.
-// 2020, Eq. 12): first those of the rows, whose errors of projection are drawn like their noise, then those of
-// each appended one.
+// draw returns the weights of k(basis, x) that make a draw of the prior one of
+// the posterior (Wilson et al. 2020, Eq. 12): first those of the rows, whose
+// errors of projection are drawn like their noise, then those of each appended
+// one.
 func (g *GP) draw(prior func(x []float64) float64, normal func() float64) []float64 {
 	s := g.sparse
 	weight := make([]float64, len(g.basis))

@@ -2,32 +2,34 @@ package kernel
 
 import "math"
 
-// The exponential is nearly the whole cost of a kernel matrix, and math.Exp is assembly on some
-// architectures and Go on others. expNeg is branch-free in practice, about twice as fast, and gives
-// the same bits everywhere: every product that a compiler may fuse into a multiply-add is rounded
-// explicitly.
+// The exponential is nearly the whole cost of a kernel matrix, and math.Exp is
+// assembly on some architectures and Go on others. expNeg is branch-free in
+// practice, about twice as fast, and gives the same bits everywhere: every
+// product that a compiler may fuse into a multiply-add is rounded explicitly.
 
 const (
 	expTableBits = 5
 	expTableSize = 1 << expTableBits
 
-	// expUnderflow is where exp leaves the normal numbers; below it expNeg is exactly zero.
+	// expUnderflow is where exp leaves the normal numbers; below it expNeg is
+	// exactly zero.
 	expUnderflow = -708.0
 
-	// roundShift added to a number of magnitude below 2^51 rounds it to the nearest integer, which
-	// is then the low bits of the sum.
+	// roundShift added to a number of magnitude below 2^51 rounds it to the
+	// nearest integer, which is then the low bits of the sum.
 	roundShift = 1.5 * (1 << 52)
 
 	invLn2N = expTableSize / math.Ln2
-	// ln2NHi has 32 significant bits, so that its product with an integer below 2^20 is exact.
+	// ln2NHi has 32 significant bits, so that its product with an integer below
+	// 2^20 is exact.
 	ln2NHi = 0x1.62e42feep-1 / expTableSize
 	ln2NLo = 0x1.a39ef35793c76p-33 / expTableSize
 )
 
 // expTable[j] holds the bits of 2^(j/32).
 var expTable = func() (t [expTableSize]uint64) {
-	// Constants, correctly rounded: computing them with math.Exp2 would make the bits depend on the
-	// platform.
+	// Constants, correctly rounded: computing them with math.Exp2 would make
+	// the bits depend on the platform.
 	for j, v := range [expTableSize]float64{
 		0x1p+0, 0x1.059b0d3158574p+0, 0x1.0b5586cf9890fp+0, 0x1.11301d0125b51p+0,
 		0x1.172b83c7d517bp+0, 0x1.1d4873168b9aap+0, 0x1.2387a6e756238p+0, 0x1.29e9df51fdee1p+0,
@@ -43,11 +45,12 @@ var expTable = func() (t [expTableSize]uint64) {
 	return t
 }()
 
-// expNeg returns e^x for x ≤ 0 with an error below 1.5 units in the last place, and 0 below -708. A
-// NaN stays a NaN.
+// expNeg returns e^x for x ≤ 0 with an error below 1.5 units in the last place,
+// and 0 below -708. A NaN stays a NaN.
 //
-// Method: x = (32k + j)·ln2/32 + r with |r| ≤ ln2/64, so e^x = 2^k · 2^(j/32) · e^r; 2^(j/32) is
-// tabulated and e^r is its Taylor polynomial of degree 6, whose remainder is below 4e-18.
+// Method: x = (32k + j)·ln2/32 + r with |r| ≤ ln2/64, so e^x = 2^k · 2^(j/32) ·
+// e^r; 2^(j/32) is tabulated and e^r is its Taylor polynomial of degree 6,
+// whose remainder is below 4e-18.
 func expNeg(x float64) float64 {
 	if x < expUnderflow {
 		return 0

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Family is a shape ρ of the stationary kernels, a function of the scaled squared distance s alone.
-// Fitting code works on families: the squared differences of the data do not change while the
-// lengthscales do.
+// Family is a shape ρ of the stationary kernels, a function of the scaled
+// squared distance s alone. Fitting code works on families: the squared
+// differences of the data do not change while the lengthscales do.
 type Family uint8
 
 // The families, from the smoothest to the roughest.
@@ -78,7 +78,8 @@ func (f Family) RhoSlope(s float64) (rho, slope float64) {
 	panic("kernel: unknown family " + f.String())
 }
 
-// Fill sets dst[i] = outputScale · ρ(s[i]). dst and s have one length and may be the same slice.
+// Fill sets dst[i] = outputScale · ρ(s[i]). dst and s have one length and may
+// be the same slice.
 func (f Family) Fill(dst, s []float64, outputScale float64) {
 	checkLen("dst", len(dst), len(s))
 	// One loop per family keeps the choice out of the inner loop.
@@ -94,8 +95,9 @@ func (f Family) Fill(dst, s []float64, outputScale float64) {
 	}
 }
 
-// FillSlope sets rho[i] = outputScale · ρ(s[i]) and slope[i] = outputScale · ρ'(s[i]). The three
-// slices have one length; rho or slope may be the same slice as s.
+// FillSlope sets rho[i] = outputScale · ρ(s[i]) and slope[i] = outputScale ·
+// ρ'(s[i]). The three slices have one length; rho or slope may be the same
+// slice as s.
 func (f Family) FillSlope(rho, slope, s []float64, outputScale float64) {
 	checkLen("rho", len(rho), len(s))
 	checkLen("slope", len(slope), len(s))

@@ -1,25 +1,27 @@
-// Package kernel holds the stationary covariance functions of the Gaussian processes, with one
-// lengthscale per input dimension (automatic relevance determination, ARD).
+// Package kernel holds the stationary covariance functions of the Gaussian
+// processes, with one lengthscale per input dimension (automatic relevance
+// determination, ARD).
 //
 // Every kernel here is a function of the scaled squared distance
 //
 //	s(x, y) = Σ_j (x_j − y_j)² / ℓ_j²,    k(x, y) = σ² · ρ(s),    ρ(0) = 1,
 //
-// with lengthscales ℓ_j > 0 and output scale σ² > 0 (a variance). The family gives ρ (Rasmussen and
-// Williams 2006, Eq. 4.9 and 4.17):
+// with lengthscales ℓ_j > 0 and output scale σ² > 0 (a variance). The family
+// gives ρ (Rasmussen and Williams 2006, Eq. 4.9 and 4.17):
 //
 //	rbf        ρ(s) = exp(−s/2)
 //	matern52   ρ(s) = (1 + √5 r + 5 s/3) exp(−√5 r),   r = √s
 //	matern32   ρ(s) = (1 + √3 r) exp(−√3 r)
 //
-// From ρ and its slope ρ'(s) follow all derivatives, without a singularity at s = 0:
+// From ρ and its slope ρ'(s) follow all derivatives, without a singularity
+// at s = 0:
 //
 //	∂k/∂x_j      =  2 σ² ρ'(s) (x_j − y_j) / ℓ_j²
 //	∂k/∂ln ℓ_j   = −2 σ² ρ'(s) (x_j − y_j)² / ℓ_j²
 //	∂k/∂ln σ²    =  k
 //
-// Values are deterministic: a fixed order in every sum, no goroutines. Kernels are immutable and
-// safe for concurrent use.
+// Values are deterministic: a fixed order in every sum, no goroutines. Kernels
+// are immutable and safe for concurrent use.
 package kernel
 
 import (
@@ -29,19 +31,23 @@ import (
 	"slices"
 )
 
-// Kernel is a stationary covariance function on R^d with one lengthscale per dimension.
+// Kernel is a stationary covariance function on R^d with one lengthscale per
+// dimension.
 //
-// A point is a slice of d finite numbers and X a slice of n such points; a slice of another length
-// is a programmer's mistake and panics. No method allocates, except Lengthscales.
+// A point is a slice of d finite numbers and X a slice of n such points; a
+// slice of another length is a programmer's mistake and panics. No method
+// allocates, except Lengthscales.
 type Kernel interface {
 	// Eval returns k(x, y).
 	Eval(x, y []float64) float64
-	// Gram fills dst, an n×n row-major matrix of stride n, with k(X_i, X_j), both triangles. It is
-	// exactly symmetric and its diagonal is exactly OutputScale.
+	// Gram fills dst, an n×n row-major matrix of stride n, with k(X_i, X_j),
+	// both triangles. It is exactly symmetric and its diagonal is exactly
+	// OutputScale.
 	Gram(dst []float64, X [][]float64)
 	// Cross fills dst[i] with k(X_i, x), i < n.
 	Cross(dst []float64, X [][]float64, x []float64)
-	// CrossGrad fills dst[i] with k(X_i, x) and grad[i*d+j] with ∂k(X_i, x)/∂x_j.
+	// CrossGrad fills dst[i] with k(X_i, x) and grad[i*d+j] with ∂k(X_i,
+	// x)/∂x_j.
 	CrossGrad(dst, grad []float64, X [][]float64, x []float64)
 	// Dim returns d.
 	Dim() int
@@ -57,13 +63,14 @@ type Kernel interface {
 var (
 	// ErrUnknown reports a name that is no kernel's.
 	ErrUnknown = errors.New("unknown kernel")
-	// ErrHyperparameter reports a lengthscale or an output scale that is not a positive finite
-	// number.
+	// ErrHyperparameter reports a lengthscale or an output scale that is not a
+	// positive finite number.
 	ErrHyperparameter = errors.New("bad kernel hyperparameter")
 )
 
-// New returns the kernel called name ("rbf", "matern52" or "matern32") with d = len(lengthscales)
-// dimensions. The lengthscales are copied. It fails with ErrUnknown or ErrHyperparameter.
+// New returns the kernel called name ("rbf", "matern52" or "matern32") with d =
+// len(lengthscales) dimensions. The lengthscales are copied. It fails with
+// ErrUnknown or ErrHyperparameter.
 func New(name string, lengthscales []float64, outputScale float64) (Kernel, error) {
 	f, err := ParseFamily(name)
 	if err != nil {
@@ -74,12 +81,14 @@ func New(name string, lengthscales []float64, outputScale float64) (Kernel, erro
 	}
 	k := &ard{family: f, outputScale: outputScale, lengthscales: slices.Clone(lengthscales)}
 	if !(outputScale > 0) || math.IsInf(outputScale, 1) {
-		return nil, fmt.Errorf("%w: output scale %v is not a positive finite number", ErrHyperparameter, outputScale)
+		return nil, fmt.Errorf("%w: output scale %v is not a positive finite number",
+			ErrHyperparameter, outputScale)
 	}
 	k.weights = make([]float64, len(lengthscales))
 	for j, l := range lengthscales {
 		w := 1 / (l * l)
-		// w covers lengthscales so extreme that 1/ℓ² leaves the floating-point range.
+		// w covers lengthscales so extreme that 1/ℓ² leaves the floating-point
+		// range.
 		if !(l > 0) || math.IsInf(w, 1) || w == 0 {
 			return nil, fmt.Errorf("%w: lengthscale %v of dimension %d is not a positive finite number",
 				ErrHyperparameter, l, j)
@@ -159,7 +168,8 @@ func (k *ard) distance(x, y []float64) float64 {
 
 func (k *ard) checkPoint(x []float64) {
 	if len(x) != len(k.weights) {
-		panic(fmt.Sprintf("kernel: point has %d coordinates, the kernel %d dimensions", len(x), len(k.weights)))
+		panic(fmt.Sprintf("kernel: point has %d coordinates, the kernel %d dimensions", len(x),
+			len(k.weights)))
 	}
 }
 

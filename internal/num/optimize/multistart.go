@@ -10,12 +10,13 @@ import (
 
 // MultiStartConfig tunes a global search. The zero value means the defaults.
 type MultiStartConfig struct {
-	// Searches is the number of local searches; default 10, at most the number of usable starts.
+	// Searches is the number of local searches; default 10, at most the number
+	// of usable starts.
 	Searches int
 	// Seed decides which starts are searched from.
 	Seed uint64
-	// Eta is the inverse temperature of the choice, in standard deviations of f over the starts;
-	// default 1.
+	// Eta is the inverse temperature of the choice, in standard deviations of f
+	// over the starts; default 1.
 	Eta float64
 	// Local tunes the local searches.
 	Local Config
@@ -26,20 +27,22 @@ type MultiStartResult struct {
 	Result
 	// Start is the index of the start that led to the result.
 	Start int
-	// Searched holds the indices of the starts that were searched from, in order.
+	// Searched holds the indices of the starts that were searched from, in
+	// order.
 	Searched []int
 	// Screened is the number of starts at which f was defined.
 	Screened int
 }
 
-// MultiStart evaluates f at every start, chooses some of them, searches from each and returns the
-// best result; equal results are decided for the earlier start. The best start is always chosen;
-// the others are drawn without replacement with probability ∝ exp(−η·(f − mean)/sd), as BoTorch's
-// initialize_q_batch does (Balandat et al. 2020). Starts outside the region are projected on it.
-// The result is never worse than any start.
+// MultiStart evaluates f at every start, chooses some of them, searches from
+// each and returns the best result; equal results are decided for the earlier
+// start. The best start is always chosen; the others are drawn without
+// replacement with probability ∝ exp(−η·(f − mean)/sd), as BoTorch's
+// initialize_q_batch does (Balandat et al. 2020). Starts outside the region are
+// projected on it. The result is never worse than any start.
 //
-// It fails with ErrStart if f is finite at no start, and with the context's error, wrapped, if it
-// is cancelled: never with a shorter search.
+// It fails with ErrStart if f is finite at no start, and with the context's
+// error, wrapped, if it is cancelled: never with a shorter search.
 func MultiStart(
 	ctx context.Context, f Func, region *Region, starts [][]float64, cfg MultiStartConfig,
 ) (MultiStartResult, error) {
@@ -95,9 +98,10 @@ func MultiStart(
 	return out, nil
 }
 
-// boltzmann returns k of the indices with a finite value, in increasing order: the first best one,
-// and others drawn without replacement with weights exp(−η·z), z the standardized value. Adding
-// Gumbel noise to the log weights and taking the k largest is that draw (Kool et al. 2019).
+// boltzmann returns k of the indices with a finite value, in increasing order:
+// the first best one, and others drawn without replacement with weights
+// exp(−η·z), z the standardized value. Adding Gumbel noise to the log weights
+// and taking the k largest is that draw (Kool et al. 2019).
 func boltzmann(values []float64, k int, eta float64, seed uint64) []int {
 	var finite []int
 	var mean float64

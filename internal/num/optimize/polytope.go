@@ -2,17 +2,19 @@
 //
 //	{ x ∈ R^n : lower ≤ x ≤ upper, A x = b, C x ≤ d },
 //
-// the shape of every design space here: bounds, mixtures that sum to one, linear process limits.
+// the shape of every design space here: bounds, mixtures that sum to one,
+// linear process limits.
 //
-// There is one method for all of them, sequential quadratic programming. With linear constraints it
-// is simple and strong: the quadratic subproblem is exact in the constraints, every point between
-// two feasible points is feasible, so a line search on the objective alone keeps every iterate
-// inside (Nocedal and Wright 2006, §18.1 and §16). The subproblem is solved by the dual active-set
-// method of Goldfarb and Idnani (1983), which also projects a point on the polytope and, for an
-// empty one, names the constraints that conflict.
+// There is one method for all of them, sequential quadratic programming. With
+// linear constraints it is simple and strong: the quadratic subproblem is exact
+// in the constraints, every point between two feasible points is feasible, so a
+// line search on the objective alone keeps every iterate inside (Nocedal and
+// Wright 2006, §18.1 and §16). The subproblem is solved by the dual active-set
+// method of Goldfarb and Idnani (1983), which also projects a point on the
+// polytope and, for an empty one, names the constraints that conflict.
 //
-// Everything is deterministic: fixed order in every sum, ties broken by position, no clock and no
-// goroutine. Sampling takes a seed.
+// Everything is deterministic: fixed order in every sum, ties broken by
+// position, no clock and no goroutine. Sampling takes a seed.
 package optimize
 
 import (
@@ -24,11 +26,11 @@ import (
 
 // Polytope states linear constraints on x ∈ R^n, n = len(Lower).
 //
-// Coordinates should be of like magnitude (the unit cube is ideal): tolerances are relative to the
-// largest finite number among the bounds.
+// Coordinates should be of like magnitude (the unit cube is ideal): tolerances
+// are relative to the largest finite number among the bounds.
 type Polytope struct {
-	// Lower and Upper are the bounds, n numbers each; an infinite one is no bound. Equal bounds fix
-	// a coordinate.
+	// Lower and Upper are the bounds, n numbers each; an infinite one is no
+	// bound. Equal bounds fix a coordinate.
 	Lower, Upper []float64
 	// A x = B: one row of n coefficients and one number per equality.
 	A [][]float64
@@ -74,8 +76,9 @@ func (c Constraint) String() string {
 
 // InfeasibleError reports constraints that no point satisfies together.
 type InfeasibleError struct {
-	// Conflict is a set of constraints that contradict each other, none of which can be left out of
-	// the contradiction (up to rounding), by kind and index. There may be other such sets.
+	// Conflict is a set of constraints that contradict each other, none of
+	// which can be left out of the contradiction (up to rounding), by kind and
+	// index. There may be other such sets.
 	Conflict []Constraint
 }
 
@@ -87,19 +90,21 @@ func (e *InfeasibleError) Error() string {
 	return "no point satisfies these constraints together: " + strings.Join(names, ", ")
 }
 
-// ErrConstraint reports a bound, coefficient or right-hand side that is not a usable number.
+// ErrConstraint reports a bound, coefficient or right-hand side that is not a
+// usable number.
 var ErrConstraint = errors.New("bad constraint")
 
-// feasTol is how far, relative to the region's scale, a point may violate a constraint (with a row
-// of unit length) and still count as satisfying it; a contradiction smaller than conflictTol counts
-// as rounding of the user's decimals.
+// feasTol is how far, relative to the region's scale, a point may violate a
+// constraint (with a row of unit length) and still count as satisfying it; a
+// contradiction smaller than conflictTol counts as rounding of the user's
+// decimals.
 const (
 	feasTol     = 1e-13
 	conflictTol = 1e-9
 )
 
-// Region is a non-empty polytope, prepared for searching. It is immutable and safe for concurrent
-// use.
+// Region is a non-empty polytope, prepared for searching. It is immutable and
+// safe for concurrent use.
 type Region struct {
 	n     int
 	box   Polytope     // the bounds, for clipping
@@ -110,8 +115,8 @@ type Region struct {
 	slop  float64      // how far constraints that contradict each other by rounding only have to be violated
 }
 
-// constraint is normal·x ≥ rhs, or = rhs for an equality. The normal has unit length; that of a
-// bound is sign·e_coord.
+// constraint is normal·x ≥ rhs, or = rhs for an equality. The normal has unit
+// length; that of a bound is sign·e_coord.
 type constraint struct {
 	id     Constraint
 	coord  int // -1 where normal is dense
@@ -127,9 +132,9 @@ func (c *constraint) dot(x []float64) float64 {
 	return dot(c.normal, x)
 }
 
-// NewRegion checks the polytope and prepares it. It fails with ErrConstraint for a NaN or an
-// infinite coefficient, and with an *InfeasibleError where nothing satisfies all constraints.
-// Redundant constraints are welcome.
+// NewRegion checks the polytope and prepares it. It fails with ErrConstraint
+// for a NaN or an infinite coefficient, and with an *InfeasibleError where
+// nothing satisfies all constraints. Redundant constraints are welcome.
 func NewRegion(p Polytope) (*Region, error) {
 	n := len(p.Lower)
 	if n == 0 || len(p.Upper) != n || len(p.A) != len(p.B) || len(p.C) != len(p.D) {
@@ -190,8 +195,8 @@ func NewRegion(p Polytope) (*Region, error) {
 		r.size = r.scale
 	}
 
-	// One projection decides whether there is a point at all, and finds the equalities that follow
-	// from others.
+	// One projection decides whether there is a point at all, and finds the
+	// equalities that follow from others.
 	s := newSolver(r)
 	inside := make([]float64, n)
 	if err := s.project(inside, inside); err != nil {
@@ -213,8 +218,9 @@ func NewRegion(p Polytope) (*Region, error) {
 	return r, nil
 }
 
-// addRow appends a constraint row·x = rhs or, for an inequality, row·x ≤ rhs to dst, with a normal
-// of length 1 and the given sign. A row of zeros is left out, or contradicts itself.
+// addRow appends a constraint row·x = rhs or, for an inequality, row·x ≤ rhs to
+// dst, with a normal of length 1 and the given sign. A row of zeros is left
+// out, or contradicts itself.
 func (r *Region) addRow(dst *[]constraint, kind Kind, i int, row []float64, rhs, sign float64) error {
 	n := r.n
 	if len(row) != n {
@@ -243,8 +249,8 @@ func (r *Region) addRow(dst *[]constraint, kind Kind, i int, row []float64, rhs,
 // Dim returns n.
 func (r *Region) Dim() int { return r.n }
 
-// Violation returns the largest violation of any constraint at x, each row scaled to unit length; 0
-// if x is in the region, NaN if x has one.
+// Violation returns the largest violation of any constraint at x, each row
+// scaled to unit length; 0 if x is in the region, NaN if x has one.
 func (r *Region) Violation(x []float64) float64 {
 	r.check(x)
 	var worst float64
@@ -262,9 +268,10 @@ func (r *Region) Violation(x []float64) float64 {
 	return worst
 }
 
-// Project sets dst to the point of the region nearest to x in Euclidean distance. dst and x may be
-// the same slice. The result satisfies bounds exactly and the other constraints to about 1e-15 of
-// the region's scale. It fails with ErrConstraint if x is not finite.
+// Project sets dst to the point of the region nearest to x in Euclidean
+// distance. dst and x may be the same slice. The result satisfies bounds
+// exactly and the other constraints to about 1e-15 of the region's scale. It
+// fails with ErrConstraint if x is not finite.
 func (r *Region) Project(dst, x []float64) error {
 	return newSolver(r).project(dst, x)
 }

@@ -8,18 +8,19 @@ import (
 	"slices"
 )
 
-// errSubproblem reports a quadratic program that rounding kept from being solved; the caller resets
-// its Hessian.
+// errSubproblem reports a quadratic program that rounding kept from being
+// solved; the caller resets its Hessian.
 var errSubproblem = errors.New("quadratic subproblem could not be solved")
 
-// solver holds the workspace of the dual active-set method of Goldfarb and Idnani (Mathematical
-// Programming 27, 1983, §3–4) for
+// solver holds the workspace of the dual active-set method of Goldfarb and
+// Idnani (Mathematical Programming 27, 1983, §3–4) for
 //
 //	minimize ½ pᵀHp + gᵀp   subject to   normal_i·(x + p) = rhs_i (i < meq),  ≥ rhs_i (others),
 //
-// with H positive definite. It starts from the unconstrained minimum and adds violated constraints
-// one at a time, keeping the multipliers of the active ones non-negative; so it needs no feasible
-// start, and where it cannot go on it holds a proof that the constraints contradict each other.
+// with H positive definite. It starts from the unconstrained minimum and adds
+// violated constraints one at a time, keeping the multipliers of the active
+// ones non-negative; so it needs no feasible start, and where it cannot go on
+// it holds a proof that the constraints contradict each other.
 type solver struct {
 	r *Region
 	n int
@@ -29,8 +30,9 @@ type solver struct {
 	active  []int     // constraint indices in the order of R's columns
 	flipped []bool    // active[k] is an equality used as -normal·x = -rhs
 
-	// With N the active normals and H = LLᵀ: Jᵀ N = [R; 0]. jt holds Jᵀ by rows; R is upper
-	// triangular, column k at rt[k*n:], so that both are walked along memory.
+	// With N the active normals and H = LLᵀ: Jᵀ N = [R; 0]. jt holds Jᵀ by
+	// rows; R is upper triangular, column k at rt[k*n:], so that both are
+	// walked along memory.
 	jt, rt  []float64
 	d, z, w []float64
 
@@ -54,8 +56,8 @@ func newSolver(r *Region) *solver {
 	}
 }
 
-// project is Region.Project. The second pass, from a point that is feasible but for rounding,
-// removes the rounding.
+// project is Region.Project. The second pass, from a point that is feasible but
+// for rounding, removes the rounding.
 func (s *solver) project(dst, x []float64) error {
 	s.r.check(x)
 	s.r.check(dst)
@@ -79,7 +81,8 @@ func (s *solver) project(dst, x []float64) error {
 	return nil
 }
 
-// advance sets dst = x + t·p. A full step lands exactly on the bounds that are active.
+// advance sets dst = x + t·p. A full step lands exactly on the bounds that are
+// active.
 func (s *solver) advance(dst, x []float64, t float64) {
 	for j, v := range s.p {
 		dst[j] = x[j] + t*v
@@ -94,9 +97,10 @@ func (s *solver) advance(dst, x []float64, t float64) {
 	s.r.clip(dst)
 }
 
-// solve finds the step p from x for the Hessian h (n×n row-major, lower triangle read) and the
-// gradient g. It fails with an *InfeasibleError, or errSubproblem if h is not numerically positive
-// definite or rounding makes the method cycle.
+// solve finds the step p from x for the Hessian h (n×n row-major, lower
+// triangle read) and the gradient g. It fails with an *InfeasibleError, or
+// errSubproblem if h is not numerically positive definite or rounding makes the
+// method cycle.
 func (s *solver) solve(h, g, x []float64) error {
 	n := s.n
 	if !s.factor(h) {
@@ -138,7 +142,8 @@ func (s *solver) solve(h, g, x []float64) error {
 	return errSubproblem
 }
 
-// factor sets jt = L⁻¹ for h = LLᵀ (so that J = L⁻ᵀ) and reports whether h is positive definite.
+// factor sets jt = L⁻¹ for h = LLᵀ (so that J = L⁻ᵀ) and reports whether h is
+// positive definite.
 func (s *solver) factor(h []float64) bool {
 	n, l := s.n, s.rt // R is not needed before the first constraint
 	for i := range n {
@@ -168,8 +173,8 @@ func (s *solver) factor(h []float64) bool {
 	return true
 }
 
-// mostViolated returns the next equality, then the inequality most violated at x + p, or -1 if
-// there is none.
+// mostViolated returns the next equality, then the inequality most violated at
+// x + p, or -1 if there is none.
 func (s *solver) mostViolated(x []float64) int {
 	for i := range s.r.meq {
 		if s.inactive[i] {
@@ -188,7 +193,8 @@ func (s *solver) mostViolated(x []float64) int {
 	return at
 }
 
-// add makes constraint i active, dropping active inequalities whose multiplier would turn negative.
+// add makes constraint i active, dropping active inequalities whose multiplier
+// would turn negative.
 func (s *solver) add(i int) error {
 	n, c := s.n, &s.r.cons[i]
 	violation := s.slack[i] - c.dot(s.p)
@@ -220,7 +226,8 @@ func (s *solver) add(i int) error {
 			axpy(s.w[:k], -s.w[k], s.rt[k*n:k*n+k])
 		}
 
-		// The longest dual step that keeps the multipliers of the active inequalities non-negative.
+		// The longest dual step that keeps the multipliers of the active
+		// inequalities non-negative.
 		t1, drop := math.Inf(1), -1
 		for k := range q {
 			if s.active[k] >= s.r.meq && s.w[k] > 1e-14 {
@@ -258,8 +265,9 @@ func (s *solver) add(i int) error {
 	return errSubproblem
 }
 
-// refine moves p on the active constraints again, along their own normals in the metric of H. The
-// way to the solution may have been long, and rounding grows with its length.
+// refine moves p on the active constraints again, along their own normals in
+// the metric of H. The way to the solution may have been long, and rounding
+// grows with its length.
 func (s *solver) refine() {
 	n := s.n
 	for k, a := range s.active {
@@ -275,8 +283,9 @@ func (s *solver) refine() {
 	}
 }
 
-// conflict reports constraint i together with the active ones that imply its opposite: its normal
-// is the combination w of theirs, with no positive weight on an inequality (Farkas).
+// conflict reports constraint i together with the active ones that imply its
+// opposite: its normal is the combination w of theirs, with no positive weight
+// on an inequality (Farkas).
 func (s *solver) conflict(i int) error {
 	e := &InfeasibleError{}
 	name := func(i int) {
@@ -298,8 +307,8 @@ func (s *solver) conflict(i int) error {
 	return e
 }
 
-// attach appends constraint i, whose Jᵀ·normal is in d, to the active set: Givens rotations of J
-// zero d below row q.
+// attach appends constraint i, whose Jᵀ·normal is in d, to the active set:
+// Givens rotations of J zero d below row q.
 func (s *solver) attach(i int, flipped bool, mult float64) {
 	n, q := s.n, len(s.active)
 	for k := n - 1; k > q; k-- {
@@ -313,8 +322,8 @@ func (s *solver) attach(i int, flipped bool, mult float64) {
 	s.inactive[i] = false
 }
 
-// detach removes the k-th active constraint: R loses a column and rotations make it triangular
-// again.
+// detach removes the k-th active constraint: R loses a column and rotations
+// make it triangular again.
 func (s *solver) detach(k int) {
 	n, q := s.n, len(s.active)
 	s.inactive[s.active[k]] = true

@@ -12,29 +12,37 @@ import (
 type RaceConfig struct {
 	// Searches is the number of local searches that set out; default 16.
 	Searches int
-	// Round is the number of iterations after which searches are compared; default 5.
+	// Round is the number of iterations after which searches are compared;
+	// default 5.
 	Round int
-	// Keep is the share of the searches that go on after a round; default 0.6. Two always do.
+	// Keep is the share of the searches that go on after a round; default 0.6.
+	// Two always do.
 	Keep float64
-	// Distance is how far two points are from each other; default the greatest difference of a coordinate.
+	// Distance is how far two points are from each other; default the greatest
+	// difference of a coordinate.
 	Distance func(x, y []float64) float64
-	// Apart is the least distance of the starts that are searched from, Same that of searches that are
-	// taken to lead to different minima.
+	// Apart is the least distance of the starts that are searched from, Same
+	// that of searches that are taken to lead to different minima.
 	Apart, Same float64
-	// Always is the number of starts, the first ones, that are searched from wherever they lie.
+	// Always is the number of starts, the first ones, that are searched from
+	// wherever they lie.
 	Always int
 	// Local tunes the local searches.
 	Local Config
 }
 
-// Race evaluates f at every start, searches from the best of them that lie apart, and gives up searches on
-// the way: after each round the worse ones, by their value so far, and those that have come to where a better
-// one is. It spends on many basins what MultiStart spends on few. Giving up the worse part again and again
-// is successive halving (Jamieson and Talwalkar 2016). Nothing is drawn; equal values are decided for the
-// earlier start. The result is never worse than any start.
+// Race evaluates f at every start, searches from the best of them that lie
+// apart, and gives up searches on the way: after each round the worse ones, by
+// their value so far, and those that have come to where a better one is. It
+// spends on many basins what MultiStart spends on few. Giving up the worse part
+// again and again is successive halving (Jamieson and Talwalkar 2016). Nothing
+// is drawn; equal values are decided for the earlier start. The result is never
+// worse than any start.
 //
 // It fails as MultiStart does. Starts have to lie in the region.
-func Race(ctx context.Context, f Func, region *Region, starts [][]float64, cfg RaceConfig) (MultiStartResult, error) {
+func Race(
+	ctx context.Context, f Func, region *Region, starts [][]float64, cfg RaceConfig,
+) (MultiStartResult, error) {
 	cfg = cfg.withDefaults()
 	var out MultiStartResult
 	type candidate struct {
@@ -74,7 +82,8 @@ func Race(ctx context.Context, f Func, region *Region, starts [][]float64, cfg R
 	var all []runner
 	for _, c := range candidates {
 		near := func(i int) bool { return cfg.Distance(starts[i], starts[c.start]) < cfg.Apart }
-		if c != best && always(c) > 0 && (len(all) >= cfg.Searches || slices.ContainsFunc(out.Searched, near)) {
+		if c != best && always(c) > 0 &&
+			(len(all) >= cfg.Searches || slices.ContainsFunc(out.Searched, near)) {
 			continue
 		}
 		s, err := NewSearch(f, region, starts[c.start], cfg.Local)

@@ -7,19 +7,20 @@ import (
 	"math"
 )
 
-// Func is a smooth function to minimize: it returns f(x) and, if grad is not nil, fills it with
-// ∇f(x). It must not keep or change x. A NaN or +Inf says that f is not defined at x: a search does
-// not go there.
+// Func is a smooth function to minimize: it returns f(x) and, if grad is not
+// nil, fills it with ∇f(x). It must not keep or change x. A NaN or +Inf says
+// that f is not defined at x: a search does not go there.
 type Func func(x, grad []float64) float64
 
 // Config tunes a local search. The zero value means the defaults.
 type Config struct {
 	// MaxIterations limits the quadratic subproblems; default 200.
 	MaxIterations int
-	// FTol stops the search when the decrease still to be had, as the quadratic model predicts it,
-	// is at most FTol·max(1, |f|); default 1e-12.
+	// FTol stops the search when the decrease still to be had, as the quadratic
+	// model predicts it, is at most FTol·max(1, |f|); default 1e-12.
 	FTol float64
-	// FirstStep is the length of the first trial step; default a tenth of the region's diagonal.
+	// FirstStep is the length of the first trial step; default a tenth of the
+	// region's diagonal.
 	FirstStep float64
 }
 
@@ -39,8 +40,8 @@ func (c Config) withDefaults(r *Region) Config {
 // Status says why a local search ended.
 type Status string
 
-// The ends of a search. Only Converged claims a stationary point; the others still hold the best
-// point visited.
+// The ends of a search. Only Converged claims a stationary point; the others
+// still hold the best point visited.
 const (
 	Converged      Status = "converged"       // the predicted decrease is below FTol
 	Stalled        Status = "stalled"         // no decrease along a descent direction: rounding, or a wrong gradient
@@ -51,8 +52,8 @@ const (
 type Result struct {
 	X []float64 // feasible; never worse than the start
 	F float64
-	// KKT is ‖x − P(x − ∇f(x))‖∞ with P the projection on the region: 0 exactly at a stationary
-	// point.
+	// KKT is ‖x − P(x − ∇f(x))‖∞ with P the projection on the region: 0 exactly
+	// at a stationary point.
 	KKT         float64
 	Status      Status
 	Iterations  int
@@ -62,15 +63,17 @@ type Result struct {
 // ErrStart reports that f is not finite at the start.
 var ErrStart = errors.New("the function is not finite at the start of the search")
 
-// Minimize searches a local minimum of f over the region from x0, which is projected on the region
-// first if it lies outside. Every point at which f is evaluated satisfies the bounds exactly and
-// the other constraints to about 1e-12.
+// Minimize searches a local minimum of f over the region from x0, which is
+// projected on the region first if it lies outside. Every point at which f is
+// evaluated satisfies the bounds exactly and the other constraints to about
+// 1e-12.
 //
-// Method: sequential quadratic programming with Powell's damped BFGS update (Nocedal and Wright
-// 2006, Procedure 18.2) and a backtracking line search on f alone.
+// Method: sequential quadratic programming with Powell's damped BFGS update
+// (Nocedal and Wright 2006, Procedure 18.2) and a backtracking line search on f
+// alone.
 //
-// It fails with ErrStart, ErrConstraint (x0 not finite), or the context's error, wrapped: a
-// cancelled search has no result.
+// It fails with ErrStart, ErrConstraint (x0 not finite), or the context's
+// error, wrapped: a cancelled search has no result.
 func Minimize(ctx context.Context, f Func, region *Region, x0 []float64, cfg Config) (Result, error) {
 	m := newMinimizer(f, region, cfg)
 	return m.run(ctx, x0)
@@ -93,8 +96,8 @@ func newMinimizer(f Func, r *Region, cfg Config) *minimizer {
 	n := r.n
 	vec := func() []float64 { return make([]float64, n) }
 	qp := newSolver(r)
-	// The region is not empty, so a contradiction can only come from an ill-conditioned Hessian:
-	// better to forget that.
+	// The region is not empty, so a contradiction can only come from an
+	// ill-conditioned Hessian: better to forget that.
 	qp.conflicts = max(10*feasTol, 2*r.slop/r.scale)
 	return &minimizer{
 		f:   f,
@@ -137,8 +140,9 @@ func (m *minimizer) run(ctx context.Context, x0 []float64) (Result, error) {
 	return s.Result(), nil
 }
 
-// Search is a local search that can be held and resumed, as [Minimize] makes it: searches that are
-// advanced in turns can be compared, and those given up that come to nothing.
+// Search is a local search that can be held and resumed, as [Minimize] makes
+// it: searches that are advanced in turns can be compared, and those given up
+// that come to nothing.
 type Search struct {
 	m      *minimizer
 	fx     float64
@@ -148,8 +152,8 @@ type Search struct {
 	did    int
 }
 
-// NewSearch returns the search from x0, of which nothing has been done but evaluating f there. It fails
-// as Minimize does.
+// NewSearch returns the search from x0, of which nothing has been done but
+// evaluating f there. It fails as Minimize does.
 func NewSearch(f Func, region *Region, x0 []float64, cfg Config) (*Search, error) {
 	return newMinimizer(f, region, cfg).begin(x0)
 }
@@ -172,8 +176,9 @@ func (m *minimizer) begin(x0 []float64) (*Search, error) {
 	return &Search{m: m, fx: fx, fresh: m.reset(), doubts: 2, status: IterationLimit}, nil
 }
 
-// Advance goes on for at most the given number of iterations, and never beyond Config.MaxIterations in
-// all. It does nothing once the search has ended. It fails with the context's error, wrapped.
+// Advance goes on for at most the given number of iterations, and never beyond
+// Config.MaxIterations in all. It does nothing once the search has ended. It
+// fails with the context's error, wrapped.
 func (s *Search) Advance(ctx context.Context, iterations int) error {
 	m := s.m
 	last := min(s.did+iterations, m.cfg.MaxIterations)
@@ -188,9 +193,10 @@ func (s *Search) Advance(ctx context.Context, iterations int) error {
 		}
 		slope := dot(m.g, m.qp.p)
 		if tol := m.cfg.FTol * max(1, math.Abs(s.fx)); -slope <= tol {
-			// Where f is not convex, damping can leave H far too large in some direction, and the
-			// model then sees no decrease where there is one. A gradient that is large for such a
-			// small decrease gives that away.
+			// Where f is not convex, damping can leave H far too large in some
+			// direction, and the model then sees no decrease where there is
+			// one. A gradient that is large for such a small decrease gives
+			// that away.
 			if kkt := m.kkt(); s.fresh || s.doubts == 0 || kkt*kkt <= 100*tol {
 				s.status = Converged
 				continue
@@ -216,7 +222,8 @@ func (s *Search) Advance(ctx context.Context, iterations int) error {
 	return nil
 }
 
-// stall forgets the curvature that led here, or ends the search where there is none to forget.
+// stall forgets the curvature that led here, or ends the search where there is
+// none to forget.
 func (s *Search) stall() {
 	if s.fresh {
 		s.status = Stalled
@@ -225,14 +232,17 @@ func (s *Search) stall() {
 	s.fresh = s.m.reset()
 }
 
-// Ended reports whether the search has converged, stalled or spent its iterations.
+// Ended reports whether the search has converged, stalled or spent its
+// iterations.
 func (s *Search) Ended() bool { return s.status != IterationLimit || s.did >= s.m.cfg.MaxIterations }
 
-// Value is f at the best point so far, which Point is, in memory of the search's own.
+// Value is f at the best point so far, which Point is, in memory of the
+// search's own.
 func (s *Search) Value() float64   { return s.fx }
 func (s *Search) Point() []float64 { return s.m.x }
 
-// Result is the best so far, and what it cost; its status is IterationLimit where the search has not ended.
+// Result is the best so far, and what it cost; its status is IterationLimit
+// where the search has not ended.
 func (s *Search) Result() Result {
 	return Result{
 		X: append([]float64(nil), s.m.x...), F: s.fx, KKT: s.m.kkt(),
@@ -254,8 +264,8 @@ func (m *minimizer) kkt() (worst float64) {
 	return worst
 }
 
-// reset forgets the curvature: H becomes the multiple of the identity whose steepest-descent step
-// has length FirstStep.
+// reset forgets the curvature: H becomes the multiple of the identity whose
+// steepest-descent step has length FirstStep.
 func (m *minimizer) reset() bool {
 	c := math.Sqrt(dot(m.g, m.g)) / m.cfg.FirstStep
 	if c == 0 {
@@ -272,8 +282,8 @@ func (m *minimizer) scaleIdentity(c float64) {
 	}
 }
 
-// lineSearch finds y = x + t·p, t ≤ 1, with a sufficient decrease (Armijo, c₁ = 1e-4), and leaves
-// f's gradient in gy. It shortens by quadratic interpolation.
+// lineSearch finds y = x + t·p, t ≤ 1, with a sufficient decrease (Armijo, c₁ =
+// 1e-4), and leaves f's gradient in gy. It shortens by quadratic interpolation.
 func (m *minimizer) lineSearch(fx, slope float64) (float64, bool) {
 	const (
 		armijo = 1e-4
@@ -295,14 +305,14 @@ func (m *minimizer) lineSearch(fx, slope float64) (float64, bool) {
 	return 0, false
 }
 
-// update makes H fit the change dg of the gradient over the step dx, damped so that H stays
-// positive definite where f is not convex.
+// update makes H fit the change dg of the gradient over the step dx, damped so
+// that H stays positive definite where f is not convex.
 func (m *minimizer) update(first bool) {
 	n := m.r.n
 	sy := dot(m.dx, m.dg)
 	if first && sy > 0 {
-		// The curvature seen over the first step is a better scale than the guess (Nocedal and
-		// Wright, Eq. 6.20).
+		// The curvature seen over the first step is a better scale than the
+		// guess (Nocedal and Wright, Eq. 6.20).
 		m.scaleIdentity(dot(m.dg, m.dg) / sy)
 	}
 	for i := range n {

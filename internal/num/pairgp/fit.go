@@ -15,38 +15,43 @@ import (
 type FitConfig struct {
 	// AlphaEps is α_ε of the labels; default DefaultAlphaEps.
 	AlphaEps float64
-	// Lengthscale is the prior of every lengthscale; default DefaultLengthscale of d.
+	// Lengthscale is the prior of every lengthscale; default DefaultLengthscale
+	// of d.
 	Lengthscale *gp.LogNormal
-	// OutputScale is the prior of the output scale; default DefaultOutputScale of AlphaEps.
+	// OutputScale is the prior of the output scale; default DefaultOutputScale
+	// of AlphaEps.
 	OutputScale *gp.LogNormal
 	// Warm is a further start, usually the last fit. It may be nil.
 	Warm *Hyper
-	// Starts is the number of random starts in addition to the prior's mode and Warm; default
-	// 8.
+	// Starts is the number of random starts in addition to the prior's mode and
+	// Warm; default 8.
 	Starts int
-	// Searches is how many of the starts are searched from, always including the best; default 2.
+	// Searches is how many of the starts are searched from, always including
+	// the best; default 2.
 	Searches int
 	// Seed determines the random starts and which of them are searched from.
 	Seed uint64
 }
 
-// DefaultLengthscale returns the prior of a lengthscale: LogNormal with σ = ½ around 0.35·√(2d), a
-// third of what the distance between two pairs grows with; at least 0.025.
+// DefaultLengthscale returns the prior of a lengthscale: LogNormal with σ = ½
+// around 0.35·√(2d), a third of what the distance between two pairs grows with;
+// at least 0.025.
 //
-// It is narrower than gp.DefaultPriors (σ = √3), because a comparison is one bit: with that prior
-// the marginal likelihood of 40 to 100 comparisons, whose targets jump between two values, prefers
-// lengthscales that are too short and uneven. Over 18 settings (functions of 2 to 6 parameters, 0
-// or 20 % wrong answers, 3 seeds each) this one predicts 74.3 % of fresh comparisons instead of
-// 72.5 %, at a mean log score of −0.60 instead of −0.62. It was chosen from five on these settings,
-// so the gain is somewhat optimistic; σ = ¼ predicts a little more and is worse calibrated where
-// answers are wrong.
+// It is narrower than gp.DefaultPriors (σ = √3), because a comparison is one
+// bit: with that prior the marginal likelihood of 40 to 100 comparisons, whose
+// targets jump between two values, prefers lengthscales that are too short and
+// uneven. Over 18 settings (functions of 2 to 6 parameters, 0 or 20 % wrong
+// answers, 3 seeds each) this one predicts 74.3 % of fresh comparisons instead
+// of 72.5 %, at a mean log score of −0.60 instead of −0.62. It was chosen from
+// five on these settings, so the gain is somewhat optimistic; σ = ¼ predicts a
+// little more and is worse calibrated where answers are wrong.
 func DefaultLengthscale(d int) gp.LogNormal {
 	return gp.LogNormal{Mu: math.Log(0.35 * math.Sqrt(2*float64(d))), Sigma: 0.5, Lower: 0.025, Upper: 1e3}
 }
 
-// DefaultOutputScale returns the prior of the output scale: LogNormal with σ = 1 around the
-// variance of the targets, which take two values, each for half of the augmented rows; within a
-// factor of 1,000 of it.
+// DefaultOutputScale returns the prior of the output scale: LogNormal with σ =
+// 1 around the variance of the targets, which take two values, each for half of
+// the augmented rows; within a factor of 1,000 of it.
 func DefaultOutputScale(eps float64) gp.LogNormal {
 	_, _, chosen := Label(true, eps)
 	_, _, other := Label(false, eps)
@@ -54,7 +59,8 @@ func DefaultOutputScale(eps float64) gp.LogNormal {
 	return gp.LogNormal{Mu: math.Log(v), Sigma: 1, Lower: v / 1000, Upper: v * 1000}
 }
 
-// FitResult is a fit and what it cost. It is recorded in events; New rebuilds the model from Hyper.
+// FitResult is a fit and what it cost. It is recorded in events; New rebuilds
+// the model from Hyper.
 type FitResult struct {
 	Hyper        Hyper           `json:"hyper"`
 	LogMarginal  float64         `json:"log_marginal"`  // of one class
@@ -66,16 +72,18 @@ type FitResult struct {
 	Evaluations  int             `json:"evaluations"`   // of the likelihood
 }
 
-// Fit maximizes the log marginal likelihood of the augmented labels (gp.LogMarginal; equal for both
-// classes) plus the log priors, over the logarithms of the d lengthscales and the output scale and
-// over the constant mean, within bounds. The lengthscales of the two points of a pair are tied: see
-// the package comment. The noise is known from the labels and no further noise is fitted. One added
-// to both classes was tried: with 20 % wrong answers it predicted more fresh comparisons, but its
-// log score was more often worse than better: it levels the two variances whose ratio weighs a rare
-// answer.
+// Fit maximizes the log marginal likelihood of the augmented labels
+// (gp.LogMarginal; equal for both classes) plus the log priors, over the
+// logarithms of the d lengthscales and the output scale and over the constant
+// mean, within bounds. The lengthscales of the two points of a pair are tied:
+// see the package comment. The noise is known from the labels and no further
+// noise is fitted. One added to both classes was tried: with 20 % wrong answers
+// it predicted more fresh comparisons, but its log score was more often worse
+// than better: it levels the two variances whose ratio weighs a rare answer.
 //
-// It fails with ErrData, ErrHyper (a bad setting or warm start), gp.ErrNotPositiveDefinite if no
-// start can be evaluated, or the context's error, wrapped.
+// It fails with ErrData, ErrHyper (a bad setting or warm start),
+// gp.ErrNotPositiveDefinite if no start can be evaluated, or the context's
+// error, wrapped.
 func Fit(ctx context.Context, comparisons []Comparison, cfg FitConfig) (FitResult, error) {
 	d, err := validate(comparisons)
 	if err != nil {
@@ -85,7 +93,8 @@ func Fit(ctx context.Context, comparisons []Comparison, cfg FitConfig) (FitResul
 		cfg.AlphaEps = DefaultAlphaEps
 	}
 	if !(cfg.AlphaEps > 0) || math.IsInf(cfg.AlphaEps, 1) {
-		return FitResult{}, fmt.Errorf("%w: α_ε is %v, must be a positive finite number", ErrHyper, cfg.AlphaEps)
+		return FitResult{}, fmt.Errorf("%w: α_ε is %v, must be a positive finite number", ErrHyper,
+			cfg.AlphaEps)
 	}
 	if cfg.Lengthscale == nil {
 		p := DefaultLengthscale(d)
@@ -148,7 +157,8 @@ func Fit(ctx context.Context, comparisons []Comparison, cfg FitConfig) (FitResul
 	return res, nil
 }
 
-// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d, ln output scale, mean).
+// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d, ln
+// output scale, mean).
 type objective struct {
 	data         gp.Data
 	d            int
@@ -164,8 +174,8 @@ func newObjective(comparisons []Comparison, d int, cfg FitConfig) *objective {
 		bound(math.Log(cfg.Lengthscale.Lower), math.Log(cfg.Lengthscale.Upper))
 	}
 	bound(math.Log(cfg.OutputScale.Lower), math.Log(cfg.OutputScale.Upper))
-	// The best mean is a weighted average of residuals of the targets: it lies between the targets
-	// or close by.
+	// The best mean is a weighted average of residuals of the targets: it lies
+	// between the targets or close by.
 	_, _, chosen := Label(true, cfg.AlphaEps)
 	_, _, other := Label(false, cfg.AlphaEps)
 	bound(other-1, chosen+1)
@@ -214,15 +224,16 @@ func (o *objective) eval(theta, grad []float64) float64 {
 	return -v
 }
 
-// logDensity returns ln of the density of p = e^t under l, without what its bounds cut off, and the
-// derivative in t.
+// logDensity returns ln of the density of p = e^t under l, without what its
+// bounds cut off, and the derivative in t.
 func logDensity(l gp.LogNormal, t float64) (value, slope float64) {
 	z := (t - l.Mu) / l.Sigma
 	return -t - math.Log(l.Sigma) - 0.5*math.Log(2*math.Pi) - 0.5*z*z, -1 - z/l.Sigma
 }
 
-// starts returns the mode of the priors, the warm start, and random points: lengthscales in [0.1,
-// 3], log-uniform, where the parameters of the unit cube matter.
+// starts returns the mode of the priors, the warm start, and random points:
+// lengthscales in [0.1, 3], log-uniform, where the parameters of the unit cube
+// matter.
 func (o *objective) starts() [][]float64 {
 	clamp := func(t []float64) []float64 {
 		for j := range t {

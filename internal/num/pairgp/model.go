@@ -9,17 +9,18 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// ErrHyper reports hyperparameters that no model can be built from; the text says which.
+// ErrHyper reports hyperparameters that no model can be built from; the text
+// says which.
 var ErrHyper = errors.New("bad preference hyperparameter")
 
 // kernelName is the kernel of the latent functions, that of Adachi et al. 2024.
 const kernelName = "rbf"
 
-// Hyper are the hyperparameters of a model. They are recorded in events; the JSON names are part of
-// that record.
+// Hyper are the hyperparameters of a model. They are recorded in events; the
+// JSON names are part of that record.
 type Hyper struct {
-	// Lengthscales of the d parameters, in the units of the points, shared by both points of a
-	// pair.
+	// Lengthscales of the d parameters, in the units of the points, shared by
+	// both points of a pair.
 	Lengthscales []float64 `json:"lengthscales"`
 	// OutputScale is the prior variance of a latent function, in squared nats.
 	OutputScale float64 `json:"output_scale"`
@@ -55,8 +56,9 @@ func (h Hyper) validate(d int) error {
 	return nil
 }
 
-// augmented returns the data of the latent function of class 1, "the first of the pair is
-// preferred": rows 2i and 2i + 1 are comparison i as (chosen, other) and mirrored.
+// augmented returns the data of the latent function of class 1, "the first of
+// the pair is preferred": rows 2i and 2i + 1 are comparison i as (chosen,
+// other) and mirrored.
 func augmented(comparisons []Comparison, eps float64) gp.Data {
 	_, vChosen, tChosen := Label(true, eps)
 	_, vOther, tOther := Label(false, eps)
@@ -74,16 +76,16 @@ func join(a, b []float64) []float64 {
 	return append(append(make([]float64, 0, len(a)+len(b)), a...), b...)
 }
 
-// Model is the posterior of a preference given comparisons and hyperparameters. It is immutable;
-// reading it from several goroutines is safe.
+// Model is the posterior of a preference given comparisons and hyperparameters.
+// It is immutable; reading it from several goroutines is safe.
 type Model struct {
 	comparisons []Comparison
 	hyper       Hyper
 	latent      *gp.GP // f₁ over pairs; f₀(x, x') is its value at (x', x)
 }
 
-// New returns the posterior. The comparisons' points are copied. It fails with ErrData, ErrHyper,
-// or gp.ErrNotPositiveDefinite.
+// New returns the posterior. The comparisons' points are copied. It fails with
+// ErrData, ErrHyper, or gp.ErrNotPositiveDefinite.
 func New(comparisons []Comparison, h Hyper) (*Model, error) {
 	d, err := validate(comparisons)
 	if err != nil {
@@ -112,8 +114,8 @@ func (m *Model) Hyper() Hyper {
 	return h
 }
 
-// Comparisons returns the comparisons the model was built from, in their order. They must not be
-// changed.
+// Comparisons returns the comparisons the model was built from, in their order.
+// They must not be changed.
 func (m *Model) Comparisons() []Comparison { return m.comparisons }
 
 // Dim returns the number d of parameters.
@@ -122,20 +124,22 @@ func (m *Model) Dim() int { return len(m.hyper.Lengthscales) }
 // Jitter returns what was added to the covariance matrix's diagonal, mostly 0.
 func (m *Model) Jitter() float64 { return m.latent.Jitter() }
 
-// LogMarginal returns the log marginal likelihood of the augmented labels of one class; that of the
-// other is equal.
+// LogMarginal returns the log marginal likelihood of the augmented labels of
+// one class; that of the other is equal.
 func (m *Model) LogMarginal() float64 { return m.latent.LogMarginal() }
 
-// Preference is what is believed about g(x, x') = S(h(x, x')), the probability that x is preferred
-// to x'.
+// Preference is what is believed about g(x, x') = S(h(x, x')), the probability
+// that x is preferred to x'.
 type Preference struct {
 	// Mean is E[g], the probability itself (Adachi et al. 2024, Eq. 53).
 	Mean float64
-	// Bernoulli is E[g(1 − g)], the expected variance of one choice (Eq. 91). It is small both
-	// where the person is known to be decided and where nothing is known: then g itself may be
-	// anything, and the rest is in Variance.
+	// Bernoulli is E[g(1 − g)], the expected variance of one choice (Eq. 91).
+	// It is small both where the person is known to be decided and where
+	// nothing is known: then g itself may be anything, and the rest is in
+	// Variance.
 	Bernoulli float64
-	// Variance is Var[g] = E[g](1 − E[g]) − E[g(1 − g)], what more comparisons could remove.
+	// Variance is Var[g] = E[g](1 − E[g]) − E[g(1 − g)], what more comparisons
+	// could remove.
 	Variance float64
 }
 
@@ -148,8 +152,8 @@ func preference(mean, variance float64) Preference {
 // Prior returns the preference far from all comparisons: its mean is ½.
 func (m *Model) Prior() Preference { return preference(0, 2*m.hyper.OutputScale) }
 
-// Predictor evaluates the posterior without allocating. It is a workspace: one goroutine uses it at
-// a time; different ones may share the Model.
+// Predictor evaluates the posterior without allocating. It is a workspace: one
+// goroutine uses it at a time; different ones may share the Model.
 type Predictor struct {
 	d         int
 	latent    *gp.Predictor
@@ -159,11 +163,13 @@ type Predictor struct {
 // NewPredictor returns a workspace for predictions.
 func (m *Model) NewPredictor() *Predictor {
 	d := m.Dim()
-	return &Predictor{d: d, latent: m.latent.NewPredictor(), z: make([]float64, 2*d), mirror: make([]float64, 2*d)}
+	return &Predictor{d: d, latent: m.latent.NewPredictor(), z: make([]float64, 2*d),
+		mirror: make([]float64, 2*d)}
 }
 
-// Latent returns mean and variance of h(x, x') in nats: positive where x is preferred. Exchanging
-// the points changes the sign of the mean and nothing else, exactly.
+// Latent returns mean and variance of h(x, x') in nats: positive where x is
+// preferred. Exchanging the points changes the sign of the mean and nothing
+// else, exactly.
 func (p *Predictor) Latent(x, other []float64) (mean, variance float64) {
 	if len(x) != p.d || len(other) != p.d {
 		panic(fmt.Sprintf("pairgp: points of %d and %d coordinates, the model has %d parameters",
@@ -178,8 +184,9 @@ func (p *Predictor) Latent(x, other []float64) (mean, variance float64) {
 	return m1 - m0, float64(s1*s1) + float64(s0*s0) // rounded one by one: a fused product would break the symmetry
 }
 
-// Preference returns what is believed about the probability that x is preferred to other. The means
-// of the two orders add up to 1 exactly; Bernoulli is equal in both, and Variance to rounding.
+// Preference returns what is believed about the probability that x is preferred
+// to other. The means of the two orders add up to 1 exactly; Bernoulli is equal
+// in both, and Variance to rounding.
 func (p *Predictor) Preference(x, other []float64) Preference { return preference(p.Latent(x, other)) }
 
 // Preference is Predictor.Preference with a workspace of its own.

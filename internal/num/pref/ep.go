@@ -15,39 +15,42 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// ErrProbitOnly reports a logistic link where only the probit one has the method: expectation
-// propagation and the hallucination believer work on the noisy differences v, which are jointly
-// normal under the probit link alone (Sinaga et al. 2026, App. B and D). Use Laplace for the
-// logistic link.
+// ErrProbitOnly reports a logistic link where only the probit one has the
+// method: expectation propagation and the hallucination believer work on the
+// noisy differences v, which are jointly normal under the probit link alone
+// (Sinaga et al. 2026, App. B and D). Use Laplace for the logistic link.
 var ErrProbitOnly = errors.New("this posterior is for the probit link only; use Laplace for the logistic link")
 
 // EPConfig tunes EP. The zero value means the defaults.
 type EPConfig struct {
 	// MaxSweeps limits the sweeps over all duels; default 200.
 	MaxSweeps int
-	// Tol is the largest change of a site in one sweep at which the sites count as settled: the
-	// change of its precision in units of 1/(marginal variance), and of its precision times its
-	// mean in units of 1/(marginal standard deviation); default 1e-10.
+	// Tol is the largest change of a site in one sweep at which the sites count
+	// as settled: the change of its precision in units of 1/(marginal
+	// variance), and of its precision times its mean in units of 1/(marginal
+	// standard deviation); default 1e-10.
 	Tol float64
-	// Damping in (0, 1] is the share of the way that a site is moved to its new value; default 1.
-	// EP halves it by itself when the changes stop shrinking.
+	// Damping in (0, 1] is the share of the way that a site is moved to its new
+	// value; default 1. EP halves it by itself when the changes stop shrinking.
 	Damping float64
 }
 
-// EPResult is the approximation N(v | 0, Σ)·∏ N(v_j | SiteMean_j, SiteVar_j) of the truncated
-// normal of the differences, and what it says about the utility. Every slice has one entry per
-// duel.
+// EPResult is the approximation N(v | 0, Σ)·∏ N(v_j | SiteMean_j, SiteVar_j) of
+// the truncated normal of the differences, and what it says about the utility.
+// Every slice has one entry per duel.
 type EPResult struct {
 	Posterior *Posterior
-	// SiteMean and SiteVar are μ̃ and σ̃² (Sinaga et al. 2026, Eq. S28). An uninformative duel has
-	// infinite variance and the mean 0.
+	// SiteMean and SiteVar are μ̃ and σ̃² (Sinaga et al. 2026, Eq. S28). An
+	// uninformative duel has infinite variance and the mean 0.
 	SiteMean, SiteVar []float64
-	// Mean and Var are the marginal mean and variance of each difference v_j given all duels.
+	// Mean and Var are the marginal mean and variance of each difference v_j
+	// given all duels.
 	Mean, Var []float64
-	// LogEvidence approximates the log marginal likelihood of the duels, ln P(v < 0), natural log.
+	// LogEvidence approximates the log marginal likelihood of the duels, ln P(v
+	// < 0), natural log.
 	LogEvidence float64
-	// Sweeps is the number of sweeps; Change is what the last one changed, in the units of
-	// EPConfig.Tol.
+	// Sweeps is the number of sweeps; Change is what the last one changed, in
+	// the units of EPConfig.Tol.
 	Sweeps int
 	Change float64
 	// Damping is the damping of the last sweep.
@@ -70,22 +73,25 @@ func (e *EPError) Error() string {
 		e.Sweeps, e.Change, e.Tol, e.Damping)
 }
 
-// EP returns the posterior by expectation propagation on the noisy differences of the utility, v_k
+// EP returns the posterior by expectation propagation on the noisy differences
+// of the utility, v_k
 // = (f + ε)(loser) − (f + ε)(winner) < 0, for the probit link (Sinaga et al. 2026, App. D):
 //
 //	p(v | v < 0) ∝ N(v | 0, Σ) ∏ 1(v_k < 0) ≈ N(v | 0, Σ) ∏ N(v_k | μ̃_k, σ̃_k²),
 //	mean(x) = k_v(x) (Σ + Σ̃)⁻¹ μ̃,    cov(x,x') = k(x,x') − k_v(x) (Σ + Σ̃)⁻¹ k_v(x')ᵀ   (Eq. S38, S39),
 //
-// where Σ is the prior covariance of v, each judgment of a design with a noise of its own, and
-// k_v(x) that of f(x) and v.
+// where Σ is the prior covariance of v, each judgment of a design with a noise
+// of its own, and k_v(x) that of f(x) and v.
 //
-// The sites are updated one after the other, in the order of the duels, and the factorization is
-// made afresh after each sweep. That costs more a sweep than updating all sites at once, which
-// needs the diagonal of Σ̂ only, but it settles without damping; and as the truncation is
-// log-concave, no site gets a negative variance. A sweep is O(n³), n duels: O(n²) a site.
+// The sites are updated one after the other, in the order of the duels, and the
+// factorization is made afresh after each sweep. That costs more a sweep than
+// updating all sites at once, which needs the diagonal of Σ̂ only, but it
+// settles without damping; and as the truncation is log-concave, no site gets a
+// negative variance. A sweep is O(n³), n duels: O(n²) a site.
 //
-// It fails with ErrDuels, ErrLink, ErrProbitOnly for the logistic link, gp.ErrNotPositiveDefinite,
-// an *EPError where the sites do not settle, or the context's error, wrapped.
+// It fails with ErrDuels, ErrLink, ErrProbitOnly for the logistic link,
+// gp.ErrNotPositiveDefinite, an *EPError where the sites do not settle, or the
+// context's error, wrapped.
 func EP(ctx context.Context, d Duels, link Link, k kernel.Kernel, cfg EPConfig) (*EPResult, error) {
 	if err := probitOnly(link); err != nil {
 		return nil, fmt.Errorf("expectation propagation: %w", err)
@@ -129,7 +135,8 @@ func EP(ctx context.Context, d Duels, link Link, k kernel.Kernel, cfg EPConfig) 
 	return r, nil
 }
 
-// probitOnly returns the error for a link that has no jointly normal differences.
+// probitOnly returns the error for a link that has no jointly normal
+// differences.
 func probitOnly(link Link) error {
 	if err := link.Validate(); err != nil {
 		return err
@@ -140,10 +147,10 @@ func probitOnly(link Link) error {
 	return nil
 }
 
-// differenceCovariance returns Σ = A(K + V)Aᵀ, n×n row-major, both triangles: the prior covariance
-// of the differences v_k = (f + ε)(loser) − (f + ε)(winner) (Sinaga et al. 2026, Eq. S19). The
-// noise of each judgment is its own, also where duels share a design, so that V is on the diagonal
-// only.
+// differenceCovariance returns Σ = A(K + V)Aᵀ, n×n row-major, both triangles:
+// the prior covariance of the differences v_k = (f + ε)(loser) − (f +
+// ε)(winner) (Sinaga et al. 2026, Eq. S19). The noise of each judgment is its
+// own, also where duels share a design, so that V is on the diagonal only.
 func (d Duels) differenceCovariance(k kernel.Kernel) []float64 {
 	n, m := d.Len(), len(d.X)
 	gram := make([]float64, m*m)
@@ -161,9 +168,10 @@ func (d Duels) differenceCovariance(k kernel.Kernel) []float64 {
 	return sigma
 }
 
-// posterior returns the posterior of f whose mean is k_v(x)·weights and whose covariance is k − k_v
-// M k_vᵀ, with k_v(x) = cov(f(x), v), n values, and M an n×n row-major symmetric matrix: both
-// carried over from differences to designs.
+// posterior returns the posterior of f whose mean is k_v(x)·weights and whose
+// covariance is k − k_v M k_vᵀ, with k_v(x) = cov(f(x), v), n values, and M an
+// n×n row-major symmetric matrix: both carried over from differences to
+// designs.
 func (d Duels) posterior(k kernel.Kernel, weights, M []float64) *Posterior {
 	n, m := d.Len(), len(d.X)
 	w, c := make([]float64, m), make([]float64, m*m)
@@ -188,10 +196,11 @@ func (d Duels) posterior(k kernel.Kernel, weights, M []float64) *Posterior {
 	return NewPosterior(k, d.X, w, c)
 }
 
-// truncation returns what the truncation v < 0 of a normal with mean −z·sd does, in units of sd:
-// its mean is moved by −r, r = φ(z)/Φ(z); h = z + r is how far below 0 the truncated mean lies; and
-// rest is the truncated variance, 1 − r·h. All three keep their relative precision in both tails,
-// where the subtractions would lose all of it.
+// truncation returns what the truncation v < 0 of a normal with mean −z·sd
+// does, in units of sd: its mean is moved by −r, r = φ(z)/Φ(z); h = z + r is
+// how far below 0 the truncated mean lies; and rest is the truncated variance,
+// 1 − r·h. All three keep their relative precision in both tails, where the
+// subtractions would lose all of it.
 func truncation(z float64) (r, h, rest float64) {
 	switch {
 	case z >= -10:
@@ -203,9 +212,10 @@ func truncation(z float64) (r, h, rest float64) {
 		}
 		return r, h, 1 - r*h
 	default:
-		// The continued fraction of the Mills ratio (Abramowitz and Stegun 1964, 26.2.14): with x =
-		// −z and t = x + 2/u, u = x + 3/w, w = x + 4/(x + 5/(…)) it is r = x + 1/t and h = 1/t, and
-		// then 1 − r·h = (x + 4/u − 3/w)/(u·t²). At x = 10 the 40th convergent agrees with the
+		// The continued fraction of the Mills ratio (Abramowitz and Stegun
+		// 1964, 26.2.14): with x = −z and t = x + 2/u, u = x + 3/w, w = x +
+		// 4/(x + 5/(…)) it is r = x + 1/t and h = 1/t, and then 1 − r·h = (x +
+		// 4/u − 3/w)/(u·t²). At x = 10 the 40th convergent agrees with the
 		// limit to 1e-17; larger x need fewer.
 		x := -z
 		w := x
@@ -218,13 +228,13 @@ func truncation(z float64) (r, h, rest float64) {
 	}
 }
 
-// sites is the state of expectation propagation on N(v | 0, Σ)·∏ 1(v_j < 0). Matrices are m×m
-// row-major, of symmetric ones the lower triangle is used.
+// sites is the state of expectation propagation on N(v | 0, Σ)·∏ 1(v_j < 0).
+// Matrices are m×m row-major, of symmetric ones the lower triangle is used.
 type sites struct {
 	m     int
 	sigma []float64 // Σ
-	// Site j is proportional to exp(−τ_j v²/2 + ν_j v): τ = 1/σ̃² ≥ 0 and ν = μ̃/σ̃², since a
-	// precision may be 0 where a variance would be infinite.
+	// Site j is proportional to exp(−τ_j v²/2 + ν_j v): τ = 1/σ̃² ≥ 0 and ν =
+	// μ̃/σ̃², since a precision may be 0 where a variance would be infinite.
 	tau, nu []float64
 	post    []float64 // Σ̂ = (Σ⁻¹ + diag τ)⁻¹ (Sinaga et al. 2026, Eq. S30)
 	mean    []float64 // μ̂ = Σ̂ν
@@ -251,9 +261,10 @@ func newSites(sigma []float64, m int) *sites {
 	return e
 }
 
-// refresh computes B's factor, Σ̂ = Σ − ΣS B⁻¹ SΣ and μ̂ afresh from the sites (Rasmussen and
-// Williams 2006, §3.6.3). B's eigenvalues are at least 1, so that no jitter is needed however
-// singular Σ is. It fails where Σ is not finite.
+// refresh computes B's factor, Σ̂ = Σ − ΣS B⁻¹ SΣ and μ̂ afresh from the sites
+// (Rasmussen and Williams 2006, §3.6.3). B's eigenvalues are at least 1, so
+// that no jitter is needed however singular Σ is. It fails where Σ is not
+// finite.
 func (e *sites) refresh() error {
 	m, s := e.m, e.col
 	for i, t := range e.tau {
@@ -281,8 +292,8 @@ func (e *sites) refresh() error {
 	return nil
 }
 
-// cavity returns the mean and standard deviation of v_j without its own site (Eq. S32, S33); ok is
-// false where rounding has left no variance.
+// cavity returns the mean and standard deviation of v_j without its own site
+// (Eq. S32, S33); ok is false where rounding has left no variance.
 func (e *sites) cavity(j int) (mean, sd float64, ok bool) {
 	variance := e.post[j*e.m+j]
 	share := 1 - e.tau[j]*variance
@@ -292,10 +303,10 @@ func (e *sites) cavity(j int) (mean, sd float64, ok bool) {
 	return (e.mean[j] - variance*e.nu[j]) / share, math.Sqrt(variance / share), true
 }
 
-// sweep updates the sites one after the other in the order of the duels, each against the others'
-// newest state, and returns the largest change as in EPConfig.Tol. Of Σ̂ and μ̂ it updates what the
-// later sites will read, so that a sweep costs as much as a factorization, m³/3; refresh must
-// follow.
+// sweep updates the sites one after the other in the order of the duels, each
+// against the others' newest state, and returns the largest change as in
+// EPConfig.Tol. Of Σ̂ and μ̂ it updates what the later sites will read, so that
+// a sweep costs as much as a factorization, m³/3; refresh must follow.
 func (e *sites) sweep(damping float64) (change float64) {
 	m := e.m
 	for j := range m {
@@ -304,9 +315,9 @@ func (e *sites) sweep(damping float64) (change float64) {
 			change = math.Inf(1)
 			continue
 		}
-		// Moments of the cavity truncated at 0 give the site: precision τ = δ/((1−δ)σ²) with δ =
-		// r·(z+r) (Eq. S37), and mean μ_cav − σ_cav/(z+r); Eq. S36 as printed has the wrong sign
-		// and the reciprocal.
+		// Moments of the cavity truncated at 0 give the site: precision τ =
+		// δ/((1−δ)σ²) with δ = r·(z+r) (Eq. S37), and mean μ_cav − σ_cav/(z+r);
+		// Eq. S36 as printed has the wrong sign and the reciprocal.
 		z := -mean / sd
 		r, h, rest := truncation(z)
 		tau := r * h / (rest * sd * sd)
@@ -363,7 +374,8 @@ func (e *sites) run(ctx context.Context, cfg EPConfig) (sweeps int, change, damp
 		if change <= tol {
 			return sweeps, change, damping, nil
 		}
-		// One larger change may be a step toward the fixed point, two in a row are an oscillation.
+		// One larger change may be a step toward the fixed point, two in a row
+		// are an oscillation.
 		if grown++; change < last {
 			grown = 0
 		}
@@ -374,9 +386,9 @@ func (e *sites) run(ctx context.Context, cfg EPConfig) (sweeps int, change, damp
 	return sweeps, change, damping, &EPError{Sweeps: sweeps, Change: change, Tol: tol, Damping: damping}
 }
 
-// logEvidence returns the log evidence, ln ∫ N(v | 0, Σ) ∏ site_j(v_j) dv with every site scaled to
-// its cavity's mass Φ(z_j) (Rasmussen and Williams 2006, Eq. 3.65), written in precisions so that
-// empty sites do no harm.
+// logEvidence returns the log evidence, ln ∫ N(v | 0, Σ) ∏ site_j(v_j) dv with
+// every site scaled to its cavity's mass Φ(z_j) (Rasmussen and Williams 2006,
+// Eq. 3.65), written in precisions so that empty sites do no harm.
 func (e *sites) logEvidence() float64 {
 	sum := 0.0
 	for j := range e.m {

@@ -11,21 +11,23 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Hyper are the hyperparameters of the utility's prior. They are recorded in events; the JSON names
-// are part of that record.
+// Hyper are the hyperparameters of the utility's prior. They are recorded in
+// events; the JSON names are part of that record.
 type Hyper struct {
 	// Lengthscales in the units of the designs, one per dimension.
 	Lengthscales []float64 `json:"lengthscales"`
-	// OutputScale is the prior variance of f. Duels tell only its ratio to the noise.
+	// OutputScale is the prior variance of f. Duels tell only its ratio to the
+	// noise.
 	OutputScale float64 `json:"output_scale"`
 }
 
-// ErrHyper reports lengthscales, bounds or settings of a fit that do not fit the duels or each
-// other. Numbers that are no hyperparameters of a kernel are kernel.ErrHyperparameter.
+// ErrHyper reports lengthscales, bounds or settings of a fit that do not fit
+// the duels or each other. Numbers that are no hyperparameters of a kernel are
+// kernel.ErrHyperparameter.
 var ErrHyper = errors.New("bad model hyperparameter")
 
-// Kernel builds the kernel called name, of package kernel, for d dimensions. It fails with
-// ErrHyper, kernel.ErrUnknown or kernel.ErrHyperparameter.
+// Kernel builds the kernel called name, of package kernel, for d dimensions. It
+// fails with ErrHyper, kernel.ErrUnknown or kernel.ErrHyperparameter.
 func (h Hyper) Kernel(name string, d int) (kernel.Kernel, error) {
 	if len(h.Lengthscales) != d {
 		return nil, fmt.Errorf("%w: %d lengthscales for %d dimensions", ErrHyper, len(h.Lengthscales), d)
@@ -33,12 +35,13 @@ func (h Hyper) Kernel(name string, d int) (kernel.Kernel, error) {
 	return kernel.New(name, h.Lengthscales, h.OutputScale)
 }
 
-// LogEvidence returns the Laplace approximation of ln p(duels | hyper), natural log (Sinaga et al.
-// 2026, Eq. S15), and fills grad, if not nil, with its d+1 derivatives with respect to ln ℓ_1 … ln
-// ℓ_d and ln output scale (Rasmussen and Williams 2006, Algorithm 5.1), the movement of the mode
-// included. kernelName is a name of package kernel. It fails with ErrLink, ErrDuels (also if there
-// is no duel), ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter, ErrNotConverged, or the
-// context's error, wrapped.
+// LogEvidence returns the Laplace approximation of ln p(duels | hyper), natural
+// log (Sinaga et al. 2026, Eq. S15), and fills grad, if not nil, with its d+1
+// derivatives with respect to ln ℓ_1 … ln ℓ_d and ln output scale (Rasmussen
+// and Williams 2006, Algorithm 5.1), the movement of the mode included.
+// kernelName is a name of package kernel. It fails with ErrLink, ErrDuels (also
+// if there is no duel), ErrHyper, kernel.ErrUnknown, kernel.ErrHyperparameter,
+// ErrNotConverged, or the context's error, wrapped.
 func LogEvidence(
 	ctx context.Context, duels Duels, link Link, kernelName string, hyper Hyper, grad []float64,
 ) (float64, error) {
@@ -61,9 +64,10 @@ func LogEvidence(
 	return v, err
 }
 
-// evidence evaluates the evidence of one set of duels for many hyperparameters. What does not
-// depend on them, the squared differences, is computed once, and each search for the mode starts
-// from the last. Pairs i > j of designs are numbered i(i−1)/2 + j.
+// evidence evaluates the evidence of one set of duels for many hyperparameters.
+// What does not depend on them, the squared differences, is computed once, and
+// each search for the mode starts from the last. Pairs i > j of designs are
+// numbered i(i−1)/2 + j.
 type evidence struct {
 	*solver
 	family kernel.Family
@@ -77,7 +81,8 @@ type evidence struct {
 	steps       int       // Newton steps of all evaluations
 }
 
-// evidenceGradient is the derivative of the log evidence with respect to ln of the hyperparameters.
+// evidenceGradient is the derivative of the log evidence with respect to ln of
+// the hyperparameters.
 type evidenceGradient struct {
 	lengthscales []float64
 	outputScale  float64
@@ -121,11 +126,12 @@ func newEvidence(duels Duels, link Link, kernelName string) (*evidence, error) {
 // forget makes the next evaluation independent of earlier ones.
 func (e *evidence) forget() { clear(e.u) }
 
-// eval returns the log evidence and, if g is not nil, its gradient. The hyperparameters are taken
-// to be valid.
+// eval returns the log evidence and, if g is not nil, its gradient. The
+// hyperparameters are taken to be valid.
 //
-// With G = ½uuᵀ − ½R + sym(q uᵀ) every derivative is tr(G ∂A) = tr(BᵀGB ∂K). The last term is the
-// movement of the mode, ∂z = (I − AR) ∂A u, times the derivative of −½ ln det(I + WA) in z,
+// With G = ½uuᵀ − ½R + sym(q uᵀ) every derivative is tr(G ∂A) = tr(BᵀGB ∂K).
+// The last term is the movement of the mode, ∂z = (I − AR) ∂A u, times the
+// derivative of −½ ln det(I + WA) in z,
 //
 //	s_i = ½ [(A⁻¹ + W)⁻¹]_ii ∂³log p/∂z_i³,    q = (I − RA) s.
 func (e *evidence) eval(ctx context.Context, h Hyper, g *evidenceGradient) (float64, error) {

@@ -12,36 +12,40 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
-// FitConfig says how to fit. The zero value fits the lengthscales of an RBF kernel under the probit
-// link.
+// FitConfig says how to fit. The zero value fits the lengthscales of an RBF
+// kernel under the probit link.
 type FitConfig struct {
 	// Link of the duels; default Probit.
 	Link Link
 	// Kernel is a name of package kernel; default "rbf".
 	Kernel string
-	// Lower and Upper bound every lengthscale; default 0.1 and 1 of the unit cube (Sinaga et al.
-	// 2026, App. G).
+	// Lower and Upper bound every lengthscale; default 0.1 and 1 of the unit
+	// cube (Sinaga et al. 2026, App. G).
 	Lower, Upper float64
-	// Prior, if not nil, is a log-normal prior of every lengthscale, of which Mu and Sigma are
-	// read: Lower and Upper above bound the search. Default none, which is the paper's choice.
+	// Prior, if not nil, is a log-normal prior of every lengthscale, of which
+	// Mu and Sigma are read: Lower and Upper above bound the search. Default
+	// none, which is the paper's choice.
 	Prior *gp.LogNormal
-	// FreeOutputScale fits the output scale within [OutputScale/100, OutputScale·100]; otherwise it
-	// is OutputScale.
+	// FreeOutputScale fits the output scale within [OutputScale/100,
+	// OutputScale·100]; otherwise it is OutputScale.
 	FreeOutputScale bool
-	// ScalePrior, if not nil, is a log-normal prior of a free output scale, of which Mu and Sigma are
-	// read: the logarithm is normal with that mean and standard deviation. Duels that agree with each
-	// other are the better explained the greater the scale, so that without a prior the few of a
+	// ScalePrior, if not nil, is a log-normal prior of a free output scale, of
+	// which Mu and Sigma are read: the logarithm is normal with that mean and
+	// standard deviation. Duels that agree with each other are the better
+	// explained the greater the scale, so that without a prior the few of a
 	// campaign often put it on its bound. Default none.
 	ScalePrior *gp.LogNormal
-	// OutputScale is the fixed output scale, or the start of a free one; default 1.
+	// OutputScale is the fixed output scale, or the start of a free one;
+	// default 1.
 	OutputScale float64
-	// Warm is a further start, usually the last fit; outside the bounds it is moved to them. It may
-	// be nil.
+	// Warm is a further start, usually the last fit; outside the bounds it is
+	// moved to them. It may be nil.
 	Warm *Hyper
-	// Starts is how many random starts are tried beside the middle of the bounds and Warm; default
-	// 16.
+	// Starts is how many random starts are tried beside the middle of the
+	// bounds and Warm; default 16.
 	Starts int
-	// Searches is how many of the starts are searched from, always including the best; default 4.
+	// Searches is how many of the starts are searched from, always including
+	// the best; default 4.
 	Searches int
 	// Seed determines the random starts and which of them are searched from.
 	Seed uint64
@@ -97,8 +101,8 @@ func (c FitConfig) validate(d int) error {
 	return nil
 }
 
-// FitResult is a fit and what it cost. It is recorded in events; the JSON names are part of that
-// record.
+// FitResult is a fit and what it cost. It is recorded in events; the JSON names
+// are part of that record.
 type FitResult struct {
 	Hyper        Hyper           `json:"hyper"`
 	LogEvidence  float64         `json:"log_evidence"`  // Laplace approximation
@@ -114,14 +118,15 @@ type FitResult struct {
 	Designs      int             `json:"designs"` // distinct designs
 }
 
-// Fit maximizes the log evidence (LogEvidence), plus the log priors if there are any, over the
-// logarithms of the lengthscales and, if free, the output scale (Sinaga et al. 2026, Eq. S15, S16).
-// The prior of a lengthscale is a density of the lengthscale itself, that of the output scale one of
-// its logarithm, so that exp(Mu) is its mode.
+// Fit maximizes the log evidence (LogEvidence), plus the log priors if there
+// are any, over the logarithms of the lengthscales and, if free, the output
+// scale (Sinaga et al. 2026, Eq. S15, S16). The prior of a lengthscale is a
+// density of the lengthscale itself, that of the output scale one of its
+// logarithm, so that exp(Mu) is its mode.
 //
-// It fails with ErrDuels (also if there is no duel), ErrLink, ErrHyper, kernel.ErrUnknown,
-// kernel.ErrHyperparameter, ErrNotConverged if no start can be evaluated, or the context's error,
-// wrapped.
+// It fails with ErrDuels (also if there is no duel), ErrLink, ErrHyper,
+// kernel.ErrUnknown, kernel.ErrHyperparameter, ErrNotConverged if no start can
+// be evaluated, or the context's error, wrapped.
 func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 	cfg = cfg.withDefaults()
 	e, err := newEvidence(duels, cfg.Link, cfg.Kernel)
@@ -139,13 +144,14 @@ func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 	best, err := optimize.MultiStart(ctx, o.eval, region, o.starts(), optimize.MultiStartConfig{
 		Searches: cfg.Searches,
 		Seed:     cfg.Seed,
-		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a log density is far
-		// below what matters.
+		// A unit step changes hyperparameters by a factor e in all; 1e-8 of a
+		// log density is far below what matters.
 		Local: optimize.Config{FTol: 1e-8, FirstStep: 1, MaxIterations: 100},
 	})
 	switch {
 	case ctx.Err() != nil:
-		// An evaluation that was cut off looks undefined to a search, so its result means nothing.
+		// An evaluation that was cut off looks undefined to a search, so its
+		// result means nothing.
 		return FitResult{}, fmt.Errorf("fit cancelled: %w", context.Cause(ctx))
 	case errors.Is(err, optimize.ErrStart):
 		return FitResult{}, fmt.Errorf("fit: %w (%w; the last: %v)", ErrNotConverged, err, o.failure)
@@ -153,7 +159,8 @@ func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 		return FitResult{}, fmt.Errorf("fit: %w", err)
 	}
 
-	// Once more at the result, and without the history of the search in the last digits.
+	// Once more at the result, and without the history of the search in the
+	// last digits.
 	h := o.hyper(best.X)
 	h.Lengthscales = append([]float64(nil), h.Lengthscales...)
 	e.forget()
@@ -184,7 +191,8 @@ func Fit(ctx context.Context, duels Duels, cfg FitConfig) (FitResult, error) {
 	return res, nil
 }
 
-// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln output scale]).
+// objective is the function that Fit minimizes, over θ = (ln ℓ_1 … ln ℓ_d [, ln
+// output scale]).
 type objective struct {
 	ctx          context.Context // of the one Fit that this serves
 	e            *evidence
@@ -213,8 +221,8 @@ func newObjective(ctx context.Context, e *evidence, cfg FitConfig) *objective {
 	return o
 }
 
-// hyper returns the hyperparameters of θ, on the bounds exactly the bounds; the lengthscales share
-// o.work.
+// hyper returns the hyperparameters of θ, on the bounds exactly the bounds; the
+// lengthscales share o.work.
 func (o *objective) hyper(theta []float64) Hyper {
 	for j, t := range theta {
 		lo, up := o.bound[j][0], o.bound[j][1]
@@ -258,7 +266,8 @@ func (o *objective) eval(theta, grad []float64) float64 {
 	return -v
 }
 
-// logPrior returns ln of the prior densities and adds the derivatives in θ to grad, if not nil.
+// logPrior returns ln of the prior densities and adds the derivatives in θ to
+// grad, if not nil.
 func (o *objective) logPrior(theta, grad []float64) (v float64) {
 	if p := o.cfg.Prior; p != nil {
 		for j := range o.e.d {
@@ -274,7 +283,8 @@ func (o *objective) logPrior(theta, grad []float64) (v float64) {
 	return v
 }
 
-// logNormal returns ln of the normal density of θ_j under p and adds its derivative to grad_j.
+// logNormal returns ln of the normal density of θ_j under p and adds its
+// derivative to grad_j.
 func logNormal(p *gp.LogNormal, theta, grad []float64, j int) float64 {
 	t := (theta[j] - p.Mu) / p.Sigma
 	if grad != nil {
@@ -283,8 +293,9 @@ func logNormal(p *gp.LogNormal, theta, grad []float64, j int) float64 {
 	return -math.Log(p.Sigma) - 0.5*math.Log(2*math.Pi) - 0.5*t*t
 }
 
-// starts returns the middle of the bounds, the warm start, and random points, log-uniform within
-// the bounds of the lengthscales and within a factor 5 of OutputScale.
+// starts returns the middle of the bounds, the warm start, and random points,
+// log-uniform within the bounds of the lengthscales and within a factor 5 of
+// OutputScale.
 func (o *objective) starts() [][]float64 {
 	k, d := len(o.lower), o.e.d
 	middle := make([]float64, k)

@@ -18,41 +18,48 @@ import (
 
 // HallucinateConfig tunes Hallucinate. The zero value means the defaults.
 type HallucinateConfig struct {
-	// BurnIn is the number of sweeps of the Gibbs sampler before any state is used; default 100.
+	// BurnIn is the number of sweeps of the Gibbs sampler before any state is
+	// used; default 100.
 	BurnIn int
-	// Sweeps is the number of sweeps after that, at least 1: the last state is the hallucination,
-	// and all of them make up its Mean; default 1.
+	// Sweeps is the number of sweeps after that, at least 1: the last state is
+	// the hallucination, and all of them make up its Mean; default 1.
 	Sweeps int
 	// Seed decides the draw. Equal seeds give equal draws.
 	Seed uint64
 }
 
-// Hallucination is one draw of the differences given the duels, and the posterior that believes it.
+// Hallucination is one draw of the differences given the duels, and the
+// posterior that believes it.
 type Hallucination struct {
 	Posterior *Posterior
-	// V is the draw, one negative number per duel; with GivenDifferences it gives Posterior back,
-	// so that a record of it is enough to replay a decision.
+	// V is the draw, one negative number per duel; with GivenDifferences it
+	// gives Posterior back, so that a record of it is enough to replay a
+	// decision.
 	V []float64
-	// Mean is the mean of V over all sweeps after the burn-in: an estimate of E[v | v < 0].
+	// Mean is the mean of V over all sweeps after the burn-in: an estimate of
+	// E[v | v < 0].
 	Mean []float64
 }
 
-// Hallucinate draws the noisy differences v_k = (f + ε)(loser) − (f + ε)(winner) from their
-// posterior, the normal N(0, Σ) truncated to v < 0, by Gibbs sampling, and returns the posterior of
-// f given that draw: the hallucination believer (Takeno et al. 2023; Sinaga et al. 2026, App. B),
-// for the probit link. It is a draw and is meant to be: with each seed another posterior, narrower
-// than that of EP or Laplace, and their mixture over all seeds is the exact posterior.
+// Hallucinate draws the noisy differences v_k = (f + ε)(loser) − (f +
+// ε)(winner) from their posterior, the normal N(0, Σ) truncated to v < 0, by
+// Gibbs sampling, and returns the posterior of f given that draw: the
+// hallucination believer (Takeno et al. 2023; Sinaga et al. 2026, App. B), for
+// the probit link. It is a draw and is meant to be: with each seed another
+// posterior, narrower than that of EP or Laplace, and their mixture over all
+// seeds is the exact posterior.
 //
-// With P = Σ⁻¹ the conditional of v_j is normal with mean v_j − [Pv]_j/P_jj and variance 1/P_jj,
-// cut off at 0. (Algorithm 2 as printed leaves out v_j and the sign; that chain diverges.) That
-// chain alone hardly moves where the noise is small, since the utility ties the differences
-// together: with 150 duels and a noise variance of 0.001 the draws were still 0.4 standard
-// deviations off after 5,000 sweeps. Each sweep therefore goes on along n further lines, chosen by
-// a rough expectation propagation, with which 20 sweeps are enough in the same case. A sweep costs
-// O(n²), n duels, their choice O(n³) once.
+// With P = Σ⁻¹ the conditional of v_j is normal with mean v_j − [Pv]_j/P_jj and
+// variance 1/P_jj, cut off at 0. (Algorithm 2 as printed leaves out v_j and the
+// sign; that chain diverges.) That chain alone hardly moves where the noise is
+// small, since the utility ties the differences together: with 150 duels and a
+// noise variance of 0.001 the draws were still 0.4 standard deviations off
+// after 5,000 sweeps. Each sweep therefore goes on along n further lines,
+// chosen by a rough expectation propagation, with which 20 sweeps are enough in
+// the same case. A sweep costs O(n²), n duels, their choice O(n³) once.
 //
-// It fails with ErrDuels, ErrLink, ErrProbitOnly for the logistic link, gp.ErrNotPositiveDefinite,
-// or the context's error, wrapped.
+// It fails with ErrDuels, ErrLink, ErrProbitOnly for the logistic link,
+// gp.ErrNotPositiveDefinite, or the context's error, wrapped.
 func Hallucinate(
 	ctx context.Context, d Duels, link Link, k kernel.Kernel, cfg HallucinateConfig,
 ) (*Hallucination, error) {
@@ -100,13 +107,14 @@ func Hallucinate(
 	return h, nil
 }
 
-// GivenDifferences returns the posterior of f given the noisy differences v_k = (f + ε)(loser) − (f
-// + ε)(winner), one per duel, as if they had been observed (Sinaga et al. 2026, Eq. S23, S24;
-// probit link):
+// GivenDifferences returns the posterior of f given the noisy differences v_k =
+// (f + ε)(loser) − (f + ε)(winner), one per duel, as if they had been observed
+// (Sinaga et al. 2026, Eq. S23, S24; probit link):
 //
 //	mean(x) = k_v(x) Σ⁻¹ v,    cov(x,x') = k(x,x') − k_v(x) Σ⁻¹ k_v(x')ᵀ.
 //
-// It fails with ErrDuels or gp.ErrNotPositiveDefinite; a v of another length panics.
+// It fails with ErrDuels or gp.ErrNotPositiveDefinite; a v of another length
+// panics.
 func GivenDifferences(d Duels, k kernel.Kernel, v []float64) (*Posterior, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
@@ -132,7 +140,8 @@ func (d Duels) given(k kernel.Kernel, precision, v []float64) *Posterior {
 	return d.posterior(k, weights, precision)
 }
 
-// invert replaces the symmetric positive definite n×n matrix a by its inverse, both triangles.
+// invert replaces the symmetric positive definite n×n matrix a by its inverse,
+// both triangles.
 func invert(a []float64, n int) error {
 	l, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: n, Data: a})
 	if ok && !math.IsNaN(a[n*n-1]) { // a NaN does not always stop Potrf
@@ -154,8 +163,8 @@ func notPositiveDefinite(n int) error {
 		n, gp.ErrNotPositiveDefinite)
 }
 
-// gibbsSweep draws every v_j in turn from its conditional given the others and v_j < 0, for v ~
-// N(0, P⁻¹).
+// gibbsSweep draws every v_j in turn from its conditional given the others and
+// v_j < 0, for v ~ N(0, P⁻¹).
 func gibbsSweep(v, precision []float64, rng *rand.Rand) {
 	n := len(v)
 	for j := range n {
@@ -166,10 +175,11 @@ func gibbsSweep(v, precision []float64, rng *rand.Rand) {
 	}
 }
 
-// negativeNormal draws from N(mean, sd²) cut off to values below 0. With a = mean/sd ≤ 0 it draws
-// until the value is negative, twice at most on average. With a > 0 it is −sd·e, where e, the
-// excess of a standard normal over a, is drawn by rejection from the exponential distribution of
-// rate λ = (a + √(a² + 4))/2 (Robert 1995, Proposition 2.3). Writing λ − a = 1/λ keeps it exact
+// negativeNormal draws from N(mean, sd²) cut off to values below 0. With a =
+// mean/sd ≤ 0 it draws until the value is negative, twice at most on average.
+// With a > 0 it is −sd·e, where e, the excess of a standard normal over a, is
+// drawn by rejection from the exponential distribution of rate λ = (a + √(a² +
+// 4))/2 (Robert 1995, Proposition 2.3). Writing λ − a = 1/λ keeps it exact
 // however far in the tail.
 func negativeNormal(mean, sd float64, rng *rand.Rand) float64 {
 	a := mean / sd
@@ -189,11 +199,12 @@ func negativeNormal(mean, sd float64, rng *rand.Rand) float64 {
 	}
 }
 
-// lines are directions in which the truncated normal has a spread of about 1 and is nearly
-// uncorrelated: the columns of the Cholesky factor of its covariance by expectation propagation. A
-// draw on the line through the state in a fixed direction, from the density on that line, leaves
-// the distribution as it is. So the approximation decides how fast the sampler mixes, not what it
-// samples.
+// lines are directions in which the truncated normal has a spread of about 1
+// and is nearly uncorrelated: the columns of the Cholesky factor of its
+// covariance by expectation propagation. A draw on the line through the state
+// in a fixed direction, from the density on that line, leaves the distribution
+// as it is. So the approximation decides how fast the sampler mixes, not what
+// it samples.
 type lines struct {
 	n         int
 	dir       []float64 // n×n: row j is the direction l_j, 0 before its entry j
@@ -206,7 +217,8 @@ func newLines(ctx context.Context, sigma, precision []float64, n int) (*lines, e
 	e := newSites(sigma, n)
 	// Rough moments do, and even sites that have not settled give directions.
 	var unsettled *EPError
-	if _, _, _, err := e.run(ctx, EPConfig{Tol: 1e-2, MaxSweeps: 20}); err != nil && !errors.As(err, &unsettled) {
+	if _, _, _, err := e.run(ctx, EPConfig{Tol: 1e-2, MaxSweeps: 20}); err != nil &&
+		!errors.As(err, &unsettled) {
 		return nil, err
 	}
 	if _, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: n, Data: e.post}); !ok {
@@ -218,7 +230,8 @@ func newLines(ctx context.Context, sigma, precision []float64, n int) (*lines, e
 			l.dir[j*n+i] = e.post[i*n+j]
 		}
 	}
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, square(l.dir, n), square(precision, n), 0, square(l.precDir, n))
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, square(l.dir, n), square(precision, n), 0,
+		square(l.precDir, n))
 	for j := range n {
 		l.precision[j] = dot(l.dir[j*n:j*n+n], l.precDir[j*n:j*n+n])
 	}
@@ -250,9 +263,10 @@ func (l *lines) sweep(v []float64, rng *rand.Rand) {
 	}
 }
 
-// normalBetween draws from the standard normal cut off to [a, b], a ≤ b, either of which may be
-// infinite: by rejection from the normal itself, from the uniform distribution where the interval
-// is short, or in a tail from the exponential distribution of negativeNormal.
+// normalBetween draws from the standard normal cut off to [a, b], a ≤ b, either
+// of which may be infinite: by rejection from the normal itself, from the
+// uniform distribution where the interval is short, or in a tail from the
+// exponential distribution of negativeNormal.
 func normalBetween(a, b float64, rng *rand.Rand) float64 {
 	if -b > a { // turn the longer side, or the tail, to the right
 		return -normalBetween(-b, -a, rng)

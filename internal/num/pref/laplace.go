@@ -14,23 +14,25 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// ErrNotConverged reports that the most probable utility could not be found to the accuracy asked
-// for. The posterior is log-concave and has one maximum, so this is rounding: a noise that is
-// smaller by many orders of magnitude than the utility's output scale. A larger noise helps.
+// ErrNotConverged reports that the most probable utility could not be found to
+// the accuracy asked for. The posterior is log-concave and has one maximum, so
+// this is rounding: a noise that is smaller by many orders of magnitude than
+// the utility's output scale. A larger noise helps.
 var ErrNotConverged = errors.New("the most probable utility was not found")
 
 const (
 	defaultNewton = 100
-	// A Newton decrement is the distance to the maximum in posterior standard deviations. The
-	// search ends below decrementGoal, or below decrementLimit where rounding keeps it from falling
-	// further.
+	// A Newton decrement is the distance to the maximum in posterior standard
+	// deviations. The search ends below decrementGoal, or below decrementLimit
+	// where rounding keeps it from falling further.
 	decrementGoal  = 1e-10
 	decrementLimit = 1e-6
 )
 
 // LaplaceConfig tunes Laplace. The zero value means the defaults.
 type LaplaceConfig struct {
-	// MaxIterations limits the Newton steps; default 100. Five to ten are usual.
+	// MaxIterations limits the Newton steps; default 100. Five to ten are
+	// usual.
 	MaxIterations int
 }
 
@@ -39,35 +41,41 @@ type LaplaceResult struct {
 	Posterior *Posterior
 	// Mode is the most probable f at the m designs.
 	Mode []float64
-	// LogEvidence is the approximate log marginal likelihood of the duels (Sinaga et al. 2026, Eq.
-	// S15), natural log.
+	// LogEvidence is the approximate log marginal likelihood of the duels
+	// (Sinaga et al. 2026, Eq. S15), natural log.
 	LogEvidence float64
 	Iterations  int // Newton steps
-	// Decrement bounds the distance of Mode from the true maximum, in posterior standard
-	// deviations.
+	// Decrement bounds the distance of Mode from the true maximum, in posterior
+	// standard deviations.
 	Decrement float64
-	// Jitter is what had to be added to the diagonal of the factored matrix, mostly 0.
+	// Jitter is what had to be added to the diagonal of the factored matrix,
+	// mostly 0.
 	Jitter float64
 }
 
-// Laplace approximates the posterior of f by the normal distribution at its mode (Sinaga et al.
-// 2026, App. A.2 and C; Chu and Ghahramani 2005). The predictive covariance is k** − k*ᵀ(K +
-// Λ⁻¹)⁻¹k*; Eq. S26 as printed lacks the inverse of Λ, and Λ itself is singular.
+// Laplace approximates the posterior of f by the normal distribution at its
+// mode (Sinaga et al. 2026, App. A.2 and C; Chu and Ghahramani 2005). The
+// predictive covariance is k** − k*ᵀ(K + Λ⁻¹)⁻¹k*; Eq. S26 as printed lacks the
+// inverse of Λ, and Λ itself is singular.
 //
-// Method: all is done in the space of the n differences z = Bf, where row k of B holds a_k at the
-// winner and −b_k at the loser. Their prior covariance is A = BKBᵀ, and the negative second
-// derivative W of the log likelihood is diagonal and positive. The mode is f = KBᵀu with u = ∂ log
-// p/∂z, found by Newton's method with a line search as in Rasmussen and Williams 2006, Algorithm
-// 3.1; then Λ = BᵀWB and
+// Method: all is done in the space of the n differences z = Bf, where row k of
+// B holds a_k at the winner and −b_k at the loser. Their prior covariance
+// is A = BKBᵀ, and the negative second derivative W of the log likelihood is
+// diagonal and positive. The mode is f = KBᵀu with u = ∂ log p/∂z, found by
+// Newton's method with a line search as in Rasmussen and Williams 2006,
+// Algorithm 3.1; then Λ = BᵀWB and
 //
 //	(K + Λ⁻¹)⁻¹ = BᵀRB,   R = W^½ (I + W^½AW^½)⁻¹ W^½.
 //
-// Neither K nor Λ is inverted or factored; the only matrix that is has no eigenvalue below 1. Cost:
-// O(n³ + nm²).
+// Neither K nor Λ is inverted or factored; the only matrix that is has no
+// eigenvalue below 1. Cost: O(n³ + nm²).
 //
-// Without duels the result is the prior. It fails with ErrLink, ErrDuels, ErrNotConverged, or the
-// context's error, wrapped. A design whose number of coordinates is not the kernel's panics.
-func Laplace(ctx context.Context, duels Duels, link Link, k kernel.Kernel, cfg LaplaceConfig) (*LaplaceResult, error) {
+// Without duels the result is the prior. It fails with ErrLink, ErrDuels,
+// ErrNotConverged, or the context's error, wrapped. A design whose number of
+// coordinates is not the kernel's panics.
+func Laplace(
+	ctx context.Context, duels Duels, link Link, k kernel.Kernel, cfg LaplaceConfig,
+) (*LaplaceResult, error) {
 	if err := link.Validate(); err != nil {
 		return nil, err
 	}
@@ -95,8 +103,8 @@ func Laplace(ctx context.Context, duels Duels, link Link, k kernel.Kernel, cfg L
 	}, nil
 }
 
-// solver finds the mode for one set of duels and many prior covariances. What the methods say of A,
-// B, K, R, u, W and z is explained at Laplace.
+// solver finds the mode for one set of duels and many prior covariances. What
+// the methods say of A, B, K, R, u, W and z is explained at Laplace.
 type solver struct {
 	duels Duels
 	link  Link
@@ -177,8 +185,9 @@ func (s *solver) fillCov() {
 	}
 }
 
-// solve finds the mode for the current K, from the u of the last call if that is better than 0. It
-// leaves u, z, slope, rootW and factor there, and returns the number of Newton steps.
+// solve finds the mode for the current K, from the u of the last call if that
+// is better than 0. It leaves u, z, slope, rootW and factor there, and returns
+// the number of Newton steps.
 func (s *solver) solve(ctx context.Context, maxIterations int) (int, error) {
 	if maxIterations == 0 {
 		maxIterations = defaultNewton
@@ -213,8 +222,8 @@ func (s *solver) solve(ctx context.Context, maxIterations int) (int, error) {
 		}
 		last = s.decrement
 		if last <= decrementLimit {
-			// A step changes the log density by less than its rounding: nothing to compare any
-			// more.
+			// A step changes the log density by less than its rounding: nothing
+			// to compare any more.
 			axpy(s.u, 1, s.du)
 		} else if !s.lineSearch(psi) {
 			return 0, fmt.Errorf("%w: no step of Newton's method improves it", ErrNotConverged)
@@ -223,9 +232,9 @@ func (s *solver) solve(ctx context.Context, maxIterations int) (int, error) {
 	}
 }
 
-// differences sets z = Au and what evaluate sets there, and returns Ψ. It is called after every
-// step, because differences carried along by the search would hide their own rounding from the test
-// of convergence.
+// differences sets z = Au and what evaluate sets there, and returns Ψ. It is
+// called after every step, because differences carried along by the search
+// would hide their own rounding from the test of convergence.
 func (s *solver) differences() float64 {
 	blas64.Gemv(blas.NoTrans, 1, square(s.cov, s.n), vector(s.u), 0, vector(s.z))
 	s.evaluate(s.z)
@@ -251,8 +260,8 @@ func (l Link) curvature(z, slope float64) float64 {
 	return slope * (slope + z)
 }
 
-// skew returns d³ log p/dz³ divided by curvature, given the slope at z. The quotient stays finite
-// where both vanish.
+// skew returns d³ log p/dz³ divided by curvature, given the slope at z. The
+// quotient stays finite where both vanish.
 func (l Link) skew(z, slope float64) float64 {
 	if l == Logistic {
 		return special.Logistic(z) - slope
@@ -260,8 +269,9 @@ func (l Link) skew(z, slope float64) float64 {
 	return 2*slope + z - 1/(slope+z)
 }
 
-// newton sets factor, the Newton step du with dz = A·du, and the decrement. With r = slope − u, the
-// gradient of Ψ(u) = log p(duels | z) − ½uᵀAu is Ar, and its Hessian −A(I + WA):
+// newton sets factor, the Newton step du with dz = A·du, and the decrement.
+// With r = slope − u, the gradient of Ψ(u) = log p(duels | z) − ½uᵀAu is Ar,
+// and its Hessian −A(I + WA):
 //
 //	du = (I + WA)⁻¹ r = r − W^½ (I + W^½AW^½)⁻¹ W^½ A r,   decrement² = rᵀA·du.
 func (s *solver) newton() error {
@@ -285,8 +295,8 @@ func (s *solver) newton() error {
 		s.du[i] = s.r[i] - w*s.work[i]
 	}
 	blas64.Gemv(blas.NoTrans, 1, a, vector(s.du), 0, vector(s.dz))
-	// rᵀA·du = duᵀA·du + dzᵀW·dz, of which rounding can only spoil the first: a negative value is
-	// as bad as a positive one.
+	// rᵀA·du = duᵀA·du + dzᵀW·dz, of which rounding can only spoil the first: a
+	// negative value is as bad as a positive one.
 	s.decrement = math.Abs(dot(s.du, s.dz))
 	for i, w := range s.rootW {
 		s.decrement += w * w * s.dz[i] * s.dz[i]
@@ -295,7 +305,8 @@ func (s *solver) newton() error {
 	return nil
 }
 
-// factorize sets the lower triangle of factor to L of LLᵀ = I + W^½AW^½ + jitter·I.
+// factorize sets the lower triangle of factor to L of LLᵀ = I + W^½AW^½ +
+// jitter·I.
 func (s *solver) factorize() (jitter float64, err error) {
 	const (
 		first = 1e-8 // relative to the largest diagonal entry
@@ -328,8 +339,9 @@ func (s *solver) factorize() (jitter float64, err error) {
 	}
 }
 
-// lineSearch moves u along the Newton step as far as Ψ, now psi, rises by a fair part of what its
-// slope promises (Armijo, c₁ = 1e-4). It reports whether it does anywhere.
+// lineSearch moves u along the Newton step as far as Ψ, now psi, rises by a
+// fair part of what its slope promises (Armijo, c₁ = 1e-4). It reports whether
+// it does anywhere.
 func (s *solver) lineSearch(psi float64) bool {
 	promise := s.decrement * s.decrement // dΨ/dt at t = 0
 	for t := 1.0; t > 1e-12; t /= 2 {
@@ -346,8 +358,9 @@ func (s *solver) lineSearch(psi float64) bool {
 	return false
 }
 
-// logEvidence is Ψ − ½ ln det(I + KΛ) at the mode (Sinaga et al. 2026, Eq. S15); det(I + KΛ) =
-// det(I + W^½AW^½). To be called before invert overwrites the factor.
+// logEvidence is Ψ − ½ ln det(I + KΛ) at the mode (Sinaga et al. 2026, Eq.
+// S15); det(I + KΛ) = det(I + W^½AW^½). To be called before invert overwrites
+// the factor.
 func (s *solver) logEvidence() float64 {
 	v := s.logLik - 0.5*dot(s.u, s.z)
 	for i := range s.n {

@@ -11,13 +11,13 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// Posterior is a Gaussian posterior of the utility f given duels, of the form that all
-// approximations share:
+// Posterior is a Gaussian posterior of the utility f given duels, of the form
+// that all approximations share:
 //
 //	mean(x) = k(x,X)·w,    cov(x,x') = k(x,x') − k(x,X)·C·k(X,x'),
 //
-// with m designs X, a vector w and a symmetric positive semidefinite C. It is immutable and safe
-// for concurrent use.
+// with m designs X, a vector w and a symmetric positive semidefinite C. It is
+// immutable and safe for concurrent use.
 type Posterior struct {
 	kernel      kernel.Kernel
 	outputScale float64
@@ -25,16 +25,18 @@ type Posterior struct {
 	w, c        []float64 // m; m×m row-major
 }
 
-// NewPosterior returns the posterior with the m designs X, w (m values) and C (m×m row-major,
-// symmetric; both triangles are read). With m = 0 it is the prior. The slices are kept, not copied,
-// and must not change. A wrong shape panics.
+// NewPosterior returns the posterior with the m designs X, w (m values) and C
+// (m×m row-major, symmetric; both triangles are read). With m = 0 it is the
+// prior. The slices are kept, not copied, and must not change. A wrong shape
+// panics.
 func NewPosterior(k kernel.Kernel, X [][]float64, w, C []float64) *Posterior {
 	if m := len(X); len(w) != m || len(C) != m*m {
 		panic(fmt.Sprintf("pref: %d designs, %d weights, matrix of %d entries", m, len(w), len(C)))
 	}
 	for i, x := range X {
 		if len(x) != k.Dim() {
-			panic(fmt.Sprintf("pref: design %d has %d coordinates, the kernel %d dimensions", i, len(x), k.Dim()))
+			panic(fmt.Sprintf("pref: design %d has %d coordinates, the kernel %d dimensions", i,
+				len(x), k.Dim()))
 		}
 	}
 	return &Posterior{kernel: k, outputScale: k.OutputScale(), x: X, w: w, c: C}
@@ -63,7 +65,8 @@ func (p *Posterior) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 // Pair is Predictor.Pair with a workspace of its own.
 func (p *Posterior) Pair(x, y []float64) Moments { return p.NewPredictor().Pair(x, y) }
 
-// Joint returns the posterior of f at the n points X together, from which samples can be drawn.
+// Joint returns the posterior of f at the n points X together, from which
+// samples can be drawn.
 func (p *Posterior) Joint(X [][]float64) *gp.Joint {
 	n, m := len(X), len(p.x)
 	j := &gp.Joint{Mean: make([]float64, n), Cov: make([]float64, n*n)}
@@ -96,13 +99,15 @@ type Moments struct {
 	Cov          float64
 }
 
-// Difference returns the mean and the variance of f(x) − f(y), the variance at least 0.
+// Difference returns the mean and the variance of f(x) − f(y), the variance at
+// least 0.
 func (m Moments) Difference() (mean, variance float64) {
 	return m.MeanX - m.MeanY, max(m.VarX+m.VarY-2*m.Cov, 0)
 }
 
-// PairGrad holds the derivatives of Moments, slices of d values: each of the two means and
-// variances depends on its own point only, the covariance on both.
+// PairGrad holds the derivatives of Moments, slices of d values: each of the
+// two means and variances depends on its own point only, the covariance on
+// both.
 type PairGrad struct {
 	MeanX, MeanY []float64
 	VarX, VarY   []float64
@@ -116,8 +121,9 @@ func NewPairGrad(d int) *PairGrad {
 	return &PairGrad{MeanX: cut(0), MeanY: cut(1), VarX: cut(2), VarY: cut(3), CovX: cut(4), CovY: cut(5)}
 }
 
-// Predictor evaluates a posterior at single points and pairs without allocating. It is a workspace:
-// one goroutine uses it at a time; different ones may share the posterior.
+// Predictor evaluates a posterior at single points and pairs without
+// allocating. It is a workspace: one goroutine uses it at a time; different
+// ones may share the posterior.
 type Predictor struct {
 	p    *Posterior
 	x, y column
@@ -145,16 +151,16 @@ func (p *Posterior) NewPredictor() *Predictor {
 	}
 }
 
-// Posterior returns the posterior mean and standard deviation of f(x), the noise of a judgment not
-// included.
+// Posterior returns the posterior mean and standard deviation of f(x), the
+// noise of a judgment not included.
 func (q *Predictor) Posterior(x []float64) (mean, sd float64) {
 	mean, variance := q.fill(&q.x, x, false)
 	return mean, math.Sqrt(max(variance, 0))
 }
 
-// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with respect to the d
-// coordinates of x. Where the standard deviation vanishes to rounding it has no derivative, and dsd
-// is 0.
+// PosteriorGrad is Posterior and fills dmean and dsd with the derivatives with
+// respect to the d coordinates of x. Where the standard deviation vanishes to
+// rounding it has no derivative, and dsd is 0.
 func (q *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	checkGrad(q.p.Dim(), dmean, dsd)
 	mean, variance := q.fill(&q.x, x, true)
@@ -170,8 +176,8 @@ func (q *Predictor) PosteriorGrad(x, dmean, dsd []float64) (mean, sd float64) {
 	return mean, sd
 }
 
-// Pair returns the joint moments of f(x) and f(y), as acquisitions of pairs need them (EUBO: Sinaga
-// et al. 2026, Eq. 11).
+// Pair returns the joint moments of f(x) and f(y), as acquisitions of pairs
+// need them (EUBO: Sinaga et al. 2026, Eq. 11).
 func (q *Predictor) Pair(x, y []float64) Moments { return q.pair(x, y, nil) }
 
 // PairGrad is Pair and fills g with the derivatives.
@@ -185,7 +191,8 @@ func (q *Predictor) pair(x, y []float64, g *PairGrad) (m Moments) {
 	m.MeanY, m.VarY = q.fill(&q.y, y, g != nil)
 	m.VarX, m.VarY = max(m.VarX, 0), max(m.VarY, 0)
 	if g == nil {
-		// x before y as in the variances, so that the moments of x = y agree to the last bit.
+		// x before y as in the variances, so that the moments of x = y agree to
+		// the last bit.
 		m.Cov = q.p.kernel.Eval(x, y) - dot(q.x.k, q.y.ck)
 		return m
 	}
@@ -203,7 +210,8 @@ func (q *Predictor) pair(x, y []float64, g *PairGrad) (m Moments) {
 	return m
 }
 
-// fill computes the column of x, with derivatives on demand, and returns the mean and the variance.
+// fill computes the column of x, with derivatives on demand, and returns the
+// mean and the variance.
 func (q *Predictor) fill(c *column, x []float64, grad bool) (mean, variance float64) {
 	p := q.p
 	if grad {
@@ -215,7 +223,8 @@ func (q *Predictor) fill(c *column, x []float64, grad bool) (mean, variance floa
 	if m == 0 {
 		return 0, p.outputScale
 	}
-	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: m, Cols: m, Stride: m, Data: p.c}, vector(c.k), 0, vector(c.ck))
+	blas64.Gemv(blas.NoTrans, 1, blas64.General{Rows: m, Cols: m, Stride: m, Data: p.c},
+		vector(c.k), 0, vector(c.ck))
 	return dot(p.w, c.k), p.outputScale - dot(c.k, c.ck)
 }
 
@@ -227,7 +236,8 @@ func (q *Predictor) slopes(c *column, dmean, dvar []float64) {
 	addRows(dvar, -2, c.ck, c.dk)
 }
 
-// addRows adds s·Σ_i v_i·rows_i to dst, d values, with the m rows of d values one after the other.
+// addRows adds s·Σ_i v_i·rows_i to dst, d values, with the m rows of d values
+// one after the other.
 func addRows(dst []float64, s float64, v, rows []float64) {
 	d := len(dst)
 	for i, a := range v {

@@ -9,8 +9,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Link is how a difference of utilities becomes a probability to win. The names are recorded in
-// events.
+// Link is how a difference of utilities becomes a probability to win. The names
+// are recorded in events.
 type Link string
 
 // The links; see the package's documentation for their formulas.
@@ -30,9 +30,10 @@ func (l Link) Validate() error {
 	return nil
 }
 
-// Weights returns a and b of z = a·f(winner) − b·f(loser) for the noise of the two designs (Sinaga
-// et al. 2026, Eq. 3 and 4): both 1/√(noiseWinner + noiseLoser) for Probit, where noise is a
-// variance; 1/noiseWinner and 1/noiseLoser for Logistic, where it is a scale.
+// Weights returns a and b of z = a·f(winner) − b·f(loser) for the noise of the
+// two designs (Sinaga et al. 2026, Eq. 3 and 4): both 1/√(noiseWinner +
+// noiseLoser) for Probit, where noise is a variance; 1/noiseWinner and
+// 1/noiseLoser for Logistic, where it is a scale.
 func (l Link) Weights(noiseWinner, noiseLoser float64) (a, b float64) {
 	if l == Logistic {
 		return 1 / noiseWinner, 1 / noiseLoser
@@ -41,7 +42,8 @@ func (l Link) Weights(noiseWinner, noiseLoser float64) (a, b float64) {
 	return a, a
 }
 
-// LogProb returns ln of the probability of a duel's result at z, and its derivative in z.
+// LogProb returns ln of the probability of a duel's result at z, and its
+// derivative in z.
 func (l Link) LogProb(z float64) (value, slope float64) {
 	if l == Logistic {
 		return special.LogLogistic(z), special.Logistic(-z)
@@ -49,25 +51,27 @@ func (l Link) LogProb(z float64) (value, slope float64) {
 	return special.LogNormalCDF(z), special.InverseMills(z)
 }
 
-// ErrDuels reports comparisons that no model can be built from; the text says which.
+// ErrDuels reports comparisons that no model can be built from; the text says
+// which.
 var ErrDuels = errors.New("unusable comparisons")
 
-// Duels are n comparisons among m distinct designs in d dimensions. They are never changed here.
-// Designs should be distinct, as NewDuels makes them: equal ones would share their utility all the
-// same, at the cost of a larger problem.
+// Duels are n comparisons among m distinct designs in d dimensions. They are
+// never changed here. Designs should be distinct, as NewDuels makes them: equal
+// ones would share their utility all the same, at the cost of a larger problem.
 type Duels struct {
 	X [][]float64 // m designs of d coordinates
-	// Winner and Loser hold the indices into X of the two designs of each of the n duels.
+	// Winner and Loser hold the indices into X of the two designs of each of
+	// the n duels.
 	Winner, Loser []int
-	// Noise holds the noise of the person's judgment at each of the m designs, positive: the
-	// variance σ²(x) under Probit, the scale λ(x) under Logistic.
+	// Noise holds the noise of the person's judgment at each of the m designs,
+	// positive: the variance σ²(x) under Probit, the scale λ(x) under Logistic.
 	Noise []float64
 }
 
-// NewDuels gathers duels in which winners[k] was preferred to losers[k]. Exactly equal points
-// become one design, in the order in which they first appear, winner before loser; 0 and −0 are
-// equal. noise, asked once for each design, gives its Noise. Points are kept, not copied. It fails
-// with ErrDuels.
+// NewDuels gathers duels in which winners[k] was preferred to losers[k].
+// Exactly equal points become one design, in the order in which they first
+// appear, winner before loser; 0 and −0 are equal. noise, asked once for each
+// design, gives its Noise. Points are kept, not copied. It fails with ErrDuels.
 func NewDuels(winners, losers [][]float64, noise func(x []float64) float64) (Duels, error) {
 	if len(winners) != len(losers) {
 		panic(fmt.Sprintf("pref: %d winners, %d losers", len(winners), len(losers)))
@@ -97,8 +101,8 @@ func NewDuels(winners, losers [][]float64, noise func(x []float64) float64) (Due
 // Len returns n, the number of comparisons.
 func (d Duels) Len() int { return len(d.Winner) }
 
-// Validate panics on mismatched shapes and reports bad numbers with ErrDuels. No duel at all is no
-// fault.
+// Validate panics on mismatched shapes and reports bad numbers with ErrDuels.
+// No duel at all is no fault.
 func (d Duels) Validate() error {
 	if len(d.Winner) != len(d.Loser) || len(d.Noise) != len(d.X) {
 		panic(fmt.Sprintf("pref: %d winners, %d losers, %d designs, %d noise values",
@@ -120,7 +124,8 @@ func (d Duels) Validate() error {
 	for k, w := range d.Winner {
 		l := d.Loser[k]
 		if w < 0 || w >= len(d.X) || l < 0 || l >= len(d.X) {
-			return fmt.Errorf("%w: duel %d is of designs %d and %d, there are %d", ErrDuels, k, w, l, len(d.X))
+			return fmt.Errorf("%w: duel %d is of designs %d and %d, there are %d", ErrDuels, k, w,
+				l, len(d.X))
 		}
 		if w == l {
 			return fmt.Errorf("%w: duel %d compares design %d with itself; leave it out", ErrDuels, k, w)

@@ -1,10 +1,11 @@
-// Package qmc holds the Sobol sequence, a low-discrepancy sequence in the unit cube: the first 2^m
-// points of every dimension fall one each into the 2^m equal intervals, and their low-dimensional
-// projections are spread nearly as well. It places initial designs and the starts of searches.
+// Package qmc holds the Sobol sequence, a low-discrepancy sequence in the unit
+// cube: the first 2^m points of every dimension fall one each into the 2^m
+// equal intervals, and their low-dimensional projections are spread nearly as
+// well. It places initial designs and the starts of searches.
 //
-// A sequence is a pure function of its dimension and seed: no clock, no global randomness, the same
-// points on every machine (only integers and one exact multiplication by a power of two are
-// involved).
+// A sequence is a pure function of its dimension and seed: no clock, no global
+// randomness, the same points on every machine (only integers and one exact
+// multiplication by a power of two are involved).
 package qmc
 
 import (
@@ -29,18 +30,21 @@ const (
 	outputBits = 53 // the digits of a coordinate, all that a float64 in [0, 1) holds
 )
 
-// Sobol is a Sobol sequence in d dimensions, with the direction numbers of Joe and Kuo 2008, its
-// points in the order of the Gray code (Bratley and Fox 1988). It is not safe for concurrent use.
+// Sobol is a Sobol sequence in d dimensions, with the direction numbers of Joe
+// and Kuo 2008, its points in the order of the Gray code (Bratley and Fox
+// 1988). It is not safe for concurrent use.
 type Sobol struct {
-	// direction[j][b]: what bit b of the Gray code adds to coordinate j, in outputBits digits
+	// direction[j][b]: what bit b of the Gray code adds to coordinate j, in
+	// outputBits digits
 	direction [][inputBits]uint64
 	shift     []uint64 // the digital shift; the point of index 0
 	point     []uint64 // the point of index next
 	next      uint64
 }
 
-// New returns the plain sequence in dim dimensions. Its first point is the origin, a corner of the
-// cube: prefer NewScrambled for a design. It fails with ErrDimension.
+// New returns the plain sequence in dim dimensions. Its first point is the
+// origin, a corner of the cube: prefer NewScrambled for a design. It fails with
+// ErrDimension.
 func New(dim int) (*Sobol, error) {
 	if dim < 1 || dim > MaxDim {
 		return nil, fmt.Errorf("%w: %d dimensions asked for, 1 to %d are possible", ErrDimension, dim, MaxDim)
@@ -59,10 +63,11 @@ func New(dim int) (*Sobol, error) {
 	return s, nil
 }
 
-// NewScrambled returns the sequence in dim dimensions, randomized by seed: each coordinate's digits
-// pass through a random non-singular lower triangular binary matrix, then a random digital shift
-// (Matoušek 1998, §4: random linear scrambling). Every point is then uniform in the cube, and every
-// net property of the plain sequence is kept. It fails with ErrDimension.
+// NewScrambled returns the sequence in dim dimensions, randomized by seed: each
+// coordinate's digits pass through a random non-singular lower triangular
+// binary matrix, then a random digital shift (Matoušek 1998, §4: random linear
+// scrambling). Every point is then uniform in the cube, and every net property
+// of the plain sequence is kept. It fails with ErrDimension.
 func NewScrambled(dim int, seed uint64) (*Sobol, error) {
 	s, err := New(dim)
 	if err != nil {
@@ -70,8 +75,8 @@ func NewScrambled(dim int, seed uint64) (*Sobol, error) {
 	}
 	random := rand.New(rand.NewPCG(seed, 0x736f626f6c)) // the second word spells "sobol": a stream of its own
 	for j := range s.direction {
-		// columns[c] is the image of digit c alone (digit 0 is the leading one): itself and random
-		// lower digits.
+		// columns[c] is the image of digit c alone (digit 0 is the leading
+		// one): itself and random lower digits.
 		var columns [inputBits]uint64
 		for c := range columns {
 			digit := uint64(1) << (outputBits - 1 - c)
@@ -95,8 +100,8 @@ func NewScrambled(dim int, seed uint64) (*Sobol, error) {
 // Dim returns d.
 func (s *Sobol) Dim() int { return len(s.direction) }
 
-// Next fills dst (d values) with the next point, each coordinate in [0, 1). After 2³² points, which
-// is all there are, it panics.
+// Next fills dst (d values) with the next point, each coordinate in [0, 1).
+// After 2³² points, which is all there are, it panics.
 func (s *Sobol) Next(dst []float64) {
 	s.check(dst)
 	if s.next == 1<<inputBits {
@@ -111,15 +116,15 @@ func (s *Sobol) Next(dst []float64) {
 	}
 }
 
-// At fills dst (d values) with the point of the given index, counted from 0, and makes the
-// following point the next one.
+// At fills dst (d values) with the point of the given index, counted from 0,
+// and makes the following point the next one.
 func (s *Sobol) At(index uint32, dst []float64) {
 	s.Seek(index)
 	s.Next(dst)
 }
 
-// Seek makes the point of the given index, counted from 0, the next one. It costs the same for
-// every index.
+// Seek makes the point of the given index, counted from 0, the next one. It
+// costs the same for every index.
 func (s *Sobol) Seek(index uint32) {
 	copy(s.point, s.shift)
 	for gray := index ^ index>>1; gray != 0; gray &= gray - 1 {
@@ -149,16 +154,17 @@ func (s *Sobol) write(dst []float64) {
 
 func (s *Sobol) check(dst []float64) {
 	if len(dst) != len(s.point) {
-		panic(fmt.Sprintf("qmc: a point of %d values for a sequence in %d dimensions", len(dst), len(s.point)))
+		panic(fmt.Sprintf("qmc: a point of %d values for a sequence in %d dimensions", len(dst),
+			len(s.point)))
 	}
 }
 
 //go:embed joe-kuo.txt
 var joeKuo string
 
-// directions returns, for each dimension, the direction numbers v_1 … v_32 as binary fractions of
-// 32 digits. The table gives the first s of a dimension; the others follow from its primitive
-// polynomial (Joe and Kuo 2008, Eq. 2).
+// directions returns, for each dimension, the direction numbers v_1 … v_32 as
+// binary fractions of 32 digits. The table gives the first s of a dimension;
+// the others follow from its primitive polynomial (Joe and Kuo 2008, Eq. 2).
 var directions = sync.OnceValue(func() [][inputBits]uint32 {
 	table := make([][inputBits]uint32, 1, MaxDim)
 	for b := range table[0] {

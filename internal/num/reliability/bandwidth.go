@@ -5,20 +5,23 @@ import (
 	"math"
 )
 
-// The bounds of Bandwidth by default, in the unit of the cube. The paper searches in [1, 2], where
-// its map of the unit cube is nearly flat; leave-one-out itself prefers much less, about 0.2 for
-// ten anchors in two dimensions.
+// The bounds of Bandwidth by default, in the unit of the cube. The paper
+// searches in [1, 2], where its map of the unit cube is nearly flat;
+// leave-one-out itself prefers much less, about 0.2 for ten anchors in two
+// dimensions.
 const (
 	DefaultLower = 0.02
 	DefaultUpper = 2
 )
 
-// LeaveOneOut returns the mean log density of each anchor under all others, LOO(h) of Sinaga et al.
-// 2026, Eq. S17 (there written with its sign reversed), and its derivative in h. With n anchors the
-// density of the others has 1/(n−1) in front.
+// LeaveOneOut returns the mean log density of each anchor under all others,
+// LOO(h) of Sinaga et al. 2026, Eq. S17 (there written with its sign reversed),
+// and its derivative in h. With n anchors the density of the others has 1/(n−1)
+// in front.
 //
-// It needs two anchors at least and panics with fewer, and panics where h is not positive. An
-// anchor so far from all others that its density underflows keeps a finite logarithm.
+// It needs two anchors at least and panics with fewer, and panics where h is
+// not positive. An anchor so far from all others that its density underflows
+// keeps a finite logarithm.
 func LeaveOneOut(anchors [][]float64, h float64) (value, slope float64) {
 	if len(anchors) < 2 || !(h > 0) {
 		panic("reliability: leave-one-out needs two anchors and a positive bandwidth")
@@ -26,8 +29,8 @@ func LeaveOneOut(anchors [][]float64, h float64) (value, slope float64) {
 	return newLeaveOneOut(anchors).at(h)
 }
 
-// leaveOneOut holds the squared distances of the anchors: dist[i] from anchor i to the others, in
-// order, and the smallest.
+// leaveOneOut holds the squared distances of the anchors: dist[i] from anchor i
+// to the others, in order, and the smallest.
 type leaveOneOut struct {
 	dist    [][]float64
 	nearest []float64
@@ -68,18 +71,20 @@ func (l *leaveOneOut) at(h float64) (value, slope float64) {
 	return value, slope/n - l.d/h
 }
 
-// Bandwidth returns the bandwidth in [lower, upper] with the largest leave-one-out likelihood
-// (Sinaga et al. 2026, Eq. S17). Zero bounds mean DefaultLower and DefaultUpper. It fails with
-// ErrAnchors.
+// Bandwidth returns the bandwidth in [lower, upper] with the largest
+// leave-one-out likelihood (Sinaga et al. 2026, Eq. S17). Zero bounds mean
+// DefaultLower and DefaultUpper. It fails with ErrAnchors.
 //
-// Few anchors: with none or one the likelihood does not exist, and the result is the geometric mean
-// of the bounds, 0.2 by default. Anchors that coincide have an infinite density at bandwidth 0, so
-// that enough of them drive the result to the lower bound; that is what the likelihood says, and it
-// means a person who is sure of those designs and of nothing else.
+// Few anchors: with none or one the likelihood does not exist, and the result
+// is the geometric mean of the bounds, 0.2 by default. Anchors that coincide
+// have an infinite density at bandwidth 0, so that enough of them drive the
+// result to the lower bound; that is what the likelihood says, and it means a
+// person who is sure of those designs and of nothing else.
 //
-// The likelihood can have several maxima. It is evaluated at 64 bandwidths, evenly spaced in ln h;
-// the best is refined by bisection of the derivative between its neighbors, to the last digits.
-// Equal values are decided for the smaller h.
+// The likelihood can have several maxima. It is evaluated at 64 bandwidths,
+// evenly spaced in ln h; the best is refined by bisection of the derivative
+// between its neighbors, to the last digits. Equal values are decided for the
+// smaller h.
 func Bandwidth(anchors [][]float64, lower, upper float64) (float64, error) {
 	if lower == 0 {
 		lower = DefaultLower

@@ -1,9 +1,11 @@
-// Package reliability maps how noisy a person's comparisons are, from anchors: designs at which the
-// person trusts their own judgment (Sinaga et al. 2026, §3.2). The density of anchors is estimated
-// with a Gaussian kernel; the noise of a judgment falls where anchors are dense.
+// Package reliability maps how noisy a person's comparisons are, from anchors:
+// designs at which the person trusts their own judgment (Sinaga et al. 2026,
+// §3.2). The density of anchors is estimated with a Gaussian kernel; the noise
+// of a judgment falls where anchors are dense.
 //
-// Designs and anchors lie in the unit cube [0,1]^d. Everything is a pure function of its arguments,
-// with a fixed order in every sum; nothing is changed by reading.
+// Designs and anchors lie in the unit cube [0,1]^d. Everything is a pure
+// function of its arguments, with a fixed order in every sum; nothing is
+// changed by reading.
 package reliability
 
 import (
@@ -12,11 +14,12 @@ import (
 	"math"
 )
 
-// ErrAnchors reports anchors or a bandwidth that no density can be made from; the text says which.
+// ErrAnchors reports anchors or a bandwidth that no density can be made from;
+// the text says which.
 var ErrAnchors = errors.New("unusable anchors")
 
-// Density is a kernel density estimate of the anchors with an isotropic Gaussian kernel of one
-// bandwidth h,
+// Density is a kernel density estimate of the anchors with an isotropic
+// Gaussian kernel of one bandwidth h,
 //
 //	q̂(x) = 1/(n h^d (2π)^(d/2)) Σ_i exp(−‖x − a_i‖²/(2h²))
 //
@@ -27,9 +30,9 @@ type Density struct {
 	logUnit float64 // ln of the kernel's value at 0 divided by n
 }
 
-// NewDensity returns the density of n ≥ 1 anchors of d coordinates with bandwidth h > 0, in the
-// unit of the coordinates. The anchors are kept, not copied, and must not change; equal ones count
-// each. It fails with ErrAnchors.
+// NewDensity returns the density of n ≥ 1 anchors of d coordinates with
+// bandwidth h > 0, in the unit of the coordinates. The anchors are kept, not
+// copied, and must not change; equal ones count each. It fails with ErrAnchors.
 func NewDensity(anchors [][]float64, h float64) (*Density, error) {
 	if err := validate(anchors); err != nil {
 		return nil, err
@@ -49,7 +52,8 @@ func NewDensity(anchors [][]float64, h float64) (*Density, error) {
 func validate(anchors [][]float64) error {
 	for i, a := range anchors {
 		if len(a) != len(anchors[0]) || len(a) == 0 {
-			panic(fmt.Sprintf("reliability: anchor %d has %d coordinates, anchor 0 has %d", i, len(a), len(anchors[0])))
+			panic(fmt.Sprintf("reliability: anchor %d has %d coordinates, anchor 0 has %d", i,
+				len(a), len(anchors[0])))
 		}
 		for j, v := range a {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -66,7 +70,8 @@ func (q *Density) Bandwidth() float64 { return q.h }
 // Len returns n, the number of anchors.
 func (q *Density) Len() int { return len(q.anchors) }
 
-// At returns q̂(x), per unit^d, and fills grad, if not nil, with its d derivatives.
+// At returns q̂(x), per unit^d, and fills grad, if not nil, with its d
+// derivatives.
 func (q *Density) At(x, grad []float64) float64 {
 	v := q.sum(x, grad)
 	unit := math.Exp(q.logUnit)

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// replaced explains with coalitions that replace parameters of the observed points.
+// replaced explains with coalitions that replace parameters of the observed
+// points.
 func (e *Explainer) replaced(ctx context.Context, points [][]float64, beta float64) ([]Explanation, error) {
 	n, players := len(e.x), len(e.cfg.Groups)
 	out := make([]Explanation, len(points))
@@ -29,8 +30,8 @@ func (e *Explainer) replaced(ctx context.Context, points [][]float64, beta float
 			return nil, fmt.Errorf("explanation cancelled after %d of %d coalitions: %w",
 				coalition, 1<<players, context.Cause(ctx))
 		}
-		// Two mixed points differ where neither takes x: their covariance is the same whatever x
-		// is.
+		// Two mixed points differ where neither takes x: their covariance is
+		// the same whatever x is.
 		copy(distance, apart[players])
 		size := 0
 		for j := range players {
@@ -59,11 +60,13 @@ func (e *Explainer) replaced(ctx context.Context, points [][]float64, beta float
 	return out, nil
 }
 
-// add counts in what a coalition of a size is worth; coalitions come in the order of their masks.
+// add counts in what a coalition of a size is worth; coalitions come in the
+// order of their masks.
 func (x *Explanation) add(coalition, size int, share []float64, mean, sd, ucb float64) {
 	players := len(share)
 	for j := range players {
-		// With j the coalition is one that j has joined, without j one that j will join.
+		// With j the coalition is one that j has joined, without j one that j
+		// will join.
 		a := -share[min(size, players-1)]
 		if coalition>>j&1 == 1 {
 			a = share[size-1]
@@ -83,8 +86,9 @@ func (x *Explanation) add(coalition, size int, share []float64, mean, sd, ucb fl
 	x.UCB.Full = ucb
 }
 
-// apart returns the squared differences of the points i > k, scaled by the lengthscales, numbered
-// i(i−1)/2 + k: for every player those in its dimensions, and last those in the dimensions of none.
+// apart returns the squared differences of the points i > k, scaled by the
+// lengthscales, numbered i(i−1)/2 + k: for every player those in its
+// dimensions, and last those in the dimensions of none.
 func (e *Explainer) apart() [][]float64 {
 	players := len(e.cfg.Groups)
 	owner := make([]int, len(e.inv2))
@@ -114,8 +118,8 @@ func (e *Explainer) apart() [][]float64 {
 	return all
 }
 
-// together is the average covariance of n points at the given squared distances of the pairs, which
-// it overwrites.
+// together is the average covariance of n points at the given squared distances
+// of the pairs, which it overwrites.
 func (e *Explainer) together(distance []float64) float64 {
 	scale, n := e.model.Kernel().OutputScale(), float64(len(e.x))
 	e.family.Fill(distance, distance, scale)

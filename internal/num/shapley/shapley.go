@@ -15,8 +15,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 )
 
-// MaxPlayers is the largest number of players: 2^10 coalitions, each a linear system of n
-// equations.
+// MaxPlayers is the largest number of players: 2^10 coalitions, each a linear
+// system of n equations.
 const MaxPlayers = 10
 
 // PlayersError reports more players than MaxPlayers.
@@ -39,25 +39,28 @@ const DefaultRegularization = 1e-4
 
 // Config says how to explain. The zero value means the defaults.
 type Config struct {
-	// Groups are the players, each a set of dimensions that arrive together; default every
-	// dimension on its own. No dimension is in two groups. One that is in none is never known, and
-	// nothing is attributed to it.
+	// Groups are the players, each a set of dimensions that arrive together;
+	// default every dimension on its own. No dimension is in two groups. One
+	// that is in none is never known, and nothing is attributed to it.
 	Groups [][]int
-	// Regularization is λ_S divided by the number n of points; default DefaultRegularization.
+	// Regularization is λ_S divided by the number n of points; default
+	// DefaultRegularization.
 	Regularization float64
-	// Replaced makes a coalition worth the average of the model over the points with its parameters
-	// replaced by those of the point that is explained. The values then add up to what the model
-	// itself predicts. They have no MeanSD, and Regularization and EmptyIsMean have no meaning.
+	// Replaced makes a coalition worth the average of the model over the points
+	// with its parameters replaced by those of the point that is explained. The
+	// values then add up to what the model itself predicts. They have no
+	// MeanSD, and Regularization and EmptyIsMean have no meaning.
 	Replaced bool
-	// EmptyIsMean makes the empty coalition worth the plain average of f̃ with no uncertainty, as
-	// the reference code does, instead of what Proposition 4 gives for a kernel k_∅ ≡ 1.
+	// EmptyIsMean makes the empty coalition worth the plain average of f̃ with
+	// no uncertainty, as the reference code does, instead of what Proposition 4
+	// gives for a kernel k_∅ ≡ 1.
 	EmptyIsMean bool
 }
 
 // Values are the contributions of the players to one quantity, in its unit.
 type Values struct {
-	// Phi holds the Shapley value of each player, in the order of the groups. They add up to Full −
-	// Base.
+	// Phi holds the Shapley value of each player, in the order of the groups.
+	// They add up to Full − Base.
 	Phi []float64 `json:"phi"`
 	// Base is ν(none), Full is ν(all).
 	Base float64 `json:"base"`
@@ -69,14 +72,14 @@ type Explanation struct {
 	Mean Values `json:"mean"` // of the posterior mean
 	SD   Values `json:"sd"`   // of the posterior standard deviation
 	UCB  Values `json:"ucb"`  // of the upper confidence bound
-	// MeanSD is the standard deviation of each value in Mean.Phi that comes from not knowing f:
-	// those values are linear in f, so that they are a Gaussian vector themselves (Chau et al.
-	// 2023).
+	// MeanSD is the standard deviation of each value in Mean.Phi that comes
+	// from not knowing f: those values are linear in f, so that they are a
+	// Gaussian vector themselves (Chau et al. 2023).
 	MeanSD []float64 `json:"mean_sd"`
 }
 
-// Explainer explains the predictions of one model. Using it from several goroutines is safe as long
-// as the model is not appended to.
+// Explainer explains the predictions of one model. Using it from several
+// goroutines is safe as long as the model is not appended to.
 type Explainer struct {
 	cfg    Config
 	model  *gp.GP
@@ -87,9 +90,10 @@ type Explainer struct {
 	cov    []float64 // K̃, n×n
 }
 
-// New prepares explanations of g's predictions relative to the points X, n of d coordinates:
-// usually those that g was fitted to, each once. The work grows with n³·2^d; a representative part
-// of many points also does. It fails with a *PlayersError or ErrConfig.
+// New prepares explanations of g's predictions relative to the points X, n of d
+// coordinates: usually those that g was fitted to, each once. The work grows
+// with n³·2^d; a representative part of many points also does. It fails with a
+// *PlayersError or ErrConfig.
 func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 	d := g.Dim()
 	if len(X) == 0 {
@@ -122,7 +126,8 @@ func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 		cfg.Regularization = DefaultRegularization
 	}
 	if !(cfg.Regularization > 0) || math.IsInf(cfg.Regularization, 1) {
-		return nil, fmt.Errorf("%w: regularization %v is not a positive finite number", ErrConfig, cfg.Regularization)
+		return nil, fmt.Errorf("%w: regularization %v is not a positive finite number", ErrConfig,
+			cfg.Regularization)
 	}
 	family, err := kernel.ParseFamily(g.Kernel().Name())
 	if err != nil {
@@ -139,9 +144,9 @@ func New(g *gp.GP, X [][]float64, cfg Config) (*Explainer, error) {
 	return e, nil
 }
 
-// Explain explains the predictions at the points; beta ≥ 0 is that of the upper confidence bound μ
-// + √β·σ. The points share the work. It fails with gp.ErrNotPositiveDefinite or the context's
-// error, wrapped.
+// Explain explains the predictions at the points; beta ≥ 0 is that of the upper
+// confidence bound μ + √β·σ. The points share the work. It fails with
+// gp.ErrNotPositiveDefinite or the context's error, wrapped.
 func (e *Explainer) Explain(ctx context.Context, points [][]float64, beta float64) ([]Explanation, error) {
 	n := len(e.x)
 	m := len(points)
@@ -225,8 +230,8 @@ func (e *Explainer) Explain(ctx context.Context, points [][]float64, beta float6
 	return out, nil
 }
 
-// shares returns |S|! (p−|S|−1)! / p! by |S| < p: the probability that exactly S has arrived before
-// a given player.
+// shares returns |S|! (p−|S|−1)! / p! by |S| < p: the probability that exactly
+// S has arrived before a given player.
 func shares(players int) []float64 {
 	out := make([]float64, players)
 	for s := range out {
@@ -239,9 +244,9 @@ func shares(players int) []float64 {
 	return out
 }
 
-// differences returns for every player the squared differences in its dimensions, scaled by the
-// lengthscales: within X, the entries i ≥ k numbered i(i+1)/2 + k, and across from point i to X_k,
-// numbered i·n + k.
+// differences returns for every player the squared differences in its
+// dimensions, scaled by the lengthscales: within X, the entries i ≥ k numbered
+// i(i+1)/2 + k, and across from point i to X_k, numbered i·n + k.
 func (e *Explainer) differences(points [][]float64) (within, across [][]float64) {
 	for _, group := range e.cfg.Groups {
 		distance := func(x, y []float64) (s float64) {
@@ -297,9 +302,10 @@ func (e *Explainer) weights(coalition int, within, across [][]float64, scaled, g
 	return nil
 }
 
-// Strongest returns the k players with the greatest average |φ| over the given values, strongest
-// first; of equal ones the earlier. Fewer are returned if there are fewer. Adachi et al. 2024,
-// Appendix F, draw the plane of the strongest two.
+// Strongest returns the k players with the greatest average |φ| over the given
+// values, strongest first; of equal ones the earlier. Fewer are returned if
+// there are fewer. Adachi et al. 2024, Appendix F, draw the plane of the
+// strongest two.
 func Strongest(k int, values ...Values) []int {
 	if len(values) == 0 {
 		return nil

@@ -1,10 +1,12 @@
-// Package special holds the functions of probability that the models need in their tails, where the
-// textbook formulas cancel or underflow: the scaled complementary error function, the logarithm of
-// the normal distribution function, the logistic family, and log h of expected improvement.
+// Package special holds the functions of probability that the models need in
+// their tails, where the textbook formulas cancel or underflow: the scaled
+// complementary error function, the logarithm of the normal distribution
+// function, the logistic family, and log h of expected improvement.
 //
-// Every function is defined on the whole line, returns NaN for NaN, and keeps a relative error of
-// about 1e-14; a value that is itself as small as e^(−x²/2) keeps about x²·1e-16. For the normal
-// quantile use gonum's mathext.NormalQuantile, which is accurate.
+// Every function is defined on the whole line, returns NaN for NaN, and keeps a
+// relative error of about 1e-14; a value that is itself as small as e^(−x²/2)
+// keeps about x²·1e-16. For the normal quantile use gonum's
+// mathext.NormalQuantile, which is accurate.
 package special
 
 import "math"
@@ -17,12 +19,13 @@ const (
 	sqrtHalfP = 1.25331413731550025120788264240552262650349 // √(π/2)
 )
 
-// Erfcx returns the scaled complementary error function exp(x²)·erfc(x). It is +Inf below about
-// −26.6 and decreases like 1/(x√π) for large x.
+// Erfcx returns the scaled complementary error function exp(x²)·erfc(x). It is
+// +Inf below about −26.6 and decreases like 1/(x√π) for large x.
 //
-// Up to x = 26 the two factors are representable and are multiplied, with the rounding error of x²
-// put back; beyond it the asymptotic series is used (Abramowitz and Stegun 1964, 7.1.23), whose
-// first omitted term is below 1e-17.
+// Up to x = 26 the two factors are representable and are multiplied, with the
+// rounding error of x² put back; beyond it the asymptotic series is used
+// (Abramowitz and Stegun 1964, 7.1.23), whose first omitted term is below
+// 1e-17.
 func Erfcx(x float64) float64 {
 	if x < 26 {
 		return expSquare(x) * math.Erfc(x)
@@ -31,7 +34,8 @@ func Erfcx(x float64) float64 {
 	return invSqrtPi / x * (1 - q*(1-3*q*(1-5*q*(1-7*q*(1-9*q)))))
 }
 
-// expSquare returns exp(x²) without the relative error x²·2⁻⁵³ of math.Exp(x*x).
+// expSquare returns exp(x²) without the relative error x²·2⁻⁵³ of
+// math.Exp(x*x).
 func expSquare(x float64) float64 {
 	square := x * x
 	e := math.Exp(square)
@@ -47,8 +51,8 @@ func LogNormalPDF(x float64) float64 { return -0.5*x*x - logSqrt2P }
 // NormalPDF returns φ(x), the standard normal density.
 func NormalPDF(x float64) float64 { return math.Exp(-0.5*x*x - logSqrt2P) }
 
-// NormalCDF returns Φ(x), the standard normal distribution function, accurate in both tails until
-// it underflows.
+// NormalCDF returns Φ(x), the standard normal distribution function, accurate
+// in both tails until it underflows.
 func NormalCDF(x float64) float64 { return 0.5 * math.Erfc(-x/sqrt2) }
 
 // LogNormalCDF returns ln Φ(x).
@@ -63,7 +67,8 @@ func LogNormalCDF(x float64) float64 {
 	}
 }
 
-// InverseMills returns φ(x)/Φ(x), the derivative of LogNormalCDF. It grows like −x for x → −∞.
+// InverseMills returns φ(x)/Φ(x), the derivative of LogNormalCDF. It grows like
+// −x for x → −∞.
 func InverseMills(x float64) float64 {
 	if x < -1 {
 		return 1 / (sqrtHalfP * Erfcx(-x/sqrt2))
@@ -71,8 +76,8 @@ func InverseMills(x float64) float64 {
 	return NormalPDF(x) / NormalCDF(x)
 }
 
-// Log1mExp returns ln(1 − eˣ) for x ≤ 0 (−Inf at 0) and NaN for x > 0. Source: Mächler 2012,
-// "Accurately computing log(1 − exp(−|a|))", Eq. 7.
+// Log1mExp returns ln(1 − eˣ) for x ≤ 0 (−Inf at 0) and NaN for x > 0. Source:
+// Mächler 2012, "Accurately computing log(1 − exp(−|a|))", Eq. 7.
 func Log1mExp(x float64) float64 {
 	if x > -ln2 {
 		return math.Log(-math.Expm1(x))

@@ -65,7 +65,8 @@ const leading = 15
 const logarithmic = 15
 
 func (v view) regret() panel {
-	c := target.Chart(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s", v.withUnit("simple regret"))
+	c := target.Chart(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s",
+		v.withUnit("simple regret"))
 	log := v.curves(c, true, func(a simulate.ArmSummary) []simulate.Mean { return a.RegretCurve })
 	f := panel{SVG: c.SVG("Simple regret of each arm over the experiments"),
 		Caption: "Simple regret: how much worse the best composition measured so far truly is " +

@@ -40,8 +40,8 @@ var style string
 // context.
 var page = template.Must(template.New("study").Parse(source))
 
-// Write writes the page. On an error nothing has been written to w, unless it is
-// w's own. The page uses no clock and no randomness: equal inputs give equal
+// Write writes the page. On an error nothing has been written to w, unless it
+// is w's own. The page uses no clock and no randomness: equal inputs give equal
 // pages.
 func Write(w io.Writer, in Input) error {
 	w = plaintext.NewWriter(w, true)
@@ -127,7 +127,8 @@ func (in Input) page() pageData {
 	}
 	if len(builds) > 1 {
 		d.Warnings = append(d.Warnings,
-			"The campaigns were run by several builds, whose last bits may differ: "+strings.Join(builds, "; ")+".")
+			"The campaigns were run by several builds, whose last bits may differ: "+
+				strings.Join(builds, "; ")+".")
 	}
 	if file.Seeds.Count < 10 {
 		d.Warnings = append(d.Warnings,

@@ -55,9 +55,13 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 	}
 }
 
-// ratios shows the regret along the campaigns in comparison with each task's baseline.
+// ratios shows the regret along the campaigns in comparison with each task's
+// baseline.
 func (d *pageData) ratios(s simulate.Summary) {
-	percent := func(x float64) string { return strings.Replace(fmt.Sprintf("%+.0f %%", 100*(x-1)), "-", "−", 1) }
+	percent := func(x float64) string {
+		return strings.Replace(fmt.Sprintf("%+.0f %%", 100*(x-1)),
+			"-", "−", 1)
+	}
 	cell := func(r, strict simulate.Ratio) overviewCell {
 		switch {
 		case math.IsNaN(r.Mean):
@@ -65,7 +69,8 @@ func (d *pageData) ratios(s simulate.Summary) {
 		case math.IsInf(r.Upper, 0):
 			return overviewCell{Text: percent(r.Mean)}
 		}
-		c := overviewCell{Text: percent(r.Mean), Interval: "[" + percent(r.Lower) + ", " + percent(r.Upper) + "]"}
+		c := overviewCell{Text: percent(r.Mean),
+			Interval: "[" + percent(r.Lower) + ", " + percent(r.Upper) + "]"}
 		switch {
 		case strict.Upper < 1:
 			c.Class = "better"

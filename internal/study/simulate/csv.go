@@ -49,7 +49,8 @@ func orNaN(x *float64) float64 {
 	return *x
 }
 
-// WriteTimes writes how long each suggestion took, in seconds, of other programs too.
+// WriteTimes writes how long each suggestion took, in seconds, of other
+// programs too.
 func (s Summary) WriteTimes(w io.Writer) error {
 	t := newCSV(w, "task", "policy", "expert", "arm", "seed", "experiment", "seconds")
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {

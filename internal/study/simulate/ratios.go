@@ -10,56 +10,65 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Ratios compare arms over all tasks by the mean regret along the campaign, that is the mean of simple regret
-// over the steps after the initial design, as a ratio to each task's baseline, seed by seed. A ratio
-// below 1 is a gain. Regrets of tasks have different units and spread over orders of magnitude: means of
-// logarithms, geometric means of ratios, weigh tasks alike.
+// Ratios compare arms over all tasks by the mean regret along the campaign,
+// that is the mean of simple regret over the steps after the initial design, as
+// a ratio to each task's baseline, seed by seed. A ratio below 1 is a gain.
+// Regrets of tasks have different units and spread over orders of magnitude:
+// means of logarithms, geometric means of ratios, weigh tasks alike.
 type Ratios struct {
-	// Cells is the number of comparisons with a baseline, one for each of the study's arms on each task.
+	// Cells is the number of comparisons with a baseline, one for each of the
+	// study's arms on each task.
 	Cells int
-	// Arms are those of the study, then its peers: other programs from the same starts, whose cells are counted
-	// among themselves.
+	// Arms are those of the study, then its peers: other programs from the same
+	// starts, whose cells are counted among themselves.
 	Arms []ArmRatios
 }
 
 // ArmRatios is an arm in comparison with the baseline of each task.
 type ArmRatios struct {
 	Arm string
-	// Along is pooled over the tasks on which the arm is not the baseline, Final the same of the regret at the end.
-	// Their intervals hold the true ratio with 95 % confidence by the bootstrap: seeds are drawn anew
-	// within each task.
+	// Along is pooled over the tasks on which the arm is not the baseline,
+	// Final the same of the regret at the end. Their intervals hold the true
+	// ratio with 95 % confidence by the bootstrap: seeds are drawn anew within
+	// each task.
 	Along, Final Ratio
-	// Experiments is the geometric mean of Until/BaseUntil over the Reached tasks on which half of the
-	// campaigns came to the baseline's final regret; NaN where there is none.
+	// Experiments is the geometric mean of Until/BaseUntil over the Reached
+	// tasks on which half of the campaigns came to the baseline's final regret;
+	// NaN where there is none.
 	Experiments float64
 	Reached     int
 	// Tasks are in the study's order.
 	Tasks []TaskRatios
-	// Peer is set of arms that other programs have run, and has their results by task.
+	// Peer is set of arms that other programs have run, and has their results
+	// by task.
 	Peer [][]*Result
 }
 
 // TaskRatios is an arm in comparison with the baseline of a task.
 type TaskRatios struct {
-	// Baseline is set where the arm is the task's baseline itself, and nothing but Until is.
+	// Baseline is set where the arm is the task's baseline itself, and nothing
+	// but Until is.
 	Baseline bool
 	// Seeds is the number of seeds with a campaign of both.
 	Seeds int
-	// Along and Final have intervals of 95 % by Student's t of the logarithms, one cell at a time.
+	// Along and Final have intervals of 95 % by Student's t of the logarithms,
+	// one cell at a time.
 	Along, Final Ratio
-	// Strict is the interval of Along that all cells together hold with 95 % confidence (Bonferroni).
+	// Strict is the interval of Along that all cells together hold with 95 %
+	// confidence (Bonferroni).
 	Strict Ratio
-	// Until is the median number of experiments until the regret was at most the median final regret of
-	// the baseline, BaseUntil that of the baseline itself; NaN where half of the campaigns never came there.
+	// Until is the median number of experiments until the regret was at most
+	// the median final regret of the baseline, BaseUntil that of the baseline
+	// itself; NaN where half of the campaigns never came there.
 	Until, BaseUntil float64
 }
 
-// Ratio is a geometric mean of ratios with an interval; NaN where there is nothing to compare, and
-// unbounded for one seed.
+// Ratio is a geometric mean of ratios with an interval; NaN where there is
+// nothing to compare, and unbounded for one seed.
 type Ratio struct{ Mean, Lower, Upper float64 }
 
-// leastShare is the share of a task's range of values below which regrets count as equal: a ratio of two
-// that are nearly 0 says nothing.
+// leastShare is the share of a task's range of values below which regrets count
+// as equal: a ratio of two that are nearly 0 says nothing.
 const leastShare = 1e-6
 
 const (
@@ -67,7 +76,8 @@ const (
 	bootstrapSeed = 1
 )
 
-// along is the mean simple regret over the steps after the first n, at least least.
+// along is the mean simple regret over the steps after the first n, at least
+// least.
 func along(r *Result, n int, least float64) float64 {
 	steps := r.Trajectory[min(n, len(r.Trajectory)):]
 	sum := 0.0
@@ -113,7 +123,8 @@ func cells(rows []contestant) (n int) {
 	return n
 }
 
-// peers are what other programs gave from the starts of this study, by the arms that they call themselves.
+// peers are what other programs gave from the starts of this study, by the arms
+// that they call themselves.
 func (s *Study) peers(results *Results) (rows []contestant) {
 	starts := make(map[string]int) // the task's index
 	for _, start := range s.Starts() {
@@ -129,14 +140,16 @@ func (s *Study) peers(results *Results) (rows []contestant) {
 		k := slices.IndexFunc(rows, func(c contestant) bool { return c.name == r.Arm })
 		if k < 0 {
 			k = len(rows)
-			rows = append(rows, contestant{r.Arm, make([][]*Result, len(s.Tasks)), make([]bool, len(s.Tasks))})
+			rows = append(rows, contestant{r.Arm, make([][]*Result, len(s.Tasks)),
+				make([]bool, len(s.Tasks))})
 		}
 		rows[k].results[i] = append(rows[k].results[i], r)
 	}
 	return rows
 }
 
-// contestant is an arm that is compared: its results by task, and whether it is the task's baseline.
+// contestant is an arm that is compared: its results by task, and whether it is
+// the task's baseline.
 type contestant struct {
 	name     string
 	results  [][]*Result
@@ -163,15 +176,19 @@ func (c contestant) compare(tasks []TaskSummary, cells int) ArmRatios {
 	return out
 }
 
-// against compares campaigns with the task's baseline, seed by seed, and returns the logarithms of the ratios.
-func (t TaskSummary) against(results []*Result, baseline bool, cells int) (out TaskRatios, inTotal, atEnd []float64) {
+// against compares campaigns with the task's baseline, seed by seed, and
+// returns the logarithms of the ratios.
+func (t TaskSummary) against(
+	results []*Result, baseline bool, cells int,
+) (out TaskRatios, inTotal, atEnd []float64) {
 	out = TaskRatios{Baseline: baseline}
 	base := t.Arms[t.Baseline].Results
 	truth := t.Task.Truth
 	least := leastShare * truth.Regret(truth.Worst)
 	var own, others []*Result
 	for _, r := range results {
-		if k := slices.IndexFunc(base, func(b *Result) bool { return b.Seed == r.Seed }); k >= 0 && len(r.Trajectory) > 0 {
+		if k := slices.IndexFunc(base, func(b *Result) bool { return b.Seed == r.Seed }); k >= 0 &&
+			len(r.Trajectory) > 0 {
 			own, others = append(own, r), append(others, base[k])
 		}
 	}
@@ -210,8 +227,8 @@ func (t TaskSummary) against(results []*Result, baseline bool, cells int) (out T
 
 var none = Ratio{math.NaN(), math.NaN(), math.NaN()}
 
-// student is the geometric mean of ratios, given by their logarithms, and its interval at the level 1 − alpha by
-// Student's t.
+// student is the geometric mean of ratios, given by their logarithms, and its
+// interval at the level 1 − alpha by Student's t.
 func student(logs []float64, alpha float64) Ratio {
 	m := mean(logs)
 	out := Ratio{Mean: math.Exp(m.Mean), Lower: 0, Upper: math.Inf(1)}
@@ -222,8 +239,9 @@ func student(logs []float64, alpha float64) Ratio {
 	return out
 }
 
-// pooled is the geometric mean over tasks of the geometric means over seeds, with the percentile interval of
-// the bootstrap (Efron and Tibshirani 1993, §13.3), seeds drawn within each task.
+// pooled is the geometric mean over tasks of the geometric means over seeds,
+// with the percentile interval of the bootstrap (Efron and Tibshirani 1993,
+// §13.3), seeds drawn within each task.
 func pooled(logs [][]float64) Ratio {
 	if len(logs) == 0 {
 		return none
@@ -250,7 +268,8 @@ func pooled(logs [][]float64) Ratio {
 	return Ratio{math.Exp(center), math.Exp(Quantile(0.025, drawn)), math.Exp(Quantile(0.975, drawn))}
 }
 
-// WriteRatios writes a row for each arm over all tasks, and one for each of its tasks. It holds no measured time.
+// WriteRatios writes a row for each arm over all tasks, and one for each of its
+// tasks. It holds no measured time.
 func (s Summary) WriteRatios(w io.Writer) error {
 	t := newCSV(w, "arm", "task", "baseline", "seeds",
 		"along", "along_lower", "along_upper", "along_strict_lower", "along_strict_upper",

@@ -27,13 +27,14 @@ type Result struct {
 	// Ended says why the campaign ended.
 	Ended      string     `json:"ended"`
 	Trajectory Trajectory `json:"course"`
-	// Seconds is how long it took to suggest each experiment, by the clock of the
-	// machine. Nothing else depends on it.
+	// Seconds is how long it took to suggest each experiment, by the clock of
+	// the machine. Nothing else depends on it.
 	Seconds []float64 `json:"seconds"`
 }
 
-// resultsFile is the name of the file of results in a study's folder, peersFile that of results of other
-// programs from the same starts, whose keys are those of [Start] behind the arm's name and a space.
+// resultsFile is the name of the file of results in a study's folder, peersFile
+// that of results of other programs from the same starts, whose keys are those
+// of [Start] behind the arm's name and a space.
 const (
 	resultsFile = "results.jsonl"
 	peersFile   = "peers.jsonl"
@@ -53,9 +54,9 @@ type Results struct {
 // ErrInUse means that another process runs the study.
 var ErrInUse = errors.New("another process is running this study")
 
-// OpenResults opens the results in a folder, which it creates if need be. A last
-// line that was cut off by a crash or power failure is removed, and its campaign
-// is run again. Any other line that cannot be read is an error.
+// OpenResults opens the results in a folder, which it creates if need be. A
+// last line that was cut off by a crash or power failure is removed, and its
+// campaign is run again. Any other line that cannot be read is an error.
 func OpenResults(folder string) (r *Results, err error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
@@ -90,8 +91,8 @@ func OpenResults(folder string) (r *Results, err error) {
 	return r, err
 }
 
-// readResults reads the lines of a file, none of one that is not there. The first whole bytes of size are
-// complete lines.
+// readResults reads the lines of a file, none of one that is not there. The
+// first whole bytes of size are complete lines.
 func readResults(path string) (results []*Result, whole, size int, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,23 +13,25 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// RiskWeight is ρ: how much utility a unit of noise costs in risk-adjusted values
-// (Sinaga et al. 2026, §6). It is a number, utility in the objective's unit for each
-// square of that unit.
+// RiskWeight is ρ: how much utility a unit of noise costs in risk-adjusted
+// values (Sinaga et al. 2026, §6). It is a number, utility in the objective's
+// unit for each square of that unit.
 const RiskWeight = 10
 
 // Risk is where a campaign of anchored experts stands after a comparison: their
-// judgment is noisy far from their anchors (Sinaga et al. 2026, §6). Utility is the
-// objective, in its unit, with the sign for which more is better.
+// judgment is noisy far from their anchors (Sinaga et al. 2026, §6). Utility is
+// the objective, in its unit, with the sign for which more is better.
 type Risk struct {
-	// Queried is the noise of the pair that was compared: the variance of the judgment
-	// of one option, mean over the options, in the square of the objective's unit.
+	// Queried is the noise of the pair that was compared: the variance of the
+	// judgment of one option, mean over the options, in the square of the
+	// objective's unit.
 	Queried float64 `json:"queried"`
-	// Adjusted is the true risk-adjusted value f(x) − ρ·σ²(x) at the composition x
-	// of the space where the model expects the greatest one; nil before there is a
-	// model.
+	// Adjusted is the true risk-adjusted value f(x) − ρ·σ²(x) at the
+	// composition x of the space where the model expects the greatest one; nil
+	// before there is a model.
 	Adjusted *float64 `json:"adjusted,omitempty"`
-	// Best is the greatest true f(x) − ρ·σ²(x) among the compositions compared so far.
+	// Best is the greatest true f(x) − ρ·σ²(x) among the compositions compared
+	// so far.
 	Best float64 `json:"best"`
 }
 
@@ -102,8 +104,11 @@ func (f *follower) lookAtRisk(ctx context.Context) (float64, error) {
 	return sum / float64(n), nil
 }
 
-// riskBest returns argmax μ(x) − ρ·σ²(x) over the space, by the model of an expert.
-func riskBest(ctx context.Context, m *preference.Model, sp *space.Space, seed uint64) (definition.Point, error) {
+// riskBest returns argmax μ(x) − ρ·σ²(x) over the space, by the model of an
+// expert.
+func riskBest(
+	ctx context.Context, m *preference.Model, sp *space.Space, seed uint64,
+) (definition.Point, error) {
 	u := m.Utility
 	posterior, err := u.Posterior(ctx, seed) // as the campaign itself looks at what is preferred
 	if err != nil {
@@ -155,13 +160,13 @@ func (f *follower) risk(i int, expert string, options []events.Option, before *R
 
 // RiskSummary is what an arm of anchored experts gave on a task; see [Risk].
 type RiskSummary struct {
-	// Adjusted and Best are those of the last comparison, Queried the mean over all
-	// comparisons after the initial ones.
+	// Adjusted and Best are those of the last comparison, Queried the mean over
+	// all comparisons after the initial ones.
 	Adjusted, Best, Queried Mean
-	// AdjustedDifference and QueriedDifference are the differences to the baseline,
-	// seed by seed: greater adjusted values are better, less noise is. Nil for the
-	// baseline itself, and where one of the two has none: its experts are not anchored,
-	// or its rule models no utility.
+	// AdjustedDifference and QueriedDifference are the differences to the
+	// baseline, seed by seed: greater adjusted values are better, less noise
+	// is. Nil for the baseline itself, and where one of the two has none: its
+	// experts are not anchored, or its rule models no utility.
 	AdjustedDifference, QueriedDifference *Interval
 	// Curves over the comparisons.
 	AdjustedCurve, BestCurve, QueriedCurve []Mean

@@ -26,7 +26,8 @@ type Run struct {
 	Workers int
 	// Build is recorded with results.
 	Build events.Build
-	// Finished, if set, is called after each campaign, from one goroutine at a time.
+	// Finished, if set, is called after each campaign, from one goroutine at a
+	// time.
 	Finished func(u Unit)
 }
 
@@ -58,9 +59,9 @@ func (s *Study) Missing(results *Results) []Unit {
 	return missing
 }
 
-// Run runs the missing campaigns. A campaign that fails does not stop the others:
-// the error joins a [FailedError] for each. If the context ends, what was written
-// stays, and the error is the context's cause.
+// Run runs the missing campaigns. A campaign that fails does not stop the
+// others: the error joins a [FailedError] for each. If the context ends, what
+// was written stays, and the error is the context's cause.
 func (s *Study) Run(ctx context.Context, run Run) error {
 	missing := s.Missing(run.Results)
 	work := make(chan Unit)
@@ -81,7 +82,8 @@ func (s *Study) Run(ctx context.Context, run Run) error {
 				}
 				mu.Lock()
 				if err != nil {
-					failed = append(failed, &FailedError{s.Tasks[u.Task].Name, s.Arms[u.Arm].Name, u.Seed, err})
+					failed = append(failed,
+						&FailedError{s.Tasks[u.Task].Name, s.Arms[u.Arm].Name, u.Seed, err})
 				} else if err := run.Results.Add(result); err != nil {
 					stop = fmt.Errorf("a result cannot be written: %w", err)
 					cancel()
@@ -160,7 +162,8 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 	}, nil
 }
 
-// run runs a campaign on a task to its end, and returns its runner and how long each request took.
+// run runs a campaign on a task to its end, and returns its runner and how long
+// each request took.
 func (s *Study) run(
 	ctx context.Context, t *Task, def definition.Campaign, build events.Build,
 ) (*drive.Runner, []float64, error) {

@@ -1,12 +1,13 @@
 // Package simulate runs a study: the campaigns of every arm (a policy with a
-// panel of experts) on every task, over common seeds, in memory and in parallel.
+// panel of experts) on every task, over common seeds, in memory and in
+// parallel.
 //
-// [New] makes a [Study] of a study's file: it sets up the tasks and composes the
-// campaigns. [Study.Run] runs those that a folder's results do not hold yet; each
-// finished one is a line in an append-only file. The result of a campaign is a
-// [Trajectory]: a step for each experiment, folded from its log. [Summarize] compares
-// the arms; the tables are written by [WriteExperiments] and its neighbors, the page
-// by internal/study/page.
+// [New] makes a [Study] of a study's file: it sets up the tasks and composes
+// the campaigns. [Study.Run] runs those that a folder's results do not hold
+// yet; each finished one is a line in an append-only file. The result of a
+// campaign is a [Trajectory]: a step for each experiment, folded from its log.
+// [Summarize] compares the arms; the tables are written by [WriteExperiments]
+// and its neighbors, the page by internal/study/page.
 //
 // Everything but the measured times is a function of the study's file and its
 // seeds, whatever the number of workers and however often the run was
@@ -54,8 +55,9 @@ const resultVersion = 2
 
 // Environment is what a study needs from the program that runs it.
 type Environment struct {
-	// OpenStore opens an existing store for reading and returns its log, the name
-	// of the campaign (the given one, or the only one there is), and what closes it.
+	// OpenStore opens an existing store for reading and returns its log, the
+	// name of the campaign (the given one, or the only one there is), and what
+	// closes it.
 	OpenStore func(ctx context.Context, path, campaign string) (events.Log, string, func() error, error)
 }
 
@@ -109,7 +111,8 @@ func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, er
 				u := Unit{Task: i, Arm: j, Seed: seed, Definition: definitions[i][j]}
 				u.Definition.Seed = seed
 				var err error
-				if u.Key, err = key(u.Definition, file.Registry.Methods.Ref(u.Definition.Policy).Version, t.digest); err != nil {
+				if u.Key, err = key(u.Definition,
+					file.Registry.Methods.Ref(u.Definition.Policy).Version, t.digest); err != nil {
 					return nil, err
 				}
 				s.Units = append(s.Units, u)

@@ -9,10 +9,11 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Start is where the campaigns of all arms on a task begin with a seed: other programs may go on from there, as
-// peers of the study's arms.
+// Start is where the campaigns of all arms on a task begin with a seed: other
+// programs may go on from there, as peers of the study's arms.
 type Start struct {
-	// Key identifies what the initial design, what is measured of it, and all later noise depend on.
+	// Key identifies what the initial design, what is measured of it, and all
+	// later noise depend on.
 	Key  string
 	Task *Task
 	// Definition is that of the task's baseline.
@@ -26,17 +27,20 @@ type Said struct {
 	Point definition.Point `json:"point,omitempty"`
 	// Measured is the result, noise included; nil where the experiment failed.
 	Measured *float64 `json:"measured"`
-	// True is the noiseless value, Regret how much worse it is than the optimum.
+	// True is the noiseless value, Regret how much worse it is than the
+	// optimum.
 	True   float64 `json:"true"`
 	Regret float64 `json:"regret"`
 }
 
-// Starts returns the starts of the study, by seed and then by task, of tasks on which the baseline measures.
+// Starts returns the starts of the study, by seed and then by task, of tasks on
+// which the baseline measures.
 func (s *Study) Starts() (starts []*Start) {
 	for _, u := range s.Units {
 		t := s.Tasks[u.Task]
 		if u.Arm == t.source.Baseline && u.Definition.Measures() {
-			starts = append(starts, &Start{Key: startKey(u.Definition, t.digest), Task: t, Definition: u.Definition, study: s})
+			starts = append(starts, &Start{Key: startKey(u.Definition, t.digest), Task: t,
+				Definition: u.Definition, study: s})
 		}
 	}
 	return starts
@@ -58,7 +62,8 @@ func startKey(def definition.Campaign, digest string) string {
 		Points       []definition.Point
 		Replicates   int
 	}{
-		digest, def.Name, def.Seed, def.Parameters, def.Constraints, def.Candidates, def.Objective, def.Instrument,
+		digest, def.Name, def.Seed, def.Parameters, def.Constraints, def.Candidates, def.Objective,
+		def.Instrument,
 		def.Budget, def.Initial.Experiments, def.Initial.Design, def.Initial.Points, def.Replicates,
 	})
 	if err != nil {
@@ -91,7 +96,8 @@ func (s *Start) Initial(ctx context.Context) ([]Said, error) {
 	return all, nil
 }
 
-// Measure returns what the n-th experiment of the campaign, counting from 1, measures at p.
+// Measure returns what the n-th experiment of the campaign, counting from 1,
+// measures at p.
 func (s *Start) Measure(ctx context.Context, p definition.Point, n int) (Said, error) {
 	said := Said{Point: p}
 	instrument, err := s.Task.instrument(s.Definition)
@@ -100,7 +106,8 @@ func (s *Start) Measure(ctx context.Context, p definition.Point, n int) (Said, e
 	}
 	id := events.ExperimentID(n)
 	cmd := instruments.Command{
-		ID: fmt.Sprintf("%s/peer/%s", s.Definition.Name, id), Campaign: s.Definition.Name, Experiment: id, Parameters: p, Replicate: 1,
+		ID: fmt.Sprintf("%s/peer/%s", s.Definition.Name, id), Campaign: s.Definition.Name,
+		Experiment: id, Parameters: p, Replicate: 1,
 	}
 	if err := instrument.Start(ctx, cmd); err != nil {
 		return said, err

@@ -40,7 +40,9 @@ const surrogateSeed = 1
 // measurements at a composition, the log answers, with each measurement once;
 // elsewhere the answer is the mean of the Gaussian process fitted to all its
 // measurements, plus noise. The true value is the process's mean everywhere.
-func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment) (err error) {
+func (t *Task) store(
+	ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment,
+) (err error) {
 	log, name, closeStore, err := env.OpenStore(ctx, file.Resolve(source.Store), source.Campaign)
 	if err != nil {
 		return err
@@ -100,7 +102,8 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 		name, filepath.Base(source.Store), count, len(model.Observations),
 		quantity(noise, sought), quantity(truth.Best, sought))
 	if check := diagnosis.LeaveOneOut; check != nil && check.R2 != nil {
-		t.About += fmt.Sprintf(" Of the variance of measurements left out it predicts %.0f %%.", 100*max(0, *check.R2))
+		t.About += fmt.Sprintf(" Of the variance of measurements left out it predicts %.0f %%.",
+			100*max(0, *check.R2))
 	}
 	if diagnosis.Verdict.Troubled() {
 		t.Doubt = "The surrogate: " + diagnosis.Headline
@@ -109,8 +112,8 @@ func (t *Task) store(ctx context.Context, file *studyfile.File, source *studyfil
 	return nil
 }
 
-// noiseOf is the standard deviation of a surrogate's noise: what the task says, or else
-// the objective, or else the model.
+// noiseOf is the standard deviation of a surrogate's noise: what the task says,
+// or else the objective, or else the model.
 func noiseOf(def definition.Campaign, source *studyfile.Task, model float64) float64 {
 	if given := cmp.Or(source.Noise, def.Sought().Noise); given != nil {
 		return *given
@@ -166,13 +169,15 @@ func fitted(ctx context.Context, p *objective.Projection) (*objective.Model, err
 		return nil, fmt.Errorf("there are %d measurements, and a surrogate needs at least %d",
 			fit.Observations, leastObservations)
 	}
-	if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelObjective, Objective: &fit}); err != nil {
+	if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelObjective,
+		Objective: &fit}); err != nil {
 		return nil, err
 	}
 	return p.Model(ctx)
 }
 
-// extremes searches the model's mean for its best and worst value over the space.
+// extremes searches the model's mean for its best and worst value over the
+// space.
 func extremes(ctx context.Context, sp *space.Space, m *objective.Model) (best, worst float64, err error) {
 	mean := next.Bound(m, 0)
 	negative := func(x, grad []float64) float64 {

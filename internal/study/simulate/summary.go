@@ -16,8 +16,8 @@ import (
 // Summary compares the arms of a study.
 type Summary struct {
 	Tasks []TaskSummary
-	// Ranks has, for each arm, its mean rank over the tasks: 1 is best. NaN where
-	// no task has a result of every arm.
+	// Ranks has, for each arm, its mean rank over the tasks: 1 is best. NaN
+	// where no task has a result of every arm.
 	Ranks []float64
 	// Builds are the programs whose results the summary holds.
 	Builds []events.Build
@@ -32,8 +32,9 @@ type TaskSummary struct {
 	Seeds []uint64
 	// Missing is how many seeds lack a result of some arm.
 	Missing int
-	// Experiments is the greatest number of steps of a campaign, Steps what they are:
-	// "experiment", "comparison", or "step" where arms of both kinds are compared.
+	// Experiments is the greatest number of steps of a campaign, Steps what
+	// they are: "experiment", "comparison", or "step" where arms of both kinds
+	// are compared.
 	Experiments int
 	Steps       string
 	// Compares is set where some arm measures nothing.
@@ -55,30 +56,31 @@ type ArmSummary struct {
 
 	// Regret, Recommended and Cumulative are those of the last step.
 	Regret, Recommended, Cumulative Mean
-	// Difference is that of Regret to the baseline, CumulativeDifference that of
-	// Cumulative, seed by seed; nil for the baseline itself.
+	// Difference is that of Regret to the baseline, CumulativeDifference that
+	// of Cumulative, seed by seed; nil for the baseline itself.
 	Difference, CumulativeDifference *Interval
-	// Asked, AskedFirst and AskedLast are the mean numbers of questions: all, and
-	// those before the first and last fifth of the experiments after the design.
+	// Asked, AskedFirst and AskedLast are the mean numbers of questions: all,
+	// and those before the first and last fifth of the experiments after the
+	// design.
 	Asked, AskedFirst, AskedLast float64
 	// Within2 and Within1 count the campaigns whose recommended composition is
 	// truly within 2 % and 1 % of the optimum.
 	Within2, Within1 int
-	// Reached counts the campaigns that came near the optimum: to a simple regret
-	// of at most NearShare of the range between the task's worst and best value.
-	// Until is the median number of experiments it took; NaN where half of them
-	// never did.
+	// Reached counts the campaigns that came near the optimum: to a simple
+	// regret of at most NearShare of the range between the task's worst and
+	// best value. Until is the median number of experiments it took; NaN where
+	// half of them never did.
 	Reached int
 	Until   float64
 	// Risk is set where the arm's experts compare by anchors.
 	Risk *RiskSummary
 	// Rank is the mean rank of Regret among the arms, ties sharing theirs.
 	Rank float64
-	// Seconds are all times to suggest an experiment, those of the initial design
-	// left out, sorted.
+	// Seconds are all times to suggest an experiment, those of the initial
+	// design left out, sorted.
 	Seconds []float64
-	// FromLog and FromSurrogate are the shares of the experiments that a store's
-	// log and its surrogate answered; both 0 for other tasks.
+	// FromLog and FromSurrogate are the shares of the experiments that a
+	// store's log and its surrogate answered; both 0 for other tasks.
 	FromLog, FromSurrogate float64
 	// Curves over the experiments.
 	RegretCurve, RecommendedCurve, CumulativeCurve, AskedCurve, TrustCurve, HelpsCurve []Mean
@@ -94,12 +96,13 @@ type Mean struct {
 	Mean, SE float64
 }
 
-// Interval is the mean of paired differences over n seeds, with the interval that
-// holds the true one with 95 % confidence by Student's t with n − 1 degrees of
-// freedom; unbounded for one seed.
+// Interval is the mean of paired differences over n seeds, with the interval
+// that holds the true one with 95 % confidence by Student's t with n − 1
+// degrees of freedom; unbounded for one seed.
 type Interval struct {
 	Mean, Lower, Upper float64
-	// Better and Worse count the seeds with a negative and a positive difference.
+	// Better and Worse count the seeds with a negative and a positive
+	// difference.
 	Better, Worse int
 }
 
@@ -174,7 +177,8 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 	for j := range out.Arms {
 		if Anchored(definitions[j]) {
 			initial, _ := Extent(definitions[j])
-			out.Anchored, out.Arms[j].Risk = true, summarizeRisk(out.Arms[j].Results, initial, out.Experiments)
+			out.Anchored, out.Arms[j].Risk = true, summarizeRisk(out.Arms[j].Results, initial,
+				out.Experiments)
 		}
 	}
 	for j := range out.Arms {
@@ -186,15 +190,16 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 		if j != out.Baseline {
 			base := out.Arms[out.Baseline].Results
 			a.Difference = paired(a.Results, base, func(r *Result) float64 { return last(r).Regret })
-			a.CumulativeDifference = paired(a.Results, base, func(r *Result) float64 { return last(r).Cumulative })
+			a.CumulativeDifference = paired(a.Results, base,
+				func(r *Result) float64 { return last(r).Cumulative })
 			a.Risk.compare(out.Arms[out.Baseline].Risk)
 		}
 	}
 	return out
 }
 
-// Extent returns how many steps a campaign's initial design has, and its budget:
-// experiments, or comparisons where nothing is measured.
+// Extent returns how many steps a campaign's initial design has, and its
+// budget: experiments, or comparisons where nothing is measured.
 func Extent(def definition.Campaign) (initial, budget int) {
 	if !def.Measures() {
 		return *def.Initial.Comparisons * len(def.Experts), def.Budget.Comparisons
@@ -309,7 +314,8 @@ func (a *ArmSummary) until(regret float64) {
 	}
 }
 
-// askedBy counts the questions before the first n experiments had been requested.
+// askedBy counts the questions before the first n experiments had been
+// requested.
 func askedBy(r *Result, n int) int {
 	if n < 1 || len(r.Trajectory) == 0 {
 		return 0
@@ -359,8 +365,8 @@ func interval(differences []float64) *Interval {
 	return out
 }
 
-// ranks returns the rank of each value, 1 for the smallest; equal ones share the
-// mean of theirs.
+// ranks returns the rank of each value, 1 for the smallest; equal ones share
+// the mean of theirs.
 func ranks(values []float64) []float64 {
 	order := make([]int, len(values))
 	for i := range order {

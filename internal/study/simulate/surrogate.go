@@ -28,7 +28,8 @@ func (t *Task) everywhere(
 	}
 	rows := instrument.Rows()
 	if k := source.Surrogate.Neighbors; len(rows) <= k {
-		return fmt.Errorf("%s has %d rows, and the mean of %d needs more", filepath.Base(cfg.File), len(rows), k)
+		return fmt.Errorf("%s has %d rows, and the mean of %d needs more", filepath.Base(cfg.File),
+			len(rows), k)
 	}
 	sp, err := space.New(def)
 	if err != nil {
@@ -80,8 +81,8 @@ func (t *Task) everywhere(
 	return nil
 }
 
-// fitRows fits a Gaussian process to rows, whose noise is inferred: the objective's is that of
-// the measurements to come.
+// fitRows fits a Gaussian process to rows, whose noise is inferred: the
+// objective's is that of the measurements to come.
 func fitRows(ctx context.Context, def definition.Campaign, rows []table.Row) (*objective.Model, error) {
 	def.Objective.Noise = nil
 	sought := def.Sought()
@@ -132,8 +133,8 @@ func (n *neighbors) value(p definition.Point) (float64, error) {
 	return n.mean(x, -1), nil
 }
 
-// mean is that of the k rows nearest to x, equally near ones in their order, without
-// the row left out.
+// mean is that of the k rows nearest to x, equally near ones in their order,
+// without the row left out.
 func (n *neighbors) mean(x []float64, without int) float64 {
 	near := make([]int, 0, n.k+1)
 	distance := make([]float64, len(n.x))
@@ -186,8 +187,8 @@ func r2(y, predicted []float64) float64 {
 	return 1 - errors/total
 }
 
-// What the extremes of a function with steps are sought among: random compositions, and
-// steps from the best of them that become shorter.
+// What the extremes of a function with steps are sought among: random
+// compositions, and steps from the best of them that become shorter.
 const (
 	sampledPoints = 20_000
 	climbers      = 10
@@ -196,9 +197,9 @@ const (
 	shortestStep  = 1e-3
 )
 
-// searched finds the extremes among random compositions and those of rows, and by
-// climbing from there. A step of the function that takes up a millionth of the space may be
-// missed.
+// searched finds the extremes among random compositions and those of rows, and
+// by climbing from there. A step of the function that takes up a millionth of
+// the space may be missed.
 func (t *Truth) searched(sp *space.Space, rows []table.Row) error {
 	points, finite := sp.Finite()
 	if !finite {
@@ -220,8 +221,9 @@ func (t *Truth) searched(sp *space.Space, rows []table.Row) error {
 	return err
 }
 
-// climb returns the point of the greatest value, or of the least, among the given ones and,
-// where further is set, those it comes to from the best of them.
+// climb returns the point of the greatest value, or of the least, among the
+// given ones and, where further is set, those it comes to from the best of
+// them.
 func (t *Truth) climb(
 	sp *space.Space, points []definition.Point, further, greatest bool,
 ) (at definition.Point, value float64, err error) {

@@ -82,7 +82,10 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 	t.About = fmt.Sprintf("The %d rows of %s answer, and nothing else can be measured. "+
 		"Regret is against the best row, %s.",
 		len(rows.Rows()), filepath.Base(cfg.File), quantity(knows.Best, knows.Sought))
-	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) { return table.New(cfg, def, "") }
+	t.instrument = func(def definition.Campaign) (instruments.Instrument,
+		error) {
+		return table.New(cfg, def, "")
+	}
 	t.reviewers = t.Truth.knowing
 	return nil
 }

@@ -55,8 +55,8 @@ type Task struct {
 
 // Truth knows the noiseless value of every composition.
 type Truth struct {
-	// Value is the noiseless objective at a composition, in the objective's unit.
-	// It is safe for concurrent use.
+	// Value is the noiseless objective at a composition, in the objective's
+	// unit. It is safe for concurrent use.
 	Value func(definition.Point) (float64, error)
 	// Sought is that objective.
 	Sought definition.Objective
@@ -90,8 +90,8 @@ func (t Truth) rankOf(value float64) float64 {
 	return min(max(-3+6*(value-t.Best)/(t.Worst-t.Best), -3), 3)
 }
 
-// knowing returns the experts of a definition, who know the truth; those who name
-// a test problem know that instead.
+// knowing returns the experts of a definition, who know the truth; those who
+// name a test problem know that instead.
 func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, error) {
 	sp, err := space.New(def)
 	if err != nil {
@@ -128,7 +128,9 @@ func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, err
 	return reviewers, nil
 }
 
-func newTask(ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment) (*Task, error) {
+func newTask(
+	ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment,
+) (*Task, error) {
 	t := &Task{Name: source.Name, source: source}
 	switch {
 	case source.Function != "":
@@ -154,11 +156,13 @@ func (t *Task) give(name string, section any) error {
 func (t *Task) function(source *studyfile.Task) (err error) {
 	task, _ := tasks.Lookup(source.Function)
 	objective := task.Objective
-	instrument := simulated.Settings{Task: task.Name, FailureRate: source.FailureRate, OutlierRate: source.OutlierRate}
+	instrument := simulated.Settings{Task: task.Name, FailureRate: source.FailureRate,
+		OutlierRate: source.OutlierRate}
 	noise := "without noise"
 	if source.Noise != nil {
 		instrument.Noise = *source.Noise
-		noise = fmt.Sprintf("measured with noise of standard deviation %s", quantity(*source.Noise, objective))
+		noise = fmt.Sprintf("measured with noise of standard deviation %s",
+			quantity(*source.Noise, objective))
 		if source.NoiseUnknown {
 			noise += ", which the model infers"
 		} else {
@@ -223,9 +227,9 @@ func (t *Task) knownFunction(task tasks.Task) {
 	}
 }
 
-// onList moves the optimum of a function to the best of the compositions that can
-// be measured, where every arm has the same list of them: a grid has no regret of
-// its own. Otherwise it stays that of the whole problem.
+// onList moves the optimum of a function to the best of the compositions that
+// can be measured, where every arm has the same list of them: a grid has no
+// regret of its own. Otherwise it stays that of the whole problem.
 func (t *Task) onList(definitions []definition.Campaign) error {
 	for _, def := range definitions[1:] {
 		if !reflect.DeepEqual(def.Parameters, definitions[0].Parameters) ||
@@ -312,7 +316,8 @@ func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"name", "description", "seed", "policy", "experts", "instrument", "candidates"} {
+	for _, name := range []string{"name", "description", "seed", "policy", "experts", "instrument",
+		"candidates"} {
 		given = given.Without(name)
 	}
 	if initial := given.Field("initial"); initial != nil {

@@ -15,46 +15,47 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Trajectory is how a campaign went: a step for each experiment, in the order they
-// were requested, the initial ones included; in a campaign without an instrument
-// a step for each comparison.
+// Trajectory is how a campaign went: a step for each experiment, in the order
+// they were requested, the initial ones included; in a campaign without an
+// instrument a step for each comparison.
 type Trajectory []Step
 
 // Step is one experiment, or comparison, and where the campaign stood after it.
 // Values and regrets are in the objective's unit; those without noise are the
 // task's truth.
 type Step struct {
-	// Measured is the result, noise included; nil where the experiment failed, and
-	// for comparisons.
+	// Measured is the result, noise included; nil where the experiment failed,
+	// and for comparisons.
 	Measured *float64 `json:"measured"`
-	// True is the noiseless value at the composition; of a comparison the mean over
-	// its options.
+	// True is the noiseless value at the composition; of a comparison the mean
+	// over its options.
 	True float64 `json:"true"`
-	// Best is the best noiseless value at a measured, or compared, composition so
-	// far; before anything was measured, the worst value of the space.
+	// Best is the best noiseless value at a measured, or compared, composition
+	// so far; before anything was measured, the worst value of the space.
 	Best float64 `json:"best"`
-	// Regret is simple regret: how much worse Best is than the optimum, 0 at best.
-	// Where nothing is measured, the best composition is unknown, and Regret is
-	// Recommended.
+	// Regret is simple regret: how much worse Best is than the optimum, 0 at
+	// best. Where nothing is measured, the best composition is unknown, and
+	// Regret is Recommended.
 	Regret float64 `json:"regret"`
 	// Cumulative is the sum of the regrets of all compositions so far; of
-	// comparisons that of (P(x* ≻ x) + P(x* ≻ x') − 1)/2 (Kayal et al. 2025, Eq. 1).
+	// comparisons that of (P(x* ≻ x) + P(x* ≻ x') − 1)/2 (Kayal et al. 2025,
+	// Eq. 1).
 	Cumulative float64 `json:"cumulative"`
-	// Recommended is the regret of the composition that the campaign itself would
-	// name as its best: the one with the best posterior mean. Where it names none,
-	// it is the regret of True.
+	// Recommended is the regret of the composition that the campaign itself
+	// would name as its best: the one with the best posterior mean. Where it
+	// names none, it is the regret of True.
 	Recommended float64 `json:"recommended"`
-	// Asked counts the questions put so far; examples given unasked are not among
-	// them.
+	// Asked counts the questions put so far; examples given unasked are not
+	// among them.
 	Asked int `json:"asked"`
 	// Trust is the mean over the experts of the dual variable λ when the
 	// experiment was chosen; nil where there is none.
 	Trust *float64 `json:"trust,omitempty"`
-	// Helps is the mean over the experts of the probability that their labels help
-	// (policies.Help), likewise.
+	// Helps is the mean over the experts of the probability that their labels
+	// help (policies.Help), likewise.
 	Helps *float64 `json:"helps,omitempty"`
-	// Source is "log" or "surrogate" where a store's task answered, [Identified]
-	// after the end of the comparisons, else empty.
+	// Source is "log" or "surrogate" where a store's task answered,
+	// [Identified] after the end of the comparisons, else empty.
 	Source string `json:"source,omitempty"`
 	// Risk is set after comparisons by anchored experts.
 	Risk *Risk `json:"risk,omitempty"`
@@ -73,14 +74,14 @@ type follower struct {
 	// is next computed, by policy.
 	next   int
 	policy policies.Preferrer
-	// noises are those of anchored experts, adjusted their risk-adjusted best value
-	// after each step; NaN where there is none.
+	// noises are those of anchored experts, adjusted their risk-adjusted best
+	// value after each step; NaN where there is none.
 	noises   map[string]humansim.Noise
 	adjusted []float64
 }
 
-// follow folds a campaign's log into its trajectory, and picks the times of the steps
-// from those of all requests.
+// follow folds a campaign's log into its trajectory, and picks the times of the
+// steps from those of all requests.
 func follow(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, truth Truth, times []float64,
 ) (Trajectory, []float64, error) {
@@ -136,11 +137,11 @@ func (f *follower) ended() int {
 	return n
 }
 
-// look records what the campaign recommends after each experiment: when it has a
-// result, by the last fit, and again with the next decision, which comes after the
-// next fit. What is preferred after comparisons takes longer to compute: it is
-// computed after each of the first few, then each time their number has grown by a
-// tenth.
+// look records what the campaign recommends after each experiment: when it has
+// a result, by the last fit, and again with the next decision, which comes
+// after the next fit. What is preferred after comparisons takes longer to
+// compute: it is computed after each of the first few, then each time their
+// number has grown by a tenth.
 func (f *follower) look(ctx context.Context, decided bool) error {
 	now := f.ended()
 	switch {
@@ -262,7 +263,8 @@ func (f *follower) recommendedAfter(i int, otherwise float64) float64 {
 	return otherwise
 }
 
-// asked counts the questions put before the i-th request of an experiment, from 0.
+// asked counts the questions put before the i-th request of an experiment, from
+// 0.
 func asked(s *campaign.State, i int) (n int) {
 	for k := range s.Questions {
 		if q := &s.Questions[k]; !q.Volunteered && q.Experiments <= i {

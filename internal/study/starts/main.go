@@ -1,6 +1,7 @@
-// Command starts lets another program run the campaigns of a study: from the same initial compositions, with
-// the same noise. It prints a line of JSON with the tasks of the study, then one for each campaign, with what
-// was measured of its initial design, and after an empty line measures what it is asked for on
+// Command starts lets another program run the campaigns of a study: from the
+// same initial compositions, with the same noise. It prints a line of JSON with
+// the tasks of the study, then one for each campaign, with what was measured of
+// its initial design, and after an empty line measures what it is asked for on
 // standard input, a line for a line:
 //
 //	go run ./internal/study/starts examples/studies/worth-asking.yaml full 50001-50060
@@ -8,7 +9,8 @@
 //	> {"start": "…", "point": {"x1": 0.25, …}, "experiment": 4}
 //	< {"measured": 1.5, "true": 1.4, "regret": 0.4}
 //
-// The line of a campaign says in start what [simulate.Result.Key] of a peer's results ends with.
+// The line of a campaign says in start what [simulate.Result.Key] of a peer's
+// results ends with.
 package main
 
 import (

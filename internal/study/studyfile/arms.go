@@ -9,8 +9,8 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// policies checks every policy and panel by itself, on a task that has everything,
-// and finds the arms.
+// policies checks every policy and panel by itself, on a task that has
+// everything, and finds the arms.
 func (r *reader) policies() {
 	f := r.file
 	for _, t := range f.Tasks {
@@ -103,7 +103,8 @@ func (r *reader) arm(n *yamltree.Node) {
 		}
 	}
 	if slices.ContainsFunc(f.Arms, func(a Arm) bool { return a.Name == arm.Name }) {
-		r.report(n, "another arm is called %q too", arm.Name).Remedy = "give each arm a name of its own with name:"
+		r.report(n, "another arm is called %q too",
+			arm.Name).Remedy = "give each arm a name of its own with name:"
 	}
 	f.Arms = append(f.Arms, arm)
 }
@@ -166,7 +167,8 @@ func (r *reader) armNamed(n *yamltree.Node) int {
 	return i
 }
 
-// size checks a size of the whole study and, where it is the chosen one, applies it.
+// size checks a size of the whole study and, where it is the chosen one,
+// applies it.
 func (r *reader) size(n *yamltree.Node, whole File, chosen bool, options Options) {
 	f := r.file
 	to := &whole

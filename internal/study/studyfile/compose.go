@@ -16,12 +16,12 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Definition returns the campaign of an arm on a task, complete but for its seed.
-// given is a mapping of the sections of a campaign file that the task provides (name,
-// parameters, objective, instrument and so on), as [yamltree.FromValue] makes them
-// from parts of a [definition.Campaign]; the study's own sections override them.
-// Faults are those of the resulting campaign file, at the places of the study that
-// they come from; nil for none.
+// Definition returns the campaign of an arm on a task, complete but for its
+// seed. given is a mapping of the sections of a campaign file that the task
+// provides (name, parameters, objective, instrument and so on), as
+// [yamltree.FromValue] makes them from parts of a [definition.Campaign]; the
+// study's own sections override them. Faults are those of the resulting
+// campaign file, at the places of the study that they come from; nil for none.
 func (f *File) Definition(t *Task, a *Arm, given *yamltree.Node) (definition.Campaign, []yamltree.Fault) {
 	c := f.compose(t, a, given)
 	def, faults := c.read()
@@ -44,10 +44,10 @@ func (f *File) Definition(t *Task, a *Arm, given *yamltree.Node) (definition.Cam
 	return definition.Campaign{}, faults
 }
 
-// withUnreadAnchors reads a campaign whose policy reads no anchors, as those of a finite
-// set and random ones. A campaign file refuses anchors there; in a study they also say how
-// noisily anchored experts compare, whoever asks. ok is false where the campaign is none
-// of that kind.
+// withUnreadAnchors reads a campaign whose policy reads no anchors, as those of
+// a finite set and random ones. A campaign file refuses anchors there; in a
+// study they also say how noisily anchored experts compare, whoever asks. ok is
+// false where the campaign is none of that kind.
 func (c *composition) withUnreadAnchors() (def definition.Campaign, faults []yamltree.Fault, ok bool) {
 	plain := *c
 	plain.eachExpert(func(_ int, expert *yamltree.Node) *yamltree.Node {
@@ -108,7 +108,8 @@ func FunctionSections(name string) (*yamltree.Node, error) {
 // composition is a campaign file that is being composed.
 type composition struct {
 	registry registry.Registry
-	// doc has the sections. Each remembers where in the study it was written, if it was.
+	// doc has the sections. Each remembers where in the study it was written,
+	// if it was.
 	doc *yamltree.Node
 	// whole is where faults of sections that the study does not contain are
 	// reported.
@@ -152,8 +153,9 @@ func (f *File) compose(t *Task, a *Arm, given *yamltree.Node) *composition {
 	return c
 }
 
-// merge returns a mapping with what another one says besides, which counts where both say something; so do mappings in
-// them, as many levels deep. What is not said again stays: an arm that asks for labels begins with the
+// merge returns a mapping with what another one says besides, which counts
+// where both say something; so do mappings in them, as many levels deep. What
+// is not said again stays: an arm that asks for labels begins with the
 // experiments that the study's base names.
 func merge(n, more *yamltree.Node, levels int) *yamltree.Node {
 	for _, key := range more.Keys() {
@@ -208,8 +210,8 @@ func given(n *yamltree.Node, key string) bool {
 	return value != nil && !value.IsNull()
 }
 
-// anchor gives the task's anchors to an expert who is anchored and has none:
-// an expert of the study knows every task, and anchors are compositions of one.
+// anchor gives the task's anchors to an expert who is anchored and has none: an
+// expert of the study knows every task, and anchors are compositions of one.
 func (t *Task) anchor(_ int, expert *yamltree.Node) *yamltree.Node {
 	if t.anchors == nil || !withoutAnchors(expert) {
 		return expert
@@ -277,8 +279,8 @@ func (c *composition) read() (definition.Campaign, []yamltree.Fault) {
 	return stood.restored(def), nil
 }
 
-// located moves a fault of something that the study does not contain to the whole arm
-// or task.
+// located moves a fault of something that the study does not contain to the
+// whole arm or task.
 func (c *composition) located(f yamltree.Fault) yamltree.Fault {
 	if f.Line > 0 {
 		return f
@@ -289,9 +291,9 @@ func (c *composition) located(f yamltree.Fault) yamltree.Fault {
 	return c.whole.Fault(f.Message, f.Remedy)
 }
 
-// hideAnchored removes anchored from the experts who have no anchors, and returns who
-// they are: a campaign file refuses them, but in a study the anchors belong to the
-// task, and [Task.unanchored] checks them.
+// hideAnchored removes anchored from the experts who have no anchors, and
+// returns who they are: a campaign file refuses them, but in a study the
+// anchors belong to the task, and [Task.unanchored] checks them.
 func (c *composition) hideAnchored() (hidden []int) {
 	c.eachExpert(func(i int, expert *yamltree.Node) *yamltree.Node {
 		if !withoutAnchors(expert) {
@@ -303,8 +305,8 @@ func (c *composition) hideAnchored() (hidden []int) {
 	return hidden
 }
 
-// standIns are the simulated experts that are replaced by a person while the campaign
-// is read.
+// standIns are the simulated experts that are replaced by a person while the
+// campaign is read.
 type standIns struct {
 	registry  registry.Registry
 	simulated map[int]*humansimulated.Settings // by their place in the list
@@ -402,7 +404,8 @@ func (f *File) checkPanel(r *reader, p *Panel) {
 		}
 	}
 	policy := Policy{Name: "reference", node: yamltree.Mapping()}
-	if slices.ContainsFunc(p.node.Items, func(expert *yamltree.Node) bool { return expert.Field("anchors") != nil }) {
+	if slices.ContainsFunc(p.node.Items,
+		func(expert *yamltree.Node) bool { return expert.Field("anchors") != nil }) {
 		policy.node = yamltree.Text(anchorReader)
 	}
 	r.faults = append(r.faults, f.reference(&Arm{Policy: &policy, Panel: p, node: p.node})...)

@@ -1,5 +1,6 @@
-// Package studyfile reads STUDY.yaml, which says what `campaignd simulate` runs:
-// policies on tasks, with and without synthetic experts, over common seeds.
+// Package studyfile reads STUDY.yaml, which says what `campaignd simulate`
+// runs: policies on tasks, with and without synthetic experts, over common
+// seeds.
 //
 //	name: ackley
 //	seeds: {first: 1, count: 30}    # or: seeds: 30
@@ -27,8 +28,8 @@
 //	sizes:                          # optional: chosen with --size
 //	  quick: {seeds: 5, experiments: 20, tasks: [ackley4], arms: [vanilla, cobol/expert]}
 //
-// Files: reader.go and file.go turn the tree of package yamltree into a [File], arms.go
-// finds the arms and applies a size, compose.go makes campaigns.
+// Files: reader.go and file.go turn the tree of package yamltree into a [File],
+// arms.go finds the arms and applies a size, compose.go makes campaigns.
 //
 // Reading is strict: every fault is reported at once, with its place and a
 // remedy. Sections of a campaign file are checked by package campaignfile, so
@@ -58,10 +59,11 @@ type File struct {
 	Name         string
 	Description  string
 	Seeds        Seeds
-	// Experiments is the budget of every campaign; 0 where each task has its own.
+	// Experiments is the budget of every campaign; 0 where each task has its
+	// own.
 	Experiments int
-	// Comparisons is the budget of campaigns in which nothing is measured; 0 means
-	// Experiments.
+	// Comparisons is the budget of campaigns in which nothing is measured; 0
+	// means Experiments.
 	Comparisons int
 	Tasks       []Task
 	Policies    []Policy
@@ -81,7 +83,8 @@ type Seeds struct {
 	Count int
 }
 
-// ParseRange reads seeds that are written as the first and the last, as in 1001-1060.
+// ParseRange reads seeds that are written as the first and the last, as in
+// 1001-1060.
 func ParseRange(text string) (Seeds, bool) {
 	from, to, _ := strings.Cut(text, "-")
 	first, err := strconv.ParseUint(from, 10, 32)
@@ -108,17 +111,19 @@ type Task struct {
 	Grid int
 	// Table is a CSV file: what the table instrument reads.
 	Table string
-	// Surrogate, if not nil, makes a function of the whole space of the table's rows;
-	// Noise is that of its answers, by default the objective's or the model's own.
+	// Surrogate, if not nil, makes a function of the whole space of the table's
+	// rows; Noise is that of its answers, by default the objective's or the
+	// model's own.
 	Surrogate *Surrogate
-	// CampaignFile is a campaign file with a simulated or table instrument, whose
-	// parameters, objective, instrument and budget the task takes over.
+	// CampaignFile is a campaign file with a simulated or table instrument,
+	// whose parameters, objective, instrument and budget the task takes over.
 	CampaignFile string
 	// Store holds a campaign; Campaign names it where the store holds several.
 	Store, Campaign string
 	// Experiments and Comparisons are the task's own budget; 0: the study's.
 	Experiments, Comparisons int
-	// Baseline is the index of the arm that the others are compared with on this task.
+	// Baseline is the index of the arm that the others are compared with on
+	// this task.
 	Baseline int
 
 	node     *yamltree.Node
@@ -129,8 +134,9 @@ type Task struct {
 	baseline *yamltree.Node            // nil: the study's
 }
 
-// Surrogate is the mean of a Gaussian process fitted to a table's rows or, where Neighbors
-// is positive, that of the Neighbors rows nearest in the unit cube.
+// Surrogate is the mean of a Gaussian process fitted to a table's rows or,
+// where Neighbors is positive, that of the Neighbors rows nearest in the unit
+// cube.
 type Surrogate struct {
 	Neighbors int
 }
@@ -152,7 +158,8 @@ const NoExpert = "none"
 
 // Arm is a policy with a panel of experts.
 type Arm struct {
-	// Name is the policy's, and the panel's where there is one: "cobol/adversary".
+	// Name is the policy's, and the panel's where there is one:
+	// "cobol/adversary".
 	Name   string
 	Policy *Policy
 	Panel  *Panel
@@ -163,7 +170,8 @@ type Arm struct {
 
 // Options choose a part of a study.
 type Options struct {
-	// Registry holds what campaigns may name. Default: what campaignd brings along.
+	// Registry holds what campaigns may name. Default: what campaignd brings
+	// along.
 	Registry registry.Registry
 	// Size is one of the file's sizes; empty for the file as it is.
 	Size string
@@ -254,7 +262,8 @@ func (r *reader) study(root *yamltree.Node, options Options) {
 		}
 	}
 	missing("name", "call the study something: name: ackley")
-	missing("tasks", "list what is optimized: tasks: [ackley4]; the functions are "+strings.Join(tasks.Names(), ", "))
+	missing("tasks", "list what is optimized: tasks: [ackley4]; the functions are "+
+		strings.Join(tasks.Names(), ", "))
 	missing("policies", "name what is compared: policies: {vanilla: {next: lcb}}")
 	if options.Seeds.Count > 0 {
 		f.Seeds = options.Seeds
@@ -377,7 +386,8 @@ func (r *reader) task(n *yamltree.Node) {
 	case "file":
 		fields = append(fields, field{"file", r.text(&t.CampaignFile)})
 	case "store":
-		fields = append(fields, field{"store", r.text(&t.Store)}, field{"campaign", r.text(&t.Campaign)}, noise)
+		fields = append(fields, field{"store", r.text(&t.Store)},
+			field{"campaign", r.text(&t.Campaign)}, noise)
 	}
 	r.mapping(n, fields...)
 	if t.Table != "" && t.Noise != nil && t.Surrogate == nil {
@@ -416,7 +426,8 @@ func (r *reader) surrogate(n *yamltree.Node) *Surrogate {
 	return s
 }
 
-// anchors reads the compositions at which anchored experts trust their judgment.
+// anchors reads the compositions at which anchored experts trust their
+// judgment.
 func (r *reader) anchors(t *Task) func(*yamltree.Node) {
 	return func(n *yamltree.Node) {
 		if !n.IsList() || len(n.Items) == 0 {

@@ -139,7 +139,8 @@ func (r *reader) named(add func(name string, n *yamltree.Node)) func(*yamltree.N
 		for _, name := range n.Keys() {
 			value := n.Field(name)
 			if !labelForm.MatchString(name) {
-				r.faults = append(r.faults, value.KeyFault(fmt.Sprintf("%q is not a name", name), labelAdvice))
+				r.faults = append(r.faults,
+					value.KeyFault(fmt.Sprintf("%q is not a name", name), labelAdvice))
 			}
 			if !value.Faulty { // and reported
 				add(name, value)
@@ -148,8 +149,8 @@ func (r *reader) named(add func(name string, n *yamltree.Node)) func(*yamltree.N
 	}
 }
 
-// labelForm is the form of names of tasks, policies, panels and sizes, which only
-// people read.
+// labelForm is the form of names of tasks, policies, panels and sizes, which
+// only people read.
 var labelForm = regexp.MustCompile(`^[^/\pC\s]([^/\pC]{0,58}[^/\pC\s])?$`)
 
 const labelAdvice = "a name has up to 60 characters on one line and no slash"

@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 )
 
-// DecodeReply reads one line of a program. A line with NaN or Infinity in
-// place of a number, which JSON does not have but several libraries write, is a
+// DecodeReply reads one line of a program. A line with NaN or Infinity in place
+// of a number, which JSON does not have but several libraries write, is a
 // [NonFiniteError] beside a reply in which those numbers are null: enough to
 // know which request it answers. Any other error comes with a zero reply.
 func DecodeReply(line []byte) (Reply, error) {
@@ -71,7 +71,8 @@ func withoutNonFinite(line []byte) (cleaned []byte, first string) {
 			inString = !inString
 		case !inString:
 			for _, token := range tokens {
-				if bytes.HasPrefix(line[i:], []byte(token)) && startsToken(line, i) && endsToken(line, i+len(token)) {
+				if bytes.HasPrefix(line[i:], []byte(token)) && startsToken(line, i) &&
+					endsToken(line, i+len(token)) {
 					if first == "" {
 						first = token
 					}

@@ -27,7 +27,8 @@ func CheckLimits(d instruments.Description, p definition.Point) error {
 		if x, ok := p[name].Float(); ok && (math.IsNaN(x) || math.IsInf(x, 0)) {
 			faults = append(faults, fmt.Errorf("%s is %v", name, x))
 		}
-		known := slices.ContainsFunc(d.Parameters, func(s instruments.ParameterSpec) bool { return s.Name == name })
+		known := slices.ContainsFunc(d.Parameters,
+			func(s instruments.ParameterSpec) bool { return s.Name == name })
 		if len(d.Parameters) > 0 && !known {
 			faults = append(faults, fmt.Errorf("the instrument has no parameter %s", name))
 		}
@@ -62,10 +63,12 @@ func checkLimit(spec instruments.ParameterSpec, p definition.Point) error {
 		}
 	}
 	if spec.Min != nil && x < *spec.Min-slack*size {
-		return fmt.Errorf("%s = %g %s is below the instrument's limit of %g", spec.Name, x, spec.Unit, *spec.Min)
+		return fmt.Errorf("%s = %g %s is below the instrument's limit of %g", spec.Name, x,
+			spec.Unit, *spec.Min)
 	}
 	if spec.Max != nil && x > *spec.Max+slack*size {
-		return fmt.Errorf("%s = %g %s is above the instrument's limit of %g", spec.Name, x, spec.Unit, *spec.Max)
+		return fmt.Errorf("%s = %g %s is above the instrument's limit of %g", spec.Name, x,
+			spec.Unit, *spec.Max)
 	}
 	return nil
 }

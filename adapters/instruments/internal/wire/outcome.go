@@ -166,10 +166,12 @@ func nameOf(raw json.RawMessage) (name string) {
 	return instruments.Legible(name, instruments.MaxName)
 }
 
-// decodeQuantity reads a quantity. The error says why it is none. Faults that do
-// not spoil it, such as an unreadable standard deviation or unknown fields, are
-// returned beside it.
-func decodeQuantity(raw json.RawMessage, field string) (q definition.Quantity, rest []events.Unread, err error) {
+// decodeQuantity reads a quantity. The error says why it is none. Faults that
+// do not spoil it, such as an unreadable standard deviation or unknown fields,
+// are returned beside it.
+func decodeQuantity(
+	raw json.RawMessage, field string,
+) (q definition.Quantity, rest []events.Unread, err error) {
 	fields, err := object(raw)
 	if err != nil {
 		return q, nil, fmt.Errorf("cannot be read: %w", err)
@@ -209,8 +211,8 @@ func object(raw json.RawMessage) (fields, error) {
 	return f, nil
 }
 
-// take removes a field and returns it, nil where there is none. Like encoding/json
-// it prefers the name as it is written and accepts any case.
+// take removes a field and returns it, nil where there is none. Like
+// encoding/json it prefers the name as it is written and accepts any case.
 func (f fields) take(name string) json.RawMessage {
 	if raw, ok := f[name]; ok {
 		delete(f, name)

@@ -28,10 +28,12 @@ const (
 
 // Request is a line from campaignd to the program.
 type Request struct {
-	// ID is repeated in the reply. IDs count up from 1 in each run of a program.
+	// ID is repeated in the reply. IDs count up from 1 in each run of a
+	// program.
 	ID uint64 `json:"id"`
 	Op string `json:"op"`
-	// Protocol, Campaign, Parameters, Objective and Settings come with the handshake.
+	// Protocol, Campaign, Parameters, Objective and Settings come with the
+	// handshake.
 	Protocol   int                    `json:"protocol,omitempty"`
 	Campaign   string                 `json:"campaign,omitempty"`
 	Parameters []definition.Parameter `json:"parameters,omitempty"`
