@@ -287,7 +287,7 @@ func checkWorking(s *subject) error {
 	}
 	select {
 	case <-s.store().Failed():
-		return errors.New("Failed is closed")
+		return errors.New("the channel of Failed is closed")
 	default:
 		return nil
 	}

@@ -31,7 +31,7 @@ func everyKind(t *testing.T) *Directory {
 		Name: "bob", DisplayName: "Bob", Email: "bob@example.org", AnswersAs: []string{"robert"},
 		Grants: []Grant{{Role: Expert, Campaign: "lfp"}}, Password: NewSecret(bobsPassword),
 	}))(t)
-	session, ada := b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
+	session, _ := b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
 	session, ada, err := b.Reauthenticate(t.Context(), session, adasPassword, "192.0.2.1")
 	done(t, err)
 	k := register(t, b, session, newDevice(t))
