@@ -18,18 +18,38 @@ const ErrNoCampaign = problem.NoCampaign
 // Load folds a campaign's events into a core.
 func Load(ctx context.Context, reg registry.Registry, log events.Log, name string) (*Core, error) {
 	core := NewCore(reg)
-	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if err := core.Apply(e); err != nil {
-			return nil, err
-		}
+	if err := core.Forward(ctx, log, name, events.AnySequence); err != nil {
+		return nil, err
 	}
 	if core.State().Status == campaign.Undefined {
 		return nil, fmt.Errorf("%w: %q", ErrNoCampaign, name)
 	}
 	return core, nil
+}
+
+// Forward folds the events of the campaign that follow the core's last one, up
+// to a sequence, or to the end of the log where that comes first. The campaign
+// is named, since a core that has folded nothing does not know its name.
+func (c *Core) Forward(ctx context.Context, log events.Log, name string, to events.Sequence) error {
+	after := c.State().Sequence
+	if after >= to {
+		return nil
+	}
+	for e, err := range events.ReadCampaign(ctx, log, name, after) {
+		if err != nil {
+			return err
+		}
+		if e.Sequence > to {
+			break
+		}
+		if err := c.Apply(e); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // it may be cut short
+	}
+	return nil
 }
 
 // NewInstance returns a random word for [events.CampaignDefined], or for an

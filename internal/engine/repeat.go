@@ -138,7 +138,7 @@ func Submit(
 		stored, err := log.Append(ctx, s.Name, s.Sequence, batch...)
 		var overtaken *events.ConflictError
 		if errors.As(err, &overtaken) {
-			if err := core.catchUp(ctx, log); err != nil {
+			if err := core.Forward(ctx, log, s.Name, events.AnySequence); err != nil {
 				return nil, err
 			}
 			continue
@@ -153,23 +153,6 @@ func Submit(
 		}
 		return stored, nil
 	}
-}
-
-// catchUp folds what was recorded since the core's last event.
-func (c *Core) catchUp(ctx context.Context, log events.Log) error {
-	s := c.State()
-	for e, err := range events.ReadCampaign(ctx, log, s.Name, s.Sequence) {
-		if err == nil {
-			err = c.Apply(e)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // Define writes the event that opens a campaign.

@@ -101,7 +101,7 @@ func (r *Record) Now(ctx context.Context, log events.Log) (*engine.Core, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.forward(ctx, log, core, events.AnySequence); err != nil {
+	if err := core.Forward(ctx, log, r.name, events.AnySequence); err != nil {
 		return nil, err
 	}
 	return core, r.known(core)
@@ -127,12 +127,12 @@ func (r *Record) At(
 	// What is looked at next is often the experiment before: the last round
 	// sequence on the way is kept, so that few events lie between the two.
 	if round := at - at%between; round > core.State().Sequence {
-		if err := r.forward(ctx, log, core, round); err != nil {
+		if err := core.Forward(ctx, log, r.name, round); err != nil {
 			return nil, err
 		}
 		r.keep(core, round)
 	}
-	if err := r.forward(ctx, log, core, at); err != nil {
+	if err := core.Forward(ctx, log, r.name, at); err != nil {
 		return nil, err
 	}
 	r.keep(core, at)
@@ -163,31 +163,6 @@ func (r *Record) keep(core *engine.Core, at events.Sequence) {
 // between is how many events lie between two states that are kept on the way to
 // another one.
 const between = 512
-
-// forward folds the events behind the last of a core, up to a sequence.
-func (r *Record) forward(
-	ctx context.Context, log events.Log, core *engine.Core, to events.Sequence,
-) error {
-	after := core.State().Sequence
-	if after >= to {
-		return nil
-	}
-	for e, err := range events.ReadCampaign(ctx, log, r.name, after) {
-		if err == nil && e.Sequence > to {
-			break
-		}
-		if err == nil {
-			err = core.Apply(e)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
-}
 
 // decisionAt returns the sequence of a decision, 0 where none of that
 // identifier was taken.

@@ -185,19 +185,13 @@ func (b *bench) compute(
 
 // catchUp folds what has happened since the last computation.
 func (b *bench) catchUp(ctx context.Context, at events.Sequence, backlog []events.Event) error {
-	if b.shadow == nil {
+	if b.shadow == nil { // it is kept, so it is folded whole, whatever becomes of this computation
 		shadow := engine.NewCore(b.registry)
-		backlog = nil
-		for e, err := range events.ReadCampaign(context.WithoutCancel(ctx), b.log, b.campaign, 0) {
-			if err != nil {
-				return err
-			}
-			backlog = append(backlog, e)
-			if e.Sequence == at {
-				break
-			}
+		if err := shadow.Forward(context.WithoutCancel(ctx), b.log, b.campaign, at); err != nil {
+			return err
 		}
 		b.shadow = shadow
+		return nil
 	}
 	for _, e := range backlog {
 		if e.Sequence <= b.shadow.State().Sequence {
