@@ -103,6 +103,58 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 // before it changes anything.
 func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	switch p := payload.(type) {
+	case *events.CampaignDefined, *events.CampaignAmended, *events.CampaignPaused,
+		*events.CampaignResumed, *events.CampaignStopped, *events.CampaignCompleted:
+		s.applyCampaign(e, payload)
+	case *events.RecoveryDone:
+		s.Recoveries++
+		if p.Epoch != "" {
+			s.Epoch = p.Epoch
+		}
+	case *events.NoteAdded:
+		s.Notes = append(s.Notes, Note{Text: p.Text, About: p.About, Actor: e.Actor, Time: e.Time})
+
+	case *events.ExperimentRequested:
+		return s.request(e, p)
+
+	case *events.QuestionAsked, *events.QuestionAnswered, *events.QuestionSuperseded,
+		*events.QuestionContested, *events.QuestionExpired, *events.QuestionWithdrawn:
+		return s.applyQuestion(e, payload)
+
+	case *events.RegionExcluded:
+		return s.exclude(e, p)
+	case *events.RegionAllowed:
+		return s.allow(p)
+
+	case *events.ModelFitted:
+		s.Failure = ""
+	case *events.ModelFitFailed:
+		s.Failure = p.Cause
+	case *events.DecisionMade:
+		if next := events.DecisionID(s.Decisions + 1); p.Decision != next {
+			return fmt.Sprintf("decision %s is out of order, %s was next", p.Decision, next)
+		}
+		s.Decisions++
+	case *events.TrustAdjusted:
+		return s.adjustTrust(p)
+
+	case *events.AnchorsDeclared, *events.MeasurementsJudged:
+		// They change models alone, which are other projections.
+
+	default:
+		row, known := transitions[events.KindOf(payload)]
+		if !known { // a kind that was added to the table of kinds, and not here
+			return "what it changes is not known"
+		}
+		return row.move(s, e, payload)
+	}
+	return ""
+}
+
+// applyCampaign folds an event about the campaign as a whole. Which of them may
+// follow which is checked where requests are taken, not here.
+func (s *State) applyCampaign(e events.Event, payload events.Payload) {
+	switch p := payload.(type) {
 	case *events.CampaignDefined:
 		s.Name = e.Campaign
 		s.Status = Running
@@ -135,71 +187,49 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		s.Status = Completed
 		s.Reason = p.Reason
 		s.EndedAt = e.Time
-	case *events.RecoveryDone:
-		s.Recoveries++
-		if p.Epoch != "" {
-			s.Epoch = p.Epoch
-		}
-	case *events.NoteAdded:
-		s.Notes = append(s.Notes, Note{Text: p.Text, About: p.About, Actor: e.Actor, Time: e.Time})
-
-	case *events.ExperimentRequested:
-		return s.request(e, p)
-
-	case *events.QuestionAsked, *events.QuestionAnswered, *events.QuestionSuperseded,
-		*events.QuestionContested, *events.QuestionExpired, *events.QuestionWithdrawn:
-		return s.applyQuestion(e, payload)
-
-	case *events.RegionExcluded:
-		if next := events.ExclusionID(len(s.Exclusions) + 1); p.Exclusion != next {
-			return fmt.Sprintf("exclusion %s is out of order, %s was next", p.Exclusion, next)
-		}
-		s.Exclusions = append(s.Exclusions, Exclusion{
-			ID: p.Exclusion, Region: p.Region, About: p.About, Reason: p.Reason, Actor: e.Actor, Time: e.Time,
-		})
-	case *events.RegionAllowed:
-		exclusion := s.exclusion(p.Exclusion)
-		switch {
-		case exclusion == nil:
-			return fmt.Sprintf("there is no exclusion %s", p.Exclusion)
-		case exclusion.Lifted:
-			return fmt.Sprintf("%s was taken back before", p.Exclusion)
-		}
-		exclusion.Lifted = true
-
-	case *events.ModelFitted:
-		s.Failure = ""
-	case *events.ModelFitFailed:
-		s.Failure = p.Cause
-	case *events.DecisionMade:
-		if next := events.DecisionID(s.Decisions + 1); p.Decision != next {
-			return fmt.Sprintf("decision %s is out of order, %s was next", p.Decision, next)
-		}
-		s.Decisions++
-	case *events.TrustAdjusted:
-		for i := range s.Trust {
-			if s.Trust[i].Expert == p.Expert {
-				if s.Trust[i].Lambda != p.From {
-					return fmt.Sprintf(
-						"it moves the trust in %s from %v, which was %v", p.Expert, p.From,
-						s.Trust[i].Lambda,
-					)
-				}
-				s.Trust[i].Lambda = p.To
-				return ""
-			}
-		}
-		s.Trust = append(s.Trust, Trust{Expert: p.Expert, Lambda: p.To})
-
-	case *events.AnchorsDeclared, *events.MeasurementsJudged:
-		// They change models alone, which are other projections.
-
-	default:
-		row, known := transitions[events.KindOf(payload)]
-		if !known { // a kind that was added to the table of kinds, and not here
-			return "what it changes is not known"
-		}
-		return row.move(s, e, payload)
 	}
+}
+
+// exclude folds a part of the space that is not to be tried.
+func (s *State) exclude(e events.Event, p *events.RegionExcluded) (problem string) {
+	if next := events.ExclusionID(len(s.Exclusions) + 1); p.Exclusion != next {
+		return fmt.Sprintf("exclusion %s is out of order, %s was next", p.Exclusion, next)
+	}
+	s.Exclusions = append(s.Exclusions, Exclusion{
+		ID: p.Exclusion, Region: p.Region, About: p.About, Reason: p.Reason, Actor: e.Actor, Time: e.Time,
+	})
+	return ""
+}
+
+// allow folds the withdrawal of an exclusion. Its row stays: exclusions are
+// numbered by their place in the list.
+func (s *State) allow(p *events.RegionAllowed) (problem string) {
+	exclusion := s.exclusion(p.Exclusion)
+	switch {
+	case exclusion == nil:
+		return fmt.Sprintf("there is no exclusion %s", p.Exclusion)
+	case exclusion.Lifted:
+		return fmt.Sprintf("%s was taken back before", p.Exclusion)
+	}
+	exclusion.Lifted = true
+	return ""
+}
+
+// adjustTrust folds a change of the weight that an expert's belief has. The
+// weight before is in the event, so that a log with one missing is found.
+func (s *State) adjustTrust(p *events.TrustAdjusted) (problem string) {
+	for i := range s.Trust {
+		if s.Trust[i].Expert == p.Expert {
+			if s.Trust[i].Lambda != p.From {
+				return fmt.Sprintf(
+					"it moves the trust in %s from %v, which was %v", p.Expert, p.From,
+					s.Trust[i].Lambda,
+				)
+			}
+			s.Trust[i].Lambda = p.To
+			return ""
+		}
+	}
+	s.Trust = append(s.Trust, Trust{Expert: p.Expert, Lambda: p.To})
 	return ""
 }
