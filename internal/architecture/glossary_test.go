@@ -13,9 +13,9 @@ import (
 // they stand in the product's code and comments. Some are names in stored events or in the API
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
-	"whoever": 68, "nobody": 219, "somebody": 125, "everybody": 30, "beside": 177, "aside": 47,
-	"told": 268, "door": 10, "trail": 64, "moot": 19, "desk": 18, "book": 23, "tidy": 1,
-	"legible": 47, "stretch": 34,
+	"whoever": 68, "nobody": 216, "somebody": 125, "everybody": 30, "beside": 174,
+	"aside": 47, "told": 263, "door": 10, "trail": 64, "moot": 19, "desk": 18, "book": 23,
+	"tidy": 1, "legible": 47, "stretch": 22,
 }
 
 // Law: no new word of a dialect comes in.

@@ -284,7 +284,7 @@ func openNeeds(s *campaign.State, base string) (needs []need) {
 		x := &s.Experiments[i]
 		switch {
 		case x.Status == campaign.Unresolved:
-			text := fmt.Sprintf("Nobody knows what became of %s: %s", x.ID, sentence(x.Cause))
+			text := fmt.Sprintf("The fate of %s is unknown: %s", x.ID, sentence(x.Cause))
 			needs = append(needs, need{text, at(x.ID), "", "Settle it", true})
 		case x.Status.Open() && x.Stalled:
 			text := fmt.Sprintf("%s has been silent for long over %s.", x.Instrument, x.ID)

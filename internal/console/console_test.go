@@ -858,7 +858,7 @@ func TestEveryPageOfEveryState(t *testing.T) {
 	s.until(done, "ends", func(st *campaign.State) bool { return st.Status == campaign.Completed })
 	lost := s.lose("lost")
 	status, page := s.get("/campaigns/lost")
-	if status != http.StatusOK || !strings.Contains(page, "Nobody knows what became of e1") || !strings.Contains(page, `href="/campaigns/lost/experiments/e1"`) {
+	if status != http.StatusOK || !strings.Contains(page, "The fate of e1 is unknown") || !strings.Contains(page, `href="/campaigns/lost/experiments/e1"`) {
 		t.Errorf("of one whose fate is unknown: %d %s", status, page)
 	}
 	pages := s.crawl(func(path, page string, root *html.Node) {

@@ -158,7 +158,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		p.close(e, stalled, payload.Experiment, "nobody knows what became of it")
 		p.begin(e, &matter{
 			Kind: unresolved, Subject: payload.Experiment,
-			Heading: fmt.Sprintf("Nobody knows what became of %s of %s: %s", payload.Experiment,
+			Heading: fmt.Sprintf("The fate of %s of %s is unknown: %s", payload.Experiment,
 				e.Campaign, payload.Cause),
 			Lines: []string{"Look at " + payload.Instrument +
 				", then settle it. It is not repeated before."},

@@ -105,7 +105,7 @@ func TestWebhook(t *testing.T) {
 		t.Fatalf("%d messages, %v", len(got), b.Status())
 	}
 	m := got[0]
-	if m["path"] != "/hook/sesame-17" || m["title"] != "Nobody knows what became of e1 of bread: the power failed" ||
+	if m["path"] != "/hook/sesame-17" || m["title"] != "The fate of e1 of bread is unknown: the power failed" ||
 		!strings.Contains(m["message"], "https://lab.example.org/campaigns/bread") || !strings.Contains(m["message"], "[message ") {
 		t.Errorf("%v", m)
 	}

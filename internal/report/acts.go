@@ -20,8 +20,8 @@ type act struct {
 }
 
 // act notes what a person did, in the words of the story. What the engine does
-// by itself is among the decisions, and corrections of measurements are beside
-// the measurements.
+// by itself is listed among the decisions; corrections of measurements stand
+// with the measurements.
 func (h *history) act(e events.Event, payload events.Payload) {
 	h.story.Follow(payload)
 	if !isAct(e, payload) {
@@ -39,11 +39,11 @@ func (h *history) act(e events.Event, payload events.Payload) {
 	}
 	text := entry.Text
 	if entry.ToldBy != "" {
-		text += ", told by " + entry.ToldBy
+		text += ", reported by " + entry.ToldBy
 	}
 	who := entry.Who
 	if entry.Account != "" {
-		who += ", told by " + entry.Account
+		who += ", reported by " + entry.Account
 	}
 	h.acts = append(h.acts, act{
 		Time: format.Time(e.Time), Actor: who, Text: text, Reason: entry.Reason, About: about,
@@ -51,7 +51,7 @@ func (h *history) act(e events.Event, payload events.Payload) {
 }
 
 // isAct reports whether an event is something that a person did, or an answer
-// with a comment.
+// with a comment. Answers without one are in the tables of questions.
 func isAct(e events.Event, payload events.Payload) bool {
 	switch p := payload.(type) {
 	case *events.QuestionAnswered:
@@ -66,9 +66,10 @@ func isAct(e events.Event, payload events.Payload) bool {
 	return false
 }
 
-// exclusionRow is a region that a person excluded and that still is.
+// exclusionRow is a region that a person excluded, and that is still excluded.
 type exclusionRow struct{ ID, Region, Reason, Actor, Time string }
 
+// exclusions lists the regions that are excluded now.
 func (h *history) exclusions() (rows []exclusionRow) {
 	for _, r := range view.Exclusions(h.state) {
 		region := h.format.Region(r.Region)
@@ -78,5 +79,6 @@ func (h *history) exclusions() (rows []exclusionRow) {
 	return rows
 }
 
-// barred reports whether regions are excluded or refused.
+// barred reports whether regions are excluded or refused, so that figures mark
+// them.
 func (h *history) barred() bool { return len(h.state.Bounded().Excluded) > 0 }

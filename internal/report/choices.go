@@ -17,17 +17,22 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// choice is one decision in which an expert chose between candidates.
+// choice is one decision in which an expert chose between candidates: what was
+// shown, what was answered, and what came of it.
 type choice struct {
-	ID, Expert, Question string
-	Answer               string
-	Experiment, Measured string
-	Review               string
+	ID, Expert, Question string // ID is the decision's
+	Answer               string // empty while the question is open
+	Experiment, Measured string // what the answer led to; empty as long as it led to nothing
+	Review               string // how the choice looked once it was measured
 	Options              []choiceOption
-	Rows                 []view.CandidateRow
-	Bars                 *Figure
-	Plane                []Figure
-	PlaneCaption         string
+	// Rows compare the candidates, in the order of Options.
+	Rows []view.CandidateRow
+	// Bars are the Shapley values of the parameters; nil where none were
+	// recorded, or where the choice is too old to be drawn.
+	Bars *Figure
+	// Plane is the model over the two parameters that count most.
+	Plane        []Figure
+	PlaneCaption string
 }
 
 // choiceOption heads a column of the comparison.
@@ -63,7 +68,7 @@ func (h *history) choices() (all []choice, left int, err error) {
 	return all, left, nil
 }
 
-// choice gathers what is known of the i-th decision.
+// choice gathers what is known of the i-th decision, with figures or without.
 func (h *history) choice(i int, figures bool) (choice, error) {
 	d := &h.decisions[i]
 	c := choice{ID: d.Decision, Expert: d.Expert, Question: d.question}
@@ -79,6 +84,8 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 		if r := h.review(q.ID); r != nil {
 			c.Review = "right with probability " + format.Fixed(r.Probability, 2)
 		}
+		// The expert saw the options in a random order, named A, B, …; the
+		// columns follow that order and not the log's.
 		slices.SortStableFunc(candidates, func(a, b events.Candidate) int {
 			return strings.Compare(letters[a.Name], letters[b.Name])
 		})
@@ -115,7 +122,8 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 }
 
 // ledTo is the experiment that the answer to the i-th decision led to, and what
-// it measured; both are empty as long as there is none.
+// it measured; both are empty as long as there is none. The answer is acted on
+// by the next decision that asks for an experiment, so that one is it.
 func (h *history) ledTo(i int) (experiment, measured string) {
 	for j := i + 1; j < len(h.decisions); j++ {
 		id := h.decisions[j].experiment
@@ -132,7 +140,8 @@ func (h *history) ledTo(i int) (experiment, measured string) {
 	return "", ""
 }
 
-// sharesCaption says what the bars of Shapley values are.
+// sharesCaption says what the bars of Shapley values are. Where the values and
+// the base add up to the model's own prediction, it is shorter.
 func sharesCaption(shares []view.Share) string {
 	if view.AddUp(shares) {
 		return "Shapley values: what each parameter adds to what the model says of either candidate," +
@@ -190,6 +199,7 @@ func (h *history) sharesSVG(
 ) template.HTML {
 	panels := view.SharedQuantities(h.def)
 	parameters := shares[0].Parameters
+	// All panels share one scale, so that bars can be compared across them.
 	greatest := 0.0
 	for _, s := range shares {
 		for _, v := range s.Values {
@@ -247,6 +257,7 @@ func (h *history) sharesSVG(
 	return c.SVG()
 }
 
+// letterOf is the letter under which the expert saw a candidate, or its name.
 func letterOf(letters map[string]string, candidate string) string {
 	if l := letters[candidate]; l != "" {
 		return l
@@ -272,7 +283,9 @@ func summand(v float64) string {
 }
 
 // figurePlane draws the plane of the two strongest parameters with the
-// candidates and the best measured composition.
+// candidates and the best measured composition: the posterior mean and its
+// standard deviation, and a caption for both. It draws nothing where the plane
+// is degenerate.
 func (h *history) figurePlane(
 	d *decision, p *events.Plane, candidates []events.Candidate, letters map[string]string,
 ) ([]Figure, string, error) {
@@ -280,6 +293,8 @@ func (h *history) figurePlane(
 	if n < 2 || len(p.Ys) != n || p.Xs[0] == p.Xs[n-1] || p.Ys[0] == p.Ys[n-1] {
 		return nil, "", nil
 	}
+	// The decision recorded the model on this grid with all other parameters
+	// held. The feasible part of it is not recorded: the whole plane is drawn.
 	grid := heat{
 		n:        n,
 		mean:     p.Mean,
@@ -304,6 +319,8 @@ func (h *history) figurePlane(
 			if !okX || !okY {
 				return
 			}
+			// A candidate outside the plane is drawn at its edge rather than
+			// not at all.
 			x, y = min(max(x, c.X.Min), c.X.Max), min(max(y, c.Y.Min), c.Y.Max)
 			c.Points(plotter.XYs{{X: x, Y: y}}, style)
 			c.Spot(x, y, text, href)

@@ -22,7 +22,7 @@ type result struct {
 	experiment *campaign.Experiment
 }
 
-// convergence is the course of a campaign.
+// convergence is the course of a campaign, as the convergence figure draws it.
 type convergence struct {
 	results []result
 	// best has, for each number of experiments, the best value measured so far;
@@ -32,7 +32,8 @@ type convergence struct {
 	posterior []progress
 }
 
-// converge computes the convergence of a campaign.
+// converge computes the course. Only measurements that count enter the best so
+// far; all that have a value are drawn.
 func (h *history) converge() convergence {
 	c := convergence{posterior: h.progress}
 	var counted []float64
@@ -120,7 +121,8 @@ func (h *history) figureConvergence() (Figure, bool) {
 }
 
 // drawResults draws a point for each experiment, and returns the legend of
-// their classes. Those that failed have no value and stand at the lower edge.
+// their classes. Experiments that failed have no value and stand at the lower
+// edge. Classes are drawn in order, so that failures come last, on top.
 func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbol) {
 	radius := crowded(3.6, len(results))
 	for k := range classes {
@@ -144,7 +146,7 @@ func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbo
 	return legend
 }
 
-// convergenceCaption says what is drawn of a course with so many values.
+// convergenceCaption says what is drawn of a course with this number of values.
 func (h *history) convergenceCaption(course convergence, values int) string {
 	steps := "The stepped line"
 	if word, ok := h.target.Palette.Word(figure.Ink); ok {
@@ -179,7 +181,8 @@ func leading(results []result) int {
 	return len(results)
 }
 
-// spotText describes an experiment under the pointer.
+// spotText is the tooltip of an experiment: its value or status, and the
+// composition that was made, which may differ from the one asked for.
 func (h *history) spotText(x *campaign.Experiment) string {
 	text := x.ID + ": "
 	point := x.Parameters
@@ -195,7 +198,8 @@ func (h *history) spotText(x *campaign.Experiment) string {
 // value writes a value of what is sought.
 func (h *history) value(v float64) string { return figure.Typeset(format.Fixed(v, h.places)) }
 
-// decimals is how many decimals a measured value is written with.
+// decimals is the number of decimals that measured values are written with, so
+// that neighbors can be told apart over the range that was measured.
 func (h *history) decimals() int {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range h.state.Experiments {
@@ -209,6 +213,7 @@ func (h *history) decimals() int {
 	return format.DecimalsOver(high - low)
 }
 
+// xys pairs coordinates for gonum/plot; both have the same length.
 func xys(x, y []float64) plotter.XYs {
 	points := make(plotter.XYs, len(x))
 	for i := range x {

@@ -38,7 +38,8 @@ type phrase struct {
 	Code bool
 }
 
-// phrases splits a text at its backquotes.
+// phrases splits a text at its backquotes, between which stands what is to be
+// typed.
 func phrases(text string) (out []phrase) {
 	for i, part := range strings.Split(text, "`") {
 		if part != "" {
@@ -48,14 +49,16 @@ func phrases(text string) (out []phrase) {
 	return out
 }
 
-// expertRow is one expert in the table.
+// expertRow is one expert and kind of answer in the table: how often the
+// answers agree with what was measured, as a share with its 95 % interval.
 type expertRow struct {
 	Name, Answers, Reading, Share, Interval, Measured string
 	// Scale draws the interval over 0 to 100 %.
 	Scale template.HTML
 }
 
-// trustworthiness writes the diagnosis.
+// trustworthiness writes the diagnosis. An expert has a row for each kind of
+// answer given: labels, choices between candidates, pairs of estimates.
 func (h *history) trustworthiness() trustworthiness {
 	d := &h.diagnosis
 	t := trustworthiness{Verdict: string(d.Verdict), Headline: d.Headline, Class: string(d.Verdict)}
@@ -104,7 +107,8 @@ func (h *history) trustworthiness() trustworthiness {
 	return t
 }
 
-// agreeing adds an agreement to a row, if there is one.
+// agreeing adds an agreement to a row, if there is one; a is nil where too
+// little was measured to compare with.
 func (h *history) agreeing(r expertRow, a *diagnose.Agreement) expertRow {
 	if a != nil {
 		r.Share = format.Fixed(100*a.Share, 0) + " %"
@@ -114,7 +118,8 @@ func (h *history) agreeing(r expertRow, a *diagnose.Agreement) expertRow {
 	return r
 }
 
-// intervalSVG draws an interval on a scale from 0 to 1, with a mark at a half.
+// intervalSVG draws an interval on a scale from 0 to 1, with a mark at a half,
+// which is what guessing gives. Green lies wholly above it, red below.
 func (h *history) intervalSVG(lower, share, upper float64) template.HTML {
 	const width, height = 150.0, 14.0
 	x := func(v float64) float64 { return 4 + v*(width-8) }
@@ -134,7 +139,8 @@ func (h *history) intervalSVG(lower, share, upper float64) template.HTML {
 	return c.SVG()
 }
 
-// figureLeaveOneOut draws predicted against measured.
+// figureLeaveOneOut draws predicted against measured: each composition as the
+// model predicts it from all others. ok is false where there are too few.
 func (h *history) figureLeaveOneOut() (Figure, bool) {
 	check := h.diagnosis.LeaveOneOut
 	if check == nil {
@@ -202,7 +208,7 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 }
 
 // figureCalibration draws how often intervals hold the measured value against
-// how often they should.
+// how often they should, for central intervals of 2 % to 98 %.
 func (h *history) figureCalibration() (Figure, bool) {
 	check := h.diagnosis.LeaveOneOut
 	if check == nil {
@@ -262,7 +268,9 @@ type sensitivity struct {
 	Bar         string // relative relevance, a percentage for the style sheet
 }
 
-// sensitivities returns the parameters, the most relevant first.
+// sensitivities returns the parameters, the most relevant first: the shorter
+// the lengthscale as a share of the range, the more relevant. Parameters that
+// cannot be varied have no effect and no row.
 func (h *history) sensitivities() []sensitivity {
 	learned := slices.Clone(h.diagnosis.Parameters)
 	learned = slices.DeleteFunc(learned, func(p diagnose.Parameter) bool { return p.Effect == nil })
@@ -294,7 +302,8 @@ func (h *history) sensitivities() []sensitivity {
 	return out
 }
 
-// hyperparameters says the rest of the fit in words.
+// hyperparameters says the rest of the fit in words, in the objective's unit:
+// the fit itself works on the unit cube and standardized values.
 func (h *history) hyperparameters() [][2]string {
 	if h.model == nil {
 		return nil

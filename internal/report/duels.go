@@ -18,17 +18,20 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// standing is what each expert preferred after a number of comparisons.
+// standing is what each expert preferred after a number of comparisons: a point
+// of the lines in the figures of comparisons.
 type standing struct {
 	comparisons int
 	preferred   []policies.Best
 }
 
-// standings is the number of times that it is computed: each is a search.
+// standings is about how often what is preferred is computed over a campaign's
+// budget. Each is a search over the whole space, with all models fitted.
 const standings = 24
 
 // stand notes what is preferred, now and then while the log of a campaign that
-// measures nothing is read.
+// measures nothing is read. It fails with the context's error, or where the
+// models cannot be fitted.
 func (h *history) stand(ctx context.Context, payload events.Payload) error {
 	def := h.state.Definition
 	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil ||
@@ -85,9 +88,10 @@ func (h *history) preferences() (all []preferred) {
 		}
 		p.Detail = fmt.Sprintf("by %s", format.Count(given, "comparison"))
 		if unsure > 0 {
-			p.Detail += fmt.Sprintf(", and %d that could not be told", unsure)
+			p.Detail += fmt.Sprintf(", and %d that the expert could not decide", unsure)
 		}
-		for k := len(h.decisions) - 1; k >= 0; k-- { // a rule that strikes candidates out says how many it has left
+		// A rule that strikes candidates out records how many it has left.
+		for k := len(h.decisions) - 1; k >= 0; k-- {
 			if d := h.decisions[k]; d.Elimination != nil && d.Expert == best.Expert {
 				if d.Elimination.Kept > 1 {
 					p.Open = fmt.Sprintf("%d of %s may still be the best: "+
@@ -102,7 +106,7 @@ func (h *history) preferences() (all []preferred) {
 	return all
 }
 
-// comparisonRow is one comparison in the table.
+// comparisonRow is one comparison in the table, answered or not.
 type comparisonRow struct {
 	ID, Expert, Decision string
 	Options              []comparisonOption
@@ -110,13 +114,15 @@ type comparisonRow struct {
 	Time                 string
 }
 
+// comparisonOption is one composition of a comparison.
 type comparisonOption struct {
 	Name   string
 	Cells  []string
 	Better bool
 }
 
-// comparisonGroup is a stretch of the table.
+// comparisonGroup is a segment of the table; only the last one is open at
+// first.
 type comparisonGroup struct {
 	Title string
 	Open  bool
@@ -154,10 +160,10 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 	if len(rows) == 0 {
 		return nil
 	}
-	for from := 0; from < len(rows); from += stretch {
-		to := min(from+stretch, len(rows))
+	for from := 0; from < len(rows); from += segment {
+		to := min(from+segment, len(rows))
 		group := comparisonGroup{Open: to == len(rows), Rows: rows[from:to]}
-		if len(rows) > stretch {
+		if len(rows) > segment {
 			group.Title = fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID)
 		}
 		groups = append(groups, group)
@@ -165,8 +171,10 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 	return groups
 }
 
-// figuresCompared draws the course of the comparisons: along each numeric
-// parameter what was put before the experts, and what they preferred so far.
+// figuresCompared draws the course of the comparisons, a figure for each
+// numeric parameter: what was put before the experts (hollow; filled where it
+// was preferred), their anchors at the left, and as a line what each preferred
+// so far.
 func (h *history) figuresCompared() []Figure {
 	var figures []Figure
 	total := h.compared()
@@ -251,7 +259,8 @@ func (h *history) figuresCompared() []Figure {
 }
 
 // figureKept draws how many candidates may still be best, for rules that
-// eliminate some.
+// eliminate some. Sets of several experts cannot share one curve: ok is false
+// for those, and where nothing was eliminated yet.
 func (h *history) figureKept() (Figure, bool) {
 	var kept plotter.XYs
 	experts := make(map[string]bool)
@@ -289,9 +298,13 @@ func (h *history) figureKept() (Figure, bool) {
 	}, true
 }
 
-// figuresUtility draws the utility of each expert along every parameter, each
-// through what that expert prefers.
+// figuresUtility draws the utility of each expert along every parameter, with
+// one standard deviation of the posterior, each through what that expert
+// prefers. All figures share one scale, since a utility has no unit and only
+// differences mean something.
 func (h *history) figuresUtility(ctx context.Context) ([]Figure, error) {
+	// The view holds the fitted preferences, in the order of the definition's
+	// experts.
 	view, err := h.core.View(ctx)
 	if err != nil {
 		return nil, err
@@ -314,6 +327,8 @@ func (h *history) figuresUtility(ctx context.Context) ([]Figure, error) {
 		if k < 0 || view.Preferences[k] == nil || view.Preferences[k].Utility == nil {
 			continue
 		}
+		// The campaign's seed makes the sampled posterior the same at each
+		// report.
 		posterior, err := view.Preferences[k].Utility.Posterior(ctx, h.def.Seed)
 		if err != nil {
 			return nil, err

@@ -20,14 +20,14 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// askedLabel is one question the policy put, on the axis of experiments.
+// askedLabel is one question that the policy asked, on the axis of experiments.
 type askedLabel struct {
 	spot     float64
 	question *campaign.Question
 	outcome  outcome
 }
 
-// outcome of a question.
+// outcome is what came of a question for a label.
 type outcome int
 
 const (
@@ -40,6 +40,8 @@ const (
 
 var outcomeNames = [outcomes]string{"accepted", "rejected", "no answer", "open"}
 
+// outcomeOf classifies a question for a label. What gave no information counts
+// as no answer, whatever the reason.
 func outcomeOf(q *campaign.Question) outcome {
 	switch {
 	case q.Status == campaign.Asked:
@@ -87,7 +89,8 @@ func describeInitial(initial [outcomes]int) string {
 		strings.Join(parts, ", "))
 }
 
-// axisOfExperiments sets the axis that the charts over time share.
+// axisOfExperiments sets the axis that the charts over time share, and returns
+// its end. Short campaigns get an axis of three, so as not to look long.
 func (h *history) axisOfExperiments(c *figure.Chart) float64 {
 	end := max(float64(len(h.state.Experiments)), 3)
 	c.X.Min, c.X.Max = 0, end
@@ -95,7 +98,8 @@ func (h *history) axisOfExperiments(c *figure.Chart) float64 {
 	return end
 }
 
-// figureLabels draws how many questions the policy has asked.
+// figureLabels draws how many questions the policy has asked. ok is false where
+// it asks none: no expert takes part, or their labels are not read.
 func (h *history) figureLabels() (Figure, bool) {
 	asked, initial := h.labels()
 	wanted := len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel)
@@ -140,7 +144,7 @@ func (h *history) figureLabels() (Figure, bool) {
 	}
 	f.Caption = "Questions the policy put, each at the experiment it preceded."
 	if len(asked) == 0 {
-		f.Caption = "The policy has asked no one."
+		f.Caption = "The policy has asked no questions."
 	}
 	if text := describeInitial(initial); text != "" {
 		f.Caption += " Not drawn: " + text + "."
@@ -148,11 +152,13 @@ func (h *history) figureLabels() (Figure, bool) {
 	return f, true
 }
 
-// expertColors distinguish experts; the names are beside the lines too.
+// expertColors distinguish experts; each name also stands at the end of its
+// line, for readers who see no colors.
 var expertColors = []figure.Color{figure.Blue, figure.Red, figure.Green, figure.Purple}
 
 // figureTrust draws how probable it is that each expert's labels help, as the
-// decisions knew it.
+// decisions knew it. The lines are steps: between two decisions nothing is
+// reconsidered.
 func (h *history) figureTrust() (Figure, bool) {
 	var names []string
 	lines := make(map[string]plotter.XYs)
@@ -189,7 +195,7 @@ func (h *history) figureTrust() (Figure, bool) {
 		SVG:   c.SVG("Probability that the labels help"),
 		Caption: "How probable it is, at each decision, " +
 			"that an expert's rejections go with bad results and not with nothing or with good ones. " +
-			"A third is assumed of anybody.",
+			"The same prior of one third is assumed of every expert.",
 	}, true
 }
 
@@ -199,8 +205,10 @@ type worthLine struct {
 	points       plotter.XYs
 }
 
-// worthLines are those of all experts, as the decisions knew it: below zero
-// where the answers were turned over.
+// worthLines are those of all experts, as the decisions knew it. A worth is in
+// measurements: an answer of worth 0.5 reduces the variance of the objective as
+// half a measurement would. Below zero the answers were turned over, since they
+// go against what is measured.
 func (h *history) worthLines() (lines []worthLine) {
 	for _, d := range h.decisions {
 		for _, w := range d.Answers {
@@ -275,7 +283,8 @@ func (h *history) figureWorth() (Figure, bool) {
 	return f, true
 }
 
-// figureWeight draws the dual variable λ of each expert.
+// figureWeight draws the dual variable λ of each expert; ok is false for
+// methods that have none.
 func (h *history) figureWeight() (Figure, bool) {
 	if len(h.trust) == 0 {
 		return Figure{}, false
@@ -327,7 +336,8 @@ func (h *history) figureWeight() (Figure, bool) {
 }
 
 // figureWidths draws how wide the belief was at each aided candidate, against
-// the threshold of the handover.
+// the threshold of the handover: above it the expert is asked. Each mark says
+// what the decision then did.
 func (h *history) figureWidths() (Figure, bool) {
 	c := h.target.Chart(780, 230, "experiments requested", "width of the belief interval (logits)")
 	h.axisOfExperiments(c)
@@ -350,6 +360,8 @@ func (h *history) figureWidths() (Figure, bool) {
 		if aided == nil || aided.Belief == nil {
 			continue
 		}
+		// Order matters: a question may have been asked before under the same
+		// rule, and only a chosen candidate was run at all.
 		k := 3
 		switch {
 		case d.Form == events.FormLabel || d.Form == events.FormComparison:

@@ -8,25 +8,31 @@ import (
 	"github.com/campaignd/campaignd/internal/figure"
 )
 
-// Figure is a figure of the report, for other pages too.
+// Figure is a figure of the report, finished, for other pages too.
 type Figure struct {
+	// ID is unique in the report, and an anchor in the page.
 	ID    string
 	Title string // empty where the section's heading says it
-	// Wide is set where it takes the whole width of a page.
-	Wide    bool
-	SVG     template.HTML
-	Legend  []Symbol
+	// Wide is set where the figure takes the whole width of a page.
+	Wide bool
+	// SVG is the drawing, in the colors of the page that it was drawn for.
+	SVG    template.HTML
+	Legend []Symbol
+	// Caption says what is drawn, in sentences; it may be empty.
 	Caption string
 }
 
-// Symbol is an entry of a legend.
+// Symbol is an entry of a legend: a drawn mark, and what it stands for.
 type Symbol struct {
 	Symbol template.HTML
 	Text   string
 }
 
 // Figures draws the figures of a campaign's report for a page, in the report's
-// order, with the section that each is in. Errors are those of [Write].
+// order, in groups by section; empty sections are left out. It computes all
+// that the report computes, which takes seconds for a campaign of hundreds of
+// experiments: callers keep what it returns until the log has grown. Errors are
+// those of [Write].
 func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, error) {
 	h, err := read(ctx, in.Registry, in.Log, in.Campaign)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 // needed to make the composition again.
 type compositionFormat struct{ format.Compositions }
 
+// newCompositionFormat returns the format for a definition's parameters.
 func newCompositionFormat(def *definition.Campaign) compositionFormat {
 	return compositionFormat{format.CompositionsToMake(def)}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// answer are the two best compositions: by the model, and as measured.
+// answer are the two best compositions: by the model, and as measured. They
+// differ where the best measurement owes its value to noise.
 type answer struct {
 	ByModel, Measured *bestAnswer // ByModel is nil where there is no model,
 	NoModel           string      // and why
@@ -22,20 +23,24 @@ type answer struct {
 	Extreme           string
 }
 
-// bestAnswer is one of them; Rows are nil where it is the composition of the
-// other.
+// bestAnswer is one of them, with its value ± one standard deviation in the
+// objective's unit. Rows are nil where it is the composition of the other, so
+// that a composition is printed once.
 type bestAnswer struct {
 	Rows       []answerRow
 	Value, SD  string
 	Experiment string
 }
 
+// answerRow is a parameter of a composition.
 type answerRow struct{ Name, Value, Unit, Description string }
 
-// number is one figure of the summary.
+// number is one figure of the summary: its value, what it counts, and a smaller
+// line below.
 type number struct{ Value, Name, Detail string }
 
-// answer are the best compositions, or what is missing for one.
+// answer are the best compositions; where there are none, the text says what is
+// missing for one.
 func (h *history) answer() (*answer, string) {
 	measured, byModel := h.summary.BestMeasured, h.summary.BestByModel
 	if measured == nil {
@@ -59,6 +64,8 @@ func (h *history) answer() (*answer, string) {
 	return a, ""
 }
 
+// answerRows lists a composition with units, as precisely as is needed to make
+// it again.
 func (h *history) answerRows(point definition.Point) (rows []answerRow) {
 	for i, p := range h.def.Parameters {
 		rows = append(rows, answerRow{p.Name, h.format.value(i, point), p.Unit, p.Description})
@@ -66,7 +73,8 @@ func (h *history) answerRows(point definition.Point) (rows []answerRow) {
 	return rows
 }
 
-// bestAs says in which way an experiment is the best one; "" where it is not.
+// bestAs says in which way an experiment is the best one; it is empty where it
+// is not.
 func (h *history) bestAs(id string) string {
 	byModel := h.summary.BestByModel != nil && h.summary.BestByModel.Experiment == id
 	measured := h.summary.BestMeasured != nil && h.summary.BestMeasured.Experiment == id
@@ -81,7 +89,8 @@ func (h *history) bestAs(id string) string {
 	return ""
 }
 
-// numbers are the counts of the summary.
+// numbers are the counts of the summary: experiments or comparisons against
+// their budget, answers by form, what was gained, and the time taken.
 func (h *history) numbers() []number {
 	s := h.state
 	var of []string
@@ -129,7 +138,8 @@ func (h *history) numbers() []number {
 		format.Count(len(h.decisions), "decision")})
 }
 
-// answersGiven are the counts of what the experts said, by its form.
+// answersGiven are the counts of what the experts said, by its form. A form
+// that neither the policy reads nor anyone has used is left out.
 func (h *history) answersGiven() (numbers []number) {
 	s := h.state
 	if s.Labels() > 0 || len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel) {
@@ -172,7 +182,8 @@ func (h *history) answersGiven() (numbers []number) {
 	return numbers
 }
 
-// askedDetail says when answers were asked for.
+// askedDetail says when answers were asked for: first of them before the first
+// decision, asked by decisions.
 func askedDetail(first, asked int) string {
 	switch {
 	case first == 0:
@@ -183,7 +194,9 @@ func askedDetail(first, asked int) string {
 	return fmt.Sprintf("%d at first, then %d asked", first, asked)
 }
 
-// gain compares the best result with the best of the initial design.
+// gain compares the best result with the best of the initial design: what the
+// policy is worth over a random or space-filling choice. ok is false where
+// nothing was measured after the design, or nothing better found.
 func (h *history) gain() (number, bool) {
 	course := h.converge()
 	n := leading(course.results)

@@ -11,7 +11,9 @@ import (
 	"github.com/campaignd/campaignd/internal/figure"
 )
 
-// class says where an experiment comes from; it decides how its point is drawn.
+// class says where an experiment comes from, or why it does not count; it
+// decides how its point is drawn. Classes are drawn in this order, so the last
+// lie on top.
 type class int
 
 const (
@@ -36,8 +38,8 @@ var classNames = [classes]string{
 	classFailed:   "failed, no value",
 }
 
-// classOf returns the class of an experiment by its origin and the candidate
-// its decision chose.
+// classOf returns the class of an experiment by its origin and the name of the
+// candidate that its decision chose.
 func classOf(origin events.Origin, chosen string) class {
 	switch origin {
 	case events.OriginInitial:
@@ -53,7 +55,9 @@ func classOf(origin events.Origin, chosen string) class {
 	return classPolicy
 }
 
-// glyph returns how a class is drawn, at the given radius in points.
+// glyph returns how a class is drawn, at the given radius in points. Shape and
+// color both differ, so that a page printed in gray can still be read. Shapes
+// with corners are larger, to weigh the same to the eye.
 func (k class) glyph(radius vg.Length) draw.GlyphStyle {
 	switch k {
 	case classInitial:
@@ -79,7 +83,8 @@ func (h *history) symbol(k class) template.HTML {
 	return h.target.Glyph(k.glyph(3.6), classNames[k])
 }
 
-// crowded shrinks a glyph where n of them would hide each other.
+// crowded shrinks a glyph where n of them would hide each other. The limits
+// were chosen by eye on a chart of full width.
 func crowded(radius vg.Length, n int) vg.Length {
 	switch {
 	case n > 400:

@@ -17,7 +17,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// statusText says in a sentence where the campaign stands, and why it ended.
+// statusText says in a sentence where the campaign stands, and why it ended or
+// paused. A running campaign's sentence counts what it waits for.
 func (h *history) statusText() string {
 	s := h.state
 	switch s.Status {
@@ -33,6 +34,7 @@ func (h *history) statusText() string {
 		if !h.def.Measures() {
 			reasons[events.CompletedBudget] = "the budget of comparisons is spent"
 		}
+		// A reason that a newer program recorded is printed as it is.
 		reason := reasons[s.Reason]
 		if reason == "" {
 			reason = s.Reason
@@ -67,7 +69,10 @@ func (h *history) statusText() string {
 	return text
 }
 
-// world says whether the measurements are of a simulated or of the real world.
+// world says whether the results are of a simulated or of the real world, and
+// the class that the style sheet colors it by. Measurements decide; before the
+// first one, what the definition and the dispatched commands say. Nothing is
+// called real before an instrument or a person was involved.
 func (h *history) world() (text, class string) {
 	if !h.def.Measures() { // only what the experts say is of a world
 		switch {
@@ -92,7 +97,7 @@ func (h *history) world() (text, class string) {
 	return "NOTHING MEASURED YET", "unknown"
 }
 
-// facts are the lines under the title.
+// facts are the lines under the title, as pairs of a name and a value.
 func (h *history) facts() [][2]string {
 	s, def := h.state, h.def
 	facts := [][2]string{
@@ -113,6 +118,8 @@ func (h *history) facts() [][2]string {
 	if experts != nil {
 		facts = append(facts, [2]string{"experts", strings.Join(experts, ", ")})
 	}
+	// A campaign that has ended is timed to its end: notes and corrections may
+	// be recorded long afterwards.
 	end, span := "last event", h.last.Time
 	if !s.EndedAt.IsZero() {
 		end, span = "ended", s.EndedAt
@@ -131,7 +138,7 @@ func (h *history) facts() [][2]string {
 }
 
 // span is how long the campaign went on until a time, and how much of it lay
-// between an end and its continuation.
+// between an end and its continuation, when it was not running.
 func (h *history) span(until time.Time) string {
 	text := format.Duration(until.Sub(h.state.DefinedAt))
 	if h.idle > 0 {
@@ -141,8 +148,9 @@ func (h *history) span(until time.Time) string {
 	return text
 }
 
-// instrument names what measured, as the events say, else as the definition
-// says.
+// instrument names what measured: each device by the identity that it reported
+// with its measurements, else by its name in the events, else as the definition
+// describes it. More than four are counted.
 func (h *history) instrument() string {
 	var names []string
 	seen := map[string]bool{}
@@ -177,8 +185,8 @@ func (h *history) instrument() string {
 	return settings.Words(h.def)
 }
 
-// policy names the method, or each of them if it was changed: "lcb until e12,
-// then logei".
+// policy names the method, or each of them if amendments changed it: "lcb until
+// e12, then logei".
 func (h *history) policy() string {
 	text := ""
 	for i, p := range h.policies {
@@ -194,7 +202,8 @@ func (h *history) policy() string {
 	return text
 }
 
-// policyText names the method of a definition, or the three choices.
+// policyText names the method of a definition: its acquisition function, how it
+// trusts experts, and when it asks them.
 func policyText(def definition.Campaign) string {
 	p := def.Policy
 	if !p.Measures() {

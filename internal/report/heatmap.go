@@ -20,16 +20,19 @@ import (
 
 // heat is the model over two parameters through the best composition.
 type heat struct {
-	i, j     int // parameters on the axes
-	how      diagnose.Exchange
-	n        int         // nodes along each side
-	mean, sd [][]float64 // at node [row j][column i], in the objective's unit
+	i, j     int               // indices of the parameters on the axes
+	how      diagnose.Exchange // what makes up for them under a sum
+	n        int               // nodes along each side
+	mean, sd [][]float64       // at node [row j][column i], in the objective's unit
 	// inside reports whether a place on the axes, both in [0, 1], keeps bounds
 	// and constraints; excluded whether it lies in an excluded region.
 	inside, excluded func(u, v float64) bool
 	best             [2]float64 // in the user's units
 }
 
+// A posterior costs time quadratic in the number of measurements, a bilinear
+// interpolation nothing: 41 × 41 nodes are enough for models as smooth as
+// these, and an image of 246 pixels, six to a node, does not look blocky.
 const (
 	heatNodes  = 41  // posterior evaluations along each side
 	heatPixels = 246 // pixels along each side, interpolated between nodes
@@ -37,7 +40,8 @@ const (
 
 // heat computes the model over the two parameters with the shortest
 // lengthscales that can be varied independently; ok is false where there are
-// none.
+// none. All other parameters keep the values of the best composition by the
+// model, except where a constraint makes them give way.
 func (h *history) heat() (out heat, ok bool, err error) {
 	if h.model == nil || h.summary.BestByModel == nil {
 		return heat{}, false, nil
@@ -77,7 +81,9 @@ func (h *history) heat() (out heat, ok bool, err error) {
 	return heat{}, false, nil
 }
 
-// heatOver evaluates the model at the nodes of a grid over two parameters.
+// heatOver evaluates the model at the nodes of a grid over parameters i and j.
+// best is a point of the encoded space; first and second are the directions in
+// it that move i and j, each with what must give way.
 func (h *history) heatOver(
 	f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64,
 ) heat {
@@ -142,7 +148,8 @@ func (h *history) figureHeat() ([]Figure, string, error) {
 }
 
 // figuresOver draws the posterior mean and its standard deviation over two
-// parameters: each on axes of its own, with marks on top.
+// parameters: each on axes of its own, with marks on top. axes makes an empty
+// chart with its limits set; id is the prefix of the figures' identifiers.
 func (h *history) figuresOver(
 	m heat, id string, axes func() *figure.Chart, marks func(*figure.Chart),
 ) (figures []Figure, err error) {
@@ -185,13 +192,16 @@ func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
 	c.Points(plotter.XYs{{X: m.best[0], Y: m.best[1]}}, figure.Star)
 }
 
-// bands are the levels and colors of a filled contour map.
+// bands are the levels and colors of a filled contour map; levels are in the
+// unit of the values and lie step apart.
 type bands struct {
 	levels []float64 // ascending; band k lies between levels k and k+1
 	colors []color.NRGBA
 	step   float64
 }
 
+// newBands chooses about ten bands for the values and colors them with a
+// palette of ColorBrewer by its name. darkIsHigh says which end is dark.
 func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, error) {
 	// Only what is allowed sets the levels: beyond it the model reaches values
 	// that cannot be measured, and the allowed ones would share one color.
@@ -255,8 +265,9 @@ func (b bands) band(v float64) int {
 }
 
 // image paints the values, interpolated between the nodes, and leaves out what
-// is not allowed.
+// is not allowed. It is a paletted image, which compresses to a few kilobytes.
 func (b bands) image(m heat, values [][]float64) image.Image {
+	// Index 0 is transparent: the pixels that are never set.
 	palette := color.Palette{color.NRGBA{}}
 	const hatch = 8 // pixels from one stripe over an excluded region to the next
 	for _, c := range b.colors {
@@ -288,8 +299,8 @@ func bilinear(values [][]float64, x, y float64) float64 {
 	return (1-wy)*((1-wx)*values[r][c]+wx*values[r][c+1]) + wy*((1-wx)*values[r+1][c]+wx*values[r+1][c+1])
 }
 
-// key draws the colors with their levels beside the chart: as an image, like
-// the map itself, since it has colors that no palette names.
+// key draws the colors with their levels at the right of the chart: as an
+// image, like the map itself, since it has colors that no palette names.
 func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
 	return func(whole *draw.Canvas, data draw.Canvas) {
 		const width = 12

@@ -22,26 +22,32 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// history is everything the report tells, folded from the log in one pass.
+// history is everything the report shows, folded from the log in one pass.
+//
+// The core holds where the campaign stands; the other fields keep what it does
+// not: the course, in the order of events. It is built by [read] and not
+// changed afterwards, but for diagnosis, advise and target, which the caller
+// sets before the page is made.
 type history struct {
 	core    *engine.Core
-	state   *campaign.State
+	state   *campaign.State // of core
 	def     *definition.Campaign
-	sought  definition.Objective
-	model   *objective.Model // nil before the first fit, or where it cannot be rebuilt
+	sought  definition.Objective // the quantity that the campaign optimizes
+	model   *objective.Model     // nil before the first fit, or where it cannot be rebuilt
 	summary engine.Summary
 	// diagnosis says how far the model and the experts can be trusted.
 	diagnosis diagnose.Diagnosis
-	advise    func(next string, remedies []problem.Remedy) string
+	// advise writes a finding's next step, with commands or without.
+	advise func(next string, remedies []problem.Remedy) string
 	// target is the page that figures are drawn for.
 	target figure.Page
 	format compositionFormat
 	places int // decimals of a measured value
 
-	decisions []decision
-	trust     []trustStep
-	progress  []progress
-	standings []standing
+	decisions []decision  // all, so that d7 is decisions[6]
+	trust     []trustStep // moves of the dual variables, in order
+	progress  []progress  // the model's best after fits
+	standings []standing  // what experts preferred, in campaigns of comparisons
 	// corrections, by experiment, in order.
 	corrections map[string][]correction
 	amendments  []amendment
@@ -49,52 +55,65 @@ type history struct {
 	acts        []act
 	story       *view.Story
 	policies    []policySpan
-	ended       time.Time     // when it came to its last end, zero since it goes on
-	idle        time.Duration // between an end and the continuation
+	// ended is when the campaign came to its last end; zero if it was
+	// continued since.
+	ended time.Time
+	// idle is the time it has spent between an end and its continuation.
+	idle time.Duration
+	// builds are the programs that worked on it, in order, each once.
 	builds      []events.Build
-
-	count             int // events
-	first, last       events.Event
-	completed         string // what campaign.completed says
+	count       int // events
+	first, last events.Event
+	completed   string // the detail in campaign.completed
+	// simulatedExpert holds the names of experts that were ever simulated.
 	simulatedExpert   map[string]bool
 	peopleAnswered    bool
 	simulated, real   int  // measurements by a simulated and by a real instrument
-	dispatchSimulated bool // whether a dispatched command said it goes to a simulated instrument
+	dispatchSimulated bool // the last dispatched command said it goes to a simulated instrument
 	dispatched        bool
-	reading           *engine.Reading
-	modelError        error
-	failure           string // cause of the last fit of the objective, if it failed
+	// reading is the core with the models fitted to its last event.
+	reading *engine.Reading
+	// modelError says why the model cannot be rebuilt; nil if it can.
+	modelError error
+	failure    string // cause of the last fit of the objective, if it failed
 }
 
 // decision is a decision with what came of it.
 type decision struct {
 	*events.DecisionMade
 	event    events.Event
-	question string
+	question string // the question it asked; empty if it asked none
 	// experiment is the first experiment it asked for.
 	experiment string
 	// spot is the decision's place on an axis of experiments: between the
 	// experiments requested before it and the next one.
 	spot   float64
-	before int    // experiments requested before it
-	best   string // the experiment of the best composition by then, empty without a model
-	helps  []policies.Help
+	before int // experiments requested before it
+	// best is the experiment of the best composition by then, empty without
+	// a model.
+	best string
+	// helps is what the experts' answers were worth by then; read only for
+	// decisions that tested an expert's trust.
+	helps []policies.Help
 }
 
-// trustStep is one move of a dual variable.
+// trustStep is one move of a dual variable λ: how much an expert's belief
+// counts in the choice.
 type trustStep struct {
 	*events.TrustAdjusted
-	decision int // index
+	decision int // index of the last decision before it; -1 before the first
 }
 
-// progress is what the model knew after a fit.
+// progress is what the model knew after a fit: a point of the convergence
+// curve.
 type progress struct {
 	experiments int     // number of the last experiment measured by then
 	mean, sd    float64 // posterior at the best measured composition
 	experiment  string  // that composition's
 }
 
-// correction is one of a measurement, or of the outcome itself.
+// correction is one of a measurement, or of the outcome itself; exactly one of
+// the two events is set.
 type correction struct {
 	*events.MeasurementCorrected
 	outcome *events.ExperimentCorrected
@@ -102,6 +121,7 @@ type correction struct {
 	time    time.Time
 }
 
+// amendment is a change of the definition, and who made it.
 type amendment struct {
 	*events.CampaignAmended
 	actor string
@@ -115,7 +135,9 @@ type incident struct {
 	time  time.Time
 }
 
-// read folds a campaign.
+// read folds a campaign and rebuilds its models. It fails with
+// engine.ErrNoCampaign where the log holds no event of it, and with the error
+// of the log or of the context.
 func read(ctx context.Context, reg registry.Registry, log events.Log, name string) (*history, error) {
 	h := &history{
 		core:            engine.NewCore(reg),
@@ -157,6 +179,8 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	h.sought = h.def.Sought()
 	h.format = newCompositionFormat(h.def)
 	h.places = h.decimals()
+	// Decisions get their spots only now: how many share the step between two
+	// experiments is known when both are.
 	h.place()
 
 	// A model that cannot be built is a warning of the report, not its end.
@@ -184,6 +208,8 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	return h, nil
 }
 
+// objective returns the core's projection of the objective, which every core
+// has.
 func (h *history) objective() *objective.Projection {
 	for _, p := range h.core.Projections() {
 		if o, ok := p.(*objective.Projection); ok {
@@ -193,7 +219,8 @@ func (h *history) objective() *objective.Projection {
 	panic("report: the core has no projection of the objective")
 }
 
-// take notes what an event says.
+// take notes what an event says. The core has applied the event already, so
+// h.state is the state after it.
 func (h *history) take(ctx context.Context, e events.Event, payload events.Payload) {
 	h.act(e, payload)
 	switch p := payload.(type) {
@@ -232,7 +259,8 @@ func (h *history) take(ctx context.Context, e events.Event, payload events.Paylo
 			d.best = h.progress[n-1].experiment
 		}
 		if slices.ContainsFunc(p.Tests, func(t events.Test) bool { return strings.HasPrefix(t.Name, "trust: ") }) {
-			d.helps, _ = h.core.Helps(ctx) // who reads on notices that the context is done
+			// An error is the context's, which the loop that reads on notices.
+			d.helps, _ = h.core.Helps(ctx)
 		}
 		h.decisions = append(h.decisions, d)
 	case *events.TrustAdjusted:
@@ -270,13 +298,15 @@ func (h *history) take(ctx context.Context, e events.Event, payload events.Paylo
 	}
 }
 
-// policySpan is a policy and the experiments requested before it was in force.
+// policySpan is a policy, and the number of experiments requested before it
+// came into force.
 type policySpan struct {
 	text   string
 	before int
 }
 
-// follows notes the policy that the definition names now.
+// follows notes the policy that the definition names now; amendments that leave
+// it as it is add nothing.
 func (h *history) follows() {
 	text := policyText(*h.state.Definition)
 	if n := len(h.policies); n > 0 && h.policies[n-1].text == text {
@@ -285,11 +315,11 @@ func (h *history) follows() {
 	h.policies = append(h.policies, policySpan{text, len(h.state.Experiments)})
 }
 
-// by is who did something, and whose account told it where that has another
-// name.
+// by names who did something, and the account that reported it where that has
+// another name.
 func by(e events.Event) string {
 	if account := e.ToldBy(); account != "" {
-		return e.Actor + ", told by " + account
+		return e.Actor + ", reported by " + account
 	}
 	return e.Actor
 }
@@ -306,19 +336,22 @@ func (h *history) answered(expert string, simulated bool) {
 	}
 }
 
+// build notes a program that worked on the campaign, once.
 func (h *history) build(b events.Build) {
 	if b != (events.Build{}) && !slices.Contains(h.builds, b) {
 		h.builds = append(h.builds, b)
 	}
 }
 
+// incident notes something that went wrong, in the words of the story.
 func (h *history) incident(e events.Event, payload events.Payload) {
 	entry := h.story.Entry(e, payload)
 	entry.Remedy = nil // it is over, or stands among what needs a person
 	h.incidents = append(h.incidents, incident{e.Kind, entry, e.Time})
 }
 
-// decision returns the decision of an identifier, or nil.
+// decision returns the decision of an identifier, or nil. A caller may change
+// it, since it points into h.decisions.
 func (h *history) decision(id string) *decision {
 	if h.state.HasDecision(id) {
 		if n := events.DecisionNumber(id); n <= len(h.decisions) {
@@ -329,7 +362,9 @@ func (h *history) decision(id string) *decision {
 }
 
 // prediction returns what the model expected of an experiment before it was
-// measured; nil where there was no model.
+// measured; nil where there was no model. noise is the standard deviation of
+// one measurement in the objective's unit: as the measurement states it, else
+// as the definition does, else as the fit inferred it.
 func (h *history) prediction(x *campaign.Experiment) (p *events.Prediction, noise float64) {
 	d := h.decision(x.Decision)
 	if d == nil {
@@ -355,6 +390,7 @@ func chosen(d *events.DecisionMade) *events.Candidate {
 	return candidate(d, d.Chosen)
 }
 
+// candidate returns the candidate of a decision by its name, or nil.
 func candidate(d *events.DecisionMade, name string) *events.Candidate {
 	for i := range d.Candidates {
 		if d.Candidates[i].Name == name {
@@ -364,7 +400,8 @@ func candidate(d *events.DecisionMade, name string) *events.Candidate {
 	return nil
 }
 
-// class returns how an experiment is drawn.
+// class returns how an experiment is drawn. Failure and exclusion outrank its
+// origin: a reader must not take such a point for a result.
 func (h *history) class(x *campaign.Experiment) class {
 	switch {
 	case x.Status == campaign.Failed:
@@ -392,7 +429,9 @@ type measuredSoFar struct {
 // posterior costs the cube of its measurements.
 const everyFit = 100
 
-// follow evaluates the model where a fit has just been recorded.
+// follow evaluates the model where a fit has just been recorded, and adds a
+// point to the progress. A model that cannot be rebuilt adds none: that is a
+// warning of the report.
 func (h *history) follow(ctx context.Context, payload events.Payload, m *measuredSoFar) {
 	note := func(experiment string) {
 		m.n, m.last = m.n+1, max(m.last, events.ExperimentNumber(experiment))

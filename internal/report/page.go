@@ -14,39 +14,51 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// pageData is what report.html shows.
+// pageData is what report.html shows: every field is finished text, a number or
+// a figure. A nil pointer, an empty slice or an empty text leaves its section
+// out.
 type pageData struct {
+	// The head of the page.
+
 	Style       template.CSS
 	Name        string
 	Description string
-	Status      string
-	Running     bool
-	World       string // SIMULATED, REAL, …
-	WorldClass  string
+	Status      string // one sentence: where the campaign stands, why it ended
+	Running     bool   // not ended: what follows is an intermediate state
+	World       string // whether results are of the real world: SIMULATED, REAL, …
+	WorldClass  string // of World, for the style sheet
 	Facts       [][2]string
 
-	Duels     bool // nothing is measured: experts compare
-	Preferred []preferred
-	Compared  []Figure
-	Kept      *Figure
-	Utility   []Figure
-	InPairs   bool
-	Anchored  bool
+	// Campaigns whose experts compare and in which nothing is measured.
+
+	Duels     bool        // this campaign is one
+	Preferred []preferred // what each expert prefers to everything else
+	Compared  []Figure    // the course of the comparisons, one figure a parameter
+	Kept      *Figure     // candidates left, for rules that eliminate some
+	Utility   []Figure    // the fitted utilities, one figure a parameter
+	InPairs   bool        // Compared stands in rows of two, else of three
+	Anchored  bool        // some expert named compositions before the first question
 	Rows      []comparisonGroup
 
+	// What experts were asked in campaigns that measure.
+
 	Choices     []choice
-	ChoicesLeft int
+	ChoicesLeft int // how many of Choices, the oldest, have no figures
 	Reviews     *Figure
 	Questions   []questionRow
+
+	// The summary.
 
 	Answer   *answer
 	Pending  string // instead of an answer
 	Numbers  []number
 	Warnings []warning
 
+	// The figures, and how far they can be trusted.
+
 	Convergence  *Figure
 	Experts      []Figure
-	NoExperts    string
+	NoExperts    string // instead of Experts
 	Heat         []Figure
 	HeatCaption  string
 	Slices       []Figure
@@ -55,43 +67,53 @@ type pageData struct {
 	LeaveOneOut  *Figure
 	Calibration  *Figure
 
-	SlicesInPairs bool
+	SlicesInPairs bool // Slices stands in rows of two, else of three
 	Sensitivity   []sensitivity
-	Hyper         [][2]string
-	NoModel       string
+	Hyper         [][2]string // hyperparameters of the fit, name and value
+	NoModel       string      // why there are no figures of the model
 
-	Parameters     []definition.Parameter
-	Objective      definition.Objective
-	Unit           string // of the objective, in parentheses
-	Measurements   []measurementGroup
-	HasMeasured    bool
-	Decisions      []decisionGroup
-	DecisionCount  int
-	Notes          []campaign.Note
-	Acts           []act
-	Exclusions     []exclusionRow
-	AnyExperts     bool
-	Amendments     []amendmentRow
+	// The tables.
+
+	Parameters    []definition.Parameter
+	Objective     definition.Objective
+	Unit          string // of the objective, in parentheses
+	Measurements  []measurementGroup
+	HasMeasured   bool
+	Decisions     []decisionGroup
+	DecisionCount int
+	Notes         []campaign.Note
+	Acts          []act
+	Exclusions    []exclusionRow
+	AnyExperts    bool // experts take part, or did before an amendment
+	Amendments    []amendmentRow
+
+	// What is needed to check the report.
+
 	Audit          []command
-	Digest         string
+	Digest         string // of the folded state; campaignd replay prints the same
 	Backtest       string // whether the best row of a table was found
 	Checkpoint     string // of the log, empty for none
 	Events         int
-	Position       events.Position
-	LastTime       string
-	DefinitionText string
+	Position       events.Position // of the last event
+	LastTime       string          // of the last event, UTC
+	DefinitionText string          // the campaign file as it was given
 }
 
+// command is a line for the shell, with what it is good for.
 type command struct{ Line, Purpose string }
 
+// amendmentRow is one change of the definition after the campaign began.
 type amendmentRow struct {
 	Time, Actor, Reason string
 	Changes             []events.Change
 }
 
-// page gathers what the template shows.
+// page gathers what the template shows. store is the path that the printed
+// commands name. It fails with the context's error, or where a figure cannot be
+// computed.
 func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	s := h.state
+	// The diagnosis comes first: warnings, tables and figures all cite it.
 	v, err := h.reading.View(ctx)
 	if err != nil {
 		return nil, err
@@ -146,7 +168,8 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	return d, h.figures(ctx, d)
 }
 
-// figures draws everything.
+// figures draws everything that has data. Figures of the model are left out
+// while there is none; a campaign of comparisons has figures of its own.
 func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	if d.Duels = !h.def.Measures(); d.Duels {
 		return h.figuresOfDuels(ctx, d)
@@ -191,7 +214,8 @@ func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	return nil
 }
 
-// figuresOfDuels draws a campaign that measures nothing.
+// figuresOfDuels draws a campaign that measures nothing: what was compared,
+// what each expert prefers, and what their utility looks like.
 func (h *history) figuresOfDuels(ctx context.Context, d *pageData) (err error) {
 	d.Preferred, d.Rows = h.preferences(), h.comparisons()
 	d.Compared = h.figuresCompared()
@@ -205,7 +229,8 @@ func (h *history) figuresOfDuels(ctx context.Context, d *pageData) (err error) {
 	return err
 }
 
-// auditCommands are the ways to check the report.
+// auditCommands are the commands with which a reader can check the report
+// against the store, and ask it for more.
 func (h *history) auditCommands(store string) []command {
 	store = quote(store)
 	commands := []command{
@@ -223,7 +248,8 @@ func (h *history) auditCommands(store string) []command {
 		"asks the model at compositions of your own"})
 }
 
-// quote writes a path as one word of a shell.
+// quote writes a path as one word of a shell. Most paths need no quotes, and
+// stay easier to read without.
 func quote(path string) string {
 	if strings.ContainsAny(path, " '\"\\$`*?()[]{}<>|&;!#~\t\n") {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
@@ -231,5 +257,5 @@ func quote(path string) string {
 	return path
 }
 
-// Date writes a note's time.
+// Date writes a note's time; the template calls it.
 func (d *pageData) Date(t time.Time) string { return format.Time(t) }

@@ -13,7 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// questionRow counts an expert's questions of one form.
+// questionRow counts an expert's questions of one form. Unanswered are those
+// that are open, expired or withdrawn.
 type questionRow struct {
 	Expert, Form                        string
 	Asked, Answered, Unsure, Unanswered int
@@ -102,8 +103,8 @@ func (h *history) answerText(q *campaign.Question) string {
 	return outcomeNames[outcomeOf(q)]
 }
 
-// reviews returns, in order, how each choice looked once its composition was
-// measured.
+// reviews returns, in order, the decisions that first recorded how a choice
+// looked once its composition was measured.
 func (h *history) reviews() (all []*decision) {
 	last := ""
 	for i := range h.decisions {
@@ -116,7 +117,8 @@ func (h *history) reviews() (all []*decision) {
 	return all
 }
 
-// review returns the review of the choice in a question, or nil.
+// review returns the review of the choice in a question, or nil where its
+// composition has not been measured yet.
 func (h *history) review(question string) *events.ChoiceReview {
 	for i := range h.decisions {
 		if r := h.decisions[i].Review; r != nil && r.Question == question {
@@ -126,7 +128,8 @@ func (h *history) review(question string) *events.ChoiceReview {
 	return nil
 }
 
-// figureReviews draws how probable it is that each choice was right.
+// figureReviews draws how probable it is that each choice was right; ok is
+// false where no choice was reviewed.
 func (h *history) figureReviews() (Figure, bool) {
 	all := h.reviews()
 	if len(all) == 0 {

@@ -2,7 +2,30 @@
 // one self-contained HTML file: no script, no network, figures as inline SVG.
 //
 // Everything in it is folded from the log. It uses no clock and no randomness:
-// equal logs give equal files, byte for byte on one build.
+// equal logs give equal files, byte for byte on one build. So a report can be
+// made again years later, and compared with the one that was filed.
+//
+// # How a report is put together
+//
+// [Write] works in three steps.
+//
+//  1. read (history.go) folds the campaign's events once, into a history: the
+//     engine's core after the last event, and with it what the core forgets
+//     and the report shows: each decision with what came of it, the model's
+//     best composition after each fit, corrections, incidents, acts of people.
+//  2. history.page (page.go) computes a pageData from it: only texts, numbers
+//     and finished figures. Each part of the page is a file, see below.
+//  3. The template report.html arranges the pageData. All it decides is to
+//     leave out what is empty.
+//
+// [Figures] does the first two steps and hands out the figures alone, for the
+// console, whose pages have colors and a width of their own (figure.Page).
+//
+//	err := report.Write(ctx, file, report.Input{
+//		Registry: registry,
+//		Log:      log,
+//		Campaign: "electrolyte",
+//	})
 //
 // The files of the package: history.go folds the log; convergence.go,
 // experts.go, slices.go, heatmap.go and diagnostics.go each compute the data of
@@ -66,7 +89,14 @@ var page = template.Must(template.New("report").Parse(source))
 // engine.ErrNoCampaign where the log holds no such campaign, with the error of
 // the log, of the context, or of w; on a failure before the end nothing has
 // been written to w.
+//
+// A model that cannot be fitted is no failure: the report says so and shows
+// what does not rest on it.
 func Write(ctx context.Context, w io.Writer, in Input) error {
+	// Names, reasons and comments in a log come from other people and programs.
+	// The template escapes what HTML would interpret; this writer removes
+	// control and bidirectional characters, which a terminal or a browser would
+	// obey.
 	w = plaintext.NewWriter(w, true)
 	if in.Store == "" {
 		in.Store = in.Campaign + ".campaign"
@@ -87,6 +117,8 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	if in.Folder != "" {
 		data.Backtest = view.Backtest(h.core, in.Registry.Foregone(h.def, in.Folder))
 	}
+	// The page is buffered, so that a template that fails leaves no half report
+	// in the file.
 	var b bytes.Buffer
 	if err := page.Execute(&b, data); err != nil {
 		return fmt.Errorf("report: %w", err)
@@ -95,7 +127,8 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 	return err
 }
 
-// inWords says what can be done, without commands.
+// inWords writes what can be done without commands, for readers who have no
+// command line: the finding's next step, then each remedy as a sentence.
 func inWords(next string, remedies []problem.Remedy) string {
 	sentences := []string{next}
 	for _, r := range remedies {

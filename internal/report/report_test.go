@@ -154,7 +154,7 @@ func TestEveryState(t *testing.T) {
 				"labels": "before the first decision", "widths": "threshold 0.1", "convergence": "best posterior"}},
 		{"no experts", ordinary(unaided), map[string]string{"experts": "No expert takes part"}},
 		{"only the initial design", ordinary(onlyInitial),
-			map[string]string{"labels": "The policy has asked no one", "decisions": "budget"}},
+			map[string]string{"labels": "The policy has asked no questions", "decisions": "budget"}},
 		{"mixture", ordinary(mixture(14)),
 			map[string]string{"model": "in the ratio they have in the best composition"}},
 		{"nothing measured", func(t *testing.T) *trial { return newTrial(t, electrolyte(25)) },

@@ -12,7 +12,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// slices computes the model along every parameter that can be varied.
+// slices computes the model along every parameter that can be varied, through
+// the best composition by the model; none where there is no model.
 func (h *history) slices() ([]diagnose.Slice, error) {
 	if h.model == nil || h.summary.BestByModel == nil {
 		return nil, nil
@@ -20,7 +21,8 @@ func (h *history) slices() ([]diagnose.Slice, error) {
 	return diagnose.Slices(h.def, h.core.Space(), h.model, h.summary.BestByModel.Parameters)
 }
 
-// figureSlices draws the slices, all on one scale.
+// figureSlices draws the slices, all on one scale so that their heights can be
+// compared, and writes the caption for all of them.
 func (h *history) figureSlices() ([]Figure, string, error) {
 	all, err := h.slices()
 	if err != nil || len(all) == 0 {
@@ -78,7 +80,8 @@ func (h *history) figureSlices() ([]Figure, string, error) {
 // inPairs reports whether n figures fill rows of two better than rows of three.
 func inPairs(n int) bool { return n <= 2 || n == 4 }
 
-// small is one of n charts along parameters, which stand in rows.
+// small returns one of n charts along parameters, which stand in rows of two or
+// three; fewer charts are drawn larger.
 func (h *history) small(n int, xTitle, yTitle string) *figure.Chart {
 	c := h.target.Chart(252, 200, xTitle, yTitle)
 	if inPairs(n) {
@@ -88,7 +91,7 @@ func (h *history) small(n int, xTitle, yTitle string) *figure.Chart {
 	return c
 }
 
-// drawPoints draws the measurements of a slice in three depths.
+// drawPoints draws the measurements of a slice in three opacities.
 func (h *history) drawPoints(c *figure.Chart, s diagnose.Slice) {
 	// What lies far from the slice in the other parameters says little about
 	// it, and is faint. Three steps are as many as the eye tells apart; the
@@ -111,12 +114,13 @@ func (h *history) drawPoints(c *figure.Chart, s diagnose.Slice) {
 	}
 }
 
-// drawSlice draws the model along a numeric parameter.
+// drawSlice draws the model along a numeric parameter: the band of ± 1 sd, the
+// mean, the measurements, and the excluded part of the range.
 func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 	figure.Limits(&c.X, 0.02, append([]float64{s.X[0], s.X[len(s.X)-1]}, xOf(s.Points)...)...)
 	for k := range s.Excluded {
 		if s.Excluded[k] {
-			// A sample stands for the stretch around it, so that stretches
+			// A sample stands for the segment around it, so that segments
 			// join.
 			half := (s.X[len(s.X)-1] - s.X[0]) / float64(len(s.X)-1) / 2
 			c.Shade(s.X[k]-half, s.X[k]+half)
@@ -128,6 +132,8 @@ func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 	}
 	c.Band(s.X, lower, upper, figure.Faded(figure.Sky, 0.28))
 	c.Upright(s.Best, figure.Muted, 0.8, 3, 3)
+	// A crowd of points is drawn under the curve, a few on top of it, as in the
+	// figure of convergence.
 	if len(s.Points) > manyPoints {
 		h.drawPoints(c, s)
 	}
@@ -167,6 +173,7 @@ func (h *history) drawCategories(c *figure.Chart, s diagnose.Slice) {
 	h.drawPoints(c, s)
 }
 
+// xOf returns the places of the points on the axis.
 func xOf(points []diagnose.Seen) []float64 {
 	x := make([]float64, len(points))
 	for i, p := range points {
@@ -175,7 +182,8 @@ func xOf(points []diagnose.Seen) []float64 {
 	return x
 }
 
-// interpolate returns y at v between the points (x, y), x ascending.
+// interpolate returns y at v between the points (x, y), x ascending. Beyond
+// their ends it is the value at the end.
 func interpolate(x, y []float64, v float64) float64 {
 	for k := 1; k < len(x); k++ {
 		if v <= x[k] {

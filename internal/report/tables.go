@@ -13,39 +13,45 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// cell is a parameter's value; Asked is set where something else was asked for.
+// cell is a parameter's value; Asked is set where another one was asked for.
 type cell struct{ Value, Asked string }
 
-// measurementRow is one experiment.
+// measurementRow is one experiment, with or without a measurement. All texts
+// are finished; values are in the objective's unit.
 type measurementRow struct {
 	ID         string
 	Symbol     template.HTML
 	Best       string // in which way it is the best
-	Cells      []cell
+	Cells      []cell // as made, by parameter
 	Value      string
 	Note       string // instead of a value: failed, running, …
-	Prediction string
-	Residual   string
-	Surprise   bool // more than two standard deviations from the prediction
-	Why        string
-	Decision   string
-	Time       string
-	Marks      []string // corrected, excluded, …
-	Further    string
-	Dim        bool
+	Prediction string // before it was measured, mean ± sd; empty without a model
+	Residual   string // measured minus predicted
+	// Surprise is set where the residual is more than two standard deviations,
+	// those of the prediction and of the measurement's noise together.
+	Surprise bool
+	Why      string // why it was chosen
+	Decision string
+	Time     string
+	Marks    []string // corrected, excluded, …
+	Further  string   // quantities measured along with it
+	Dim      bool     // drawn faintly: it does not count
 }
 
-// measurementGroup is a stretch of a long table.
+// measurementGroup is a segment of a long table; only the newest one is open at
+// first.
 type measurementGroup struct {
 	Title string
 	Open  bool
 	Rows  []measurementRow
 }
 
-// Lengths of tables above which they are folded into stretches.
+// A table of more than unfolded rows is folded into segments of segment rows,
+// so that a campaign of thousands of experiments stays a page that a browser
+// can lay out.
 const (
 	unfolded = 120
-	stretch  = 100
+	segment  = 100
 )
 
 // measurements returns the table of all experiments, folded where it is long.
@@ -65,8 +71,8 @@ func (h *history) measurements() []measurementGroup {
 		return []measurementGroup{{Open: true, Rows: rows}}
 	}
 	var groups []measurementGroup
-	for from := 0; from < len(rows); from += stretch {
-		to := min(from+stretch, len(rows))
+	for from := 0; from < len(rows); from += segment {
+		to := min(from+segment, len(rows))
 		groups = append(groups, measurementGroup{
 			Title: fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID), Open: to == len(rows),
 			Rows: rows[from:to],
@@ -75,6 +81,8 @@ func (h *history) measurements() []measurementGroup {
 	return groups
 }
 
+// measurementRow writes a row of the table, but for its symbol and for whether
+// it is the best.
 func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 	row := measurementRow{ID: x.ID, Decision: x.Decision, Why: h.why(x), Time: format.Time(x.EndedAt)}
 	m := x.Measurement
@@ -85,6 +93,8 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 		}
 		c := cell{Value: h.format.value(i, m.Actual)}
 		if asked := x.Parameters[p.Name]; differs(asked, m.Actual[p.Name]) {
+			// A difference below the written precision would show twice the
+			// same number: then both are written in full.
 			if c.Asked = h.format.value(i, x.Parameters); c.Asked == c.Value {
 				c.Value, c.Asked = m.Actual[p.Name].String(), asked.String()
 			}
@@ -116,6 +126,8 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 		if residual > 0 {
 			row.Residual = "+" + row.Residual
 		}
+		// The noise of the measurement and the doubt of the model are
+		// independent: their variances add.
 		if sd := math.Hypot(prediction.SD, noise); sd > 0 {
 			row.Surprise = math.Abs(residual) > 2*sd
 		}
@@ -130,7 +142,8 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 	return row
 }
 
-// marks are the corrections of an experiment, and what was made elsewhere.
+// marks are the corrections of an experiment, and whether another composition
+// than the requested one was made.
 func (h *history) marks(x *campaign.Experiment) (marks []string) {
 	if x.Flag != nil {
 		switch x.Flag.Verdict {
@@ -144,6 +157,8 @@ func (h *history) marks(x *campaign.Experiment) (marks []string) {
 	return marks
 }
 
+// correctionText says in a sentence what a correction changed, who made it,
+// when and why.
 func correctionText(c correction) string {
 	by := func(what, reason string) string {
 		return fmt.Sprintf("%s by %s, %s: %s", what, c.actor, format.Time(c.time), reason)
@@ -183,7 +198,7 @@ func correctionText(c correction) string {
 }
 
 // differs reports whether two values of a parameter are not the same, beyond
-// rounding.
+// the rounding of a number that was written and read again.
 func differs(a, b definition.Value) bool {
 	x, numeric := a.Float()
 	y, also := b.Float()
@@ -193,7 +208,8 @@ func differs(a, b definition.Value) bool {
 	return math.Abs(x-y) > 1e-9*max(math.Abs(x), math.Abs(y), 1e-6)
 }
 
-// why says why an experiment was chosen.
+// why says why an experiment was chosen: its decision's reason, or its origin
+// where no decision chose it.
 func (h *history) why(x *campaign.Experiment) string {
 	text := ""
 	switch x.Origin {
@@ -213,7 +229,7 @@ func (h *history) why(x *campaign.Experiment) string {
 	return strings.TrimSpace(text)
 }
 
-// decisionRow is one decision with all it weighed.
+// decisionRow is one decision with all that it weighed.
 type decisionRow struct {
 	ID, Time, Action, Rule, Reason string
 	Experiment, Question, Answer   string
@@ -222,6 +238,9 @@ type decisionRow struct {
 	Facts                          [][2]string
 }
 
+// candidateRow is one candidate of a decision, with what the models said of it
+// in the objective's unit. Cells are its parameters; what a method does not
+// compute is empty.
 type candidateRow struct {
 	Name                            string
 	Chosen                          bool
@@ -230,12 +249,14 @@ type candidateRow struct {
 	Belief, Score                   string
 }
 
+// testRow is one question that a decision put to its models: what was compared,
+// and whether it held.
 type testRow struct {
 	Name, Compared, Answer string
 	Holds                  bool
 }
 
-// decisionGroup is a stretch of the table of decisions.
+// decisionGroup is a segment of the table of decisions.
 type decisionGroup struct {
 	Title string
 	Open  bool
@@ -252,8 +273,8 @@ func (h *history) decisionTable() []decisionGroup {
 		return []decisionGroup{{Open: true, Rows: rows}}
 	}
 	var groups []decisionGroup
-	for from := 0; from < len(rows); from += stretch {
-		to := min(from+stretch, len(rows))
+	for from := 0; from < len(rows); from += segment {
+		to := min(from+segment, len(rows))
 		groups = append(groups, decisionGroup{
 			Title: fmt.Sprintf("%s to %s", rows[from].ID, rows[to-1].ID),
 			Open:  to == len(rows),
@@ -263,6 +284,7 @@ func (h *history) decisionTable() []decisionGroup {
 	return groups
 }
 
+// decisionRow writes a decision with its candidates, tests and facts.
 func (h *history) decisionRow(d *decision) decisionRow {
 	row := decisionRow{
 		ID:         d.Decision,
@@ -290,6 +312,7 @@ func (h *history) decisionRow(d *decision) decisionRow {
 	return row
 }
 
+// candidateRow writes a candidate of a decision.
 func (h *history) candidateRow(d *decision, c events.Candidate) candidateRow {
 	r := candidateRow{Name: c.Name, Chosen: c.Name == d.Chosen}
 	for i := range h.def.Parameters {
@@ -315,7 +338,8 @@ func (h *history) candidateRow(d *decision, c events.Candidate) candidateRow {
 	return r
 }
 
-// decisionFacts lists what is needed to make the decision again.
+// decisionFacts lists what is needed to make the decision again: the events it
+// saw, its seed, the policy, the fitted models and the program.
 func (h *history) decisionFacts(d *decision) [][2]string {
 	facts := [][2]string{
 		{"made from", fmt.Sprintf("events up to %d", d.At)},

@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// warning is something the reader must know before the results.
+// warning is something the reader must know before reading the results.
 type warning struct {
 	Grave bool // needs a person, or puts the results in doubt
 	Text  string
@@ -17,7 +17,8 @@ type warning struct {
 	Details []string
 }
 
-// warnings returns what went wrong, the gravest first. store is for commands.
+// warnings returns what went wrong, the gravest first. store is the path for
+// the commands in them.
 func (h *history) warnings(store string) []warning {
 	var grave, light []warning
 	add := func(w warning) {
@@ -32,7 +33,7 @@ func (h *history) warnings(store string) []warning {
 		if x.Status == campaign.Unresolved {
 			add(warning{
 				Grave: true,
-				Text: fmt.Sprintf("Nobody knows what became of %s (%s). "+
+				Text: fmt.Sprintf("The fate of %s is unknown (%s). "+
 					"A person must look, and settle it with: campaignd resolve %s %s measured|failed|not-performed",
 					x.ID, x.Cause, quote(store), x.ID),
 			})
@@ -72,6 +73,7 @@ func (h *history) warnings(store string) []warning {
 	for _, w := range h.incidentWarnings() {
 		add(w)
 	}
+	// Not grave: a campaign is made to go on without its experts.
 	var expired int
 	for i := range h.state.Questions {
 		if h.state.Questions[i].Status == campaign.Expired {
@@ -100,7 +102,8 @@ func (h *history) warnings(store string) []warning {
 	return append(grave, light...)
 }
 
-// incidentWarnings gathers stalls, failed fits, unknown fates and take-overs.
+// incidentWarnings gathers stalls, failed fits, unknown fates and take-overs,
+// one warning for each sort. They are over, so none is grave.
 func (h *history) incidentWarnings() []warning {
 	var stalls, fits, fates, recoveries []string
 	for _, i := range h.incidents {
@@ -138,6 +141,7 @@ func (h *history) incidentWarnings() []warning {
 	return out
 }
 
+// times writes how often something happened.
 func times(n int) string {
 	if n == 1 {
 		return "once"

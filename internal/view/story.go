@@ -44,7 +44,7 @@ type Entry struct {
 func (e Entry) Line(how How) string {
 	line := strings.TrimSpace(e.Who + " " + e.Text)
 	if e.ToldBy != "" {
-		line += ", told by " + e.ToldBy
+		line += ", reported by " + e.ToldBy
 	}
 	if e.Reason != "" {
 		line += ": " + e.Reason

@@ -152,7 +152,7 @@ func TestStory(t *testing.T) {
 		}, "ada rejected q12 (salt 1.00): too viscous"},
 		{"person:grace", &events.QuestionAnswered{
 			Question: "q12", Form: events.FormLabel, Expert: "ada", Options: []definition.Point{salt},
-		}, "ada cannot tell about q12 (salt 1.00), told by grace"},
+		}, "ada cannot tell about q12 (salt 1.00), reported by grace"},
 		{"person:ada", &events.QuestionSuperseded{
 			Question: "q12", Form: events.FormLabel, Expert: "ada", Options: []definition.Point{salt},
 			Answer: events.Answer{Label: events.LabelAccept}, Reason: "looked again",
@@ -160,7 +160,7 @@ func TestStory(t *testing.T) {
 		{"person:bob", &events.QuestionContested{
 			Question: "q12", Form: events.FormLabel, Expert: "ada", Counts: "41", Options: []definition.Point{salt},
 			Answer: events.Answer{Label: events.LabelReject}, Comment: "too viscous",
-		}, "ada rejected q12, not knowing of the answer that counts, told by bob: too viscous"},
+		}, "ada rejected q12, not knowing of the answer that counts, reported by bob: too viscous"},
 		{"expert:ada", &events.QuestionAnswered{
 			Question: "q6", Form: events.FormPinpoint, Expert: "ada", Answer: events.Answer{Point: salt},
 		}, "ada wants (salt 1.00) measured (q6)"},
@@ -173,7 +173,7 @@ func TestStory(t *testing.T) {
 		{"person:bob", &events.QuestionSuperseded{
 			Question: "q7", Form: events.FormEstimate, Expert: "ada", Options: []definition.Point{point, other, salt},
 			Answer: events.Answer{Estimates: []events.Estimate{{Option: 1, Value: 11.2}}}, Reason: "a row too low",
-		}, "ada now estimates 1 of the 3 compositions in q7, told by bob: a row too low"},
+		}, "ada now estimates 1 of the 3 compositions in q7, reported by bob: a row too low"},
 		{"expert:ada", &events.QuestionAnswered{
 			Question: "q7", Form: events.FormEstimate, Expert: "ada", Options: []definition.Point{point, other},
 		}, "ada cannot tell what to expect in q7"},
