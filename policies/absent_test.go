@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -110,7 +111,7 @@ func newHall(t *testing.T, name string, experts int, company [3]attendance) *hal
 	t.Helper()
 	h := &hall{people: make(map[string]attendance), log: memlog.New(), now: study.Clock()}
 	m := methods()[name]
-	def, err := study.Define("branin", 3, 6, func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 3, 6, func(def *definition.Campaign) {
 		def.Policy = m.policy
 		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(2), Comparisons: ptr(2), Wait: ptr(definition.Duration(0))}
 		for i, name := range []string{"ada", "bob", "eve"}[:experts] {
@@ -149,7 +150,7 @@ func newHall(t *testing.T, name string, experts int, company [3]attendance) *hal
 // runner returns a new process on the campaign, which writes through the given log.
 func (h *hall) runner(t *testing.T, log events.Log) *drive.Runner {
 	t.Helper()
-	r, err := study.Runner(t.Context(), log, h.def, nil)
+	r, err := studytest.Runner(t.Context(), log, h.def, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

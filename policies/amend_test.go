@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -21,13 +21,13 @@ import (
 // changing is a campaign of two experts that every policy of its kind can drive.
 func changing(t *testing.T, p definition.Policy, budget int, changes ...func(*definition.Campaign)) definition.Campaign {
 	t.Helper()
-	def, err := study.Define("branin", 3, budget, func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 3, budget, func(def *definition.Campaign) {
 		def.Policy = p
 		def.Initial.Labels, def.Initial.Comparisons, def.Initial.Experiments = ptr(3), ptr(4), ptr(3)
 		for i, name := range []string{"ada", "bob"} {
-			study.WithExpert(2)(def)
+			studytest.WithExpert(2)(def)
 			def.Experts[i].Name = name
-			study.SimulatedExpert(def, i, func(s *humansim.Settings) { s.Task = "branin" })
+			studytest.SimulatedExpert(def, i, func(s *humansim.Settings) { s.Task = "branin" })
 			if belief.Reads(p.Trust, belief.FeedbackGaussian) {
 				def.Experts[i].Belief = &definition.StatedBelief{
 					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
@@ -78,7 +78,7 @@ func untilAsked(t *testing.T, log events.Log) *memlog.Log {
 // request fulfils a person's request on a campaign that nobody runs.
 func request(t *testing.T, log events.Log, def definition.Campaign, r engine.Request) *campaign.State {
 	t.Helper()
-	runner, err := study.Runner(t.Context(), log, def, nil)
+	runner, err := studytest.Runner(t.Context(), log, def, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestAmendedPolicy(t *testing.T) {
 				t.Parallel()
 				first := changing(t, policy[from], before)
 				whole := memlog.New()
-				if _, err := study.Simulate(t.Context(), whole, first); err != nil {
+				if _, err := studytest.Simulate(t.Context(), whole, first); err != nil {
 					t.Fatal(err)
 				}
 				for _, to := range names {
@@ -139,7 +139,7 @@ func TestAmendedPolicy(t *testing.T) {
 						log := untilAsked(t, whole)
 						second := changing(t, policy[to], after)
 						request(t, log, first, engine.Request{Amend: &events.CampaignAmended{Definition: second}})
-						core, err := study.Simulate(t.Context(), log, second)
+						core, err := studytest.Simulate(t.Context(), log, second)
 						if err != nil {
 							t.Fatal(err)
 						}

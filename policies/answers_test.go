@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -59,7 +59,7 @@ func TestReticentExperts(t *testing.T) {
 				t.Parallel()
 				def := changing(t, policy[name], 9)
 				log := memlog.New()
-				r, err := study.Runner(t.Context(), log, def, nil)
+				r, err := studytest.Runner(t.Context(), log, def, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +93,7 @@ func TestQuestionBudget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			def := changing(t, policy[name], 9, func(def *definition.Campaign) { def.Budget.Labels = ptr(1) })
-			core, err := study.Simulate(t.Context(), memlog.New(), def)
+			core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestTimeOfExperts(t *testing.T) {
 							def.Initial.Comparisons = ptr(0)
 						}
 					})
-					core, err := study.Simulate(t.Context(), memlog.New(), def)
+					core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -169,13 +169,13 @@ func TestComparisonsRaised(t *testing.T) {
 			}
 			def := changing(t, policy[name], 7, none)
 			whole := memlog.New()
-			if _, err := study.Simulate(t.Context(), whole, def); err != nil {
+			if _, err := studytest.Simulate(t.Context(), whole, def); err != nil {
 				t.Fatal(err)
 			}
 			log := untilAsked(t, whole)
 			request(t, log, def, engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
 			request(t, log, def, engine.Request{Resume: &events.CampaignResumed{}})
-			core, err := study.Simulate(t.Context(), log, def)
+			core, err := studytest.Simulate(t.Context(), log, def)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +184,7 @@ func TestComparisonsRaised(t *testing.T) {
 			}
 			raised := changing(t, policy[name], 10, none)
 			request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: raised}})
-			if core, err = study.Simulate(t.Context(), log, raised); err != nil {
+			if core, err = studytest.Simulate(t.Context(), log, raised); err != nil {
 				t.Fatal(err)
 			}
 			if s := core.State(); s.Status != campaign.Completed || s.Comparisons() != 10 {
@@ -201,7 +201,7 @@ func TestChangedAnswer(t *testing.T) {
 	_, policy := amendable(false)
 	def := changing(t, policy["coexbo"], 5)
 	log := memlog.New()
-	core, err := study.Simulate(t.Context(), log, def)
+	core, err := studytest.Simulate(t.Context(), log, def)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestChangedAnswer(t *testing.T) {
 		}
 		return viewOf(t, r.Core()).Preferences[0].Choice.Preference(better, worse).Mean
 	}
-	runner, err := study.Runner(t.Context(), log, def, nil)
+	runner, err := studytest.Runner(t.Context(), log, def, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestChangedAnswer(t *testing.T) {
 	}
 	raised := changing(t, policy["coexbo"], 6)
 	request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: raised}})
-	if _, err := study.Simulate(t.Context(), log, raised); err != nil {
+	if _, err := studytest.Simulate(t.Context(), log, raised); err != nil {
 		t.Fatal(err)
 	}
 	audited(t, log, raised)

@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies/coexbo"
 )
@@ -21,7 +21,7 @@ func TestAttributionsAddUp(t *testing.T) {
 		for _, parallel := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s/%d", task, parallel), func(t *testing.T) {
 				t.Parallel()
-				def, err := study.Define(task, 4, 9, study.WithExpert(2), func(def *definition.Campaign) {
+				def, err := studytest.Define(task, 4, 9, studytest.WithExpert(2), func(def *definition.Campaign) {
 					def.Policy.Trust = coexbo.CoExBO{}.Choice()
 					def.Policy.Handover = coexbo.Choose{Gate: ptr(false)}.Choice()
 					def.Initial.Comparisons, def.Parallel = ptr(12), parallel
@@ -30,7 +30,7 @@ func TestAttributionsAddUp(t *testing.T) {
 					t.Fatal(err)
 				}
 				log := memlog.New()
-				if _, err := study.Simulate(t.Context(), log, def); err != nil {
+				if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
 					t.Fatal(err)
 				}
 				explained := 0

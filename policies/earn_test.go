@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -22,12 +22,12 @@ type campaignRun struct {
 
 func simulate(t *testing.T, task string, seed uint64, experiments int, changes ...func(*definition.Campaign)) campaignRun {
 	t.Helper()
-	def, err := study.Define(task, seed, experiments, changes...)
+	def, err := studytest.Define(task, seed, experiments, changes...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	core, err := study.Simulate(t.Context(), log, def)
+	core, err := studytest.Simulate(t.Context(), log, def)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestAnExpertWhoIsNotTrustedChangesNothing(t *testing.T) {
 	for seed := uint64(1); seed <= 2; seed++ {
 		alone := simulate(t, "ackley4", seed, budget, func(def *definition.Campaign) { def.Policy = policies.Alone(next.LCB{}.Choice()) })
 		for _, a := range []float64{2, 0, -2} {
-			s := simulate(t, "ackley4", seed, budget, study.WithExpert(a))
+			s := simulate(t, "ackley4", seed, budget, studytest.WithExpert(a))
 			same := firstDifference(alone, s)
 			if same < initial+fifth {
 				t.Errorf("seed %d, a = %v: experiment %d differs from the campaign without an expert", seed, a, same+1)
@@ -115,7 +115,7 @@ func TestTrustIsEarnedAndHandedOver(t *testing.T) {
 	} {
 		followed, turns, asked, first, last := 0, 0, 0, 0, 0
 		for seed := range uint64(seeds) {
-			s := simulate(t, "holder2", seed+1, budget, study.WithExpert(c.accuracy))
+			s := simulate(t, "holder2", seed+1, budget, studytest.WithExpert(c.accuracy))
 			if s.settled(policies.RuleAccepted)+s.settled(policies.RuleAccepts) > 0 {
 				followed++
 			}
@@ -145,7 +145,7 @@ func TestTrustIsEarnedAndHandedOver(t *testing.T) {
 func TestEachExpertEarnsTheirOwnTrust(t *testing.T) {
 	followed := map[string]int{}
 	for seed := uint64(1); seed <= 4; seed++ {
-		s := simulate(t, "holder2", seed, budget, study.WithExpert(2), func(def *definition.Campaign) {
+		s := simulate(t, "holder2", seed, budget, studytest.WithExpert(2), func(def *definition.Campaign) {
 			bob := def.Experts[0]
 			bob.Name = "bob"
 			bob.Channel = humansim.Choose(humansim.Settings{Accuracy: ptr(-2.0)})

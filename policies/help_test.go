@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 )
 
 // Law: what people are shown as trust is what the decisions went by, the
@@ -19,12 +19,12 @@ func TestHelps(t *testing.T) {
 	for name, accuracy := range map[string]float64{"right": 3, "wrong": -3} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			def, err := study.Define("electrolyte", 5, 24, study.WithExpert(accuracy))
+			def, err := studytest.Define("electrolyte", 5, 24, studytest.WithExpert(accuracy))
 			if err != nil {
 				t.Fatal(err)
 			}
 			log := memlog.New()
-			if _, err := study.Simulate(t.Context(), log, def); err != nil {
+			if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
 				t.Fatal(err)
 			}
 			core, compared := engine.NewCore(builtin.Registry()), 0

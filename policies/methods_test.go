@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/cobol"
@@ -75,13 +75,13 @@ func TestMethods(t *testing.T) {
 }
 
 func testMethod(t *testing.T, name string, m method, experts int) {
-	def, err := study.Define("branin", 3, 9, func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 3, 9, func(def *definition.Campaign) {
 		def.Policy = m.policy
 		def.Initial.Comparisons = ptr(12)
 		for i := range experts {
-			study.WithExpert(2)(def)
+			studytest.WithExpert(2)(def)
 			def.Experts[i].Name = []string{"ada", "bob"}[i]
-			study.SimulatedExpert(def, i, func(s *humansim.Settings) { s.Task = "branin" })
+			studytest.SimulatedExpert(def, i, func(s *humansim.Settings) { s.Task = "branin" })
 		}
 		if belief.Reads(m.policy.Trust, belief.FeedbackGaussian) {
 			for i := range def.Experts {
@@ -108,7 +108,7 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	core, err := study.Simulate(t.Context(), log, def)
+	core, err := studytest.Simulate(t.Context(), log, def)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,8 +152,8 @@ func TestMethodsWithoutExperts(t *testing.T) {
 			continue
 		}
 		for experts := range 2 {
-			def, err := study.Define("branin", 3, 9, func(def *definition.Campaign) {
-				study.WithExpert(2)(def)
+			def, err := studytest.Define("branin", 3, 9, func(def *definition.Campaign) {
+				studytest.WithExpert(2)(def)
 				def.Policy = m.Policy
 				def.Experts[0].Belief = &definition.StatedBelief{
 					Mean: definition.Point{"x1": definition.Number(3), "x2": definition.Number(3)}, SD: map[string]float64{"x1": 3, "x2": 3},
@@ -190,14 +190,14 @@ func TestListsAreChosenFromOnce(t *testing.T) {
 		if m.Policy.Next.Name == next.RandomName {
 			continue // draws with repeats
 		}
-		def, err := study.Define("branin", 1, 9, study.WithExpert(2), func(def *definition.Campaign) {
+		def, err := studytest.Define("branin", 1, 9, studytest.WithExpert(2), func(def *definition.Campaign) {
 			def.Policy, def.Candidates = m.Policy, list
 			def.Initial.Experiments, def.Initial.Comparisons = ptr(2), ptr(4)
 		})
 		if err != nil {
 			t.Fatal(m.Name, err)
 		}
-		core, err := study.Simulate(t.Context(), memlog.New(), def)
+		core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 		if err != nil {
 			t.Fatal(m.Name, err)
 		}
@@ -220,7 +220,7 @@ func TestListsAreChosenFromOnce(t *testing.T) {
 // prior bends one of them.
 func TestTwoCandidates(t *testing.T) {
 	for _, m := range coexbo.Family.Methods {
-		def, err := study.Define("branin", 1, 9, study.WithExpert(2), func(def *definition.Campaign) { def.Policy = m.Policy })
+		def, err := studytest.Define("branin", 1, 9, studytest.WithExpert(2), func(def *definition.Campaign) { def.Policy = m.Policy })
 		if err != nil {
 			t.Fatal(m.Name, err)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/next"
@@ -37,28 +37,28 @@ var campaigns = map[string]struct {
 	task    string
 	changes []func(*definition.Campaign)
 }{
-	"cobol":    {"ackley4", []func(*definition.Campaign){study.WithExpert(1)}},
-	"paper":    {"holder2", []func(*definition.Campaign){study.WithExpert(2), func(def *definition.Campaign) { def.Policy.Trust = cobol.COBOL{Paper: true}.Choice() }}},
+	"cobol":    {"ackley4", []func(*definition.Campaign){studytest.WithExpert(1)}},
+	"paper":    {"holder2", []func(*definition.Campaign){studytest.WithExpert(2), func(def *definition.Campaign) { def.Policy.Trust = cobol.COBOL{Paper: true}.Choice() }}},
 	"logei":    {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next = next.LogEI{}.Choice() }}},
 	"thompson": {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next = next.Thompson{}.Choice() }}},
 	"sobol":    {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next = next.Sobol{}.Choice() }}},
 	"random":   {"branin", []func(*definition.Campaign){func(def *definition.Campaign) { def.Policy.Next = next.Random{}.Choice() }}},
-	"mixture with steps": {"mixture4", []func(*definition.Campaign){study.WithExpert(1), func(def *definition.Campaign) {
+	"mixture with steps": {"mixture4", []func(*definition.Campaign){studytest.WithExpert(1), func(def *definition.Campaign) {
 		def.Instrument.Steps = map[string]float64{"ec": 0.01, "dmc": 0.01, "emc": 0.01, "fec": 0.01}
 	}}},
-	"failures and unsure experts": {"electrolyte", []func(*definition.Campaign){study.WithExpert(0), func(def *definition.Campaign) {
-		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0.3 })
-		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.5 })
+	"failures and unsure experts": {"electrolyte", []func(*definition.Campaign){studytest.WithExpert(0), func(def *definition.Campaign) {
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0.3 })
+		studytest.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.5 })
 		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice()
 		def.Policy.Handover = cobol.Width{MaxPerExperiment: ptr(2)}.Choice()
 		def.Budget.Labels = ptr(12)
 	}}},
-	"no gate": {"ackley4", []func(*definition.Campaign){study.WithExpert(2), func(def *definition.Campaign) {
+	"no gate": {"ackley4", []func(*definition.Campaign){studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice()
 		def.Policy.Handover = cobol.Width{MaxPerExperiment: ptr(1), Gate: ptr(false)}.Choice()
-		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.3 })
+		studytest.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.3 })
 	}}},
-	"two experts": {"branin", []func(*definition.Campaign){study.WithExpert(1), func(def *definition.Campaign) {
+	"two experts": {"branin", []func(*definition.Campaign){studytest.WithExpert(1), func(def *definition.Campaign) {
 		bob := def.Experts[0]
 		bob.Name = "bob"
 		def.Experts = append(def.Experts, bob)
@@ -74,12 +74,12 @@ func TestPolicies(t *testing.T) {
 	for name, c := range campaigns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			def, err := study.Define(c.task, 2, 10, c.changes...)
+			def, err := studytest.Define(c.task, 2, 10, c.changes...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			log := memlog.New()
-			if _, err := study.Simulate(t.Context(), log, def); err != nil {
+			if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
 				t.Fatal(err)
 			}
 			policy := policyOf(t, def)

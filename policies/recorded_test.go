@@ -19,7 +19,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -195,7 +195,7 @@ func recordDecisions(t *testing.T, w *strings.Builder, text string) {
 // course runs a campaign and writes what was asked of experts and instruments.
 func course(t *testing.T, w *strings.Builder, def definition.Campaign) events.Log {
 	log := memlog.New()
-	core, err := study.Simulate(t.Context(), log, def)
+	core, err := studytest.Simulate(t.Context(), log, def)
 	if err != nil {
 		t.Fatal(err)
 	}

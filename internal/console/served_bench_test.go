@@ -20,7 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	designspace "github.com/campaignd/campaignd/projections/space"
 )
@@ -173,7 +173,7 @@ func fill(b *testing.B, path string, campaigns, experiments int) (total int) {
 // experiment: always the same one, for nobody waits for thousands of them here.
 func manyExperiments(b *testing.B, experiments int) (all []events.Payload) {
 	b.Helper()
-	def, err := study.Define("ackley4", 1, experiments, func(def *definition.Campaign) {
+	def, err := studytest.Define("ackley4", 1, experiments, func(def *definition.Campaign) {
 		def.Policy.Trust = definition.NewChoice(policies.None, nil)
 	})
 	if err != nil {

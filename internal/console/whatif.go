@@ -101,7 +101,7 @@ func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, er
 	}
 	by := visitorOf(r.Context()).Name
 	key := requested(r, engine.Request{}).Key()
-	return c.whatIf.Begin(of.Name(), of.Store(), by, key, q, whatif.InLab(c.lab, of))
+	return c.whatIf.Begin(of.Name(), of.Store(), by, key, q, of.WhatIf)
 }
 
 func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {

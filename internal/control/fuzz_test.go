@@ -17,19 +17,19 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 )
 
 // Law: whatever bytes arrive as a request, they are recorded whole or rejected
 // whole, as a fault of the request, the campaign can still be folded, and whoever asks honestly next is
 // answered.
 func FuzzRequests(f *testing.F) {
-	def, err := study.Define("electrolyte", 1, 4, study.WithNoise(0.27), study.WithExpert(1))
+	def, err := studytest.Define("electrolyte", 1, 4, studytest.WithNoise(0.27), studytest.WithExpert(1))
 	if err != nil {
 		f.Fatal(err)
 	}
 	finished := memlog.New()
-	if _, err := study.Simulate(f.Context(), finished, def); err != nil {
+	if _, err := studytest.Simulate(f.Context(), finished, def); err != nil {
 		f.Fatal(err)
 	}
 	var history []events.Event

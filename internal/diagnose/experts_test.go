@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -33,7 +33,7 @@ func reviewed(t *testing.T, n int) *bench {
 		})
 	}
 	for i := range 3 {
-		study.SimulatedExpert(&def, i, func(s *humansim.Settings) { s.Task = "electrolyte" })
+		studytest.SimulatedExpert(&def, i, func(s *humansim.Settings) { s.Task = "electrolyte" })
 	}
 	b := newBench(t, def)
 	b.measure(b.points(n), func(_ int, p definition.Point) float64 { return truth(p) })
@@ -91,7 +91,7 @@ func estimating(t *testing.T, said func(expert int, truth float64) float64) *Dia
 		def.Experts = append(def.Experts, definition.Expert{Name: name, Channel: humansim.Choose(humansim.Settings{})})
 	}
 	for i := range def.Experts {
-		study.SimulatedExpert(&def, i, func(s *humansim.Settings) { s.Task = "electrolyte" })
+		studytest.SimulatedExpert(&def, i, func(s *humansim.Settings) { s.Task = "electrolyte" })
 	}
 	b := newBench(t, def)
 	b.measure(b.points(25), func(_ int, p definition.Point) float64 { return truth(p) })

@@ -12,14 +12,14 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 )
 
 // Law: what a command has had recorded it can say, although the process that recorded it
 // ends at once, as a run does whose campaign is stopped.
 func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	def, err := study.Define("branin", 1, 3)
+	def, err := studytest.Define("branin", 1, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 // where its files cannot be read past the process that holds it.
 func TestTakeAndLook(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	def, err := study.Define("branin", 1, 3)
+	def, err := studytest.Define("branin", 1, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

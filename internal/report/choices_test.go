@@ -6,7 +6,7 @@ import (
 
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/duel"
 )
@@ -14,7 +14,7 @@ import (
 // choosing is a campaign in which an expert chooses between two candidates.
 func choosing(experiments int) definition.Campaign {
 	def := electrolyte(experiments)
-	study.SimulatedExpert(&def, 0, func(s *humansim.Settings) { s.Accuracy = pointer(2.0) })
+	studytest.SimulatedExpert(&def, 0, func(s *humansim.Settings) { s.Accuracy = pointer(2.0) })
 	def.Policy = definition.Policy{Trust: coexbo.CoExBO{}.Choice(), Handover: coexbo.Choose{}.Choice()}
 	def.Initial.Comparisons = pointer(20)
 	return def

@@ -110,7 +110,7 @@ func (a *api) imagining() {
 		}
 		actor, _ := actorOf(ctx)
 		by := events.ActorName(actor)
-		run, err := a.whatIf.Begin(c.Name(), c.Store(), by, askedAs(ctx), q, whatif.InLab(a.lab, c))
+		run, err := a.whatIf.Begin(c.Name(), c.Store(), by, askedAs(ctx), q, c.WhatIf)
 		if err != nil {
 			return nil, problemOf(err)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/coexbo"
@@ -45,7 +45,7 @@ func clause(message string, remedies []problem.Remedy) string {
 // choosing simulates a campaign whose expert chooses between candidates.
 func choosing(t *testing.T) (events.Log, *engine.Core) {
 	t.Helper()
-	def, err := study.Define("branin", 4, 9, study.WithExpert(2), func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 4, 9, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = coexbo.CoExBO{}.Choice()
 		def.Policy.Handover = coexbo.Choose{Gate: ptr(false)}.Choice()
 		def.Initial.Comparisons = ptr(12)
@@ -54,7 +54,7 @@ func choosing(t *testing.T) (events.Log, *engine.Core) {
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	core, err := study.Simulate(t.Context(), log, def)
+	core, err := studytest.Simulate(t.Context(), log, def)
 	if err != nil {
 		t.Fatal(err)
 	}

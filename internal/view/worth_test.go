@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/answers"
@@ -39,16 +39,16 @@ func TestTrustInWords(t *testing.T) {
 // A decision for which answers were measurements says what they are worth, what each model expects, and which of them
 // moved it or that they did not; and where nobody is asked, why.
 func TestDecisionByAnswers(t *testing.T) {
-	def, err := study.Define("branin", 4, 8, study.WithExpert(2), func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 4, 8, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy = definition.Policy{Trust: answers.Answers{}.Choice(), Handover: answers.Worth{Least: ptr(50.0)}.Choice()}
 		def.Initial.Labels, def.Initial.Estimates = ptr(0), ptr(12)
-		study.SimulatedExpert(def, 0, func(s *simulated.Settings) { s.Correlation = ptr(0.9) })
+		studytest.SimulatedExpert(def, 0, func(s *simulated.Settings) { s.Correlation = ptr(0.9) })
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	core, err := study.Simulate(t.Context(), log, def)
+	core, err := studytest.Simulate(t.Context(), log, def)
 	if err != nil {
 		t.Fatal(err)
 	}

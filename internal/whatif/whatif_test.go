@@ -18,7 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
@@ -45,7 +45,7 @@ func run(t *testing.T, source string) whatif.Input {
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	if _, err := study.Simulate(t.Context(), log, file.Definition); err != nil {
+	if _, err := studytest.Simulate(t.Context(), log, file.Definition); err != nil {
 		t.Fatal(err)
 	}
 	return whatif.Input{Registry: builtin.Registry(), Log: log, Campaign: file.Definition.Name}

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/next"
@@ -34,12 +34,12 @@ func decisions(t *testing.T, changes ...func(*definition.Campaign)) (made []even
 // all simulates a campaign of so many experiments and returns its decisions.
 func all(t *testing.T, experiments int, changes ...func(*definition.Campaign)) (made []events.DecisionMade) {
 	t.Helper()
-	def, err := study.Define("branin", 4, experiments, changes...)
+	def, err := studytest.Define("branin", 4, experiments, changes...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	if _, err := study.Simulate(t.Context(), log, def); err != nil {
+	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
 		t.Fatal(err)
 	}
 	for e, err := range log.Read(t.Context(), 0) {
@@ -60,7 +60,7 @@ func all(t *testing.T, experiments int, changes ...func(*definition.Campaign)) (
 // by makes it the policy, with an expert of some accuracy who labels so many compositions.
 func by(s answers.Answers, labels int, accuracy float64) func(*definition.Campaign) {
 	return func(def *definition.Campaign) {
-		study.WithExpert(accuracy)(def)
+		studytest.WithExpert(accuracy)(def)
 		def.Policy = definition.Policy{Next: next.LogEI{}.Choice(), Trust: s.Choice()}
 		def.Initial.Labels, def.Initial.Comparisons = ptr(labels), ptr(0)
 	}
@@ -208,7 +208,7 @@ func TestWorth(t *testing.T) {
 func TestInitialRankings(t *testing.T) {
 	for options, placed := range map[int]int{0: 2, 7: 7} {
 		rank := func(def *definition.Campaign) {
-			study.WithExpert(2)(def)
+			studytest.WithExpert(2)(def)
 			s := answers.Answers{}
 			if options > 0 {
 				s.Options = &options
@@ -216,11 +216,11 @@ func TestInitialRankings(t *testing.T) {
 			def.Policy = definition.Policy{Next: next.LogEI{}.Choice(), Trust: s.Choice()}
 			def.Initial.Comparisons = ptr(3)
 		}
-		def, err := study.Define("branin", 4, 6, rank)
+		def, err := studytest.Define("branin", 4, 6, rank)
 		if err != nil {
 			t.Fatal(err)
 		}
-		core, err := study.Simulate(t.Context(), memlog.New(), def)
+		core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/trust"
@@ -34,11 +34,11 @@ type situation struct {
 // a budget of forty.
 func after(t *testing.T, policy definition.Policy) situation {
 	t.Helper()
-	def, err := study.Define("branin", 1, 8, study.WithExpert(1), func(def *definition.Campaign) { def.Policy = policy })
+	def, err := studytest.Define("branin", 1, 8, studytest.WithExpert(1), func(def *definition.Campaign) { def.Policy = policy })
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := study.Simulate(t.Context(), memlog.New(), def)
+	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestRanking(t *testing.T) {
 	s := after(t, definition.Policy{Trust: cobol.COBOL{}.Choice()}) // a campaign that asks for labels is simulated sooner
 	s.view.Beliefs = []*belief.Model{{Expert: "ada", Function: linear{-3.5, -1.5, 50}}}
 	for _, options := range []int{3, 5} {
-		ranking, err := study.Define("branin", 1, 8, study.WithExpert(1), func(def *definition.Campaign) {
+		ranking, err := studytest.Define("branin", 1, 8, studytest.WithExpert(1), func(def *definition.Campaign) {
 			settings := belief.Settings{Feedback: belief.FeedbackRanking, Options: &options}
 			def.Policy = definition.Policy{Trust: cobol.COBOHL{Settings: settings}.Choice(), Handover: cobol.Width{Gate: ptr(false)}.Choice()}
 		})

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -18,13 +18,13 @@ import (
 // compositions that the space does not know, is not asked: a point of a design is taken, which
 // says what is wrong.
 func TestChoicesThatCannotBeRead(t *testing.T) {
-	def, err := study.Define("branin", 1, 4, study.WithExpert(2), func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 1, 4, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust, def.Policy.Handover = coexbo.CoExBO{}.Choice(), coexbo.Choose{}.Choice()
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := study.Simulate(t.Context(), memlog.New(), def)
+	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/direct"
 	"github.com/campaignd/campaignd/projections/space"
@@ -17,13 +17,13 @@ func ptr[T any](x T) *T { return &x }
 // Law: where no composition can be drawn from what an expert prefers there is an error and no
 // decision. Of the steps of 0.001 hardly any satisfy this constraint but those in the middle.
 func TestSampleUndecided(t *testing.T) {
-	def, err := study.Define("branin", 1, 4, study.WithExpert(2), func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 1, 4, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy = policies.Alone(direct.Prior{}.Choice())
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := study.Simulate(t.Context(), memlog.New(), def)
+	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/objective"
 )
@@ -16,11 +16,11 @@ func ptr[T any](x T) *T { return &x }
 // model returns the objective model of a small Branin campaign.
 func model(t *testing.T) *objective.Model {
 	t.Helper()
-	def, err := study.Define("branin", 4, 12)
+	def, err := studytest.Define("branin", 4, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := study.Simulate(t.Context(), memlog.New(), def)
+	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 	if err != nil {
 		t.Fatal(err)
 	}

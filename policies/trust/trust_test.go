@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/trust"
 )
@@ -49,11 +49,11 @@ func TestNoHarm(t *testing.T) {
 
 // The aided acquisition is f̲ + λg̲ with its gradient; λ = 0 leaves f̲ alone.
 func TestAcquisition(t *testing.T) {
-	def, err := study.Define("branin", 1, 8, study.WithExpert(1))
+	def, err := studytest.Define("branin", 1, 8, studytest.WithExpert(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := study.Simulate(t.Context(), memlog.New(), def)
+	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 	if err != nil {
 		t.Fatal(err)
 	}

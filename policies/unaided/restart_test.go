@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 )
@@ -22,7 +23,7 @@ import (
 // of each turn and its reason.
 func told(t *testing.T, rule definition.Choice, experiments int, value func(n int) float64) (rules, reasons []string) {
 	t.Helper()
-	def, err := study.Define("branin", 1, experiments, func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 1, experiments, func(def *definition.Campaign) {
 		def.Policy = policies.Alone(rule)
 		two, noise := 2, 0.01 // so that the best posterior mean is that of the best result
 		def.Initial.Experiments, def.Objective.Noise = &two, &noise
@@ -111,11 +112,11 @@ func TestRestart(t *testing.T) {
 // Law: a campaign without noise does not spend itself on one composition. From this start the expected
 // improvement on the best posterior mean does: noise is inferred, and cannot be ruled out.
 func TestNoCompositionIsRepeated(t *testing.T) {
-	def, err := study.Define("branin", 9015, 40, func(def *definition.Campaign) { def.Policy = policies.Alone(next.LogNEI{}.Choice()) })
+	def, err := studytest.Define("branin", 9015, 40, func(def *definition.Campaign) { def.Policy = policies.Alone(next.LogNEI{}.Choice()) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := study.Simulate(t.Context(), memlog.New(), def)
+	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/unaided"
@@ -24,7 +24,7 @@ func TestListIsTriedOnce(t *testing.T) {
 		list = append(list, definition.Point{"x1": definition.Number(float64(i)), "x2": definition.Number(float64(2 * i))})
 	}
 	for _, m := range unaided.Family.Methods {
-		def, err := study.Define("branin", 1, 9, func(def *definition.Campaign) {
+		def, err := studytest.Define("branin", 1, 9, func(def *definition.Campaign) {
 			def.Policy, def.Candidates = m.Policy, list
 			two := 2
 			def.Initial.Experiments = &two
@@ -32,7 +32,7 @@ func TestListIsTriedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		core, err := study.Simulate(t.Context(), memlog.New(), def)
+		core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,11 +59,11 @@ func TestListIsTriedOnce(t *testing.T) {
 // one that asks nobody, which an amendment put in the place of another while the question was
 // open. A reject changes nothing.
 func TestAnswerToAnotherPolicy(t *testing.T) {
-	def, err := study.Define("branin", 1, 6, func(def *definition.Campaign) { def.Policy = policies.Alone(next.LCB{}.Choice()) })
+	def, err := studytest.Define("branin", 1, 6, func(def *definition.Campaign) { def.Policy = policies.Alone(next.LCB{}.Choice()) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := study.Simulate(t.Context(), memlog.New(), def)
+	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestAnswerToAnotherPolicy(t *testing.T) {
 // model of a target that cannot be used it says that, too.
 func TestDesignOfItsName(t *testing.T) {
 	for name, kind := range map[string]string{next.SobolName: definition.DesignSobol, next.RandomName: definition.DesignRandom} {
-		def, err := study.Define("branin", 1, 6, func(def *definition.Campaign) {
+		def, err := studytest.Define("branin", 1, 6, func(def *definition.Campaign) {
 			def.Policy = policies.Alone(definition.NewChoice(name, nil))
 		})
 		if err != nil {

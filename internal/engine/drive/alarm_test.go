@@ -6,7 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -27,9 +27,9 @@ func TestFalseAlarmsAreRare(t *testing.T) {
 	} {
 		measured, doubted, overturned := 0, 0, 0
 		for seed := uint64(1001); seed < 1001+*alarmSeeds; seed++ {
-			def, err := study.Define(c.task, seed, c.experiments, func(def *definition.Campaign) {
+			def, err := studytest.Define(c.task, seed, c.experiments, func(def *definition.Campaign) {
 				if c.noise > 0 {
-					study.WithNoise(c.noise)(def)
+					studytest.WithNoise(c.noise)(def)
 				}
 			})
 			if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
 )
@@ -496,7 +496,7 @@ func TestAuditOfExpiries(t *testing.T) {
 func TestAmendedAfterItsEnd(t *testing.T) {
 	def := electrolyte(t, 3, 3)
 	log, _ := simulate(t, def)
-	r, err := study.Runner(t.Context(), log, def, nil)
+	r, err := studytest.Runner(t.Context(), log, def, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

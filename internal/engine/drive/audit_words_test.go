@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -151,7 +152,7 @@ func TestAuditIsCalledOff(t *testing.T) {
 // for: what another says in their place is no example that was called for.
 func TestAuditOfWhoGivesExamples(t *testing.T) {
 	def := electrolyte(t, 3, 4, func(def *definition.Campaign) {
-		def.Experts = append(def.Experts, study.Expert("bob", humansim.Settings{Accuracy: ptr(1.0)}))
+		def.Experts = append(def.Experts, studytest.Expert("bob", humansim.Settings{Accuracy: ptr(1.0)}))
 		def.Initial.Labels = ptr(2)
 	})
 	log, _ := simulate(t, def)

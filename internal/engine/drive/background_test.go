@@ -21,7 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -145,7 +145,7 @@ func TestOvertakenByAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), rapid.IntRange(3, 7).Draw(rt, "experiments"))
 		log := memlog.New()
-		r, err := study.Runner(t.Context(), log, def, nil)
+		r, err := studytest.Runner(t.Context(), log, def, nil)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func (s stopped) Await(ctx context.Context, cmd instruments.Command) (instrument
 // composition by the model, not the greatest reading.
 func TestStandingIsThatOfTheLog(t *testing.T) {
 	def := electrolyte(t, 1, 6, unaided, func(def *definition.Campaign) {
-		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
 	plain, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/next"
@@ -39,14 +39,14 @@ import (
 func electrolyte(t *testing.T, seed uint64, experiments int, changes ...func(*definition.Campaign)) definition.Campaign {
 	t.Helper()
 	changes = append([]func(*definition.Campaign){
-		study.WithExpert(1), study.WithNoise(0.27),
+		studytest.WithExpert(1), studytest.WithNoise(0.27),
 		func(def *definition.Campaign) {
-			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0.1 })
-			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.2 })
+			studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0.1 })
+			studytest.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0.2 })
 			def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice() // wide beliefs: many questions
 		},
 	}, changes...)
-	def, err := study.Define("electrolyte", seed, experiments, changes...)
+	def, err := studytest.Define("electrolyte", seed, experiments, changes...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func ptr[T any](x T) *T { return &x }
 func simulate(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.Core) {
 	t.Helper()
 	log := memlog.New()
-	core, err := study.Simulate(t.Context(), ending{log, 2000 + 200*def.Budget.Experiments}, def)
+	core, err := studytest.Simulate(t.Context(), ending{log, 2000 + 200*def.Budget.Experiments}, def)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,9 +181,9 @@ func TestKilledAnywhere(t *testing.T) {
 	all := history(t, log)
 	for k := 1; k < len(all); k++ {
 		if all[k].Time.Equal(all[k-1].Time) {
-			continue // one batch, which the log keeps whole; study.Clock dates no two batches alike
+			continue // one batch, which the log keeps whole; the clock of studies dates no two batches alike
 		}
-		continued, err := study.Simulate(t.Context(), refill(t, all[:k]), def)
+		continued, err := studytest.Simulate(t.Context(), refill(t, all[:k]), def)
 		if err != nil {
 			t.Fatalf("killed after event %d (%s): %v", k, all[k-1].Kind, err)
 		}
@@ -239,7 +239,7 @@ func offers(err error, action problem.Action, subject string) bool {
 // start returns a runner on the log whose waiting is told to the channel.
 func start(t *testing.T, log events.Log, def definition.Campaign, instrument instruments.Instrument) (*drive.Runner, <-chan string) {
 	t.Helper()
-	r, err := study.Runner(t.Context(), log, def, instrument)
+	r, err := studytest.Runner(t.Context(), log, def, instrument)
 	if err != nil {
 		t.Fatal(err)
 	}

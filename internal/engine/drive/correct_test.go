@@ -18,7 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -55,7 +55,7 @@ func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, defini
 	def := electrolyte(t, 4, budget, unaided, func(def *definition.Campaign) {
 		def.Policy.Next = next.Sobol{}.Choice()
 		def.Initial.Experiments = ptr(0)
-		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
 	log := memlog.New()
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
@@ -215,7 +215,7 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 			appendAll(t, log, def.Name, time.Unix(50, 0), &events.CampaignStopped{Reason: "enough"})
 		},
 		campaign.Completed: func(log *memlog.Log, _ *engine.Core, def definition.Campaign) {
-			if _, err := study.Simulate(t.Context(), log, def); err != nil {
+			if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -269,7 +269,7 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 					}
 					coherent(t, log, core)
 
-					r, err := study.Runner(t.Context(), log, def, nil)
+					r, err := studytest.Runner(t.Context(), log, def, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -439,7 +439,7 @@ func TestCorrectedAndKilledAnywhere(t *testing.T) {
 	}
 	// finish runs it to its end, and again from each of its events since begun.
 	finish := func(begun int) *engine.Core {
-		finished, err := study.Simulate(t.Context(), log, def)
+		finished, err := studytest.Simulate(t.Context(), log, def)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -448,7 +448,7 @@ func TestCorrectedAndKilledAnywhere(t *testing.T) {
 			if all[k].Time.Equal(all[k-1].Time) {
 				continue // one batch
 			}
-			continued, err := study.Simulate(t.Context(), refill(t, all[:k]), def)
+			continued, err := studytest.Simulate(t.Context(), refill(t, all[:k]), def)
 			if err != nil {
 				t.Fatalf("killed after event %d: %v", k, err)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/cobol"
 )
 
@@ -75,7 +75,7 @@ func BenchmarkDecision(b *testing.B) {
 // random labels up to the first fit.
 func undecided(b *testing.B, n int) []events.Event {
 	b.Helper()
-	def, err := study.Define("ackley4", 1, n+1, study.WithExpert(1), func(def *definition.Campaign) {
+	def, err := studytest.Define("ackley4", 1, n+1, studytest.WithExpert(1), func(def *definition.Campaign) {
 		def.Initial = definition.Initial{Experiments: ptr(n), Design: definition.DesignRandom, Labels: ptr(n), Balanced: ptr(false)}
 		def.Policy.Handover = cobol.Width{Gate: ptr(false), OnlyIfDecisive: ptr(false)}.Choice()
 	})
@@ -83,7 +83,7 @@ func undecided(b *testing.B, n int) []events.Event {
 		b.Fatal(err)
 	}
 	log := memlog.New()
-	if _, err := study.Simulate(b.Context(), log, def); err != nil {
+	if _, err := studytest.Simulate(b.Context(), log, def); err != nil {
 		b.Fatal(err)
 	}
 	var all []events.Event

@@ -22,7 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/report"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/duel"
 )
@@ -59,9 +59,9 @@ func shortened(path string, value any, lacking func(path string, value any)) {
 // with a word, never with a crash.
 func TestIncompleteDefinitions(t *testing.T) {
 	compared := func(rule definition.Choice) definition.Campaign {
-		def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
+		def, err := studytest.Define("branin", 3, 0, studytest.WithExpert(2), func(def *definition.Campaign) {
 			def.Policy.Duel = rule
-			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
+			studytest.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
 			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 10}
 		})
 		if err != nil {
@@ -69,7 +69,7 @@ func TestIncompleteDefinitions(t *testing.T) {
 		}
 		return def
 	}
-	chosen, err := study.Define("branin", 3, 4, study.WithExpert(2), func(def *definition.Campaign) {
+	chosen, err := studytest.Define("branin", 3, 4, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = coexbo.CoExBO{}.Choice()
 		def.Initial.Comparisons = ptr(5)
 	})
@@ -138,7 +138,7 @@ func survives(t *testing.T, log *memlog.Log, name string) (problem string) {
 func TestFitsWithoutForm(t *testing.T) {
 	log, _ := simulate(t, electrolyte(t, 3, 4))
 	labeled := history(t, log)
-	chosen, err := study.Define("branin", 3, 4, study.WithExpert(2), func(def *definition.Campaign) {
+	chosen, err := studytest.Define("branin", 3, 4, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = coexbo.CoExBO{}.Choice()
 		def.Initial.Comparisons = ptr(5)
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -27,7 +27,7 @@ import (
 // first.
 func estimating(t *testing.T, estimates int, experts ...definition.Expert) definition.Campaign {
 	t.Helper()
-	def, err := study.Define("branin", 1, 6, func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 1, 6, func(def *definition.Campaign) {
 		def.Policy = policiesByName()["random"]
 		def.Initial = definition.Initial{Experiments: ptr(2), Estimates: &estimates, Marks: len(experts) > 1}
 		def.Experts = experts
@@ -46,8 +46,8 @@ func TestEstimatesOfACampaign(t *testing.T) {
 	person := definition.Expert{Name: "eve", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Millisecond)}
 	prompt := definition.Expert{Name: "zoe", Channel: terminal.Choose(terminal.Settings{})}
 	for name, experts := range map[string][]definition.Expert{
-		"one":  {study.Expert("ada", humansim.Settings{Correlation: ptr(0.8)})},
-		"four": {study.Expert("ada", humansim.Settings{UnsureRate: 0.3}), person, prompt, study.Expert("bob", humansim.Settings{})},
+		"one":  {studytest.Expert("ada", humansim.Settings{Correlation: ptr(0.8)})},
+		"four": {studytest.Expert("ada", humansim.Settings{UnsureRate: 0.3}), person, prompt, studytest.Expert("bob", humansim.Settings{})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			def := estimating(t, 12, experts...)
@@ -102,7 +102,7 @@ func TestEstimatesOfACampaign(t *testing.T) {
 // Law: what an expert estimated stands in the log on its own: its scale cannot be changed
 // without the audit noticing, nor can a sitting be left out.
 func TestEstimatesAreAudited(t *testing.T) {
-	log, _ := simulate(t, estimating(t, 4, study.Expert("ada", humansim.Settings{})))
+	log, _ := simulate(t, estimating(t, 4, studytest.Expert("ada", humansim.Settings{})))
 	all := history(t, log)
 	for name, forge := range map[string]func(e events.Event) events.Event{
 		"another scale": func(e events.Event) events.Event {

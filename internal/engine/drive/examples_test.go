@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine/drive"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/coexbo"
 )
 
@@ -36,7 +36,7 @@ func (e exampler) Comparisons(context.Context, int, int) ([]humans.Ranking, erro
 // run, which says who and what; nothing is recorded of it.
 func TestExamplesThatAreNotGiven(t *testing.T) {
 	labels := electrolyte(t, 1, 4, func(def *definition.Campaign) { def.Initial.Labels = ptr(3) })
-	comparisons, err := study.Define("branin", 1, 4, study.WithExpert(2), func(def *definition.Campaign) {
+	comparisons, err := studytest.Define("branin", 1, 4, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = coexbo.CoExBO{}.Choice()
 		def.Initial.Comparisons = ptr(3)
 	})

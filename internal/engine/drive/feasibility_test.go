@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -23,7 +23,7 @@ func throughPauses(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.
 	t.Helper()
 	log := memlog.New()
 	for pauses := 0; ; pauses++ {
-		r, err := study.Runner(t.Context(), log, def, nil)
+		r, err := studytest.Runner(t.Context(), log, def, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,8 +55,8 @@ func TestHalfIsInfeasible(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
 		def := electrolyte(t, seed, 30, unaided, func(def *definition.Campaign) {
 			def.Policy.Next = next.LCB{Beta: ptr(2.0)}.Choice()
-			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate, s.Noise = 0, 0 })
-			study.Simulated(def, func(s *simulated.Settings) {
+			studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate, s.Noise = 0, 0 })
+			studytest.Simulated(def, func(s *simulated.Settings) {
 				s.Infeasible = []definition.Region{{Name: "too thick", Where: map[string]definition.RegionSide{"lipf6": {Min: ptr(1.28)}}}}
 			})
 		})
@@ -88,7 +88,7 @@ func TestRandomFailuresDoNotParalyse(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
 		def := electrolyte(t, seed, 30, unaided, func(def *definition.Campaign) {
 			def.Policy.Next = next.LCB{Beta: ptr(2.0)}.Choice()
-			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate, s.Noise = 0.1, 0 })
+			studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate, s.Noise = 0.1, 0 })
 		})
 		_, core, _ := throughPauses(t, def)
 		failed := make(map[string]string)

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -83,7 +84,7 @@ func TestExclusionsStick(t *testing.T) {
 		log := memlog.New()
 		now := study.Clock()
 		for range rapid.IntRange(1, 3).Draw(rt, "sessions") {
-			r, err := study.Runner(t.Context(), log, def, nil)
+			r, err := studytest.Runner(t.Context(), log, def, nil)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -101,7 +102,7 @@ func TestExclusionsStick(t *testing.T) {
 			if _, err := r.Suggest(t.Context()); err != nil {
 				rt.Fatal(err)
 			}
-			if r, err = study.Runner(t.Context(), log, def, nil); err != nil {
+			if r, err = studytest.Runner(t.Context(), log, def, nil); err != nil {
 				rt.Fatal(err)
 			}
 			if rapid.Bool().Draw(rt, "run") {

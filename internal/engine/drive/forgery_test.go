@@ -28,7 +28,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/policies/next"
@@ -248,9 +248,9 @@ var forgedLogs = map[string]struct {
 		return history(t, log)
 	}},
 	"mr-lpf": {campaign: func(t *testing.T) []events.Event {
-		def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
+		def, err := studytest.Define("branin", 3, 0, studytest.WithExpert(2), func(def *definition.Campaign) {
 			def.Policy.Duel = duel.MRLPF{Candidates: duel.Candidates{Points: ptr(16)}}.Choice()
-			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
+			studytest.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
 			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 12}
 		})
 		if err != nil {

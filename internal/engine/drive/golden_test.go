@@ -24,7 +24,7 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/duel"
@@ -182,7 +182,7 @@ func labeled(t *testing.T) []events.Event {
 
 // paired is a campaign in which an expert chooses between two candidates.
 func paired(t *testing.T) []events.Event {
-	def, err := study.Define("branin", 3, 5, study.WithExpert(2), func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 3, 5, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = coexbo.CoExBO{}.Choice()
 		def.Initial.Comparisons = ptr(6)
 	})
@@ -195,7 +195,7 @@ func paired(t *testing.T) []events.Event {
 
 // pinpointedBy is a campaign in which an expert names compositions.
 func pinpointedBy(t *testing.T) []events.Event {
-	def, err := study.Define("branin", 3, 6, study.WithExpert(2), func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 3, 6, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Feedback: belief.FeedbackPinpoint}}.Choice()
 	})
 	if err != nil {
@@ -273,17 +273,17 @@ func contestedBy(t *testing.T) []events.Event {
 
 // dueled is a campaign that measures nothing, whose expert names anchors.
 func dueled(t *testing.T) []events.Event {
-	def, err := study.Define("branin", 3, 0, study.WithExpert(2), func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 3, 0, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Duel = duel.RAEUBO{}.Choice()
 		def.Initial.Comparisons = ptr(4)
-		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
+		studytest.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
 		def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 6}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	r, err := study.Runner(t.Context(), log, def, nil)
+	r, err := studytest.Runner(t.Context(), log, def, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

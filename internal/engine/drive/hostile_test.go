@@ -27,7 +27,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -447,7 +447,7 @@ func TestUnrecordableNameOfAnInstrument(t *testing.T) {
 		log := memlog.New()
 		def := electrolyte(t, 1, 3, unaided)
 		instrument := &shouting{bench: bench{acts: make(map[string]int)}, name: name}
-		_, err := study.Runner(t.Context(), log, def, instrument)
+		_, err := studytest.Runner(t.Context(), log, def, instrument)
 		if err == nil || !strings.Contains(err.Error(), "name") {
 			t.Errorf("%.20q was answered with %v", name, err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 )
 
 // initialLabels is how many labels the experts of these tests give at first.
@@ -64,7 +64,7 @@ func (s *screen) Ask(ctx context.Context, q humans.Question) (humans.Reply, erro
 // decision is made before. The audit finds the same.
 func TestInitialQuestionsTogether(t *testing.T) {
 	for _, oneAtATime := range []bool{false, true} {
-		def, err := study.Define("branin", 1, 4, func(def *definition.Campaign) {
+		def, err := studytest.Define("branin", 1, 4, func(def *definition.Campaign) {
 			def.Policy = policiesByName()["cobol"]
 			def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(initialLabels)}
 			def.Experts = []definition.Expert{{

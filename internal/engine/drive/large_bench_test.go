@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -33,8 +33,8 @@ func BenchmarkLarge(b *testing.B) {
 // noisyAckley is a campaign on Ackley's function with noise that is not known.
 func noisyAckley(b *testing.B, experiments int) definition.Campaign {
 	b.Helper()
-	def, err := study.Define("ackley4", 1, experiments, func(def *definition.Campaign) {
-		study.Simulated(def, func(s *simulated.Settings) { s.Noise = 0.1 })
+	def, err := studytest.Define("ackley4", 1, experiments, func(def *definition.Campaign) {
+		studytest.Simulated(def, func(s *simulated.Settings) { s.Noise = 0.1 })
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -102,7 +102,7 @@ func BenchmarkCampaign(b *testing.B) {
 		b.Run(fmt.Sprintf("experiments=%d/run", n), func(b *testing.B) {
 			for b.Loop() {
 				log = memlog.New()
-				if _, err := study.Simulate(b.Context(), log, def); err != nil {
+				if _, err := studytest.Simulate(b.Context(), log, def); err != nil {
 					b.Fatal(err)
 				}
 			}

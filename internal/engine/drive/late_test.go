@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -24,7 +24,7 @@ import (
 // unanswered is a campaign at whose end every question has expired.
 func unanswered(t *testing.T, policy definition.Policy) (*memlog.Log, definition.Campaign, *engine.Core) {
 	t.Helper()
-	def, err := study.Define("branin", 1, 4, func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 1, 4, func(def *definition.Campaign) {
 		def.Policy = policy
 		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(0), Comparisons: ptr(0)}
 		switch {
@@ -88,7 +88,7 @@ func TestLateAnswers(t *testing.T) {
 			if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:bob", Amend: &events.CampaignAmended{Definition: def}}, at); err != nil {
 				t.Fatal(err)
 			}
-			again, err := study.Simulate(t.Context(), log, def)
+			again, err := studytest.Simulate(t.Context(), log, def)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -234,7 +234,7 @@ func policiesByName() map[string]definition.Policy {
 // long that takes, unless the file sets a time.
 func TestSuggestedQuestionsWait(t *testing.T) {
 	for within, waits := range map[time.Duration]bool{0: true, time.Hour: false} {
-		def, err := study.Define("branin", 1, 3, func(def *definition.Campaign) {
+		def, err := studytest.Define("branin", 1, 3, func(def *definition.Campaign) {
 			def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(2)}
 			def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(within)}}
 		})

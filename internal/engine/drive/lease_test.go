@@ -19,7 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -42,7 +42,7 @@ func TestLocked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, def, log := newDevice("serial 1"), electrolyte(t, 1, 3, unaided), memlog.New()
 			c.change(d, &def)
-			made, err := study.Runner(t.Context(), log, def, d)
+			made, err := studytest.Runner(t.Context(), log, def, d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func leaseFor(t *testing.T, d instruments.Instrument) (l *leased, waiting <-chan
 	t.Helper()
 	def := electrolyte(t, 1, 4, unaided)
 	l = &leased{log: memlog.New()}
-	made, err := study.Runner(t.Context(), l.log, def, d)
+	made, err := studytest.Runner(t.Context(), l.log, def, d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tasks"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections"
@@ -52,7 +52,7 @@ func wrongRuns(t *testing.T, seed uint64, action string, experiments int, wrong 
 func runsMaking(t *testing.T, seed uint64, action string, experiments int, wrong map[string]float64, makes map[string]definition.Point) (*memlog.Log, *engine.Core) {
 	t.Helper()
 	def := electrolyte(t, seed, experiments, unaided, func(def *definition.Campaign) {
-		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 		def.Outliers.Action = action
 		def.Policy.Next = next.LCB{Beta: ptr(2.0)}.Choice()
 	})
@@ -198,7 +198,7 @@ func TestMadeElsewhereJudgesNothing(t *testing.T) {
 		// A log of a program that did not look at what was made is judged as that one did.
 		old := refill(t, without(all[:flagged+1], flagged))
 		def := *core.State().Definition
-		if _, err := study.Simulate(t.Context(), old, def); err != nil {
+		if _, err := studytest.Simulate(t.Context(), old, def); err != nil {
 			t.Fatal(err)
 		}
 		if got := verdicts(t, old, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect, verdict}) {
@@ -328,7 +328,7 @@ func without(all []events.Event, i int) []events.Event {
 // the model, and an audit takes that for what it is: the engine's request.
 func TestDoubtOfAPersonsOwn(t *testing.T) {
 	def := electrolyte(t, 2, 8, unaided, func(def *definition.Campaign) {
-		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
 	log, core := simulate(t, def)
 	def.Budget.Experiments = 12
@@ -339,7 +339,7 @@ func TestDoubtOfAPersonsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := study.Simulate(t.Context(), log, def); err != nil {
+	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
 		t.Fatal(err)
 	}
 	again := slices.ContainsFunc(history(t, log), func(e events.Event) bool {

@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 )
 
 // typing is an expert who has the answer to the first question typed when the wait for it ends,
@@ -41,7 +41,7 @@ func (e *typing) Ask(ctx context.Context, q humans.Question) (humans.Reply, erro
 // their name, and does not count; the campaign goes on from the one that does, and an audit
 // finds nothing wrong with either.
 func TestAnswerOfAChannelBesideAnother(t *testing.T) {
-	def, err := study.Define("branin", 1, 3, func(def *definition.Campaign) {
+	def, err := studytest.Define("branin", 1, 3, func(def *definition.Campaign) {
 		def.Policy = policiesByName()["cobol"]
 		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(1)}
 		def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Hour)}}

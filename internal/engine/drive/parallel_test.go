@@ -17,7 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -75,7 +75,7 @@ func TestParallel(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			r, err := study.Runner(t.Context(), log, def, moody{instrument.(*simulated.Instrument), capacity, rapid.Uint64().Draw(rt, "mood")})
+			r, err := studytest.Runner(t.Context(), log, def, moody{instrument.(*simulated.Instrument), capacity, rapid.Uint64().Draw(rt, "mood")})
 			if err != nil {
 				rt.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/belief"
 )
@@ -35,7 +35,7 @@ func TestPinpointShowsTheSuggestion(t *testing.T) {
 		def.Policy.Trust = cobol.COBOL{Settings: feedback}.Choice()
 		def.Experts[0] = definition.Expert{Name: "ada", Channel: terminal.Choose(terminal.Settings{})}
 		def.Initial.Labels = ptr(0)
-		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
 	log, ada := memlog.New(), new(unsureExpert)
 	r, _ := start(t, log, def, nil)

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections"
@@ -31,7 +32,7 @@ func TestReplayedLiveRestored(t *testing.T) {
 		log := memlog.New()
 		now := study.Clock()
 		for range rapid.IntRange(1, 4).Draw(rt, "sessions") {
-			r, err := study.Runner(t.Context(), log, def, nil)
+			r, err := studytest.Runner(t.Context(), log, def, nil)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -206,7 +207,7 @@ func BenchmarkColdStart(b *testing.B) {
 // random, with a decision, a fit and the usual commands around each.
 func longHistory(b *testing.B, n int) events.Log {
 	b.Helper()
-	def, err := study.Define("electrolyte", 1, n, study.WithNoise(0.27), study.WithExpert(1), func(def *definition.Campaign) {
+	def, err := studytest.Define("electrolyte", 1, n, studytest.WithNoise(0.27), studytest.WithExpert(1), func(def *definition.Campaign) {
 		def.Initial.Labels = ptr(n)
 		def.Initial.Balanced = ptr(false)
 		def.Policy.Next = next.Random{}.Choice()
@@ -217,7 +218,7 @@ func longHistory(b *testing.B, n int) events.Log {
 		b.Fatal(err)
 	}
 	log := memlog.New()
-	r, err := study.Runner(b.Context(), log, def, nil)
+	r, err := studytest.Runner(b.Context(), log, def, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 )
 
 // One suggestion of the methods that learn from comparisons, d = 4: CoExBO's
@@ -133,14 +133,14 @@ func fits(b *testing.B, name string, history []events.Event) (all []events.Event
 // up to the first fit.
 func unsuggested(b *testing.B, method string, n int) []events.Event {
 	b.Helper()
-	def, err := study.Define("ackley4", 1, 51, study.WithExpert(2), func(def *definition.Campaign) {
+	def, err := studytest.Define("ackley4", 1, 51, studytest.WithExpert(2), func(def *definition.Campaign) {
 		m, _ := builtin.Registry().Methods.Method(method)
 		def.Policy = m.Policy
 		def.Initial = definition.Initial{Experiments: ptr(50), Design: definition.DesignRandom, Comparisons: ptr(n)}
 		if !def.Measures() {
 			def.Initial.Experiments = nil
 			def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: n + 1}
-			study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "ackley4" })
+			studytest.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "ackley4" })
 			if method == "rahbo" || method == "anpei" {
 				def.Model.Utility.Posterior = definition.PosteriorHallucinate
 			}
@@ -155,7 +155,7 @@ func unsuggested(b *testing.B, method string, n int) []events.Event {
 		b.Fatal(err)
 	}
 	log := memlog.New()
-	if _, err := study.Simulate(b.Context(), log, def); err != nil {
+	if _, err := studytest.Simulate(b.Context(), log, def); err != nil {
 		b.Fatal(err)
 	}
 	var all []events.Event

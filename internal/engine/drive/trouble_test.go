@@ -18,7 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -48,7 +48,7 @@ func submit(t *testing.T, log events.Log, r *drive.Runner, request engine.Reques
 // been requested, or accepted by an expert, before.
 func TestExcludedIsCalledOff(t *testing.T) {
 	def := electrolyte(t, 3, 9, func(def *definition.Campaign) {
-		study.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0 })
+		studytest.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.UnsureRate = 0 })
 	})
 	log, core := simulate(t, def)
 	accepted := slices.IndexFunc(core.State().Questions, func(q campaign.Question) bool {
@@ -92,7 +92,7 @@ func TestDesignsDoNotRepeat(t *testing.T) {
 	for _, design := range []definition.Choice{next.Sobol{}.Choice(), next.Random{}.Choice()} {
 		def := electrolyte(t, 2, 20, unaided, func(def *definition.Campaign) {
 			def.Policy.Next = design
-			study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+			studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 			for _, x := range []float64{0.3, 0.6, 0.9, 1.2, 1.5, 1.8} {
 				for _, y := range []float64{0, 1} {
 					def.Candidates = append(def.Candidates, definition.Point{"lipf6": definition.Number(x), "ec": definition.Number(0.4), "dmc": definition.Number(y)})
@@ -190,7 +190,7 @@ func TestLateAnswersAreKept(t *testing.T) {
 // stopped and its process killed before the result came.
 func TestStoppedKilledStillSimulated(t *testing.T) {
 	def := electrolyte(t, 1, 5, unaided, func(def *definition.Campaign) {
-		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
 	log, _ := simulate(t, def)
 	log = refill(t, upTo(t, history(t, log), events.KindExperimentStarted))
@@ -270,7 +270,7 @@ func TestReplicatesSurviveImports(t *testing.T) {
 	def := electrolyte(t, 1, 6, unaided, func(def *definition.Campaign) {
 		def.Replicates = 3
 		def.Initial.Experiments = ptr(2)
-		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
 	log, _ := simulate(t, def)
 	log = refill(t, upTo(t, history(t, log), events.KindExperimentMeasured))
@@ -302,7 +302,7 @@ func TestReplicatesSurviveImports(t *testing.T) {
 // Law: a campaign all of whose measurements are excluded has no result, and says so.
 func TestAllExcluded(t *testing.T) {
 	def := electrolyte(t, 1, 3, unaided, func(def *definition.Campaign) {
-		study.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
 	log, core := simulate(t, def)
 	for _, x := range slices.Clone(core.State().Experiments) {

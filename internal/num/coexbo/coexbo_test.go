@@ -270,29 +270,6 @@ func TestOwenT(t *testing.T) {
 	}
 }
 
-// A fantasy keeps the mean everywhere and removes the doubt around the point; the model it started
-// from stays as it was.
-func TestFantasy(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		g := drawGP(t, 2)
-		point := rapid.SliceOfN(rapid.Float64Range(0, 1), 2, 2)
-		x, y := point.Draw(t, "x"), point.Draw(t, "y")
-		n := g.Len()
-		f, err := Fantasize(g, x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m0, s0 := g.Posterior(y)
-		m1, s1 := f.Posterior(y)
-		if math.Abs(m0-m1) > 1e-8 || s1 > s0+1e-9 || g.Len() != n {
-			t.Fatalf("N(%v, %v²) became N(%v, %v²)", m0, s0, m1, s1)
-		}
-		if _, s := f.Posterior(x); s > 0.1001 { // the noise's standard deviation
-			t.Fatalf("the point itself has a standard deviation of %v", s)
-		}
-	})
-}
-
 func TestWindow(t *testing.T) {
 	w := NewWindow(2, 0, []float64{0.4, 0, 0.9}, []float64{0.5, 1, 0.7}, []float64{0.5, 0.2, 0.8})
 	want := Window{Dims: [2]int{2, 0}, Lower: [2]float64{0.6, 0.35}, Upper: [2]float64{1, 0.55}}

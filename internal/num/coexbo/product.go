@@ -219,21 +219,3 @@ func (a *Acquisition) eval(x, grad []float64) Parts {
 	}
 	return p
 }
-
-// Fantasize returns the model as it would be had x been measured with the
-// outcome that it expects there: the mean stays, the uncertainty around x goes.
-// The search for the second candidate of a pair may use it so as not to return
-// the first (the authors' code draws an outcome instead; the expected one needs
-// no chance). The model g is not changed. It fails with
-// gp.ErrNotPositiveDefinite.
-func Fantasize(g *gp.GP, x []float64) (*gp.GP, error) {
-	mean, _ := g.Posterior(x)
-	out, err := g.Canonical()
-	if err != nil {
-		return nil, fmt.Errorf("fantasy: %w", err)
-	}
-	if err := out.Append(append([]float64(nil), x...), mean, math.NaN()); err != nil {
-		return nil, fmt.Errorf("fantasy: %w", err)
-	}
-	return out, nil
-}

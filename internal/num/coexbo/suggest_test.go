@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/acquisition"
@@ -77,7 +78,7 @@ func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err e
 		return s, err
 	}
 	if fantasy {
-		if objective, err = coexbo.Fantasize(objective, first.X); err != nil {
+		if objective, err = expected(objective, first.X); err != nil {
 			return s, err
 		}
 	}
@@ -97,6 +98,17 @@ func suggest(ctx context.Context, c campaign, fantasy bool) (s suggestion, err e
 	}
 	s.strongest = shapley.Strongest(2, s.explanations[0].UCB, s.explanations[1].UCB)
 	return s, nil
+}
+
+// expected is the model as it would be had x been measured with the outcome
+// that it expects there.
+func expected(g *gp.GP, x []float64) (*gp.GP, error) {
+	mean, _ := g.Posterior(x)
+	out, err := g.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	return out, out.Append(slices.Clone(x), mean, math.NaN())
 }
 
 // peak is the utility: its maximum lies at 0.7 in every parameter but the last, which does not

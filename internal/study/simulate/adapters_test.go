@@ -11,18 +11,18 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 )
 
 func storeTask(t *testing.T) (*Task, definition.Campaign) {
 	t.Helper()
-	def, err := study.Define("branin", 4, 6)
+	def, err := studytest.Define("branin", 4, 6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	if _, err := study.Simulate(t.Context(), log, def); err != nil {
+	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
 		t.Fatal(err)
 	}
 	file, err := studyfile.Parse("study.yaml",

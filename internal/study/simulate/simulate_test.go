@@ -15,9 +15,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
-	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 )
 
 const small = `name: small
@@ -262,7 +262,7 @@ policies: {random: {next: random}}
 // error names it, and it is left out of the comparison.
 func TestFailedCampaign(t *testing.T) {
 	s := newStudy(t, strings.Replace(small, "accuracy: 2", "accuracy: -1e6", 1), simulate.Environment{})
-	study.SimulatedExpert(&s.Units[3].Definition, 0, func(s *humansim.Settings) { s.Task = "nowhere" })
+	studytest.SimulatedExpert(&s.Units[3].Definition, 0, func(s *humansim.Settings) { s.Task = "nowhere" })
 	folder := t.TempDir()
 	r := open(t, folder)
 	err := s.Run(t.Context(), simulate.Run{Results: r, Workers: 2})
@@ -414,12 +414,12 @@ const pastSeed = 6
 // past runs a campaign with an expert into a log.
 func past(t testing.TB) (simulate.Environment, *memlog.Log) {
 	t.Helper()
-	def, err := study.Define("branin", pastSeed, 9, study.WithExpert(1))
+	def, err := studytest.Define("branin", pastSeed, 9, studytest.WithExpert(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := memlog.New()
-	if _, err := study.Simulate(t.Context(), log, def); err != nil {
+	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
 		t.Fatal(err)
 	}
 	return simulate.Environment{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
