@@ -41,6 +41,12 @@ type Store interface {
 	// that does not answer); what is wrong with the log is in the Report.
 	Verify(ctx context.Context) (Report, error)
 
+	// Check is the part of Verify that an opening can wait for: it fails, with
+	// [ErrDamaged], unless each event is whole, in its place, and named by its
+	// campaign and sequence; where a campaign is given, the names of its events
+	// alone are looked at. Hashes are not compared.
+	Check(ctx context.Context, campaign string) error
+
 	// VerifyExtends checks that the log still begins with the events of an
 	// earlier head of it, in a time that hardly depends on how many there are:
 	// it believes the hashes that the store keeps, which Verify compares with

@@ -178,6 +178,11 @@ func checkVerify(s *subject) error {
 		if err != nil {
 			return err
 		}
+		for _, campaign := range []string{"", "a", "absent"} {
+			if err := s.store().Check(ctx, campaign); err != nil {
+				return fmt.Errorf("of %d events, those of %q: %w", size, campaign, err)
+			}
+		}
 		if !report.Sound() || report.More != 0 {
 			return fmt.Errorf("of %d events there are faults: %v and %d more",
 				size, report.Faults, report.More)
@@ -310,6 +315,7 @@ func checkClosedStore(s *subject) error {
 	_, campaignsErr := store.Campaigns(ctx)
 	_, headErr := store.Head(ctx)
 	_, verifyErr := store.Verify(ctx)
+	checkErr := store.Check(ctx, "")
 	_, eventErr := store.ProveEvent(ctx, 1, head.N)
 	_, growthErr := store.ProveExtends(ctx, 1, head.N)
 	_, valueErr := store.Value(ctx, "k")
@@ -318,6 +324,7 @@ func checkClosedStore(s *subject) error {
 		valuesErr = err
 	}
 	for what, err := range map[string]error{
+		"Check":           checkErr,
 		"Value":           valueErr,
 		"Values":          valuesErr,
 		"SetValues":       store.SetValues(ctx, set("k", "1")),

@@ -20,6 +20,7 @@ type brokenStore struct {
 	campaigns func([]string) []string
 	head      func(tlog.Tree) tlog.Tree
 	report    func(*events.Report)
+	check     func(campaign string, err error) error
 	extends   func(old tlog.Tree, err error) error
 	inclusion func(p events.Position, size int64, proof tlog.RecordProof, err error) (tlog.RecordProof, error)
 	growth    func(old, size int64, proof tlog.TreeProof, err error) (tlog.TreeProof, error)
@@ -56,6 +57,14 @@ func (b *brokenStore) Verify(ctx context.Context) (events.Report, error) {
 		b.report(&report)
 	}
 	return report, err
+}
+
+func (b *brokenStore) Check(ctx context.Context, campaign string) error {
+	err := b.Store.Check(ctx, campaign)
+	if b.check != nil {
+		return b.check(campaign, err)
+	}
+	return err
 }
 
 func (b *brokenStore) VerifyExtends(ctx context.Context, old tlog.Tree) error {
@@ -115,6 +124,13 @@ func TestSuiteCatchesStores(t *testing.T) {
 		{"finds faults where there are none", brokenStore{report: func(r *events.Report) {
 			r.Faults = []events.Fault{{What: "?"}}
 		}}, "Verify"},
+		{"checks a campaign of no events as a fault", brokenStore{check: func(campaign string, err error) error {
+			if campaign == "absent" {
+				return events.ErrDamaged
+			}
+			return err
+		}}, "Verify"},
+		{"checks what is closed", brokenStore{check: func(string, error) error { return nil }}, "ClosedStore"},
 		{"extends everything", brokenStore{extends: func(tlog.Tree, error) error { return nil }}, "Extends"},
 		{"extends what is longer", brokenStore{extends: func(old tlog.Tree, err error) error {
 			if old.N > 35 {

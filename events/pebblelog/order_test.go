@@ -2,6 +2,7 @@ package pebblelog
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -71,6 +72,7 @@ func TestExchangedEvents(t *testing.T) {
 			if err != nil || report.Sound() || report.Root == log.durableHead().Hash {
 				t.Errorf("verified: %+v, %v", report, err)
 			}
+			checkedOnAnyProcessors(t, log, "c", true)
 			readers := map[string]func(func(events.Event, error) bool){
 				"Read":              log.Read(t.Context(), 0),
 				"Read from between": log.Read(t.Context(), c.told-min(c.told, 5)),
@@ -93,6 +95,20 @@ func TestExchangedEvents(t *testing.T) {
 	}
 }
 
+// checkedOnAnyProcessors checks a log as machines of one to twenty processors
+// do, each of which reads a part of it: all find damage, or none does.
+func checkedOnAnyProcessors(t *testing.T, log *Log, campaign string, damaged bool) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for n := 1; n <= 20; n++ {
+		runtime.GOMAXPROCS(n)
+		err := log.Check(t.Context(), campaign)
+		if errors.Is(err, events.ErrDamaged) != damaged || !damaged && err != nil {
+			t.Errorf("%d processors: %v", n, err)
+		}
+	}
+}
+
 // Law: whoever reads a campaign across a fault of its index is given what is before it and
 // then told: a gap is not passed over.
 func TestCampaignIndexDamage(t *testing.T) {
@@ -110,6 +126,8 @@ func TestCampaignIndexDamage(t *testing.T) {
 		if err := errors.Join(work(t, log, 1, 60, func(int) {}), damage(log.db)); err != nil {
 			t.Fatal(err)
 		}
+		checkedOnAnyProcessors(t, log, "c", true)
+		checkedOnAnyProcessors(t, log, "another", false)
 		last := events.Sequence(0)
 		var told error
 		for e, err := range log.ReadCampaign(t.Context(), "c", 0) {

@@ -152,15 +152,7 @@ func (v *verifier) event(p events.Position, value []byte) {
 			"it is sequence %d of campaign %q, and should be %d", e.Sequence, e.Campaign, want)
 	}
 	v.sequences[e.Campaign] = e.Sequence
-	v.named[p-1] = v.name(e.Campaign, e.Sequence)
-}
-
-// name returns a hash of a campaign and sequence that is not 0.
-func (v *verifier) name(campaign string, s events.Sequence) uint64 {
-	return maphash.Comparable(v.seed, struct {
-		campaign string
-		sequence events.Sequence
-	}{campaign, s}) | 1
+	v.named[p-1] = nameOf(v.seed, e.Campaign, e.Sequence)
 }
 
 // index checks that the index names each event once, by its campaign and
@@ -188,7 +180,7 @@ func (v *verifier) index(db *pebble.DB) error {
 		case !okKey || !okValue || p == 0:
 			v.fault(0, 0, "", "the index of campaigns has the unreadable key %x", it.Key())
 		case p > v.Events: // appended meanwhile
-		case v.named[p-1] == v.name(campaign, s):
+		case v.named[p-1] == nameOf(v.seed, campaign, s):
 			v.named[p-1] = 0
 		case v.named[p-1] != 0:
 			v.fault(p, p, "",

@@ -270,6 +270,7 @@ func TestIndexFaults(t *testing.T) {
 			if err := errors.Join(c.tamper(batch), batch.Commit(pebble.Sync)); err != nil {
 				t.Fatal(err)
 			}
+			checkedOnAnyProcessors(t, log, "", c.want != nil)
 			report, err := log.Verify(t.Context())
 			if err != nil || report.Read != 60 || report.Root != log.durableHead().Hash {
 				t.Errorf("%+v, %v", report, err)

@@ -79,7 +79,7 @@ func OpenLocal(ctx context.Context, folder string, o LocalOptions) (*Local, erro
 	err := Patiently(ctx, func() (err error) {
 		h.log, err = open(folder, store.Options{
 			MustExist: o.MustExist,
-			Check:     func(log events.Store) error { return readAll(ctx, log, o.Campaign) },
+			Check:     func(log events.Store) error { return log.Check(ctx, o.Campaign) },
 		})
 		return err
 	})
@@ -88,31 +88,6 @@ func OpenLocal(ctx context.Context, folder string, o LocalOptions) (*Local, erro
 	}
 	h.began = time.Now()
 	return h, nil
-}
-
-// readAll reads every event, and those of a campaign, or of each, by their
-// campaign too: so that what is not in its place is found.
-func readAll(ctx context.Context, log events.Store, campaign string) error {
-	for _, err := range log.Read(ctx, 0) {
-		if err != nil {
-			return err
-		}
-	}
-	names, err := log.Campaigns(ctx)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if campaign != "" && name != campaign {
-			continue
-		}
-		for _, err := range log.ReadCampaign(ctx, name, 0) {
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // Log implements [Store].
