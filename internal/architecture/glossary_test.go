@@ -13,8 +13,8 @@ import (
 // they stand in the product's code and comments. Some are names in stored events or in the API
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
-	"whoever": 68, "nobody": 216, "somebody": 125, "everybody": 30, "beside": 174,
-	"aside": 47, "told": 263, "door": 10, "trail": 64, "moot": 19, "desk": 18, "book": 23,
+	"whoever": 60, "nobody": 202, "somebody": 106, "everybody": 28, "beside": 164,
+	"aside": 47, "told": 243, "door": 10, "trail": 60, "moot": 19, "desk": 18, "book": 18,
 	"tidy": 1, "legible": 47, "stretch": 22,
 }
 

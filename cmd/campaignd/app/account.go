@@ -12,15 +12,16 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// accountCommand is `campaignd account`. Each of its commands is one request,
-// which is made of the process that holds the accounts, or of the files where
-// nobody does.
+// accountCommand is `campaignd account`. Each of its commands is one
+// accounts.Request. It is sent to the process that holds the accounts, usually
+// a server, or carried out on the files where no process does.
 func (a *app) accountCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "account",
-		Short: "Who may do what in a folder that is served: accounts, roles, tokens, the audit trail",
-		Long: `Accounts belong to a folder, the one that campaignd serve opens, and are kept in its lab's log, .campaignd/lab. Whoever
-may write there may do all of this. While a server runs, these commands go through it, and count at once.
+		Short: "Who may do what in a folder that is served: accounts, roles, tokens, the audit log",
+		Long: `Accounts belong to a folder, the one that campaignd serve opens, and are kept in its
+lab's log, .campaignd/lab. Everyone who may write there may do all of this. While a
+server runs, these commands go through it, and take effect at once.
 
 Roles, each for the whole lab or with --campaign for one campaign:
 ` + rolesHelp(),
@@ -37,6 +38,8 @@ Roles, each for the whole lab or with --campaign for one campaign:
 	}
 	var folder string
 	cmd.PersistentFlags().StringVar(&folder, "folder", ".", "the `directory` that is served")
+	// The folder is known only once the flags are parsed, so the commands are
+	// given a function.
 	ask := func(cmd *cobra.Command, r accounts.Request) (accounts.Reply, error) {
 		return a.askAccounts(cmd.Context(), accounts.Dir(folder), r)
 	}
@@ -55,7 +58,7 @@ Roles, each for the whole lab or with --campaign for one campaign:
 	return cmd
 }
 
-// rolesHelp lists what each role may.
+// rolesHelp lists the permissions of each role.
 func rolesHelp() string {
 	var text strings.Builder
 	for _, r := range accounts.Roles() {
@@ -68,7 +71,7 @@ func rolesHelp() string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// who names the account that a command is about.
+// who is the placeholder of an account's name in usages.
 const who = "NAME"
 
 func (a *app) accountAdd(ask asker) *cobra.Command {
@@ -78,8 +81,9 @@ func (a *app) accountAdd(ask asker) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add " + who,
 		Short: "Make an account; the first one must be an admin's",
-		Long: `Make an account. The name is what the person logs in with and is recorded under for ever, as person:NAME. The
-password is asked for twice, or read from standard input; without one they log in with OpenID Connect.`,
+		Long: `Make an account. The name is what the person logs in with and is recorded under for
+ever, as person:NAME. The password is asked for twice, or read from standard input;
+without one they log in with OpenID Connect.`,
 		Example: `  campaignd account add ada --role admin
   campaignd account add bob --role expert --role viewer --email bob@lab.example.org --no-password
   pwgen 20 1 | campaignd account add eve --role scientist --campaign lfp --password-stdin`,
@@ -89,8 +93,9 @@ password is asked for twice, or read from standard input; without one they log i
 			for _, role := range roles {
 				n.Grants = append(n.Grants, accounts.Grant{Role: accounts.Role(role), Campaign: a.campaign})
 			}
+			// An account without a role could do nothing.
 			if len(roles) == 0 {
-				return badInput("say what they are with --role: %s", roleNames())
+				return badInput("--role is required: one of %s", roleNames())
 			}
 			if !none {
 				password, err := a.newPassword(cmd.Context(), stdin)
@@ -100,6 +105,9 @@ password is asked for twice, or read from standard input; without one they log i
 				n.Password = password
 			}
 			reply, err := ask(cmd, accounts.Request{Add: &n})
+			// reply.First is set where this was the first account of the
+			// folder: someone else may have made it a moment ago, so its origin
+			// is printed.
 			if err := a.aboutAccount(reply, err); err != nil || a.json || reply.First == nil {
 				return err
 			}
@@ -123,6 +131,7 @@ password is asked for twice, or read from standard input; without one they log i
 	return cmd
 }
 
+// roleNames lists the roles for messages.
 func roleNames() string {
 	var names []string
 	for _, r := range accounts.Roles() {
@@ -131,7 +140,8 @@ func roleNames() string {
 	return strings.Join(names, ", ")
 }
 
-// aboutAccount prints an account after something about it was changed.
+// aboutAccount prints an account after a change. It takes the results of an
+// asker, so that it can be wrapped around one.
 func (a *app) aboutAccount(r accounts.Reply, err error) error {
 	if err != nil {
 		return err
@@ -143,7 +153,8 @@ func (a *app) aboutAccount(r accounts.Reply, err error) error {
 	return nil
 }
 
-// accountInWords says what an account is, in a line.
+// accountInWords is an account's grants, the experts it answers as, and whether
+// it is disabled, in a line.
 func accountInWords(x accounts.Account) string {
 	words := make([]string, 0, len(x.Grants)+3)
 	for _, g := range x.Grants {
@@ -203,12 +214,14 @@ func (a *app) accountChange(ask asker) *cobra.Command {
 	var answersAs []string
 	cmd := &cobra.Command{
 		Use:     "change " + who,
-		Short:   "Change the display name, the e-mail address or the experts somebody answers as",
+		Short:   "Change the display name, the e-mail address or the experts whom a person answers as",
 		Example: `  campaignd account change bob --answers-as robert --email bob@lab.example.org`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := accounts.ChangeRequest{Name: args[0]}
 			flags := cmd.Flags()
+			// Pointers tell a text that is made empty from one that stays as it
+			// is.
 			if flags.Changed("display-name") {
 				r.Changes.DisplayName = &display
 			}
@@ -240,9 +253,9 @@ func (a *app) accountChange(ask asker) *cobra.Command {
 func (a *app) accountDisable(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:   "disable " + who,
-		Short: "Keep somebody out: their sessions and tokens end, and they cannot log in",
-		Long: `Keep somebody out. Accounts are disabled, never removed: a name that stands in logs must not be given to
-somebody else.`,
+		Short: "Keep a person out: their sessions and tokens end, and they cannot log in",
+		Long: `Keep a person out. Accounts are disabled, never removed: a name that stands in logs must
+not be given to another person.`,
 		Example: `  campaignd account disable bob`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -251,7 +264,7 @@ somebody else.`,
 	}
 }
 
-// accountRemove only says what is done instead.
+// accountRemove makes no change: it says why, and what is done instead.
 func (a *app) accountRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove " + who,
@@ -260,7 +273,7 @@ func (a *app) accountRemove() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return problem.New(problem.NotPossible,
-				"accounts are never removed: %s stands in logs, and must not be given to somebody else", args[0]).
+				"accounts are never removed: %s stands in logs, and must not be given to another person", args[0]).
 				With(problem.Remedy{Text: "keep them out", Action: problem.Disable, Subject: args[0]})
 		},
 	}
@@ -269,7 +282,7 @@ func (a *app) accountRemove() *cobra.Command {
 func (a *app) accountEnable(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "enable " + who,
-		Short:   "Let somebody in again who was disabled; tokens stay revoked",
+		Short:   "Let a disabled person in again; tokens stay revoked",
 		Example: `  campaignd account enable bob`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -281,7 +294,7 @@ func (a *app) accountEnable(ask asker) *cobra.Command {
 func (a *app) accountUnlock(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "unlock [" + who + "]",
-		Short:   "Forget the failed attempts to log in, of somebody or of everybody",
+		Short:   "Forget the failed attempts to log in, of one account or of all",
 		Example: `  campaignd account unlock bob`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -13,23 +13,26 @@ import (
 )
 
 // asker makes a request about the accounts of the folder that the command line
-// names.
+// names. The flag is read at the time of the call.
 type asker func(cmd *cobra.Command, r accounts.Request) (accounts.Reply, error)
 
-// askAccounts makes a request of the process that holds the accounts, or of the
-// files themselves.
+// askAccounts makes a request to the process that holds the accounts, or
+// carries it out on the files themselves. In the second case it acts as the
+// system's user: who may write the files may do everything.
 func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (accounts.Reply, error) {
+	// Only making the first account makes the folder's accounts.
 	if !accounts.Exists(dir) && r.Add == nil {
 		return accounts.Reply{}, problem.New(problem.NotFound, "there are no accounts in %s yet", dir).
 			With(problem.Remedy{Text: "make the first one, an admin's,", Action: problem.AddAccount})
 	}
-	// The holder may end between our look at the files and our question, or
-	// begin.
+	// Whether the files are free and whether their holder answers are two
+	// questions, between which a holder may end or begin. So both are asked in
+	// turn until one succeeds or the patience is used up.
 	for began := time.Now(); ; {
-		book, err := accounts.Open(dir, accounts.Options{Log: func(line string) { a.remark("%s", line) }})
+		directory, err := accounts.Open(dir, accounts.Options{Log: func(line string) { a.remark("%s", line) }})
 		if err == nil {
-			reply, err := book.Do(ctx, accounts.SystemIdentity(control.OwnAccount()), r)
-			return reply, errors.Join(err, book.Close())
+			reply, err := directory.Do(ctx, accounts.SystemIdentity(control.OwnAccount()), r)
+			return reply, errors.Join(err, directory.Close())
 		}
 		if !errors.Is(err, accounts.ErrInUse) {
 			return accounts.Reply{}, err
@@ -37,6 +40,8 @@ func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (
 		client, err := control.Connect(dir)
 		if err == nil {
 			reply, err := accounts.Ask(ctx, client, r)
+			// Unavailable: the holder is ending. The files will be free in a
+			// moment.
 			if err == nil || !errors.Is(err, problem.Unavailable) {
 				return reply, err
 			}
@@ -56,13 +61,15 @@ func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (
 }
 
 // accountsPatience is how long a command waits for a process that holds the
+// accounts and does not answer, because it is starting or ending.
 // accounts and does not answer: one that begins or ends.
 const accountsPatience = 2 * time.Second
 
 // serveAccounts lets the account commands of other processes reach the accounts
-// that this process holds, until close.
-func serveAccounts(dir string, book *accounts.Directory) (close func(), err error) {
-	s, err := control.ServeHandler(dir, book.Handler(control.Peer))
+// that this process holds, through a socket in their folder, until close is
+// called.
+func serveAccounts(dir string, directory *accounts.Directory) (close func(), err error) {
+	s, err := control.ServeHandler(dir, directory.Handler(control.Peer))
 	if err != nil {
 		return nil, err
 	}

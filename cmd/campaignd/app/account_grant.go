@@ -9,7 +9,7 @@ import (
 func (a *app) accountGrant(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:   "grant " + who + " ROLE",
-		Short: "Give somebody a role in the whole lab, or in one campaign",
+		Short: "Give a person a role in the whole lab, or in one campaign",
 		Example: `  campaignd account grant bob scientist --campaign lfp
   campaignd account grant eve auditor`,
 		Args: cobra.ExactArgs(2),
@@ -19,6 +19,8 @@ func (a *app) accountGrant(ask asker) *cobra.Command {
 	}
 }
 
+// grantRequest is a role for an account, in the campaign of --campaign or in
+// the whole lab.
 func (a *app) grantRequest(args []string) *accounts.GrantRequest {
 	return &accounts.GrantRequest{
 		Name:  args[0],
@@ -29,7 +31,7 @@ func (a *app) grantRequest(args []string) *accounts.GrantRequest {
 func (a *app) accountRevoke(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke " + who + " ROLE",
-		Short:   "Take a role from somebody, at once",
+		Short:   "Take a role from a person, at once",
 		Example: `  campaignd account revoke bob scientist --campaign lfp`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

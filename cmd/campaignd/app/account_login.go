@@ -21,7 +21,7 @@ func (a *app) accountPassword(ask asker) *cobra.Command {
 	var stdin bool
 	cmd := &cobra.Command{
 		Use:     "password " + who,
-		Short:   "Set somebody's password; their sessions end",
+		Short:   "Set a person's password; their sessions end",
 		Example: `  campaignd account password bob`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,8 +57,8 @@ func (a *app) tokenCreate(ask asker) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create " + who,
 		Short: "Make an API token, and print it: it is shown this once",
-		Long: `Make an API token of an account. It may at most what its scopes say, and never more than the account itself. With
---campaign it is for that campaign alone.`,
+		Long: `Make an API token of an account. It may do what its scopes say, and never more than the
+account itself. With --campaign it is for that campaign alone.`,
 		Example: `  campaignd account token create ada --name "notebook of ada" --scope see --scope run --campaign lfp --days 30`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,6 +76,8 @@ func (a *app) tokenCreate(ask asker) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// Only here does a secret leave its type, which prints and marshals
+			// as nothing.
 			if a.json {
 				return a.printJSON(struct {
 					*accounts.Token
@@ -107,7 +109,7 @@ func (a *app) tokenCreate(ask asker) *cobra.Command {
 func (a *app) tokenList(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list " + who,
-		Short:   "List somebody's API tokens",
+		Short:   "List an account's API tokens",
 		Example: `  campaignd account token list ada`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -155,7 +157,7 @@ func (a *app) tokenRevoke(ask asker) *cobra.Command {
 	}
 }
 
-// bounds says what a token may.
+// bounds says what a token may do, and in which campaigns.
 func bounds(t accounts.Token) string {
 	words := make([]string, len(t.Scopes))
 	for i, s := range t.Scopes {
@@ -171,14 +173,14 @@ func bounds(t accounts.Token) string {
 func (a *app) accountSessions(ask asker) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "sessions",
-		Short:   "Where somebody is logged in: list, end",
+		Short:   "Where a person is logged in: list, end",
 		Example: `  campaignd account sessions list bob`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	list := &cobra.Command{
 		Use:     "list " + who,
-		Short:   "List somebody's sessions",
+		Short:   "List an account's sessions",
 		Example: `  campaignd account sessions list bob --json`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -199,7 +201,7 @@ func (a *app) accountSessions(ask asker) *cobra.Command {
 	}
 	revoke := &cobra.Command{
 		Use:     "revoke " + who,
-		Short:   "End all of somebody's sessions",
+		Short:   "End all sessions of an account",
 		Example: `  campaignd account sessions revoke bob`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -241,9 +243,11 @@ func (a *app) accountPasskey(ask asker) *cobra.Command {
 }
 
 // newPassword asks for a password twice, without showing it, or reads it from
-// standard input: what is before the first end of a line.
+// standard input: the text before the first end of a line.
 func (a *app) newPassword(ctx context.Context, stdin bool) (accounts.Secret, error) {
 	if stdin {
+		// Longer than any password, short enough not to read a file that was
+		// given by mistake.
 		const most = 4096
 		line, err := bufio.NewReader(io.LimitReader(a.stdin, most)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -275,8 +279,8 @@ func (a *app) newPassword(ctx context.Context, stdin bool) (accounts.Secret, err
 	return accounts.NewSecret(first), nil
 }
 
-// hidden reads a line of a terminal that does not show it. Interrupted, it
-// leaves the terminal as it was.
+// hidden reads a line of a terminal without showing it. An interrupt restores
+// the terminal, which would show nothing that is typed from then on.
 func (a *app) hidden(ctx context.Context, f *os.File, prompt string) (string, error) {
 	before, err := term.GetState(int(f.Fd()))
 	if err != nil {
@@ -287,6 +291,8 @@ func (a *app) hidden(ctx context.Context, f *os.File, prompt string) (string, er
 		text []byte
 		err  error
 	}
+	// With room for one: after an interrupt no one receives, and the goroutine
+	// must still be able to end once the read does.
 	read := make(chan line, 1)
 	go func() {
 		text, err := term.ReadPassword(int(f.Fd()))

@@ -15,11 +15,12 @@ func (a *app) accountTrail(ask asker) *cobra.Command {
 	var verify bool
 	cmd := &cobra.Command{
 		Use:   "trail",
-		Short: "The audit trail: every login, failure, refusal, grant and change, and proof that none was altered",
-		Long: `The audit trail: the accounts' events in the lab's log, .campaignd/lab. They are the leaves of a Merkle
-tree, as those of a campaign are, so that --verify finds whatever was changed. It prints the number of
-events and their root hash: kept elsewhere, as ` + "`campaignd checkpoint`" + ` of the lab's log does, they
-also show whether all of it was made anew.`,
+		Short: "The audit log: every login, failure, refusal, grant and change, and proof that none was altered",
+		Long: `The audit log: the accounts' events in the lab's log, .campaignd/lab. They are the
+leaves of a Merkle tree, as those of a campaign are, so that --verify finds whatever
+was changed. It prints the number of events and their root hash: kept elsewhere, as
+` + "`campaignd checkpoint`" + ` of the lab's log does, they also show whether all of it was
+replaced.`,
 		Example: `  campaignd account trail --last 20
   campaignd account trail --json > trail.json
   campaignd account trail --verify`,
@@ -58,8 +59,9 @@ also show whether all of it was made anew.`,
 	return cmd
 }
 
-// trail reads the audit trail, the oldest entry first: all of it, or the last
-// entries.
+// trail reads the audit log, the oldest entry first: all of it, or the last
+// entries. It reads pages from the newest entry back, so that the last ones of
+// a long log are found without reading the others.
 func (a *app) trail(cmd *cobra.Command, ask asker, last int) ([]accounts.Entry, error) {
 	const page = 1000
 	entries := []accounts.Entry{}

@@ -12,9 +12,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// errSame means that there is nothing to amend.
+// errSame is returned by the builder of the request where the file says nothing
+// new: then there is no event to record.
 var errSame = errors.New("nothing differs")
 
+// amendCommand is `campaignd amend`.
 func (a *app) amendCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
@@ -35,6 +37,8 @@ stopped stays as it is.`,
 			if t.file == nil {
 				return badInput("%s is a store; amend takes the campaign file with the changes", args[0])
 			}
+			// Set by the builder of the request below, and used for the remark
+			// at the end.
 			spent, budget := 0, 0
 			err = a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
 				def, err := a.wantedDefinition(cmd.Context(), t, state)
@@ -66,6 +70,7 @@ stopped stays as it is.`,
 					t.path, a.where(t))
 				return nil
 			}
+			// An amended campaign whose budget is spent looks as if it went on.
 			if err == nil && budget > 0 && spent >= budget && !a.json {
 				a.printf(
 					"%s were run already, of the %d it may have now: nothing more is measured, and the next `campaignd run %s` completes it.\n",

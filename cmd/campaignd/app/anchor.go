@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
+// anchorCommand is `campaignd anchor`.
 func (a *app) anchorCommand() *cobra.Command {
 	var expert, reason string
 	var at []string
@@ -37,7 +38,7 @@ takes back what was named with this command before.`,
 				switch {
 				case len(def.Experts) == 0:
 					return engine.Request{}, badInput(
-						"this campaign has no experts, so nobody whose anchors could be named",
+						"this campaign has no experts: an anchor belongs to one",
 					)
 				case expert != "":
 				case len(def.Experts) == 1:
@@ -48,6 +49,8 @@ takes back what was named with this command before.`,
 						format.Count(len(def.Experts), "expert"),
 					)
 				}
+				// Not nil: an empty list with --instead takes back what was
+				// named before.
 				r := &events.AnchorsDeclared{
 					Expert:  expert,
 					Points:  []definition.Point{},

@@ -11,7 +11,7 @@ import (
 )
 
 // answerTo reads a person's answer to a question from the words of a command
-// line. The error says which words the question calls for.
+// line. The error says which words this question takes.
 func answerTo(
 	def *definition.Campaign,
 	q *campaign.Question,
@@ -30,7 +30,8 @@ func answerTo(
 }
 
 // subject finds the experiment or question among a command's arguments: the
-// first, or the second after a target. n is its index, −1 where there is none.
+// first, or the second after a target. It returns its index, −1 where there is
+// none. A file that is named like an experiment is given as ./e1.
 func subject(args []string) (n int) {
 	for n = range min(len(args), 2) {
 		if isSubject(args[n]) {
@@ -40,8 +41,9 @@ func subject(args []string) (n int) {
 	return -1
 }
 
-// answer has an answer recorded, first or changed. args[n] is the question; an
-// optional target stands before it, and what is answered after it.
+// answer has an answer recorded, the first one or a changed one. args[n] is the
+// question; an optional target stands before it, and the answer's words after
+// it.
 func (a *app) answer(ctx context.Context, args []string, n int, comment string) error {
 	t, err := a.optionalTarget(args[:n])
 	if err != nil {

@@ -9,9 +9,30 @@
 //
 // A whole one is examples/plugin.
 //
-// Each command is a file of this package: flags and printing. What a command
-// shows of a campaign comes from internal/view, what runs campaigns is
-// internal/lab.
+// A command is flags and printing: what it shows of a campaign comes from
+// internal/view, what runs campaigns is internal/lab, and what is proved of a
+// store comes from internal/attest. Each command has a file of its own name.
+// The others are what commands share:
+//
+//   - app.go, root.go: the program, its global flags, help and output
+//   - target.go, session.go, remote.go: from an argument to an open store, of
+//     this process, of another process of this machine, or of a server
+//   - request.go, input.go: sending a request to a campaign, and reading the
+//     numbers, compositions and identifiers that a person typed
+//   - exit.go, remedies.go, commands.go: errors as messages and exit codes, and
+//     what can be done about them as command lines
+//   - run.go with progress.go (lines) and live*.go (a picture in the terminal):
+//     driving one campaign here, and showing how it goes on
+//   - serve*.go, account*.go: the server of a folder of stores, and who may use it
+//   - audit.go, checkpoint*.go, verify.go, export.go, remote_attest.go: proofs
+//   - simulate*.go: studies in memory
+//   - build.go, modules.go: which program this is, and which modules it is made of
+//
+// A command that writes goes the same way everywhere: app.target finds the
+// store, app.submit opens it and sends an engine.Request, and app.printRecorded
+// prints the events that came of it. A command that reads goes through
+// app.openToRead. Errors return to Run, which alone prints them (app.fail) and
+// chooses the exit code.
 package app
 
 import (
@@ -42,7 +63,9 @@ func Main(registry Registry) {
 	os.Exit(Run(context.Background(), registry, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// Run is the program with the given arguments. It returns the exit code. A
+// Run is the program with the given arguments, which do not include the
+// program's name. It returns the exit code (exitHelp lists them) and writes
+// nothing but to stdout and stderr, so tests run it in their own process. A
 // second interrupt ends the process at once.
 func Run(
 	ctx context.Context,
@@ -51,9 +74,13 @@ func Run(
 	stdin io.Reader,
 	stdout, stderr io.Writer,
 ) (code int) {
-	// Whatever a command prints passes here; only what draws a terminal writes
-	// below.
+	// All that a command prints passes through these two, which take out what
+	// could steer a terminal: names, notes and messages of devices come from
+	// elsewhere. Only what draws a picture writes to the stream below
+	// (beneath).
 	stdout, stderr = plaintext.NewWriter(stdout, false), plaintext.NewWriter(stderr, false)
+	// A panic of this goroutine is a bug, and is reported as one. The store
+	// needs no rescue: what was acknowledged is on disk already.
 	defer func() {
 		if fault := recover(); fault != nil {
 			code = crashed(stderr, fault)
@@ -82,6 +109,8 @@ func interruptible(ctx context.Context) (_ context.Context, interrupt, stop func
 		}
 		cancel(errInterrupted)
 	}
+	// Room for two, so that a second signal is not lost while the first one is
+	// being handled.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -92,8 +121,9 @@ func interruptible(ctx context.Context) (_ context.Context, interrupt, stop func
 	return ctx, interrupt, func() { signal.Stop(signals); close(signals); cancel(nil) }
 }
 
-// crashed reports a programmer's mistake in a line. The stack goes to a file,
-// for the bug report.
+// crashed reports a panic in one line and returns the exit code. The stack goes
+// to a temporary file for the bug report: a person at a terminal can do nothing
+// with it, and the message must stay readable.
 func crashed(stderr io.Writer, fault any) int {
 	where := ""
 	if f, err := os.CreateTemp("", "campaignd-crash-*.txt"); err == nil {
@@ -104,7 +134,7 @@ func crashed(stderr io.Writer, fault any) int {
 	}
 	fmt.Fprintf(
 		stderr,
-		"campaignd: internal error: %v. What is in the store is safe. Please report this%s to whoever looks after campaignd where you are\n",
+		"campaignd: internal error: %v. What is in the store is safe. Please report this%s to the person who maintains campaignd for you\n",
 		fault,
 		where,
 	)

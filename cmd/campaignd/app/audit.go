@@ -18,14 +18,15 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// audited is what `audit --json` prints.
+// audited is the document of `audit --json`.
 type audited struct {
 	*attest.Audit
-	// Build is the program that audited.
+	// Build is the program that audited: this one, or the server.
 	Build string `json:"build"`
 	Store string `json:"store"`
 }
 
+// auditCommand is `campaignd audit`.
 func (a *app) auditCommand() *cobra.Command {
 	var since, keys, except []string
 	cmd := &cobra.Command{
@@ -77,6 +78,7 @@ checkpoints, the place is narrowed down to the events between two of them.`, dec
 			} else {
 				a.printAudit(report)
 			}
+			// The answer is no, and it has been printed.
 			if err == nil && !report.Passed() {
 				err = errReported
 			}
@@ -92,8 +94,8 @@ checkpoints, the place is narrowed down to the events between two of them.`, dec
 	return cmd
 }
 
-// audit audits a store, past a process that may run it. One that passes is
-// given a checkpoint.
+// audit audits a store as it is on disk, whether or not a process runs it. One
+// that passes is given a checkpoint, to be kept for a later audit.
 func (a *app) audit(
 	ctx context.Context, t target, since []attest.Earlier, except []string,
 ) (*audited, error) {
@@ -101,6 +103,8 @@ func (a *app) audit(
 		return &audited{Audit: r, Build: thisBuild().String(), Store: t.store}
 	}
 	log, err := openCopy(t.store)
+	// A log that is too damaged to open is a result of the audit, and not a
+	// failure to make one.
 	if errors.Is(err, events.ErrDamaged) {
 		r := attest.NewAudit()
 		r.Chain, r.Faults = attest.ChainBroken, append(r.Faults, damageInWords(err))
@@ -130,6 +134,8 @@ func (a *app) audit(
 	return done(r), nil
 }
 
+// printAudit prints the result of an audit: the log itself first, then the
+// checkpoints, then what was computed again.
 func (a *app) printAudit(r *audited) {
 	if r.Chain == attest.ChainSound {
 		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n",
@@ -154,6 +160,7 @@ func (a *app) printAudit(r *audited) {
 	} else {
 		a.printRepeated(r)
 	}
+	// An audit alone cannot see a log that was rewritten whole.
 	if r.Checkpoint != "" {
 		a.printf(
 			"A store that was cut short or rewritten whole looks sound, too: keep this checkpoint elsewhere, and compare later with --since.\n",
@@ -162,7 +169,8 @@ func (a *app) printAudit(r *audited) {
 	}
 }
 
-// printRepeated says what came out the same when it was made again.
+// printRepeated says how many decisions and fits came out the same when they
+// were made again, and which did not.
 func (a *app) printRepeated(r *audited) {
 	how := "bit for bit"
 	if r.Comparison != "exact" {
@@ -194,8 +202,8 @@ func (a *app) printRepeated(r *audited) {
 	}
 }
 
-// printBuilds says which program made what, where it was not this one alone,
-// and which of it this one cannot make again.
+// printBuilds says which programs made the decisions, where it was not this one
+// alone, and which of them this one cannot make again.
 func (a *app) printBuilds(r *audited) {
 	if len(r.Builds) > 1 || len(r.Builds) == 1 && r.Builds[0].Build != thisBuild().Build {
 		for _, b := range r.Builds {
@@ -236,7 +244,9 @@ func (a *app) printBuilds(r *audited) {
 	}
 }
 
-// unmadeText says why decisions were not made again.
+// unmadeText says why decisions were not made again: another version of their
+// family of methods, a family or module that this program has not, or a record
+// that does not say which it was.
 func unmadeText(u decisions.Unmade) string {
 	made := format.Count(u.Decisions, "decision")
 	if u.Family == "" && u.Version == u.Here {
@@ -259,7 +269,8 @@ func unmadeText(u decisions.Unmade) string {
 		made, u.Version, by(u.Family, u.Module), u.Here, here)
 }
 
-// readCheckpoints reads the checkpoints of an audit, the oldest first.
+// readCheckpoints reads the checkpoints of an audit and sorts them, the one of
+// the fewest events first. With mustSign each must be signed by a known key.
 func readCheckpoints(
 	files []string, known []note.Verifier, mustSign bool,
 ) (kept []attest.Earlier, err error) {
@@ -277,6 +288,7 @@ func readCheckpoints(
 	return kept, nil
 }
 
+// printSince says for each earlier checkpoint whether the log extends it.
 func (a *app) printSince(r *audited) {
 	for _, c := range r.Since {
 		how := signedBy(c.SignedBy, c.Unchecked)

@@ -16,15 +16,16 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// build identifies this program, as it is recorded with fits and decisions.
+// build identifies this program, as it is recorded with fits and decisions. Two
+// builds that are equal compute the same bits.
 type build struct{ events.Build }
 
 // String names the program in a line: "v1.2.0 go1.26.8 amd64/v1, revision
 // 1f2e3d4c5b6a".
 func (b build) String() string { return view.Build(b.Build) }
 
-// thisBuild is the build of this program. Once in a process, and only where it
-// is asked for, it may read the program's file.
+// thisBuild is the build of this program. It is computed once, when it is first
+// asked for, because it may have to read the program's file.
 var thisBuild = sync.OnceValue(func() build {
 	info := buildInfo()
 	b := toolchain(info)
@@ -33,10 +34,11 @@ var thisBuild = sync.OnceValue(func() build {
 	return build{b}
 })
 
-// version is this program's version alone.
+// version is this program's version without the toolchain.
 func version() string { return thisBuild().Version }
 
-// buildInfo is how this program was built; empty where that is not known.
+// buildInfo is how this program was built; empty where the linker left that
+// out.
 func buildInfo() *debug.BuildInfo {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -48,9 +50,9 @@ func buildInfo() *debug.BuildInfo {
 // release is the release that this source is, or becomes: see CHANGELOG.md.
 const release = "v0.3.0"
 
-// versionOf is a program's version, which no other source has: the release
-// where it was built from that, by its tag, and otherwise what leads to it, as
-// in "v0.3.0-dev+1f2e3d4c5b6a".
+// versionOf is a program's version, unique to its source: the release where it
+// was built from the release's tag, and otherwise the next release with the
+// revision, as in "v0.3.0-dev+1f2e3d4c5b6a".
 func versionOf(info *debug.BuildInfo, revision string) string {
 	if _, version := moduleOf(policies.Module, info); version == release {
 		return release
@@ -63,19 +65,21 @@ func versionOf(info *debug.BuildInfo, revision string) string {
 	return version
 }
 
-// digits are the first ones of a revision, without what it is a hash of.
+// digits are the first 12 characters of a revision's hash, without the name of
+// the hash function.
 func digits(revision string) string {
 	hash := revision[strings.IndexByte(revision, ':')+1:]
 	allowed := func(r rune) rune {
 		if r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' {
-			return '-' // a version has no others
+			return '-' // semantic versions allow no other characters
 		}
 		return r
 	}
 	return strings.Map(allowed, hash[:min(12, len(hash))])
 }
 
-// toolchain is what a build is without its source and version.
+// toolchain is the part of a build that is independent of the source: the
+// compiler, and the architecture with its level.
 func toolchain(info *debug.BuildInfo) events.Build {
 	b := events.Build{Go: runtime.Version(), Arch: runtime.GOARCH}
 	// The level decides which instructions the compiler may use, and so the
@@ -133,7 +137,8 @@ func hashOfProgram() string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// unknownProgram is a revision that equals no other.
+// unknownProgram is a revision that equals no other, so that a program that
+// cannot be read is never taken for the same as another.
 func unknownProgram() string { return "unknown:" + rand.Text() }
 
 // commitOf is the commit a program was built from, where it is known.

@@ -20,6 +20,8 @@ import (
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
+// checkpointCommand is `campaignd checkpoint`: checkpoints, proofs, and the key
+// that signs them.
 func (a *app) checkpointCommand() *cobra.Command {
 	var key, prove, from, output, sign string
 	cmd := &cobra.Command{
@@ -27,12 +29,12 @@ func (a *app) checkpointCommand() *cobra.Command {
 		Short: "Write down what the log holds now, for a later audit; prove an event",
 		Long: `Print a checkpoint: three lines with the name of the log, the number of its events
 and the root hash over all of them, signed with your key where you have one. Keep
-it where whoever can write to the store cannot: in a notebook, a mail, a repository.
+it where people who can write to the store cannot: in a notebook, a mail, a repository.
 Then ` + "`campaignd audit --since FILE`" + ` finds whether anything before it was changed,
 removed or replaced by an older copy, which nothing in the store itself can show.
 
 --new-key makes your key pair, once. The private key stays with you, outside every
-store; what is printed is the verifier key, to be given to whoever checks.
+store; what is printed is the verifier key, for the people who check.
 
 --prove and --from write proofs instead, which ` + "`campaignd verify`" + ` checks without the
 store: that an event is in the log, and that the log has only grown since an
@@ -110,12 +112,14 @@ tlog-proof, and what a tlog-witness takes.`,
 	return cmd
 }
 
-// keyMade is what `checkpoint --new-key --json` prints.
+// keyMade is the document of `checkpoint --new-key --json`. Private is the path
+// of the private key, never the key itself.
 type keyMade struct {
 	Verifier string `json:"verifier"`
 	Private  string `json:"private"`
 }
 
+// makeKey makes the user's key pair and prints the verifier key.
 func (a *app) makeKey(name string) error {
 	path, public, err := newKey(name)
 	if err != nil {
@@ -125,12 +129,14 @@ func (a *app) makeKey(name string) error {
 		return a.printJSON(keyMade{Verifier: public, Private: path})
 	}
 	a.printf("%s\n", public)
-	a.remark("This is the verifier key: give it to whoever is to check your checkpoints, and have them keep it.\n"+
-		"The private key is in %s. Back it up; whoever has it can sign in your name.", path)
+	a.remark("This is the verifier key: give it to the people who check your checkpoints, and have "+
+		"them keep it.\nThe private key is in %s. Back it up; everyone who has it can sign in your name.",
+		path)
 	return nil
 }
 
-// checkpoint makes a checkpoint of a store, or a proof with one.
+// checkpoint makes a checkpoint of a store as it is on disk, or a proof with
+// one. The key is read first: a bad one is found before the log is hashed.
 func (a *app) checkpoint(
 	ctx context.Context, t target, sign, prove, from string,
 ) (*attest.Checkpoint, error) {
@@ -155,7 +161,8 @@ func (a *app) checkpoint(
 	return c, nil
 }
 
-// prove makes of a checkpoint a proof of the event that a person names.
+// prove adds to a checkpoint the proof that the event a person names is in the
+// log.
 func (a *app) prove(
 	ctx context.Context, t target, log events.Store, c *attest.Checkpoint, what string,
 ) error {
@@ -174,7 +181,8 @@ func (a *app) prove(
 	return c.Prove(ctx, log, e.Position)
 }
 
-// extend makes of a checkpoint a proof that the log extends the one in a file.
+// extend adds to a checkpoint the proof that the log extends the checkpoint in
+// a file. Where it does not, the answer is no.
 func extend(ctx context.Context, log events.Store, c *attest.Checkpoint, file string) error {
 	old, err := readCheckpoint(file, nil)
 	if err != nil {
@@ -187,7 +195,9 @@ func extend(ctx context.Context, log events.Store, c *attest.Checkpoint, file st
 	return err
 }
 
-// readCheckpoint reads the checkpoint in a file, or that of a proof.
+// readCheckpoint reads the checkpoint in a file, which may be a proof. Its
+// signatures are checked with the known keys; what cannot be checked is listed
+// in it.
 func readCheckpoint(file string, known []note.Verifier) (attest.Earlier, error) {
 	text, err := readAll(file)
 	if err != nil {
@@ -200,11 +210,12 @@ func readCheckpoint(file string, known []note.Verifier) (attest.Earlier, error) 
 	return attest.Earlier{File: file, Checkpoint: c}, nil
 }
 
-// checkpointTimeout is how long a command that takes a checkpoint may take.
+// checkpointTimeout is how long the command that is given a checkpoint may
+// take: it holds up the end of a run.
 const checkpointTimeout = time.Minute
 
 // checkpointOf makes a checkpoint with the user's key. Where the key cannot be
-// used it is unsigned, and the person is told.
+// used the checkpoint is unsigned, with a remark: it is worth more than none.
 func (a *app) checkpointOf(ctx context.Context, log events.Store) (*attest.Checkpoint, error) {
 	key, err := signer("")
 	if err != nil {
@@ -213,7 +224,8 @@ func (a *app) checkpointOf(ctx context.Context, log events.Store) (*attest.Check
 	return attest.TakeCheckpoint(ctx, log, key)
 }
 
-// checkpointText is the text of [app.checkpointOf], empty where there is none.
+// checkpointText is the text of [app.checkpointOf], empty where it could not be
+// made.
 func (a *app) checkpointText(ctx context.Context, log events.Store) string {
 	c, err := a.checkpointOf(ctx, log)
 	if err != nil {
@@ -222,14 +234,15 @@ func (a *app) checkpointText(ctx context.Context, log events.Store) string {
 	return c.Text
 }
 
-// keeping says what becomes of the checkpoint of an ended campaign: it is
-// written to a file, and given to a shell command on its standard input.
+// keeping says where the checkpoint of an ended campaign goes: into a file, and
+// to a shell command on its standard input. The zero value keeps none.
 type keeping struct{ file, command string }
 
 // checkpointCommandVariable names the command for all runs of a user.
 const checkpointCommandVariable = "CAMPAIGND_CHECKPOINT_COMMAND"
 
-// handOver keeps a checkpoint.
+// handOver writes a checkpoint to the file and gives it to the command,
+// whichever are set. If one fails the other is tried all the same.
 func (a *app) handOver(
 	ctx context.Context, log events.Store, c *attest.Checkpoint, keep keeping,
 ) error {
@@ -246,10 +259,14 @@ func (a *app) handOver(
 		}
 		cmd := exec.CommandContext(ctx, shell, flag, command)
 		cmd.Stdin = strings.NewReader(c.Text)
+		// The command's output is a remark of this one: standard output may be
+		// the one JSON document.
 		cmd.Stdout = a.stderr
 		cmd.Stderr = a.stderr
 		cmd.Env = append(os.Environ(), "CAMPAIGND_ORIGIN="+c.Origin,
 			"CAMPAIGND_EVENTS="+strconv.FormatUint(uint64(c.Events), 10))
+		// A child of the shell may keep its output open after the shell has
+		// been killed; it is not waited for longer than this.
 		cmd.WaitDelay = time.Second
 		if err := cmd.Run(); err != nil {
 			errs = append(errs, fmt.Errorf("the command %q: %w", command, err))
@@ -258,8 +275,8 @@ func (a *app) handOver(
 	return errors.Join(errs...)
 }
 
-// keepCheckpoint writes a checkpoint in place of an earlier one, unless that
-// one shows that the log was tampered with: then it is what must be kept.
+// keepCheckpoint replaces an earlier checkpoint in a file, unless the earlier
+// one contradicts the log: then that one is the evidence, and stays.
 func keepCheckpoint(
 	ctx context.Context, log events.Store, c *attest.Checkpoint, file string,
 ) error {
@@ -279,7 +296,8 @@ func keepCheckpoint(
 	return wholefile.Replace(file, []byte(c.Text), 0o644)
 }
 
-// readAll reads a file that is not longer than one of ours can be.
+// readAll reads a file, at most 64 MiB of it, far above any that this program
+// writes: a path given by mistake must not fill the memory.
 func readAll(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// The key that signs checkpoints is the user's, never in a store: whoever can
-// rewrite a store must not find there what vouches for it.
+// The key that signs checkpoints belongs to the user and is never in a store: a
+// person who can rewrite a store must not find in it what vouches for it.
 const (
 	signingKeyName  = "checkpoint.key"
 	verifierKeyName = "checkpoint.pub"
 )
 
-// keyFolder is where the user's keys are.
+// keyFolder is the folder of the user's keys, in the user's configuration.
 func keyFolder() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -29,7 +29,9 @@ func keyFolder() (string, error) {
 	return filepath.Join(dir, "campaignd"), nil
 }
 
-// newKey makes the user's key pair. An older one is never overwritten.
+// newKey makes the user's key pair under a name and returns the path of the
+// private key and the text of the verifier key. An older pair is never
+// overwritten: checkpoints it has signed could not be checked any more.
 func newKey(name string) (path, public string, err error) {
 	secret, public, err := note.GenerateKey(rand.Reader, name)
 	if err != nil {
@@ -64,7 +66,7 @@ func newKey(name string) (path, public string, err error) {
 	return path, strings.TrimSpace(public), nil
 }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a file that must not exist yet, and syncs it.
 func writeNew(path, content string, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -74,8 +76,9 @@ func writeNew(path, content string, mode fs.FileMode) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// signer returns the user's key, nil where there is none. path is that of
-// another key.
+// signer returns the key in the file of that path, or the user's own where path
+// is empty; nil without an error where the user has none. A private key that
+// others can read is refused, as ssh does.
 func signer(path string) (note.Signer, error) {
 	wanted := path != ""
 	if !wanted {
@@ -109,8 +112,7 @@ func signer(path string) (note.Signer, error) {
 	return s, nil
 }
 
-// keyText is a verifier key that a person gives, or the content of the file
-// that they name.
+// keyText is a verifier key, given itself or by the path of a file with it.
 func keyText(given string) string {
 	if content, err := os.ReadFile(given); err == nil {
 		given = string(content)
@@ -119,7 +121,7 @@ func keyText(given string) string {
 }
 
 // verifiers returns the keys that given names, each a verifier key or a file
-// with one, and the user's own.
+// with one, and then the user's own, where there is one.
 func verifiers(given []string) (known []note.Verifier, err error) {
 	for _, text := range given {
 		text = keyText(text)
@@ -152,7 +154,8 @@ func verifiers(given []string) (known []note.Verifier, err error) {
 	return append(known, own), nil
 }
 
-// signedBy says who vouches for a checkpoint.
+// signedBy says who signed a checkpoint, or what an unsigned one is worth.
+// unchecked are names whose key is not known.
 func signedBy(signed, unchecked []string) string {
 	switch {
 	case len(signed) > 0:

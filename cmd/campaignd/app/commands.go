@@ -6,14 +6,14 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// commandFor is the command that does what a page of a campaign suggests. In
-// the story of events the store is the one in front of the reader and goes
-// without saying.
+// commandFor is the command line that a suggestion of a campaign's page stands
+// for. It names no store: in the lines of events the reader has just named it.
 func commandFor(r problem.Remedy) string { return commands{}.line(r) }
 
-// commandsOn are the commands of a page about a target. What goes on with a
-// campaign takes the file that the person named, an answer the store; what
-// follows from what is on the page goes without either.
+// commandsOn are the commands of a page about a target. Commands that continue
+// the campaign name the file that the person gave, because it says more than
+// the store; an answer names the store; commands about what is on the page name
+// neither.
 func commandsOn(t target) view.How {
 	named := t.store
 	if t.path != "" {
@@ -30,7 +30,8 @@ func commandsOn(t target) view.How {
 	}
 }
 
-// tell returns the lines that an event adds to a story.
+// tell returns the lines that an event adds to a story, none for an event that
+// is not worth reading on its own.
 func tell(story *view.Story, e events.Event, payload events.Payload) (lines []string) {
 	for _, entry := range story.Tell(e, payload) {
 		lines = append(lines, entry.Line(commandFor))

@@ -13,7 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// correctable are the outcomes that a correction names by a flag of their own.
+// correctable are the outcomes that a correction names by a flag of its own, in
+// the order in which two that are given are reported.
 var correctable = []events.Resolution{
 	events.ResolvedMeasured,
 	events.ResolvedFailed,
@@ -21,17 +22,18 @@ var correctable = []events.Resolution{
 	events.ResolvedNotPerformed,
 }
 
-// correction is what the flags of correct say.
+// correction is what the flags of correct say, as it was typed.
 type correction struct {
 	value, sd, actual string
 	further           []string
 	exclude, include  bool
 	anyway            bool
 	reason            string
-	// said holds for each outcome whether its flag is there.
+	// said holds for each outcome whether its flag was given.
 	said map[events.Resolution]*bool
 }
 
+// correctCommand is `campaignd correct`.
 func (a *app) correctCommand() *cobra.Command {
 	f := correction{said: make(map[events.Resolution]*bool)}
 	cmd := &cobra.Command{
@@ -45,7 +47,7 @@ Every outcome can become every other, and back: a measurement a failure, a failu
 a measurement (--value). --not-performed gives the budget back; a campaign that had
 completed because its budget was spent then goes on with the next run. --exclude
 leaves a measurement out of the model of the objective, and a failure out of that
-of what is feasible. An experiment that nobody has performed yet is called off
+of what is feasible. An experiment that has not been performed yet is called off
 with --not-performed, which is also the one thing that is said of several at once.`,
 		Example: `  campaignd correct e7 --value 13.1 --reason "misread the display"
   campaignd correct e7 --actual lipf6=1.08 --reason "weighed again"
@@ -99,8 +101,8 @@ with --not-performed, which is also the one thing that is said of several at onc
 	return cmd
 }
 
-// otherFlag returns the name of a flag of a command that is given and is not
-// the one that may be, empty where there is none.
+// otherFlag returns the name of a flag that is given and is not the one that
+// may be given; empty where there is none.
 func otherFlag(cmd *cobra.Command, may string) string {
 	other := ""
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
@@ -111,7 +113,7 @@ func otherFlag(cmd *cobra.Command, may string) string {
 	return other
 }
 
-// correct corrects the outcome of an experiment.
+// correct corrects the outcome of an experiment, or of several.
 func (a *app) correct(ctx context.Context, t target, id string, f correction) error {
 	c, err := f.read(id)
 	if err != nil {
@@ -123,7 +125,8 @@ func (a *app) correct(ctx context.Context, t target, id string, f correction) er
 	})
 }
 
-// read reads what does not depend on the campaign.
+// read reads the part of the request that does not depend on the campaign, so
+// that a slip is found before a store is opened.
 func (f correction) read(id string) (*engine.Correct, error) {
 	if f.exclude && (f.include || f.value != "") {
 		return nil, badInput("--exclude takes the measurement out: it goes with neither --include nor --value")
@@ -155,8 +158,9 @@ func (f correction) read(id string) (*engine.Correct, error) {
 	return c, nil
 }
 
-// place completes a correction by what the campaign has: what is not named
-// stays as it is.
+// place completes a correction from the campaign: what is not named stays as it
+// is. The request says in full what holds from now on, so the log does not need
+// to be read together with the flags that were left out.
 func (f correction) place(state *campaign.State, c *engine.Correct) error {
 	if err := known(state, c.Experiment); err != nil {
 		return err
@@ -165,7 +169,9 @@ func (f correction) place(state *campaign.State, c *engine.Correct) error {
 		return badInput("a correction needs a reason: --reason \"why\"")
 	}
 	x := state.Experiment(c.Experiment)
-	if x == nil && strings.HasPrefix(c.Experiment, "e") { // several: what can be said of them says the engine
+	// Several experiments: the engine says what can be corrected of many at
+	// once.
+	if x == nil && strings.HasPrefix(c.Experiment, "e") {
 		if f.actual != "" {
 			return badInput("--actual is of one experiment")
 		}
@@ -179,6 +185,8 @@ func (f correction) place(state *campaign.State, c *engine.Correct) error {
 	if err != nil {
 		return err
 	}
+	// The composition that counts so far: of the measurement, of one that was
+	// taken back, or the one that was asked for.
 	switch {
 	case x.Measurement != nil:
 		c.Actual = fill(point, x.Measurement.Actual)

@@ -18,7 +18,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// define writes the event that opens the target's campaign.
+// define records the event that opens the target's campaign, with the file's
+// text as its source.
 func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition.Campaign) error {
 	actor, err := a.actor()
 	if err != nil {
@@ -28,8 +29,9 @@ func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition
 	return h.Define(ctx, defined, engine.Request{Actor: actor})
 }
 
-// listCandidates completes a definition where its instrument measures only what
-// it lists. Nothing is started for it.
+// listCandidates completes a definition whose instrument measures only the
+// compositions that it lists (a table). The list is read without starting the
+// instrument.
 func (a *app) listCandidates(
 	ctx context.Context, t target, def definition.Campaign,
 ) (definition.Campaign, error) {
@@ -40,9 +42,10 @@ func (a *app) listCandidates(
 	return equip.Listed(ctx, a.registry, def, env)
 }
 
-// openOrDefine opens a store for a person who runs the experiments: where the
-// target is a file whose store does not exist yet, it is made. check, if set,
-// is called with the campaign before that, so that bad input makes no store.
+// openOrDefine opens a store for a person who runs the experiments themselves.
+// Where the target is a file whose store does not exist yet, the store is made.
+// check, if not nil, is called before that with the campaign as it would be, in
+// memory, so that bad input leaves no store behind.
 func (a *app) openOrDefine(
 	ctx context.Context, t target, check func(*engine.Core) error,
 ) (*session, error) {
@@ -97,7 +100,8 @@ func (a *app) openOrDefine(
 	return &session{Store: h, folder: t.store, name: t.campaign}, nil
 }
 
-// compare refuses a file that says something else than the store.
+// compare refuses a file that says something else than the store, with a line
+// for each difference and the two commands that resolve it.
 func (a *app) compare(ctx context.Context, t target, s *campaign.State) error {
 	wanted, err := a.wantedDefinition(ctx, t, s)
 	if err != nil {
@@ -117,7 +121,10 @@ func (a *app) compare(ctx context.Context, t target, s *campaign.State) error {
 	return linesError{badInput("%s", b.String())}
 }
 
-// wantedDefinition is what a file says about a campaign that exists.
+// wantedDefinition is what a file says about a campaign that exists, completed
+// in the same way as when that was begun: with the candidates of its
+// instrument, and with the defaults of the program that began it. Otherwise a
+// default that has changed since would look like a change of the file.
 func (a *app) wantedDefinition(
 	ctx context.Context, t target, s *campaign.State,
 ) (definition.Campaign, error) {
@@ -126,6 +133,7 @@ func (a *app) wantedDefinition(
 		return def, err
 	}
 	driver, _ := a.registry.DriverOf(&def)
+	// The instrument is at the server, and so is its list.
 	if t.remote && driver.Listed && def.Candidates == nil {
 		def.Candidates = s.Definition.Candidates
 	}

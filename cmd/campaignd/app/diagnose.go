@@ -7,6 +7,8 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
+// diagnoseCommand is `campaignd diagnose`. It fits the models as the next
+// decision would, and records nothing.
 func (a *app) diagnoseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diagnose [TARGET]",

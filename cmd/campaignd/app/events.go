@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/control"
 )
 
+// eventsCommand is `campaignd events`.
 func (a *app) eventsCommand() *cobra.Command {
 	var kinds []string
 	var after uint64
@@ -26,7 +27,7 @@ func (a *app) eventsCommand() *cobra.Command {
 		Long: `Print the log as CloudEvents 1.0 in JSON, one event a line, in the order of the
 log. --kind takes a kind (experiment.measured) or a noun (experiment). With
 --follow, further events are printed as they happen, until the campaign has
-ended; it does not matter whether somebody runs the campaign yet.`,
+ended; the campaign need not be running yet.`,
 		Example: `  campaignd events electrolyte.campaign
   campaignd events --kind experiment.measured,label
   campaignd events --after 120 --follow | jq .type
@@ -47,6 +48,9 @@ ended; it does not matter whether somebody runs the campaign yet.`,
 				return err
 			}
 			all := []json.RawMessage{}
+			// print writes one event, or keeps it for the one document of
+			// --json. Messages that others published on the campaign's bus are
+			// shown with it.
 			print := func(e events.Event) error {
 				if t.campaign != "" && e.Campaign != t.campaign &&
 					e.Campaign != "bus/"+t.campaign || !keep(e.Kind) {
@@ -91,7 +95,7 @@ ended; it does not matter whether somebody runs the campaign yet.`,
 	return cmd
 }
 
-// kindFilter returns which kinds are wanted.
+// kindFilter returns which kinds are wanted: all of them where none is named.
 func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 	if len(wanted) == 0 {
 		return func(events.Kind) bool { return true }, nil
@@ -120,8 +124,10 @@ func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 	return func(k events.Kind) bool { return kinds[k] }, nil
 }
 
-// follow prints events until the campaigns of the store have ended. A store
-// that nobody holds is only looked into, so that a run can begin meanwhile.
+// follow prints events until the campaigns of the store have ended, or ctx is
+// done, which is no error. A store that no process holds is opened only for a
+// moment at a time, so that a run can begin meanwhile; one that is held is
+// followed through its process.
 func (a *app) follow(
 	ctx context.Context, t target, after events.Position, print func(events.Event) error,
 ) error {
@@ -134,6 +140,8 @@ func (a *app) follow(
 		}
 		return len(ended) > 0
 	}
+	// take reads all events, also those up to after, because they say which
+	// campaigns have ended; print gets only those beyond.
 	last := events.Position(0)
 	take := func(stream iter.Seq2[events.Event, error]) error {
 		for e, err := range stream {
@@ -179,6 +187,8 @@ func (a *app) follow(
 		switch {
 		case ctx.Err() != nil:
 			return nil // Ctrl-C is how following ends
+		// The process that held the store has ended: the next round reads what
+		// it recorded last, from the store itself.
 		case err != nil && (!s.held() || !errors.Is(err, events.ErrClosed)):
 			return err
 		case !s.held() && over():
@@ -191,8 +201,9 @@ func (a *app) follow(
 	}
 }
 
-// followRemote follows a campaign of a server, which never releases its store,
-// until the campaign has ended and nothing more is recorded.
+// followRemote follows a campaign of a server. A server never releases its
+// store, so the end of the process cannot be waited for: it reads what is
+// there, and then follows, until the campaign has ended.
 func (a *app) followRemote(
 	ctx context.Context, s *session, last *events.Position, over func() bool,
 	take func(iter.Seq2[events.Event, error]) error,
@@ -217,7 +228,7 @@ func (a *app) followRemote(
 	}
 }
 
-// waitForRun waits a moment, less if somebody begins to run the store.
+// waitForRun waits half a second, less if a process begins to run the store.
 func waitForRun(ctx context.Context, store string) {
 	for range 10 {
 		if owner, err := control.Dial(ctx, store); err == nil {

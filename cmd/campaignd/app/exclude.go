@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
+// excludeCommand is `campaignd exclude`.
 func (a *app) excludeCommand() *cobra.Command {
 	var at, where, reason string
 	cmd := &cobra.Command{
@@ -80,6 +81,7 @@ category.
 	return cmd
 }
 
+// allowCommand is `campaignd allow`, the reverse of exclude.
 func (a *app) allowCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
@@ -101,13 +103,15 @@ func (a *app) allowCommand() *cobra.Command {
 	return cmd
 }
 
-// isSubject reports whether a text has the form of an experiment or a question.
+// isSubject reports whether a text has the form of an experiment (e7) or of a
+// question (q3).
 func isSubject(text string) bool {
 	return events.ExperimentNumber(text) > 0 || events.QuestionNumber(text) > 0
 }
 
-// parseRegion reads a region: "lipf6=1.8..,ec=0.45..0.52,solvent=PC". An empty
-// text gives nil.
+// parseRegion reads a region: "lipf6=1.8..,ec=0.45..0.52,solvent=PC". Intervals
+// include their ends; a missing end is open. A single value of a number is the
+// interval from it to it. An empty text gives nil.
 func parseRegion(def *definition.Campaign, text string) (map[string]definition.RegionSide, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

@@ -17,7 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Exit codes. exitHelp is what `campaignd --help` says about them.
+// Exit codes; exitHelp explains them in `campaignd --help`. Scripts rely on
+// them: they are never renumbered.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -36,13 +37,17 @@ const exitHelp = `Exit codes:
 var (
 	// errInterrupted is the cause of a context that a person's Ctrl-C ended.
 	errInterrupted = errors.New("interrupted")
-	// errNo is wrapped by the errors of commands whose answer is no.
+	// errNo is wrapped by the errors of commands whose answer is no. Its own
+	// text is empty, because the answer has the words.
 	errNo = errors.New("")
-	// errReported means that the answer is no and has been printed already.
+	// errReported means that the answer is no and has been printed already: only
+	// the exit code is left to be chosen.
 	errReported = errors.New("reported")
 )
 
-// exits is the table of exit codes.
+// exits is the table of exit codes; each problem.Code has one. What a person
+// can mend at the store is exitStore, what asks for a different request
+// exitFailed.
 var exits = map[problem.Code]int{
 	problem.Invalid:         exitInput,
 	problem.NotPossible:     exitFailed,
@@ -63,6 +68,7 @@ var exits = map[problem.Code]int{
 }
 
 // inputError is a mistake in what a person typed or in a file they gave.
+// Nothing was changed.
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
@@ -70,15 +76,18 @@ func (e inputError) Unwrap() error { return e.error }
 // ProblemCode implements problem.Coded.
 func (inputError) ProblemCode() problem.Code { return problem.Invalid }
 
-// badInput returns an inputError.
+// badInput returns an inputError; the format may wrap an error with %w.
 func badInput(format string, args ...any) error { return inputError{fmt.Errorf(format, args...)} }
 
-// storeError is a store that cannot be used.
+// storeError is a store that cannot be used: missing, in use, damaged, or of a
+// newer version.
 type storeError struct{ error }
 
 func (e storeError) Unwrap() error { return e.error }
 
-// ProblemCode implements problem.Coded: what the store itself says goes before.
+// ProblemCode implements problem.Coded. Where the store's own error says that
+// it is damaged or of a newer version, that is kept, because the remedy
+// differs.
 func (e storeError) ProblemCode() problem.Code {
 	if code := problem.CodeOf(e.error); code == problem.Damaged || code == problem.Unsupported {
 		return code
@@ -86,6 +95,7 @@ func (e storeError) ProblemCode() problem.Code {
 	return problem.Unavailable
 }
 
+// badStore returns a storeError.
 func badStore(format string, args ...any) error { return storeError{fmt.Errorf(format, args...)} }
 
 // exitCode is the exit code of an error, nil where nothing went wrong.
@@ -96,8 +106,8 @@ func exitCode(err error) int {
 	return exits[codeOf(err)]
 }
 
-// codeOf classifies an error, also those of packages that know nothing of
-// codes.
+// codeOf classifies an error, also one of a package that knows no codes. The
+// interruption comes first: it is often the cause of another error.
 func codeOf(err error) problem.Code {
 	if errors.Is(err, errInterrupted) {
 		return problem.Interrupted
@@ -114,14 +124,16 @@ func codeOf(err error) problem.Code {
 		return problem.Invalid
 	case errors.Is(err, events.ErrStopped):
 		return problem.Unavailable
+	// A file that a command was given cannot be read. A store that is missing
+	// has become a storeError before.
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return problem.Invalid
 	}
 	return problem.Internal
 }
 
-// fail reports an error to the person, or as JSON to a program, and returns the
-// exit code.
+// fail reports an error on standard error, with --json as a document on
+// standard output too, and returns the exit code.
 func (a *app) fail(err error) int {
 	code := exitCode(err)
 	if errors.Is(err, errReported) {
@@ -141,15 +153,17 @@ func (a *app) fail(err error) int {
 	return code
 }
 
-// failure is what a command prints for a program when it fails.
+// failure is the JSON document of a command that failed.
 type failure struct {
 	// Error is what a person reads, with commands.
 	Error string `json:"error"`
 	Exit  int    `json:"exit"`
-	// Problem is the same as data, nil where nothing more is known.
+	// Problem is the same as data; nil where nothing more is known.
 	Problem *problem.Error `json:"problem,omitempty"`
 }
 
+// problemOf is an error as data; nil for one that has no code, of which the
+// text says all.
 func problemOf(err error) *problem.Error {
 	code := codeOf(err)
 	if code == problem.Internal {
@@ -160,13 +174,15 @@ func problemOf(err error) *problem.Error {
 	return known
 }
 
-// linesError is an error whose message has several lines.
+// linesError is an error whose message has several lines on purpose.
 type linesError struct{ error }
 
 func (e linesError) Unwrap() error { return e.error }
 
-// ofLines reports whether an error's message has several lines, each of them
-// ours. In any other a newline came from somewhere else, and is not one.
+// ofLines reports whether an error's message has several lines that this
+// program composed. In any other message a newline came from outside, from a
+// device or a name, and is written as a blank: otherwise it could pass for a
+// message of its own.
 func ofLines(err error) bool {
 	var (
 		file     *yamltree.Error
@@ -180,8 +196,9 @@ func ofLines(err error) bool {
 		errors.As(err, &lines)
 }
 
-// explainError says what happened, and what to do in the words of the command
-// line.
+// explainError says what happened, and what can be done as command lines.
+// Damage has an advice of its own, and the log's words about it are cut to what
+// helps.
 func (a *app) explainError(err error) string {
 	message := a.about.clause(strings.TrimPrefix(err.Error(), "store: "), problem.RemediesOf(err))
 	switch {
@@ -190,14 +207,15 @@ func (a *app) explainError(err error) string {
 			damageInWords(err), a.about.command("audit"))
 	case errors.Is(err, events.ErrInUse):
 		message += "; wait for it to finish, or end it, and try again"
+	// pflag reads -3.2 as flags; the person meant a number.
 	case strings.HasPrefix(message, "unknown shorthand flag: ") && strings.ContainsAny(message, "0123456789"):
 		message += "; write a negative number as --value=-3.2, or after --"
 	}
 	return message
 }
 
-// damageInWords says what is damaged, in one line, without what Pebble says of
-// its own files.
+// damageInWords says what is damaged, in one line, without what the database
+// says of its own files.
 func damageInWords(err error) string {
 	message, _, _ := strings.Cut(err.Error(), "\n")
 	message, _, _ = strings.Cut(message, ": pebble: ")

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
+// explainCommand is `campaignd explain`.
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [TARGET] DECISION",
@@ -42,13 +43,15 @@ the decision behind it is explained.`,
 	}
 }
 
-// isTarget reports whether an argument names a campaign file or a store.
+// isTarget reports whether an argument names a campaign file or a store, as far
+// as that shows from there being such a file.
 func isTarget(arg string) bool {
 	_, err := os.Stat(arg)
 	return err == nil
 }
 
-// forgotDecision says which decisions there are, to somebody who named none.
+// forgotDecision answers a command that was given a target and no decision: it
+// says which decisions there are.
 func (a *app) forgotDecision(ctx context.Context, arg string) error {
 	t, err := a.target(arg)
 	if err != nil {
@@ -74,6 +77,8 @@ func (a *app) forgotDecision(ctx context.Context, arg string) error {
 	}
 }
 
+// explain prints what is recorded about a decision, or about the one behind an
+// experiment or question.
 func (a *app) explain(ctx context.Context, s *session, id string) error {
 	record, err := view.FoldRecord(ctx, a.registry, s.Log(), s.name)
 	if err != nil {

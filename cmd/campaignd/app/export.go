@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/exchange"
 )
 
+// exportCommand is `campaignd export`.
 func (a *app) exportCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -49,6 +50,8 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 	return cmd
 }
 
+// exportEvents writes the campaign's events as JSON Lines. They are not
+// collected first: a log may be larger than the memory.
 func (a *app) exportEvents(ctx context.Context, s *session) error {
 	for e, err := range events.ReadCampaign(ctx, s.Log(), s.name, 0) {
 		if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
+// importCommand is `campaignd import`. The words of exchange's messages are set
+// to this command's flags.
 func (a *app) importCommand() *cobra.Command {
 	im := exchange.Import{Registry: a.registry, Words: exchange.Words{
 		Again: "import it --again", Anyway: "take it --anyway", Note: "with --note NAME",
@@ -35,7 +37,7 @@ columns may be there:
                  that were excluded, are left out and counted; when and why they were
                  run is not taken over
 
-A column under another name is told with --column; of a further quantity the heading may
+A column under another name is named with --column; of a further quantity the heading may
 name the unit. A column of your own is kept as a note with --note, and left out with --ignore. All
 rows are taken or none. They do not count against the budget, unlike experiments of
 your own (campaignd tell --parameters), and serve as the initial design. Given a
@@ -74,6 +76,12 @@ campaign file that has no store yet, the store is made.`,
 	return cmd
 }
 
+// importRows reads a table and sends its rows as one request: all are recorded
+// or none.
+//
+// The table can be read once only, because it may be standard input. For a new
+// store it is read before the store is made, so that a bad table leaves none
+// behind; otherwise within the request, against the campaign as it is.
 func (a *app) importRows(ctx context.Context, t target, path string, im *exchange.Import) error {
 	actor, err := a.actor()
 	if err != nil {
@@ -129,13 +137,14 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *exchang
 	return nil
 }
 
-// maxSheet is how large a CSV file may be, in bytes.
+// maxSheet is the largest CSV file that is read, in bytes. Rows are held in
+// memory; 256 MiB are millions of them.
 const maxSheet = 256 << 20
 
-// standardInput is the path that stands for it.
+// standardInput is the path that stands for standard input.
 const standardInput = "-"
 
-// tableName is what messages call a file of that path.
+// tableName is what messages call the file of a path.
 func tableName(path string) string {
 	if path == standardInput {
 		return "standard input"
@@ -143,7 +152,8 @@ func tableName(path string) string {
 	return path
 }
 
-// openTable opens a CSV file.
+// openTable opens a CSV file, or standard input, and returns its name for
+// messages. The caller closes it.
 func (a *app) openTable(path string) (name string, in io.ReadCloser, err error) {
 	if path == standardInput {
 		return tableName(path), io.NopCloser(a.stdin), nil

@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// optionalTarget is the target of a command that takes nothing else.
+// optionalTarget is the target of a command that takes no other argument.
 func (a *app) optionalTarget(args []string) (target, error) {
 	if len(args) == 0 {
 		return a.target("")
@@ -23,7 +23,8 @@ func (a *app) optionalTarget(args []string) (target, error) {
 	return a.target(args[0])
 }
 
-// requestWith is request for what can only be said once the campaign is known.
+// requestWith is request for a request that depends on how the campaign stands.
+// build is called once, also where the request has to be sent again.
 func (a *app) requestWith(
 	ctx context.Context, t target, build func(*campaign.State) (engine.Request, error),
 ) error {
@@ -41,7 +42,8 @@ func (a *app) requestWith(
 	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
 }
 
-// number reads a finite number. what names it in messages.
+// number reads a finite number, with a decimal point or comma; what names it in
+// messages.
 func number(what, text string) (float64, error) {
 	x, err := exchange.Number(what, text)
 	if errors.Is(err, format.ErrNotFinite) {
@@ -62,9 +64,10 @@ func optionalNumber(what, text string) (*float64, error) {
 	return &x, nil
 }
 
-// parsePoint reads a composition: "lipf6=1.1,ec=0.3,dmc=1". It must name every
-// parameter where all is true; otherwise those it does not name are left to
-// fill. An empty text gives nil.
+// parsePoint reads a composition, "lipf6=1.1,ec=0.3,dmc=1", in the parameters'
+// own units. what names the flag in messages. With all it must name every
+// parameter; otherwise the others are left for fill. An empty text gives nil.
+// Bounds are not checked: what was really made may lie outside them.
 func parsePoint(def *definition.Campaign, what, text string, all bool) (definition.Point, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -96,8 +99,9 @@ func parsePoint(def *definition.Campaign, what, text string, all bool) (definiti
 	return point, nil
 }
 
-// assignments splits "lipf6=1,1,ec=0.3" at the commas between NAME=VALUE: what
-// has no = belongs to the value before it.
+// assignments splits "lipf6=1,1,ec=0.3" at the commas between NAME=VALUE. A
+// part without = belongs to the value before it, so that a decimal comma is no
+// separator.
 func assignments(text string) (parts []string) {
 	for _, part := range strings.Split(text, ",") {
 		if n := len(parts); n > 0 && !strings.Contains(part, "=") && strings.Contains(parts[n-1], "=") {
@@ -109,16 +113,17 @@ func assignments(text string) (parts []string) {
 	return parts
 }
 
-// What flags of several commands say of themselves.
+// Help texts of flags that several commands have.
 const (
 	furtherHelp = "a further quantity, `viscosity=3.1mPas`; may be given several times"
 	anywayHelp  = "take a composition that the campaign could not ask for: outside its bounds, or with another sum"
 )
 
-// furtherValue is a number with the unit behind it.
+// furtherValue is a number, in group 1, with its unit behind it in group 2.
 var furtherValue = regexp.MustCompile(`^([+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(.*)$`)
 
-// parseFurther reads further quantities: "viscosity=3.1mPas".
+// parseFurther reads further quantities, one a text: "viscosity=3.1mPas". The
+// unit is kept as it was typed.
 func parseFurther(texts []string) ([]definition.Quantity, error) {
 	var quantities []definition.Quantity
 	for _, text := range texts {
@@ -135,6 +140,8 @@ func parseFurther(texts []string) ([]definition.Quantity, error) {
 				strings.TrimSpace(value),
 			)
 		}
+		// A second comma after a whole number, as in "1,234,5": neither reading
+		// of it would be safe.
 		if strings.HasPrefix(parts[2], ",") {
 			return nil, badInput("--further: %s: %q is not a number; write it with a decimal point",
 				name, strings.TrimSpace(value))
@@ -148,7 +155,9 @@ func parseFurther(texts []string) ([]definition.Quantity, error) {
 	return quantities, nil
 }
 
-// fill completes a composition that was really made by what was asked for.
+// fill completes, in place, a composition that was really made by what was
+// asked for, for the parameters that the person did not name. nil stays nil:
+// then what was asked for was made.
 func fill(actual, requested definition.Point) definition.Point {
 	if actual == nil {
 		return nil
@@ -161,8 +170,10 @@ func fill(actual, requested definition.Point) definition.Point {
 	return actual
 }
 
-// known refuses an experiment or question that does not exist: a slip of the
-// person, not a matter of the campaign's state.
+// known refuses the identifier of an experiment, question or decision that does
+// not exist. That is a slip of the person (exit code 2), and not a state of the
+// campaign that might change (exit code 1). Lists and ranges of experiments,
+// "e1-e4,e7", are checked as a whole.
 func known(s *campaign.State, id string) error {
 	switch {
 	case strings.HasPrefix(id, "e") && strings.ContainsAny(id, "-,"):
@@ -181,7 +192,7 @@ func known(s *campaign.State, id string) error {
 	return nil
 }
 
-// upTo says which identifiers there are.
+// upTo says which identifiers there are, as the end of a message.
 func upTo(letter byte, n int) string {
 	switch n {
 	case 0:

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
+// instrumentCommand is `campaignd instrument`, with check as its only command.
 func (a *app) instrumentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "instrument",
@@ -33,7 +34,7 @@ func (a *app) instrumentCommand() *cobra.Command {
 	return cmd
 }
 
-// checkFlags are those of `campaignd instrument check`.
+// checkFlags are the flags of `campaignd instrument check`.
 type checkFlags struct {
 	at               []string
 	acts             string
@@ -44,6 +45,8 @@ type checkFlags struct {
 	patience         time.Duration
 }
 
+// instrumentCheckCommand is `campaignd instrument check`: the conformance suite
+// of adapters/instruments/instrumenttest for an instrument of the user's own.
 func (a *app) instrumentCheckCommand() *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
@@ -59,8 +62,8 @@ still knows. Compositions are those of the campaign's initial design, or those o
 What an instrument says does not show what it does. With --acts ACTS its acts are
 counted after every check: the device's side appends a line to the file ACTS for
 each physical act, which is the identifier of the command, or two lines, "ID begin"
-and "ID end". A line with anything else means that something moved that nobody had
-asked for. A program finds the path of the file in the variable CAMPAIGND_ACTS.
+and "ID end". A line with anything else means that something moved that had not
+been asked for. A program finds the path of the file in the variable CAMPAIGND_ACTS.
 Without --acts the check does not see whether the instrument acted once, and says so.
 
 On an instrument that is not simulated only its description is checked, unless
@@ -95,6 +98,9 @@ a check fails, or could not be judged; with --allow-unjudged only where one fail
 	return cmd
 }
 
+// checkInstrument runs the suite and prints its report. The answer is no (exit
+// code 1) where a check failed or, without --allow-unjudged, could not be
+// judged.
 func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags) error {
 	t, err := a.target(file)
 	if err != nil {
@@ -139,12 +145,13 @@ func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags
 	return nil
 }
 
-// checkPoints is how many compositions of the initial design the check measures
-// at, where experiments fail.
+// checkPoints is the least number of compositions at which the check may
+// measure: where experiments fail at one, it goes on to the next.
 const checkPoints = 8
 
-// checkEnv is how the suite gets at a file's instrument, and at which
-// compositions.
+// checkEnv is how the suite opens a file's instrument, at which compositions it
+// measures, and what it may do to it. Compositions are those of --at, or of the
+// campaign's initial design, filled up with a space-filling one.
 func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrumenttest.Env, error) {
 	if !t.file.Definition.Measures() {
 		return instrumenttest.Env{}, badInput(
@@ -187,6 +194,8 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 			points = append(points, more...)
 		}
 	}
+	// The suite and the device's program must mean the same file, whatever
+	// their working directories.
 	var acts string
 	var counting func() ([]instrumenttest.Act, error)
 	if flags.acts != "" {
@@ -221,7 +230,9 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 	}, nil
 }
 
-// lockForCheck takes the device for a check that moves it.
+// lockForCheck takes the device for a check that moves it, so that no campaign
+// uses it meanwhile. release gives it back. An instrument that several may use
+// at once, such as a simulation, is not locked.
 func (a *app) lockForCheck(
 	ctx context.Context, t target, env instrumenttest.Env,
 ) (release func(), err error) {

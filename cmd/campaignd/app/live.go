@@ -21,6 +21,10 @@ import (
 // live is the display of a terminal: a panel at the bottom that is drawn anew,
 // events in words that scroll away above it, and, while something is asked, a
 // form with a line to fill in.
+//
+// The campaign's goroutines send messages to the panel, a model of Bubble Tea
+// that changes in one goroutine only. Events and forms are sent as they come;
+// progress, which comes often, is overwritten until the panel takes it.
 type live struct {
 	program *tea.Program
 	out     io.Writer
@@ -28,19 +32,20 @@ type live struct {
 
 	mu     sync.Mutex
 	opened bool
-	early  []string // remarks from before it was opened
+	early  []string // remarks from before open, printed by it or by close
 	story  *view.Story
 	after  events.Sequence
-	review *events.ChoiceReview // the latest
-	// newest is the progress that the program has not taken yet: the engine's
+	review *events.ChoiceReview // the latest review of an expert's choice
+	// newest is the progress that the panel has not taken yet: the engine's
 	// loop must not wait for a terminal.
 	newest  *view.Progress
-	waiting chan struct{} // has room for one
+	waiting chan struct{} // holds one token while newest is not taken
 	closing sync.Once
 }
 
-// newLive returns a display on a terminal. interrupt is called on Ctrl-C, and
-// again on each further one.
+// newLive returns a display on a terminal. Events up to after are not shown.
+// interrupt is called at each Ctrl-C: the terminal is in raw mode, so that the
+// key sends no signal.
 func newLive(in io.Reader, out io.Writer, after events.Sequence, interrupt func()) *live {
 	l := &live{
 		out:     out,
@@ -54,7 +59,8 @@ func newLive(in io.Reader, out io.Writer, after events.Sequence, interrupt func(
 	return l
 }
 
-// open implements display.
+// open implements display. It starts the panel, and a goroutine that gives it
+// the newest progress; both end with close.
 func (l *live) open() {
 	l.mu.Lock()
 	l.opened = true
@@ -120,7 +126,9 @@ func (l *live) remark(text string) {
 	}
 }
 
-// close implements display.
+// close implements display. A panel that does not leave the terminal within two
+// seconds, because the terminal itself has stopped, is killed: the program has
+// to end.
 func (l *live) close() {
 	l.closing.Do(func() {
 		l.mu.Lock()
@@ -142,7 +150,9 @@ func (l *live) close() {
 	})
 }
 
-// Prompt implements console.Prompter.
+// Prompt implements console.Prompter: it opens a form in the panel and waits
+// until the person has filled it in. Several may be open; they are answered one
+// after another. ErrClosed is returned when the terminal is gone.
 func (l *live) Prompt(ctx context.Context, f console.Form) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -156,6 +166,9 @@ func (l *live) Prompt(ctx context.Context, f console.Form) (string, error) {
 		return "", console.ErrClosed
 	case <-ctx.Done():
 	}
+	// The form is no longer wanted. Only once the panel has confirmed that it
+	// is gone is it known whether the person filled it in at the same moment:
+	// an answer that was typed is not thrown away.
 	taken := make(chan struct{})
 	l.program.Send(takeAway{asked, taken})
 	select {
@@ -170,12 +183,14 @@ func (l *live) Prompt(ctx context.Context, f console.Form) (string, error) {
 	}
 }
 
-// Messages to the panel, besides progress.
+// Messages to the panel, besides progress: lines to print above it, a form to
+// open, one to take away (taken is closed once that is done), the clock, that
+// lines were printed, and that the display closes.
 type (
 	linesMsg []string
 	openForm struct {
 		form console.Form
-		line chan string // has room for one
+		line chan string // the filled-in line; has room for one
 		// input is what has been typed so far.
 		input []rune
 	}
@@ -188,13 +203,15 @@ type (
 	closeMsg   struct{}
 )
 
-// panel is the model of the program: all of it changes in Update only.
+// panel is the model of the program. It is used by Bubble Tea's goroutine only:
+// all of it changes in Update.
 type panel struct {
-	interrupt  func()
+	interrupt func()
+	// began is when the display began, now the last tick: View reads no clock.
 	began, now time.Time
 	width      int
 	height     int // 0 while it is not known
-	page       int // of the form at the front that is looked at; 0: none
+	page       int // of the front form, while it is paged through; 0: none
 	progress   view.Progress
 	known      bool // progress holds something
 	doneBefore int  // experiments done when it was first known
@@ -202,7 +219,8 @@ type panel struct {
 	leaving    bool // Ctrl-C was pressed
 	closing    bool
 
-	// Lines are printed one batch at a time, so that they stay in order.
+	// Lines are printed one batch at a time: Bubble Tea runs commands at the
+	// same time, and two batches could change places.
 	lines    []string
 	printing bool
 }
@@ -210,6 +228,8 @@ type panel struct {
 // Init implements tea.Model.
 func (p *panel) Init() tea.Cmd { return tick() }
 
+// tick brings the next tickMsg. Five times a second is enough for clocks that
+// count seconds, and costs a remote connection little.
 func tick() tea.Cmd {
 	return tea.Tick(200*time.Millisecond, func(t time.Time) tea.Msg { return tickMsg(t) })
 }
@@ -218,6 +238,7 @@ func tick() tea.Cmd {
 func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
+		// Narrower than this nothing readable can be drawn.
 		p.width, p.height = max(msg.Width, 20), msg.Height
 	case tickMsg:
 		p.now = time.Time(msg)
@@ -234,6 +255,8 @@ func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		p.printing = false
 		return p, p.print()
 	case *openForm:
+		// The person has just typed into this form and gets it back with what
+		// is wrong: it stays in front.
 		if msg.form.Problem != "" { // asked again: it stays where it was
 			p.forms = slices.Insert(p.forms, 0, msg)
 		} else {
@@ -259,7 +282,8 @@ func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return p, nil
 }
 
-// print prints the waiting lines above the panel, and quits after the last.
+// print prints the waiting lines above the panel, and quits after the last of
+// them when the display closes.
 func (p *panel) print() tea.Cmd {
 	if p.printing {
 		return nil
@@ -277,7 +301,9 @@ func (p *panel) print() tea.Cmd {
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
 }
 
-// key handles a key press.
+// key handles a key press. Enter fills the form in; an empty line does so only
+// where the form allows it, so that Enter alone never answers by mistake. Tab
+// turns to the next form.
 func (p *panel) key(k tea.KeyPressMsg) {
 	if k.String() == "ctrl+c" {
 		p.leaving = true
@@ -295,6 +321,8 @@ func (p *panel) key(k tea.KeyPressMsg) {
 		more := strings.EqualFold(line, f.word())
 		_, hidden := p.asked(f, p.rows())
 		switch {
+		// The word for "more" turns pages only where something is hidden:
+		// elsewhere it may be an answer.
 		case p.page > 0 && (more || line == ""), more && hidden:
 			p.turn()
 		case line != "", f.form.Blank:
@@ -318,8 +346,8 @@ func (p *panel) key(k tea.KeyPressMsg) {
 	}
 }
 
-// take gives a line to the form at the front, which goes on or is filled in by
-// it.
+// take gives a line to the form at the front: the form either asks for a
+// further line, or is filled in and leaves the panel.
 func (p *panel) take(f *openForm, line string) {
 	if f.form.Then != nil {
 		all, next := f.form.Then(line)
@@ -333,8 +361,9 @@ func (p *panel) take(f *openForm, line string) {
 	f.line <- line
 }
 
-// insert types text into the form at the front. Of several lines that are
-// pasted the ends are blanks: a column of numbers stays one.
+// insert types text into the form at the front. Line ends and tabs within
+// pasted text become blanks, so that a column of numbers from a spreadsheet is
+// one answer. What could steer the terminal is dropped.
 func (p *panel) insert(text string) {
 	if len(p.forms) == 0 {
 		return

@@ -9,12 +9,13 @@ import (
 	"github.com/campaignd/campaignd/adapters/console"
 )
 
-// formEdge stands before the lines of what is asked.
+// formEdge stands before each line of a form, to set it off from the rest.
 const formEdge = "  ┃ "
 
 // asking draws the screen while something is asked. above is how the campaign
-// stands; it and the explanations give way, in this order, to what is asked.
-// That comes last and whole, next to what is typed.
+// stands. Where not everything fits, above is dropped first, then the list of
+// other forms, then the explanations: the question comes last and whole, next
+// to what is typed.
 func (p *panel) asking(above []string) []string {
 	height := p.rows()
 	if p.page > 0 {
@@ -34,7 +35,8 @@ func (p *panel) asking(above []string) []string {
 	return whole
 }
 
-// rows is how many lines of the screen are drawn on: above them events pass.
+// rows is how many lines of the screen are drawn on. One is left for the events
+// that scroll by above. An unknown height counts as 24.
 func (p *panel) rows() int {
 	if p.height <= 0 {
 		return 24
@@ -42,7 +44,8 @@ func (p *panel) rows() int {
 	return p.height - 1
 }
 
-// others is a line for each of the other open forms, for so many at most.
+// others is a line for each of the other open forms, at most most of them and
+// one line that counts the rest.
 func (p *panel) others(most int) (lines []string) {
 	rest := p.forms[1:]
 	for i, f := range rest {
@@ -58,10 +61,10 @@ func (p *panel) others(most int) (lines []string) {
 	return lines
 }
 
-// formWidth is how many columns there are beside the edge.
+// formWidth is the number of columns to the right of the edge.
 func (p *panel) formWidth() int { return max(p.width-len([]rune(formEdge))-1, 10) }
 
-// edged draws lines of a form.
+// edged puts the edge before lines of a form, which style draws.
 func (p *panel) edged(texts []string, style func(string) string) []string {
 	lines := make([]string, len(texts))
 	for i, text := range texts {
@@ -72,7 +75,10 @@ func (p *panel) edged(texts []string, style func(string) string) []string {
 
 // asked draws a form in at most height lines: the explanations, where there is
 // room for them, what must be seen to answer, and the line that is typed.
-// hidden is whether something is not shown.
+// hidden is whether something is not shown, so that the person is offered
+// pages. It tries ever shorter forms, in this order: all of it; without the
+// explanations; with a body that leaves out rows; with a brief hint in the line
+// itself; and last the end alone, below a note.
 func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
 	width := p.formWidth()
 	typed := p.typed(f)
@@ -124,7 +130,8 @@ func (p *panel) asked(f *openForm, height int) (lines []string, hidden bool) {
 	return slices.Concat(note, lines[min(len(lines)-height+1, len(lines)-1):]), true
 }
 
-// explanations are what helps to judge, and a line between it and the question.
+// explanations are what helps to judge, with an empty line between them and the
+// question; nothing where there are none.
 func (p *panel) explanations(f *openForm) []string {
 	more := p.edged(f.form.More.Lines(p.formWidth()), faint)
 	if len(more) > 0 {
@@ -133,8 +140,8 @@ func (p *panel) explanations(f *openForm) []string {
 	return more
 }
 
-// paged draws one page of everything that a form holds. last is whether none
-// follows.
+// paged draws one page of all that a form holds: explanations, title and body.
+// last is whether no page follows.
 func (p *panel) paged(f *openForm, height int) (lines []string, last bool) {
 	width := p.formWidth()
 	all := slices.Concat(p.explanations(f), p.edged(console.Wrap(f.form.Key+"  "+f.form.Title, width), bold),
@@ -162,8 +169,8 @@ func (p *panel) turn() {
 	p.page++
 }
 
-// typed is the line that is filled in, broken where the screen ends: the last
-// lines of it.
+// typed is the line that is filled in, broken at the width of the screen. Of a
+// long one the last three lines are shown, where the cursor is.
 func (p *panel) typed(f *openForm) []string {
 	text, width := slices.Concat([]rune("› "), f.input, []rune("█")), p.formWidth()
 	var lines []string
@@ -175,7 +182,8 @@ func (p *panel) typed(f *openForm) []string {
 	return p.edged(lines[max(len(lines)-3, 0):], plainly)
 }
 
-// word is what the person types to see more of a form.
+// word is what the person types to see more of a form. A form whose answers
+// could be "m" has another.
 func (f *openForm) word() string {
 	if f.form.Page != "" {
 		return f.form.Page
@@ -183,4 +191,5 @@ func (f *openForm) word() string {
 	return "m"
 }
 
+// plainly is the style of a text that needs none.
 func plainly(s string) string { return s }

@@ -14,23 +14,28 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// Styles. The program leaves colors out where the terminal has none, or
-// NO_COLOR is set. They are marks, characters that stand for nothing, until the
-// whole line is made safe to print and they become the terminal's sequences: so
-// no text of others can bring one along.
+// Styles. Bubble Tea leaves colors out where the terminal has none, or NO_COLOR
+// is set. Until a line is drawn they are noncharacters of Unicode, which no
+// text holds; drawn makes the whole line safe to print and only then replaces
+// them by the terminal's sequences. So a name or a note cannot bring a sequence
+// of its own.
 func bold(s string) string   { return "\ufdd0" + s + "\ufdd2" }
 func faint(s string) string  { return "\ufdd1" + s + "\ufdd2" }
 func green(s string) string  { return "\ufdd3" + s + "\ufdd6" }
 func yellow(s string) string { return "\ufdd4" + s + "\ufdd6" }
 func cyan(s string) string   { return "\ufdd5" + s + "\ufdd6" }
 
+// sequences are the terminal's sequences for the marks: bold, faint, and the
+// end of both; green, yellow, cyan, and the end of a color.
 var sequences = strings.NewReplacer("\ufdd0", "\x1b[1m", "\ufdd1", "\x1b[2m", "\ufdd2", "\x1b[22m",
 	"\ufdd3", "\x1b[32m", "\ufdd4", "\x1b[33m", "\ufdd5", "\x1b[36m", "\ufdd6", "\x1b[39m")
 
-// drawn is a line as the terminal gets it.
+// drawn is a line as the terminal gets it, with texts made safe and styles
+// applied.
 func drawn(line string) string { return sequences.Replace(plaintext.Line(line)) }
 
-// bestByModel writes what is best by the model as it was worked out last.
+// bestByModel writes the composition that is best by the model, as it was last
+// worked out, or why there is none yet.
 func bestByModel(s view.Progress) string {
 	if best := s.BestByModel; best != nil {
 		return fmt.Sprintf("%s  in %s", bold(view.ByModel(best)), best.Experiment)
@@ -38,7 +43,9 @@ func bestByModel(s view.Progress) string {
 	return s.NoModel
 }
 
-// View implements tea.Model.
+// View implements tea.Model: how the campaign stands, and below it the form
+// that is open, if any. Each line is cut at the width: one that the terminal
+// broke would shift all below it.
 func (p *panel) View() tea.View {
 	if p.closing || !p.known {
 		return tea.NewView("")
@@ -75,7 +82,7 @@ func (p *panel) View() tea.View {
 		row("leaving", "%s", yellow("nothing new is started"))
 	case len(s.Unresolved) > 0:
 		resolve := commandFor(problem.Remedy{Action: problem.Resolve, Subject: s.Unresolved[0]})
-		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("nobody knows what became of %s: in another terminal, %s",
+		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("it is not known what became of %s: in another terminal, %s",
 			strings.Join(s.Unresolved, ", "), resolve)))
 	case s.WaitingFor != "":
 		row("waiting for", "%s", s.WaitingFor)
@@ -100,8 +107,9 @@ func (p *panel) View() tea.View {
 	return tea.NewView(strings.Join(lines, "\n"))
 }
 
-// answerRows says what the experts have answered, in the forms that the policy
-// asks for, and how far they are trusted.
+// answerRows adds rows on what the experts have answered, in the forms that the
+// policy asks for, and on how far they are trusted. A campaign that measures
+// nothing says it elsewhere: there answers are all there is.
 func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	s, def := p.progress, p.progress.Definition
 	if len(def.Experts) == 0 || !def.Measures() {
@@ -127,10 +135,11 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	}
 }
 
-// bar draws how much of the budget is done.
+// bar draws how much of the budget is done (green) and under way (yellow).
 func (p *panel) bar() string {
 	width := min(max(p.width-34, 8), 40)
 	done, open := 0, 0
+	// Rounded up, so that an experiment under way shows in a long bar, too.
 	if b := p.progress.Budget; b > 0 {
 		done = min(width*p.progress.Done/b, width)
 		open = min((width*p.progress.Open+b-1)/b, width-done)
@@ -140,8 +149,8 @@ func (p *panel) bar() string {
 		faint(strings.Repeat("─", left))
 }
 
-// left says how many experiments are left and about how long they take, once
-// this run has done a few.
+// left says how many experiments are left and about how long they take, at the
+// mean pace of this run. Below three experiments a pace says nothing.
 func (p *panel) left() string {
 	s := p.progress
 	left := s.Budget - s.Done
@@ -156,10 +165,12 @@ func (p *panel) left() string {
 	return text
 }
 
+// elapsed is the time since the campaign began, in whole seconds.
 func (p *panel) elapsed() string {
 	return format.Duration(p.now.Sub(p.progress.Began).Truncate(time.Second))
 }
 
+// timeBudget is the limit on that time, empty where there is none.
 func (p *panel) timeBudget() string {
 	limit := time.Duration(p.progress.Definition.Budget.Time)
 	if limit == 0 {
@@ -168,8 +179,9 @@ func (p *panel) timeBudget() string {
 	return " of " + format.Duration(limit)
 }
 
-// sparkline draws the newest values as a row of bars from the least to the
-// greatest of all.
+// sparkline draws the newest values, at most width of them, as a row of bars
+// between the least and the greatest of all values. Fewer than two values give
+// an empty text.
 func sparkline(values []float64, width int) string {
 	if len(values) < 2 {
 		return ""

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/policies/duel"
 )
 
+// methodsCommand is `campaignd methods`.
 func (a *app) methodsCommand() *cobra.Command {
 	var markdown bool
 	cmd := &cobra.Command{
@@ -46,12 +47,14 @@ With NAME: that one with its settings written out, ready to be changed.`,
 	return cmd
 }
 
+// printMethods lists the methods in three groups: by whether an expert and an
+// instrument take part.
 func (a *app) printMethods(all []view.Method) error {
 	for i, part := range []struct {
 		title string
 		has   func(view.Method) bool
 	}{
-		{"Nobody is asked", func(m view.Method) bool {
+		{"No expert is asked", func(m view.Method) bool {
 			return !m.Expert
 		}},
 		{"An expert helps, and an instrument measures", func(m view.Method) bool {
@@ -79,7 +82,7 @@ func (a *app) printMethods(all []view.Method) error {
 	return nil
 }
 
-// methodCells are a method's cells in the list of those like it.
+// methodCells are a method's cells in its group.
 func methodCells(m view.Method) []string {
 	summary := strings.TrimPrefix(m.Summary, "comparisons alone: ") // the title says that
 	if m.Source != "" {
@@ -91,6 +94,8 @@ func methodCells(m view.Method) []string {
 	return []string{"  " + m.Name, summary}
 }
 
+// printMethod prints a method with its settings, as they may stand in a
+// campaign file.
 func (a *app) printMethod(m view.Method) error {
 	if a.json {
 		return a.printJSON(m)
@@ -118,7 +123,8 @@ func (a *app) printMethod(m view.Method) error {
 	return nil
 }
 
-// methodsMarkdown writes the table of README.md.
+// methodsMarkdown writes the table of the methods in README.md; a test holds
+// the two together.
 func methodsMarkdown(w io.Writer, all []view.Method) error {
 	var b strings.Builder
 	b.WriteString("| `policy:` | what it does | needs | the expert is asked | source |\n|---|---|---|---|---|\n")

@@ -9,8 +9,10 @@ import (
 	"strings"
 )
 
-// withModules fills in the Go modules that the families of methods come from,
-// as the program was built with them: they are recorded with decisions.
+// withModules fills in the Go module and the version of each family of methods,
+// as the program was built with them. They are recorded with decisions, so that
+// an audit knows which decisions it can make again. The given registry is not
+// changed.
 func withModules(registry Registry, info *debug.BuildInfo) Registry {
 	registry.Methods = slices.Clone(registry.Methods)
 	for i := range registry.Methods {
@@ -22,8 +24,8 @@ func withModules(registry Registry, info *debug.BuildInfo) Registry {
 	return registry
 }
 
-// packageOf is the import path of the package that a function is written in;
-// "main" for that of a program.
+// packageOf is the import path of the package that a function is declared in;
+// "main" for a function of the program itself.
 func packageOf(function any) string {
 	name := runtime.FuncForPC(reflect.ValueOf(function).Pointer()).Name()
 	folder := strings.LastIndexByte(name, '/') + 1
@@ -37,8 +39,9 @@ func packageOf(function any) string {
 }
 
 // moduleOf is the path of the module that a package belongs to, and its version
-// where that is known. Of a package of no module that is known it is the
-// package.
+// where that is known. The longest module path that is a prefix wins, because
+// modules may be nested. For a package of no known module the path is the
+// package's.
 func moduleOf(pkg string, info *debug.BuildInfo) (path, version string) {
 	if pkg == "main" {
 		return info.Main.Path, released(info.Main.Version)
@@ -60,7 +63,7 @@ func moduleOf(pkg string, info *debug.BuildInfo) (path, version string) {
 	return path, released(version)
 }
 
-// released leaves out what stands for a version that is not known.
+// released leaves out "(devel)", which stands for an unknown version.
 func released(version string) string {
 	if version == "(devel)" {
 		return ""

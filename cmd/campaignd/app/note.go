@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
+// noteCommand is `campaignd note`.
 func (a *app) noteCommand() *cobra.Command {
 	var about string
 	cmd := &cobra.Command{

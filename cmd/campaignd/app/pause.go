@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
+// pauseCommand is `campaignd pause`.
 func (a *app) pauseCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
+// predictCommand is `campaignd predict`.
 func (a *app) predictCommand() *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
@@ -65,7 +66,9 @@ a random one, or, where nothing is measured, its utility.`,
 	return cmd
 }
 
-// predict asks the models at each row.
+// predict asks the models at each row of a table. Rows outside the space are
+// reported all together. Without a model the answer is no (exit code 1): that
+// is a state of the campaign, and not a mistake in the table.
 func predict(ctx context.Context, core *engine.Core, points *exchange.Sheet) ([]view.Prediction, error) {
 	predictor, err := view.NewPredictor(ctx, core)
 	switch {

@@ -19,34 +19,44 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// display shows a person how a campaign goes, and asks them what it needs. Its
-// methods may be called from several goroutines.
+// display shows a person how a campaign goes, and asks them what it needs.
+// There are two: live draws in a terminal, plain prints lines. Its methods may
+// be called from several goroutines: the engine's loop, the feed, and each
+// adapter that asks something.
 type display interface {
 	console.Prompter
-	// open begins the display.
+	// open begins the display. What is remarked before it is kept or printed,
+	// and nothing else happens before.
 	open()
-	// happened shows an event, in the order of the log.
+	// happened shows an event. It is called in the order of the log, from the
+	// first event on, because the story of later ones needs the earlier.
 	happened(e events.Event, payload events.Payload)
-	// stands shows where the campaign stands.
+	// stands shows where the campaign stands. It must not block: the engine's
+	// loop calls it.
 	stands(p view.Progress)
 	// remark shows a line that is about no event.
 	remark(text string)
-	// close leaves the terminal as it was.
+	// close leaves the terminal as it was. It may be called twice, and before
+	// open.
 	close()
 }
 
-// feed brings the events of a campaign from the bus to a display.
+// feed brings the events of a campaign from the bus to a display, in a
+// goroutine of its own, so that a slow terminal does not hold up the campaign.
 type feed struct {
 	bus  *bus.Bus
 	done chan struct{}
 
+	// seen is the last event that was shown; changed is closed, and replaced,
+	// each time it moves.
 	mu      sync.Mutex
 	seen    events.Sequence
 	changed chan struct{}
 }
 
-// startFeed shows the events after a sequence; what came before is only read,
-// for the definition. It goes on until close.
+// startFeed shows the events after a sequence, the ones that this process adds.
+// Earlier ones are only read: the display needs the definition and its
+// amendments to know units and names. The feed goes on until close.
 func startFeed(
 	ctx context.Context, log events.Log, name string, after events.Sequence, d display,
 ) (*feed, error) {
@@ -62,6 +72,8 @@ func startFeed(
 	go func() {
 		defer close(f.done)
 		for message := range messages {
+			// A message that cannot be read is not worth ending a run for: it
+			// is left out of the display, and stays in the log.
 			if e, err := bus.FromMessage(message); err == nil && e.Campaign == name {
 				if payload, err := events.Decode(e); err == nil {
 					_, defines := payload.(*events.CampaignDefined)
@@ -78,6 +90,7 @@ func startFeed(
 	return f, nil
 }
 
+// advance notes that everything up to a sequence is shown, and wakes close.
 func (f *feed) advance(s events.Sequence) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,8 +99,9 @@ func (f *feed) advance(s events.Sequence) {
 	f.changed = make(chan struct{})
 }
 
-// close waits until the display has shown everything up to a sequence, for at
-// most a moment, and ends the feed.
+// close waits until the display has shown everything up to a sequence, for two
+// seconds at most, and ends the feed. Without the wait the summary would be
+// printed above the last events.
 func (f *feed) close(last events.Sequence) {
 	limit := time.After(2 * time.Second)
 	for waiting := true; waiting; {
@@ -109,33 +123,41 @@ func (f *feed) close(last events.Sequence) {
 	<-f.done
 }
 
-// plain is the display of a pipe: a line for each noteworthy event.
+// plain is the display where there is no terminal: a line for each event worth
+// reading. Questions are asked on the lines of standard input, where there are
+// any.
 type plain struct {
 	lines *console.Lines
 
 	mu      sync.Mutex
 	out     io.Writer
 	story   *view.Story
-	after   events.Sequence // what came before was told by an earlier process
-	waiting string          // the last wait for a person that was told
-	// questions are those open, silent those that nobody here can answer and
-	// that is not told yet.
+	after   events.Sequence // what came before was printed by an earlier process
+	waiting string          // the last wait for a person that was printed
+	// questions are the open ones. silent names those that no one can answer
+	// at this input, and of which it has not been printed yet how they are
+	// answered from elsewhere.
 	def       *definition.Campaign
 	questions map[string]campaign.Question
 	silent    []string
 	target    target
-	// slow tells of a computation that takes long.
+	// slow prints, once it fires, which computation takes so long.
 	slow *time.Timer
 }
 
+// newPlain returns a display that prints to out. Events up to after are not
+// printed.
 func newPlain(in io.Reader, out io.Writer, after events.Sequence, t target) *plain {
 	lines := console.NewLines(in, out, isTerminal(in))
 	lines.Size = sizeOf(out)
 	return &plain{story: view.NewStory(nil), target: t, lines: lines, out: out, after: after}
 }
 
+// open implements display: lines need no preparation.
 func (p *plain) open() {}
 
+// happened implements display. The story is brought forward by all events, and
+// printed from those that are new.
 func (p *plain) happened(e events.Event, payload events.Payload) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +170,8 @@ func (p *plain) happened(e events.Event, payload events.Payload) {
 	}
 }
 
-// stands tells what a person must do before the campaign goes on.
+// stands prints what a person must do before the campaign goes on, once each
+// time it changes.
 func (p *plain) stands(now view.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,6 +183,8 @@ func (p *plain) stands(now view.Progress) {
 		p.slow = time.AfterFunc(slowComputation,
 			func() { p.remark(view.Computing(c.What, c.Since, time.Now())) })
 	}
+	// A campaign waits for instruments all the time, which is no news. What is
+	// printed is what a person has to act on.
 	waiting := ""
 	if len(now.Unresolved) > 0 || now.Status == campaign.Paused {
 		waiting = now.WaitingFor
@@ -172,11 +197,13 @@ func (p *plain) stands(now view.Progress) {
 	p.tellSilent()
 }
 
-// slowComputation is after how long a computation is worth a line of its own.
+// slowComputation is after how long a computation is worth a line of its own:
+// shorter ones pass while a person reads.
 const slowComputation = 5 * time.Second
 
-// tellSilent says how questions that nobody at this terminal can answer are
-// answered, once it is known what they ask for.
+// tellSilent prints how the questions in p.silent are answered from another
+// terminal. A question is asked before the display knows what it asks for, so
+// each waits in p.silent until stands has brought it. p.mu is held.
 func (p *plain) tellSilent() {
 	p.silent = slices.DeleteFunc(p.silent, func(id string) bool {
 		q, open := p.questions[id]
@@ -187,17 +214,19 @@ func (p *plain) tellSilent() {
 	})
 }
 
-// elsewhere says how something is done that nobody at this terminal can do.
+// elsewhere says how something is done that no one at this input can do.
 func elsewhere(what, command string) string {
-	return what + " waits, and nobody is at this terminal. From another one: " + command
+	return what + " waits, and its input here has ended. From another terminal: " + command
 }
 
+// remark implements display.
 func (p *plain) remark(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintln(p.out, text)
 }
 
+// close implements display.
 func (p *plain) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -206,14 +235,16 @@ func (p *plain) close() {
 	}
 }
 
-// Prompt implements console.Prompter. Where the input has ended nobody can
-// answer here, but somebody can from another terminal: the form stays open as
-// long as it is wanted.
+// Prompt implements console.Prompter. Where the input has ended no one can
+// answer here, but someone can from another terminal: the form stays open until
+// ctx says that it is no longer wanted.
 func (p *plain) Prompt(ctx context.Context, f console.Form) (string, error) {
 	line, err := p.lines.Prompt(ctx, f)
 	if !errors.Is(err, console.ErrClosed) {
 		return line, err
 	}
+	// The keys of questions are q1, q2, …; other forms ask for the value of an
+	// experiment.
 	if strings.HasPrefix(f.Key, "q") {
 		p.mu.Lock()
 		p.silent = append(p.silent, f.Key)

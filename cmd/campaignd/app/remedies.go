@@ -9,12 +9,14 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Remedies come as data from what knows them; here they become command lines,
-// and nowhere else.
+// What can be done about a problem comes as data, a problem.Remedy, from the
+// package that knows it. Here, and nowhere else, it becomes command lines. The
+// pages of a browser make links of the same data.
 
-// commands writes command lines about a campaign.
+// commands writes command lines about a campaign. The zero value writes them
+// without a store.
 type commands struct {
-	// server is as in target.
+	// server is target.server.
 	server string
 	// store is the store as the person named it, file the campaign file,
 	// campaign the one that they chose of several; each may be empty.
@@ -30,12 +32,12 @@ func (a *app) commandsFor(t target) commands {
 	return c
 }
 
-// verbs are the commands of actions, with what a person puts in where the
-// remedy leaves it to them. Actions that one command does not do are written in
-// how.
+// verbs are the commands that carry out an action, with the placeholders a
+// person replaces where the remedy leaves something to them. Actions that no
+// single command carries out are written in how.
 var verbs = map[problem.Action]struct {
 	name    string
-	subject string // in the place of a subject; empty: the command takes none
+	subject string // placeholder of the subject; empty: the command takes none
 	after   string // what follows the subject
 }{
 	problem.Run:           {name: "run"},
@@ -52,8 +54,8 @@ var verbs = map[problem.Action]struct {
 	problem.Diagnose:      {name: "diagnose"},
 }
 
-// accountVerbs are the commands of actions on accounts: about says that they
-// take the name of one, after is what follows.
+// accountVerbs are the commands for actions on accounts. Where about is set
+// they take an account's name; after is what follows that.
 var accountVerbs = map[problem.Action]struct {
 	name  string
 	about bool
@@ -69,7 +71,7 @@ var accountVerbs = map[problem.Action]struct {
 	problem.Disable:       {name: "disable", about: true},
 }
 
-// parts are the parts of a request as they are typed.
+// parts are the parts of a request (ways of a remedy) as they are typed.
 var parts = map[string]string{
 	problem.WayReason:  "--reason WHY",
 	problem.WayValue:   "--value VALUE",
@@ -84,8 +86,9 @@ var parts = map[string]string{
 	string(events.ResolvedNotPerformed): "--not-performed",
 }
 
-// how says how a remedy is typed, as the end of a sentence that says what it is
-// good for.
+// how is the end of a sentence that says what a remedy is good for: " with
+// `campaignd …`". It is empty where no command does it, as for what is done in
+// the browser.
 func (c commands) how(r problem.Remedy) string {
 	switch r.Action {
 	case problem.Start:
@@ -116,10 +119,12 @@ func (c commands) how(r problem.Remedy) string {
 	return " with " + code(c.words(r)...)
 }
 
-// line is the command of a remedy that one command does.
+// line is the command line of a remedy that a single command carries out,
+// without quotes.
 func (c commands) line(r problem.Remedy) string { return joined(c.words(r)...) }
 
-// words are the words of that command.
+// words are the words of that command, each written for a shell; some may be
+// empty.
 func (c commands) words(r problem.Remedy) []string {
 	verb := verbs[r.Action]
 	words := []string{subjectOr(r.Subject, verb.subject)}
@@ -134,8 +139,8 @@ func (c commands) words(r problem.Remedy) []string {
 	return c.onStore(verb.name, append(words, verb.after)...)
 }
 
-// amend says how settings are changed. Where the file is known that the
-// campaign was begun with, it is that one.
+// amend says how settings are changed: in the campaign file, which is named
+// where it is known, and then with `campaignd amend`.
 func (c commands) amend(settings []problem.Setting) string {
 	amend := code("campaignd", "amend", shellArg(subjectOr(c.file, "FILE")))
 	if settings == nil {
@@ -148,13 +153,14 @@ func (c commands) amend(settings []problem.Setting) string {
 	return ": set " + strings.Join(set, " and ") + " in the campaign file, then " + amend
 }
 
-// command writes a command about the campaign's store. Empty words are left
-// out; the others are written for a shell already.
+// command writes a command about the campaign's store, in backquotes. Empty
+// words are left out; the others must be written for a shell already.
 func (c commands) command(name string, words ...string) string {
 	return code(c.onStore(name, words...)...)
 }
 
-// onStore are the words of a command about the campaign's store.
+// onStore are the words of a command about the campaign's store, with --server
+// and --campaign where the person gave them.
 func (c commands) onStore(name string, words ...string) []string {
 	line := []string{"campaignd", name}
 	if c.store != "" {
@@ -170,10 +176,10 @@ func (c commands) onStore(name string, words ...string) []string {
 	return line
 }
 
-// code marks words as something to be typed.
+// code marks words as something to be typed, in backquotes.
 func code(words ...string) string { return "`" + joined(words...) + "`" }
 
-// joined joins the words that there are.
+// joined joins the words that are not empty.
 func joined(words ...string) string {
 	var line []string
 	for _, word := range words {
@@ -184,7 +190,8 @@ func joined(words ...string) string {
 	return strings.Join(line, " ")
 }
 
-// subjectOr is a subject, or what stands for one that the person chooses.
+// subjectOr is the subject, or the placeholder where the person has to choose
+// one.
 func subjectOr(subject, placeholder string) string {
 	if subject != "" {
 		return subject
@@ -192,7 +199,8 @@ func subjectOr(subject, placeholder string) string {
 	return placeholder
 }
 
-// chosenFrom writes ways as arguments of which one is chosen.
+// chosenFrom writes ways as arguments of which one is to be chosen:
+// "--include|--value VALUE".
 func chosenFrom(ways []string) string {
 	words := make([]string, len(ways))
 	for i, way := range ways {
@@ -203,7 +211,7 @@ func chosenFrom(ways []string) string {
 	return strings.Join(words, "|")
 }
 
-// alternatives writes ways as flags to be added, one or another.
+// alternatives writes ways as flags that can be added: "`--a`, `--b` or `--c`".
 func alternatives(ways []string) string {
 	last := len(ways) - 1
 	text := ""
@@ -219,8 +227,8 @@ func alternatives(ways []string) string {
 	return text
 }
 
-// clause is a message with what can be done about it, in one sentence without
-// its full stop.
+// clause is a message followed by what can be done about it, in one sentence
+// without its full stop: "MESSAGE; REMEDY with `…`, or REMEDY with `…`".
 func (c commands) clause(message string, remedies []problem.Remedy) string {
 	for i, r := range remedies {
 		joint := ", or "
@@ -251,7 +259,8 @@ func (c commands) advice(before string, remedies []problem.Remedy) string {
 	return strings.Join(sentences, " ")
 }
 
-// shellArg writes a path or a name as one word of a POSIX shell.
+// shellArg writes a path or a name as one word of a POSIX shell, quoted only
+// where it has to be.
 func shellArg(path string) string {
 	if strings.HasPrefix(path, "-") {
 		path = "./" + path // no flag

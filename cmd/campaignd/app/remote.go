@@ -20,21 +20,22 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// With --server a command is about a campaign of a server. What it does is what
-// it does with a store that another process holds: it reads the log over the
-// protocol of internal/control and submits requests. Only what that protocol
-// does not know goes through the API: to begin a campaign, to have it run, to
-// have it suggest.
+// With --server a command is about a campaign of a server. It works as with a
+// store that another process holds: it reads the log over the protocol of
+// internal/control, and submits requests. Only what that protocol does not know
+// goes through the API: beginning a campaign, having it run, having it suggest.
 
 const (
-	// serverVariable names a server for all commands of a user, tokenVariable
-	// what says there who they are. A token is never an argument: others could
-	// read it.
+	// serverVariable names a server for all commands of a user; tokenVariable
+	// holds the token that identifies the caller there. A token is never an
+	// argument: other users of the machine can read those.
 	serverVariable = "CAMPAIGND_SERVER"
 	tokenVariable  = "CAMPAIGND_TOKEN"
 )
 
-// checkServer refuses what cannot be done with --server.
+// checkServer refuses what cannot be done with --server, and an address that is
+// none, before any command runs. It also refuses to send a token over an
+// unencrypted connection that leaves the machine.
 func (a *app) checkServer(cmd *cobra.Command) error {
 	if a.server == "" {
 		return nil
@@ -58,7 +59,7 @@ func (a *app) checkServer(cmd *cobra.Command) error {
 	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && token() != "" && u.Hostname() != "localhost" &&
 		(ip == nil || !ip.IsLoopback()) {
 		return badInput(
-			"--server %s: everybody on the way could read the token in %s; use https",
+			"--server %s: everyone on the way could read the token in %s; use https",
 			a.server,
 			tokenVariable,
 		)
@@ -66,6 +67,7 @@ func (a *app) checkServer(cmd *cobra.Command) error {
 	return nil
 }
 
+// token is the caller's token, empty where none is set.
 func token() string { return os.Getenv(tokenVariable) }
 
 // api is the server of --server.
@@ -75,6 +77,7 @@ func (a *app) api() lab.Server {
 
 // remoteTarget finds the campaign of a server that a command is about: arg is
 // its name or a campaign file, or empty for the only one that there is.
+// NAME@STORE chooses one of several stores of the server that hold the name.
 func (a *app) remoteTarget(arg string) (target, error) {
 	if a.store != "" {
 		return target{}, badInput("--store names a store here, and --server a server: give " +
@@ -84,6 +87,8 @@ func (a *app) remoteTarget(arg string) (target, error) {
 	switch info, err := os.Stat(arg); {
 	case arg == "":
 	case err == nil && info.Mode().IsRegular():
+		// The file is read as without a server, for its name and its text: the
+		// server gets the text, and keeps the store where it likes.
 		local := *a
 		local.server, local.campaign = "", ""
 		if t, err = local.findTarget(arg); err != nil {
@@ -103,7 +108,8 @@ func (a *app) remoteTarget(arg string) (target, error) {
 	return t, nil
 }
 
-// where says where a target is kept, for people and programs.
+// where says where a target is kept, for people and programs: a folder, or an
+// address.
 func (a *app) where(t target) string {
 	if t.remote {
 		return a.api().Where(t.store)
@@ -111,8 +117,8 @@ func (a *app) where(t target) string {
 	return t.store
 }
 
-// named finds the campaign of the server that a command is about, where it was
-// not named.
+// named finds the campaign of the server that a command is about where the
+// command did not name it. Several are an error that lists them.
 func (a *app) named(ctx context.Context, t target) (target, error) {
 	if t.store != "" {
 		return t, nil
@@ -140,7 +146,7 @@ func (a *app) named(ctx context.Context, t target) (target, error) {
 		strings.Join(names, ", "))
 }
 
-// dial connects to the campaign of a server.
+// dial connects to the campaign of a server. The caller closes the session.
 func (a *app) dial(ctx context.Context, t target) (*session, error) {
 	t, err := a.named(ctx, t)
 	if err != nil {
@@ -153,13 +159,15 @@ func (a *app) dial(ctx context.Context, t target) (*session, error) {
 	return &session{Store: remote, folder: t.store, name: t.campaign}, nil
 }
 
-// onServer is the path of something of the target's campaign in the API.
+// onServer is the path, below the API's root, of something of the target's
+// campaign.
 func onServer(t target, what string) string {
 	return "/campaigns/" + url.PathEscape(t.store) + what
 }
 
-// hasCampaign reports whether a target's store is there, or its campaign on the
-// server.
+// hasCampaign reports whether the target's store exists, or its campaign on the
+// server. Without a file a campaign that is not there is an error, because
+// there is nothing to begin it from.
 func (a *app) hasCampaign(ctx context.Context, t target) (bool, error) {
 	if !t.remote {
 		return t.hasStore()
@@ -174,7 +182,8 @@ func (a *app) hasCampaign(ctx context.Context, t target) (bool, error) {
 	return true, s.Close()
 }
 
-// beginRemote begins the campaign of a file on the server.
+// beginRemote begins the campaign of a file on the server, and has it run there
+// if run is set. seed, where not nil, takes the place of the file's.
 func (a *app) beginRemote(ctx context.Context, t target, run bool, seed *uint64) error {
 	actor, err := a.actor()
 	if err != nil {
@@ -187,7 +196,8 @@ func (a *app) beginRemote(ctx context.Context, t target, run bool, seed *uint64)
 	return a.api().Post(ctx, "/campaigns?"+query.Encode(), lab.YAML(t.file.Source), nil)
 }
 
-// runRemote has the server run a campaign, and follows its story to its end.
+// runRemote has the server run a campaign, and prints its story until it ends.
+// An interrupt ends the printing alone: the server goes on.
 func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 	exists, err := a.hasCampaign(ctx, t)
 	if err != nil {
@@ -213,6 +223,7 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 			return err
 		}
 	}
+	// A campaign that runs there already is only watched.
 	if !lab.Over(core) {
 		if lab.RunningIn(s, s.name) == nil {
 			if err := a.api().Post(ctx, onServer(t, "/run"), nil, nil); err != nil {
@@ -234,14 +245,17 @@ func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 	return a.summarize(ctx, core, t, "", nil)
 }
 
-// tellStory tells what happens in a campaign until it has ended, or the context
-// is done.
+// tellStory prints what happens in a campaign until it has ended, or ctx is
+// done. An interrupt is no error here.
 func (a *app) tellStory(ctx context.Context, s *session) error {
 	story := view.NewStory(nil)
 	out := a.stdout
 	if a.json {
 		out = a.stderr
 	}
+	// A core is folded besides, because an event that ends a campaign may be
+	// followed by one that has it go on: only the state after the last event
+	// says that it is over.
 	core := engine.NewCore(a.registry)
 	for e, err := range s.Log().Follow(ctx, 0) {
 		if err != nil {
@@ -260,6 +274,9 @@ func (a *app) tellStory(ctx context.Context, s *session) error {
 		if err := core.Apply(e); err != nil {
 			return err
 		}
+		// The stream of events never ends by itself. Where the log goes on
+		// behind this event the campaign was continued long ago, and the story
+		// goes on.
 		if slices.Contains(ends, e.Kind) && lab.Over(core) {
 			last, err := s.Log().LastSequence(ctx, s.name)
 			if err != nil {
@@ -273,5 +290,6 @@ func (a *app) tellStory(ctx context.Context, s *session) error {
 	return nil
 }
 
-// ends are the kinds of events with which a campaign ends.
+// ends are the kinds of events with which a campaign ends, for now: it can be
+// continued after each.
 var ends = []events.Kind{events.KindCampaignCompleted, events.KindCampaignStopped}

@@ -13,11 +13,14 @@ import (
 	"github.com/campaignd/campaignd/internal/server"
 )
 
-// auditWait is how many seconds the server is asked to wait for the end of an
-// audit, before it is asked again.
+// auditWait is how many seconds the server may hold one request for the result
+// of an audit; then it is asked again. Proxies cut connections that are idle
+// for longer, often after a minute.
 const auditWait = "30"
 
-// auditRemote has the server audit the store of a campaign.
+// auditRemote has the server audit the store of a campaign, and waits for the
+// result. The checkpoints and keys are sent along: the server has no access to
+// the user's files.
 func (a *app) auditRemote(
 	ctx context.Context, t target, since, keys, except []string,
 ) (*audited, error) {
@@ -55,13 +58,13 @@ func (a *app) auditRemote(
 	if err := a.api().Get(ctx, "/version", &version); err != nil {
 		return nil, err
 	}
-	a.remark("The server audited its own store. Whoever does not want to believe it keeps checkpoints elsewhere " +
-		"(--since), or audits a copy of the store.")
+	a.remark("The server audited its own store. To check it independently, keep checkpoints elsewhere " +
+		"(--since), or audit a copy of the store.")
 	return &audited{Audit: run.Audit, Build: build{version.Build}.String(), Store: a.where(t)}, nil
 }
 
 // checkpointRemote has the server make a checkpoint of the store of a campaign,
-// or a proof with one. It is signed by the server.
+// or a proof with one. It is signed with the server's key, if it has one.
 func (a *app) checkpointRemote(
 	ctx context.Context, t target, prove, from string,
 ) (*attest.Checkpoint, error) {
@@ -87,7 +90,8 @@ func (a *app) checkpointRemote(
 	return c, err
 }
 
-// reportRemote fetches the report of a campaign.
+// reportRemote fetches the report of a campaign, and returns the campaign's
+// name with it.
 func (a *app) reportRemote(ctx context.Context, t target) (name string, page []byte, err error) {
 	if t, err = a.named(ctx, t); err != nil {
 		return "", nil, err

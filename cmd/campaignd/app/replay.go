@@ -12,17 +12,18 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// replayed is what `replay --json` prints.
+// replayed is the document of `replay --json`.
 type replayed struct {
 	Campaign string `json:"campaign"`
 	// Position and Sequence are those of the last event that was folded.
 	Position events.Position `json:"position"`
 	Sequence events.Sequence `json:"sequence"`
 	State    *campaign.State `json:"state"`
-	// Digest is the SHA-256 of all projections.
+	// Digest is the SHA-256 of all projections, in hexadecimal.
 	Digest string `json:"digest"`
 }
 
+// replayCommand is `campaignd replay`.
 func (a *app) replayCommand() *cobra.Command {
 	var at uint64
 	cmd := &cobra.Command{
@@ -85,8 +86,8 @@ agree.`,
 	return cmd
 }
 
-// holdsPosition reports whether the log has an event at a position. Last would
-// not say so: there may be events beyond it.
+// holdsPosition reports whether the log has an event at or beyond a position.
+// Log.Last would not do: events may have been added since.
 func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool, error) {
 	if p == 0 {
 		return false, nil
@@ -97,7 +98,9 @@ func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool
 	return false, nil
 }
 
-// replayTo folds a campaign's events up to a position.
+// replayTo folds a campaign's events up to and with a position of the log, and
+// returns the position of the last one. A position before the campaign's
+// definition is bad input.
 func (a *app) replayTo(
 	ctx context.Context, s *session, limit events.Position,
 ) (core *engine.Core, at events.Position, err error) {

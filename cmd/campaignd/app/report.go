@@ -17,12 +17,13 @@ import (
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
-// reported is what `report --json` prints.
+// reported is the document of `report --json`.
 type reported struct {
 	Campaign string `json:"campaign"`
 	Report   string `json:"report"`
 }
 
+// reportCommand is `campaignd report`.
 func (a *app) reportCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
@@ -64,7 +65,7 @@ func (a *app) reportCommand() *cobra.Command {
 					return err
 				}
 			}
-			mode := fs.FileMode(0o644) // one that is asked for is given away
+			mode := fs.FileMode(0o644) // --output: a report to be given to others
 			if output == "" {
 				output, mode = reportPath(t.store, name), storeMode(t.store)
 			}
@@ -84,14 +85,14 @@ func (a *app) reportCommand() *cobra.Command {
 		"output",
 		"o",
 		"",
-		"the `file` to write (default: report.html beside the store, and STORE.report.html where another campaign's is there)",
+		"the `file` to write (default: report.html next to the store, and STORE.report.html where another campaign's is there)",
 	)
 	return cmd
 }
 
-// reportPath is where a campaign's report is: report.html beside the store. A
-// report of another campaign that is there stays: this one is then called after
-// its store, "electrolyte.report.html".
+// reportPath is where a campaign's report is kept: report.html next to the
+// store. Where that is the report of another campaign, by its title, it is left
+// alone, and this one is named after its store: "electrolyte.report.html".
 func reportPath(store, name string) string {
 	store = filepath.Clean(store)
 	path := filepath.Join(filepath.Dir(store), "report.html")
@@ -108,8 +109,8 @@ func reportPath(store, name string) string {
 	return strings.TrimSuffix(store, storeEnding) + ".report.html"
 }
 
-// storeMode is the permissions of what a campaign leaves beside its store: who
-// may read the one may read the other.
+// storeMode is the permissions of a file that a campaign leaves next to its
+// store: who may read the store may read it, and no one else.
 func storeMode(store string) fs.FileMode {
 	info, err := os.Stat(store)
 	if err != nil {
@@ -119,6 +120,7 @@ func storeMode(store string) fs.FileMode {
 }
 
 // writeReport writes the report of a campaign, with a checkpoint of its log.
+// The file is replaced as a whole: a reader never sees half of it.
 func (a *app) writeReport(
 	ctx context.Context,
 	log events.Log,

@@ -18,7 +18,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// request has a person's request recorded and says what was.
+// request has a person's request recorded and prints what came of it.
 func (a *app) request(ctx context.Context, t target, r engine.Request) error {
 	s, stored, err := a.submit(ctx, t, func(*session) (engine.Request, error) { return r, nil })
 	if err != nil {
@@ -28,13 +28,21 @@ func (a *app) request(ctx context.Context, t target, r engine.Request) error {
 	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
 }
 
-// afterwards keeps the report of a campaign that has ended up to date, and says
-// where a campaign goes on that had completed.
+// afterwards does what a change by hand calls for: it brings the report of an
+// ended campaign up to date, and prints how a campaign goes on that had ended
+// and now has room in its budget. stored are the events that were just
+// recorded.
+//
+// It does nothing where another process holds the store, which then does the
+// same.
 func (a *app) afterwards(ctx context.Context, s *session, t target, stored []events.Event) error {
 	local, ours := s.Store.(*lab.Local)
 	if !ours {
 		return nil // the process that runs the campaign sees to it
 	}
+	// The whole log is folded for one question: whether the campaign had ended
+	// before these events, and whether it has now. Only a campaign that had
+	// gives its person something to do.
 	core, ended := engine.NewCore(a.registry), false
 	for e, err := range events.ReadCampaign(ctx, s.Log(), s.name, 0) {
 		if err != nil {
@@ -76,14 +84,17 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	return nil
 }
 
-// leftOutBecause names the measurements that were left out because of one that
-// a person has just corrected: whether they still are is for that person to
-// say.
+// leftOutBecause returns a line for each measurement that was left out because
+// of one that a person has just corrected (its flag was overturned by a
+// repetition). It stays left out: whether it counts again is that person's
+// decision, and the line says how to take it in.
 func leftOutBecause(state *campaign.State, stored []events.Event, about commands) (lines []string) {
 	for _, e := range stored {
 		if e.Kind != events.KindExperimentCorrected && e.Kind != events.KindMeasurementCorrected {
 			continue
 		}
+		// A cloud event's subject is the experiment that it is about, for both
+		// kinds.
 		corrected := events.CloudEventAttributes(e)["subject"]
 		for i := range state.Experiments {
 			x := &state.Experiments[i]
@@ -102,7 +113,9 @@ func leftOutBecause(state *campaign.State, stored []events.Event, about commands
 }
 
 // submit opens the store, makes the request that build returns and has it
-// fulfilled. The caller closes the session.
+// recorded. It returns the events that were recorded; the caller closes the
+// session. A store that changes hands on the way is opened again, and the same
+// request sent once more: the log counts it once, by its identifier.
 func (a *app) submit(
 	ctx context.Context,
 	t target,
@@ -118,8 +131,10 @@ func (a *app) submit(
 		s, err = a.open(ctx, t, writing)
 		return err
 	}
-	// What was sent once is sent again as it was: where it is recorded already,
-	// another request would be built from how the campaign stands by now.
+	// Made once and sent again as it was. A request that was built anew might
+	// differ, because the campaign may stand differently by now, perhaps
+	// through this very request; then the log could not tell that it is the
+	// same.
 	var r engine.Request
 	err = lab.Persist(ctx, true, find, func() (err error) {
 		if r.ID == "" {
@@ -131,6 +146,8 @@ func (a *app) submit(
 		if err == nil {
 			stored, err = s.Submit(ctx, s.name, r)
 		}
+		// The session is of no use any more: the next attempt opens the store
+		// anew.
 		if err != nil {
 			return errors.Join(err, s.Close())
 		}
@@ -147,7 +164,8 @@ type recorded struct {
 	Recorded []json.RawMessage `json:"recorded"`
 }
 
-// printRecorded says what was recorded.
+// printRecorded prints the recorded events: as sentences, or with --json as
+// CloudEvents.
 func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Event) error {
 	if a.json {
 		answer := recorded{Recorded: []json.RawMessage{}}
@@ -160,6 +178,8 @@ func (a *app) printRecorded(ctx context.Context, s *session, stored []events.Eve
 		}
 		return a.printJSON(answer)
 	}
+	// The story needs the definition for units and names, and nothing else: the
+	// log need not be read.
 	def, err := lab.Definition(ctx, s, s.name)
 	if err != nil {
 		return err

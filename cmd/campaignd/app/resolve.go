@@ -10,6 +10,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
+// resolveCommand is `campaignd resolve`: what became of a command whose fate is
+// unknown.
 func (a *app) resolveCommand() *cobra.Command {
 	var value, sd, actual, reason string
 	var further []string

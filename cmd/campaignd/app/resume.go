@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
+// resumeCommand is `campaignd resume`.
 func (a *app) resumeCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{

@@ -16,29 +16,35 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
-// app is what all commands share: where they read and write, and the global
-// flags.
+// app is what all commands share: the streams they read and write, and the
+// global flags. One is made for each call of Run, and used by one goroutine.
 type app struct {
 	registry Registry
 
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	// interrupt is what Ctrl-C does; a second one ends the program at once.
+	// interrupt does what Ctrl-C does. The live display calls it, because a
+	// terminal in raw mode sends no signal for that key. A second call ends the
+	// program at once.
 	interrupt func()
 
-	as       string
-	json     bool
-	store    string
-	campaign string
-	server   string // the address of a server; empty for stores of this machine
-	// serverGiven is set where the command line names it, and not the
-	// environment.
+	as       string // --as: who acts, without the prefix "person:"
+	json     bool   // --json: one JSON document on stdout, all else on stderr
+	store    string // --store: the store's folder; empty: found from the target
+	campaign string // --campaign: which one, where a store holds several
+	server   string // --server: a server's URL; empty for stores of this machine
+	// serverGiven is set where the command line names the server, not the
+	// environment: then the commands that a message suggests repeat the flag.
 	serverGiven bool
 
-	// about writes commands about what the command line names.
+	// about writes the commands that messages suggest, so that they name the
+	// same store and campaign as this one. The zero value names none.
 	about commands
 }
 
+// newRoot returns the command tree. What it prints and which errors it returns
+// is decided here for all commands: cobra prints neither errors nor usage by
+// itself, so that each failure is reported once, by app.fail.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "campaignd",
@@ -47,7 +53,7 @@ func newRoot(a *app) *cobra.Command {
 prove afterwards why it did everything it did.
 
 A campaign is described in one file and kept in one store, by default
-NAME.campaign beside the file. Where a command takes a TARGET, give the file or
+NAME.campaign next to the file. Where a command takes a TARGET, give the file or
 the store; leave it out where the current folder holds a single *.campaign.
 While ` + "`campaignd run`" + ` holds the store, every other command speaks to it through a
 socket in the store; otherwise it opens the store itself. With --server a TARGET is
@@ -78,7 +84,7 @@ a campaign of a server, by its name or its file.
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.as, "as", systemUser(), "who acts: the `name` that is recorded")
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
-	flags.StringVar(&a.store, "store", "", "the store's `directory` (default NAME.campaign beside the file)")
+	flags.StringVar(&a.store, "store", "", "the store's `directory` (default NAME.campaign next to the file)")
 	flags.StringVar(
 		&a.server,
 		"server",
@@ -95,6 +101,8 @@ a campaign of a server, by its name or its file.
 		&cobra.Group{ID: "look", Title: "Look into it:"},
 		&cobra.Group{ID: "prepare", Title: "Prepare:"},
 	)
+	// Each command, and each command of a command, refuses a wrong number of
+	// arguments as bad input (exit code 2).
 	group := func(id string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = id
@@ -129,7 +137,8 @@ a campaign of a server, by its name or its file.
 	return root
 }
 
-// unknownCommand is the program without a command that it knows.
+// unknownCommand runs where the first argument is no command: it shows the
+// help, or the commands with a similar name.
 func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return root.Help()
@@ -140,7 +149,8 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	return badInput("there is no command %q; see campaignd --help", args[0])
 }
 
-// inputArgs makes a wrong number of arguments a mistake of the person.
+// inputArgs makes a wrong number of arguments a mistake in what was typed (exit
+// code 2) and shows the usage.
 func inputArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	if check == nil {
 		return nil
@@ -153,6 +163,7 @@ func inputArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// systemUser is the default of --as.
 func systemUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username[strings.LastIndexByte(u.Username, '\\')+1:] // without a Windows domain
@@ -160,7 +171,7 @@ func systemUser() string {
 	return "unknown"
 }
 
-// actor is who acts, as it is recorded.
+// actor is who acts, as it is recorded in events: "person:NAME".
 func (a *app) actor() (string, error) {
 	actor := "person:" + strings.TrimSpace(a.as)
 	if err := engine.CheckActor(actor); err != nil {
@@ -177,14 +188,16 @@ func (a *app) printJSON(value any) error {
 	return encoder.Encode(value)
 }
 
-// printf writes an answer for people. A text among args stays within its line,
-// so that what somebody wrote cannot pass for a line of ours.
+// printf writes an answer for people. Each text among args is kept within its
+// line, so that a name or note that another person wrote cannot pass for a line
+// of the program.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, inLine(args)...) }
 
-// print writes a text of several lines.
+// print writes a text of several lines, which the program itself has composed.
 func (a *app) print(text string) { fmt.Fprintln(a.stdout, text) }
 
-// remark writes what is not part of the answer.
+// remark writes to stderr what is not part of the answer: warnings, and what to
+// do next.
 func (a *app) remark(format string, args ...any) {
 	fmt.Fprintf(a.stderr, format+"\n", inLine(args)...)
 }
@@ -192,7 +205,8 @@ func (a *app) remark(format string, args ...any) {
 // tabulate writes cells of a table as printf does lines.
 func tabulate(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format, inLine(args)...) }
 
-// inLine makes the texts among args fit into a line.
+// inLine makes the texts among args (strings of any type, errors and Stringers)
+// fit into a line. Numbers and times are left as they are for their verbs.
 func inLine(args []any) []any {
 	fitting := make([]any, len(args))
 	for i, arg := range args {
@@ -213,8 +227,9 @@ func inLine(args []any) []any {
 	return fitting
 }
 
-// beneath is the terminal, or whatever else, below one of the program's
-// streams. What draws on it makes its own texts safe.
+// beneath returns the stream below the writer that makes texts safe: the
+// terminal itself, where there is one. What draws on it directly makes its own
+// texts safe.
 func beneath(stream any) any {
 	if w, ok := stream.(interface{ Unwrap() io.Writer }); ok {
 		return w.Unwrap()
@@ -222,8 +237,9 @@ func beneath(stream any) any {
 	return stream
 }
 
-// sizeOf says how large a terminal is, also one that cannot be drawn on; nil
-// where the stream is none.
+// sizeOf returns a function that reports the size of a terminal in characters,
+// also of one that cannot be drawn on; nil where the stream is no terminal. A
+// terminal that does not know its size counts as 80 by 24.
 func sizeOf(stream any) func() (width, height int) {
 	f, ok := beneath(stream).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -22,6 +22,8 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
+// runCommand is `campaignd run`: it drives one campaign in this process, or has
+// a server do so.
 func (a *app) runCommand() *cobra.Command {
 	var seed uint64
 	var keep keeping
@@ -30,7 +32,7 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Start a campaign, or continue what its store holds",
 		Long: `Start the campaign that FILE describes, or continue it from its store.
 
-The store is NAME.campaign beside the file. What was under way when an earlier
+The store is NAME.campaign next to the file. What was under way when an earlier
 run ended, in whatever way, is asked of the instrument; nothing is repeated on a
 guess. The store of a finished campaign just answers. Where the file and the
 store differ, nothing is changed and the difference is named.
@@ -57,6 +59,8 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 				return err
 			}
 			var wanted *uint64
+			// A pointer, because 0 is no seed and "not given" must leave the
+			// seed of the file, or of the store, as it is.
 			if cmd.Flags().Changed("seed") {
 				if seed == 0 {
 					return badInput("--seed must be at least 1")
@@ -64,6 +68,8 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 				wanted = &seed
 			}
 			if t.remote {
+				// The command from the environment is no mistake with --server:
+				// it is meant for the stores of this machine.
 				if keep != (keeping{command: os.Getenv(checkpointCommandVariable)}) {
 					return badInput("--checkpoint and --checkpoint-command are for stores of this machine: " +
 						"GET /api/v1/campaigns/NAME/checkpoint of the server has one")
@@ -86,7 +92,10 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 	return cmd
 }
 
-// run drives a campaign to its end.
+// run drives a campaign to its end. Everything that can be wrong is found, in
+// order of cost, before the instrument hears of anything: the name of the
+// person, another process at the store, the telemetry's settings, then what
+// prepare opens.
 func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) error {
 	if _, err := a.actor(); err != nil {
 		return err
@@ -99,6 +108,8 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 		return badInput("%w", err)
 	}
 	defer func() {
+		// The context has ended where the person interrupted: the last spans
+		// are sent all the same.
 		if err := flush(context.WithoutCancel(ctx)); err != nil {
 			a.remark("%v", err)
 		}
@@ -112,6 +123,8 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 		return r.answer(ctx)
 	}
 	err = r.drive(ctx)
+	// The store is released before the message is printed, so that a person who
+	// types the command again at once does not find it in use.
 	if errors.Is(err, errInterrupted) {
 		r.release()
 		a.remark("Interrupted. Everything so far is in %s. Go on with: campaignd run %s",
@@ -124,8 +137,9 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 	return r.finish(ctx)
 }
 
-// notHeld is an error where another process runs the store, and says how to
-// watch it.
+// notHeld is an error where another process runs the store; it says how to
+// watch that run. Without it the store's lock would refuse as well, but could
+// not name the campaign.
 func notHeld(ctx context.Context, t target) error {
 	owner, err := control.Dial(ctx, t.store)
 	if errors.Is(err, control.ErrNobody) {
@@ -152,19 +166,21 @@ func notHeld(ctx context.Context, t target) error {
 	)
 }
 
-// running is a campaign that this command runs.
+// running is a campaign that this command runs. Its fields are filled in this
+// order: prepare opens the store and the equipment, drive makes the run.
+// release closes what there is, from any of these states.
 type running struct {
 	*app
 	target target
 	keep   keeping
 
-	local     *lab.Local // nil before there is a store
-	display   display
-	equipment *equip.Equipment
-	campaign  *lab.Run
-	known     events.Sequence // what the store held at first
-	over      *engine.Core    // the campaign, where it had ended before
-	shown     view.Shown      // what the loop had worked out last
+	local     *lab.Local       // nil before there is a store
+	display   display          // nil before assemble
+	equipment *equip.Equipment // what the definition names, open; owned here
+	campaign  *lab.Run         // nil before drive
+	known     events.Sequence  // what the store held at first: not shown again
+	over      *engine.Core     // the campaign, where it had ended before
+	shown     view.Shown       // the last results of computations in the background
 }
 
 // prepare opens the store and everything that the campaign names, and writes
@@ -189,6 +205,8 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 			storeEnding,
 		)
 	}
+	// The file and the store may have drifted apart. Nothing is changed on the
+	// quiet: compare refuses, and names the difference and `campaignd amend`.
 	if r.target.file != nil {
 		if err := r.compare(ctx, r.target, core.State()); err != nil {
 			return err
@@ -202,7 +220,9 @@ func (r *running) prepare(ctx context.Context, seed *uint64) error {
 	return r.assemble(ctx, *def)
 }
 
-// load opens the store and folds the campaign; nil where there is none yet.
+// load opens the store and folds the campaign. It returns nil without an error
+// where the campaign is yet to be begun: there is no store, or the store holds
+// other campaigns only.
 func (r *running) load(ctx context.Context) (*engine.Core, error) {
 	exists, err := r.target.hasStore()
 	if err != nil {
@@ -218,6 +238,8 @@ func (r *running) load(ctx context.Context) (*engine.Core, error) {
 	if err := r.openStore(ctx); err != nil {
 		return nil, err
 	}
+	// The target was a store and not a file, so the campaign's name is not
+	// known from the arguments.
 	if r.target.campaign == "" {
 		if r.target.campaign, err = onlyOf(r.local.Events().Campaigns(ctx)); err != nil {
 			return nil, err
@@ -239,8 +261,8 @@ func (r *running) openStore(ctx context.Context) error {
 	return err
 }
 
-// warn shows a line that is about no event: above the picture where one is
-// drawn.
+// warn shows a line that is about no event. While a picture is drawn it goes
+// above that, because a line printed elsewhere would be drawn over.
 func (r *running) warn(text string) {
 	if r.display == nil {
 		r.remark("%s", text)
@@ -249,8 +271,9 @@ func (r *running) warn(text string) {
 	r.display.remark(text)
 }
 
-// begin writes the definition of a new campaign, once everything it names could
-// be opened and fits it.
+// begin writes the definition of a new campaign, once everything that it names
+// could be opened and fits it. The store is made last: a campaign that cannot
+// begin leaves no empty store behind.
 func (r *running) begin(ctx context.Context, seed *uint64) error {
 	def := r.target.file.Definition
 	if seed != nil {
@@ -260,6 +283,9 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 		return err
 	}
 	prepared := def
+	// A device may be switched off. It is asked again, with r.off to say so,
+	// until it describes itself or the person gives up; only then are the
+	// bounds and units of the definition checked against it.
 	err := equip.Described(ctx, func() (err error) {
 		prepared, err = r.equipment.Prepare(ctx, def, r.target.file.Source)
 		return err
@@ -281,7 +307,9 @@ func (r *running) off(err error, again time.Duration) {
 	r.warn(fmt.Sprintf("%v; asked again in %s (Ctrl-C ends the wait)", err, format.Duration(again)))
 }
 
-// assemble opens what the definition names.
+// assemble opens what the definition names: the instrument and the channels to
+// the experts. Questions to experts are asked by the display, which is
+// therefore made first.
 func (r *running) assemble(ctx context.Context, def definition.Campaign) error {
 	r.newDisplay()
 	equipment, err := equip.Open(ctx, r.registry, def, instruments.Environment{
@@ -294,7 +322,9 @@ func (r *running) assemble(ctx context.Context, def definition.Campaign) error {
 	return err
 }
 
-// newDisplay chooses how progress is shown, and where.
+// newDisplay chooses how progress is shown, and where: drawn, where both ends
+// are a terminal, else line by line. With --json standard output belongs to the
+// one document, so progress goes to standard error.
 func (r *running) newDisplay() {
 	var out io.Writer = r.stdout
 	if r.json {
@@ -307,7 +337,8 @@ func (r *running) newDisplay() {
 	r.display = newPlain(r.stdin, out, r.known, r.target)
 }
 
-// hooks draw where the campaign stands.
+// hooks draw where the campaign stands. They are called from the loop of the
+// campaign, one at a time, and must not block it.
 func (r *running) hooks() lab.Hooks {
 	return lab.Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
@@ -323,8 +354,10 @@ func (r *running) hooks() lab.Hooks {
 	}
 }
 
-// drive runs the campaign until it ends or ctx does. Whatever happens is shown
-// before it returns.
+// drive runs the campaign until it ends or ctx does. The order of the deferred
+// calls matters: the feed is closed first, after it has shown the last event,
+// then the socket, so that no other command reaches a campaign that is being
+// closed, and the campaign last.
 func (r *running) drive(ctx context.Context) error {
 	var c *lab.Run
 	err := equip.Described(ctx, func() (err error) {
@@ -338,6 +371,8 @@ func (r *running) drive(ctx context.Context) error {
 	r.campaign = c
 
 	server, err := r.local.Serve()
+	// A run without a socket is worth more than none: a store on a network file
+	// system, or with a long path, cannot have one.
 	if err != nil {
 		r.warn(fmt.Sprintf("other commands cannot reach this run: %v", err))
 	} else {
@@ -376,8 +411,10 @@ func (r *running) answer(ctx context.Context) error {
 	return r.summarize(ctx, r.over, r.target, path, r.undecided(ctx))
 }
 
-// undecided says, for each expert whose candidates a rule strikes out, how many
-// may still be the best. What cannot be read is not said.
+// undecided says, for each expert whose candidates a rule eliminates, how many
+// may still be the best. It is read from the last decision that records an
+// elimination for that expert. Where the log cannot be read the summary just
+// lacks the remark.
 func (r *running) undecided(ctx context.Context) map[string]string {
 	left := make(map[string]string)
 	for e, err := range events.ReadCampaign(ctx, r.local.Log(), r.target.campaign, 0) {
@@ -392,6 +429,7 @@ func (r *running) undecided(ctx context.Context) map[string]string {
 			break
 		}
 		if d, ok := payload.(*events.DecisionMade); ok && d.Elimination != nil && d.Expert != "" {
+			// A rule that has come down to one candidate has nothing to remark.
 			left[d.Expert] = ""
 			if d.Elimination.Kept > 1 {
 				left[d.Expert] = fmt.Sprintf("%d of %s may still be the best",
@@ -402,8 +440,9 @@ func (r *running) undecided(ctx context.Context) map[string]string {
 	return left
 }
 
-// checkpoint keeps a checkpoint of an ended campaign where that is wanted. The
-// campaign is none the worse for a failure.
+// checkpoint keeps a checkpoint of an ended campaign where that was asked for.
+// A failure is a remark and not an error: the campaign is complete without it,
+// and a checkpoint can be made at any time.
 func (r *running) checkpoint(ctx context.Context) {
 	if r.keep == (keeping{}) {
 		return
@@ -419,7 +458,8 @@ func (r *running) checkpoint(ctx context.Context) {
 }
 
 // report writes the report and returns its path, empty where it could not be
-// written: the campaign is none the worse for it.
+// written. That is a remark and not an error: the report follows from the log,
+// and can be written at any time.
 func (r *running) report(ctx context.Context) string {
 	path := reportPath(r.target.store, r.target.campaign)
 	t, log := r.target, r.local.Events()
@@ -433,7 +473,9 @@ func (r *running) report(ctx context.Context) string {
 	return path
 }
 
-// release lets go of everything. Calling it twice does nothing more.
+// release closes the display, the equipment and the store, in this order: an
+// instrument may still say something while it closes, which the display should
+// show, and may need its folder in the store. A second call does nothing.
 func (r *running) release() {
 	if r.display != nil {
 		r.display.close()

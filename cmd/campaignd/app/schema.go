@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/schemas"
 )
 
+// schemaCommand is `campaignd schema`.
 func (a *app) schemaCommand() *cobra.Command {
 	var version int
 	var list bool
@@ -74,6 +75,7 @@ kind of event.`,
 	return cmd
 }
 
+// schemaNames are the documents that there is a schema of.
 func schemaNames() []string {
 	names := []string{"campaign", "lab", "event"}
 	for _, info := range events.Kinds() {

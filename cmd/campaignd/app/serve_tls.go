@@ -16,7 +16,9 @@ import (
 	"github.com/campaignd/campaignd/internal/labfile"
 )
 
-// tls is how the server proves to browsers which it is.
+// tls is the server's TLS configuration: certificates by ACME for its domains,
+// or the pair of files of the command line. The pair is loaded once here, so
+// that a bad one ends the start and not the first connection.
 func (s serving) tls() (*tls.Config, error) {
 	if len(s.domains) > 0 {
 		manager := &autocert.Manager{
@@ -39,16 +41,18 @@ func (s serving) tls() (*tls.Config, error) {
 	}, nil
 }
 
-// keyPair is a certificate in files, which are read again when they change:
-// certificates are renewed while the server runs.
+// keyPair is a certificate in two files, which are read again when the
+// certificate's file changes: certificates are renewed while the server runs.
 type keyPair struct {
 	cert, key string
 
 	mu   sync.Mutex
-	read time.Time
+	read time.Time // when the file that pair was read from was modified
 	pair *tls.Certificate
 }
 
+// get implements tls.Config.GetCertificate. It may be called from any number of
+// handshakes at once.
 func (p *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +72,8 @@ func (p *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return nil, err
 }
 
-// accountOptions are the settings of accounts, as the lab's file has them.
+// accountOptions are the settings of passkeys and OpenID Connect, from the lab
+// file and, where it names no URL, from the address that the server listens at.
 func (s serving) accountOptions(named *labfile.File) accounts.Options {
 	var o accounts.Options
 	site, err := url.Parse(named.URL)

@@ -13,18 +13,21 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 )
 
-// session is access to a campaign in its store, wherever that is kept. Only
-// what differs by that asks which it is.
+// session is an open store and the campaign in it that a command is about. The
+// store is held by this process (lab.Local), by another one of this machine
+// (lab.Peer), by a server (lab.Remote), or is read as it is on disk (lab.Copy).
+// Only what differs between these asks which it is.
 type session struct {
 	lab.Store
-	// folder is the store's folder; the campaign's identifier where it is on a
-	// server.
+	// folder is the store's folder; on a server, the campaign's identifier
+	// there.
 	folder string
 	// name is the campaign the command is about.
 	name string
 }
 
-// access says what a command does with a store.
+// access is what a command does with a store. A reader never waits for the
+// store's lock, a writer takes it or speaks to the process that has it.
 type access int
 
 const (
@@ -32,8 +35,8 @@ const (
 	writing
 )
 
-// openToRead opens the store that a command's arguments name, or the only one
-// there is, for reading.
+// openToRead opens for reading the store that a command's optional argument
+// names, or the only one there is.
 func (a *app) openToRead(ctx context.Context, args []string) (target, *session, error) {
 	t, err := a.optionalTarget(args)
 	if err != nil {
@@ -43,7 +46,8 @@ func (a *app) openToRead(ctx context.Context, args []string) (target, *session, 
 	return t, s, err
 }
 
-// open opens the target's store, which must exist, and finds the campaign.
+// open opens the target's store, which must exist, and finds the campaign: the
+// one that was named, or the only one. The caller closes the session.
 func (a *app) open(ctx context.Context, t target, mode access) (*session, error) {
 	s, err := a.openStore(ctx, t, mode)
 	if err != nil || s.name != "" {
@@ -55,13 +59,15 @@ func (a *app) open(ctx context.Context, t target, mode access) (*session, error)
 	return s, nil
 }
 
-// openStore opens a store that must exist, or speaks to the process that holds
-// it.
+// openStore opens a store that must exist, or connects to the process that
+// holds it. The session has a name only where the target has one.
 func (a *app) openStore(ctx context.Context, t target, mode access) (*session, error) {
 	if t.remote {
 		return a.dial(ctx, t)
 	}
 	s := &session{folder: t.store, name: t.campaign}
+	// A store can change hands between the look at its lock and the connection
+	// to its socket. Patiently tries again while that is all that is wrong.
 	err := lab.Patiently(ctx, func() (err error) {
 		if mode == reading {
 			s.Store, err = lab.Look(ctx, t.store, a.registry)
@@ -77,8 +83,10 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (*session, e
 	return s, nil
 }
 
-// openCopy opens a store as it is on the disk, past the process that runs it:
-// for what needs the log's own hashes or takes long.
+// openCopy opens a store as it is on the disk, without asking the process that
+// runs it: for what needs the hashes of the log itself (audit, checkpoint,
+// export), and for what takes so long that a running campaign should not serve
+// it.
 func openCopy(folder string) (events.Store, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {
@@ -90,6 +98,7 @@ func openCopy(folder string) (events.Store, error) {
 // openingFailed says what can be done about a store that cannot be opened.
 func openingFailed(store string, err error) error {
 	switch {
+	// A missing file within a store is damage, and is reported as that.
 	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, events.ErrDamaged):
 		return badStore("there is no store %s yet; `campaignd run FILE` makes one", store)
 	case errors.Is(err, fs.ErrPermission):
@@ -100,7 +109,9 @@ func openingFailed(store string, err error) error {
 	return storeError{err}
 }
 
-// holding completes the options with which this program holds a store.
+// holding completes the options with which this program holds a store: what the
+// campaign file can name, the build that decisions record, and the account that
+// requests come from.
 func (a *app) holding(o lab.LocalOptions) lab.LocalOptions {
 	o.Registry = a.registry
 	o.Build = thisBuild().Build
@@ -108,7 +119,8 @@ func (a *app) holding(o lab.LocalOptions) lab.LocalOptions {
 	return o
 }
 
-// openLocal opens a store for this process alone, or makes it.
+// openLocal opens a store for this process alone, or makes it where there is
+// none. The caller closes it.
 func (a *app) openLocal(ctx context.Context, store string, o lab.LocalOptions) (*lab.Local, error) {
 	local, err := lab.OpenLocal(ctx, store, a.holding(o))
 	if err != nil {
@@ -117,11 +129,11 @@ func (a *app) openLocal(ctx context.Context, store string, o lab.LocalOptions) (
 	return local, nil
 }
 
-// core folds the campaign.
+// core reads the whole log and folds the campaign.
 func (s *session) core(ctx context.Context) (*engine.Core, error) { return s.Load(ctx, s.name) }
 
 // held reports whether another process holds the session's store, on this
-// machine or not.
+// machine or on a server. Then the log is read over a connection.
 func (s *session) held() bool {
 	switch s.Store.(type) {
 	case *lab.Peer, *lab.Remote:
@@ -130,7 +142,8 @@ func (s *session) held() bool {
 	return false
 }
 
-// onlyOf returns the only one of the campaigns in a store.
+// onlyOf returns the only campaign of a store. It takes the results of a call
+// that lists them, so that it can be wrapped around one.
 func onlyOf(names []string, err error) (string, error) {
 	switch {
 	case err != nil:

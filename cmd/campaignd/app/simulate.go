@@ -22,18 +22,22 @@ import (
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
-// studyEnding is the ending of a study's folder.
+// studyEnding is the ending of the name of a study's folder.
 const studyEnding = ".study"
 
+// simulation is the flags of one `campaignd simulate`.
 type simulation struct {
 	*app
-	path    string
-	size    string
+	path string
+	// size is the key of one of the file's sizes, empty for none of them.
+	size string
+	// seeds is --seeds as typed: a count or a range.
 	seeds   string
 	out     string
 	workers int
 }
 
+// simulateCommand is `campaignd simulate`.
 func (a *app) simulateCommand() *cobra.Command {
 	s := simulation{app: a}
 	cmd := &cobra.Command{
@@ -49,7 +53,7 @@ another policy? There the log answers where it holds the composition, and
 elsewhere a surrogate fitted to all its measurements; the output says how often.
 
 Campaigns run in memory, on all cores. Each finished one is kept in the study's
-folder, NAME.study beside the file: Ctrl-C leaves, the same command goes on, and
+folder, NAME.study next to the file: Ctrl-C leaves, the same command goes on, and
 after a change of the file only what changed is run. At the end the folder holds
 
   report.html      regret curves, paired differences, labels, trust, ranks, times
@@ -74,27 +78,31 @@ number of workers.`,
 		"run this `size` of the study, one of those it names (default: as the file stands)")
 	cmd.Flags().StringVar(&s.seeds, "seeds", "", "seeds instead of the file's: a `count`, or first-last")
 	cmd.Flags().StringVarP(&s.out, "out", "o", "",
-		"the study's `folder` (default NAME.study beside the file)")
+		"the study's `folder` (default NAME.study next to the file)")
 	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "how many campaigns run at once")
 	return cmd
 }
 
-// studied is what `simulate --json` prints.
+// studied is the document of `simulate --json`.
 type studied struct {
 	Study     string        `json:"study"`
 	Folder    string        `json:"folder"`
 	Report    string        `json:"report"`
 	Campaigns int           `json:"campaigns"`
-	Ran       int           `json:"ran"` // by this command; the others were there
+	Ran       int           `json:"ran"` // by this command; the others had been run
 	Arms      []studiedArm  `json:"arms"`
 	Ranks     []studiedRank `json:"ranks"`
 }
 
+// studiedRank is the mean rank of an arm over all tasks and seeds; 1 is best.
 type studiedRank struct {
 	Arm  string  `json:"arm"`
 	Rank float64 `json:"rank"`
 }
 
+// studiedArm is an arm on a task: the mean simple regret over seeds in the
+// objective's unit, with its standard error, and the paired difference to the
+// baseline with its 95 % interval. A number that does not exist is left out.
 type studiedArm struct {
 	Task       string             `json:"task"`
 	Arm        string             `json:"arm"`
@@ -107,17 +115,23 @@ type studiedArm struct {
 	Store      *studiedProvenance `json:"store,omitempty"`
 }
 
+// studiedInterval is a mean and its interval; a bound is null where one seed
+// gives none.
 type studiedInterval struct {
 	Mean  float64  `json:"mean"`
 	Lower *float64 `json:"lower"`
 	Upper *float64 `json:"upper"`
 }
 
+// studiedProvenance is which share of a store task's values came from its log.
 type studiedProvenance struct {
 	FromLog       float64 `json:"from_log"`
 	FromSurrogate float64 `json:"from_surrogate"`
 }
 
+// run runs what is missing of the study, then writes and prints the comparison.
+// Campaigns that failed make the command fail at the end, after the others are
+// compared.
 func (s *simulation) run(ctx context.Context) error {
 	options := studyfile.Options{Registry: s.registry, Size: s.size}
 	var err error
@@ -133,6 +147,8 @@ func (s *simulation) run(ctx context.Context) error {
 	}
 	study, err := simulate.New(ctx, file, simulate.Environment{OpenStore: s.openPast})
 	if err != nil {
+		// A study that does not fit together is a mistake in its file, unless
+		// the error says otherwise, as that of a store does.
 		if exitCode(err) != exitFailed {
 			return err
 		}
@@ -212,7 +228,8 @@ func parseSeeds(text string) (studyfile.Seeds, error) {
 	)
 }
 
-// openPast opens the store of a campaign that has been run.
+// openPast opens the store of a campaign that was run, for a task that asks
+// what had been otherwise. The last result closes it.
 func (a *app) openPast(ctx context.Context, path, campaign string) (events.Log, string, func() error, error) {
 	s, err := a.openStore(ctx, target{store: path, campaign: campaign}, reading)
 	if err != nil {
@@ -226,7 +243,8 @@ func (a *app) openPast(ctx context.Context, path, campaign string) (events.Log, 
 	return s.Log(), campaign, s.Close, nil
 }
 
-// write writes the tables and the page.
+// write writes the tables and the page into the study's folder, each as a
+// whole.
 func (s *simulation) write(study *simulate.Study, summary simulate.Summary) error {
 	input := page.Input{Study: study, Summary: summary, Command: s.command(), Date: time.Now()}
 	for _, file := range []struct {
@@ -246,7 +264,7 @@ func (s *simulation) write(study *simulate.Study, summary simulate.Summary) erro
 	return nil
 }
 
-// command is the command line that runs the study again.
+// command is the command line that runs the study again, for its page.
 func (s *simulation) command() string {
 	words := []string{"campaignd simulate", shellArg(s.path)}
 	if s.size != "" {

@@ -19,8 +19,9 @@ import (
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 
-// studyProgress says how a study goes on: a line that is drawn anew in a
-// terminal, and a line now and then elsewhere.
+// studyProgress shows how a study goes on: in a terminal as a line that is
+// drawn anew, elsewhere as a line now and then. Workers call finished from
+// several goroutines.
 type studyProgress struct {
 	out      io.Writer
 	terminal bool
@@ -29,24 +30,29 @@ type studyProgress struct {
 	before   int // had been run before
 	began    time.Time
 
-	mu    sync.Mutex
-	done  int
-	told  time.Time
-	ended chan struct{}
-	drawn sync.WaitGroup
+	mu      sync.Mutex
+	done    int
+	printed time.Time      // when the last line was printed
+	ended   chan struct{}  // closed by close: draw ends
+	drawn   sync.WaitGroup // waits for draw
 }
 
-// tellEvery is how often a line is printed at first where there is no terminal;
-// a long study tells after every tenth part more.
-const tellEvery = 10 * time.Second
+// printEvery is how often a line is printed at first where there is no
+// terminal. The pause grows to a tenth of the time elapsed, so that the log of
+// a study of days stays readable.
+const printEvery = 10 * time.Second
 
+// newProgress prints what is to be run and begins to show the progress. It is
+// closed with close.
 func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgress {
 	p := &studyProgress{
 		out: s.stderr, terminal: isTerminal(s.stderr), study: study, total: missing,
 		before: len(study.Units) - missing,
-		began:  time.Now(), told: time.Now(), ended: make(chan struct{}),
+		began:  time.Now(), printed: time.Now(), ended: make(chan struct{}),
 	}
 	if p.terminal {
+		// The escape sequences of the line would be taken out by the writer
+		// that makes texts safe; drawn does that for the line's texts.
 		p.out = beneath(s.stderr).(io.Writer)
 	}
 	if missing == 0 {
@@ -68,7 +74,7 @@ func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgr
 	return p
 }
 
-// draw draws the line until the progress is closed.
+// draw draws the line until the progress is closed, and then removes it.
 func (p *studyProgress) draw() {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -87,7 +93,8 @@ func (p *studyProgress) draw() {
 	}
 }
 
-// terminalWidth is how many characters a line of a terminal holds.
+// terminalWidth is how many characters a line of a terminal holds; 80 where it
+// does not say so.
 func terminalWidth(out io.Writer) int {
 	if f, ok := out.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
@@ -97,18 +104,20 @@ func terminalWidth(out io.Writer) int {
 	return 80
 }
 
-// finished counts a campaign.
+// finished counts a campaign. It implements simulate.Run's Finished.
 func (p *studyProgress) finished(simulate.Unit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
-	if !p.terminal && (p.done == p.total || time.Since(p.told) >= max(tellEvery, time.Since(p.began)/10)) {
-		p.told = time.Now()
+	pause := max(printEvery, time.Since(p.began)/10)
+	if !p.terminal && (p.done == p.total || time.Since(p.printed) >= pause) {
+		p.printed = time.Now()
 		fmt.Fprintln(p.out, p.line(false))
 	}
 }
 
-// line is how far the study has come.
+// line is how far the study has come, with a bar for a terminal. The rate and
+// the time left count this command's campaigns alone.
 func (p *studyProgress) line(bar bool) string {
 	elapsed := time.Since(p.began)
 	text := fmt.Sprintf("%d of %s", p.before+p.done, format.Count(p.before+p.total, "campaign"))
@@ -132,12 +141,16 @@ func (p *studyProgress) line(bar bool) string {
 	return text
 }
 
+// close ends the display and waits until the line is removed.
 func (p *studyProgress) close() {
 	close(p.ended)
 	p.drawn.Wait()
 }
 
-// table prints the comparison.
+// table prints the comparison, a table for each task: final simple regret, its
+// paired difference to the task's baseline, the mean rank, the number of
+// experiments until the regret came near the best, questions asked, and median
+// seconds a suggestion.
 func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 	for _, t := range summary.Tasks {
 		if len(t.Seeds) == 0 {
@@ -184,13 +197,17 @@ func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 		}
 		w.Flush()
 	}
+	// Where tasks have baselines or arms of their own, one table for all is the
+	// only comparison across them.
 	own := func(t simulate.TaskSummary) bool { return t.Baseline != study.File.Baseline }
 	if slices.ContainsFunc(summary.Tasks, own) || len(summary.Ratios.Arms) > len(study.Arms) {
 		s.ratios(summary)
 	}
 }
 
-// ratios prints how the arms compare over all tasks.
+// ratios prints how the arms compare over all tasks: ratios of regret to each
+// task's baseline, as percentages. Bonferroni's correction for all cells keeps
+// the marks from showing up by chance.
 func (s *simulation) ratios(summary simulate.Summary) {
 	s.printf(
 		"\nRegret along the campaigns, change in %% to each task's baseline [95 %%]; ! worse and * better in a cell by Bonferroni over %d\n\n",
@@ -237,7 +254,8 @@ func (s *simulation) ratios(summary simulate.Summary) {
 	)
 }
 
-// ratioText is a change in percent with its interval.
+// ratioText is a ratio as a change in percent, with its interval where there is
+// one.
 func ratioText(r simulate.Ratio) string {
 	percent := func(x float64) string { return fmt.Sprintf("%+.0f", 100*(x-1)) }
 	switch {
@@ -249,6 +267,7 @@ func ratioText(r simulate.Ratio) string {
 	return fmt.Sprintf("%s [%s, %s]", percent(r.Mean), percent(r.Lower), percent(r.Upper))
 }
 
+// plusMinus is a mean with its standard error, alone where there is one value.
 func plusMinus(m simulate.Mean) string {
 	if m.N < 2 {
 		return format.Rounded(m.Mean, 4)
@@ -256,6 +275,8 @@ func plusMinus(m simulate.Mean) string {
 	return format.PlusMinus(m.Mean, m.SE, "")
 }
 
+// intervalText is a difference with its interval, alone where there is one
+// seed.
 func intervalText(d *simulate.Interval) string {
 	switch {
 	case d == nil:
@@ -266,6 +287,7 @@ func intervalText(d *simulate.Interval) string {
 	return fmt.Sprintf("%+.3g [%+.3g, %+.3g]", d.Mean, d.Lower, d.Upper)
 }
 
+// secondsText is a time in seconds.
 func secondsText(s float64) string {
 	if math.IsNaN(s) {
 		return "—"
@@ -273,7 +295,8 @@ func secondsText(s float64) string {
 	return fmt.Sprintf("%.2g", s)
 }
 
-// answer is the comparison for a program.
+// answer is the comparison as data. JSON has no infinity and no NaN: such
+// numbers are left out.
 func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran int) studied {
 	finite := func(x float64) *float64 {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -306,6 +329,7 @@ func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran
 			out.Arms = append(out.Arms, row)
 		}
 	}
+	// One rank that cannot be computed means that none can.
 	for j, rank := range summary.Ranks {
 		if math.IsNaN(rank) {
 			break

@@ -14,16 +14,17 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// status is what `status --json` prints.
+// status is the document of `status --json`.
 type status struct {
 	*view.Status
 	// NeedsPerson says what a person must do before the campaign goes on.
 	NeedsPerson []string `json:"needs_person"`
-	// Run says what runs the campaign, nil where nothing does.
+	// Run is the run of the campaign by some process, nil where there is none.
 	Run   *lab.Running `json:"run"`
 	Store string       `json:"store"`
 }
 
+// statusCommand is `campaignd status`.
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [TARGET]",
@@ -46,6 +47,9 @@ func (a *app) statusCommand() *cobra.Command {
 	}
 }
 
+// status prints where a campaign stands. The models are fitted here as the next
+// decision would fit them, and nothing is recorded: what is shown does not wait
+// for a run.
 func (a *app) status(ctx context.Context, core *engine.Core, s *session, t target) error {
 	read, err := core.Read(ctx)
 	if err != nil {
@@ -80,8 +84,8 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	return st.Write(a.stdout, around, how)
 }
 
-// runningText says which process runs a campaign, and what it does; "" for
-// none.
+// runningText says which process runs a campaign and what it is doing; "" where
+// none does.
 func runningText(run *lab.Running, now time.Time, about commands) string {
 	if run == nil {
 		return ""
@@ -96,7 +100,7 @@ func runningText(run *lab.Running, now time.Time, about commands) string {
 	return text
 }
 
-// pauseInStatus says what a paused campaign waits for.
+// pauseInStatus says how a paused campaign goes on; nothing for any other.
 func pauseInStatus(state *campaign.State, about commands) []string {
 	if state.Status != campaign.Paused {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
+// stopCommand is `campaignd stop`.
 func (a *app) stopCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{

@@ -15,12 +15,13 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// suggested is what `suggest --json` prints.
+// suggested is the document of `suggest --json`.
 type suggested struct {
 	*view.Suggestion
 	Store string `json:"store"`
 }
 
+// suggestCommand is `campaignd suggest`.
 func (a *app) suggestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "suggest [FILE | STORE]",
@@ -44,6 +45,7 @@ unless the file sets answer_within.`,
 	}
 }
 
+// suggest prints the next experiment, or how the campaign ended.
 func (a *app) suggest(ctx context.Context, t target) error {
 	s, err := a.openOrDefine(ctx, t, nil)
 	if err != nil {
@@ -63,8 +65,10 @@ func (a *app) suggest(ctx context.Context, t target) error {
 	return answer.Of(core.State().Definition).Write(a.stdout, a.showing(t))
 }
 
-// suggestion has the next experiment worked out: here, or by the server that
-// has the campaign. The core is the campaign with it.
+// suggestion has the next experiment worked out, here or by the server that has
+// the campaign. The core it returns has folded that decision. A campaign that
+// another process of this machine runs has an instrument of its own, and
+// refuses.
 func (a *app) suggestion(
 	ctx context.Context, s *session, t target,
 ) (core *engine.Core, answer *view.Suggestion, err error) {
@@ -88,7 +92,7 @@ func (a *app) suggestion(
 		"performs the experiments; end that run (Ctrl-C) to run them by hand", s.Status().PID)
 }
 
-// showing is how a suggestion is written about a target.
+// showing is how a suggestion about a target is written.
 func (a *app) showing(t target) view.Showing {
 	return view.Showing{
 		Question: terminal.Show,
@@ -98,7 +102,7 @@ func (a *app) showing(t target) view.Showing {
 	}
 }
 
-// rehearse returns the campaign of a file that has no store yet, in memory.
+// rehearse returns, in memory, the campaign that a definition would begin.
 func (a *app) rehearse(ctx context.Context, def definition.Campaign) (*engine.Core, error) {
 	log := memlog.New()
 	defer log.Close()

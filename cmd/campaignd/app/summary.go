@@ -8,14 +8,15 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// result is what `run --json` prints.
+// result is the document of `run --json`.
 type result struct {
 	engine.Summary
 	Store string `json:"store"`
 }
 
-// summarize prints how a campaign ended. undecided says of an expert's
-// preference what speaks against calling it the best.
+// summarize prints how a campaign ended. report is the path of the report,
+// empty for none. undecided says for an expert's name what speaks against
+// calling their preferred composition the best (see running.undecided).
 func (a *app) summarize(
 	ctx context.Context,
 	core *engine.Core,
@@ -31,6 +32,8 @@ func (a *app) summarize(
 		return a.printJSON(result{Summary: summary, Store: a.where(t)})
 	}
 	s := core.State()
+	// row prints one row of the summary: a name in 12 columns, and a text that
+	// is wrapped to what is left of a terminal's width.
 	row := func(what, how string) {
 		lines := []string{how}
 		if size := sizeOf(a.stdout); size != nil { // a terminal would break lines within words
@@ -48,6 +51,8 @@ func (a *app) summarize(
 	for _, r := range view.Result(s, summary, undecided) {
 		row(r.Name, r.Text)
 	}
+	// Where a campaign ran on a table of known values, the best of them is
+	// known too.
 	if backtest := view.Backtest(core, core.Registry().Foregone(s.Definition, t.base)); backtest != "" {
 		row("backtest", backtest)
 	}

@@ -10,29 +10,36 @@ import (
 	"github.com/campaignd/campaignd/internal/campaignfile"
 )
 
-// storeEnding is the ending of a default store's name.
+// storeEnding is how the folder of a store is called by default. defaultStore
+// finds stores by it.
 const storeEnding = ".campaign"
 
-// target is what a command is about.
+// target is what a command is about, as far as the arguments tell: a store, its
+// campaign, and the file where one was given. Nothing is opened yet, and the
+// store need not exist.
 type target struct {
-	// store is the store's directory; the campaign's name where it is remote:
-	// on a server.
+	// store is the store's folder. Where remote is set it is the campaign's
+	// identifier on the server, empty for the only one there.
 	store  string
 	remote bool
-	// server is that of the command line, empty where there is none or the
-	// environment names it.
+	// server is the server of the command line, empty where there is none or
+	// the environment names it. Commands that messages suggest repeat it.
 	server string
-	// campaign is the campaign's name; empty: the only one in the store.
+	// campaign is the campaign's name; empty stands for the only one in the
+	// store.
 	campaign string
-	// path and file are the campaign file, where one was given.
+	// path and file are the campaign file, where one was given; a store alone
+	// has none.
 	path string
 	file *campaignfile.File
-	// base is the folder that relative paths of the definition start from.
+	// base is the folder that relative paths of the definition start from: that
+	// of the file, or the one that holds the store.
 	base string
 }
 
-// target finds what a command is about: arg is a store or a campaign file, or
-// empty for the store of the current folder.
+// target finds what a command is about: arg is a campaign file, a store, or
+// empty for the store of the current folder. From here on messages suggest
+// commands about it.
 func (a *app) target(arg string) (target, error) {
 	t, err := a.findTarget(arg)
 	if err == nil {
@@ -41,6 +48,7 @@ func (a *app) target(arg string) (target, error) {
 	return t, err
 }
 
+// findTarget is target without remembering it.
 func (a *app) findTarget(arg string) (target, error) {
 	if a.server != "" {
 		return a.remoteTarget(arg)
@@ -55,6 +63,8 @@ func (a *app) findTarget(arg string) (target, error) {
 	info, err := os.Stat(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		// The ending tells a store from a file, so that the message can say how
+		// to make what is missing.
 		if strings.HasSuffix(strings.TrimRight(arg, "/"), storeEnding) {
 			return target{}, badStore("there is no store %s; `campaignd run FILE` makes one", arg)
 		}
@@ -110,7 +120,7 @@ func (a *app) defaultStore() (string, error) {
 }
 
 // targetAndArgs splits the positional arguments of a command that takes n of
-// its own after an optional target.
+// its own after an optional target. Cobra has checked that there are n or n+1.
 func (a *app) targetAndArgs(args []string, n int) (target, []string, error) {
 	if len(args) == n {
 		t, err := a.target("")
@@ -120,14 +130,15 @@ func (a *app) targetAndArgs(args []string, n int) (target, []string, error) {
 	return t, args[1:], err
 }
 
+// sameFile reports whether two paths are one file, links followed.
 func sameFile(a, b string) bool {
 	x, errA := os.Stat(a)
 	y, errB := os.Stat(b)
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// hasStore reports whether there is something at the store's place. An empty
-// directory is not a store yet.
+// hasStore reports whether there is a store. An empty folder is none yet: a
+// person may have made it, with the rights it should have.
 func (t target) hasStore() (bool, error) {
 	entries, err := os.ReadDir(t.store)
 	switch {
@@ -139,7 +150,7 @@ func (t target) hasStore() (bool, error) {
 	return len(entries) > 0, nil
 }
 
-// String names the target as on a command line.
+// String writes the target as one word of a command line.
 func (t target) String() string {
 	if t.path != "" {
 		return shellArg(t.path)

@@ -11,20 +11,22 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// told is what the flags of tell say of a result.
-type told struct {
+// reportedResult is what the flags of tell say of a result, as it was typed.
+type reportedResult struct {
 	value, sd, unit    string
 	parameters, actual string
 	values             string
 	further            []string
-	// Why there is no value: at most one is given.
+	// failed, cannot and again say why there is no value. At most one is given.
 	failed, cannot, again string
 	comment               string
 	anyway                bool
 }
 
+// tellCommand is `campaignd tell`: results of experiments that people run, and
+// answers to questions.
 func (a *app) tellCommand() *cobra.Command {
-	var f told
+	var f reportedResult
 	cmd := &cobra.Command{
 		Use:   "tell [TARGET] EXPERIMENT VALUE | QUESTION ANSWER | --parameters … VALUE",
 		Short: "Tell a result, of a suggested experiment or of your own, or answer a question",
@@ -35,7 +37,7 @@ The value is in the objective's unit; with --unit it is checked. A negative
 value is written --value=-3.2.
 
 An experiment of your own (--parameters) counts against the budget, one taken over
-with ` + "`campaignd import`" + ` does not. What was told by mistake is corrected with
+with ` + "`campaignd import`" + ` does not. What was reported by mistake is corrected with
 ` + "`campaignd correct`" + `.
 
 Whether a composition is worth the experiment is answered with accept, reject,
@@ -46,7 +48,7 @@ of many compositions is a number for each in the order of their rows, with comma
 between and nothing for what you cannot tell, or ROW=NUMBER for some of them: the
 others stay as they were. Numbers of which the first is negative are written
 --values=-3.2,9. A question that
-nobody answered in time can still be answered: the campaign has gone on without,
+was not answered in time can still be answered: the campaign has gone on without,
 and learns from the answer all the same. Only a composition of your own cannot
 be named any more once something else was chosen in its place.`,
 		Example: `  campaignd tell e4 12.3
@@ -92,7 +94,7 @@ be named any more once something else was chosen in its place.`,
 }
 
 // tellAnswer answers the question that the n-th argument names.
-func (a *app) tellAnswer(ctx context.Context, args []string, n int, f told) error {
+func (a *app) tellAnswer(ctx context.Context, args []string, n int, f reportedResult) error {
 	if f.value+f.actual+f.unit+f.sd+f.without() != "" || f.further != nil {
 		return badInput("%s is a question: it is answered in words, and --comment is all that goes with it", args[n])
 	}
@@ -104,12 +106,12 @@ func (a *app) tellAnswer(ctx context.Context, args []string, n int, f told) erro
 	return a.answer(ctx, args, n, f.comment)
 }
 
-// tellResult tells the result of an experiment.
-func (a *app) tellResult(cmd *cobra.Command, args []string, f told) error {
+// tellResult sends the result of an experiment.
+func (a *app) tellResult(cmd *cobra.Command, args []string, f reportedResult) error {
 	if f.values != "" {
 		return badInput("--values answers a question: name it, as in q1; an experiment has one --value")
 	}
-	t, id, f, err := a.readTold(cmd, args, f)
+	t, id, f, err := a.readArguments(cmd, args, f)
 	if err != nil {
 		return err
 	}
@@ -123,13 +125,15 @@ func (a *app) tellResult(cmd *cobra.Command, args []string, f told) error {
 	})
 }
 
-// without is why there is no value, empty where there is one.
-func (f told) without() string { return f.failed + f.cannot + f.again }
+// without is the reason why there is no value, empty where there is one.
+func (f reportedResult) without() string { return f.failed + f.cannot + f.again }
 
-// readTold sorts the arguments into the target, the experiment (empty for one
-// of one's own) and the value. How many there are depends on the flags: that is
-// why they are counted from the end.
-func (a *app) readTold(cmd *cobra.Command, args []string, f told) (target, string, told, error) {
+// readArguments sorts the arguments into the target, the experiment (empty for
+// one of the person's own) and the value. How many arguments there are depends
+// on the flags, and the target is optional: so they are counted from the end.
+func (a *app) readArguments(
+	cmd *cobra.Command, args []string, f reportedResult,
+) (target, string, reportedResult, error) {
 	n := 0
 	if f.parameters == "" {
 		n++ // the experiment
@@ -164,8 +168,9 @@ func (a *app) readTold(cmd *cobra.Command, args []string, f told) (target, strin
 	return t, id, f, nil
 }
 
-// result reads what does not depend on the campaign.
-func (f told) result(id string) (*engine.Tell, error) {
+// result reads the part of the request that does not depend on the campaign, so
+// that a slip is found before a store is opened.
+func (f reportedResult) result(id string) (*engine.Tell, error) {
 	tell := &engine.Tell{
 		Experiment: id,
 		Unit:       f.unit,
@@ -178,6 +183,8 @@ func (f told) result(id string) (*engine.Tell, error) {
 	switch {
 	case without != "" && f.value != "":
 		return nil, badInput("an experiment that failed has no value: give one of the two")
+	// Two of the three were given: then their concatenation equals none of
+	// them.
 	case without != f.failed && without != f.cannot && without != f.again:
 		return nil, badInput("give one of --failed, --cannot and --again")
 	}
@@ -197,9 +204,10 @@ func (f told) result(id string) (*engine.Tell, error) {
 	return tell, err
 }
 
-// place reads the compositions, which only the campaign can tell: what was
-// asked for is what was made where nothing else is said.
-func (f told) place(state *campaign.State, tell *engine.Tell) error {
+// place reads the compositions, for which the campaign's parameters must be
+// known. Where no other is given, the composition that was asked for is the one
+// that was made.
+func (f reportedResult) place(state *campaign.State, tell *engine.Tell) error {
 	var err error
 	if tell.Parameters, err = parsePoint(state.Definition, "--parameters", f.parameters, true); err != nil {
 		return err

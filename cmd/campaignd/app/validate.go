@@ -14,16 +14,18 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// validated is what `validate --json` prints.
+// validated is the document of `validate --json`.
 type validated struct {
 	Valid bool `json:"valid"`
 	// Definition is the campaign with every default written out.
 	Definition *definition.Campaign `json:"definition,omitempty"`
 	Faults     []validatedFault     `json:"faults"`
-	// Remarks say what is possible and probably not meant.
+	// Remarks name what is allowed and probably not meant.
 	Remarks []string `json:"remarks"`
 }
 
+// validatedFault is one fault in the file. Line and Column count from 1; 0
+// where the fault has no place in it.
 type validatedFault struct {
 	Path    string `json:"path,omitempty"`
 	Line    int    `json:"line,omitempty"`
@@ -32,6 +34,8 @@ type validatedFault struct {
 	Advice  string `json:"advice,omitempty"`
 }
 
+// validateCommand is `campaignd validate`. With --json a file with faults is an
+// answer and is printed as one; the exit code says that it is not valid.
 func (a *app) validateCommand() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{
@@ -93,7 +97,8 @@ they may stand in the file. ` + "`campaignd methods`" + ` lists the policies tha
 	return cmd
 }
 
-// printCourse writes out what the words are about.
+// printCourse writes model, initial design and policy out, with every default,
+// as they may stand in a campaign file.
 func (a *app) printCourse(def *definition.Campaign) error {
 	text, err := campaignYAML(struct {
 		Model   definition.Model   `json:"model"`
@@ -107,7 +112,8 @@ func (a *app) printCourse(def *definition.Campaign) error {
 	return nil
 }
 
-// campaignYAML writes a value as it may stand in a campaign file.
+// campaignYAML writes a value as it may stand in a campaign file: by way of its
+// JSON, because the settings' own forms are defined for that.
 func campaignYAML(value any) ([]byte, error) {
 	written, err := json.Marshal(value)
 	if err != nil {
@@ -116,8 +122,8 @@ func campaignYAML(value any) ([]byte, error) {
 	return yaml.JSONToYAML(written)
 }
 
-// validate reads a file and looks whether the instrument it names can be set
-// up; programs and people are not disturbed for it.
+// validate reads a file and checks whether a campaign could begin with it, in
+// memory. A program of an instrument is not started and no person is asked.
 func (a *app) validate(ctx context.Context, path string) (*definition.Campaign, error) {
 	t, err := a.target(path)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
+// verifyCommand is `campaignd verify`.
 func (a *app) verifyCommand() *cobra.Command {
 	var keys []string
 	cmd := &cobra.Command{
@@ -20,7 +21,7 @@ an event is in a log, and proofs that a log has only grown. No store is needed, 
 nothing is believed but the keys: give those of the lab with --key; your own is
 known.
 
-A proof that a log has only grown needs the earlier checkpoint beside it. Where two
+A proof that a log has only grown needs the earlier checkpoint as well. Where two
 checkpoints of one log contradict each other, that is said. Exits 1 where anything
 does not hold, or is signed by a key that is not known.`,
 		Example: `  campaignd verify electrolyte.checkpoint --key lab.example.org+8d2f…
@@ -61,6 +62,8 @@ does not hold, or is signed by a key that is not known.`,
 	return cmd
 }
 
+// printVerified prints a line for each file, and at the end each pair of
+// checkpoints that contradict each other.
 func (a *app) printVerified(v *attest.Files) {
 	for _, f := range v.Files {
 		if f.Problem != "" {

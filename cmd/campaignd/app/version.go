@@ -2,7 +2,9 @@ package app
 
 import "github.com/spf13/cobra"
 
-// versioned is what `version --json` prints.
+// versioned is the document of `version --json`. Commit, Time and Modified come
+// from version control and are missing where the program was not built from a
+// checkout.
 type versioned struct {
 	Version  string `json:"version"`
 	Go       string `json:"go"`
@@ -13,6 +15,7 @@ type versioned struct {
 	Modified bool   `json:"modified,omitempty"`
 }
 
+// versionCommand is `campaignd version`.
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
+// whatIfCommand is `campaignd whatif`.
 func (a *app) whatIfCommand() *cobra.Command {
 	var q whatif.Question
 	cmd := &cobra.Command{
@@ -19,7 +20,7 @@ func (a *app) whatIfCommand() *cobra.Command {
 expert: what would have been suggested from the same log, and how it might have gone
 on. Instead of a decision (d12) an experiment (e7) or a question (q3) can be named.
 
-Nothing is written, no instrument is driven and nobody is asked. Where the log holds
+Nothing is written, no instrument is driven and no person is asked. Where the log holds
 a composition, its real result counts. Elsewhere the campaign's own instrument
 answers where it is a simulation, and otherwise the mean of the campaign's model as
 of now, fitted to all that was measured: a guess, and no evidence of what the lab
