@@ -13,9 +13,9 @@ import (
 // they stand in the product's code and comments. Some are names in stored events or in the API
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
-	"whoever": 60, "nobody": 202, "somebody": 106, "everybody": 28, "beside": 164,
-	"aside": 47, "told": 243, "door": 10, "trail": 60, "moot": 19, "desk": 18, "book": 18,
-	"tidy": 1, "legible": 47, "stretch": 22,
+	"whoever": 55, "nobody": 196, "somebody": 89, "everybody": 28, "beside": 130, "aside": 47,
+	"told": 224, "door": 10, "trail": 59, "moot": 19, "desk": 18, "book": 18, "tidy": 1,
+	"legible": 47, "stretch": 22,
 }
 
 // Law: no new word of a dialect comes in.

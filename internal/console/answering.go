@@ -17,7 +17,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// answer takes an answer: it is on the disk when the page says so.
+// answer takes an answer to a question. When the page says so, it is on the
+// server's disk; it is recorded in the campaign a moment later, so that the
+// person can take it back without a correction in the log.
+//
+// A form that is sent twice gives one answer: its identifier is in the request
+// (see [requested]), and the campaign refuses a second one with the same.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {
@@ -42,19 +47,25 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 		p.Request, p.Digest = form.ID, form.Digest
 		err = c.answers.give(p)
 	}
+	// An answer that was refused is no use of the identifier: the corrected
+	// form is sent with the same one.
 	if err != nil {
 		forgetRequest(r, err)
 		c.showQuestion(w, r, of, statusOf(err), err)
 		return
 	}
-	if beside := c.standsBeside(of, p); beside {
+	if c.willBeContested(of, p) {
 		redirect(w, r, questionPath(of.Name(), p.Question), "beside")
 		return
 	}
-	redirect(w, r, "/questions?next", "") // that it is kept, and can be taken back, every page says
+	// Every page says that the answer is kept and can be taken back.
+	redirect(w, r, "/questions?next", "")
 }
 
-// given checks an answer as the campaign will. Nothing is recorded.
+// given checks an answer as the campaign will, by the same
+// [engine.Core.Handle], so that the person learns of a fault while the form is
+// still open. Nothing is recorded. Errors are those of the rights, the form,
+// and the campaign.
 func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values) (p pending, err error) {
 	of.Read(func(core *engine.Core) {
 		s := core.State()
@@ -82,6 +93,8 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 			Actor: v.Actor(), Account: v.Account,
 			Answer: &engine.Answer{Question: id, Saw: &saw, Reply: reply},
 		}
+		// Handle only decides what would be recorded; what it returns is
+		// dropped here, and made anew when the answer is sent.
 		if _, err = core.Handle(request); err != nil {
 			return
 		}
@@ -96,7 +109,8 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 	return p, err
 }
 
-// answerWords says what was answered, shortly.
+// answerWords says in a few words what was answered, for the line in which it
+// can be taken back.
 func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply) string {
 	switch {
 	case r.Answer.Unsure():
@@ -117,6 +131,8 @@ func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply)
 	return format.Count(len(r.Answer.Estimates), "number") + " of " + strconv.Itoa(len(q.Options))
 }
 
+// undo takes an answer back that is not recorded yet; the form then shows again
+// what was typed.
 func (c *Console) undo(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {
@@ -131,7 +147,7 @@ func (c *Console) undo(w http.ResponseWriter, r *http.Request) {
 }
 
 // sendNow sends an answer that could still be taken back: the next question may
-// depend on it.
+// depend on it, and the person does not want to wait for that.
 func (c *Console) sendNow(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {
@@ -141,6 +157,9 @@ func (c *Console) sendNow(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, "/questions?next", "sent")
 }
 
+// dismiss removes a message from the visitor's list of questions: either that
+// their answer was taken back or refused, or, if the form names a piece of
+// news, that another person has answered too.
 func (c *Console) dismiss(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {

@@ -21,30 +21,31 @@ import (
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
-// answersFolder holds, in the lab's own folder, what was answered and is not
-// recorded in its campaign yet: a file for each.
+// answersFolder is the folder, in the lab's own one, that holds answers that
+// are not recorded in their campaigns yet: a file for each.
 const answersFolder = "answers"
 
-// What has become of an answer that is not recorded.
+// States of an answer that is not recorded.
 const (
 	waiting = ""        // it will be sent
 	undone  = "undone"  // taken back: what was typed is offered again
-	refused = "refused" // the campaign did not take it
-	// read is set of what was said about an answer that is recorded, and put
-	// away: see contest.go. It is kept as long as that would be said.
+	refused = "refused" // the campaign did not accept it
+	// read marks a piece of news about an answer that the person has put away:
+	// see contest.go. It is kept as long as the news would be shown.
 	read = "read"
 )
 
-// pending is an answer that is on the server's disk, and in its campaign a
-// moment later.
+// pending is an answer that is on the server's disk, and will be in its
+// campaign a moment later. Its JSON is the file that outlives a restart of the
+// server; the unexported fields do not.
 type pending struct {
 	Campaign string `json:"campaign"`
 	// Instance tells this campaign from another one of its name.
 	Instance string `json:"instance"`
 	Question string `json:"question"`
-	// Source is the event in which the answer stood that the person saw; empty
-	// where there was none. Whatever has come since, this answer does not
-	// replace it.
+	// Source is the event that holds the answer that the person saw; empty if
+	// there was none. If another one has been recorded since, this answer does
+	// not replace it but is recorded as contested.
 	Source  string `json:"source,omitempty"`
 	Name    string `json:"name"`
 	Account string `json:"account,omitempty"`
@@ -57,33 +58,37 @@ type pending struct {
 	// Words say what was answered.
 	Words string    `json:"words"`
 	Given time.Time `json:"given"`
-	Due   time.Time `json:"due"`
+	Due   time.Time `json:"due"` // when it can no longer be taken back
 	State string    `json:"state,omitempty"`
 	Why   string    `json:"why,omitempty"` // of a refusal
 
-	file    string
-	sending bool
-	timer   *time.Timer
-	tries   int
+	file    string      // its name in the folder
+	sending bool        // it is being recorded: too late to take it back
+	timer   *time.Timer // fires when it is due; nil once that is over
+	tries   int         // failed attempts to record it
 }
 
-// answers keeps them. Its methods may be called by several goroutines.
+// answers keeps the answers that are not recorded yet, on disk and in memory,
+// and sends each when it is due. An answer is acknowledged once its file is
+// written, and the file is removed only once the campaign holds the answer: a
+// crash in between sends it twice, which the request's identifier makes
+// harmless. Its methods may be called by several goroutines.
 type answers struct {
-	ctx    context.Context
+	ctx    context.Context // ends with the console
 	lab    *lab.Lab
-	undo   time.Duration
+	undo   time.Duration // from an answer to its recording
 	log    func(format string, args ...any)
 	folder string
-	wg     sync.WaitGroup
+	wg     sync.WaitGroup // timers that are set, and sends that are under way
 
 	mu     sync.Mutex
 	all    map[string]*pending // by their files' names
 	closed bool
 }
 
-// openAnswers reads what was answered before, and sends what is due. A file
-// that cannot be read stays where it is, and whoever looks after the server is
-// told.
+// openAnswers reads the answers that an earlier process left, and sends what is
+// due. A file that cannot be read stays where it is, and the operator's log
+// says so.
 func openAnswers(ctx context.Context, o Options) *answers {
 	a := &answers{
 		ctx: ctx, lab: o.Lab, undo: o.Undo, log: o.Log,
@@ -124,11 +129,12 @@ func openAnswers(ctx context.Context, o Options) *answers {
 	return a
 }
 
-// wait waits for what is being sent; nothing is sent afterwards.
+// wait returns when no send is under way; nothing is sent afterwards.
 func (a *answers) wait() {
 	a.mu.Lock()
 	a.closed = true
 	for _, p := range a.all {
+		// A timer that was stopped in time will not call Done itself.
 		if p.timer != nil && p.timer.Stop() {
 			a.wg.Done()
 		}
@@ -138,16 +144,16 @@ func (a *answers) wait() {
 }
 
 // fileOf names the file of a person's answer to a question: there is one at a
-// time.
+// time. The name is a hash, since names of people may hold any character.
 func fileOf(campaign, question, name string) string {
 	sum := sha256.Sum256([]byte(campaign + "\x00" + question + "\x00" + name))
 	return hex.EncodeToString(sum[:12]) + ".json"
 }
 
-// give keeps an answer, on the disk when it returns, to be sent once it can no
-// longer be taken back. An earlier one that was not sent yet is replaced; those
-// that the person gave to other questions are sent now: who has gone on to the
-// next question has no doubt about the last.
+// give keeps an answer, which is on the disk when it returns, to be sent once
+// it can no longer be taken back. It replaces an earlier answer that was not
+// sent yet. Answers that the person gave to other questions are sent now:
+// people who go on to the next question no longer doubt the last one.
 func (a *answers) give(p pending) error {
 	p.file = fileOf(p.Campaign, p.Question, p.Name)
 	p.Given = time.Now().UTC()
@@ -168,6 +174,8 @@ func (a *answers) give(p pending) error {
 	if err := a.store(&p); err != nil {
 		return err
 	}
+	// Only now that the new file stands may the earlier timer be stopped: a
+	// failure above leaves the earlier answer as it was.
 	if before != nil {
 		a.unschedule(before)
 	}
@@ -181,7 +189,8 @@ func (a *answers) give(p pending) error {
 	return nil
 }
 
-// hasten has an answer that waits sent now. a.mu is held.
+// hasten sends a waiting answer now. One that has failed before keeps its
+// pause. a.mu is held.
 func (a *answers) hasten(p *pending) {
 	if p.State == waiting && !p.sending && p.tries == 0 && p.timer != nil && p.timer.Stop() {
 		a.wg.Done()
@@ -189,8 +198,7 @@ func (a *answers) hasten(p *pending) {
 	}
 }
 
-// sendNow has somebody's answer sent without waiting for whether they take it
-// back.
+// sendNow sends a person's answer without waiting whether they take it back.
 func (a *answers) sendNow(campaign, question, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -211,7 +219,8 @@ func (a *answers) store(p *pending) error {
 	return wholefile.Replace(filepath.Join(a.folder, p.file), append(text, '\n'), 0o600)
 }
 
-// schedule has an answer sent. a.mu is held.
+// schedule sets the timer that sends an answer; it does nothing once the
+// console closes, since the file is sent by the next process. a.mu is held.
 func (a *answers) schedule(p *pending, in time.Duration) {
 	if a.closed {
 		return
@@ -223,6 +232,7 @@ func (a *answers) schedule(p *pending, in time.Duration) {
 	})
 }
 
+// unschedule stops the timer of an answer. a.mu is held.
 func (a *answers) unschedule(p *pending) {
 	if p.timer != nil && p.timer.Stop() {
 		a.wg.Done()
@@ -230,7 +240,9 @@ func (a *answers) unschedule(p *pending) {
 	p.timer = nil
 }
 
-// take takes an answer back. It says why where that cannot be done any more.
+// take takes an answer back; the file stays, marked, to offer again what was
+// typed. It fails with problem.NotNow where the answer is recorded or being
+// recorded.
 func (a *answers) take(campaign, question, name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -255,7 +267,7 @@ func (a *answers) take(campaign, question, name string) error {
 	return nil
 }
 
-// forget puts away an answer that will not be sent.
+// forget removes an answer that was taken back or refused.
 func (a *answers) forget(campaign, question, name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -266,7 +278,7 @@ func (a *answers) forget(campaign, question, name string) error {
 	return a.drop(p)
 }
 
-// drop removes an answer from the disk. a.mu is held.
+// drop removes an answer from the disk and from memory. a.mu is held.
 func (a *answers) drop(p *pending) error {
 	err := os.Remove(filepath.Join(a.folder, p.file))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -278,7 +290,7 @@ func (a *answers) drop(p *pending) error {
 	return nil
 }
 
-// of returns the answers of a person that are not recorded yet, the last one
+// of returns the answers of a person that are not recorded yet, the newest
 // first.
 func (a *answers) of(name string) (list []pending) {
 	a.mu.Lock()
@@ -304,15 +316,17 @@ func (a *answers) to(campaign, question string) (list []pending) {
 	return list
 }
 
-// Pauses between two attempts to send, and how long one may take.
+// Pauses between two attempts to send double from the first to the longest; one
+// attempt may take sendingWithin.
 const (
 	firstPause    = 2 * time.Second
 	longestPause  = time.Minute
 	sendingWithin = time.Minute
 )
 
-// send records an answer in its campaign. Where that cannot be done now it is
-// tried again; where the campaign does not take it, the person is told.
+// send records an answer in its campaign. If that fails for a passing reason
+// (the store is busy, the campaign changes hands), it is tried again; if the
+// campaign refuses the answer, it is kept as refused and the person sees why.
 func (a *answers) send(p *pending) {
 	a.mu.Lock()
 	if a.closed || a.all[p.file] != p || p.State != waiting {
@@ -322,12 +336,16 @@ func (a *answers) send(p *pending) {
 	p.sending = true
 	a.mu.Unlock()
 
+	// The lock is not held while the campaign records: pages that list answers
+	// do not wait. sending keeps others from changing this one.
 	err := a.submit(p)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p.sending = false
 	if err == nil {
-		if err := a.drop(p); err != nil { // once it is sent again, the campaign holds it already
+		// If it stays on the disk and is sent again, the campaign refuses the
+		// repeat by its identifier.
+		if err := a.drop(p); err != nil {
 			a.log("an answer that is recorded cannot be removed: %v", err)
 		}
 		return
@@ -347,7 +365,7 @@ func (a *answers) send(p *pending) {
 	a.schedule(p, min(firstPause<<min(p.tries-1, 10), longestPause))
 }
 
-// putAway notes that somebody has read what a piece of news says.
+// putAway notes that a person has put away a piece of news.
 func (a *answers) putAway(campaign, question, name, news string) error {
 	p := &pending{Campaign: campaign, Question: question, Name: name, Source: news, State: read,
 		Given: time.Now().UTC()}
@@ -361,15 +379,16 @@ func (a *answers) putAway(campaign, question, name, news string) error {
 	return nil
 }
 
-// wasRead reports whether somebody has put a piece of news away.
+// wasRead reports whether a person has put away a piece of news.
 func (a *answers) wasRead(campaign, question, name, news string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.all[fileOf(campaign, question+"\x00"+news, name)] != nil
 }
 
-// submit has an answer recorded, once, by the identifier of its form. Where the
-// question's answer is another than the person saw, theirs is kept beside it.
+// submit records an answer in its campaign, once, by the identifier of its
+// form. If the question has another answer than the one the person saw, theirs
+// is recorded as contested.
 func (a *answers) submit(p *pending) error {
 	c, err := a.lab.Campaign(p.Campaign)
 	if err != nil {
@@ -383,10 +402,14 @@ func (a *answers) submit(p *pending) error {
 		case s.Instance != p.Instance || q == nil:
 			err = problem.New(problem.NotFound, "there is another campaign of that name now")
 		case p.Request == "" && q.Source != p.Source:
-			// Just before a server of an earlier version ended.
+			// Written by an earlier server without identifiers, just before it
+			// ended: the answer counts as recorded if the log has one of this
+			// person that is newer.
 			recorded = q.AnsweredBy == "person:"+p.Name && q.AnsweredAt.After(p.Given)
 		}
 	})
+	// The campaign's instance was compared, since an answer must never go to
+	// another campaign that has got the same name.
 	if recorded || err != nil {
 		return err
 	}

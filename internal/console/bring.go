@@ -22,19 +22,19 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// What a table may be that is brought by a page.
+// Limits of a table that a page may bring.
 const (
 	maxTable     = 4 << 20 // bytes
 	maxTableRows = 5000
-	// shownRows is how many rows a page shows, those with faults apart.
+	// shownRows is how many rows a page shows, besides those with faults.
 	shownRows = 200
 )
 
 // tableName is what messages call a table that was pasted.
 const tableName = "the table"
 
-// Names of the fields of the page. That of a column of one's own follows a
-// prefix.
+// Names of the form's fields, and values of the choice what a column of the
+// person's own is. Fields of one column end with its heading.
 const (
 	fieldTable  = "table"
 	fieldFile   = "file"
@@ -49,34 +49,42 @@ const (
 	useAsColumn  = "is." // before the name of one of the campaign's columns
 )
 
-// bringPage is where measurements that somebody already has are taken over.
+// bringPage is the page that imports measurements from a table, in two steps:
+// the first shows what would become of each row, the second imports what was
+// shown. Nothing is recorded by the first.
 type bringPage struct {
 	*shell
 	Path          string
 	Table, Name   string
 	Wanted        string // the columns that must be there
 	Example       string
-	Again, Anyway bool
+	Again, Anyway bool // repeated and doubtful measurements are wanted too
 	CanBring      bool
 	// Of a table that was looked at:
-	Looked                  bool
-	Header                  []string
-	Own                     []columnUse
-	Missing                 []string // columns that must be there
-	Rows                    []broughtRow
-	Hidden                  int // rows that are not shown
+	Looked  bool
+	Header  []string
+	Own     []columnUse // columns that are not the campaign's
+	Missing []string    // columns that must be there
+	Rows    []broughtRow
+	Hidden  int // rows that are not shown
+	// Counts of rows: to be imported, in the campaign already, left out by a
+	// choice, and with faults.
 	New, Known, Left, Wrong int
-	Changed                 bool // the table is not the one that was looked at
-	Seen                    string
+	// Changed is set where the table to be imported is not the one that was
+	// looked at.
+	Changed bool
+	Seen    string // hash of the table and choices that the page shows
 }
 
-// CanTake reports whether the table can be taken over as it is.
+// CanTake reports whether the table can be imported as it is: it has something
+// new, no faults, and every column a meaning.
 func (p *bringPage) CanTake() bool {
 	undecided := slices.ContainsFunc(p.Own, func(c columnUse) bool { return c.Use == "" })
 	return p.Looked && p.Wrong == 0 && p.New > 0 && !undecided
 }
 
-// columnUse is a column of one's own, and what becomes of it.
+// columnUse is a column that the campaign does not know, and what it is used
+// for.
 type columnUse struct {
 	Index     int
 	Name, Use string
@@ -102,11 +110,13 @@ type broughtRow struct {
 	Faults     []fault
 }
 
+// broughtCell is a value as it was typed; Wrong if a fault is about it.
 type broughtCell struct {
 	Text  string
 	Wrong bool
 }
 
+// bring shows the empty form.
 func (c *Console) bring(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
 		p := c.bringPageOf(r, of)
@@ -114,7 +124,7 @@ func (c *Console) bring(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// bringPageOf begins the page.
+// bringPageOf returns the page without a table, with an example of one.
 func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
 	p := &bringPage{shell: c.shellOf(r, "Bring measurements to "+of.Name()), Path: address(of)}
 	p.Campaign = of.Name()
@@ -147,7 +157,8 @@ func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
 	return p
 }
 
-// brought looks at a table, or takes it over once it was looked at.
+// brought shows what would become of a table, or imports it if it is the one
+// that was shown. Rows are imported by one request: all or none.
 func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, Run)
 	if of == nil {
@@ -176,6 +187,8 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 		c.write(w, statusOf(err), "bring", p)
 		return
 	}
+	// A form that was sent before has done its work, whatever the table looks
+	// like now.
 	take := text(r, "do") == "take"
 	if take {
 		done, err := alreadyRecorded(r.Context(), of, requested(r, engine.Request{}))
@@ -191,7 +204,8 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Changed = take && text(r, fieldSeen) != p.Seen
 	switch {
-	case take && p.New == 0 && p.Wrong == 0 && p.Missing == nil && !p.Changed: // it was pressed twice
+	case take && p.New == 0 && p.Wrong == 0 && p.Missing == nil && !p.Changed:
+		// Sent twice, or another person imported the same in the meantime.
 		redirect(w, r, p.Path, "known")
 		return
 	case !take || p.Changed || !p.CanTake():
@@ -202,11 +216,13 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 		c.write(w, status, "bring", p)
 		return
 	}
+	// Preview told the fates apart, Read makes the request of the new rows.
 	if err = im.Read(name, strings.NewReader(table)); err == nil {
 		request := engine.Request{Import: im.Rows, ImportOnce: !p.Again}
 		_, err = of.Submit(r.Context(), requested(r, request))
 	}
-	if problem.CodeOf(err) == problem.Conflict && !p.Again { // all of them came in just now
+	if problem.CodeOf(err) == problem.Conflict && !p.Again {
+		// Another import of the same rows was recorded since they were read.
 		redirect(w, r, p.Path, "known")
 		return
 	}
@@ -219,7 +235,8 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, p.Path, "brought")
 }
 
-// bringWords say what to do about a row, on this page.
+// bringWords name the remedies as this page offers them, where the command line
+// names flags.
 var bringWords = exchange.Words{
 	Again: "tick that the same may come again", Anyway: "tick that it is taken all the same",
 	Note: "where it is to be a note", Ignore: "where it is not wanted", Column: "where it is listed",
@@ -234,7 +251,9 @@ var bringWords = exchange.Words{
 	},
 }
 
-// tableOf reads a table that was sent as a file or as text.
+// tableOf reads a table that was sent as a file or as text, and what to call it
+// in messages. Tables that spreadsheets write in other formats are refused with
+// what to do instead.
 func tableOf(r *http.Request) (name, table string, err error) {
 	tooLarge := problem.New(problem.Invalid, "the table is larger than %d MB", maxTable>>20).
 		With(problem.Remedy{Text: "bring it in parts, each with the header: what is there already is left out"})
@@ -277,7 +296,8 @@ func tableOf(r *http.Request) (name, table string, err error) {
 	return name, strings.ReplaceAll(table, "\r\n", "\n"), nil
 }
 
-// look looks at a table: what would become of each row.
+// look finds out what would become of each row, with the uses of columns that
+// the form names.
 func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 	header := headerOf(p.Table) // what was said of columns of another table is forgotten
 	uses := make(map[string]string)
@@ -321,6 +341,8 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 	}
 	p.New, p.Known = seen.Count(exchange.FateNew), seen.Count(exchange.FateKnown)
 	p.Left, p.Wrong = seen.Count(exchange.FateLeft), seen.Count(exchange.FateWrong)
+	// Rows with faults are shown beyond the limit too: they are what the person
+	// must mend.
 	for i, row := range seen.Rows {
 		if i >= shownRows && row.Fate != exchange.FateWrong || len(p.Rows) >= 2*shownRows {
 			p.Hidden++
@@ -328,6 +350,8 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 		}
 		p.Rows = append(p.Rows, broughtRowOf(seen.Header, row))
 	}
+	// The hash covers all that decides what is imported, so that taking a
+	// table means taking what was shown.
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %t %t %q %q %q %q", p.Table, p.Again, p.Anyway, im.Notes, im.Ignore,
 		im.Columns, im.Units)
@@ -335,9 +359,9 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 	return nil
 }
 
-// mayBe are the columns of the campaign that one of a table may be: those that
-// are missing, the one that was chosen, and the standard deviation where no
-// column is it.
+// mayBe returns the columns of the campaign that an unknown one may be: those
+// that are missing, the one that was chosen, and the standard deviation if no
+// column is that yet.
 func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use string) (list []columnChoice) {
 	def := im.Core.State().Definition
 	add := func(name, what, unit string) {
@@ -365,8 +389,8 @@ func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use strin
 	return list
 }
 
-// furtherOf is what a column is called, and its unit, as a further quantity: as
-// typed, else as its heading says.
+// furtherOf returns the name and unit of a column that is a further quantity:
+// as typed, else as its heading says.
 func furtherOf(r *http.Request, column string) (name, unit string) {
 	name, unit = exchange.Heading(column)
 	if r.PostForm.Has(prefixName + column) {
@@ -378,7 +402,7 @@ func furtherOf(r *http.Request, column string) (name, unit string) {
 	return name, unit
 }
 
-// headerOf are the names of a table's columns, as far as they can be read.
+// headerOf returns the names of a table's columns; none if they cannot be read.
 func headerOf(table string) []string {
 	in := exchange.NewReader(bufio.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff"))))
 	header, err := in.Read()
@@ -388,6 +412,8 @@ func headerOf(table string) []string {
 	return exchange.Names(header)
 }
 
+// broughtRowOf writes a row with its fate, its class in the stylesheet, and its
+// faults at the cells that they are about.
 func broughtRowOf(header []string, row exchange.PreviewRow) broughtRow {
 	out := broughtRow{Line: row.Line, Fate: string(row.Fate), Experiment: row.Experiment}
 	wrong := make(map[string]bool)

@@ -21,47 +21,64 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// campaignPage is a campaign, now or as it was.
+// campaignPage is a campaign, now or as it was after an earlier experiment.
 type campaignPage struct {
 	*shell
 	Path, Description string
 	State             state
-	World             string
-	Backtest          string
-	Reason            string
-	Row               listed
+	World             string // simulated, or empty
+	Backtest          string // how a backtest found the best row of its table
+	Reason            string // of a pause or an end
+	Row               listed // progress and bests, as in the list
 	Facts             []view.Row
-	Needs             []need
-	Under             []underWay
-	Computing         string
-	Since             time.Time
-	WaitingFor        string
-	BestRows          []cardRow
-	ByModelIn         string // the experiments of the two bests
-	MeasuredIn        string
-	Preferred         []view.Row
-	Trust             []string
-	Curve             template.HTML
-	Scatter           template.HTML
-	Parallel          template.HTML
-	Axes              []string // the parameters, for the choice of the scatter's axes
-	X, Y              int
-	Last              []line
-	Columns           []string
-	Experiments       []experimentRow
-	More              int
-	Objective         string
-	Duels             []duelRow
-	Notes             []noteRow
-	Exclusions        []exclusionRow
-	Measures          bool
-	Devices           []device
-	// Past is set where the page shows the campaign as it was.
+
+	// What goes on.
+
+	Needs      []need
+	Under      []underWay
+	Computing  string // what is computed since when; empty for nothing
+	Since      time.Time
+	WaitingFor string
+
+	// What was found.
+
+	BestRows   []cardRow
+	ByModelIn  string // the experiments of the two bests
+	MeasuredIn string
+	Preferred  []view.Row
+	Trust      []string
+
+	// Drawings, and the parameters on the scatter's axes by their numbers.
+
+	Curve    template.HTML
+	Scatter  template.HTML
+	Parallel template.HTML
+	Axes     []string
+	X, Y     int
+
+	// Tables.
+
+	Last        []line // events
+	Columns     []string
+	Experiments []experimentRow
+	More        int // rows that are not shown
+	Objective   string
+	Duels       []duelRow
+	Notes       []noteRow
+	Exclusions  []exclusionRow
+	Measures    bool
+	Devices     []device
+
+	// Past is set where the page shows the campaign as it was when At of
+	// Count experiments had been requested.
+
 	Past      bool
 	PastText  string
 	PastTime  time.Time
 	At, Count int
-	// What can be done.
+
+	// What the visitor may do, and the campaign's status allows.
+
 	CanPause, CanResume, CanStop, CanRun, CanHalt bool
 	ByHand                                        bool
 }
@@ -82,26 +99,32 @@ type experimentRow struct {
 	Ended                                                         time.Time
 }
 
+// duelRow is a comparison in the table of a campaign that measures nothing.
 type duelRow struct{ ID, Expert, Answer, Decision string }
 
+// noteRow is a note; About is the experiment or question that it is about.
 type noteRow struct {
 	Text, About, Who string
 	At               time.Time
 }
 
+// exclusionRow is an excluded region, lifted or not.
 type exclusionRow struct {
 	ID, Region, Reason, Who string
 	At                      time.Time
 	Lifted                  bool
 }
 
+// campaign serves the page of a campaign.
 func (c *Console) campaign(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
 		c.showCampaign(w, r, of, http.StatusOK, nil, "")
 	}
 }
 
-// showCampaign shows a campaign, and why a request on its page was refused.
+// showCampaign shows a campaign, and why a request on its page was refused: the
+// form keeps what was typed. ?at= shows it as it was at an experiment, ?x= and
+// ?y= choose the scatter's axes, ?all lists all experiments.
 func (c *Console) showCampaign(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
 ) {
@@ -126,6 +149,8 @@ func (c *Console) showCampaign(
 	p.Count = len(log.Before)
 	if at, err := strconv.Atoi(query.Get("at")); err == nil && at >= 1 && at < len(log.Before) {
 		until := log.Before[at] // the last event before the next experiment was requested
+		// A core of its own, which no later event changes: it is not locked
+		// while the page is made.
 		core, err := of.At(r.Context(), until)
 		if err != nil {
 			c.fail(w, r, err)
@@ -150,6 +175,8 @@ func (c *Console) showCampaign(
 		return
 	}
 	p.At = p.Count
+	// Bests and trust need models, which are fitted in the background. The page
+	// waits a little for them, and shows the rest if they take longer.
 	wait, cancel := context.WithTimeout(r.Context(), worthWaiting)
 	defer cancel()
 	c.lab.Find(wait, []*lab.Campaign{of})
@@ -175,7 +202,8 @@ func (c *Console) showCampaign(
 // mostRows is how many experiments are listed unless all are asked for.
 const mostRows = 60
 
-// fill takes what is shown from the campaign, whose events wait meanwhile.
+// fill takes what is shown from the core, whose campaign cannot record an event
+// meanwhile: everything here is quick.
 func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all bool) {
 	state := core.State()
 	def := state.Definition
@@ -243,7 +271,7 @@ func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all boo
 }
 
 // rows lists the experiments, the newest first, or the comparisons where
-// nothing is measured.
+// nothing is measured. Unless all are asked for, it lists mostRows of them.
 func (p *campaignPage) rows(s *campaign.State, log told, bests engine.Bests, all bool) {
 	def := s.Definition
 	for _, par := range def.Parameters {
@@ -298,7 +326,8 @@ func (p *campaignPage) rows(s *campaign.State, log told, bests engine.Bests, all
 	}
 }
 
-// worldOf says whether what was measured is real.
+// worldOf says whether measurements are simulated; empty for real ones, and
+// while there is none.
 func worldOf(s *campaign.State) string {
 	simulated, real := 0, 0
 	for i := range s.Experiments {
@@ -319,7 +348,8 @@ func worldOf(s *campaign.State) string {
 	return ""
 }
 
-// instrumentName names what measures an experiment.
+// instrumentName names what measures an experiment: with the device's identity
+// where it has reported one.
 func instrumentName(s *campaign.State, x *campaign.Experiment) string {
 	switch {
 	case s.Definition.ByHand():
@@ -332,6 +362,7 @@ func instrumentName(s *campaign.State, x *campaign.Experiment) string {
 	return s.Definition.Driver().Name
 }
 
+// latest returns the last of some times.
 func latest(times ...time.Time) (t time.Time) {
 	for _, other := range times {
 		if other.After(t) {
@@ -341,13 +372,16 @@ func latest(times ...time.Time) (t time.Time) {
 	return t
 }
 
-// action is what a form of a campaign asks for.
+// action is something that a form of a campaign asks for, and how the answer is
+// made. One handler serves all of them: see [Console.act].
 type action struct {
+	// path is the end of the form's address, permission what the visitor must
+	// have, said the key of the message that is shown afterwards.
 	path, permission, said string
 	// act is what a lab may want the visitor to confirm: see
 	// [Visitor.Confirmed].
 	act string
-	// request makes the request; do acts without one.
+	// request reads the form into a request; do, if set, acts without one.
 	request func(r *http.Request, of *lab.Campaign) (engine.Request, error)
 	do      func(ctx context.Context, of *lab.Campaign) error
 	// look answers a form whose button only shows what would become of the
@@ -355,11 +389,11 @@ type action struct {
 	look func(w http.ResponseWriter, r *http.Request, of *lab.Campaign)
 	// show shows the form's page again, with what was wrong.
 	show func(w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string)
-	// back is where the visitor is sent then; nil: to the campaign.
+	// back is where the visitor is sent afterwards; nil: to the campaign.
 	back func(r *http.Request, of *lab.Campaign) string
 }
 
-// actions are all that can be done in a campaign by a form.
+// actions lists all that a form can ask of a campaign.
 func (c *Console) actions() []action {
 	reason := func(r *http.Request) string { return text(r, "reason") }
 	simple := func(make func(r *http.Request) engine.Request) func(*http.Request, *lab.Campaign) (engine.Request, error) {
@@ -406,7 +440,8 @@ func (c *Console) actions() []action {
 	}
 }
 
-// stopping reads the form that stops a campaign.
+// stopping reads the form that stops a campaign. That cannot be undone, so the
+// form asks for the campaign's name.
 func stopping(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	if text(r, "name") != of.Name() {
 		return engine.Request{}, problem.New(problem.Invalid,
@@ -415,7 +450,8 @@ func stopping(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	return engine.Request{Stop: &events.CampaignStopped{Reason: text(r, "reason")}}, nil
 }
 
-// excluding reads the form that excludes what is near something.
+// excluding reads the form that excludes the neighborhood of an experiment or a
+// question.
 func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 	reason := text(r, "reason")
 	if reason == "" {
@@ -428,7 +464,9 @@ func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 // errNothing is returned by a form that asks for nothing new.
 var errNothing = errors.New("nothing is changed")
 
-// act does what a form asks for.
+// act serves a form of a campaign: it checks the rights, does what the form
+// asks for, and sends the visitor back to a page that says so. A failure shows
+// the form again, with what was typed.
 func (c *Console) act(a action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		of := c.find(w, r, a.permission)
@@ -464,6 +502,9 @@ func (c *Console) act(a action) http.HandlerFunc {
 	}
 }
 
+// perform does what a form asks for, once: a form that was recorded before
+// succeeds without doing anything. The order is: repeat, faults, confirmation;
+// the visitor is asked to log in again only for what can be done.
 func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
 	if a.do != nil {
 		return a.do(r.Context(), of)
@@ -483,12 +524,13 @@ func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
 	return err
 }
 
-// text is what was typed into a field.
+// text is what was typed into a field, without surrounding space and with line
+// ends as on the server.
 func text(r *http.Request, name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(r.PostForm.Get(name), "\r\n", "\n"))
 }
 
-// logPage is the log in words.
+// logPage is the log in words, searched and in pages.
 type logPage struct {
 	*shell
 	Path, Query    string
@@ -501,6 +543,8 @@ type logPage struct {
 // linesPerPage is how many events a page of the log shows.
 const linesPerPage = 200
 
+// log serves the log of a campaign, the newest events first. ?q= keeps the
+// events that hold all words; ?routine shows those that tell a reader little.
 func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {
@@ -519,6 +563,7 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 	var found []line
 	for _, l := range slices.Backward(all.Entries) {
 		hay := strings.ToLower(strings.Join([]string{l.Text, string(l.Kind), l.Subject}, " "))
+		// A search finds routine events too.
 		if l.Routine && !p.Routine && len(words) == 0 {
 			continue
 		}
@@ -551,13 +596,14 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 	c.write(w, http.StatusOK, "log", p)
 }
 
-// SubjectPath is where the page of what an event is about is; empty where it
-// has none.
+// SubjectPath is the page of what an event is about; empty if it has none.
 func (p logPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
 
 // SubjectPath is that of the last events.
 func (p *campaignPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
 
+// subjectPath is the page of an experiment, a question or a decision by its
+// identifier; empty for others.
 func subjectPath(campaign, id string) string {
 	base := "/campaigns/" + url.PathEscape(campaign)
 	switch {
@@ -571,7 +617,7 @@ func subjectPath(campaign, id string) string {
 	return ""
 }
 
-// eventList is a list of events on a page.
+// eventList is a list of events on a page, which links what they are about.
 type eventList struct {
 	Page  interface{ SubjectPath(id string) string }
 	Lines []line

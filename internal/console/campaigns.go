@@ -21,7 +21,7 @@ import (
 // perPage is how many campaigns a page lists.
 const perPage = 50
 
-// listed is a campaign in the list.
+// listed is a campaign in the list, in finished texts.
 type listed struct {
 	Name, Path, Description string
 	State                   state
@@ -38,18 +38,21 @@ type listed struct {
 	Backtest                string // what a backtest is, where it is one
 }
 
-// state is how a campaign stands, in words and as a class.
+// state is where a campaign stands, in words and as a class of the stylesheet.
 type state struct{ Text, Class string }
 
-// need is something that waits for a person, with what settles it.
+// need is something that waits for a person, with what settles it: a link or a
+// button.
 type need struct {
 	Text   string
 	Link   string // a page
 	Post   string // or a form without fields
 	Button string
-	Alarm  bool // something is wrong; else somebody is simply awaited
+	Alarm  bool // something is wrong; else a person is merely awaited
 }
 
+// stateOf says where a campaign stands: its end first, then what keeps it from
+// running, then where it runs.
 func stateOf(s lab.Standing) state {
 	switch {
 	case s.Status == campaign.Completed:
@@ -68,7 +71,7 @@ func stateOf(s lab.Standing) state {
 	return state{"not running", "idle"}
 }
 
-// campaignsPage is the list of campaigns.
+// campaignsPage is the list of campaigns that the visitor may see.
 type campaignsPage struct {
 	*shell
 	Rows             []listed
@@ -78,11 +81,12 @@ type campaignsPage struct {
 	Previous, Next   string
 	Counts           map[string]int
 	Filters          []filter
-	Troubles         []string
+	Troubles         []string // stores that cannot be opened
 	CanDefine        bool
-	Nothing, NoMatch bool
+	Nothing, NoMatch bool // there is no campaign; none matches
 }
 
+// filter is a link to a part of the list, with the number of campaigns in it.
 type filter struct {
 	Text, Link string
 	Count      int
@@ -91,17 +95,19 @@ type filter struct {
 
 // shows are the parts of the list, by the word in the address.
 var shows = []struct{ word, text string }{
-	{"", "All"}, {"needs", "Waiting for somebody"}, {"running", "Running"}, {"ended", "Ended"},
+	{"", "All"}, {"needs", "Waiting for a person"}, {"running", "Running"}, {"ended", "Ended"},
 }
 
-// worthWaiting is how long a page waits for what models say; it shows what
-// takes longer once it is there.
+// worthWaiting is how long a page waits for what models say. What takes longer
+// is shown by the next page, or by the stream of changes.
 const worthWaiting = time.Second
 
 func (c *Console) campaigns(w http.ResponseWriter, r *http.Request) {
 	c.showCampaigns(w, r)
 }
 
+// showCampaigns lists the campaigns: ?q= searches, ?show= keeps a part, ?page=
+// pages. Counts are of all that match, before the part is chosen.
 func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 	p := campaignsPage{shell: c.shellOf(r, "Campaigns"), Counts: make(map[string]int)}
 	p.Watch = "*"
@@ -174,6 +180,7 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 	if number < last {
 		p.Next = link(p.Show, number+1)
 	}
+	// Only the rows of this page need their bests, which take models.
 	ctx, cancel := context.WithTimeout(r.Context(), worthWaiting)
 	defer cancel()
 	c.lab.Find(ctx, rows[from:to])
@@ -187,8 +194,8 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 	c.write(w, http.StatusOK, "campaigns", p)
 }
 
-// matches reports whether a campaign is searched for: every word stands in its
-// name, its description, its objective or its instrument.
+// matches reports whether a campaign is found: every word stands in its name,
+// its description, its objective, its instrument or its status.
 func matches(query string, s lab.Standing) bool {
 	def := s.Definition
 	text := strings.ToLower(strings.Join([]string{
@@ -202,6 +209,8 @@ func matches(query string, s lab.Standing) bool {
 	return true
 }
 
+// listedOf writes a campaign's row. Can fields say what its status allows; the
+// caller removes what the visitor may not do.
 func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
 	def := s.Definition
 	row := listed{
@@ -246,11 +255,10 @@ func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
 	return row
 }
 
-// runs reports whether what is needed is that the campaign is run, and offers
-// it.
+// runs reports whether what is needed is that the campaign is run.
 func (n need) runs() bool { return strings.HasSuffix(n.Post, "/run") }
 
-// needsOf are what waits for a person in a campaign, what is wrong first.
+// needsOf returns what waits for a person in a campaign, what is wrong first.
 func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	base := address(c)
 	if s.Trouble != nil && !s.Status.Ended() {
@@ -271,12 +279,14 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	case s.Status == campaign.Paused:
 		needs = append(needs, need{Text: "It is paused.", Post: base + "/resume", Button: "Resume it"})
 	case !s.Status.Ended() && !s.Here && s.PID == 0 && s.Trouble == nil:
-		needs = append(needs, need{Text: "Nobody runs it.", Post: base + "/run", Button: "Run it"})
+		needs = append(needs, need{Text: "It is not running.", Post: base + "/run", Button: "Run it"})
 	}
 	return needs
 }
 
-// openNeeds are what a campaign's state leaves to people.
+// openNeeds returns what a campaign's state leaves to people: unknown fates,
+// silent instruments, doubtful measurements, open questions to people, and
+// experiments made by hand. base is the address of its page.
 func openNeeds(s *campaign.State, base string) (needs []need) {
 	def := s.Definition
 	at := func(id string) string { return base + "/experiments/" + id }

@@ -17,26 +17,27 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// known is an experiment that is shown beside a candidate.
+// known is an experiment that is shown with a candidate, for comparison.
 type known struct{ ID, Value, Line string }
 
-// card is a composition.
+// card is a composition on a page of a question, with what is known around it.
 type card struct {
 	Index      int
 	Name       string // the letter, where there are several
-	Key        int
+	Key        int    // on the keyboard
 	Rows       []cardRow
-	Near       string
+	Near       string // the nearest measured composition, in words
 	NearID     string
 	Prediction string
-	Scale      template.HTML
+	Scale      template.HTML // the prediction among what was measured
 	Belief     string
-	Line       string
+	Line       string   // the composition in one line
 	Plain      []string // the values, in the campaign's order
 	Typed      string   // the number or place given
 }
 
-// cardRow is a parameter of a composition.
+// cardRow is a parameter of a composition, with the incumbent's value: the best
+// measured one's.
 type cardRow struct {
 	Name, Unit, Value, Description string
 	Bar                            template.HTML
@@ -44,15 +45,17 @@ type cardRow struct {
 	Incumbent                      string
 }
 
-// beside is what is known around a question.
-type beside struct {
+// reference is what candidates of a question are compared with: what was
+// measured, and the best of it. It holds copies, since it outlives the lock on
+// the campaign.
+type reference struct {
 	def    *definition.Campaign
 	space  *space.Space
-	best   *campaign.Experiment
-	gave   definition.Quantity // by the best
-	near   []neighbor
-	values []float64
-	at     []float64 // where the best lies in each parameter's range
+	best   *campaign.Experiment // nil if nothing was measured
+	gave   definition.Quantity  // by the best
+	near   []neighbor           // all that was measured and counts
+	values []float64            // theirs
+	at     []float64            // where the best lies in each parameter's range
 }
 
 // neighbor is a measured experiment in the unit cube.
@@ -62,9 +65,10 @@ type neighbor struct {
 	gave definition.Quantity
 }
 
-func newBeside(core *engine.Core) *beside {
+// newReference gathers what was measured. The campaign is locked meanwhile.
+func newReference(core *engine.Core) *reference {
 	s := core.State()
-	b := &beside{def: s.Definition, space: core.Space(), values: measuredValues(s)}
+	b := &reference{def: s.Definition, space: core.Space(), values: measuredValues(s)}
 	if best := core.Counts().BestMeasured; best != nil {
 		x := s.Experiment(best.Experiment)
 		if value, ok := s.Value(x); ok {
@@ -82,8 +86,9 @@ func newBeside(core *engine.Core) *beside {
 	return b
 }
 
-// span is the scale of what was measured and is expected.
-func (b *beside) span(options []events.Option) figure.Span {
+// span is the scale of what was measured and is expected: predictions within
+// two standard deviations fit in.
+func (b *reference) span(options []events.Option) figure.Span {
 	all := slices.Clone(b.values)
 	for _, o := range options {
 		if o.Prediction != nil {
@@ -93,9 +98,10 @@ func (b *beside) span(options []events.Option) figure.Span {
 	return figure.SpanOf(0.02, all...)
 }
 
-// order puts the parameters first in which the compositions differ most: from
-// each other where there are several, else from the best.
-func (b *beside) order(points []definition.Point) []int {
+// order sorts the parameters, those first in which the compositions differ
+// most: from each other if there are several, else from the best. It returns
+// their numbers.
+func (b *reference) order(points []definition.Point) []int {
 	differ := make([]float64, len(b.def.Parameters))
 	all := make([][]float64, 0, len(points)+1)
 	for _, p := range points {
@@ -119,9 +125,10 @@ func (b *beside) order(points []definition.Point) []int {
 	return order
 }
 
-// card shows a composition beside what is known. points are all that are shown
-// together.
-func (b *beside) card(
+// card shows a composition with what is known around it. order is that of its
+// rows; points are all that are shown together; blind leaves out what would
+// influence an expert: neighbors, predictions and beliefs.
+func (b *reference) card(
 	write format.Compositions, o events.Option, order []int, points []definition.Point,
 	shown figure.Span, blind bool,
 ) card {
@@ -168,9 +175,9 @@ func (b *beside) card(
 	return c
 }
 
-// near says which measured composition is the nearest, by the distance in the
-// unit cube, and how this one differs.
-func (c *card) near(b *beside, point definition.Point) {
+// near names the nearest measured composition, by the Euclidean distance in the
+// unit cube, and how this one differs from it.
+func (c *card) near(b *reference, point definition.Point) {
 	at, err := b.space.Encode(point)
 	if err != nil || len(b.near) == 0 {
 		return
@@ -191,13 +198,13 @@ func (c *card) near(b *beside, point definition.Point) {
 	}
 }
 
-// noticeable is from which share of a parameter's range on a difference is
+// noticeable is the share of a parameter's range from which a difference is
 // named.
 const noticeable = 0.05
 
-// differences says in which one or two parameters a composition differs most
-// from another.
-func (b *beside) differences(from, to definition.Point) string {
+// differences names the one or two parameters in which a composition differs
+// most from another. Another category counts as more than any number does.
+func (b *reference) differences(from, to definition.Point) string {
 	type difference struct {
 		text string
 		size float64
@@ -227,8 +234,9 @@ func (b *beside) differences(from, to definition.Point) string {
 	return strings.Join(texts, " and ")
 }
 
-// beliefText puts the interval of the expert's latent rejection score g into
-// words, whose bounds are logits (Xu et al. 2024, Eq. 5).
+// beliefText puts into words the interval of the expert's latent rejection
+// score g, whose bounds are logits (Xu et al. 2024, Eq. 5): a rejection has the
+// probability 1 / (1 + exp(−g)).
 func beliefText(g events.Interval) string {
 	chance := func(x float64) string { return format.Percent(1 / (1 + math.Exp(-x))) }
 	low, high := chance(g.Lower), chance(g.Upper)

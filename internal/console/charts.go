@@ -17,21 +17,25 @@ type chartsPage struct {
 	Groups []report.FigureGroup
 }
 
-// figureCache keeps the figures of the campaigns that were looked at last: they
-// take models.
+// figureCache keeps the figures of the campaigns that were looked at last:
+// drawing them takes models, hence seconds.
 type figureCache struct {
 	mu    sync.Mutex
 	known map[*lab.Campaign]*drawnFigures
 }
 
+// drawnFigures are a campaign's figures as of an event. They belong to the log
+// alone and not to a visitor, so that all share them.
 type drawnFigures struct {
-	mu       sync.Mutex // held while they are drawn: those who ask meanwhile wait for them
+	mu       sync.Mutex // held while they are drawn: other requests wait for them
 	sequence events.Sequence
 	groups   []report.FigureGroup
 }
 
 func newFigureCache() *figureCache { return &figureCache{known: make(map[*lab.Campaign]*drawnFigures)} }
 
+// of returns the entry of a campaign; when there are too many, all others are
+// dropped.
 func (f *figureCache) of(c *lab.Campaign) *drawnFigures {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,6 +50,7 @@ func (f *figureCache) of(c *lab.Campaign) *drawnFigures {
 	return d
 }
 
+// charts serves the report's figures, drawn anew when the log has grown.
 func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {

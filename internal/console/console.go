@@ -7,16 +7,42 @@
 // holds inline script or style: a strict Content-Security-Policy may be set on
 // all of them.
 //
-// The files: console.go lists the routes, render.go writes pages and failures,
-// visitor.go is what the pages need to know of who asks. queue.go is the list
-// of questions, outcome.go what came of those that were answered, question.go
-// the review page, with candidate.go, shares.go and pinpoint.go for what it
-// shows; reply.go reads its forms, answering.go takes them, answers.go keeps
-// them until they are recorded, and contest.go tells of answers of others to
-// the same question. campaigns.go, campaign.go, experiment.go, decision.go,
-// whatif.go, results.go, bring.go, region.go, define.go and sheet.go are the
-// other pages, proof.go hands out proofs, chronicle.go is the log in words,
-// figure.go and charts.go draw.
+// # A page's journey
+//
+// A GET: internal/server knows the visitor and calls [Handler] with a [Visitor]
+// in the context. The handler looks the campaign up and checks that the visitor
+// may see it ([Console.find]), takes what it shows from the campaign's core,
+// whose lock it holds only while it copies (lab.Campaign.Read), puts it into a
+// page type whose fields are finished texts and drawings, and executes a
+// template ([Console.write]). A page type embeds *shell: the frame, with what
+// the visitor may do, messages, and what the page listens to.
+//
+// A POST: the form's hidden fields hold an identifier, made with the page, so
+// that a form that is sent twice counts once. A reader of the form makes an
+// engine.Request of it, the campaign records it or refuses it, and the visitor
+// is redirected to a page that says what was done (303, so that reloading
+// repeats nothing). A refusal shows the form again with what was typed, at the
+// fault.
+//
+// Afterwards the stream /live (live.go) says that the campaign has changed, and
+// the script of each page that shows it asks for the page again and exchanges
+// what differs.
+//
+// Answers of experts differ: they are kept on the disk for a few seconds before
+// they are recorded, and can be taken back (answers.go).
+//
+// # Files
+//
+// console.go lists the routes, render.go writes pages and failures, visitor.go
+// is what the pages need to know of the visitor. queue.go is the list of
+// questions, outcome.go what came of those that were answered, question.go the
+// review page, with candidate.go, shares.go and pinpoint.go for what it shows;
+// reply.go reads its forms, answering.go takes them, answers.go keeps them
+// until they are recorded, and contest.go reports answers of others to the same
+// question. campaigns.go, campaign.go, experiment.go, decision.go, whatif.go,
+// results.go, bring.go, region.go, define.go and sheet.go are the other pages,
+// proof.go hands out proofs, chronicle.go is the log in words, figure.go and
+// charts.go draw.
 package console
 
 import (
@@ -30,8 +56,9 @@ import (
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
-// Options say what is shown.
+// Options say what is shown, and what the pages work with.
 type Options struct {
+	// Lab holds the campaigns.
 	Lab *lab.Lab
 	// Version is the program's.
 	Version string
@@ -49,25 +76,27 @@ type Options struct {
 	Undo time.Duration
 }
 
-// undoFor is how long an answer can be taken back.
+// undoFor is how long an answer can be taken back unless Options say otherwise:
+// long enough to see a slip, short against any experiment.
 const undoFor = 6 * time.Second
 
 // Console serves the pages. Its methods may be called by several goroutines.
+// [Console.Close] must be called at the end.
 type Console struct {
 	options Options
 	lab     *lab.Lab
-	answers *answers
-	hub     *hub
-	stories *stories
-	figures *figureCache
+	answers *answers     // given and not recorded yet
+	hub     *hub         // who listens to which campaign
+	stories *stories     // the logs in words
+	figures *figureCache // the report's figures
 	whatIf  *whatif.Runs
 	cancel  context.CancelFunc
-	ctx     context.Context
+	ctx     context.Context // ends with Close
 	mux     Mux
 }
 
-// New returns the pages of a lab. Answers that were given before and have not
-// been recorded yet are recorded now.
+// New returns the pages of a lab. Answers that an earlier process left are
+// recorded now.
 func New(o Options) *Console {
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
@@ -85,8 +114,8 @@ func New(o Options) *Console {
 	return c
 }
 
-// Close ends what goes on beside requests. Answers that are not recorded yet
-// are kept for the next time.
+// Close ends what goes on in the background, and returns when it has ended.
+// Answers that are not recorded yet are kept for the next start.
 func (c *Console) Close() {
 	c.cancel()
 	if c.options.WhatIf == nil {
@@ -144,7 +173,8 @@ func (c *Console) Handler() http.Handler {
 		mux.HandleFunc("POST /campaigns/{campaign}/"+a.path, c.act(a))
 	}
 	mux.HandleFunc("/", c.notFound)
-	// A form of another site does not reach a campaign through the visitor's
-	// browser.
+	// Forms carry no token against forgery: the browser says where a request
+	// comes from (Sec-Fetch-Site, Origin), and a form of another site is
+	// refused here.
 	return http.NewCrossOriginProtection().Handler(mux)
 }

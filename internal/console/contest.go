@@ -12,18 +12,18 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Where several people may answer one question, one answer counts, all are
-// kept, and each of them is told what became of theirs.
+// If several people may answer a question, one answer counts and all are kept.
+// Each person learns what became of theirs.
 
-// newsLasts is how long somebody is told that another one has answered the same
-// question, unless they put it away.
+// newsLasts is how long a person is reminded that another one has answered the
+// same question, unless they put it away.
 const newsLasts = 7 * 24 * time.Hour
 
 // fieldNews names the piece of news that a form puts away.
 const fieldNews = "news"
 
-// news tells somebody what became of their answer to a question that another
-// one has answered.
+// news tells a person what became of their answer to a question that another
+// person has answered too.
 type news struct {
 	Campaign, Question string
 	// ID is that of the answer that it is about.
@@ -38,9 +38,9 @@ type news struct {
 
 func (n news) Path() string { return questionPath(n.Campaign, n.Question) }
 
-// newsOf is what a person is to be told of their answers to a question: of each
-// answer of somebody else that came beside theirs while theirs counts, or of
-// the one that counts in place of theirs.
+// newsOf returns the news for a person about their answers to a question: each
+// answer of another person that was contested while theirs counts, or the one
+// that counts in place of theirs.
 func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time) (list []news) {
 	if len(q.Aside) == 0 {
 		return nil
@@ -75,18 +75,19 @@ func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time)
 	return list
 }
 
-// standsBeside reports whether an answer that was just given will be kept
-// beside another one.
-func (c *Console) standsBeside(of *lab.Campaign, p pending) (beside bool) {
+// willBeContested reports whether an answer that was just given will be kept
+// recorded as contested, since another person's counts.
+func (c *Console) willBeContested(of *lab.Campaign, p pending) (contested bool) {
 	of.Read(func(core *engine.Core) {
 		q := core.State().Question(p.Question)
-		beside = q != nil && q.Status == campaign.Answered && q.Source != p.Source &&
+		contested = q != nil && q.Status == campaign.Answered && q.Source != p.Source &&
 			events.ActorName(q.AnsweredBy) != p.Name
 	})
-	return beside
+	return contested
 }
 
-// isNews reports whether a visitor is told something.
+// isNews reports whether a visitor still sees a piece of news, by its
+// identifier: a form cannot put away anything else.
 func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (is bool) {
 	of.Read(func(core *engine.Core) {
 		s := core.State()
@@ -98,7 +99,8 @@ func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (
 	return is
 }
 
-// newsFor returns what a visitor is to be told, the last first.
+// newsFor returns a visitor's news, the newest first, but for what they have
+// put away.
 func (c *Console) newsFor(v Visitor) (list []news) {
 	now := time.Now()
 	for _, each := range c.lab.Campaigns() {
@@ -117,26 +119,26 @@ func (c *Console) newsFor(v Visitor) (list []news) {
 	return list
 }
 
-// besideView is an answer that does not count, as the page of its question
+// contestedView is an answer that does not count, as the page of its question
 // shows it.
-type besideView struct {
+type contestedView struct {
 	Who, Text string
 	At        time.Time
 	Replaced  bool
 }
 
-// besidesOf are the answers to a question that do not count, the last first.
-func besidesOf(s *campaign.State, q *campaign.Question) (list []besideView) {
+// contestedOf are the answers to a question that do not count, the newest first.
+func contestedOf(s *campaign.State, q *campaign.Question) (list []contestedView) {
 	for _, aside := range slices.Backward(q.Aside) {
 		words := answerWords(s.Definition, q, humans.Reply{Answer: aside.Answer})
-		list = append(list, besideView{events.ActorName(aside.Actor), words, aside.At, aside.Replaced})
+		list = append(list, contestedView{events.ActorName(aside.Actor), words, aside.At, aside.Replaced})
 	}
 	return list
 }
 
-// mineBeside is the form of the visitor's last answer to a question, where it
+// mineContested is the form of the visitor's last answer to a question, where it
 // does not count.
-func mineBeside(q *campaign.Question, name string) (url.Values, bool) {
+func mineContested(q *campaign.Question, name string) (url.Values, bool) {
 	if events.ActorName(q.AnsweredBy) == name {
 		return nil, false
 	}

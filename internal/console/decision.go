@@ -17,7 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// decisionPage is all that is recorded about a decision.
+// decisionPage is all that is recorded about a decision, in words.
 type decisionPage struct {
 	*shell
 	Path, ID, What, Reason string
@@ -44,6 +44,7 @@ type decisionPage struct {
 	Otherwise              otherwise
 }
 
+// testRow is a question that the decision put to its models, and the answer.
 type testRow struct {
 	Name, Compared, Answer string
 }
@@ -56,7 +57,9 @@ func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showDecision shows a decision, and why a request on its page was refused.
+// showDecision shows a decision, and why a request on its page was refused. The
+// address may name an experiment or a question too: then it shows the decision
+// behind that.
 func (c *Console) showDecision(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error,
 ) {
@@ -110,6 +113,8 @@ func (c *Console) showDecision(
 	c.write(w, status, "decision", p)
 }
 
+// fill writes the recorded decision into the page: its candidates, tests,
+// models, shares, and what followed.
 func (p *decisionPage) fill(d *view.Decision) {
 	made, def := d.Decision, d.Definition
 	p.What, p.Reason, p.Time = sentence(view.ActionText(made)), made.Reason, d.Time
@@ -203,12 +208,14 @@ func (p *decisionPage) fill(d *view.Decision) {
 	}
 }
 
+// reviewText says how a choice looked once its composition was measured.
 func reviewText(r *events.ChoiceReview) string {
 	return "Measured in " + r.Experiment + ", the choice of " + r.Expert + " in " + r.Question +
 		" was right with a probability of " + format.Percent(r.Probability) + "."
 }
 
-// plane draws the objective over two parameters, darker where it is better.
+// plane draws the objective over two parameters, darker where it is better, in
+// ten steps of the stylesheet, and returns the caption.
 func plane(at *events.Plane, sought definition.Objective) (template.HTML, string) {
 	rows := len(at.Ys)
 	if rows == 0 || len(at.Xs) == 0 {

@@ -22,7 +22,8 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// fileTemplate is what a new campaign's file starts from.
+// fileTemplate is the text that a new campaign's file starts from. Its comments
+// are the only instructions on the page.
 const fileTemplate = `name: my-campaign
 description: What is sought, and why.
 
@@ -69,12 +70,13 @@ instrument:
 // fileName is what faults call the text that was typed.
 const fileName = "the campaign file"
 
-// filePage is a page with a campaign file to be edited.
+// filePage is a page with a campaign file to be edited: of a new campaign, or
+// of one under way.
 type filePage struct {
 	*shell
 	Path, Source, Meaning, Reason string
 	Remarks                       []string
-	Checked                       bool
+	Checked                       bool // Meaning and Remarks are of this file
 	CanDefine                     bool
 	// Along is a campaign whose measurements can be taken along, WithAlong
 	// whether they are, Measured how many.
@@ -92,11 +94,14 @@ func sourceOf(r *http.Request) []byte {
 	return []byte(strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n"))
 }
 
-// number writes line ends as faults count them.
+// number writes line ends as faults count them, so that the line number of a
+// fault is that of the editor.
 func (p *filePage) number() {
 	p.Source = strings.ReplaceAll(p.Source, "\r\n", "\n")
 }
 
+// newCampaign shows the form of a new campaign: the template, a demonstration
+// (?demonstration), or a copy of another campaign's file (?from=).
 func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
 	p := &filePage{shell: c.shellOf(r, "New campaign"), Source: fileTemplate}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
@@ -118,7 +123,9 @@ func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
 	c.write(w, http.StatusOK, "new", p)
 }
 
-// begin begins a campaign, or only checks its file.
+// begin begins a campaign, or only checks its file. With measurements of
+// another campaign to take along, the campaign begins without running, imports
+// them, and runs then: else it would decide without them.
 func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	if err := visitorOf(r.Context()).may(Define, ""); err != nil {
 		visitorOf(r.Context()).refused(Define, "")
@@ -173,9 +180,9 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, address(begun), "begun") // where it does not run, its page says why
 }
 
-// bringAlong has a campaign that has just begun take measurements over, and
-// run. The form that was sent before has done so, and somebody may have halted
-// the campaign since.
+// bringAlong imports measurements into a campaign that has just begun, and runs
+// it. A form that was sent before has done so already; another person may have
+// halted the campaign since, so it is not run again.
 func (c *Console) bringAlong(r *http.Request, begun *lab.Campaign, rows []engine.Tell) error {
 	request := requested(r, engine.Request{Import: rows})
 	if request.ID != "" {
@@ -199,10 +206,12 @@ func measuredIn(core *engine.Core) (n int) {
 	return n
 }
 
-// nameLine is the line of a campaign file with its name.
+// nameLine is the line of a campaign file with its name, unquoted.
 var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*([A-Za-z0-9._-]+)[ \t]*$`)
 
-// renamed gives a campaign file a name that no campaign of the lab has.
+// renamed gives a campaign file a name that no campaign of the lab has, by a
+// number at its end. It changes that line alone and leaves a file that it does
+// not understand as it is.
 func (c *Console) renamed(source string) string {
 	at := nameLine.FindStringSubmatchIndex(source)
 	if at == nil {
@@ -217,9 +226,10 @@ func (c *Console) renamed(source string) string {
 	}
 }
 
-// along returns the measurements of a campaign as another one takes them over,
-// as a table that is exported and imported: each with a note that says where it
-// comes from. Rows that the new campaign could not take are faults.
+// along returns the measurements of a campaign as the rows that another
+// campaign imports: it exports a table and reads it as an import does, so that
+// both follow the same rules. Each row gets a note that says where it comes
+// from. Rows that the new campaign could not take are faults.
 func (c *Console) along(
 	ctx context.Context, v Visitor, from string, file *campaignfile.File,
 ) ([]engine.Tell, error) {
@@ -260,8 +270,8 @@ func (c *Console) along(
 	return im.Rows, nil
 }
 
-// rehearse is the campaign of a file as it is once it has begun; nothing is
-// written.
+// rehearse returns the campaign of a file as it is once it has begun, in
+// memory: nothing is written.
 func (c *Console) rehearse(file *campaignfile.File) (*engine.Core, error) {
 	def := file.Definition
 	e, err := events.New(def.Name, &events.CampaignDefined{Definition: def, Source: file.Source})
@@ -277,8 +287,8 @@ func (c *Console) rehearse(file *campaignfile.File) (*engine.Core, error) {
 	return core, core.Apply(first[0])
 }
 
-// remarks are what a file may contain, but probably does not mean. They look at
-// the files that it names: for visitors who may have it run.
+// remarks are what a file may contain but probably does not mean. Finding them
+// opens the files that it names, so they are only for visitors who may run it.
 func (c *Console) remarks(v Visitor, file *campaignfile.File) []string {
 	if v.mayDefine(&file.Definition, nil) != nil {
 		return nil
@@ -286,7 +296,8 @@ func (c *Console) remarks(v Visitor, file *campaignfile.File) []string {
 	return campaignfile.Remarks(c.lab.Registry(), file.Definition, c.lab.Folder())
 }
 
-// validate checks a file as it is typed, to begin a campaign or to amend one.
+// validate checks a file as it is typed, to begin a campaign or to amend one,
+// and answers with JSON for the script.
 func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
 	visitor := visitorOf(r.Context())
 	if err := visitor.may(Define, ""); err != nil && !c.amends(visitor) {
@@ -328,13 +339,15 @@ func (c *Console) amends(v Visitor) bool {
 		func(of *lab.Campaign) bool { return v.may(Run, of.Name()) == nil })
 }
 
+// definition serves the page of a campaign's file.
 func (c *Console) definition(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
 		c.showDefinition(w, r, of, http.StatusOK, nil, "")
 	}
 }
 
-// showDefinition shows a campaign's file to be read and amended.
+// showDefinition shows a campaign's file to be read and amended, and why an
+// amendment was refused.
 func (c *Console) showDefinition(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
 ) {
@@ -380,7 +393,8 @@ func (c *Console) definitionPage(r *http.Request, of *lab.Campaign) *filePage {
 	return p
 }
 
-// changes says in words what a changed file would make of a campaign.
+// changes says in words what a changed file would make of a campaign. It fails
+// where the campaign would refuse the amendment.
 func (c *Console) changes(r *http.Request, of *lab.Campaign) ([]string, error) {
 	request, err := c.amendment(r, of)
 	if errors.Is(err, errNothing) {
@@ -396,12 +410,15 @@ func (c *Console) changes(r *http.Request, of *lab.Campaign) ([]string, error) {
 	return lines, nil
 }
 
-// amendment reads the form of a changed file.
+// amendment reads the form of a changed file. It returns errNothing where the
+// file says what the campaign does already.
 func (c *Console) amendment(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	file, err := c.lab.Parse(fileName, sourceOf(r))
 	if err != nil {
 		return engine.Request{}, err
 	}
+	// Rights are checked against what the file says before anything opens what
+	// it names.
 	if err := visitorOf(r.Context()).mayDefine(&file.Definition, of.Defined()); err != nil {
 		return engine.Request{}, err
 	}

@@ -25,20 +25,21 @@ type experimentPage struct {
 	Facts                    []view.Row
 	Value, Unit, Objective   string
 	Cause, Instrument        string
-	Flag, FlagSince          string
+	Flag, FlagSince          string // why it is in doubt
 	Doubtful, Unresolved     bool
 	Excluded, Ongoing, Ended bool
 	Decision, Why            string
 	Predicted                string
-	Scale                    [1]card
-	Lines                    []line
+	Scale                    [1]card // the prediction among what was measured
+	Lines                    []line  // events about it
 	Dispatched               time.Time
 	ByHand, CanResolve       bool
 	CanRepeat                bool
-	Also                     string // of which nobody knows either
+	Also                     string // other experiments whose fate is unknown too
 	Measured                 measuredFields
 }
 
+// experiment serves the page of an experiment.
 func (c *Console) experiment(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
 		c.showExperiment(w, r, of, http.StatusOK, nil, "")
@@ -46,6 +47,8 @@ func (c *Console) experiment(w http.ResponseWriter, r *http.Request) {
 }
 
 // showExperiment shows an experiment, and why a request about it was refused.
+// The form of a refused request names the experiment, since its address does
+// not.
 func (c *Console) showExperiment(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
 ) {
@@ -88,6 +91,7 @@ func (c *Console) showExperiment(
 	c.write(w, status, "experiment", p)
 }
 
+// fill takes what is shown from the core. best is the experiment to highlight.
 func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experiment, log told) {
 	s := core.State()
 	def := s.Definition
@@ -104,6 +108,7 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 	}
 	write := format.CompositionsToMake(def)
 	at := positions(def, x.Parameters)
+	// The table shows what was asked for, and what was made where it differs.
 	var actual definition.Point
 	measured, ok := s.Value(x)
 	if ok {
@@ -151,7 +156,7 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 		p.Why = made.Reason
 		if made.Prediction != nil {
 			p.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
-			b := newBeside(core)
+			b := newReference(core)
 			shown := b.span([]events.Option{{Prediction: made.Prediction}})
 			p.Scale[0].Scale = scale(b.values, valueOrNil(s, x), shown, made.Prediction)
 		}
@@ -161,6 +166,7 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 	}
 }
 
+// valueOrNil is the measured value of an experiment; nil if there is none.
 func valueOrNil(s *campaign.State, x *campaign.Experiment) *float64 {
 	value, ok := s.Value(x)
 	if !ok {
@@ -172,7 +178,8 @@ func valueOrNil(s *campaign.State, x *campaign.Experiment) *float64 {
 // SubjectPath is where the page of what an event is about is.
 func (p *experimentPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
 
-// experimentOf finds an experiment. It is a copy.
+// experimentOf finds an experiment of a campaign. It is a copy, which the
+// campaign does not change any more.
 func experimentOf(of *lab.Campaign, id string) (x campaign.Experiment, err error) {
 	of.Read(func(core *engine.Core) {
 		if found := core.State().Experiment(id); found != nil {
@@ -184,7 +191,8 @@ func experimentOf(of *lab.Campaign, id string) (x campaign.Experiment, err error
 	return x, err
 }
 
-// alsoUnresolved are the other experiments whose fate nobody knows, as a list.
+// alsoUnresolved lists the other experiments whose fate is unknown: one answer
+// of a person may settle all of them.
 func alsoUnresolved(s *campaign.State, id string) string {
 	var ids []string
 	for i := range s.Experiments {
@@ -195,7 +203,8 @@ func alsoUnresolved(s *campaign.State, id string) string {
 	return events.ExperimentList(ids)
 }
 
-// resolution reads the form that settles what became of an experiment.
+// resolution reads the form that settles what became of an experiment. A value
+// without a choice means that it was measured.
 func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	id := text(r, "experiment")
 	x, err := experimentOf(of, id)

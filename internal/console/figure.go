@@ -27,7 +27,8 @@ func newDrawing(w, h float64, role figure.Role, title string) *figure.Canvas {
 	return d
 }
 
-// dot is the mark of an experiment that stands so.
+// dot draws the mark of an experiment in a role of the stylesheet: shapes tell
+// apart what colors alone would not.
 func dot(d *figure.Canvas, standing figure.Role, id, title string, x, y float64) {
 	shape := figure.RoundDot
 	switch kind, _, _ := strings.Cut(string(standing), " "); kind {
@@ -41,10 +42,10 @@ func dot(d *figure.Canvas, standing figure.Role, id, title string, x, y float64)
 	d.Dot(standing, shape, id, title, x, y)
 }
 
-// nan is where nothing is drawn.
+// nan stands for a value that is not drawn.
 var nan = math.NaN()
 
-// measuredValues are the values that count, in order.
+// measuredValues are the values that count, in the order of experiments.
 func measuredValues(s *campaign.State) (values []float64) {
 	for _, value := range s.Results() {
 		values = append(values, value.Value)
@@ -52,7 +53,7 @@ func measuredValues(s *campaign.State) (values []float64) {
 	return values
 }
 
-// sparkline draws how the best so far has gone.
+// sparkline draws how the best so far has gone, and a point for each value.
 func sparkline(values []float64, sought definition.Objective) template.HTML {
 	if len(values) < 2 {
 		return ""
@@ -74,8 +75,8 @@ func sparkline(values []float64, sought definition.Objective) template.HTML {
 	return d.SVG()
 }
 
-// frame is a drawing with axes: which numbers its data shows, and where in it
-// they are.
+// frame is a drawing with axes: which numbers its data shows, and where in the
+// drawing, in pixels, they are.
 type frame struct {
 	*figure.Canvas
 	x, y figure.Span
@@ -101,15 +102,16 @@ func (f *frame) headings(x, y string, below float64) {
 	f.Text(axis, "end", f.right, below, x)
 }
 
-// Roles of what all drawings with axes have.
+// Roles of lines and texts in the stylesheet that all drawings with axes have.
 const (
 	grid = figure.Role("grid")
 	tick = figure.Role("tick")
 	axis = figure.Role("axis")
 )
 
-// courseOf draws the axes of a course over n experiments whose values are
-// given. Right of it there is some room, and above its data.
+// courseOf draws the axes of a course over n experiments with the given values.
+// height is that of the drawing, room is left free at the right of the data,
+// and above it.
 func courseOf(
 	title string, sought definition.Objective, n int, values []float64, height, room, above float64,
 ) *frame {
@@ -130,8 +132,8 @@ func courseOf(
 	return f
 }
 
-// steps draws how the best so far went, and returns where it ends: NaN where
-// nothing counts.
+// steps draws how the best so far went, and returns the vertical place where it
+// ends: NaN where nothing counts.
 func (f *frame) steps(role figure.Role, best []float64) (end float64) {
 	end = nan
 	stairs := figure.Steps(best)
@@ -143,7 +145,9 @@ func (f *frame) steps(role figure.Role, best []float64) (end float64) {
 	return end
 }
 
-// convergence draws every measurement and the best so far.
+// convergence draws every measurement and the best so far. It is the small
+// figure of the campaign's page; internal/report draws the large one with the
+// model. It is empty where nothing was measured.
 func convergence(s *campaign.State) template.HTML {
 	sought := s.Definition.Sought()
 	n := len(s.Experiments)
@@ -220,7 +224,8 @@ func scale(measured []float64, best *float64, shown figure.Span, p *events.Predi
 		figure.Typeset(format.Short(shown.Low)), figure.Typeset(format.Short(shown.High))))
 }
 
-// bar draws where a value lies in a parameter's range, with the incumbent's.
+// bar draws where a value lies in a parameter's range, with the incumbent's;
+// both are shares from 0 to 1, or NaN for none.
 func bar(title string, share, incumbent float64) template.HTML {
 	const w, h = 120.0, 14.0
 	d := newDrawing(w, h, "bar", title)
@@ -235,7 +240,7 @@ func bar(title string, share, incumbent float64) template.HTML {
 }
 
 // shareBar draws what a parameter does to a quantity, to the left and right of
-// nothing.
+// zero; most is the value that fills one side.
 func shareBar(title string, value, most float64) template.HTML {
 	const w, h = 120.0, 14.0
 	d := newDrawing(w, h, "bar", title)
@@ -262,7 +267,8 @@ func positions(def *definition.Campaign, p definition.Point) []float64 {
 	return shares
 }
 
-// positionOf is that of one value; NaN of none.
+// positionOf returns where a value lies in a parameter's range, from 0 to 1;
+// NaN for a missing or unknown value.
 func positionOf(par *definition.Parameter, v definition.Value) float64 {
 	between := func(x, low, high float64) float64 {
 		if high > low {
@@ -305,7 +311,8 @@ func bestOf(bests engine.Bests, id string) string {
 	return ""
 }
 
-// classOf says how an experiment is drawn; best is the one to go by.
+// classOf returns the class by which an experiment is drawn; best is the
+// experiment to highlight.
 func classOf(x *campaign.Experiment, best string) string {
 	switch {
 	case best == x.ID:
@@ -320,7 +327,8 @@ func classOf(x *campaign.Experiment, best string) string {
 	return "done"
 }
 
-// drawn are the experiments that a figure of compositions shows.
+// drawn are the experiments that a figure of compositions shows: all but those
+// that were called off.
 func drawn(s *campaign.State) (all []*campaign.Experiment) {
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; !x.Status.CalledOff() {
@@ -330,7 +338,8 @@ func drawn(s *campaign.State) (all []*campaign.Experiment) {
 	return all
 }
 
-// tone is in which of five steps a value lies, the best being 5; 0 without one.
+// tone is the step from 1 to 5 in which a value lies, the best being 5; 0 for
+// no value.
 func tone(v float64, s figure.Span, sought definition.Objective) int {
 	if math.IsNaN(v) {
 		return 0
@@ -342,7 +351,7 @@ func tone(v float64, s figure.Span, sought definition.Objective) int {
 	return min(max(int(share*5)+1, 1), 5)
 }
 
-// valueOf is what was measured of what is sought; NaN where nothing was.
+// valueOf is the measured value of the objective; NaN where nothing was.
 func valueOf(s *campaign.State, x *campaign.Experiment) float64 {
 	if value, ok := s.Value(x); ok {
 		return value.Value
@@ -350,7 +359,8 @@ func valueOf(s *campaign.State, x *campaign.Experiment) float64 {
 	return math.NaN()
 }
 
-// scatter draws two parameters against each other.
+// scatter draws compositions by the i-th and j-th parameter against each other,
+// toned by what was measured.
 func scatter(s *campaign.State, i, j int, best string) template.HTML {
 	def := s.Definition
 	sought := def.Sought()
@@ -381,15 +391,16 @@ func scatter(s *campaign.State, i, j int, best string) template.HTML {
 	return f.SVG()
 }
 
-// toned is the role of what is drawn so, in one of the tones.
+// toned is the role of a class in one of the tones.
 func toned(class string, tone int) figure.Role {
 	return figure.Role(fmt.Sprintf("%s tone%d", class, tone))
 }
 
+// squareHeight is the height of square drawings, in pixels.
 const squareHeight = 300.0
 
-// squareOf draws nothing yet of two parameters against each other, both of one
-// range.
+// squareOf returns an empty drawing of two parameters against each other, both
+// over one range of shares.
 func squareOf(role figure.Role, title string, both figure.Span) *frame {
 	const width = 360.0
 	return &frame{
@@ -399,7 +410,7 @@ func squareOf(role figure.Role, title string, both figure.Span) *frame {
 	}
 }
 
-// rounded writes a number at an axis.
+// rounded writes a number for an axis.
 func rounded(v float64) string { return figure.Typeset(format.Rounded(v, 3)) }
 
 // endsOf are the ticks of a parameter's axis: its ends and middle, not round
@@ -426,7 +437,7 @@ func endsOf(par *definition.Parameter) (ticks []plot.Tick) {
 }
 
 // parallel draws each composition as a line through all parameters to its
-// value.
+// value, on parallel axes from each parameter's lower to its upper bound.
 func parallel(s *campaign.State, best string) template.HTML {
 	def := s.Definition
 	sought := def.Sought()

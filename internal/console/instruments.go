@@ -13,8 +13,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// sign is what the log holds of a device: that it was heard of, or that
-// something went wrong.
+// sign is what the log holds about a device: a sign of life, or an error.
 type sign struct {
 	At         time.Time
 	Experiment string
@@ -27,7 +26,8 @@ type signs struct {
 	Error sign
 }
 
-// signOf takes what an event says of a device.
+// signOf notes what an event says about a device. Only the device itself gives
+// a sign of life: a person may report a result for it.
 func (ch *chronicle) signOf(e events.Event, payload events.Payload) {
 	var heard, wrong string
 	switch p := payload.(type) {
@@ -63,7 +63,8 @@ func (ch *chronicle) signOf(e events.Event, payload events.Payload) {
 	ch.signs[device] = s
 }
 
-// device is an instrument of a campaign, as its page shows it.
+// device is an instrument of a campaign, as its page shows it. A campaign may
+// have had several: each name and identity is one.
 type device struct {
 	Name, Identity, World, Driver string
 	State                         state
@@ -74,13 +75,13 @@ type device struct {
 	Trouble string // why it is not driven now
 }
 
-// command is an experiment that a device has, or is to have.
+// command is an experiment that a device performs or will be given.
 type command struct {
 	ID    string
 	Since time.Time
 }
 
-// devicesOf are the instruments of a campaign, the one that it has now first.
+// devicesOf lists the instruments of a campaign, the present one first.
 func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []device) {
 	def := s.Definition
 	if !def.Measures() {
@@ -142,7 +143,7 @@ func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []d
 	if def.ByHand() {
 		d.Driver = "a person, by hand"
 		if d.Identity == "" {
-			d.Identity = "whatever the person measures with"
+			d.Identity = "any instrument that the person uses"
 		}
 	}
 	if standing.Trouble != nil && !s.Status.Ended() {
@@ -153,7 +154,7 @@ func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []d
 	return devices
 }
 
-// oldest is the one that has waited for longest.
+// oldest is the command that has waited longest.
 func oldest(list []command) (first command) {
 	for _, q := range list {
 		if first.ID == "" || q.Since.Before(first.Since) {
@@ -169,7 +170,7 @@ func (d device) OldestUnder() command { return oldest(d.Under) }
 // OldestWaiting is the oldest experiment that waits to be sent.
 func (d device) OldestWaiting() command { return oldest(d.Waiting) }
 
-// age writes for how long something has been so; the page counts on.
+// age writes how long something has lasted; the page's script counts on.
 func age(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""

@@ -14,17 +14,18 @@ import (
 
 // Pauses of the streams.
 const (
-	gather = 150 * time.Millisecond // changes within that are told together
-	alive  = 15 * time.Second       // how often a stream that has nothing to say says that it is there
-	// apart is between two streams that are told. Each page that is told asks
-	// for itself again: so there are 200 pages a second at most, however many
-	// are open, and they do not all come at once. The last of 200 open pages
-	// learns of a change a second later.
+	gather = 150 * time.Millisecond // changes within that time are sent together
+	alive  = 15 * time.Second       // between two signs of life on a silent stream
+	// apart is between two listeners that are notified. Each page that is
+	// notified asks for itself again: so there are 200 requests a second at
+	// most, however many pages are open, and they do not come all at once. The
+	// last of 200 open pages learns of a change a second later.
 	apart = 5 * time.Millisecond
 )
 
-// hub tells open pages which campaigns have changed. It looks only while
-// somebody listens.
+// hub tells open pages which campaigns have changed. Two goroutines work for it
+// while anyone listens, and none otherwise: watch finds out what has changed,
+// pass notifies the listeners one by one.
 type hub struct {
 	lab *lab.Lab
 	ctx context.Context
@@ -32,29 +33,32 @@ type hub struct {
 
 	mu        sync.Mutex
 	listeners map[*listener]bool
-	// due are the listeners that are to be told, in their turn; more has a word
-	// in it whenever there may be one.
+	// due are the listeners to be notified, in order; more holds a token
+	// whenever there may be one.
 	due  []*listener
-	more chan struct{}      // of those who tell now
-	stop context.CancelFunc // nil while nobody listens
+	more chan struct{}      // of the present pass
+	stop context.CancelFunc // nil while there are no listeners
 }
 
-// listener is an open page.
+// listener is an open page. Its channel has room for one list of names: a page
+// that is slow gets the names of several changes at once.
 type listener struct {
-	told  chan []string
-	names []string // that have changed since it was told last
-	due   bool
+	changed chan []string
+	names   []string // that have changed since it was notified last
+	due     bool     // it is in the hub's list
 }
 
 func newHub(ctx context.Context, l *lab.Lab) *hub {
 	return &hub{lab: l, ctx: ctx, listeners: make(map[*listener]bool)}
 }
 
+// wait returns when the goroutines of the hub have ended.
 func (h *hub) wait() { h.wg.Wait() }
 
-// listen returns a channel of the names of campaigns that have changed.
+// listen returns a channel with the names of campaigns that have changed, and
+// the function that ends it, which must be called.
 func (h *hub) listen() (changed <-chan []string, end func()) {
-	l := &listener{told: make(chan []string, 1)}
+	l := &listener{changed: make(chan []string, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.listeners[l] = true
@@ -65,7 +69,7 @@ func (h *hub) listen() (changed <-chan []string, end func()) {
 		h.wg.Go(func() { h.watch(ctx) })
 		h.wg.Go(func() { h.pass(ctx, more) })
 	}
-	return l.told, func() {
+	return l.changed, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.listeners, l)
@@ -76,12 +80,14 @@ func (h *hub) listen() (changed <-chan []string, end func()) {
 	}
 }
 
-// mark is what a page of a campaign depends on beside its log.
+// mark is what a page of a campaign depends on: its log, and what goes on in
+// the process that runs it. Two equal marks give the same page.
 type mark struct {
 	sequence events.Sequence
 	doing    string
 }
 
+// markOf returns the mark of a campaign now.
 func markOf(c *lab.Campaign) mark {
 	m := mark{sequence: c.Sequence()}
 	s := c.Standing()
@@ -89,13 +95,15 @@ func markOf(c *lab.Campaign) mark {
 	return m
 }
 
-// watch tells the listeners.
+// watch finds out which campaigns have changed, until ctx is done.
 func (h *hub) watch(ctx context.Context) {
 	seen := make(map[*lab.Campaign]mark)
 	for _, c := range h.lab.Campaigns() {
 		seen[c] = markOf(c)
 	}
 	for {
+		// The channel is taken before the campaigns are looked at: what changes
+		// meanwhile closes it, and is found in the next round.
 		changed := h.lab.Changed()
 		var names []string
 		for _, c := range h.lab.Campaigns() {
@@ -121,7 +129,7 @@ func (h *hub) watch(ctx context.Context) {
 	}
 }
 
-// tell puts names before the listeners.
+// tell adds names to every listener, and has pass notify them.
 func (h *hub) tell(names []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +150,7 @@ func (h *hub) tell(names []string) {
 	}
 }
 
-// pass tells one listener after the other.
+// pass notifies one listener after the other, with a pause between them.
 func (h *hub) pass(ctx context.Context, more <-chan struct{}) {
 	for {
 		if !h.tellNext() {
@@ -161,7 +169,8 @@ func (h *hub) pass(ctx context.Context, more <-chan struct{}) {
 	}
 }
 
-// tellNext tells the listener whose turn it is; false where there is none.
+// tellNext notifies the first listener that is due; it returns false if there
+// is none.
 func (h *hub) tellNext() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -176,18 +185,20 @@ func (h *hub) tellNext() bool {
 		names := l.names
 		l.names = nil
 		select {
-		case before := <-l.told: // not read yet
+		case before := <-l.changed: // not read yet
 			names = append(before, names...)
 		default:
 		}
-		l.told <- names
+		// There is room: only this function sends, and it has just emptied it.
+		l.changed <- names
 		return true
 	}
 	return false
 }
 
-// live is the stream of a page: which campaigns have changed, and how many
-// questions wait for the visitor.
+// live is the stream of a page, as server-sent events: which campaigns have
+// changed, and how many questions wait for the visitor. It asks at each event
+// whether the visitor is still logged in and may see the campaign.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	visitor := visitorOf(r.Context())
 	changed, end := c.hub.listen()

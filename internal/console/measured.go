@@ -14,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Names of the fields of what was measured. Those of further quantities are
-// there once a row.
+// Names of the form's fields for a measurement. Those of further quantities
+// stand in the form once for each row.
 const (
 	fieldValue        = "value"
 	fieldSD           = "sd"
@@ -26,25 +26,25 @@ const (
 	prefixActual      = "actual."
 )
 
-// measuredFields are the fields for what was measured, beside the value itself.
-// Every form that takes a result has them.
+// measuredFields are the fields for what was measured, apart from the value
+// itself. Every form that takes a result has them.
 type measuredFields struct {
 	// Prefix is that of the elements' ids: a page may have several such forms.
 	Prefix string
 	// Unit is that of the objective.
 	Unit   string
-	SD, Of string // what was typed, what is recorded
+	SD, Of string // standard deviation as typed, and as recorded
 	// Known are the quantities that the campaign has measured before, Other the
 	// rows for others, of which the last one is empty.
 	Known, Other []quantityField
 	// Remarks is set where a remark can be recorded with the result.
 	Remarks bool
 	Remark  string
-	// Fields are of what was really made.
+	// Fields are those of the composition that was really made.
 	Fields []pointField
 	Anyway bool
-	// Own is set for an experiment of one's own, whose form asks itself whether
-	// it may be taken.
+	// Own is set for an experiment that the person chose, whose form has its
+	// own field to confirm doubtful values.
 	Own bool
 }
 
@@ -54,26 +54,27 @@ type quantityField struct {
 	Name, Value, Unit, Of string // Of is the value that is recorded
 }
 
-// quantityRow is a row as its template wants it.
+// quantityRow is what the template of a row needs.
 type quantityRow struct {
 	Prefix string
 	Row    quantityField
 	Known  bool
 }
 
-// Typed reports whether something stands in a field that is not shown at first.
+// Typed reports whether a field that is hidden at first holds something, so
+// that it must be shown.
 func (m measuredFields) Typed() bool {
 	return m.SD != "" || m.Remark != "" || len(m.Other) > 1
 }
 
-// MadeTyped reports whether something is said of what was made.
+// MadeTyped reports whether the fields of the composition hold something.
 func (m measuredFields) MadeTyped() bool {
 	return m.Anyway && !m.Own || slices.ContainsFunc(m.Fields,
 		func(f pointField) bool { return f.Typed != "" })
 }
 
 // measuredFieldsOf returns the fields, with what is recorded of an experiment
-// (nil: of none), and what was typed where typed is set.
+// (nil: none), and with what was typed if typed is set.
 func (s *shell) measuredFieldsOf(
 	prefix string, state *campaign.State, x *campaign.Experiment, typed bool,
 ) measuredFields {
@@ -135,8 +136,8 @@ func (s *shell) measuredFieldsOf(
 	return m
 }
 
-// resultIn is the result of an experiment that stands, or that was taken back;
-// nil for none.
+// resultIn is the result of an experiment that counts, or one that was
+// retracted; nil for none.
 func resultIn(x *campaign.Experiment) *events.Measurement {
 	if x.Measurement != nil {
 		return x.Measurement
@@ -144,7 +145,8 @@ func resultIn(x *campaign.Experiment) *events.Measurement {
 	return x.Retracted
 }
 
-// madeIn is what was made in an experiment, as far as the record says.
+// madeIn is the composition that was made in an experiment, as recorded: the
+// requested one unless the result says otherwise.
 func madeIn(x *campaign.Experiment) definition.Point {
 	if r := resultIn(x); r != nil && r.Actual != nil {
 		return r.Actual
@@ -195,13 +197,13 @@ type typedResult struct {
 	Actual    definition.Point
 }
 
-// any reports whether it says anything.
+// any reports whether anything was typed.
 func (t typedResult) any() bool {
 	return t.Value != nil || t.SD != nil || t.Further != nil || t.Actual != nil
 }
 
-// resultOf reads the fields of a measurement. made is what was made where
-// nothing else is said.
+// resultOf reads the fields of a measurement. made is the composition that was
+// made unless the form says otherwise.
 func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typedResult, err error) {
 	var def *definition.Campaign
 	var known []definition.Quantity
@@ -247,8 +249,8 @@ func optionalNumber(r *http.Request, field, name string) (*float64, error) {
 	return &x, nil
 }
 
-// madeOf reads what was really made: nil where nothing else than was made by
-// the record is typed.
+// madeOf reads the composition that was really made; nil where the form does
+// not differ from the record.
 func madeOf(r *http.Request, def *definition.Campaign, recorded definition.Point) (definition.Point, error) {
 	any := false
 	for _, par := range def.Parameters {
@@ -267,7 +269,9 @@ func madeOf(r *http.Request, def *definition.Campaign, recorded definition.Point
 	if err != nil {
 		return nil, problem.New(problem.Invalid, "what was made: %w", err)
 	}
-	for _, par := range def.Parameters { // left as it was: exactly what is recorded
+	// Written and read again, a recorded value might lose digits: what was
+	// left as it was stays exactly what is recorded.
+	for _, par := range def.Parameters {
 		if text(r, prefixActual+par.Name) == "" {
 			point[par.Name] = recorded[par.Name]
 		}

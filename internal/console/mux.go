@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Mux is an http.ServeMux that knows what is registered in it.
+// Mux is an http.ServeMux that lists what is registered in it, so that a test
+// can hold every route against the table of rights.
 type Mux struct {
 	mux      http.ServeMux
 	patterns []string

@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// answered is an answer that was given, and what became of it.
+// answered is an answer of an expert, and what became of it.
 type answered struct {
 	Campaign, ID, Text, Outcome string
 	At                          time.Time
@@ -27,9 +27,9 @@ func (a answered) Path() string { return questionPath(a.Campaign, a.ID) }
 // mostAnswers is how many of the last answers are listed.
 const mostAnswers = 8
 
-// lastAnswers returns the answers of the visitor that were given last, with
-// what came out. Where none is theirs by name, as the only user of an open
-// server may have any, those of all experts are.
+// lastAnswers returns the newest answers of the visitor, with what came of
+// them. If none is theirs by name (the only user of an open server may have any
+// name), it returns those of all experts.
 func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) {
 	type one struct {
 		of *lab.Campaign
@@ -78,8 +78,8 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 	return list
 }
 
-// outcomeOf says what came out of what an answer was about, and whether it was
-// right, as far as that is known.
+// outcomeOf says what was measured where an answer was about a composition, and
+// whether the answer was right, as far as that is known.
 func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceReview) string {
 	if review != nil {
 		text := "Measured in " + review.Experiment
@@ -113,6 +113,7 @@ func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceRev
 	return ""
 }
 
+// samePoint reports whether two compositions are equal to the last bit.
 func samePoint(a, b definition.Point) bool {
 	if len(a) != len(b) {
 		return false
@@ -125,7 +126,7 @@ func samePoint(a, b definition.Point) bool {
 	return true
 }
 
-// estimatesOutcome compares the numbers of a sitting with what was measured.
+// estimatesOutcome compares the estimates of a question with what was measured.
 func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
 	var texts []string
 	for _, e := range q.Answer.Estimates {

@@ -13,16 +13,17 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// pointField is how a parameter of a composition of one's own is entered.
+// pointField is the field of a parameter, in a form for a composition.
 type pointField struct {
 	Name, Unit, Description, Typed string
-	Min, Max, Step                 string
-	Choices                        []string
-	Suggested                      string
+	Min, Max, Step                 string   // of a slider; empty for none
+	Choices                        []string // instead of a slider
+	Suggested                      string   // what the campaign would take
 }
 
-// pointFields are the fields of a composition of one's own: what was typed,
-// else what was answered, else what the campaign would take.
+// pointFields are the fields of a composition that the expert names, filled
+// with what was typed, else with the given answer, else with what the campaign
+// would take.
 func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fields []pointField) {
 	def := core.State().Definition
 	from := q.Answer.Point
@@ -60,7 +61,7 @@ func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fie
 	return fields
 }
 
-// feasible says whether a composition can be measured, for the sliders.
+// feasible says whether a composition can be measured, as JSON for the sliders.
 func (c *Console) feasible(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {
@@ -81,7 +82,7 @@ func (c *Console) feasible(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer.OK = true
-		b := newBeside(core)
+		b := newReference(core)
 		var near card
 		near.near(b, point)
 		answer.Text = strings.TrimSpace("It can be measured. " + near.Near)

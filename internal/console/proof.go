@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest"
 )
 
-// place is where a decision is in the log, and what proves that.
+// place is where a decision is in the log, with what proves it.
 type place struct {
 	Position events.Position
 	// Sequence counts within the campaign.
@@ -21,14 +21,15 @@ type place struct {
 	// Event is the event's ID, Leaf the hash of its record: a leaf of the log's
 	// tree.
 	Event, Leaf string
-	// Proof is where the proof of inclusion can be had; empty where the visitor
-	// may not.
+	// Proof is the address of the proof of inclusion; empty where the visitor
+	// may not have it.
 	Proof string
-	// File is what it is called then.
+	// File is the file name of the proof.
 	File string
 }
 
-// placeOf reads the event at a position of a log.
+// placeOf reads the event at a position of a log, and hashes its record as the
+// log's tree does.
 func placeOf(ctx context.Context, log events.Log, at events.Position) (p place, err error) {
 	for e, err := range log.Read(ctx, at-1) {
 		if err != nil {
@@ -44,8 +45,8 @@ func placeOf(ctx context.Context, log events.Log, at events.Position) (p place, 
 	return p, nil
 }
 
-// proof hands out a proof that an event is in the log: a file for `campaignd
-// verify`.
+// proof sends a proof that an event is in the log: a file for `campaignd
+// verify`, which needs no access to the store.
 func (c *Console) proof(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, Audit)
 	if of == nil {
@@ -67,7 +68,7 @@ func (c *Console) proof(w http.ResponseWriter, r *http.Request) {
 
 var unnameable = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// proofFile is what the proof of an event is called.
+// proofFile is the file name of the proof of an event.
 func proofFile(campaign, event string) string {
 	return unnameable.ReplaceAllString(campaign+"-"+event, "-") + ".tlog-proof"
 }

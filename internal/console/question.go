@@ -20,11 +20,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
+// questionPath is the address of a question's page.
 func questionPath(campaign, id string) string {
 	return "/questions/" + url.PathEscape(campaign) + "/" + url.PathEscape(id)
 }
 
-// headingOf says in words what is asked.
+// headingOf says in words what a question asks.
 func headingOf(def *definition.Campaign, q *campaign.Question) string {
 	switch q.Form {
 	case events.FormLabel:
@@ -46,7 +47,7 @@ func headingOf(def *definition.Campaign, q *campaign.Question) string {
 	return sentence(strings.TrimSpace(strings.TrimPrefix(what, ":")))
 }
 
-// questionPage is the review page.
+// questionPage is the page on which an expert answers a question.
 type questionPage struct {
 	*shell
 	ID, Heading, Expert, Aim string
@@ -58,32 +59,32 @@ type questionPage struct {
 	Cards      []card
 	Suggestion *card
 	Names      []string // of the options
-	// Best is the best so far.
+	// Best is the best measured so far; nil for none.
 	Best *known
-	// Measured and Expects say what the strips of the cards show.
+	// Measured and Expects say what the scales of the cards show.
 	Measured, Expects bool
-	Columns           []string // of a sitting
-	Fields            []pointField
-	Marks             int
+	Columns           []string     // of a question for many estimates
+	Fields            []pointField // of a composition to be named
+	Marks             int          // the highest mark; 0 for a quantity
 	Unit              string
 	Why               []string
 	Shares            []shareTable
 	Trust             []string
 	Step              string // the decision that asks
-	// Answer is the present answer, Comment what was said with it; Given is the
-	// visitor's that is being sent.
+	// Answer is the answer that counts, Comment what was said with it; Given
+	// is the visitor's own that is not recorded yet.
 	Answer, Comment, By string
 	Given               *pendingView
 	AnsweredBy          string
-	Besides             []besideView // the answers that do not count
-	Others              []string     // who else has answered it just now
-	Closed              string       // why it takes no answer
-	Opened              int64
-	At                  events.Sequence
-	Source, Nearest     string
-	Fit                 string // whether a pinpointed composition can be measured
+	Contested           []contestedView // answers that do not count
+	Others              []string        // others whose answers are not recorded yet
+	Closed              string          // why it takes no answer
+	Opened              int64           // when the page was made, ms since 1970
+	At                  events.Sequence // the event that the page was made from
+	Source, Nearest     string          // the event of the answer shown; the neighbors shown
+	Fit                 string          // whether a named composition can be measured
 	FitOK               bool
-	Left                int // how many questions wait beside this one
+	Left                int // other questions that wait for the visitor
 }
 
 func (p *questionPage) Path() string { return questionPath(p.Campaign, p.ID) }
@@ -105,6 +106,7 @@ func (p *questionPage) Signature() string {
 		p.Visitor.Name, word, means)
 }
 
+// question serves the page of a question.
 func (c *Console) question(w http.ResponseWriter, r *http.Request) {
 	campaign := c.find(w, r, See)
 	if campaign == nil {
@@ -113,7 +115,8 @@ func (c *Console) question(w http.ResponseWriter, r *http.Request) {
 	c.showQuestion(w, r, campaign, http.StatusOK, nil)
 }
 
-// showQuestion shows the review page, with what was typed where it was refused.
+// showQuestion shows the page of a question. After a refusal, or when an answer
+// was taken back, the form holds what was typed.
 func (c *Console) showQuestion(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error,
 ) {
@@ -124,7 +127,7 @@ func (c *Console) showQuestion(
 	if refusal != nil {
 		s.Failure, s.Failed, s.form = failureOf(refusal, of.Name()), "answer", r.PostForm
 		if opened, err := strconv.ParseInt(r.PostForm.Get(fieldOpened), 10, 64); err == nil {
-			p.Opened = opened // it has been before them since
+			p.Opened = opened // the time taken counts from the first page
 		}
 	} else {
 		for _, mine := range c.answers.of(s.Visitor.Name) {
@@ -170,17 +173,18 @@ func (c *Console) showQuestion(
 	c.write(w, status, "question", p)
 }
 
-// fill takes what is shown from the campaign, whose events wait meanwhile.
+// fill takes what is shown from the core, whose campaign cannot record an event
+// meanwhile.
 func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	s := core.State()
 	def := s.Definition
 	p.Heading, p.Expert, p.Form, p.Status = headingOf(def, q), q.Expert, q.Form, q.Status
 	p.Asked, p.Expires, p.At, p.Source, p.Step = q.AskedAt, q.Expires, s.Sequence, q.Source, q.Decision
 	p.Aim = aimOf(def)
-	p.Besides = besidesOf(s, q)
+	p.Contested = contestedOf(s, q)
 	if q.Status == campaign.Answered {
 		p.AnsweredBy = events.ActorName(q.AnsweredBy)
-		if mine, ok := mineBeside(q, p.Visitor.Name); ok && p.form == nil {
+		if mine, ok := mineContested(q, p.Visitor.Name); ok && p.form == nil {
 			p.Failed, p.form = "answer", mine // theirs, to be sent instead
 		}
 		p.Answer, p.Comment = stop(view.Answer(def, q)), q.Comment
@@ -190,30 +194,30 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	if q.Explanation != "" {
 		p.Why = append(p.Why, q.Explanation)
 	}
-	beside := newBeside(core)
-	if beside.best != nil {
-		p.Best = &known{beside.best.ID, format.Result(beside.gave),
-			format.CompositionsOf(def).LineWithUnits(beside.best.Measurement.Actual)}
+	ref := newReference(core)
+	if ref.best != nil {
+		p.Best = &known{ref.best.ID, format.Result(ref.gave),
+			format.CompositionsOf(def).LineWithUnits(ref.best.Measurement.Actual)}
 	}
 	options := q.Options
 	if q.Suggestion != nil {
 		options = append(slices.Clone(options), *q.Suggestion)
 	}
-	shown := beside.span(options)
-	p.Measured = len(beside.values) > 0
+	shown := ref.span(options)
+	p.Measured = len(ref.values) > 0
 	var points []definition.Point
 	for _, o := range options {
 		points = append(points, o.Parameters)
 		p.Expects = p.Expects || o.Prediction != nil
 	}
-	order := beside.order(points)
+	order := ref.order(points)
 	write := format.CompositionsOf(def).Apart(points...)
-	// Who is to say what they expect is not told what the model does: their
-	// word would be an echo of it.
+	// An expert who estimates must not see what the model predicts: the
+	// estimate would echo it, and be counted as independent of it.
 	blind := q.Form == events.FormEstimate
 	var nearest []string
 	for i, o := range options {
-		card := beside.card(write, o, order, points, shown, blind)
+		card := ref.card(write, o, order, points, shown, blind)
 		card.Index, card.Key = i, i+1
 		if len(q.Options) > 1 {
 			card.Name = humans.OptionName(i)
@@ -258,7 +262,7 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	p.Shares = sharesOf(def, q)
 }
 
-// aimOf says what the campaign seeks.
+// aimOf says what the campaign seeks: "the highest conductivity (mS/cm)".
 func aimOf(def *definition.Campaign) string {
 	sought := def.Sought()
 	return "the " + sought.Pick("highest", "lowest") + " " + format.HeadingOf(sought)

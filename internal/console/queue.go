@@ -15,13 +15,13 @@ import (
 type queued struct {
 	Campaign, ID, Expert, Asks string
 	Asked, Expires             time.Time
-	Mine, Given                bool // it is to the visitor by name; the visitor has just answered it
+	Mine, Given                bool // addressed to the visitor by name; just answered by them
 }
 
 func (q queued) Path() string { return questionPath(q.Campaign, q.ID) }
 
-// queueOf returns the questions that wait for an answer that the visitor may
-// give: those to them by name first, then the ones that end soonest, then the
+// queueOf returns the questions that wait for an answer which the visitor may
+// give: those addressed to them first, then those that expire soonest, then the
 // oldest.
 func (c *Console) queueOf(v Visitor) (list []queued) {
 	given := make(map[string]bool)
@@ -82,6 +82,8 @@ type queuePage struct {
 	Last    []answered
 }
 
+// queue serves the list of questions. ?next goes on to the first of them, as
+// after an answer.
 func (c *Console) queue(w http.ResponseWriter, r *http.Request) {
 	p := queuePage{shell: c.shellOf(r, "Questions")}
 	p.Watch = "*"
@@ -92,6 +94,7 @@ func (c *Console) queue(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Query().Has("next") && len(p.Waiting) > 0 {
 		to := p.Waiting[0].Path()
+		// The message of the answer goes along to the next question's page.
 		if said := r.URL.Query().Get("said"); saids[said] != "" {
 			to += "?said=" + said
 		}
@@ -111,13 +114,14 @@ type pendingView struct {
 
 func (p pendingView) Path() string { return questionPath(p.Campaign, p.Question) }
 
+// viewOf returns an answer as pages show it.
 func viewOf(p pending) pendingView {
 	seconds := max(0, int(math.Ceil(time.Until(p.Due).Seconds())))
 	return pendingView{p.Campaign, p.Question, p.Words, p.Why, seconds, p.State}
 }
 
-// pendingOf are the visitor's answers that are being sent, or that were
-// refused.
+// pendingOf returns the visitor's answers that wait to be recorded, or that
+// were refused.
 func (c *Console) pendingOf(v Visitor) (list []pendingView) {
 	for _, p := range c.answers.of(v.Name) {
 		if p.State != undone {

@@ -17,7 +17,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Names of the fields of a region: those of a parameter follow a prefix.
+// Names of the form's fields of a region; the parameter's name follows.
 const (
 	prefixMin = "min."
 	prefixMax = "max."
@@ -25,13 +25,15 @@ const (
 )
 
 // sampled is how many compositions are drawn to say how much of the space a
-// region is. The standard error of a share is below 1.2 %.
+// region is. The standard error of a share is below 1.2 %: √(p(1−p)/2000) at p
+// = ½.
 const sampled = 2000
 
 // noReason is recorded where none was given: an exclusion says why.
 const noReason = "no reason was given"
 
-// regionPage is where a part of the space is excluded.
+// regionPage is the page that excludes a part of the space, in two steps: the
+// first shows what the region concerns, the second excludes it.
 type regionPage struct {
 	*shell
 	Path     string
@@ -41,16 +43,16 @@ type regionPage struct {
 	Looked   bool
 	Region   string        // in words
 	Measured []known       // the measured experiments in it
-	Hidden   int           // of those, how many are not listed
+	Hidden   int           // how many more of those are not listed
 	All      int           // all that were measured
-	Best     *known        // the best so far, where it lies in it
+	Best     *known        // the best so far, if it lies in the region
 	Under    []string      // experiments under way in it
-	Share    string        // how much of what may be suggested now
-	Fields   []hiddenField // of what was looked at
+	Share    string        // the region's part of what may be suggested now
+	Fields   []hiddenField // the region that was looked at
 	Holding  []exclusionRow
 }
 
-// regionSide is how a parameter's side of a region is entered.
+// regionSide holds the fields of a parameter in the form of a region.
 type regionSide struct {
 	Name, Unit, Description string
 	Low, High               string // its range
@@ -58,13 +60,14 @@ type regionSide struct {
 	Min, Max, Is            string // as typed
 }
 
+// hiddenField carries the region from the first step to the second.
 type hiddenField struct{ Name, Value string }
 
 // mostListed is how many measured experiments in a region are named.
 const mostListed = 30
 
-// regionOf reads a region from fields for each parameter; nil where none is
-// filled in.
+// regionOf reads a region from the fields of each parameter. It fails where
+// none is filled in, or a number cannot be read.
 func regionOf(def *definition.Campaign, form url.Values) (map[string]definition.RegionSide, error) {
 	region := make(map[string]definition.RegionSide)
 	var faults []string
@@ -101,6 +104,7 @@ func regionOf(def *definition.Campaign, form url.Values) (map[string]definition.
 	return region, nil
 }
 
+// region serves the form.
 func (c *Console) region(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
 		c.showRegion(w, r, of, r.URL.Query(), nil)
@@ -157,7 +161,8 @@ func (c *Console) showRegion(
 	c.write(w, http.StatusOK, "region", p)
 }
 
-// look says what a region concerns. The error says why it cannot be excluded.
+// look works out what a region concerns. It fails where the campaign would
+// refuse to exclude it.
 func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	s := core.State()
 	def := s.Definition
@@ -171,6 +176,8 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 		return err
 	}
 	region := definition.Region{Where: where}
+	// A space in which only this region is excluded tells whether a point lies
+	// in it, by the same rules that will exclude it.
 	alone := *def
 	alone.Excluded = []definition.Region{region}
 	excluding, err := space.New(alone)
@@ -205,6 +212,7 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 			p.Under = append(p.Under, x.ID)
 		}
 	}
+	// Sampled with a fixed seed: the page shows the same share each time.
 	points, err := core.Space().Sample(sampled, 1)
 	if err != nil {
 		return err
@@ -234,7 +242,7 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	return nil
 }
 
-// plain writes a number as people type it, to the last digit.
+// plain writes a number as people type it, with all its digits.
 func plain(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // Count is how many measured experiments lie in the region.

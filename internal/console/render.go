@@ -30,8 +30,8 @@ var templateFiles embed.FS
 //go:embed static
 var staticFolder embed.FS
 
-// edition tells the embedded files of one build from those of another, in their
-// addresses: browsers may keep them for ever.
+// edition distinguishes the embedded files of one build from those of another
+// in their addresses, so that browsers may keep them for ever.
 var edition = func() string {
 	h := sha256.New()
 	entries, err := staticFolder.ReadDir("static")
@@ -76,14 +76,14 @@ var templates = func() map[string]*template.Template {
 	return all
 }()
 
-// typed finds what was typed into a field before.
+// typed finds what was typed into a field of a refused request.
 type typed struct {
 	s            *shell
 	Action, Name string
 }
 
-// when writes a time as an element that a browser shows in the visitor's own
-// zone.
+// when writes a time as an element that the script shows in the visitor's own
+// time zone; without the script it is in the server's.
 func when(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""
@@ -92,24 +92,25 @@ func when(t time.Time) template.HTML {
 		t.UTC().Format(time.RFC3339), t.Local().Format("2006-01-02 15:04:05")))
 }
 
-// shell is what every page has. Pages embed it.
+// shell is what every page has; page types embed it.
 type shell struct {
 	Title   string
 	Visitor Visitor
 	// Campaign is the campaign that the page is about; empty for none.
 	Campaign string
-	// Watch says of which campaign a change concerns the page: its name, "*"
-	// for every one, "" for none.
+	// Watch is the campaign whose changes concern the page: a name, "*" for
+	// all, "" for none.
 	Watch string
-	// Said is what the last request did.
+	// Said is what the last request did, in words.
 	Said string
 	// Failure is why a request was refused, Failed which one.
 	Failure *failure
 	Failed  string
-	// Open counts the questions that wait for somebody.
+	// Open counts the questions that wait for the visitor.
 	Open    int
 	Pending []pendingView
-	// News is what became of their answers that others have answered too.
+	// News is what became of the visitor's answers to questions that others
+	// have answered too.
 	News    []news
 	Version string
 
@@ -131,7 +132,7 @@ func (s *shell) Typed(action, name string) string {
 // is shown open.
 func (s *shell) WasTyped(action string) bool { return s.Failed == action && action != "" }
 
-// shellOf begins a page.
+// shellOf begins a page: it gathers what the frame shows to this visitor.
 func (c *Console) shellOf(r *http.Request, title string) *shell {
 	s := &shell{Title: title, Visitor: visitorOf(r.Context()), Version: c.options.Version}
 	s.Said = saids[r.URL.Query().Get("said")]
@@ -140,8 +141,9 @@ func (c *Console) shellOf(r *http.Request, title string) *shell {
 	return s
 }
 
-// saids are what pages say after a request, by the word in their address.
-// Nothing else in an address is shown as if the server said it.
+// saids are the messages that pages show after a request, by the word in their
+// address. Nothing else in an address is shown, so that a link cannot put words
+// into the server's mouth.
 var saids = map[string]string{
 	"begun":     "The campaign has begun.",
 	"paused":    "Paused: nothing new begins until it is resumed.",
@@ -160,7 +162,7 @@ var saids = map[string]string{
 	"amended":   "The campaign goes on with the changed file.",
 	"same":      "The file says what the campaign does already: nothing was changed.",
 	"sent":      "Your answer is on its way.",
-	"beside":    "Somebody has answered meanwhile, and that counts. Yours is kept beside it.",
+	"beside":    "Another person has answered meanwhile, and that answer counts. Yours is recorded as contested.",
 	"undone":    "Taken back. Nothing was sent.",
 	"dismissed": "Put away.",
 }
@@ -185,8 +187,9 @@ type fault struct {
 	Field, Message, Remedy string
 }
 
-// failureOf returns an error as a page shows it. campaign is the one it
-// happened in.
+// failureOf returns an error as a page shows it; campaign is the one that it
+// concerns, empty for none. Faults of files and tables become a list, all else
+// a sentence with its remedies.
 func failureOf(err error, campaign string) *failure {
 	var faults *yamltree.Error
 	if errors.As(err, &faults) {
@@ -225,7 +228,8 @@ func failureOf(err error, campaign string) *failure {
 	return f
 }
 
-// stop ends a sentence that begins with a name.
+// stop ends a sentence with a full stop where it has none; the first letter
+// stays, since a name may stand there.
 func stop(text string) string {
 	text = strings.TrimSpace(text)
 	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?") {
@@ -249,7 +253,8 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// wayOf turns a remedy into a link or a button.
+// wayOf turns a remedy into a link or a button, where a page offers what it
+// says; otherwise it stays words.
 func wayOf(r problem.Remedy, campaign string) way {
 	base := "/campaigns/" + url.PathEscape(campaign)
 	w := way{Text: r.Text}
@@ -308,7 +313,8 @@ func wayOf(r problem.Remedy, campaign string) way {
 	return w
 }
 
-// write writes a page, whole or not at all.
+// write writes a page, whole or not at all: a template that fails leaves an
+// error page, never half of another.
 func (c *Console) write(w http.ResponseWriter, status int, name string, data any) {
 	var page bytes.Buffer
 	if err := templates[name].ExecuteTemplate(&page, "layout", data); err != nil {
@@ -339,12 +345,13 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	c.write(w, statusOf(err), "failure", s)
 }
 
+// notFound serves all addresses that no page has.
 func (c *Console) notFound(w http.ResponseWriter, r *http.Request) {
 	c.fail(w, r, problem.New(problem.NotFound, "there is no page %s", r.URL.Path))
 }
 
-// find returns the campaign of a request, if the visitor may do something in
-// it. Otherwise it has answered.
+// find returns the campaign of a request, if the visitor has the permission in
+// it. Otherwise it returns nil and has written the refusal.
 func (c *Console) find(w http.ResponseWriter, r *http.Request, permission string) *lab.Campaign {
 	id := r.PathValue("campaign")
 	campaign, err := c.lab.Campaign(id)
@@ -354,7 +361,7 @@ func (c *Console) find(w http.ResponseWriter, r *http.Request, permission string
 			if permission != See && visitorOf(r.Context()).may(See, campaign.Name()) != nil {
 				permission = See
 			}
-			if permission == See { // whoever may not see it is not told that it is there
+			if permission == See { // the answer must not reveal that it exists
 				err = problem.New(problem.NoCampaign, "there is no campaign %q here", id)
 			}
 		}
@@ -366,10 +373,11 @@ func (c *Console) find(w http.ResponseWriter, r *http.Request, permission string
 	return campaign
 }
 
-// redirect answers a form: the page is asked for anew, so that nothing is sent
-// twice.
+// redirect answers a form with another address to get, so that reloading the
+// page sends nothing twice. said is the key of a message, empty for none.
 func redirect(w http.ResponseWriter, r *http.Request, path, said string) {
 	if said != "" {
+		// The query stands before the fragment.
 		path, fragment, _ := strings.Cut(path, "#")
 		separator := "?"
 		if strings.Contains(path, "?") {
@@ -385,7 +393,8 @@ func redirect(w http.ResponseWriter, r *http.Request, path, said string) {
 	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
-// staticFiles serves what is embedded.
+// staticFiles serves the embedded files. Browsers keep those asked for by this
+// build's edition for ever.
 func staticFiles() http.Handler {
 	files := http.FileServerFS(staticFolder)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,8 +18,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Names of the fields of the review page. Those of parameters and rows follow a
-// prefix.
+// Names of the fields of the question's page, and values of its buttons. The
+// number of an option or the name of a parameter follows a prefix.
 const (
 	fieldAnswer   = "answer"
 	fieldComment  = "comment"
@@ -36,12 +36,13 @@ const (
 	answerTakeIts = "ok"
 )
 
-// longest is how long somebody can have had a page before them for it to be
-// recorded: a page that was open over night says nothing of how long the answer
-// took.
+// longest is the longest time from a page to its answer that is recorded: a
+// page that was open over night does not say how long the answer took.
 const longest = 4 * time.Hour
 
-// replyOf reads the form of the review page.
+// replyOf reads the form of a question's page. What the expert saw is recorded
+// with the reply: the event that the page was made from, the best, and the
+// neighbors. Faults are problem.Invalid, about the question.
 func replyOf(
 	def *definition.Campaign, q *campaign.Question, form url.Values, now time.Time,
 ) (r humans.Reply, err error) {
@@ -113,8 +114,8 @@ func pointOf(def *definition.Campaign, form url.Values, prefix string) (definiti
 	return point, nil
 }
 
-// estimatesOf reads a number for each row; an empty one says that the expert
-// cannot tell.
+// estimatesOf reads a number for each row. A row that is left empty says that
+// the expert cannot tell.
 func estimatesOf(q *campaign.Question, form url.Values) (list []events.Estimate, err error) {
 	for i := range q.Options {
 		text := strings.TrimSpace(form.Get(prefixNumber + strconv.Itoa(i)))
@@ -133,8 +134,9 @@ func estimatesOf(q *campaign.Question, form url.Values) (list []events.Estimate,
 	return list, nil
 }
 
-// orderOf reads the place of each option, 1 for the best; those without one
-// come after the others in no order.
+// orderOf reads the place of each option, 1 for the best, and returns the
+// options in that order. Options without a place come after the others, in no
+// order among themselves, and are left out.
 func orderOf(options int, form url.Values) (order []int, err error) {
 	place := make(map[int]int)
 	for i := range options {
@@ -163,7 +165,7 @@ func orderOf(options int, form url.Values) (order []int, err error) {
 	return order, nil
 }
 
-// formOf is a reply as the form that it came from.
+// formOf returns a reply as the form that it came from, to show it again.
 func formOf(r humans.Reply) url.Values {
 	form := url.Values{fieldComment: {r.Comment}}
 	for _, e := range r.Answer.Estimates {

@@ -17,8 +17,8 @@ const fieldRequest = "request"
 // Request is the hidden field of a form with the identifier of its request. It
 // is made with the page, so that a double click, a resend and the back button
 // count once. What is pressed in a part of a page that is kept up to date, to
-// run, pause or resume, carries none: it would change the part each time, and a
-// second one is refused, or asks for what is the case.
+// would change the part each time. Without one, a second press is refused, or
+// asks for what is the case already.
 func (s *shell) Request(action string) template.HTML {
 	id := s.Typed(action, fieldRequest)
 	if id == "" {
@@ -29,9 +29,9 @@ func (s *shell) Request(action string) template.HTML {
 }
 
 // forgetRequest gives a form that was refused another identifier when it is
-// shown again: what was refused is recorded no time, and what is typed next may
-// be another request. Where it is not known whether it was recorded, the
-// identifier stays.
+// shown again: a refusal is not recorded, and what is typed next may be another
+// request. Where it is unknown whether the request was recorded, the identifier
+// stays, so that sending it again cannot count twice.
 func forgetRequest(r *http.Request, err error) {
 	switch problem.CodeOf(err) {
 	case problem.Uncertain, problem.Interrupted:
@@ -41,7 +41,8 @@ func forgetRequest(r *http.Request, err error) {
 }
 
 // requested returns a request in the name of the visitor, under the identifier
-// of their form.
+// of their form. The digest covers path and fields: the same identifier with
+// something else in the form is refused.
 func requested(r *http.Request, request engine.Request) engine.Request {
 	v := visitorOf(r.Context())
 	request.Actor, request.Account = v.Actor(), v.Account
@@ -53,9 +54,8 @@ func requested(r *http.Request, request engine.Request) engine.Request {
 }
 
 // alreadyRecorded reports whether the form of a request was sent before, and
-// what it asked for was recorded. The error is that of another form under the
-// same identifier: of a page that somebody has gone back to, and typed
-// something else.
+// what it asked for was recorded. It fails for another form under the same
+// identifier: of a page that a person went back to and filled in differently.
 func alreadyRecorded(ctx context.Context, of *lab.Campaign, request engine.Request) (bool, error) {
 	stored, err := of.Recorded(ctx, request)
 	if problem.CodeOf(err) == problem.NotPossible && err != nil {

@@ -12,21 +12,21 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// resultsPage is where results are entered by hand.
+// resultsPage is the page on which results are entered by hand.
 type resultsPage struct {
 	*shell
 	Path, Objective, Unit string
-	// To are the experiments to be measured, the first one shown.
+	// To are the experiments to be measured by hand, Shown one of them.
 	To      []toMeasure
 	Shown   *toMeasure
-	Waits   string // why there is none
+	Waits   string // why there are none
 	Ways    []way
-	Batch   string
+	Batch   string // size of the batch, as typed
 	CanTell bool
 	Ended   bool
-	Own     []pointField // of an experiment of one's own
-	// Measured is what else is measured: of the experiment that is shown, and
-	// of one's own.
+	Own     []pointField // of an experiment that the person chose
+	// Measured and OwnMeasured are the fields for further quantities: of the
+	// experiment that is shown, and of the person's own.
 	Measured, OwnMeasured measuredFields
 }
 
@@ -42,20 +42,21 @@ type toMeasure struct {
 	Replicate int
 }
 
-// amount is what to take of something.
+// amount is a parameter of a composition; Amount is what to weigh in for the
+// batch, empty where that does not follow.
 type amount struct{ Name, Unit, Value, Description, Amount string }
 
-// shareUnits are the units of shares of mass, with how much one unit is of the
-// whole.
+// shareUnits are the units of mass fractions, with the part of the whole that
+// one unit is.
 var shareUnits = map[string]float64{
 	"kg/kg": 1, "g/g": 1, "%": 0.01, "wt%": 0.01, "wt.%": 0.01, "w%": 0.01, "mass %": 0.01,
 	"% (m/m)": 0.01, "g/kg": 0.001,
 }
 
-// sharesOfWhole returns which parameters are shares of one whole: all
-// parameters of a constraint by which amounts, each counted once, sum up to 1
-// or 100 %. Nothing is a share that does not say so: a mass fraction of the
-// solvent is none of the batch.
+// sharesOfWhole returns the parameters that are shares of one whole, with the
+// part of the whole that one unit of each is: all parameters of a constraint by
+// which amounts, each counted once, sum up to 1 or 100 %. Other parameters are
+// no shares: a mass fraction of the solvent is not one of the batch.
 func sharesOfWhole(def *definition.Campaign) map[string]float64 {
 	for _, k := range def.Constraints {
 		if k.Equals == nil || len(k.Terms) < 2 {
@@ -87,6 +88,7 @@ func sharesOfWhole(def *definition.Campaign) map[string]float64 {
 	return nil
 }
 
+// results serves the page.
 func (c *Console) results(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
 		c.showResults(w, r, of, http.StatusOK, nil, "")
@@ -163,6 +165,8 @@ func (c *Console) showResults(
 	c.write(w, status, "results", p)
 }
 
+// measureOf returns an experiment to be measured, with what to weigh in where a
+// batch size is given (0: none).
 func measureOf(def *definition.Campaign, x *campaign.Experiment, log told, batch float64) toMeasure {
 	t := toMeasure{ID: x.ID, Replicate: x.Replicate}
 	shares := sharesOfWhole(def)
@@ -187,7 +191,7 @@ func measureOf(def *definition.Campaign, x *campaign.Experiment, log told, batch
 	return t
 }
 
-// result reads the form of a result.
+// result reads the form of a result: a value, or why there is none.
 func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	tell := &engine.Tell{Experiment: text(r, "experiment"), Anyway: text(r, "anyway") != ""}
 	var def *definition.Campaign

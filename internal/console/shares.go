@@ -19,19 +19,21 @@ type shareTable struct {
 	Rows    []shareRow
 }
 
+// shareRow is a parameter's row of the table.
 type shareRow struct {
 	Name  string
 	Cells []shareCell
 }
 
+// shareCell is a number and its bar.
 type shareCell struct {
 	Text string
 	Bar  template.HTML
 }
 
-// sharesOf says what each parameter does to what the model says of the options.
-// Recorded values are of a standardized and maximized objective: what is
-// compared is their sizes.
+// sharesOf returns the Shapley values that were recorded with a question, a
+// table for each quantity. Recorded values are of a standardized and maximized
+// objective, so only their sizes relative to each other are shown.
 func sharesOf(def *definition.Campaign, q *campaign.Question) (tables []shareTable) {
 	if q.Attributions == nil {
 		return nil

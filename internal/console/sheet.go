@@ -46,14 +46,16 @@ func (c *Console) exportLog(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			_, err = w.Write(append(text, '\n'))
 		}
-		if err != nil { // what was sent is not the whole: the connection ends without its end
+		if err != nil {
+			// The status is sent already. Cutting the connection is the only
+			// way left to say that the file is not whole.
 			c.options.Log("the events of %s: %v", of.Name(), err)
 			panic(http.ErrAbortHandler)
 		}
 	}
 }
 
-// download has a browser keep what follows as a file. A campaign's name holds
+// download makes a browser save what follows as a file. A campaign's name holds
 // nothing that would need quoting.
 func download(w http.ResponseWriter, contentType, name string) {
 	w.Header().Set("Content-Type", contentType)

@@ -7,8 +7,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// What a visitor may be allowed to do in a campaign; "" as the campaign asks
-// for all of them.
+// Permissions in a campaign; for campaign "" they are meant for all of them.
 const (
 	See          = "see"            // look at the campaign
 	AnswerIt     = "answer"         // answer questions
@@ -18,16 +17,18 @@ const (
 	Define       = "define"         // begin and amend campaigns, import
 	Instruments  = "equip"          // change the lab's instruments and people
 	Audit        = "audit"          // the whole record
-	Accounts     = "accounts"       // who is who
+	Accounts     = "accounts"       // manage accounts
 )
 
-// Visitor is who asks for a page, as far as the pages need to know. Whoever
-// mounts the pages puts it into each request's context with [WithVisitor].
+// Visitor is the person who asks for a page, as far as the pages need to know.
+// The package that mounts the pages puts it into each request's context with
+// [WithVisitor]. The functions may be nil, and then allow everything:
+// internal/server fills them from its accounts.
 type Visitor struct {
 	// Name is the person's: what they do is recorded as person:NAME.
 	Name string
-	// Account is the system's user or account behind the name, recorded beside
-	// it where it differs; empty for none.
+	// Account is the system's user or the account, which is recorded too where
+	// its name differs; empty for none.
 	Account string
 	// May says why the visitor may not do something in a campaign, nil where
 	// they may. The error is a [problem.Error]. A nil May allows everything.
@@ -35,36 +36,37 @@ type Visitor struct {
 	// AnswersAs says why the visitor may not answer for an expert of a
 	// campaign, nil where they may. A nil AnswersAs allows all.
 	AnswersAs func(expert, campaign string) error
-	// Confirmed says that the visitor must show again who they are before an
-	// act, "stop", "resolve" or "override"; nil where they need not. A nil
-	// Confirmed asks for nothing.
+	// Confirmed fails where the visitor must log in again before an act:
+	// "stop", "resolve" or "override". A nil Confirmed asks for nothing.
 	Confirmed func(act string) error
 	// MayDefine says why the visitor may not have this server run a campaign of
-	// that definition, which may name a program, a file or an address, in the
-	// place of what the campaign was, nil for a new one; nil where they may. A
-	// nil MayDefine allows all.
+	// that definition, which may name a program, a file or an address; nil where
+	// they may. was is what the campaign was before, nil for a new one. A nil
+	// MayDefine allows all.
 	MayDefine func(def, was *definition.Campaign) error
 	// Now returns the visitor as they are now, for a page that stays open: what
-	// they may can have changed. It fails where they are logged in no longer. A
-	// nil Now: nothing changes.
+	// they may do can have changed. It fails once they are logged out. A nil
+	// Now: nothing changes.
 	Now func() (Visitor, error)
-	// Refused, if set, is told of what the visitor wanted to do and was
+	// Refused, if set, is called when the visitor tried to do something and was
 	// refused: a permission in a campaign, "" for the lab.
 	Refused func(permission, campaign string)
 	// Notice is shown on top of every page; empty for none.
 	Notice string
 	// Links are further pages for this visitor, such as that of their account.
 	Links []Link
-	// Logout is where a POST ends the session; empty where there is none.
+	// Logout is the address whose POST ends the session; empty for none.
 	Logout string
 }
 
 // Link is a link of the pages' head.
 type Link struct{ Text, Path string }
 
-// Actor is as whom the visitor's doings are recorded.
+// Actor is the actor of the events that the visitor's requests record.
 func (v Visitor) Actor() string { return "person:" + v.Name }
 
+// may says why the visitor does not have a permission in a campaign; nil where
+// they do.
 func (v Visitor) may(permission, campaign string) error {
 	if v.May == nil {
 		return nil
@@ -89,6 +91,7 @@ func (v Visitor) mayDefine(def, was *definition.Campaign) error {
 	return v.MayDefine(def, was)
 }
 
+// now returns the visitor as they are now.
 func (v Visitor) now() (Visitor, error) {
 	if v.Now == nil {
 		return v, nil
@@ -96,7 +99,7 @@ func (v Visitor) now() (Visitor, error) {
 	return v.Now()
 }
 
-// confirmed says that the visitor must show again who they are.
+// confirmed fails where the visitor must log in again before an act.
 func (v Visitor) confirmed(act string) error {
 	if act == "" || v.Confirmed == nil {
 		return nil
@@ -104,8 +107,8 @@ func (v Visitor) confirmed(act string) error {
 	return v.Confirmed(act)
 }
 
-// refused reports a denied action, for the audit trail. Asking only what to
-// show is none.
+// refused reports a denied action, for the audit log. Hiding a button is not
+// one.
 func (v Visitor) refused(permission, campaign string) {
 	if v.Refused != nil {
 		v.Refused(permission, campaign)
@@ -114,17 +117,18 @@ func (v Visitor) refused(permission, campaign string) {
 
 type visitorKey struct{}
 
-// WithVisitor returns a context that says who asks.
+// WithVisitor returns a context that carries the visitor.
 func WithVisitor(ctx context.Context, v Visitor) context.Context {
 	return context.WithValue(ctx, visitorKey{}, v)
 }
 
-// visitorOf returns who asks. Nobody may do anything where that was not said.
+// visitorOf returns the visitor of a request. Without one nothing is allowed: a
+// route that was mounted without its guard fails closed.
 func visitorOf(ctx context.Context) Visitor {
 	if v, ok := ctx.Value(visitorKey{}).(Visitor); ok {
 		return v
 	}
 	return Visitor{Name: "nobody", May: func(string, string) error {
-		return problem.New(problem.NotPossible, "nobody has said who you are")
+		return problem.New(problem.NotPossible, "not authenticated")
 	}}
 }

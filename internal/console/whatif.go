@@ -19,18 +19,20 @@ import (
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
-// otherwise is the form of what if on a decision's page, with what was asked
-// before.
+// otherwise is the what-if form on a decision's page, with the runs that were
+// asked for before.
 type otherwise struct {
 	May     bool
 	Policy  string
 	Choices []whatif.Choice
 	Experts []string
-	Least   int
+	Least   int // bounds of the number of experiments
 	Most    int
 	Runs    []whatif.Run // of this decision
 }
 
+// otherwiseOf returns the form for a decision. def is the definition that was
+// in force when it was made.
 func (c *Console) otherwiseOf(
 	s *shell, of *lab.Campaign, decision string, def *definition.Campaign,
 ) otherwise {
@@ -51,7 +53,7 @@ func (c *Console) otherwiseOf(
 	return o
 }
 
-// policyName names the rules that do something.
+// policyName names those of a policy's three rules that do something.
 func policyName(p definition.Policy) string {
 	if !p.Duel.IsZero() {
 		return p.Duel.Name
@@ -66,7 +68,8 @@ func policyName(p definition.Policy) string {
 	return name
 }
 
-// askWhatIf begins to imagine a campaign from a decision on.
+// askWhatIf begins to imagine a campaign from a decision on, in the background,
+// and goes to the page that shows how far it is.
 func (c *Console) askWhatIf(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {
@@ -84,6 +87,7 @@ func (c *Console) askWhatIf(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, address(of)+"/whatif/"+run.ID, "")
 }
 
+// beginWhatIf reads the form and queues what it asks for, once for a form.
 func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, error) {
 	q := whatif.Question{Decision: r.PathValue("decision"), Method: text(r, "method"),
 		Without: text(r, "without")}
@@ -104,6 +108,7 @@ func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, er
 	return c.whatIf.Begin(of.Name(), of.Store(), by, key, q, of.WhatIf)
 }
 
+// cancelWhatIf ends a run that is not over.
 func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {
@@ -117,7 +122,7 @@ func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, address(of)+"/whatif/"+run.ID, "")
 }
 
-// imaginedPage is what came of a what if.
+// imaginedPage is the page of a what-if run.
 type imaginedPage struct {
 	*shell
 	Path, Words string
@@ -137,7 +142,7 @@ type imaginedPage struct {
 	Ended       string
 }
 
-// side is what was decided, really or imagined.
+// side is a decision, as it really was or imagined.
 type side struct{ Head, What, Reason, Policy string }
 
 // versusRow compares what was measured next, parameter by parameter.
@@ -146,6 +151,8 @@ type versusRow struct {
 	Differs                bool
 }
 
+// imaginedRow is an imagined experiment: where its result comes from, and what
+// was really measured there.
 type imaginedRow struct {
 	ID, Result, From, Was string
 	Cells                 []string
@@ -183,6 +190,7 @@ func (c *Console) whatIfPage(w http.ResponseWriter, r *http.Request) {
 	c.write(w, http.StatusOK, "whatif", p)
 }
 
+// fill writes what came of a run into the page.
 func (p *imaginedPage) fill(a *whatif.Answer) {
 	def := a.Definition
 	sought := def.Sought()
@@ -223,6 +231,7 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	}
 }
 
+// fromWords says where an imagined result comes from; empty for a real one.
 func fromWords(x whatif.Experiment) string {
 	if source := x.Source(); source != "" {
 		return ", " + source
@@ -253,7 +262,8 @@ func (p *imaginedPage) versus(a *whatif.Answer) {
 	}
 }
 
-// imagined draws the course that was, and the one that is imagined.
+// imagined draws the real course and the imagined one, which share the
+// experiments before the decision.
 func imagined(a *whatif.Answer) template.HTML {
 	sought := a.Definition.Sought()
 	ended := a.RealOutcomes()
@@ -308,8 +318,8 @@ func imagined(a *whatif.Answer) template.HTML {
 	return f.SVG()
 }
 
-// valuesOf are the values of experiments, and those among them that count: NaN
-// for others.
+// valuesOf returns the values of experiments, and those among them that count;
+// both are NaN where there is none.
 func valuesOf(lists ...[]whatif.Experiment) (values, counted []float64) {
 	for _, x := range slices.Concat(lists...) {
 		v, counts := nan, nan
