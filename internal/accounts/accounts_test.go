@@ -501,7 +501,13 @@ func TestTampering(t *testing.T) {
 	if _, err := Open(old, Options{Now: c.now, params: quick}); problem.CodeOf(orNil(err)) != problem.Damaged {
 		t.Errorf("the database was taken back to what it was: %v", err)
 	}
-	b.log = faulty{b.log}
+	done(t, b.Close())
+	changed := func(folder string) (events.Store, error) {
+		log, err := unsyncedDisk(folder)
+		return faulty{log}, err
+	}
+	b = must(Open(b.dir, Options{Now: c.now, params: quick, open: changed}))(t)
+	defer b.Close()
 	if _, err := b.Verify(system); problem.CodeOf(orNil(err)) != problem.Damaged || !strings.Contains(err.Error(), "position 3") {
 		t.Errorf("an event was changed: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/lablog"
 )
 
 // Kind is what happened, in the audit log.
@@ -287,7 +288,7 @@ func (d *Directory) AuditLog(by Identity, p Page) ([]Entry, error) {
 	entries := []Entry{}
 	for e, err := range log.ReadCampaign(context.Background(), Stream, events.Sequence(after)) {
 		if err != nil {
-			return nil, faultOf(err)
+			return nil, lablog.Fault(err)
 		}
 		if uint64(e.Sequence) > end || len(entries) == limit {
 			break
@@ -329,7 +330,7 @@ func (d *Directory) Verify(by Identity) (Proof, error) {
 	}
 	report, err := log.Verify(context.Background())
 	if err != nil {
-		return Proof{}, faultOf(err)
+		return Proof{}, lablog.Fault(err)
 	}
 	proof := Proof{Entries: uint64(report.Events), Head: report.Root.String()}
 	if !report.Sound() {

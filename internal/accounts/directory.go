@@ -3,11 +3,8 @@ package accounts
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -15,19 +12,18 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/accounts/earlier"
+	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // Dir is the folder of the lab's log, in which a served folder's accounts are.
-func Dir(folder string) string { return filepath.Join(folder, ".campaignd", "lab") }
+func Dir(folder string) string { return lablog.Dir(folder) }
 
 // Exists reports whether there are accounts in a folder such as [Dir] gives, or
 // those of an earlier version, which [Open] takes over.
 func Exists(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "FORMAT"))
-	return err == nil || earlier.Exist(earlierDir(dir))
+	return lablog.Exists(dir) || earlier.Exist(earlierDir(dir))
 }
 
 // Options are the settings of a [Directory]. The zero value of each means its
@@ -56,8 +52,8 @@ type Options struct {
 	// the accounts of an earlier version were taken over.
 	Log func(line string)
 
-	// What tests replace: the parameters of argon2id, and how the lab's log is
-	// opened.
+	// What tests replace: the parameters of argon2id, and how the accounts open
+	// the lab's log.
 	params *argon2id.Params
 	open   func(folder string) (events.Store, error)
 }
@@ -74,13 +70,14 @@ type Directory struct {
 	writing sync.Mutex
 	mu      sync.RWMutex
 
-	log    events.Store
+	lab    *lablog.Log
+	log    events.Store    // what lab was when the state was made from it
 	last   events.Sequence // of the newest event of the accounts
 	state  *state
 	values *values
 	closed bool
-	// stopped is why there is no log: it was to be opened again after its disk
-	// had failed, and could not be.
+	// stopped is why there is no state: it was to be made again from a log
+	// whose disk had failed, and could not be.
 	stopped error
 
 	passwords  *passwords
@@ -104,9 +101,6 @@ func Open(dir string, o Options) (*Directory, error) {
 	o.MinPassword = cmp.Or(o.MinPassword, 12)
 	o.TokenLifetime = min(cmp.Or(o.TokenLifetime, 90*24*time.Hour), longestToken)
 	o.Hashing = cmp.Or(o.Hashing, 2)
-	if o.open == nil {
-		o.open = func(folder string) (events.Store, error) { return store.Open(folder, store.Options{}) }
-	}
 	d := &Directory{
 		dir:        dir,
 		o:          o,
@@ -128,15 +122,9 @@ func Open(dir string, o Options) (*Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = d.load(d.limits); err == nil {
-		if old != nil {
-			err = d.takeOver(old)
-		}
-		if err == nil {
-			err = d.note()
-		}
-		if err != nil {
-			err = errors.Join(err, d.log.Close())
+	if d.lab, err = lablog.Open(dir, lablog.Options{Now: o.Now, Open: o.open}); err == nil {
+		if err = d.read(old); err != nil {
+			err = errors.Join(err, d.lab.Close())
 		}
 	}
 	if old != nil {
@@ -148,42 +136,29 @@ func Open(dir string, o Options) (*Directory, error) {
 	return d, nil
 }
 
-// load opens the log and makes the state from it; where limits are given, the
-// counts of failed attempts too. The caller holds mu, or is the only one.
-func (d *Directory) load(limits *limits) error {
-	if err := os.MkdirAll(filepath.Dir(d.dir), 0o700); err != nil {
-		return unavailable(err)
+// read makes the state, and takes over the accounts of an earlier version, nil
+// where there are none.
+func (d *Directory) read(old *earlier.Accounts) error {
+	if err := d.load(d.limits); err != nil {
+		return err
 	}
-	log, err := d.o.open(d.dir)
-	if err != nil {
-		return faultOf(err)
+	if old != nil {
+		if err := d.takeOver(old); err != nil {
+			return err
+		}
 	}
-	d.log, d.last, d.state, d.values = log, 0, newState(), newValues()
-	if err = beginLog(log, d.now()); err == nil {
-		err = d.replay(limits)
-	}
-	if err != nil {
-		return errors.Join(err, log.Close())
-	}
-	return nil
+	return d.note()
 }
 
-// beginLog gives an empty log its first event, which tells it from every other
-// lab's.
-func beginLog(log events.Store, now time.Time) error {
-	if log.Last() > 0 {
-		return nil
-	}
-	begun, err := events.Lab.New(events.LabStream, events.KindLabBegun,
-		&events.LabBegun{Instance: rand.Text()[:10]})
-	if err == nil {
-		begun.Time, begun.Actor = now, "engine"
-		_, err = log.Append(context.Background(), events.LabStream, 0, begun)
-	}
+// load makes the state from the lab's log; where limits are given, the counts
+// of failed attempts too. The caller holds mu, or is the only one.
+func (d *Directory) load(limits *limits) error {
+	log, err := d.lab.Store()
 	if err != nil {
-		return faultOf(err)
+		return err
 	}
-	return nil
+	d.log, d.last, d.state, d.values = log, 0, newState(), newValues()
+	return d.replay(limits)
 }
 
 // replay makes the state from the log. Values that no event names are what a
@@ -193,11 +168,11 @@ func (d *Directory) replay(limits *limits) error {
 	var attempts attempts
 	for e, err := range d.log.ReadCampaign(ctx, Stream, 0) {
 		if err != nil {
-			return faultOf(err)
+			return lablog.Fault(err)
 		}
 		entry, err := entryOf(e)
 		if err != nil {
-			return faultOf(err)
+			return lablog.Fault(err)
 		}
 		d.last = e.Sequence
 		d.state.apply(entry)
@@ -208,7 +183,7 @@ func (d *Directory) replay(limits *limits) error {
 	var rubbish []events.KeyValue
 	for kv, err := range d.log.Values(ctx, valuesPrefix) {
 		if err != nil {
-			return faultOf(err)
+			return lablog.Fault(err)
 		}
 		if !named[kv.Key] {
 			rubbish = append(rubbish, removed(kv.Key))
@@ -221,12 +196,15 @@ func (d *Directory) replay(limits *limits) error {
 		d.recall(limits, attempts)
 	}
 	if err := d.log.SetValuesLazily(ctx, rubbish...); err != nil {
-		return faultOf(err)
+		return lablog.Fault(err)
 	}
 	return nil
 }
 
-// Close releases the accounts. Requests after it fail.
+// Lab returns the lab's log, in which the accounts are. It is closed with them.
+func (d *Directory) Lab() *lablog.Log { return d.lab }
+
+// Close releases the accounts, and the lab's log. Requests after it fail.
 func (d *Directory) Close() error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -236,10 +214,7 @@ func (d *Directory) Close() error {
 		return nil
 	}
 	d.closed = true
-	if d.stopped != nil {
-		return d.stopped
-	}
-	return d.log.Close()
+	return errors.Join(d.stopped, d.lab.Close())
 }
 
 // Err says why no change is taken now, nil where changes are.
@@ -249,66 +224,45 @@ func (d *Directory) Err() error {
 	if d.stopped != nil {
 		return d.stopped
 	}
-	return d.log.Err()
+	log, err := d.lab.Store()
+	if err != nil {
+		return err
+	}
+	return log.Err()
 }
 
 // current returns the log, and the newest event of the accounts in it.
 func (d *Directory) current() (events.Store, events.Sequence, error) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.closed || d.stopped != nil {
-		return nil, 0, errClosed()
-	}
-	return d.log, d.last, nil
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	_, err := d.mend()
+	return d.log, d.last, err
 }
 
-// mend opens the log again once its disk takes writes, after it had failed.
-// What is in it is compared with its head, as after a crash, and read anew. The
-// caller holds writing.
-func (d *Directory) mend() error {
-	if d.stopped == nil && d.log.Probe() != nil {
-		return unavailable(d.log.Err())
+// mend makes the state anew where the lab's log was opened again, because its
+// disk had failed and takes writes again: it is not known whether all of the
+// state is in it. The caller holds writing.
+func (d *Directory) mend() (anew bool, err error) {
+	if d.closed {
+		return false, errClosed()
+	}
+	log, err := d.lab.Store()
+	if err != nil {
+		return false, err
+	}
+	if log == d.log && d.stopped == nil {
+		return false, nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.stopped == nil {
-		_ = d.log.Close() // it says again what failed
-	}
 	d.stopped = d.load(nil)
-	return d.stopped
+	return true, d.stopped
 }
 
 // The errors of the accounts, for those who ask.
 
 // ErrInUse says that another process holds the accounts.
-var ErrInUse = problem.New(problem.Unavailable, "another process holds the accounts of this folder")
-
-// restart is the remedy for a disk that failed.
-var restart = problem.Remedy{
-	Text: "make room on the disk or mend it, and look whether it was recorded", Action: problem.Trail,
-}
-
-// faultOf is the answer to an error of the lab's log.
-func faultOf(err error) error {
-	var unknown *events.UnknownKindError
-	switch {
-	case errors.Is(err, events.ErrInUse):
-		return ErrInUse
-	case errors.Is(err, events.ErrDamaged):
-		return damaged("%w", err)
-	case errors.Is(err, events.ErrNewerFormat), errors.As(err, &unknown):
-		return problem.New(problem.Unsupported, "the accounts: %w", err)
-	case errors.Is(err, events.ErrUncertain):
-		return problem.New(
-			problem.Uncertain,
-			"it may or may not be recorded: the disk of the accounts failed: %w",
-			err,
-		).With(restart)
-	case errors.Is(err, events.ErrClosed):
-		return errClosed()
-	}
-	return unavailable(err)
-}
+var ErrInUse = lablog.ErrInUse
 
 func unavailable(err error) error {
 	return problem.New(problem.Unavailable, "the accounts cannot be read or written: %w", err)
@@ -356,14 +310,14 @@ type change struct {
 // What an entry refers to is written first, under a reference that is new: a
 // crash in between leaves a value that nothing names, and replay removes it.
 func (d *Directory) commit(c change) error {
-	if d.closed {
-		return errClosed()
+	anew, err := d.mend()
+	if err != nil {
+		return err
 	}
-	if d.stopped != nil || d.log.Err() != nil {
-		if err := d.mend(); err != nil {
-			return err
-		}
-		// What this change was made from may not be what is there.
+	if err := d.log.Err(); err != nil {
+		return unavailable(err)
+	}
+	if anew { // what this change was made from may not be what is there
 		return unavailable(errors.New(
 			"they have just been opened again after their disk had failed: try again"))
 	}
@@ -374,12 +328,12 @@ func (d *Directory) commit(c change) error {
 	}
 	if len(c.values) > 0 {
 		if err := set(ctx, c.values...); err != nil {
-			return faultOf(err)
+			return lablog.Fault(err)
 		}
 	}
 	stored, err := d.append(ctx, c.entries)
 	if err != nil {
-		return faultOf(err)
+		return lablog.Fault(err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

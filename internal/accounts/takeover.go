@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/accounts/earlier"
+	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -103,7 +104,7 @@ func (d *Directory) takeEntries(entries []earlier.Entry) error {
 		}
 		stored, err := d.append(context.Background(), batch)
 		if err != nil {
-			return faultOf(err)
+			return lablog.Fault(err)
 		}
 		d.last = stored[n-1].Sequence
 		rest = rest[n:]
@@ -115,11 +116,11 @@ func (d *Directory) takeEntries(entries []earlier.Entry) error {
 func (d *Directory) checkTaken(entries []earlier.Entry) error {
 	for e, err := range d.log.ReadCampaign(context.Background(), Stream, 0) {
 		if err != nil {
-			return faultOf(err)
+			return lablog.Fault(err)
 		}
 		entry, err := entryOf(e)
 		if err != nil {
-			return faultOf(err)
+			return lablog.Fault(err)
 		}
 		hash := entries[e.Sequence-1].Hash
 		if entry.facts.Earlier == nil || entry.facts.Earlier.Hash != hex.EncodeToString(hash[:]) {
@@ -199,7 +200,7 @@ func (d *Directory) takeState(old *earlier.Accounts) error {
 	}
 	ctx := context.Background()
 	if err := d.log.SetValues(ctx, kept...); err != nil {
-		return faultOf(err)
+		return lablog.Fault(err)
 	}
 	mark := Entry{Kind: KindTakenOver, facts: &Facts{Taken: taken}}
 	mark.Reason = fmt.Sprintf("%d entries of the audit log", len(old.Entries))
@@ -207,7 +208,7 @@ func (d *Directory) takeState(old *earlier.Accounts) error {
 		mark.Reason += fmt.Sprintf(", the last with the hash %x", old.Entries[n-1].Hash)
 	}
 	if _, err := d.append(ctx, []Entry{mark}); err != nil {
-		return faultOf(err)
+		return lablog.Fault(err)
 	}
 	return nil
 }

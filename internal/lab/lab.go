@@ -41,6 +41,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/equip"
 	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -72,6 +73,9 @@ type Options struct {
 	// campaign in their order, with the definition at that event. It must be
 	// quick.
 	Heard func(campaign string, def *definition.Campaign, e events.Event, payload events.Payload)
+	// Own is the lab's own log, where this process holds it already: it must
+	// outlive the lab. Without, the lab opens that of its folder.
+	Own *lablog.Log
 	// Log, if set, takes what the operator should know. It may be called by
 	// several goroutines.
 	Log func(format string, args ...any)
@@ -92,6 +96,7 @@ type Lab struct {
 	// people are answered.
 	slots chan struct{}
 
+	own  *lablog.Log
 	past view.Past // campaigns as they were, for readers
 
 	// defining is held while a campaign is begun: names stay different.
@@ -126,11 +131,16 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	if l.started, err = readStarted(l.private(startedFile)); err != nil {
 		return nil, err
 	}
-	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	found, err := l.find()
 	if err != nil {
 		return nil, err
 	}
+	if l.own = o.Own; l.own == nil {
+		if l.own, err = lablog.Open(lablog.Dir(folder), lablog.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	for _, path := range found {
 		l.add(path)
 	}
@@ -150,7 +160,17 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 func (l *Lab) Close() {
 	l.stop()
 	l.wg.Wait()
+	if l.options.Own != nil {
+		return // it outlives the lab
+	}
+	if err := l.own.Close(); err != nil {
+		l.options.Log("the lab's log did not close: %v", err)
+	}
 }
+
+// Log returns the lab's own log, in which is what the lab and its server must
+// remember, as it is held now: see [lablog.Log.Store].
+func (l *Lab) Log() (events.Store, error) { return l.own.Store() }
 
 // private is a path in the lab's own folder.
 func (l *Lab) private(name string) string {

@@ -75,7 +75,7 @@ func newEntrance(t *testing.T, how func(home string, o *accounts.Options)) *entr
 		t.Fatal(err)
 	}
 	(&house{t: t}).add(e.book, "root", accounts.Admin)
-	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: e.book.Lab(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}

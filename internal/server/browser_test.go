@@ -74,7 +74,7 @@ func (h *house) begin() {
 		h.add(book, "admin", accounts.Admin) // the first one must be
 		h.add(book, "ada", accounts.Scientist)
 	}
-	l, err := lab.Open(h.t.Context(), lab.Options{Folder: h.folder, Registry: reg, Log: h.t.Logf})
+	l, err := lab.Open(h.t.Context(), lab.Options{Folder: h.folder, Own: book.Lab(), Registry: reg, Log: h.t.Logf})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func guardWith(t *testing.T, reg registry.Registry, confirm ...string) *guarded 
 	}
 	add("here", accounts.Grant{Role: accounts.Scientist, Campaign: "bench"})
 	add("nothing")
-	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: reg, Log: t.Logf})
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: reg, Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestIssuer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}

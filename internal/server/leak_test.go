@@ -63,7 +63,7 @@ func TestNothingLeaks(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: remark})
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: builtin.Registry(), Log: remark})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func impatient(t *testing.T, within time.Duration) (c *client, n *narrow, token,
 	if cookie, _, err = book.Login(t.Context(), "admin", password, "127.0.0.1"); err != nil {
 		t.Fatal(err)
 	}
-	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}

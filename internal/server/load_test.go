@@ -130,7 +130,7 @@ func startLoad(t testing.TB, campaigns, consoles int) *loaded {
 	if g.token, _, err = book.CreateToken(t.Context(), root, "admin", accounts.NewToken{Name: "script", Scopes: accounts.Permissions()}); err != nil {
 		t.Fatal(err)
 	}
-	l, err := lab.Open(t.Context(), lab.Options{Folder: g.folder, Registry: builtin.Registry()})
+	l, err := lab.Open(t.Context(), lab.Options{Folder: g.folder, Own: book.Lab(), Registry: builtin.Registry()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestStreamsEndWithAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer book.Close()
-	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
+	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}

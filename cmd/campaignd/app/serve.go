@@ -104,15 +104,15 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	}
 	who := s.accountOptions(named)
 	who.Log = func(line string) { a.remark("%s", line) }
-	book, err := accounts.Open(accounts.Dir(s.folder), who)
+	directory, err := accounts.Open(accounts.Dir(s.folder), who)
 	if err != nil {
 		return err
 	}
-	defer book.Close()
-	if err := s.safe(host, book.Empty()); err != nil {
+	defer directory.Close()
+	if err := s.safe(host, directory.Empty()); err != nil {
 		return err
 	}
-	reachable, err := serveAccounts(accounts.Dir(s.folder), book)
+	reachable, err := serveAccounts(accounts.Dir(s.folder), directory)
 	if err != nil {
 		return err
 	}
@@ -150,6 +150,7 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		Build:    thisBuild().Build,
 		Account:  control.OwnAccount(),
 		Heard:    notifier.Observe,
+		Own:      directory.Lab(),
 		Log:      remark,
 	}
 	if a.store != "" {
@@ -179,7 +180,7 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	secure := s.cert != "" || len(s.domains) > 0
 	web := server.New(server.Options{
 		Lab:      l,
-		Accounts: book,
+		Accounts: directory,
 		User:     a.as,
 		Confirm:  confirm,
 		Secure:   secure || proxy != nil,
@@ -200,7 +201,7 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		listener = tls.NewListener(listener, config)
 	}
 	a.printf("Serving %s on %s://%s\n", l.Folder(), scheme, listener.Addr())
-	if book.Empty() {
+	if directory.Empty() {
 		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
 			"To change that: campaignd account add NAME --role admin\n")
 	}
