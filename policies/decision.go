@@ -4,23 +4,30 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Decision is what a policy decided: a record of it without identifier, place
-// and build, which the engine adds, and how the trust in the expert moved.
-// Until its Action is set it is on the way; what is passed on is a copy.
+// Decision is what a policy decided: the record of it (events.DecisionMade)
+// without identifier, sequence and build, which the engine adds, and how the
+// trust in the expert moved.
+//
+// A decision is made step by step: it is passed by value from one function to
+// the next, each of which adds candidates and tests, until one sets its Action.
+// So a caller's copy never changes, and a function that gives up has changed
+// nothing.
 type Decision struct {
 	events.DecisionMade
-	// Trust is nil where the expert's trust does not move.
+	// Trust is nil where the trust in the expert does not move.
 	Trust *events.TrustAdjusted
-	// Explanation is what an expert who is asked is shown.
+	// Explanation is what the expert who is asked is shown, in sentences.
 	Explanation string
 	// Completed is set where Action is "stop".
 	Completed *events.CampaignCompleted
 }
 
-// Made reports whether it is decided what to do.
+// Made reports whether the decision has an action, so that nothing is left to
+// decide.
 func (d Decision) Made() bool { return d.Action != "" }
 
-// Candidate returns the chosen candidate, nil where there is none.
+// Candidate returns the chosen candidate, nil where none is chosen yet. It
+// points into d.
 func (d Decision) Candidate() *events.Candidate {
 	for i := range d.Candidates {
 		if d.Candidates[i].Name == d.Chosen {
@@ -30,7 +37,8 @@ func (d Decision) Candidate() *events.Candidate {
 	return nil
 }
 
-// Run is the decision to measure a candidate.
+// Run is the decision to measure a candidate, by a rule and for a reason in
+// sentences.
 func (d Decision) Run(candidate, rule, reason string) Decision {
 	d.Action = events.ActionRun
 	d.Chosen = candidate
@@ -39,8 +47,8 @@ func (d Decision) Run(candidate, rule, reason string) Decision {
 	return d
 }
 
-// Ask is the decision to put a question to an expert, who is shown the
-// explanation.
+// Ask is the decision to put a question to an expert. reason is recorded for
+// those who look back; explanation is shown to the expert.
 func (d Decision) Ask(form events.Form, expert, rule, reason, explanation string) Decision {
 	d.Action = events.ActionAsk
 	d.Form = form
@@ -60,7 +68,7 @@ func (d Decision) Stop(rule string, completed, detail string) Decision {
 	return d
 }
 
-// Names of candidates.
+// Names of candidates. They stand in recorded events and never change.
 const (
 	Unaided = "unaided" // x_u, the optimum of the acquisition alone
 	Aided   = "aided"   // x_c, the optimum with the expert's belief
@@ -70,15 +78,15 @@ const (
 	Queried = "queried" // what an expert is asked about and is not run for that
 )
 
-// Rules that settle a decision.
+// Rules that settle a decision. They stand in recorded events and never change.
 const (
 	RuleBudget      = "budget"        // stop: the budget of experiments is spent
 	RuleTarget      = "target"        // stop: the target is reached
 	RuleConverged   = "converged"     // stop: no further improvement
 	RuleExhausted   = "exhausted"     // stop: nothing is left to measure
 	RuleDesign      = "design"        // a design, or no model yet
-	RuleUnaided     = "unaided"       // nobody's belief is used
-	RuleRestart     = "restart"       // nobody's; nothing has improved for long, so the model expects more elsewhere
+	RuleUnaided     = "unaided"       // no expert's belief is used
+	RuleRestart     = "restart"       // as unaided; nothing has improved for long, so the model expects more elsewhere
 	RuleAccepted    = "accepted"      // the expert accepted the aided candidate
 	RuleNoAnswer    = "no answer"     // the expert could not tell, or did not answer
 	RuleCap         = "cap"           // enough questions before this experiment
@@ -86,7 +94,7 @@ const (
 	RuleGate        = "gate"          // the expert's answers do not go with what is measured
 	RuleNoHarm      = "no harm"       // the aided candidate could do harm
 	RuleAskedBefore = "asked before"  // the expert has already judged this composition
-	RuleSure        = "belief sure"   // the belief is narrow: nobody needs to be asked
+	RuleSure        = "belief sure"   // the belief is narrow: there is no need to ask
 	RuleAccepts     = "belief accept" // the expert would accept
 	RuleRejects     = "belief reject" // the expert would reject
 	RuleAsk         = "ask"           // the expert is asked
@@ -104,8 +112,8 @@ const (
 // are counted as measurements.
 const RuleAnswers = "answers"
 
-// Rules that settle the decisions of a campaign in which trust is earned, with
-// RuleGate.
+// Rules that settle the decisions of a campaign in which an expert has to earn
+// trust, besides RuleGate.
 const (
 	RuleJudge      = "judge"        // the unaided candidate is put to the expert, to judge them
 	RuleJudged     = "judged"       // it is run, whatever the expert said

@@ -8,7 +8,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Part is one of the choices that a policy is composed of.
+// Part is one of the choices that a policy is composed of. A campaign that
+// measures chooses a rule for next, trust and handover; one that only compares
+// chooses a rule for duel.
 type Part string
 
 const (
@@ -20,11 +22,14 @@ const (
 
 // Names of the rules that do nothing in their part.
 const (
-	None  = "none"  // of trust: nobody's belief is used
-	Never = "never" // of handover: nobody is asked
+	None  = "none"  // of trust: no expert's belief is used
+	Never = "never" // of handover: no expert is asked
 )
 
-// Family is a package of policies: a row of the program's table.
+// Family is a package of policies that are built alike: a row of the program's
+// table. It owns rules (the choices of campaign files), names some compositions
+// of them (methods), and makes the policy of each composition that one of its
+// rules leads.
 type Family struct {
 	// Name for messages, for example "cobol".
 	Name string
@@ -46,12 +51,14 @@ type Family struct {
 	New func(def definition.Campaign) (Policy, error)
 }
 
-// Rule is one choice that a campaign file can name in a part of the policy.
+// Rule is one choice that a campaign file can name in a part of the policy, as
+// in `trust: cobol`.
 type Rule struct {
 	Part Part
 	// Name as it stands in a campaign file.
 	Name string
-	// Settings returns the rule's settings, none of them set.
+	// Settings returns a new value of the rule's settings, with none of them
+	// set, to be decoded into.
 	Settings func() definition.Settings
 	// Model says of a rule of next that it searches a model of the objective,
 	// so that experts help it where a file does not say how.
@@ -62,13 +69,13 @@ type Rule struct {
 type Method struct {
 	// Name as it stands in a campaign file.
 	Name string
-	// Summary says in a line what it does, Source where it comes from; empty
-	// for what everybody does.
+	// Summary says in a line what it does. Source is where it comes from; empty
+	// for what is common knowledge in the field.
 	Summary, Source string
-	// Asks is what an expert is asked for, in words; empty where nobody is.
+	// Asks is what an expert is asked for, in words; empty where none is asked.
 	Asks string
 	// Form is that of the questions in the course of a campaign; empty where
-	// all that experts are asked for comes first.
+	// experts are asked before the first experiment only.
 	Form events.Form
 	// Policy is the composition the name stands for, defaults left out.
 	Policy definition.Policy
@@ -78,8 +85,9 @@ type Method struct {
 // messages.
 type Registry []Family
 
-// New returns the policy of a complete definition. Its family is the owner of
-// the rule that leads the composition ([Lead]).
+// New returns the policy of a complete definition, made by the family that owns
+// the leading rule ([Lead]). The error names a rule that this program does not
+// have: the log of another program may hold it.
 func (r Registry) New(def definition.Campaign) (Policy, error) {
 	for _, part := range Parts(def.Policy) {
 		c := Choice(&def.Policy, part)
@@ -94,7 +102,8 @@ func (r Registry) New(def definition.Campaign) (Policy, error) {
 	return leader.New(def)
 }
 
-// leader returns the family that leads a composition.
+// leader returns the family that owns the leading rule of a composition; false
+// where this program has no such family.
 func (r Registry) leader(p definition.Policy) (Family, bool) {
 	part := Lead(p)
 	name := Choice(&p, part).Name
@@ -106,8 +115,9 @@ func (r Registry) leader(p definition.Policy) (Family, bool) {
 	return r[i], true
 }
 
-// Ref names the composition of a complete definition, as it is recorded with
-// decisions.
+// Ref names the composition of a complete definition, with family, version and
+// module, as it is recorded with decisions. An audit makes only those decisions
+// again whose reference is this program's.
 func (r Registry) Ref(p definition.Policy) events.PolicyRef {
 	leader, _ := r.leader(p)
 	ref := events.PolicyRef{
@@ -124,8 +134,8 @@ func (r Registry) Ref(p definition.Policy) events.PolicyRef {
 	return ref
 }
 
-// Needs returns what the policy of a definition needs: nothing where the
-// definition makes no policy.
+// Needs returns what the policy of a definition needs. A definition that makes
+// no policy needs nothing: the error is reported where the policy is made.
 func (r Registry) Needs(def definition.Campaign) Needs {
 	p, err := r.New(def)
 	if err != nil {
@@ -146,9 +156,9 @@ func (r Registry) Rule(part Part, name string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// TrustOf returns the rule of trust that goes with a rule of handover: the
-// first of the family that owns it. Empty for a rule of no family, or of one
-// that has no rule of trust.
+// TrustOf returns the rule of trust that goes with a rule of handover where a
+// file names only the latter: the first one of the same family. It is empty for
+// a rule of no family, or of a family without a rule of trust.
 func (r Registry) TrustOf(handover string) string {
 	for _, f := range r {
 		asks := func(x Rule) bool { return x.Part == Handover && x.Name == handover && x.Name != Never }
@@ -187,8 +197,10 @@ func (r Registry) Settings(p definition.Policy, part Part) (definition.Settings,
 	return settings, c.Decode(settings)
 }
 
-// Lead returns the part whose rule leads a composition: the first of duel,
-// trust other than "none", handover other than "never", and next.
+// Lead returns the part whose rule leads a composition, that is whose family
+// makes its policy: the first of duel, trust other than "none", handover other
+// than "never", and next. A family of trust or handover uses rules of next,
+// never the other way round.
 func Lead(p definition.Policy) Part {
 	switch {
 	case !p.Measures():
@@ -209,7 +221,7 @@ func Parts(p definition.Policy) []Part {
 	return []Part{Next, Trust, Handover}
 }
 
-// Choice returns what a policy chooses in a part.
+// Choice returns what a policy chooses in a part, to be read or set.
 func Choice(p *definition.Policy, part Part) *definition.Choice {
 	switch part {
 	case Next:

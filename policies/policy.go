@@ -3,15 +3,27 @@
 // at all; or, where nothing is measured, which compositions an expert compares.
 //
 // A policy is a pure function of a [View] and a seed: it reads no log, no clock
-// and no global randomness, and changes nothing. The decision carries
-// everything that is needed to understand it and to make it again.
+// and no global randomness, and changes nothing. Its [Decision] carries all
+// that is needed to understand it and to make it again: candidates with
+// predictions, tests with their numbers, the rule that settled it, and the
+// reason in words.
 //
-// A [Family] of policies is a package and a row of the program's table; see
-// policies/unaided for the least of them. What families share are functions on
+//	policy, err := registry.New(def)               // by the definition's rules
+//	decision, err := policy.Decide(ctx, view, seed)
+//	switch decision.Action {                       // run, ask or stop
+//	…
+//
+// A [Family] of policies is a package and a row of the program's table;
+// policies/unaided is the smallest. What families share are functions on
 // values: policies/turn says where a campaign stands, policies/step what
 // happens in a step whatever the family, policies/next, policies/trust and
 // policies/handover hold the formulas, and policies/search finds where they are
 // smallest.
+//
+// Decisions that are recorded have to be made again bit for bit. So a change of
+// a formula, of the order of a sum or of a sentence in a reason is a new
+// [Family.Version]; a test compares recorded decisions (`go test ./policies
+// -run Recorded`).
 package policies
 
 import (
@@ -26,19 +38,21 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Version is that of the families of this module, which share most of what they
-// decide with. A family on its own gets a number of its own. The next one is 4:
-// programs of 0.1.0 recorded 3, before the count began again.
+// Version is the version of all families of this module, because they share
+// most of what they decide with. Where one family alone changes it gets a
+// number of its own. The next number is 4: programs of 0.1.0 recorded 3 before
+// the numbering began anew.
 const Version = 2
 
 // Module is the Go module of campaignd's own families.
 const Module = "github.com/campaignd/campaignd"
 
-// Policy makes the decisions of one campaign. It may remember what it has
-// computed, which decides nothing; one goroutine uses it at a time.
+// Policy makes the decisions of one campaign. It may keep what it has computed,
+// to save time; a decision never depends on that. One goroutine uses it at a
+// time.
 type Policy interface {
-	// Decide returns the next step. It is deterministic in (view, seed); a
-	// cancelled context is an error, never a hastier decision.
+	// Decide returns the next step. It is deterministic in (view, seed). A
+	// cancelled context is an error, never a decision on a shorter search.
 	Decide(ctx context.Context, v View, seed uint64) (Decision, error)
 	// Needs says which models the decisions read.
 	Needs() Needs
@@ -60,7 +74,8 @@ type Needs struct {
 	Compared int
 }
 
-// View is what a policy may see. It is read-only.
+// View is what a policy may see: the state of the campaign and the models, all
+// of the same event. It is read-only.
 type View struct {
 	Campaign *campaign.State
 	Space    *space.Space
@@ -98,23 +113,24 @@ type Informer interface {
 	Informed(ctx context.Context, v View) (*objective.Model, error)
 }
 
-// Help is what an expert's labels have shown so far: what people mean by trust
-// in an expert. The weight λ with which their belief bends a choice is another
-// matter, and falls while the expert may accept what is chosen.
+// Help is what an expert's answers have shown so far: what people mean by trust
+// in an expert. It is not the weight λ with which the expert's belief bends a
+// choice; that falls while the expert may accept what is chosen.
 type Help struct {
 	Expert string `json:"expert"`
 	// Kind is that of the answers where answers are measurements, as in
 	// [events.AnswersWeighed], with an entry for each kind; else empty.
 	Kind string `json:"kind,omitempty"`
-	// Labels counts the labels it rests on; without any, Helps is what is
-	// assumed of anybody.
+	// Labels counts the labels that the estimate rests on; without any, Helps
+	// is the prior.
 	Labels int `json:"labels"`
-	// Helps is the probability that the labels go with what is measured,
-	// Misleads that they go against it; else they say nothing of it.
+	// Helps is the probability that the labels agree with what is measured,
+	// Misleads that they contradict it. The rest, 1 − Helps − Misleads, is that
+	// they are unrelated.
 	Helps    float64 `json:"helps"`
 	Misleads float64 `json:"misleads"`
-	// Worth is what one answer tells against one measurement, where answers are
-	// measurements; else 0.
+	// Worth is how much information one answer holds, relative to one
+	// measurement, where answers count as measurements; else 0.
 	Worth float64 `json:"worth,omitempty"`
 }
 
@@ -125,7 +141,8 @@ type Preferrer interface {
 	Preferred(ctx context.Context, v View) ([]Best, error)
 }
 
-// Best is what an expert prefers to everything else, as far as is known.
+// Best is the composition that an expert prefers to all others, as far as is
+// known.
 type Best struct {
 	Expert     string           `json:"expert"`
 	Parameters definition.Point `json:"parameters"`

@@ -6,23 +6,24 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// PartSettings is implemented by the settings of a rule that knows better what
-// it means that trust is "none", or handover "never", in its company.
+// PartSettings is implemented by the settings of a rule that describes other
+// parts better than their own rules do: what it means, together with this rule,
+// that trust is "none" or handover "never".
 type PartSettings interface {
 	// PartWords says in a line, for people, what happens in that part.
 	PartWords(part Part) string
 }
 
-// CheckTrust returns what any rule of trust, given by its name, lacks in a
-// campaign: an expert, and a model whose choice it bends; searches says that
-// next searches one.
+// CheckTrust returns the faults that any rule of trust, given by its name, has
+// in a campaign without experts, or without a model whose choice it could bend.
+// searches says that the rule of next searches a model.
 func CheckTrust(def *definition.Campaign, name string, searches bool) []definition.Fault {
 	var faults []definition.Fault
 	at := definition.At("policy", "trust")
 	if len(def.Experts) == 0 {
 		faults = append(faults, definition.Fault{At: at,
 			Problem: name + " trusts experts, and there are none",
-			Remedy:  "add experts, or choose a policy that asks nobody, such as lognei or lcb"})
+			Remedy:  "add experts, or choose a policy without experts, such as lognei or lcb"})
 	}
 	if !searches {
 		faults = append(
@@ -34,8 +35,9 @@ func CheckTrust(def *definition.Campaign, name string, searches bool) []definiti
 	return faults
 }
 
-// Has is an error where a complete definition does not have a setting of a
-// rule.
+// Has returns an error where a complete definition lacks a setting of a rule;
+// there says whether it is set. campaignd writes every default into the
+// definition it records, so a definition that lacks one is not its own.
 func Has(rule, setting string, there bool) error {
 	if there {
 		return nil
@@ -47,7 +49,7 @@ func Has(rule, setting string, there bool) error {
 	)
 }
 
-// Alone is the composition in which a rule of next is left to itself.
+// Alone is the composition of a rule of next by itself, without experts.
 func Alone(rule definition.Choice) definition.Policy {
 	return definition.Policy{
 		Next:     rule,

@@ -13,8 +13,8 @@ import (
 // they stand in the product's code and comments. Some are names in stored events or in the API
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
-	"whoever": 55, "nobody": 196, "somebody": 89, "everybody": 28, "beside": 130, "aside": 47,
-	"told": 224, "door": 10, "trail": 59, "moot": 19, "desk": 18, "book": 18, "tidy": 1,
+	"whoever": 54, "nobody": 169, "somebody": 89, "everybody": 27, "beside": 124, "aside": 47,
+	"told": 218, "door": 10, "trail": 59, "moot": 19, "desk": 18, "book": 12, "tidy": 1,
 	"legible": 47, "stretch": 22,
 }
 

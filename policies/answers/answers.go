@@ -1,15 +1,27 @@
 // Package answers is the family of policies in which every answer of an expert
-// is a measurement of the objective, through a channel that is learned: how
-// strongly an expert's answers depend on the objective, and in which direction
-// (package internal/num/channel). A guesser is left out by what they say;
-// whoever says the opposite is turned over.
+// is a measurement of the objective, through a channel that is learned (package
+// internal/num/channel). An expert's answer about a composition x depends on
+// the standardized objective f(x), of which less is better, through a slope of
+// their own,
+//
+//	P(reject x) = S(b₀ + b f(x) + r(x)),     estimate = a₀ + a f(x) + r(x) + noise,
+//
+// where S is the logistic function and r a smooth prejudice. A positive slope
+// is an expert who knows, 0 a guesser, and a negative one an expert who says
+// the opposite; the prior is a mixture of the three. Given all answers and
+// measurements f has a posterior again, the informed model. So a guesser's
+// answers lose their weight by what they say, and those of an expert who says
+// the opposite are used reversed.
+//
+// Each step searches for the composition at which the acquisition of the
+// informed model is smallest (the aided candidate), and runs it.
 //
 // Harm is bounded in two ways. Answers that say nothing are part of the mixture
-// from the beginning, with the weight of Guess, so that all experiments
-// together speak against the informed model by −ln of that weight at most
-// before the model of the measurements alone has the better of it. And one
-// experiment in Own is the one that would be chosen without experts, given
-// everything that has been measured.
+// from the beginning, with the weight of Guess: all experiments together can
+// speak against the informed model by −ln of that weight at most before the
+// model of the measurements alone prevails. And one experiment in Own is the
+// one that would be chosen without experts, given everything that has been
+// measured.
 package answers
 
 import (
@@ -50,6 +62,7 @@ var Family = policies.Family{
 	New: New,
 }
 
+// policy measures where answers and measurements together expect most.
 type policy struct {
 	def    definition.Campaign
 	rule   next.Rule
@@ -57,7 +70,7 @@ type policy struct {
 	own    int
 	// compared is how many compositions an initial comparison orders; 0: two.
 	compared int
-	worth    *Worth // nil where experts are asked at first alone
+	worth    *Worth // nil where experts are asked before the first experiment only
 }
 
 // New returns the policy of a complete definition.
@@ -111,8 +124,9 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 // choose weighs the informed candidate against the unaided one.
 func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	var err error
-	// What this family asks is a measurement, and no request; another's
-	// question may be one.
+	// A question of this family is no request to run its composition: the
+	// answer is only one more measurement. A question of another family, from
+	// before an amendment, may be one.
 	if q := turn.Last(s.Turn); q == nil || q.Options == nil || q.Options[0].Candidate != policies.Queried {
 		if d, err = s.Answered(d); err != nil || d.Made() {
 			return d, err
@@ -155,7 +169,8 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	return p.follow(ctx, s, d, said, learned, informed, unaided)
 }
 
-// follow runs the informed candidate.
+// follow runs the informed candidate, or asks about another composition first,
+// where that is worth a question.
 func (p *policy) follow(
 	ctx context.Context, s *step.Step, d policies.Decision, said heard, learned *channel.Posterior,
 	informed *objective.Model, unaided search.Result,
@@ -174,20 +189,20 @@ func (p *policy) follow(
 		return d, err
 	}
 	predict(&d, informed, aided)
-	d, nobody, err := p.ask(ctx, s, d, said, informed, aided)
+	d, notAsked, err := p.ask(ctx, s, d, said, informed, aided)
 	if err != nil || d.Made() {
 		return d, err
 	}
 	reason := "It has " + s.Rule.Rationale() + ", the experts' answers counted as measurements."
 	if slices.Equal(aided.X, unaided.X) {
 		return d.Run(policies.Aided, policies.RuleAgree,
-			reason+" It is the unaided candidate, too."+nobody), nil
+			reason+" It is the unaided candidate, too."+notAsked), nil
 	}
 	why, err := said.why(ctx, learned, s, p.config, aided.X, unaided.X)
 	if err != nil {
 		return d, err
 	}
-	return d.Run(policies.Aided, policies.RuleAnswers, reason+why+nobody), nil
+	return d.Run(policies.Aided, policies.RuleAnswers, reason+why+notAsked), nil
 }
 
 // predict adds to the latest candidate what the informed model predicts there.
@@ -197,7 +212,8 @@ func predict(d *policies.Decision, informed *objective.Model, r search.Result) {
 	d.Candidates[len(d.Candidates)-1].Informed = &prediction
 }
 
-// learn weighs what was said.
+// learn returns the posterior of the objective and of each channel's slope,
+// given the model of the measurements and everything that was said.
 func (h heard) learn(
 	ctx context.Context, m *objective.Model, cfg channel.Config,
 ) (*channel.Posterior, error) {
@@ -208,7 +224,8 @@ func (h heard) learn(
 	return channel.Condition(ctx, m.GP(), h.points, all, cfg)
 }
 
-// weighed is the record of what was learned of the experts.
+// weighed is the record of what was learned of each channel: the probabilities
+// that it helps and misleads, and the worth of an answer.
 func (h heard) weighed(p *channel.Posterior, m *objective.Model) (all []events.AnswersWeighed) {
 	for i, c := range h.channels {
 		helps, misleads := channel.Sides(p.Slopes[i])
@@ -220,18 +237,20 @@ func (h heard) weighed(p *channel.Posterior, m *objective.Model) (all []events.A
 	return all
 }
 
-// whySo is how many compositions are looked at whose answers may have moved a
-// choice, and leastShare how much an answer has to have moved it to be named,
+// whySo is of how many compositions, at most, the answers are examined one by
+// one for the explanation: each costs a computation of the posterior.
+// leastShare is by how much an answer must have moved the choice to be named,
 // in standard deviations of what was measured.
 const (
 	whySo      = 4
 	leastShare = 0.05
 )
 
-// why says what the answers changed in what is expected of the informed
-// candidate and of the unaided one, and which of them speak most for the one or
-// for the other: by what the difference would be without them, everything
-// weighed again.
+// why says what the answers changed in the expectations at the informed
+// candidate and at the unaided one, and which answers speak most for the one or
+// the other. An answer's part is the change of the difference between the two
+// when the posterior is computed without it: the channels are learned anew, so
+// an answer may speak by what it shows of its expert.
 func (h heard) why(
 	ctx context.Context, p *channel.Posterior, s *step.Step, cfg channel.Config, aided, unaided []float64,
 ) (string, error) {
@@ -286,6 +305,7 @@ func (h heard) why(
 	return text, nil
 }
 
+// sum adds in the order of the slice, which is part of the result's bits.
 func sum(x []float64) (sum float64) {
 	for _, v := range x {
 		sum += v
@@ -293,7 +313,8 @@ func sum(x []float64) (sum float64) {
 	return sum
 }
 
-// without returns what was said but for the answers about one of the points.
+// without returns what was said except for the answers about one of the points.
+// An order that contains it is left out as a whole.
 func (h heard) without(point int) heard {
 	less := heard{points: h.points, questions: h.questions}
 	for _, c := range h.channels {
@@ -337,7 +358,8 @@ func (p *policy) Informed(ctx context.Context, v policies.View) (*objective.Mode
 	return v.Objective.Given(learned.Objective), nil
 }
 
-// Helps implements policies.Helper.
+// Helps implements policies.Helper. An expert who has said nothing yet is given
+// the prior.
 func (p *policy) Helps(v policies.View) []policies.Help {
 	if v.Objective == nil {
 		return nil
@@ -357,7 +379,7 @@ func (p *policy) Helps(v policies.View) []policies.Help {
 					Helps: w.Helps, Misleads: w.Misleads, Worth: w.Worth})
 			}
 		}
-		if len(all) == before { // what is assumed of anybody
+		if len(all) == before { // the prior
 			all = append(all, policies.Help{Expert: e.Name,
 				Helps: 1 - p.config.Guess - p.config.Against, Misleads: p.config.Against})
 		}

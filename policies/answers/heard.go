@@ -10,27 +10,29 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// mostRows is how many compositions of each channel are heard, about: what a
-// decision costs grows with their third power.
+// mostRows is about how many compositions of each channel count, the latest
+// ones: the time of a decision grows with their third power.
 const mostRows = 120
 
-// Intercepts of labels: examples before the first experiment may have been
-// chosen to be balanced.
+// Groups of labels, which have an intercept each: examples given before the
+// first experiment may have been chosen to be balanced, and then say nothing of
+// how often the expert rejects.
 const (
 	groupExamples = iota
 	groupQuestions
 )
 
-// heard is everything that experts have said.
+// heard is everything that the experts have said, as package channel takes it.
 type heard struct {
-	// points of the unit cube that answers are about, each once; questions[i]
-	// are the answers about point i, in words: "ada's q4", "row 3 of ada's q1".
+	// points are the compositions that answers are about, in the unit cube,
+	// each once. questions[i] names the answers about point i: "ada's q4", "row
+	// 3 of ada's q1".
 	points    [][]float64
 	questions [][]string
 	channels  []spoken
 }
 
-// spoken is what one expert said in one kind of channel.
+// spoken is what one expert said through one kind of channel.
 type spoken struct {
 	expert  string
 	kind    string // one of the kinds below
@@ -47,9 +49,9 @@ const (
 	kindMarks     = "marks"
 )
 
-// hear collects the answers of a campaign, of each expert and kind the latest.
-// Those about compositions that have no place in the space any more, after an
-// amendment, are left out.
+// hear collects the answers of a campaign: for each expert and kind the latest
+// ones, up to mostRows. Answers about compositions that an amendment has put
+// outside the space are left out.
 func hear(v policies.View, experts []definition.Expert) heard {
 	h := heard{}
 	index := make(map[string]int)
@@ -74,7 +76,8 @@ func hear(v policies.View, experts []definition.Expert) heard {
 	return h
 }
 
-// kindOf is the index of the channel that an answer came through.
+// kindOf is the index of the channel that an answer came through, in the order
+// of the channels in hear.
 func kindOf(q *campaign.Question) int {
 	switch {
 	case q.Form != events.FormEstimate:
@@ -85,7 +88,9 @@ func kindOf(q *campaign.Question) int {
 	return 2
 }
 
-// take adds an answer to its channel.
+// take adds an answer to its channel. An answer of which one composition cannot
+// be placed is left out as a whole, except an estimate, whose rows stand for
+// themselves.
 func (h *heard) take(v policies.View, index map[string]int, q *campaign.Question, c *spoken) {
 	if q.Form == events.FormEstimate {
 		for _, e := range q.Answer.Estimates {
@@ -134,9 +139,9 @@ func group(q *campaign.Question) int {
 	return groupQuestions
 }
 
-// said returns the compositions that an answer speaks of, from the best to the
-// worst: the one that was labeled, those that were placed, or one that was
-// named and what it was better than, the best measurement of that time.
+// said returns the compositions that an answer orders, the best first: a
+// label's one, those that were ranked, or the one that was named followed by
+// the best measurement of that time, than which it is meant to be better.
 func said(v policies.View, q *campaign.Question) []definition.Point {
 	switch q.Form {
 	case events.FormLabel:
@@ -155,8 +160,9 @@ func said(v policies.View, q *campaign.Question) []definition.Point {
 	return nil
 }
 
-// bestBefore returns the composition of the best measurement of the experiments
-// that had been requested when a question was asked, nil where there is none.
+// bestBefore returns the composition with the best measurement among the
+// experiments that had been requested when a question was asked; nil where
+// there was none.
 func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
 	sought := s.Definition.Sought()
 	var best definition.Point
@@ -175,8 +181,9 @@ func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
 	return best
 }
 
-// place returns the index of a composition among the points; answer names what
-// is said of it.
+// place returns the index of a composition among the points and adds it where
+// it is new; answer names the answer for explanations. false for a composition
+// outside the space.
 func (h *heard) place(v policies.View, index map[string]int, p definition.Point, answer string) (int, bool) {
 	if v.Space.Contains(p) != nil {
 		return 0, false
@@ -198,7 +205,7 @@ func (h *heard) place(v policies.View, index map[string]int, p definition.Point,
 	return len(h.points) - 1, true
 }
 
-// distinct leaves out what comes again.
+// distinct leaves out repetitions and keeps the order.
 func distinct(at []int) (once []int) {
 	seen := make(map[int]bool)
 	for _, i := range at {

@@ -33,7 +33,7 @@ type Answers struct {
 	Against *float64 `json:"against,omitempty" jsonschema:"minimum=0,maximum=1"`
 	// Own makes every so many-th experiment the model's own, whatever experts
 	// say, so that no expert can keep a campaign from what it would find alone.
-	// Default 5; 1 follows nobody, 0 follows the answers always.
+	// Default 5; 1 never follows the answers, 0 always.
 	Own *int `json:"own,omitempty" jsonschema:"minimum=0"`
 	// Options is how many compositions an expert puts in order in each
 	// comparison of initial.comparisons. Default 2.

@@ -29,10 +29,11 @@ const (
 	defaultPerExperiment = 2
 )
 
-// Worth asks to accept or reject a composition where the answer is expected to
-// improve the next experiment by enough. The absolute least is what hands over:
-// what an experiment is expected to bring shrinks in the course of a campaign,
-// and with it what an answer can add.
+// Worth asks the expert to accept or reject a composition where the answer is
+// expected to improve the next experiment by enough. Least, the absolute
+// threshold, is what hands over to the model: what an experiment is expected to
+// bring shrinks in the course of a campaign, and with it what an answer can
+// add.
 type Worth struct {
 	// Least is the improvement of the next experiment below which nothing is
 	// asked, in standard deviations of what has been measured. Default 0.002.
@@ -77,22 +78,24 @@ func (s *Worth) Words(*definition.Campaign) string {
 }
 
 const (
-	// compared is on how many compositions the value of an answer rests, and
-	// screened of how many they are the best; apart is how far they are from
-	// each other at least, and fresh how far a question is from an earlier one,
-	// in the unit cube.
+	// compared is on how many compositions the value of an answer is computed:
+	// each needs a posterior for either answer. screened is of how many
+	// space-filling points they are the best.
 	compared = 12
 	screened = 256
-	apart    = 0.08
-	fresh    = 0.03
+	// apart is the least distance between them, and fresh the least distance of
+	// a question to an earlier one, in the unit cube.
+	apart = 0.08
+	fresh = 0.03
 )
 
-// ask puts a question where one is worth it; else nobody says why none is
-// asked, where experts could be.
+// ask puts a question where an answer is worth one. Otherwise the decision is
+// unchanged, and notAsked says why none is asked, for the reason; it is empty
+// where this policy never asks.
 func (p *policy) ask(
 	ctx context.Context, s *step.Step, d policies.Decision, said heard, informed *objective.Model,
 	best search.Result,
-) (_ policies.Decision, nobody string, err error) {
+) (_ policies.Decision, notAsked string, err error) {
 	switch {
 	case p.worth == nil || len(p.def.Experts) == 0:
 		return d, "", nil
@@ -167,8 +170,8 @@ func (p *policy) ask(
 	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, explanation), "", nil
 }
 
-// valuation is what answers are valued by: the expected improvement, on a fixed
-// value, of a choice among some compositions.
+// valuation is what answers are valued by: the expected improvement on a fixed
+// value, at a few compositions that might be run.
 type valuation struct {
 	points [][]float64
 	best   float64
@@ -180,12 +183,17 @@ type valuation struct {
 }
 
 // newValuation chooses the compositions: the one that would be run, and the
-// best of some.
+// best of screened points that lie apart from each other. Everything that other
+// experts said is conditioned on once, here; only the expert's own labels vary
+// with the answer.
 func (p *policy) newValuation(
 	ctx context.Context, s *step.Step, said heard, expert string, informed *objective.Model,
 	best search.Result,
 ) (*valuation, error) {
 	v := &valuation{best: math.Inf(1)}
+	// The value to be improved on is the best mean at a measured composition:
+	// it does not move with the answer, so that the values before and after it
+	// can be compared.
 	predictor := informed.NewPredictor()
 	for _, x := range informed.X {
 		mean, _ := predictor.Posterior(x)
@@ -248,8 +256,13 @@ func (v *valuation) improvements(m *objective.Model) []float64 {
 }
 
 // of is the value of a label at one of the compositions: how much better the
-// best choice is expected to be once the answer is known than the best of the
-// same choices is now, E max − max E over both answers.
+// best choice is expected to be once the answer y is known than the best choice
+// of today,
+//
+//	V = Σ_y P(y) max_x EI(x | y)  −  max_x Σ_y P(y) EI(x | y).
+//
+// It is never negative, and 0 where both answers lead to the same choice. P(y)
+// is the ratio of the evidence of either answer.
 func (v *valuation) of(ctx context.Context, s *step.Step, at int) (float64, error) {
 	var logs [2]float64
 	var values [2][]float64
@@ -278,7 +291,7 @@ func (v *valuation) of(ctx context.Context, s *step.Step, at int) (float64, erro
 }
 
 // askedNear reports whether an expert has been asked about a composition that
-// is hardly another.
+// hardly differs from x.
 func askedNear(s *step.Step, expert string, x []float64) bool {
 	return slices.ContainsFunc(s.View.Campaign.Questions, func(q campaign.Question) bool {
 		if q.Expert != expert || q.Form != events.FormLabel {
@@ -289,7 +302,8 @@ func askedNear(s *step.Step, expert string, x []float64) bool {
 	})
 }
 
-// within reports whether two points are no farther apart than a distance.
+// within reports whether the Euclidean distance of two points is at most
+// distance.
 func within(x, y []float64, distance float64) bool {
 	squares := 0.0
 	for i := range x {

@@ -14,7 +14,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// admit looks for reasons not to use the expert's belief in this step.
+// admit looks for reasons not to use the expert's belief in this step: no
+// verdict was given, there were enough questions, or the gate is closed.
 func (p *policy) admit(
 	s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result,
 ) (policies.Decision, error) {
@@ -57,7 +58,9 @@ func (p *policy) admit(
 	return d, nil
 }
 
-// question decides whether the expert is asked about the aided candidate.
+// question decides, from the interval of the belief at the aided candidate,
+// whether the expert is asked about it, or which candidate is run without
+// asking (Xu et al. 2024, Alg. 1 line 8).
 func (p *policy) question(
 	s *step.Step, d policies.Decision, expert string, aided search.Result, interval events.Interval,
 ) policies.Decision {
@@ -76,6 +79,7 @@ func (p *policy) question(
 			"The expert would reject the aided candidate: the unaided one is taken.",
 		)
 	}
+	// An expert who is asked the same thing again would answer the same.
 	if q := turn.AskedBefore(s.View.Campaign, s.View.Space, expert, aided.Point); q != nil {
 		if q.Status == campaign.Answered && q.Answer.Label == events.LabelAccept {
 			return d.Run(
@@ -103,8 +107,8 @@ func (p *policy) question(
 	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, p.explanation(s, d, s.Turn))
 }
 
-// explanation says in a sentence why the expert is asked about the chosen
-// candidate, in the place of those they rejected in this turn.
+// explanation says in a sentence what the model expects of the chosen
+// candidate. rejected are the compositions that it replaces in this turn.
 func (p *policy) explanation(s *step.Step, d policies.Decision, rejected []campaign.Question) string {
 	c, sought := d.Candidate(), s.Def.Sought()
 	best, mean := s.View.Objective.Best()

@@ -14,7 +14,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// schedule is where the campaign stands.
+// schedule says how far the campaign has come, in experiments of the policy
+// (turns): those chosen, and those that the budget still has room for.
 func (p *policy) schedule(s *campaign.State) handover.Schedule {
 	left := max(0, p.def.Budget.Experiments-s.Spent())
 	turns := (left + p.def.Replicates - 1) / p.def.Replicates
@@ -23,8 +24,9 @@ func (p *policy) schedule(s *campaign.State) handover.Schedule {
 }
 
 // judged runs the unaided candidate where the expert has just been asked about
-// it. Where a measurement has moved it since, the answer counts as one about an
-// aided candidate.
+// it: it is measured whatever they said. Where a measurement has moved the
+// candidate since, the question's composition is another one, and the answer
+// counts as one about an aided candidate.
 func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.Decision, error) {
 	q := turn.Last(s.Turn)
 	if q == nil || q.Form != events.FormLabel {
@@ -49,8 +51,10 @@ func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.
 	return d.Run(policies.Unaided, policies.RuleJudged, reason), nil
 }
 
-// assess decides whether the expert may be followed in this step, and whether
-// the unaided candidate is put to them where they may not.
+// assess decides whether the expert may be followed in this step and, where
+// they may not, whether the unaided candidate is put to them so that they can
+// show what they know. It is the gate of experts who earn trust (see
+// [handover.Schedule]).
 func (p *policy) assess(
 	s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result,
 ) (policies.Decision, error) {
@@ -92,7 +96,8 @@ func (p *policy) assess(
 	return d.Run(policies.Unaided, policies.RuleGate, reason), nil
 }
 
-// judge puts the unaided candidate to the expert.
+// judge puts the unaided candidate to the expert. It is measured whatever they
+// say, so the question costs an answer and no experiment.
 func (p *policy) judge(
 	s *step.Step, d policies.Decision, expert string, unaided search.Result,
 ) policies.Decision {
@@ -107,8 +112,8 @@ func (p *policy) judge(
 	return d.Ask(events.FormLabel, expert, policies.RuleJudge, reason, explanation)
 }
 
-// evidenceOf weighs the labels that an expert's belief rests on against what
-// was measured.
+// evidenceOf weighs the labels that an expert's belief rests on against the
+// model of what was measured.
 func evidenceOf(v policies.View, b *belief.Model) (trust.Evidence, error) {
 	reject, example := make([]bool, len(b.Labels)), make([]bool, len(b.Labels))
 	for i, label := range b.Labels {
@@ -119,7 +124,8 @@ func evidenceOf(v policies.View, b *belief.Model) (trust.Evidence, error) {
 	return trust.Weigh(v.Objective.GP().Joint(b.X), reject, example)
 }
 
-// Helps implements policies.Helper: it weighs labels, and no other feedback.
+// Helps implements policies.Helper. It weighs labels; for other forms of
+// feedback it returns nothing.
 func (p *policy) Helps(v policies.View) []policies.Help {
 	if v.Objective == nil || p.belief.Feedback != belief.FeedbackLabel {
 		return nil
@@ -139,13 +145,14 @@ func (p *policy) Helps(v policies.View) []policies.Help {
 	return all
 }
 
-// labels are those that count, a row for each.
+// labels are the labels that count, a row for each.
 type labels struct {
 	x               [][]float64 // in the unit cube
 	reject, example []bool
 }
 
-// labels returns what an expert has said of compositions.
+// labels returns what an expert has said of compositions: the latest of it,
+// where the belief has a window.
 func (p *policy) labels(v policies.View, expert string) labels {
 	var l labels
 	for i := range v.Campaign.Questions {
@@ -155,7 +162,7 @@ func (p *policy) labels(v policies.View, expert string) labels {
 		}
 		x, err := v.Space.Encode(q.Composition())
 		if err != nil {
-			continue
+			continue // outside the space since an amendment
 		}
 		l.x = append(l.x, x)
 		l.reject = append(l.reject, q.Answer.Label == events.LabelReject)

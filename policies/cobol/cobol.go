@@ -1,6 +1,26 @@
 // Package cobol is the family of policies in which an expert's belief bends the
 // choice: COBOL, COBOHL and HCEI (Xu et al. 2024), with every form of feedback
 // of its Appendix H.
+//
+// The expert labels compositions with accept or reject. A kernel logistic model
+// of the labels (projections/belief) gives the score g of rejection, in logits,
+// with a confidence interval [g̲(x), ḡ(x)]; g > 0 means likely rejected. Each
+// step has two candidates,
+//
+//	x_u = argmin  μ(x) − βσ(x)                  unaided
+//	x_c = argmin  μ(x) − βσ(x) + λ g̲(x)         aided (COBOL)
+//
+// COBOL's dual variable moves with the constraint, λ ← max(0, λ + ζ g̲(x_c)):
+// it falls while the expert may accept what is chosen. x_c is run only if it
+// can do no harm: its bound lies below the worst case of the model, and the
+// model is at most η times as sure of it as of x_u. COBOHL searches for x_c
+// where g̲ ≤ 0 and makes no such test; HCEI weighs the expected improvement
+// with the probability of acceptance.
+//
+// Where the interval at x_c is wider than a threshold, and contains 0, the
+// expert is asked about x_c before it is run. Ours differs from the paper in
+// who may ask when: an expert first has to earn trust
+// (policies/handover.Schedule, and docs/results.md for what that prevents).
 package cobol
 
 import (
@@ -65,16 +85,16 @@ var Family = policies.Family{
 
 const asks = "accept or reject"
 
-// policy weighs an aided candidate, which an expert's belief leads to, against
-// the unaided one. Experts take turns.
+// policy weighs an aided candidate, to which an expert's belief leads, against
+// the unaided one. Where there are several experts they take turns.
 type policy struct {
 	def    definition.Campaign
 	rule   next.Rule
 	belief belief.Needs
-	// One of the three: cobol is nil for the others.
+	// cobol is nil for the other two rules, of which cobohl says which it is.
 	cobol  *trust.COBOL
 	cobohl bool
-	// width is nil where nobody is asked.
+	// width is nil where no expert is asked.
 	width *handover.Width
 }
 
@@ -111,7 +131,7 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return p, nil
 }
 
-// widthOf returns the rule by which experts are asked, nil where nobody is.
+// widthOf returns the rule by which experts are asked, nil where none is.
 func widthOf(policy definition.Policy) (*handover.Width, error) {
 	s, ok := WidthOf(policy)
 	if !ok {
@@ -149,20 +169,21 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	return m.Decide(ctx, v, d)
 }
 
-// assessed reports whether an expert has to earn the trust in them (see
+// assessed reports whether experts have to earn trust (see
 // [handover.Schedule]): with cobol, its gate, and labels.
 func (p *policy) assessed() bool {
 	return p.cobol != nil && len(p.def.Experts) > 0 && p.width != nil && p.width.Gate &&
 		p.belief.Feedback == belief.FeedbackLabel
 }
 
-// ordered reports whether experts order candidates in place of labeling one.
+// ordered reports whether experts order candidates instead of labeling one.
 func (p *policy) ordered() bool {
 	return p.belief.Feedback == belief.FeedbackComparison || p.belief.Feedback == belief.FeedbackRanking
 }
 
-// optimism is how many standard deviations below the mean the aided candidate
-// may lie.
+// optimism is how many standard deviations below the mean an aided candidate is
+// valued. Where experts earn trust they get more credit than the model: the
+// test of harm then rules out less.
 func (p *policy) optimism(beta float64) float64 {
 	if p.assessed() {
 		return trust.Optimism * beta
@@ -173,7 +194,9 @@ func (p *policy) optimism(beta float64) float64 {
 // choose makes the decision of a step (Xu et al. 2024, Alg. 1).
 func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	var err error
-	if !p.assessed() { // who has to earn it is answered once the unaided candidate is known
+	// The answer of an expert who has to earn trust may be about the unaided
+	// candidate, which is not known yet: it is looked at below.
+	if !p.assessed() {
 		if d, err = s.Accepted(d); err != nil || d.Made() {
 			return d, err
 		}
@@ -203,8 +226,8 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	return p.consult(ctx, s, d, acquisition, unaided)
 }
 
-// consult takes the help of the expert of this step; where their belief cannot
-// be used it goes on without.
+// consult lets the expert of this step contribute. Where their belief cannot be
+// used the decision is made without it, with the reason.
 func (p *policy) consult(
 	ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition,
 	unaided search.Result,
@@ -262,7 +285,7 @@ func (p *policy) weigh(
 	if d, err = s.Add(d, policies.Aided, aided); err != nil {
 		return d, err
 	}
-	interval := *d.Candidates[1].Belief
+	interval := *d.Candidates[1].Belief // of the aided candidate, which was added second
 	if p.cobol != nil {
 		d = p.adjust(d, expert, p.lambda(s, expert), interval.Lower)
 	}
@@ -281,7 +304,7 @@ func (p *policy) weigh(
 	return p.question(s, d, expert, aided, interval), nil
 }
 
-// lambda is the expert's dual variable.
+// lambda is the expert's dual variable λ, as it was last recorded.
 func (p *policy) lambda(s *step.Step, expert string) float64 {
 	if lambda, ok := s.View.Campaign.Lambda(expert); ok {
 		return lambda
@@ -289,7 +312,9 @@ func (p *policy) lambda(s *step.Step, expert string) float64 {
 	return p.cobol.Lambda0
 }
 
-// adjust moves the dual variable.
+// adjust moves the dual variable by one step of gradient ascent on the
+// constraint: bound is its violation g̲(x_c), in logits. The move is recorded
+// as an event of its own.
 func (p *policy) adjust(d policies.Decision, expert string, lambda, bound float64) policies.Decision {
 	to := p.cobol.Step(lambda, bound)
 	d.Lambda = &to
@@ -298,15 +323,16 @@ func (p *policy) adjust(d policies.Decision, expert string, lambda, bound float6
 }
 
 // acceptable is how far above 0 the lower belief bound of COBOHL's candidate
-// may be, in logits, where a search meets its constraint only in the limit.
+// may lie, in logits: the penalties meet the constraint only in the limit.
 const acceptable = 1e-2
 
-// penalties are the weights with which COBOHL's constraint is driven in, one
-// search after the other.
+// penalties are the growing weights of COBOHL's constraint, one search after
+// the other, each from the result of the one before: a large weight alone has a
+// narrow valley that searches do not find.
 var penalties = []float64{10, 1e3, 1e5}
 
-// aided searches for the aided candidate. The result has no point where COBOHL
-// finds none that the expert may accept.
+// aided searches for the aided candidate by the policy's rule. The result has
+// no point where COBOHL finds none that the expert may accept.
 func (p *policy) aided(
 	ctx context.Context, s *step.Step, expert string, b *belief.Model, acquisition next.Acquisition,
 	unaided search.Result,
@@ -322,8 +348,8 @@ func (p *policy) aided(
 	return s.Find(ctx, trust.Weighed(acquisition, b), step.SearchAided, unaided.X)
 }
 
-// constrained searches where the expert may accept (Xu et al. 2024, Alg. 2 line
-// 4).
+// constrained searches for the best composition that the expert may accept,
+// g̲(x) ≤ 0, by a quadratic penalty (Xu et al. 2024, Alg. 2 line 4).
 func (p *policy) constrained(
 	ctx context.Context, s *step.Step, b *belief.Model, acquisition next.Acquisition,
 	unaided search.Result,
@@ -349,13 +375,14 @@ func (p *policy) constrained(
 	if lower > acceptable {
 		return search.Result{}, nil
 	}
+	// The value is that of the acquisition alone, as of the other candidates.
 	aided.Value = acquisition(aided.X, nil)
 	return aided, nil
 }
 
-// unusable is the error of a belief that could not be solved somewhere, nil
-// where it could. It counts more than what a search came to, unless that was
-// cancelled.
+// unusable returns the error of a belief that could not be solved somewhere
+// during a search, nil where it could everywhere. It takes precedence over the
+// search's own error, except for a cancelled context.
 func unusable(ctx context.Context, unsolved error) error {
 	switch {
 	case unsolved == nil:
@@ -366,8 +393,10 @@ func unusable(ctx context.Context, unsolved error) error {
 	return fmt.Errorf("%w: %w", step.ErrBelief, unsolved)
 }
 
-// noHarm takes the unaided candidate where the aided one could do harm (Xu et
-// al. 2024, Alg. 1 line 6). COBOHL makes no such test.
+// noHarm takes the unaided candidate where the aided one could do harm: where
+// its bound is not below the worst case of the best composition, or the model
+// knows it too well to learn from it (Xu et al. 2024, Alg. 1 line 6). COBOHL
+// makes no such test.
 func (p *policy) noHarm(
 	ctx context.Context, s *step.Step, d policies.Decision, unaided, aided search.Result,
 ) (policies.Decision, error) {

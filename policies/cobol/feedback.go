@@ -16,10 +16,10 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// compare asks for a comparison or a ranking in place of a label (Xu et al.
-// 2024, App. H): the expert orders the aided and the unaided candidate, and in
-// a ranking the best measured compositions beside them. One question settles
-// the step: what the expert places higher of the two is run.
+// compare asks for a comparison or a ranking instead of a label (Xu et al.
+// 2024, App. H): the expert orders the aided and the unaided candidate, in a
+// ranking together with the best measured compositions. One question settles
+// the step: of the two new ones, the one placed higher is run.
 func (p *policy) compare(
 	s *step.Step, d policies.Decision, expert string, unaided, aided search.Result,
 ) (policies.Decision, error) {
@@ -38,6 +38,8 @@ func (p *policy) compare(
 			}
 		}
 	}
+	// In a random order, so that the place of a candidate does not tell which
+	// one is the model's.
 	d = step.Shuffled(d)
 	reason := fmt.Sprintf(
 		"%s orders the candidate with the best bound and the one that their belief bends it to.",
@@ -47,8 +49,8 @@ func (p *policy) compare(
 		"Which is best? Of the two that are new the one you place higher is measured."), nil
 }
 
-// bestMeasured returns the n measured compositions of the best posterior mean,
-// each once, best first.
+// bestMeasured returns the n measured compositions with the best posterior
+// mean, each once, best first. Their Value is NaN.
 func bestMeasured(m *objective.Model, n int) []search.Result {
 	var all []search.Result
 	for i, x := range m.X {
@@ -66,9 +68,8 @@ func bestMeasured(m *objective.Model, n int) []search.Result {
 	return all
 }
 
-// harmfulInARow is how many compositions that an expert named may be turned
-// down in a row before they are asked no more: their word no longer changes
-// anything.
+// harmfulInARow is how many of an expert's compositions may be turned down in a
+// row before they are asked no more: further ones would hardly change anything.
 const harmfulInARow = 3
 
 // pinpoint asks the expert for a composition of their own, which takes the
@@ -104,7 +105,8 @@ func (p *policy) pinpoint(
 	), nil
 }
 
-// askToName asks the expert for a composition.
+// askToName asks the expert for a composition, unless their last ones were all
+// turned down or no questions are left.
 func (p *policy) askToName(s *step.Step, d policies.Decision, expert string) policies.Decision {
 	if n := turnedDown(s.View, expert); p.width.Gate && n >= harmfulInARow {
 		return d.Run(policies.Unaided, policies.RuleGate,
@@ -120,8 +122,8 @@ func (p *policy) askToName(s *step.Step, d policies.Decision, expert string) pol
 	return d.Ask(events.FormPinpoint, expert, policies.RuleAsk, reason, explanation)
 }
 
-// turnedDown counts how many of the compositions that an expert named last were
-// not measured.
+// turnedDown counts the compositions, back from the latest, that an expert
+// named and that were not measured.
 func turnedDown(v policies.View, expert string) (n int) {
 	questions := v.Campaign.Questions
 	for i := len(questions) - 1; i >= 0; i-- {

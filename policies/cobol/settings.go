@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/projections/belief"
 )
 
-// Names of the rules in a campaign file.
+// Names of the rules in a campaign file. They stand in recorded definitions and
+// never change.
 const (
 	Name       = "cobol"
 	COBOHLName = "cobohl"
@@ -18,7 +19,7 @@ const (
 	WidthName  = "width"
 )
 
-// Defaults of the settings.
+// Defaults of the settings; η is that of Xu et al. 2024, Table 3.
 const (
 	defaultLambda0          = 1
 	defaultZeta             = 0.02
@@ -183,7 +184,7 @@ type Width struct {
 	// Gate follows only experts whose labels predict what is measured. With
 	// cobol they have to earn it: in the first fifth of the experiments they
 	// are asked about the model's own compositions, then every second
-	// experiment may be theirs, and after seven tenths nobody is asked
+	// experiment may be theirs, and after seven tenths no one is asked
 	// (docs/results.md). Default true; false with cobol: {paper: true}.
 	Gate *bool `json:"gate,omitempty"`
 }
@@ -251,8 +252,8 @@ func (s *Width) Words(def *definition.Campaign) string {
 	return text
 }
 
-// orderedText says what experts are asked who label nothing; empty for those
-// who do.
+// orderedText says what experts are asked whose feedback is no label; empty for
+// labels.
 func orderedText(b *belief.Settings, gate bool) string {
 	switch b.Feedback {
 	case belief.FeedbackComparison, belief.FeedbackRanking:

@@ -13,13 +13,15 @@ import (
 	"github.com/campaignd/campaignd/policies/step"
 )
 
-// planeSize is the number of grid lines of a plane in each direction.
+// planeSize is the number of grid lines of a plane in each direction: the
+// record of a decision holds a mean and a standard deviation for each of its
+// points.
 const planeSize = 11
 
 // attribute explains two candidates: Shapley values of the model's mean,
 // standard deviation and upper bound there (after Adachi et al. 2024, §3.3),
-// and the plane of the two strongest parameters. With more parameters than can
-// be enumerated it explains nothing.
+// and the plane of the two strongest parameters. With more parameters than
+// coalitions can be enumerated for it explains nothing and returns nil.
 func attribute(
 	ctx context.Context, s *step.Step, unaided, aided search.Result,
 ) (*events.Attributions, error) {
@@ -61,7 +63,7 @@ func attribute(
 }
 
 // distinct returns the measured compositions, each once, in the order in which
-// they were first measured.
+// they were first measured: the background of the Shapley values.
 func distinct(measured [][]float64) [][]float64 {
 	var rows [][]float64
 	for _, x := range measured {
@@ -73,8 +75,9 @@ func distinct(measured [][]float64) [][]float64 {
 	return rows
 }
 
-// plane is the objective over the two strongest parameters that are numbers,
-// the others as in the aided candidate; nil where there are no two.
+// planeOf is the objective over the two strongest numerical parameters, with
+// the others as in the aided candidate; nil where there are not two. The window
+// is large enough to hold both candidates and the best measurement.
 func planeOf(s *step.Step, strongest []int, groups [][]int, unaided, aided search.Result) *events.Plane {
 	var axes []int // parameters
 	for _, p := range strongest {

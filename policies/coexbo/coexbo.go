@@ -1,7 +1,25 @@
 // Package coexbo is the family of policies with two candidates, of which an
 // expert chooses one: CoExBO and what it is compared with (Adachi et al. 2024).
-// Without the choice, what the expert prefers bends the one candidate (πBO,
-// Hvarfner et al. 2022).
+//
+// The expert first compares pairs of compositions. From these comparisons a
+// model learns the score π(x), the probability that x is preferred to a random
+// composition (projections/preference). Each step has two candidates, written
+// here for a maximum as in the paper,
+//
+//	x_1 = argmax μ(x) + βσ(x)                                  unaided
+//	x_2 = argmax of the same bound of  N(f; μ, σ²) · N(π; μ_π, σ_π² + γt²σ²)   aided
+//
+// so that the prior's weight decays as t grows and σ stays. The expert is shown
+// both, with Shapley values and predictions, and the chosen one is measured. An
+// answer is one more comparison.
+//
+// Without the choice the expert's score bends a single candidate: πBO (Hvarfner
+// et al. 2022) multiplies the acquisition with π(x)^(γ/t). The batch rules have
+// no prior: there the second candidate is the next best of the same
+// acquisition.
+//
+// Experts are followed while their choices agree with what is measured (the
+// gate, ours).
 package coexbo
 
 import (
@@ -54,7 +72,7 @@ var Family = policies.Family{
 		},
 		{
 			Name:    "pibo",
-			Summary: "the expert's prior bends the bound; nobody is asked after the initial comparisons",
+			Summary: "the expert's prior bends the bound; no one is asked after the initial comparisons",
 			Source:  "Hvarfner et al. 2022",
 			Asks:    "comparisons, at first",
 			Policy: definition.Policy{
@@ -99,15 +117,17 @@ var (
 	choose  = Choose{}.Choice()
 )
 
-// policy weighs a second candidate against the unaided one. Experts take turns.
+// policy weighs a second candidate against the unaided one. Where there are
+// several experts they take turns.
 type policy struct {
 	def   definition.Campaign
-	rule  next.Rule // nil where both candidates are taken at random
+	rule  next.Rule // nil where both candidates are random
 	prior prior     // nil where the second is the next best of the same acquisition
 	// fantasize searches for the second candidate as if the first had been
 	// measured.
 	fantasize bool
-	// spread is what the variance of the expert's score counts.
+	// spread says which variance of the expert's score counts, see
+	// CoExBO.Spread.
 	spread string
 	choose *handover.Choose // nil where the expert does not choose
 }
@@ -186,7 +206,8 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	return m.Decide(ctx, v, d)
 }
 
-// twoAtRandom lets the expert choose between two compositions at random.
+// twoAtRandom lets the expert choose between two random compositions: the
+// baseline that shows what the choice alone is worth.
 func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Decision, error) {
 	q := turn.Last(turn.Questions(v.Campaign))
 	if q != nil {
@@ -301,8 +322,8 @@ func (p *policy) pair(
 	return p.offer(ctx, s, d, expert, unaided, aided)
 }
 
-// admit goes on unaided where the expert's choices do not go with what is
-// measured.
+// admit decides for the unaided candidate where the expert's choices do not
+// agree with what is measured, or where their answer can no longer be used.
 func (p *policy) admit(s *step.Step, d policies.Decision, expert string) (policies.Decision, error) {
 	if q := turn.Last(s.Turn); q != nil { // an answer that can no longer be taken
 		reason := fmt.Sprintf("The choice of %s can no longer be taken: the campaign goes on unaided.", q.ID)
@@ -314,11 +335,12 @@ func (p *policy) admit(s *step.Step, d policies.Decision, expert string) (polici
 	return s.ChoiceGate(d, expert)
 }
 
-// secondDraw keeps the second draw of batch Thompson apart from the first.
+// secondDraw gives the second draw of batch Thompson a seed of its own.
 const secondDraw = 0x5bd1e995
 
 // second is the acquisition of the second candidate. Without a prior (batch
-// rules) it is the next best once the first is expected.
+// rules) it is the same acquisition once the first candidate is assumed to be
+// measured as predicted, or another draw.
 func (p *policy) second(
 	ctx context.Context, s *step.Step, acquisition next.Acquisition, unaided search.Result,
 	prefs *preference.Model,
@@ -346,7 +368,7 @@ func (p *policy) second(
 	})
 }
 
-// scored adds what the expert's preferences say of the two candidates.
+// scored adds the expert's score of the two candidates to the decision.
 func scored(d policies.Decision, prefs *preference.Model, unaided, aided search.Result) policies.Decision {
 	predictor := prefs.Score.NewPredictor()
 	for i, x := range [][]float64{unaided.X, aided.X} {
@@ -356,7 +378,7 @@ func scored(d policies.Decision, prefs *preference.Model, unaided, aided search.
 	return d
 }
 
-// offer asks the expert to choose.
+// offer asks the expert to choose between the two candidates, in random order.
 func (p *policy) offer(
 	ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided,
 	aided search.Result,

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
-// prior augments an acquisition by what an expert prefers: the score of a
-// composition, its probability of being preferred to a random one.
+// prior augments an acquisition by what an expert prefers: by the score π(x) of
+// a composition, its probability of being preferred to a random one.
 type prior interface {
 	acquisition(ctx context.Context, g given) (next.Acquisition, error)
 }
@@ -49,12 +49,15 @@ func (r product) acquisition(ctx context.Context, g given) (next.Acquisition, er
 }
 
 // power multiplies the acquisition with the score to the power γ/t (Hvarfner et
-// al. 2022): pibo.
+// al. 2022): pibo. Where the rule's acquisition is a logarithm already it adds
+// (γ/t) ln π instead.
 type power struct{ gamma float64 }
 
 func (r power) acquisition(ctx context.Context, g given) (next.Acquisition, error) {
 	exponent := coexbo.Exponent(r.gamma, max(g.turn, 1))
 	predictor := g.prefs.Score.NewPredictor()
+	// The buffers are made at the first gradient, and used again: the function
+	// is called thousands of times in a search, by one goroutine.
 	var dBase, dScore []float64
 	buffers := func(grad []float64) (a, b []float64) {
 		if grad == nil {

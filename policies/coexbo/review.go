@@ -8,9 +8,9 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// reviewed looks back at the choice that led to the latest measurement: how
-// probable it is that it was right (Adachi et al. 2024, Eq. 101). It is nil
-// where no choice led to it.
+// reviewed looks back at the choice that led to the latest measurement: the
+// probability that it was right, given everything measured by now (Adachi et
+// al. 2024, Eq. 101). It is nil where no choice led to that measurement.
 func reviewed(ctx context.Context, v policies.View) (*events.ChoiceReview, error) {
 	s := v.Campaign
 	last := len(s.Experiments) - 1

@@ -24,7 +24,7 @@ const (
 	defaultPiBOGamma   = 10
 )
 
-// CoExBO offers the expert the optimum of the confidence bound beside that of
+// CoExBO offers the expert the optimum of the confidence bound and that of
 // its product with the expert's prior, whose weight decays with what is known
 // of the objective (Adachi et al. 2024, Eq. 3–8).
 type CoExBO struct {
@@ -98,8 +98,8 @@ func (s *PiBO) Words(*definition.Campaign) string {
 // PartWords implements policies.PartSettings.
 func (*PiBO) PartWords(policies.Part) string { return "no one is asked after the initial comparisons" }
 
-// grow has the confidence bound grow as in Adachi et al. 2024, and experts
-// compare at first, where a file does not say otherwise.
+// grow chooses the confidence bound whose width grows as in Adachi et al. 2024,
+// and initial comparisons, where a file does not say otherwise.
 func grow(def *definition.Campaign) {
 	lcb, bound := next.LCBOf(def.Policy)
 	if def.Policy.Next.IsZero() || bound && lcb.Beta == nil && lcb.BetaRule == "" {
@@ -149,7 +149,7 @@ func (*Choose) Check(def *definition.Campaign, _ definition.Path) []definition.F
 	if len(def.Experts) == 0 && p.Trust.Name == policies.None { // else the rule of trust says it
 		report(
 			"choose puts two candidates to an expert, and there is none",
-			"add experts, or choose a policy that asks nobody, such as lognei or lcb",
+			"add experts, or choose a policy without experts, such as lognei or lcb",
 		)
 	}
 	if !next.Searches(p.Next) && p.Next.Name != next.RandomName {

@@ -1,6 +1,11 @@
 // Package direct is the family of policies that measure what experts want
-// measured, without a model of the objective: they name each composition, or it
-// is drawn from what they prefer.
+// measured, without a model of the objective. With manual the experts name each
+// composition, with prior-sampling (Adachi et al. 2024, Table 1) it is a draw
+// from the density
+//
+//	p(x) ∝ π(x),   π(x) the probability that x is preferred to a random composition,
+//
+// by rejection. They are baselines: what a model adds shows in comparison.
 package direct
 
 import (
@@ -67,8 +72,8 @@ func (p *policy) Decide(_ context.Context, v policies.View, seed uint64) (polici
 	return p.sample(v, d)
 }
 
-// manual runs what the expert names, and a composition at random where they
-// name none.
+// manual runs the composition that the expert names, and a random one where
+// they name none.
 func (p *policy) manual(v policies.View, d policies.Decision) (policies.Decision, error) {
 	q := turn.Last(turn.Questions(v.Campaign))
 	switch {
@@ -100,12 +105,13 @@ func (p *policy) manual(v policies.View, d policies.Decision) (policies.Decision
 	return step.AtRandom(v, d, policies.RuleNoAnswer, reason)
 }
 
-// priorDraws is how many compositions are drawn at most before one is accepted.
+// priorDraws is how many compositions are drawn at most. If none is accepted
+// the first one is taken, so that a decision always ends.
 const priorDraws = 1000
 
-// sample accepts a composition at random with a probability in proportion to
-// its score, so that it is a draw from the expert's prior. Until there is a
-// model of that it takes a point of a design.
+// sample draws from the expert's prior: it accepts a random composition with a
+// probability proportional to its score. Until there is a model of the score it
+// takes a point of a design.
 func (p *policy) sample(v policies.View, d policies.Decision) (policies.Decision, error) {
 	i := turn.Expert(v.Campaign, &p.def)
 	prefs := v.Preferences[i]
@@ -138,7 +144,7 @@ func (p *policy) sample(v policies.View, d policies.Decision) (policies.Decision
 	return step.Take(v, d, policies.Sampled, chosen, policies.RulePrior, reason), nil
 }
 
-// without says what is missing where a design is taken.
+// without says, for the reason, why a design is taken in place of a draw.
 func (p *policy) without(v policies.View, expert int) string {
 	if v.ObjectiveError != nil {
 		return step.Unusable(v.ObjectiveError)

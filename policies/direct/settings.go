@@ -28,7 +28,7 @@ func (*Prior) Complete(def *definition.Campaign) {
 
 // Check implements definition.Settings.
 func (*Prior) Check(def *definition.Campaign, _ definition.Path) []definition.Fault {
-	return nobody(def)
+	return withoutExperts(def)
 }
 
 // Words implements definition.Settings.
@@ -55,7 +55,7 @@ func (*Manual) Complete(*definition.Campaign) {}
 
 // Check implements definition.Settings.
 func (*Manual) Check(def *definition.Campaign, _ definition.Path) []definition.Fault {
-	return nobody(def)
+	return withoutExperts(def)
 }
 
 // Words implements definition.Settings.
@@ -69,8 +69,8 @@ func (*Manual) PartWords(part policies.Part) string {
 	return "an expert is asked for each composition; without an answer one is taken at random"
 }
 
-// nobody is the fault of a campaign without experts.
-func nobody(def *definition.Campaign) []definition.Fault {
+// withoutExperts is the fault of a campaign that has no experts.
+func withoutExperts(def *definition.Campaign) []definition.Fault {
 	if len(def.Experts) > 0 {
 		return nil
 	}

@@ -13,14 +13,16 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// player is MR-LPF or MaxMinLCB.
+// player is a rule on a finite set of candidates, MR-LPF or MaxMinLCB. Observe
+// is called for each comparison in the order of the log, so that the player's
+// state follows from them.
 type player interface {
 	Observe(dueling.Comparison) error
 	Next(ctx context.Context, pending ...dueling.Pair) (dueling.Step, error)
 	Best(ctx context.Context) (int, error)
 }
 
-// machine is a rule on candidates and the comparisons it has seen.
+// machine is a player and the comparisons that it has observed.
 type machine struct {
 	space  *space.Space
 	points []definition.Point
@@ -28,8 +30,8 @@ type machine struct {
 	seen   []dueling.Comparison
 }
 
-// settings of the rule on candidates, in the words of package dueling. Experts
-// share the budget of comparisons; the first ones make what is left over.
+// settings of the rule on candidates, as package dueling takes them. Experts
+// share the budget of comparisons in equal parts, rounded up.
 func (r *Rule) settings(seed uint64) dueling.Settings {
 	c := r.candidates
 	experts := max(1, len(r.def.Experts))
@@ -53,9 +55,9 @@ func (r *Rule) settings(seed uint64) dueling.Settings {
 const eq14Delta = 0.05
 
 // compared are the compositions that are compared: all of a finite space, else
-// Sobol points, the same ones for every expert. What people refuse takes some
-// of them away and leaves the others where they are, so that what was said of
-// them still counts.
+// Sobol points, the same ones for every expert. They are those of the original
+// space: an exclusion takes some of them away and leaves the others where they
+// are, so that comparisons of these still count.
 func (r *Rule) compared(sp *space.Space) ([]definition.Point, error) {
 	if list, finite := sp.Finite(); finite {
 		return list, nil
@@ -75,8 +77,9 @@ func (r *Rule) compared(sp *space.Space) ([]definition.Point, error) {
 	return allowed, nil
 }
 
-// machine returns the machine after the expert's comparisons. It is remembered;
-// whatever is not as it was begins anew.
+// machine returns the machine after the expert's comparisons. It is kept from
+// decision to decision; where the space or a comparison has changed, by an
+// amendment or a correction, it is made anew.
 func (r *Rule) machine(in Input) (*machine, error) {
 	m := r.machines[in.Expert]
 	if m == nil || m.space != in.Space {
@@ -106,6 +109,8 @@ func (r *Rule) machine(in Input) (*machine, error) {
 	return m, nil
 }
 
+// begin gives the machine a new player that has observed nothing. Its kernel is
+// the definition's, with one lengthscale for all coordinates and variance 1.
 func (r *Rule) begin(m *machine, in Input) error {
 	encoded := make([][]float64, len(m.points))
 	for i, p := range m.points {
@@ -138,8 +143,9 @@ func (r *Rule) begin(m *machine, in Input) error {
 	return err
 }
 
-// history is the expert's comparisons of candidates; others say nothing to the
-// rule. "Can't tell" is half a win.
+// history is the expert's comparisons of two candidates; comparisons of other
+// compositions tell this rule nothing. An outcome is 1 where the first won, 0
+// where the second did, and 0.5 for "can't tell".
 func (m *machine) history(in Input) ([]dueling.Comparison, error) {
 	index := make(map[string]int, len(m.points))
 	for i, p := range m.points {
@@ -169,6 +175,8 @@ func (m *machine) history(in Input) ([]dueling.Comparison, error) {
 	return history, nil
 }
 
+// proposeCandidates asks the player for its next pair, or says that it needs no
+// more comparisons.
 func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error) {
 	m, err := r.machine(in)
 	if err != nil {
@@ -217,6 +225,8 @@ func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error
 	}, nil
 }
 
+// bestCandidate is the player's best candidate so far; false before the first
+// comparison.
 func (r *Rule) bestCandidate(ctx context.Context, in Input) (policies.Best, bool, error) {
 	m, err := r.machine(in)
 	if err != nil {

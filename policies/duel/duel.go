@@ -1,7 +1,21 @@
 // Package duel chooses which two compositions an expert compares in a campaign
-// without measurements, where the expert's preferences are the objective. Some
-// rules work on a finite set of candidates (Kayal et al. 2025), the others on a
-// model of the utility (Sinaga et al. 2026).
+// without measurements, where the expert's preferences are the objective.
+//
+// It models a utility u with P(x preferred to y) = s(u(x) − u(y)), with a
+// logistic or probit link s. Some rules work on a finite set of candidates
+// (Kayal et al. 2025, package internal/num/dueling): they keep the set of those
+// that may be best, and compare the pair that is least known (mr-lpf), or a
+// leader and its strongest rival (maxmin-lcb). The others use a Gaussian
+// process of u with a noise of judgment ρ(x) that grows with the distance to
+// anchors (Sinaga et al. 2026, packages internal/num/pref and pairgp), and
+// maximize over pairs or points
+//
+//	EUBO    E max(u(x), u(y))
+//	RAEUBO  E max(u(x) − αρ(x), u(y) − αρ(y))
+//	ANPEI   EI(x) − γ ρ(x)            RAHBO   μ(x) + ησ(x) − γ ρ(x)
+//
+// where a rule for one point compares it with the last winner. Experts have a
+// utility each, and the one who has compared least is next.
 package duel
 
 import (
@@ -19,7 +33,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Input is what a rule may see of one expert.
+// Input is what a rule may see, of one expert.
 type Input struct {
 	Space *space.Space
 	// Questions are the campaign's, of which the rule reads the comparisons
@@ -28,29 +42,30 @@ type Input struct {
 	Expert    string
 	// Model is the model of the expert's comparisons; nil before its first fit.
 	Model *preference.Model
-	// Trouble says why there is no model, or none that could be used, where
-	// that is to be said.
+	// Trouble says why there is no model, or none that can be used; nil where
+	// the reason is not worth saying.
 	Trouble error
 	Seed    uint64
 }
 
-// Proposal is the pair to compare.
+// Proposal is the pair to compare, or the best composition where no more
+// comparisons are needed.
 type Proposal struct {
 	// Candidates are the two compositions with what is known of them.
 	Candidates []events.Candidate
-	// Identified is set where there is nothing more to learn, Spent where the
-	// rule has made the comparisons it was made for: then Candidates holds the
-	// best composition alone.
+	// Identified is set where the best composition is known, Spent where the
+	// rule has made all the comparisons that it was set up for. Then Candidates
+	// holds the best composition alone.
 	Identified, Spent bool
 	// Reason says in a sentence why this pair.
 	Reason string
-	// Elimination is how far a rule on candidates has come.
+	// Elimination is how far a rule on candidates has come; nil for others.
 	Elimination *events.Elimination
 }
 
-// Rule is the rule of one definition. It remembers what it has computed from an
-// expert's comparisons, and computes it anew where they are not those it
-// remembers: the memory saves time and decides nothing.
+// Rule is the rule of one definition. It keeps what it has computed from an
+// expert's comparisons and computes it anew where these have changed: that
+// saves time, and decides nothing.
 type Rule struct {
 	def  definition.Campaign
 	name string
@@ -98,8 +113,8 @@ func New(def definition.Campaign) (*Rule, error) {
 	return r, modeled(def.Model.Utility)
 }
 
-// modeled names what a complete definition has of the model of a utility and
-// this one lacks.
+// modeled returns an error for a setting of the utility's model that a complete
+// definition has and this one lacks.
 func modeled(u definition.Utility) error {
 	return cmp.Or(
 		policies.Has("model.utility", "noise", u.Noise != nil),
@@ -146,8 +161,8 @@ func (r *Rule) Best(ctx context.Context, in Input) (best policies.Best, ok bool,
 	return r.bestUtility(ctx, in)
 }
 
-// answered returns the expert's comparisons of two options that were answered,
-// "can't tell" included.
+// answered returns the expert's answered comparisons of two options, in the
+// order of the log, "can't tell" included.
 func answered(in Input) (questions []*campaign.Question) {
 	for i := range in.Questions {
 		q := &in.Questions[i]
@@ -159,7 +174,8 @@ func answered(in Input) (questions []*campaign.Question) {
 	return questions
 }
 
-// proposeRandom compares two compositions at random.
+// proposeRandom compares two random compositions, by the rule random, or where
+// another rule has no model yet.
 func (r *Rule) proposeRandom(in Input) (Proposal, error) {
 	points, err := in.Space.Sample(2, in.Seed)
 	if err != nil {
@@ -189,9 +205,11 @@ func (r *Rule) proposeRandom(in Input) (Proposal, error) {
 	}, nil
 }
 
-// tries is how often two equal compositions are drawn again.
+// tries is how often another pair is drawn where the two are equal. In a space
+// of few compositions that happens.
 const tries = 100
 
+// keys are the identities of two compositions in the space.
 func keys(sp *space.Space, points []definition.Point) (a, b string, err error) {
 	if a, err = sp.Key(points[0]); err != nil {
 		return "", "", err
@@ -206,8 +224,8 @@ const (
 	Second = "second"
 )
 
-// mostWins is the composition that won most often, less how often it lost; the
-// earliest of equals.
+// mostWins is the composition with the most wins less losses, the earliest of
+// equals: the best guess without a model.
 func (r *Rule) mostWins(in Input) (best policies.Best, ok bool, err error) {
 	score := make(map[string]float64)
 	points := make(map[string]definition.Point)

@@ -64,6 +64,7 @@ var Family = policies.Family{
 	New: NewPolicy,
 }
 
+// method is a row of the table of methods: all of them compare two.
 func method(name, summary, source string, d definition.Choice) policies.Method {
 	return policies.Method{
 		Name: name, Summary: summary, Source: source, Asks: "which of two is better",
@@ -72,8 +73,8 @@ func method(name, summary, source string, d definition.Choice) policies.Method {
 	}
 }
 
-// policy has experts compare. They take turns, and each has a utility of their
-// own.
+// policy has experts compare. Each has a utility of their own; the one who was
+// asked least is next.
 type policy struct {
 	def  definition.Campaign
 	rule *Rule
@@ -109,8 +110,8 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		}
 		return d.Stop(policies.RuleBudget, events.CompletedBudget, detail), nil
 	}
-	// The expert who has compared least is next; of those who need no more
-	// comparisons nobody is.
+	// The expert who was asked least is next. One who needs no more comparisons
+	// is passed over; when all are, the campaign is complete.
 	done := make(map[string]bool)
 	spent := false
 	late := false
@@ -144,13 +145,14 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		"The best composition is identified: comparisons have nothing more to tell."), nil
 }
 
-// comparisons counts those that count against the budget: not what the campaign
-// itself withdrew.
+// comparisons counts those that count against the budget: all but those that
+// were volunteered or withdrawn by the campaign.
 type comparisons struct {
 	asked, answered int
 	by              map[string]int // by expert, asked
 }
 
+// made counts the comparisons of the campaign so far.
 func (p *policy) made(v policies.View) comparisons {
 	c := comparisons{by: make(map[string]int, len(p.def.Experts))}
 	for i := range v.Campaign.Questions {
@@ -167,8 +169,8 @@ func (p *policy) made(v policies.View) comparisons {
 	return c
 }
 
-// least returns the expert who was asked least, of those who are not done; the
-// first of equals.
+// least returns the index of the expert who was asked least among those who are
+// not done, the first of equals; −1 where all are done.
 func (p *policy) least(asked map[string]int, done map[string]bool) (index int) {
 	index = -1
 	for i, e := range p.def.Experts {
@@ -194,6 +196,7 @@ func (p *policy) compare(
 	)
 }
 
+// input is what the rule sees of an expert.
 func (p *policy) input(v policies.View, expert int, seed uint64) Input {
 	name := p.def.Experts[expert].Name
 	return Input{
@@ -203,7 +206,7 @@ func (p *policy) input(v policies.View, expert int, seed uint64) Input {
 }
 
 // untaught says why there is no model of what an expert prefers, or none that
-// has learned anything; nil where it is not known.
+// has learned anything; nil where the reason is not known.
 func untaught(v policies.View, expert int, name string) error {
 	if err := v.PreferenceErrors[expert]; err != nil {
 		return err

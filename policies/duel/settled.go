@@ -7,36 +7,36 @@ import (
 )
 
 // A pair is settled when one of the two leads by decided answers, or after
-// enough of them: then both are about as good. One that is better with odds of
-// 5 to 1 leads by two after 2.3 answers on average; of two that are equal it
-// takes 4.
+// enough answers, when both are about equally good. A composition that is
+// better with odds of 5 to 1 leads by two after 2.3 answers on average; two
+// that are equal take 4.
 const (
-	decided = 2
+	leading = 2
 	enough  = 4
 )
 
-// settled are the pairs that an expert need not compare again, among them those
-// of which they could not tell. A posterior that does not narrow where an
-// answer was as good as certain (Laplace's) would ask for the same one for
-// ever, and of "can't tell" no posterior hears.
+// settled are the pairs that an expert need not compare again, those included
+// of which they could not tell. Without it a rule could ask for the same pair
+// for ever: Laplace's posterior does not narrow where an answer was as good as
+// certain, and "can't tell" changes no posterior.
 type settled struct {
 	pairs  [][2][]float64
-	finite bool // members of a list are told apart, however close
+	finite bool // members of a list are distinct, however close they are
 }
 
-// settledPairs reads the answers to pairs as near each other as [search.Near]
-// says.
+// settledPairs reads the expert's answers. Pairs count as the same when they
+// are as near each other as [search.Near] says.
 func settledPairs(in Input) *settled {
 	_, finite := in.Space.Finite()
 	s := &settled{finite: finite}
 	type answer struct {
-		pair [2][]float64 // the better one first
-		told bool
+		pair    [2][]float64 // the better one first
+		decided bool
 	}
 	var all []answer
 questions:
 	for _, q := range answered(in) {
-		a := answer{told: len(q.Answer.Order) > 0}
+		a := answer{decided: len(q.Answer.Order) > 0}
 		for i, point := range q.Points() {
 			x, err := in.Space.Encode(point)
 			if err != nil {
@@ -44,7 +44,7 @@ questions:
 			}
 			a.pair[i] = x
 		}
-		if a.told && q.Answer.Order[0] == 1 {
+		if a.decided && q.Answer.Order[0] == 1 {
 			a.pair[0], a.pair[1] = a.pair[1], a.pair[0]
 		}
 		all = append(all, a)
@@ -53,21 +53,22 @@ questions:
 		won, lost := 0, 0
 		for _, b := range all {
 			switch {
-			case !b.told:
+			case !b.decided:
 			case s.alike(a.pair, b.pair[0], b.pair[1]):
 				won++
 			case s.alike(a.pair, b.pair[1], b.pair[0]):
 				lost++
 			}
 		}
-		if !a.told || won+lost >= enough || won-lost >= decided || lost-won >= decided {
+		if !a.decided || won+lost >= enough || won-lost >= leading || lost-won >= leading {
 			s.pairs = append(s.pairs, a.pair)
 		}
 	}
 	return s
 }
 
-// alike reports whether x and y are the two of a pair, in this order.
+// alike reports whether x and y are the two compositions of a pair, in this
+// order.
 func (s *settled) alike(pair [2][]float64, x, y []float64) bool {
 	if s.finite {
 		return slices.Equal(pair[0], x) && slices.Equal(pair[1], y)
@@ -75,7 +76,7 @@ func (s *settled) alike(pair [2][]float64, x, y []float64) bool {
 	return search.Near(pair[0], x) && search.Near(pair[1], y)
 }
 
-// has reports whether x and y are settled.
+// has reports whether the pair of x and y, in either order, is settled.
 func (s *settled) has(x, y []float64) bool {
 	return slices.ContainsFunc(s.pairs, func(pair [2][]float64) bool {
 		return s.alike(pair, x, y) || s.alike(pair, y, x)

@@ -17,9 +17,9 @@ import (
 )
 
 // proposeUtility chooses a pair by an acquisition of the modeled utility: EUBO
-// and RAEUBO both points at once, the others one, against the last winner. It
-// takes a pair at random where the expert has compared nothing, or took all of
-// it back.
+// and RAEUBO search for both points at once, the others for one, to be compared
+// with the last winner. The pair is random where the expert has compared
+// nothing yet, or has withdrawn every answer.
 func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 	u := in.Model.Utility
 	if u.Duels.Len() == 0 {
@@ -85,12 +85,13 @@ var reasons = map[string]string{
 	RAHBOName:  "The best upper confidence bound less the noise of judgment, with the last winner.",
 }
 
-// answeredAlready is why a pair is not the one that the rule alone would have.
+// answeredAlready is added to the reason where the pair is not the rule's own
+// choice.
 const answeredAlready = "The rule alone would repeat a comparison that has been answered often enough."
 
 // open searches for the best pair that is not settled. instead says that the
-// best of all is settled. Where every pair is, it is the best of all
-// nevertheless.
+// best of all pairs is settled and this is another. Where every pair that it
+// finds is settled it returns the best one all the same.
 func (r *Rule) open(
 	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64, done *settled,
 ) (first, second search.Result, instead bool, err error) {
@@ -108,8 +109,9 @@ func (r *Rule) open(
 	return a, b, true, nil
 }
 
-// pair searches for the pair that RAEUBO (Sinaga et al. 2026, Eq. 11) holds
-// best but for some; α = 0 is EUBO.
+// pair searches for the pair with the greatest RAEUBO (Sinaga et al. 2026, Eq.
+// 11) that is not in but; α = 0 is EUBO. The noise of judgment counts as in the
+// equation, so a pair where the expert judges unreliably is worth less.
 func (r *Rule) pair(
 	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64, but *settled,
 ) (first, second search.Result, err error) {
@@ -145,6 +147,9 @@ func (r *Rule) pair(
 			u.Noise(y, noiseY),
 			alpha,
 		)
+		// The acquisition depends on the variance of the difference through its
+		// root; at variance 0, where both points are one, the slope is left
+		// out.
 		slope := 0.0 // in the variance of the difference
 		if _, variance := m.Difference(); variance > 0 {
 			slope = part.SD / (2 * math.Sqrt(variance))
@@ -155,6 +160,7 @@ func (r *Rule) pair(
 		}
 		return -value
 	}
+	// What a single point is worth: an optimistic utility less the noise.
 	screen := func(x []float64) float64 {
 		mean, sd := q.Posterior(x)
 		return -(mean + sd - alpha*u.Noise(x, nil))
@@ -162,9 +168,9 @@ func (r *Rule) pair(
 	return search.MinimizePair(ctx, in.Space, f, screen, in.Seed, u.Duels.X)
 }
 
-// one searches for one point; the other is the last winner. instead says that
-// the pair of these is settled, and this is another. Where all of them are, it
-// is that pair nevertheless.
+// one searches for one point; the other one is the last winner. instead says
+// that the rule's own pair is settled and this is another. Where all pairs that
+// are tried are settled it returns the rule's own.
 func (r *Rule) one(
 	ctx context.Context, in Input, posterior *pref.Posterior, done *settled,
 ) (first, second search.Result, instead bool, err error) {
@@ -245,13 +251,13 @@ func (r *Rule) one(
 	return first, second, false, nil
 }
 
-// openTries is how many points are tried in turn where all pairs with the best
+// openTries is how many points are tried in turn where the pairs with the best
 // ones are settled.
 const openTries = 16
 
-// rival returns whom the first is compared with: the last winner, or the best
-// of the rest where that is the first itself, or where their pair is settled.
-// Both come with their keys.
+// rival returns the composition that the first is compared with: the last
+// winner, or the best of the others where the winner is the first itself, is
+// too near, or their pair is settled. same and key are the keys of the two.
 func (r *Rule) rival(
 	in Input, posterior *pref.Posterior, first, winner search.Result, same, key string, but *settled,
 ) (search.Result, error) {
@@ -277,9 +283,9 @@ func (r *Rule) rival(
 	})
 }
 
-// lastWinner returns the winner of the expert's last comparison that may still
-// be suggested: a refusal or an amendment may have excluded the last. Where
-// none may it is a composition at random.
+// lastWinner returns the winner of the expert's latest comparison that may
+// still be suggested: an exclusion or an amendment may have ruled out the
+// latest. Where there is none it is a random composition.
 func (r *Rule) lastWinner(in Input) (search.Result, error) {
 	for _, c := range slices.Backward(in.Model.Comparisons) {
 		if point := c.Options[c.Order[0]]; in.Space.Contains(point) == nil {
@@ -290,8 +296,8 @@ func (r *Rule) lastWinner(in Input) (search.Result, error) {
 	return r.another(in, func(definition.Point, string) bool { return true })
 }
 
-// another returns a composition at random among those that a condition on it
-// and its key admits.
+// another returns a random composition among those that a condition on it and
+// its key admits; search.ErrExhausted where no draw is admitted.
 func (r *Rule) another(
 	in Input, admitted func(point definition.Point, key string) bool,
 ) (search.Result, error) {
@@ -308,9 +314,9 @@ func (r *Rule) another(
 	return search.Result{}, search.ErrExhausted
 }
 
-// bestCompared returns the compared composition of the greatest utility among
-// those that a condition on it and its key admits; without a point where there
-// is none.
+// bestCompared returns the composition of the greatest posterior mean among
+// those compared so far that a condition on it and its key admits; a result
+// without a point where there is none.
 func (r *Rule) bestCompared(
 	in Input, posterior *pref.Posterior, admitted func(point definition.Point, key string) bool,
 ) (search.Result, error) {
@@ -347,7 +353,8 @@ func eachCompared(m *preference.Model, visit func(definition.Point) error) error
 	return nil
 }
 
-// bestUtility is the compared composition of the greatest posterior utility.
+// bestUtility is the compared composition with the greatest posterior mean of
+// the utility.
 func (r *Rule) bestUtility(ctx context.Context, in Input) (best policies.Best, ok bool, err error) {
 	// A draw is no summary: for the hallucination believer too this is the
 	// posterior of one seed, the campaign's.

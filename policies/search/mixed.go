@@ -14,21 +14,23 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Effort of a search in a mixed space.
+// Effort of a search in a mixed space. A test compares what it finds with
+// thousands of random compositions (`CAMPAIGND_SEARCHES=30 go test
+// ./policies/search -run OfThousands`).
 const (
-	probed    = 384 // points that are screened, beside the further ones
+	probed    = 384 // points that are screened, besides the further ones
 	improved  = 24  // of which searches begin
 	swapped   = 128 // whose continuous part is tried with the best discrete part
 	resettled = 8   // of which searches begin
 	apart     = 0.2 // how far apart searches begin, root mean square over coordinates
-	fine      = 32  // so many values or steps of a parameter are worth relaxing
-	tried     = 3   // neighbors, none of them better, beyond which is looked
+	fine      = 32  // from so many values or steps of a parameter on, relaxing is worth it
+	tried     = 3   // how many neighbors, none of them better, are looked beyond
 )
 
 // mixed searches a space with discrete parameters: categories, values or dosing
-// steps. What an acquisition is between them, and its slope from one to the
-// other, only suggests where to begin; what counts is its values at
-// compositions, and slopes in the continuous parameters.
+// steps. The values and slopes of the acquisition between them only suggest
+// where to begin; what counts is its value at compositions, and its slope in
+// the continuous parameters. One search uses it, in one goroutine.
 //
 //  1. Points are screened, each taken to the nearest composition where that is easy, and searches
 //     begin from good ones that lie apart.
@@ -46,10 +48,12 @@ type mixed struct {
 	least  map[string]float64 // the least value that a search ended at, by discrete part
 	walked map[string]bool    // compositions that a walk has come by
 
-	undecided error // of a point that was snapped in vain, which takes long: no other is tried
+	// undecided is the error of a point that could not be snapped. Finding that
+	// out takes long, so no other point is snapped after it.
+	undecided error
 }
 
-// place is a point and what the acquisition is there.
+// place is a point of the unit cube and the acquisition's value there.
 type place struct {
 	x     []float64
 	value float64
@@ -144,12 +148,15 @@ func (m *mixed) cancelled() error {
 	return fmt.Errorf("search cancelled: %w", context.Cause(m.ctx))
 }
 
+// order sorts places by value, the smallest first; equals keep their order,
+// which is deterministic.
 func order(places []place) {
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.value, b.value) })
 }
 
-// spread returns up to n of places in order of value, the first among them: as
-// far apart from each other as they can be, at most reach.
+// spread returns up to n of places, which are in order of value, the first
+// among them: as far apart from each other as reach, or half of it as often as
+// is needed to find n.
 func spread(places []place, n int, reach float64) []place {
 	var chosen []place
 	for ; len(chosen) < min(n, len(places)) && reach > 1e-6; reach /= 2 {
@@ -200,7 +207,8 @@ func (m *mixed) improve(p place, best float64) (place, error) {
 	return m.walk(p)
 }
 
-// snap takes a point to the nearest composition.
+// snap takes a point to the nearest composition. Where the acquisition has no
+// value there it is +Inf.
 func (m *mixed) snap(x []float64) (place, error) {
 	r, err := snap(m.sp, m.f, x)
 	if math.IsNaN(r.Value) {
@@ -209,7 +217,8 @@ func (m *mixed) snap(x []float64) (place, error) {
 	return place{r.X, r.Value, true}, err
 }
 
-// settle searches the continuous part of a composition.
+// settle searches the continuous part of a composition, with the discrete part
+// fixed. It never returns a worse one.
 func (m *mixed) settle(p place) (place, error) {
 	if len(m.free) == 0 {
 		return p, nil
@@ -226,6 +235,8 @@ func (m *mixed) settle(p place) (place, error) {
 			return place{}, err
 		}
 	}
+	// The least value for each discrete part spares beyond a search that cannot
+	// do better.
 	if r.value < p.value {
 		p = r
 	}
@@ -237,7 +248,8 @@ func (m *mixed) settle(p place) (place, error) {
 }
 
 // descend searches the continuous parameters from a point, or with relaxed all
-// numbers, in the piece of the space that it lies in.
+// numbers, within the convex piece of the space that the point lies in. A start
+// from which no search can begin is returned as it is.
 func (m *mixed) descend(p place, relaxed bool) (place, error) {
 	slice, err := m.sp.Around(p.x, relaxed, maxCells)
 	if err != nil {
@@ -287,7 +299,7 @@ func pick(x []float64, coordinates []int) []float64 {
 	return u
 }
 
-// key is the same for equal coordinates.
+// key is a map key for coordinates: equal for equal bits.
 func key(u []float64) string {
 	b := make([]byte, 0, 8*len(u))
 	for _, v := range u {
@@ -297,8 +309,9 @@ func key(u []float64) string {
 }
 
 // walk goes from a composition to the best neighbor in one discrete parameter
-// after the other, and searches the continuous part, until none is better. Then
-// it looks beyond some that are worse.
+// after the other and searches the continuous part, until no neighbor is
+// better. Then it looks beyond some that are worse. A composition that any walk
+// has passed ends it: from there the other walk went on.
 func (m *mixed) walk(at place) (place, error) {
 	for id := key(at.x); !m.walked[id]; id = key(at.x) {
 		m.walked[id] = true

@@ -17,23 +17,22 @@ const (
 	mixedRounds   = 2  // times that each point of a pair is searched for, while the other stays
 )
 
-// pair is two compositions and what the acquisition is there.
+// pair is two compositions and the acquisition's value at them.
 type pair struct {
 	x     [2][]float64
 	value float64
 }
 
-// mixedPair improves the best pairs of some points by local searches, each
-// point in one of them, and then the points of the best pair by searches of the
-// whole space.
+// mixedPair improves the best pairs of some points by local searches of one
+// point at a time, and then the best pair by searches of the whole space.
 func mixedPair(
 	ctx context.Context, sp *space.Space, f PairAcquisition, points [][]float64, seed uint64,
 ) (first, second Result, err error) {
-	// alternate improves one point after the other while that helps.
+	// alternate improves one point after the other until neither improves.
 	alternate := func(p pair, improve func(m *mixed, from place, turn int) (place, error)) (pair, error) {
 		for turn, still := 0, 0; turn < 2*mixedRounds && still < 2; turn++ {
 			k := turn % 2
-			m := newMixed(ctx, sp, beside(f, p.x[1-k], k))
+			m := newMixed(ctx, sp, sliceOf(f, p.x[1-k], k))
 			better, err := improve(m, place{p.x[k], p.value, true}, turn)
 			if err != nil {
 				return pair{}, err
@@ -83,7 +82,7 @@ func mixedPair(
 // order of value.
 func pairsOf(sp *space.Space, f PairAcquisition, points [][]float64) ([]pair, error) {
 	var compositions [][]float64
-	var undecided error // a point was snapped in vain, which takes long: no other is tried
+	var undecided error // of a point that could not be snapped: no other is tried
 	for _, x := range points {
 		u, ok := sp.Round(x)
 		if !ok && undecided != nil {
@@ -121,10 +120,10 @@ func pairsOf(sp *space.Space, f PairAcquisition, points [][]float64) ([]pair, er
 	return pairs, nil
 }
 
-// beside is the acquisition of one point, the first or the second, while the
-// other stays. It is not defined at the other one, to within a millionth of
-// each range: a pair is two compositions.
-func beside(f PairAcquisition, other []float64, which int) next.Acquisition {
+// sliceOf is the acquisition of one point, the first (which = 0) or the second,
+// while the other is fixed. At the other one itself, to within a millionth of
+// each range, it is +Inf: a pair is two compositions.
+func sliceOf(f PairAcquisition, other []float64, which int) next.Acquisition {
 	scratch := make([]float64, len(other))
 	return func(x, grad []float64) float64 {
 		apart := func(a, b float64) bool { return math.Abs(a-b) > 1e-6 }

@@ -28,9 +28,10 @@ const (
 )
 
 // MinimizePair returns the pair of distinct feasible compositions with the
-// smallest acquisition it finds. screen is what a single point is worth,
-// smaller is better. It is deterministic in its arguments; a cancelled context
-// is an error.
+// smallest acquisition that it finds. screen is the value of a single point,
+// smaller is better; it chooses the starts. further are points to start from
+// besides the space-filling ones. It is deterministic in its arguments; a
+// cancelled context is an error.
 func MinimizePair(
 	ctx context.Context,
 	sp *space.Space,
@@ -59,7 +60,7 @@ func MinimizePair(
 	return alternately(ctx, sp, f, starts, seed)
 }
 
-// pairStarts returns the points that are best by themselves, in that order.
+// pairStarts returns the points with the smallest screen, in that order.
 func pairStarts(
 	sp *space.Space,
 	screen func(x []float64) float64,
@@ -105,7 +106,8 @@ func pairStarts(
 	return best, nil
 }
 
-// bestPair tries all pairs of points, each of which is a composition.
+// bestPair tries all pairs of points, each of which is a composition of a
+// finite space.
 func bestPair(sp *space.Space, f PairAcquisition, points [][]float64) (first, second Result, err error) {
 	value := math.Inf(1)
 	for i, x := range points {
@@ -127,7 +129,8 @@ func bestPair(sp *space.Space, f PairAcquisition, points [][]float64) (first, se
 	return first, second, nil
 }
 
-// jointly searches over both points at once.
+// jointly searches over both points at once, in the product of a convex space
+// with itself.
 func jointly(
 	ctx context.Context,
 	sp *space.Space,
@@ -165,7 +168,7 @@ func jointly(
 	return snapPair(sp, f, found.X[:d], found.X[d:])
 }
 
-// product is the relaxed space times itself.
+// product is the relaxed space times itself: a polytope of twice the dimension.
 func product(sp *space.Space) (*optimize.Region, error) {
 	lower, upper, a, b, c, d := sp.Polytope()
 	n := sp.Dim()
@@ -190,7 +193,8 @@ func product(sp *space.Space) (*optimize.Region, error) {
 	})
 }
 
-// alternately improves one point of the best pair after the other.
+// alternately improves the points of the best pair one after the other, where
+// the product of the space is not convex.
 func alternately(
 	ctx context.Context,
 	sp *space.Space,

@@ -1,5 +1,12 @@
-// Package unaided is the family of policies that ask nobody: an acquisition of
-// the model of the objective, or a space-filling design.
+// Package unaided is the family of policies that ask no expert. In each step
+// they take the composition x at which an acquisition of the model of the
+// objective is smallest,
+//
+//	x = argmin a(x),   a = −EI, the bound μ − βσ, a draw of the model, …
+//
+// (package policies/next; the model is of a quantity that is minimized, see
+// projections/objective), or else the next point of a space-filling or random
+// design. A campaign whose experts are never followed makes the same decisions.
 package unaided
 
 import (
@@ -50,15 +57,15 @@ var Family = policies.Family{
 	},
 	Methods: []policies.Method{
 		{
-			Name: "lcb", Summary: "confidence bound, nobody is asked",
+			Name: "lcb", Summary: "confidence bound, no expert is asked",
 			Policy: policies.Alone(next.LCB{}.Choice()),
 		},
 		{
-			Name: "logei", Summary: "expected improvement, nobody is asked",
+			Name: "logei", Summary: "expected improvement, no expert is asked",
 			Policy: policies.Alone(next.LogEI{}.Choice()),
 		},
 		{
-			Name: "lognei", Summary: "noisy expected improvement with restarts, nobody is asked",
+			Name: "lognei", Summary: "noisy expected improvement with restarts, no expert is asked",
 			Policy: policies.Alone(next.LogNEI{}.Choice()),
 		},
 		{
@@ -111,7 +118,8 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	return step.Design(&p.def, v, d, kind, remark)
 }
 
-// choose runs the unaided candidate.
+// choose runs the unaided candidate, unless a question of another policy, from
+// before an amendment, has an answer that settles the step.
 func choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	d, err := s.Answered(d)
 	if err != nil || d.Made() {
