@@ -2,15 +2,30 @@ package main
 
 import "strings"
 
-// usual are the packages that are mutated where none are named: those that hold
-// the laws of a campaign.
+// usual are the packages that are mutated where none are named: those that
+// decide, record, serve or let in.
 var usual = []string{
 	"./events/...",
 	"./projections/...",
 	"./policies/...",
+	"./adapters/...",
 	"./internal/engine/...",
-	"./projections/space/...",
-	"./adapters/instruments/...",
+	"./internal/attest/...",
+	"./internal/server/...",
+	"./internal/accounts/...",
+	"./internal/lab/...",
+	"./internal/equip/...",
+	"./internal/control/...",
+	"./internal/notify/...",
+	"./internal/whatif/...",
+	"./internal/exchange/...",
+	"./internal/console/...",
+	"./internal/view/...",
+	"./internal/campaignfile/...",
+	"./internal/labfile/...",
+	"./internal/lock/...",
+	"./internal/guardfs/...",
+	"./internal/diagnose/...",
 }
 
 // defender is a folder whose packages' tests defend the mutated packages.
@@ -37,6 +52,17 @@ var defenders = []defender{
 	{folder: "internal/diagnose", why: "diagnoses read folds and refit models"},
 	{folder: "internal/view", why: "what is shown of a campaign reads every fold"},
 	{folder: "internal/report", why: "the report shows every fold"},
+	{folder: "internal/labfile", why: "a lab's file names instruments, experts and addressees"},
+	{folder: "internal/lock", why: "leases and tickets of devices are files of the machine"},
+	{folder: "internal/attest", why: "an audit makes decisions and steps again"},
+	{folder: "internal/accounts", why: "who may do what is events, and values that can be forgotten"},
+	{folder: "internal/notify", why: "messages are folded from events"},
+	{folder: "internal/exchange", why: "tables of experiments are read and written"},
+	{folder: "internal/lab", why: "a process runs many campaigns on shared devices"},
+	{folder: "internal/equip", why: "instruments and channels are opened from settings"},
+	{folder: "internal/whatif", why: "the engine goes on from a copy of a log"},
+	{folder: "internal/console", why: "the pages show and ask for everything"},
+	{folder: "internal/server", why: "the API, who may call it, and the pages behind it"},
 	{folder: "internal/study", why: "studies run whole campaigns in memory"},
 	{folder: "internal/chaos", why: "whole campaigns with absent people and lying devices"},
 	{folder: "cmd", why: "scripts of the whole program, which are the slowest to start"},
