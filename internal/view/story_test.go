@@ -196,6 +196,16 @@ func TestStory(t *testing.T) {
 			Experiment: "e7", Reason: "zero",
 			Old: definition.Quantity{Value: 1e-7, Unit: "S"}, New: &definition.Quantity{Value: 0, Unit: "S"},
 		}, "ada corrected e7 from 1e-07 S to 0 S: zero"},
+		{"person:ada", &events.MeasurementCorrected{
+			Experiment: "e7", Reason: "noisier",
+			Old: definition.Quantity{Value: 2, SD: ptr(0.1), Unit: "S"},
+			New: &definition.Quantity{Value: 2, SD: ptr(0.2), Unit: "S"},
+		}, "ada corrected e7 to a standard deviation of 0.2000: noisier"},
+		{"person:ada", &events.MeasurementCorrected{
+			Experiment: "e7", Reason: "it counts",
+			Old: definition.Quantity{Value: 2, SD: ptr(0.1), Unit: "S"},
+			New: &definition.Quantity{Value: 2, SD: ptr(0.1), Unit: "S"},
+		}, "ada corrected e7, which counts (2.000 S): it counts"},
 		{"instrument:acme", &events.InstrumentStalled{Instrument: "acme", Experiment: "e7", Waited: 90},
 			"acme has been silent about e7 for 1 min 30 s"},
 		{"engine", &events.ExperimentUnresolved{Experiment: "e7", Cause: "the lights went out"},

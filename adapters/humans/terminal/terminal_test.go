@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -163,6 +164,7 @@ func TestAnswers(t *testing.T) {
 			"11.2, 9, -0.5\nok":                  numbers("", all...),
 			"11.2 9 -0.5\nOK: as last year":      numbers("as last year", all...),
 			"3=-0.5\n11.2\n9\nok as last year":   numbers("as last year", all...),
+			"11.2, 9, -0.5\nok : as last year":   numbers("as last year", all...),
 			"2 9\n11.2 mS/cm\n-0.5\nyes":         numbers("", all...),
 			"11.2\n\n-0.5\nok":                   numbers("", all[0], all[2]),
 			"?\n9\nend\nok: the rest: no idea":   numbers("the rest: no idea", all[1]),
@@ -271,6 +273,31 @@ func explained() humans.Question {
 		}
 	}
 	return q
+}
+
+// Law: the Shapley values stand with the option and the quantity that they are
+// of.
+func TestAttributionsStandWithTheirOption(t *testing.T) {
+	q := explained()
+	for i := range q.Attributions.Shapley {
+		q.Attributions.Shapley[i].Base = float64(10 * (i + 1)) // "in all" is 0.8 more
+	}
+	var out strings.Builder
+	r := terminal.New("ada", console.NewLines(strings.NewReader("A\n"), &out, false), now)
+	if _, err := r.Ask(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	var sums []string
+	for line := range strings.Lines(out.String()) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "in all"); ok {
+			sums = append(sums, strings.Fields(rest)...)
+		}
+	}
+	// For each option: bound, mean, sd.
+	want := []string{"+30.80", "+10.80", "+20.80", "+60.80", "+40.80", "+50.80"}
+	if !slices.Equal(sums, want) {
+		t.Errorf("the sums are %q, want %q:\n%s", sums, want, &out)
+	}
 }
 
 // The person sees everything the question carries, in 80 columns.
