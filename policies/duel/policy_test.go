@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -159,6 +161,32 @@ func TestComparisonsEnd(t *testing.T) {
 		if d.Expert != c.next || ended != (c.next == "") {
 			t.Errorf("after %v comparisons it is to %s %q by %q (%s), want %q", c.made, d.Action, d.Expert, d.Rule, d.Reason, c.next)
 		}
+	}
+}
+
+// Law: a campaign ends when every expert's time is spent, and says so; an
+// expert whose time is spent is asked nothing more while others have some.
+func TestComparisonsEndWithTheTime(t *testing.T) {
+	def := together(t, rules()["random-duels"])
+	def.Budget.Comparisons = 100
+	for i := range def.Experts {
+		def.Experts[i].Time = definition.Duration(time.Minute)
+		def.Experts[i].AnswerTakes = definition.Duration(20 * time.Second)
+	}
+	// One comparison takes 40 s, so that after it less than 40 s are left, and
+	// after two of bob's none.
+	ada, bob := asked("ada", campaign.Answered, 0, 1), asked("bob", campaign.Answered, 0, 1)
+	eve := asked("eve", campaign.Answered, 0, 1)
+	spent := slices.Concat(times(2, ada), times(2, bob), times(2, eve))
+	d := decided(t, def, nil, spent...)
+	want := "Every expert's time is spent, or they have made their share of the comparisons."
+	if d.Action != events.ActionStop || d.Rule != policies.RuleBudget ||
+		d.Completed.Reason != events.CompletedBudget || d.Completed.Detail != want {
+		t.Errorf("it is to %s by %q: %+v", d.Action, d.Rule, d.Completed)
+	}
+	d = decided(t, def, nil, spent[:4]...)
+	if d.Action != events.ActionAsk || d.Expert != "eve" {
+		t.Errorf("it is to %s %q, and eve has time", d.Action, d.Expert)
 	}
 }
 

@@ -26,6 +26,7 @@ func TestEqualMeasurementsAreFlagged(t *testing.T) {
 		"a limit":                 {[]float64{0, 5.5, 0, 0, 6.5, 0, 0}, nil},
 		"a limit from the outset": {[]float64{0, 0, 5.5, 0, 0}, []string{"e2"}},
 		"counts":                  {[]float64{3, 4, 3, 5, 4, 3, 6, 6, 7, 7}, nil},
+		"two came again":          {[]float64{3, 4, 3, 5, 4, 6, 6}, []string{"e7"}},
 		"other values":            {[]float64{7.25, 7.250000001, 7.25}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
