@@ -22,7 +22,7 @@ const (
 
 // forms is the list of every form with what depends on it in this package: of
 // how many compositions a question of the form is, whether it has a scale, and
-// what answers it beside "can't tell".
+// what answers it other than "can't tell".
 var forms = []struct {
 	form        Form
 	least, most int

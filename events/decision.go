@@ -31,7 +31,7 @@ type DecisionMade struct {
 	// compare in the order in which they are shown, which is left to chance.
 	Candidates []Candidate `json:"candidates,omitempty"`
 	Action     Action      `json:"action"`
-	// Form is what an expert is asked for, empty where nobody is asked.
+	// Form is what an expert is asked for; empty where no one is asked.
 	Form Form `json:"form,omitempty"`
 	// Chosen names the candidate the action is about.
 	Chosen string `json:"chosen,omitempty"`

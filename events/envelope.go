@@ -41,9 +41,9 @@ type Event struct {
 	// Actor is who made it happen: "engine", "person:ada",
 	// "instrument:simulated/electrolyte", "expert:ada".
 	Actor string
-	// Account is the system's user who told it, where a person did: "root (uid
-	// 0)". Actor is who they say they are; nobody checks that. Empty where it
-	// is not known, and in events that a part of campaignd wrote.
+	// Account is the system's user who reported it, where a person did: "root
+	// (uid 0)". Actor is who they say they are, which is not checked. Empty
+	// where it is not known, and in events that a part of campaignd wrote.
 	Account string
 	// Request is the identifier that the caller gave the request that was
 	// recorded by this event and by those that name it as their cause, and

@@ -63,7 +63,7 @@ func (s Scale) Check() error {
 func (s Scale) Takes(x float64) error {
 	switch {
 	case math.IsNaN(x) || math.Abs(x) > definition.Greatest:
-		return fmt.Errorf("%v is not a number that somebody may expect", x)
+		return fmt.Errorf("%v is not a number that an expert may expect", x)
 	case s.Marks > 0 && (x != math.Trunc(x) || x < 1 || x > float64(s.Marks)):
 		return fmt.Errorf("%v is no mark from 1, the worst, to %d, the best", x, s.Marks)
 	}

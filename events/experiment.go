@@ -63,8 +63,8 @@ type Measurement struct {
 	// Began and Ended are the instrument's own clock.
 	Began time.Time `json:"began,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
-	// Unread holds what else the instrument wrote and nobody could use: no
-	// model reads it, and it costs no result.
+	// Unread holds what else the instrument wrote and the program could not
+	// use: no model reads it, and it costs no result.
 	Unread []Unread `json:"unread,omitempty"`
 }
 
@@ -114,7 +114,7 @@ type ExperimentCancelled struct {
 	Once bool `json:"once,omitempty"`
 }
 
-// ExperimentUnresolved says that nobody knows whether the physical action took
+// ExperimentUnresolved says that it is unknown whether the physical action took
 // place. It waits for a person and is never repeated blindly.
 type ExperimentUnresolved struct {
 	Experiment string `json:"experiment"`
@@ -166,7 +166,7 @@ type ExperimentDeferred struct {
 }
 
 // RegionExcluded is a person's word that nothing in the region is to be
-// suggested any more, until somebody allows it again.
+// suggested any more, until a person allows it again.
 type RegionExcluded struct {
 	// Exclusion is the identifier, "n1", "n2", … in order.
 	Exclusion string `json:"exclusion"`

@@ -1,8 +1,8 @@
 package events
 
-// A lab has a log of its own beside those of its campaigns: who may do what in
-// it. Its streams belong to the parts of the lab that keep them, each with a
-// [Vocabulary]; this is the first event of all.
+// A lab has a log of its own, apart from those of its campaigns: who may do
+// what in it. Its streams belong to the parts of the lab that keep them, each
+// with a [Vocabulary]; this is the first event of all.
 
 // LabStream is the stream of the lab's log that is about the log itself.
 const LabStream = "lab"

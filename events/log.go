@@ -88,7 +88,7 @@ type KindReader interface {
 	ReadKinds(ctx context.Context, campaign string, kinds ...Kind) iter.Seq2[Event, error]
 }
 
-// OffsetStore is a Log that keeps consumers' offsets beside the events. An
+// OffsetStore is a Log that keeps consumers' offsets along with the events. An
 // offset is a convenience, not a fact: it is written without waiting for the
 // disk, may be lost in a crash (the consumer then sees events again), and is
 // never an event.

@@ -7,7 +7,7 @@ import (
 )
 
 // Option is one of the compositions that a question is about, with what was
-// shown beside it.
+// shown with it.
 type Option struct {
 	// Candidate names the candidate of the decision, where a decision asked.
 	Candidate  string           `json:"candidate,omitempty"`
@@ -56,7 +56,7 @@ type QuestionAsked struct {
 // QuestionAnswered is an expert's answer.
 type QuestionAnswered struct {
 	// Question is the question answered; for a volunteered answer it is a
-	// question of its own that nobody asked.
+	// question of its own that was never asked.
 	Question string `json:"question"`
 	Form     Form   `json:"form"`
 	Expert   string `json:"expert"`
@@ -72,11 +72,11 @@ type QuestionAnswered struct {
 	// Took is how long the expert had the question before them, in seconds,
 	// where the channel knows: from when it was shown to when it was answered.
 	Took float64 `json:"took,omitempty"`
-	// Shown is what the channel showed beside the question, where it says so.
+	// Shown is what the channel showed with the question, where it says so.
 	Shown *Shown `json:"shown,omitempty"`
 }
 
-// Shown is what an expert saw beside a question: with the question itself and
+// Shown is what an expert saw with a question: with the question itself and
 // the log up to that event, what was before their eyes.
 type Shown struct {
 	// At is the sequence of the campaign's last event that what was shown is
@@ -84,7 +84,7 @@ type Shown struct {
 	At Sequence `json:"at"`
 	// Best is the experiment shown as the best so far.
 	Best string `json:"best,omitempty"`
-	// Nearest are the measured experiments shown beside the options, in the
+	// Nearest are the measured experiments shown with the options, in the
 	// order of the options.
 	Nearest []string `json:"nearest,omitempty"`
 }
@@ -109,9 +109,9 @@ type QuestionSuperseded struct {
 	Shown *Shown  `json:"shown,omitempty"`
 }
 
-// QuestionContested is an answer that somebody gave who did not know that
-// another one stood by then. It is kept, and does not count; whoever sees both
-// can have either count by superseding. The event's actor is who gave it.
+// QuestionContested is an answer of a person who did not know that another one
+// counted by then. It is kept, and does not count; a person who sees both can
+// make either count by superseding. The event's actor is who gave it.
 type QuestionContested struct {
 	Question string `json:"question"`
 	Form     Form   `json:"form"`
@@ -132,7 +132,7 @@ type QuestionContested struct {
 	Shown *Shown  `json:"shown,omitempty"`
 }
 
-// QuestionExpired says that nobody answered in time.
+// QuestionExpired says that the question was not answered in time.
 type QuestionExpired struct {
 	Question string `json:"question"`
 }

@@ -7,7 +7,7 @@ import (
 	"iter"
 )
 
-// ValueStore keeps small values beside the events of a store, for what a lab
+// ValueStore keeps small values outside the events of a store, for what a lab
 // must be able to forget: the hash of a password, a session, a counter. A value
 // is never an event and never hashed, so that removing it breaks no proof; and
 // no proof vouches for it.

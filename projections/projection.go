@@ -27,8 +27,9 @@ type Projection interface {
 	Name() string
 	// Apply folds one event, which the caller has decoded into payload. Events
 	// come in sequence order without gap. An event that contradicts the state
-	// (a measurement of an experiment nobody requested) is an error and leaves
-	// the state as it was; kinds a projection does not care about are ignored.
+	// (a measurement of an experiment that was not requested) is an error and
+	// leaves the state as it was; kinds a projection does not care about are
+	// ignored.
 	Apply(e events.Event, payload events.Payload) error
 	// Snapshot returns the state in a canonical form: equal states give equal
 	// bytes.

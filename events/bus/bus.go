@@ -35,10 +35,10 @@
 //
 // A message that is published is stored durably before Publish returns, and
 // arrives with its UUID, metadata and payload as they were. It is kept as an
-// event of kind [KindMessage] in a stream of its own beside the campaign's, so
-// that publishing neither moves a campaign's sequence on under the engine's
-// feet nor can be mistaken for one of its facts. Subscribers to the topic see
-// both streams as one, by position.
+// event of kind [KindMessage] in a stream of its own, apart from the
+// campaign's, so that publishing neither moves a campaign's sequence on under
+// the engine's feet nor can be mistaken for one of its facts. Subscribers to
+// the topic see both streams as one, by position.
 package bus
 
 import (

@@ -41,7 +41,7 @@ type Checkpoint struct {
 	// Tree is the number of events and the root hash.
 	Tree tlog.Tree
 	// Signed names the keys whose signatures were checked, Unchecked those that
-	// are not known. Both are empty where nobody has signed.
+	// are not known. Both are empty where there is no signature.
 	Signed, Unchecked []string
 }
 

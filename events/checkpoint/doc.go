@@ -2,9 +2,9 @@
 // signed tree heads, and proofs that a log contains an event or has only grown.
 //
 // A log is a Merkle tree (RFC 6962) whose leaves are the records of its events.
-// Whoever can write to a store can also rewrite it whole, tree and all, so the
-// store cannot vouch for itself. What was written down elsewhere can: a tree
-// head is a few dozen bytes and holds every event before it.
+// A process that can write to a store can also rewrite it whole, tree and all,
+// so the store cannot vouch for itself. What was written down elsewhere can: a
+// tree head is a few dozen bytes and holds every event before it.
 //
 // The files are those that transparency logs exchange, plain text all of them:
 //

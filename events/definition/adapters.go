@@ -26,7 +26,7 @@ type Instrument struct {
 	ByHand bool `json:"by_hand,omitempty"`
 }
 
-// instrumentFields are the fields of an Instrument beside its driver.
+// instrumentFields are the fields of an Instrument other than its driver.
 type instrumentFields Instrument
 
 // MarshalJSON writes the driver's key and then the others.
@@ -93,7 +93,7 @@ type Expert struct {
 	Person bool `json:"person,omitempty"`
 }
 
-// expertFields are the fields of an Expert beside the channel.
+// expertFields are the fields of an Expert other than the channel.
 type expertFields Expert
 
 // MarshalJSON writes the channel's key and then the others.
@@ -116,7 +116,7 @@ func (e *Expert) UnmarshalJSON(data []byte) error {
 const DefaultAnswerTakes = Duration(20 * time.Second)
 
 // DefaultMeanwhile is how many experiments a campaign chooses by itself while
-// somebody is asked who answers when they come by.
+// an expert is asked who answers when they come by.
 const DefaultMeanwhile = 3
 
 // DefaultInitialWait is how long a campaign that measures waits for what people

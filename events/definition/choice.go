@@ -143,8 +143,8 @@ func marshalBeside(c Choice, siblings any) ([]byte, error) {
 	return append(append(first[:len(first)-1], ','), rest[1:]...), nil
 }
 
-// unmarshalBeside reads an object that holds the fields of a struct, and beside
-// them at most one choice.
+// unmarshalBeside reads an object that holds the fields of a struct, and
+// besides them at most one choice.
 func unmarshalBeside(data []byte, c *Choice, siblings any) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {

@@ -361,7 +361,7 @@ type Initial struct {
 	// Wait is how long the campaign waits for what people are asked at first,
 	// where something is measured: until then, or until it is all answered, no
 	// experiment beyond the initial ones is chosen; then the questions expire
-	// and the campaign goes on, and whoever answers later is still heard. Who
+	// and the campaign goes on, and a later answer still counts. Who
 	// has an AnswerWithin has as long for each of their questions, one after
 	// the other, but not beyond Wait. "0s" waits for nothing: the Meanwhile of
 	// the experts says how far the campaign goes on. Default "72h" where a

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Greatest is the greatest magnitude of a number that somebody may have
+// Greatest is the greatest magnitude of a number that a person may have
 // measured or set: what is beyond is a typing error, or a program's word for
 // "nothing", and its square would not be a number any more.
 const Greatest = 1e100

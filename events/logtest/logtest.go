@@ -6,7 +6,7 @@
 //	}
 //
 // What only a disk can do wrong (crashes, damage, a failing fsync) is tested
-// beside the log that uses one.
+// with the log that uses one.
 package logtest
 
 import (

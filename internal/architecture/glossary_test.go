@@ -13,8 +13,8 @@ import (
 // they stand in the product's code and comments. Some are names in stored events or in the API
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
-	"whoever": 54, "nobody": 169, "somebody": 89, "everybody": 27, "beside": 124, "aside": 47,
-	"told": 218, "door": 10, "trail": 59, "moot": 19, "desk": 18, "book": 12, "tidy": 1,
+	"whoever": 43, "nobody": 121, "somebody": 64, "everybody": 25, "beside": 79, "aside": 47,
+	"told": 196, "door": 10, "trail": 58, "moot": 15, "desk": 18, "book": 12, "tidy": 1,
 	"legible": 47, "stretch": 22,
 }
 

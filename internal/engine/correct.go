@@ -70,7 +70,7 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 		!r.changesMeasurement():
 		return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil
 	case x.Status == campaign.Unresolved:
-		return nil, notNow(x.ID, "nobody knows yet what became of %s", x.ID).With(settle(x.ID))
+		return nil, notNow(x.ID, "the fate of %s is not known yet", x.ID).With(settle(x.ID))
 	case x.Status == campaign.Requested:
 		return nil, notNow(x.ID, "%s has not been performed yet", x.ID).With(
 			problem.Remedy{Text: "tell its outcome", Action: problem.Tell, Subject: x.ID},

@@ -9,11 +9,11 @@ import (
 )
 
 // nextDecision fits what has changed and decides, while there is room for
-// another experiment and nobody's answer is awaited.
+// another experiment and no answer is awaited.
 func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	if id := firstUnresolved(s); id != "" {
 		return Wait{
-			For:      fmt.Sprintf("a person: nobody knows what became of %s", id),
+			For:      fmt.Sprintf("a person: the fate of %s is unknown", id),
 			Remedies: []problem.Remedy{settle(id)},
 			Until:    deadline(s, w),
 		}, nil

@@ -14,7 +14,7 @@
 //
 // # World and steps
 //
-// What the log cannot say is [World], which whoever asks for a step fills in:
+// What the log cannot say is [World], which the caller of Next fills in:
 // the time, what is waited for in this process, how many commands the
 // instrument works on, where the campaign stands in the queue of an instrument
 // that it shares ([Ticket]), whether the instrument is the campaign's at all.

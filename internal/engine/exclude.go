@@ -21,7 +21,7 @@ type Exclude struct {
 	// Region is a box.
 	Region map[string]definition.RegionSide `json:"region,omitempty"`
 	// About is an experiment, or a question about one composition, whose
-	// neighborhood is excluded. Beside Point or Region it is only a reference.
+	// neighborhood is excluded. With Point or Region it is only a reference.
 	About  string `json:"about,omitempty"`
 	Reason string `json:"reason"`
 }

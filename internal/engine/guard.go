@@ -14,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
-// What a request may hold at most. An event holds more, but nobody writes more
-// by hand, and everything here is shown to people.
+// What a request may hold at most. An event holds more, but no person writes
+// more by hand, and everything here is shown to people.
 const (
 	maxActor = 200       // bytes of a person's name
 	maxID    = 200       // bytes of a request's identifier
@@ -23,10 +23,10 @@ const (
 	maxWords = 512 << 10 // bytes of an amended definition, with its file
 )
 
-// guard rejects a request that cannot be recorded, or that nobody can have
-// meant, whatever the campaign's state is: who asks must have a name, texts
-// must be short enough and printable, numbers within reason, and an amended
-// definition one that a campaign can be run with.
+// guard rejects a request that cannot be recorded, or that no one can have
+// meant, whatever the campaign's state is: the requester must have a name,
+// texts must be short enough and printable, numbers within reason, and an
+// amended definition one that a campaign can be run with.
 func (c *Core) guard(r Request) error {
 	if err := CheckActor(r.Actor); err != nil {
 		return err

@@ -92,8 +92,8 @@ func examples(s *campaign.State, w World, wanted Examples) Step {
 }
 
 // nextComparison collects an expert's initial comparisons. In a campaign
-// without measurements they are part of the campaign: everybody is asked, about
-// compositions spread evenly (Sinaga et al. 2026, App. G).
+// without measurements they are part of the campaign: every expert is asked,
+// about compositions spread evenly (Sinaga et al. 2026, App. G).
 func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expert) (Step, error) {
 	def := s.Definition
 	have, open := initialAnswers(s, expert.Name, events.FormComparison)

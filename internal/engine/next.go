@@ -15,7 +15,7 @@ import (
 type World struct {
 	// Now is the present time.
 	Now time.Time
-	// InFlight names the experiments and questions that somebody is waiting for
+	// InFlight names the experiments and questions that a goroutine waits for
 	// in this process.
 	InFlight map[string]bool
 	// Occupied are the experts who have a question before them and are shown
@@ -42,15 +42,15 @@ type World struct {
 	// Describing while it is asked.
 	Undescribed, Describing bool
 	// Prompted is the expert who is being asked for examples, empty where
-	// nobody is.
+	// no one is.
 	Prompted string
 	// Ticket is the campaign's place in the queue of an instrument that
 	// campaigns share.
 	Ticket Ticket
 }
 
-// Attended returns a world in which somebody waits for everything that is open
-// in the campaign: what the core does next then, it does by itself.
+// Attended returns a world in which every open experiment and question
+// is waited for: what the core does next then, it does by itself.
 func (c *Core) Attended(w World) World {
 	s := c.State()
 	w.InFlight = make(map[string]bool, len(s.Experiments)+len(s.Questions))
@@ -267,7 +267,7 @@ func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
 	return wait, nil
 }
 
-// overdue reports whether nobody has answered a question in time.
+// overdue reports whether a question was not answered in time.
 func overdue(q *campaign.Question, now time.Time) bool {
 	return q.Status == campaign.Asked && !q.Expires.IsZero() && !now.Before(q.Expires)
 }
@@ -288,7 +288,7 @@ func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 	}
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			record.Payloads = append(record.Payloads, moot(q, "the campaign has ended"))
+			record.Payloads = append(record.Payloads, noLongerNeeded(q, "the campaign has ended"))
 		}
 	}
 	if record.Payloads != nil {
@@ -341,7 +341,7 @@ func (c *Core) nextExcluded(s *campaign.State, w World) (Step, error) {
 			continue
 		}
 		if err := c.outside(q); err != nil {
-			record.Payloads = append(record.Payloads, moot(q, err.Error()))
+			record.Payloads = append(record.Payloads, noLongerNeeded(q, err.Error()))
 		}
 	}
 	if record.Payloads == nil {
@@ -451,7 +451,7 @@ func waitingForInstrument(s *campaign.State, w World) string {
 		if x.Status == campaign.Dispatched || x.Status == campaign.Started {
 			who := x.Instrument
 			if s.Definition.ByHand() {
-				who = "somebody"
+				who = "a person"
 			}
 			if x.Stalled {
 				return fmt.Sprintf("%s to measure %s (silent for longer than it should be)", who, x.ID)

@@ -65,7 +65,7 @@ func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 	for _, expected := range c.objective.Expected() {
 		observed := c.objective.Of(expected.Experiment)
 		if observed == nil || observed.Suspect {
-			continue // an audit comes across a judgment of what nobody has measured, in a log that was changed
+			continue // in a log that was changed, an audit meets a judgment of what was never measured
 		}
 		o := *observed
 		off := o.Value - expected.Predicted.Mean

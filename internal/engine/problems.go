@@ -10,7 +10,7 @@ import (
 )
 
 // Why a request cannot be fulfilled. The messages say what is in the way; what
-// a person can do about it are remedies, for whoever shows them to put into
+// a person can do about it are remedies, which the interface turns into
 // commands or buttons.
 
 // notPossible is the error of a request that no state of this campaign allows.

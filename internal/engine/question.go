@@ -64,8 +64,9 @@ func Withdrawn(q *campaign.Question, reason string) events.Payload {
 	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason}
 }
 
-// moot is the event of a question that is no longer needed.
-func moot(q *campaign.Question, reason string) events.Payload {
+// noLongerNeeded withdraws a question that the campaign itself has no more use
+// for: it counts against no budget.
+func noLongerNeeded(q *campaign.Question, reason string) events.Payload {
 	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason, Moot: true}
 }
 
@@ -122,7 +123,8 @@ func (c *Core) admit(q *campaign.Question, r humans.Reply) error {
 	return c.space.Contains(r.Answer.Point)
 }
 
-// wasThere says what cannot have been shown beside a question.
+// wasThere says what cannot have been shown with a question: an event or an
+// experiment that the campaign does not have.
 func (c *Core) wasThere(shown *events.Shown) error {
 	if shown == nil {
 		return nil
@@ -132,7 +134,7 @@ func (c *Core) wasThere(shown *events.Shown) error {
 		return notPossible("event %d cannot have been shown: the last one is %d", shown.At, s.Sequence)
 	}
 	if len(shown.Nearest) > events.MostEstimates {
-		return notPossible("nobody looks at %d experiments beside a question", len(shown.Nearest))
+		return notPossible("shown.nearest has %d entries; the limit is %d", len(shown.Nearest), events.MostEstimates)
 	}
 	for _, id := range append([]string{shown.Best}, shown.Nearest...) {
 		if id != "" && s.Experiment(id) == nil {
@@ -189,15 +191,15 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 	return c.withExclusion(payloads, q, r)
 }
 
-// contested turns a reply by somebody who did not know the answer that stands
-// into the event that keeps it beside that one.
+// contested turns a reply by a person who did not know the answer that counts
+// into the event that keeps it as well.
 func (c *Core) contested(q *campaign.Question, r humans.Reply, actor string) ([]events.Payload, error) {
 	if err := c.admit(q, r); err != nil {
 		return nil, asProblem(q, err)
 	}
 	for _, aside := range q.Aside {
 		if !aside.Replaced && aside.Actor == actor && aside.Answer.Equal(r.Answer) {
-			return nil, conflict(q.ID, "the log keeps that answer to %s already, beside the one that counts", q.ID)
+			return nil, conflict(q.ID, "the log holds that answer to %s already, as contested", q.ID)
 		}
 	}
 	return []events.Payload{&events.QuestionContested{
@@ -222,8 +224,9 @@ func (c *Core) takenUp(q *campaign.Question) error {
 	return conflict(q.ID, "the answer to %s has been taken up: later decisions rest on it", q.ID)
 }
 
-// answer records an answer of an actor. Where another one stands that they did
-// not know, theirs is kept beside it; their own they know.
+// answer records an answer of an actor. If another one was recorded that they
+// did not know, theirs is recorded as contested; their own earlier answer they
+// know.
 func (c *Core) answer(a *Answer, actor string) ([]events.Payload, error) {
 	q := c.State().Question(a.Question)
 	if q == nil {
@@ -248,9 +251,9 @@ func (c *Core) answer(a *Answer, actor string) ([]events.Payload, error) {
 
 // Answerable says why an answer to a question without one would be of no use;
 // nil where it would be. A judgment that comes after the question has expired
-// is: the models learn from it. A composition is what is to be measured next,
-// and next is over once the campaign has decided without it. What was withdrawn
-// nobody needs.
+// is taken: the models learn from it. A composition is what is to be measured
+// next, and next is over once the campaign has decided without it. What was
+// withdrawn is not needed any more.
 func (c *Core) Answerable(q *campaign.Question) error {
 	switch {
 	case q.Status == campaign.Withdrawn:

@@ -18,7 +18,8 @@ import (
 // the next decision would fit, for nothing else has a part in a fit; they are
 // fitted in memory, and no decision reads them.
 //
-// A fit can take long: whoever shows several things of one state reads it once.
+// A fit can take long: a page that shows several things of one state reads it
+// once.
 type Reading struct {
 	core  *Core // with the fits that were missing
 	unfit error // why the one of the objective failed

@@ -28,8 +28,8 @@ func (r Request) Identified(id string) Request {
 	return r
 }
 
-// Key names an identified request for what is remembered beside a log, empty
-// for another one.
+// Key names an identified request for what is remembered outside the log; empty
+// for a request without an identifier.
 func (r Request) Key() string {
 	if r.ID == "" {
 		return ""
@@ -119,8 +119,8 @@ func sameRequest(first, e events.Event) bool {
 		e.Actor == first.Actor && e.Account == first.Account
 }
 
-// Submit fulfils a request on a campaign that nobody runs, and folds it into
-// core. Where another writer was quicker, what it wrote is folded and the
+// Submit fulfills a request on a campaign that no process runs, and folds it
+// into core. Where another writer was quicker, what it wrote is folded and the
 // request judged anew: it may be there by now.
 func Submit(
 	ctx context.Context, log events.Log, core *Core, request Request, now time.Time,

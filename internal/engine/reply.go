@@ -33,13 +33,13 @@ func (c *Core) Heard(
 	case err == nil:
 		return expert, payloads
 	case q.Status == campaign.Expired:
-		return "", nil // nobody waits for it any more, and it says nothing
+		return "", nil // it is not awaited any more, and it says nothing
 	}
 	why := legible("the answer could not be taken: " + err.Error())
 	return loop, []events.Payload{Withdrawn(q, why)}
 }
 
-// outrun keeps an answer of an expert to a question that somebody else has
+// outrun keeps an answer of an expert to a question that another person has
 // answered while they were asked. An answer that cannot be recorded is dropped.
 func (c *Core) outrun(q *campaign.Question, r humans.Reply, expert string) []events.Payload {
 	if events.ActorName(q.AnsweredBy) == q.Expert && r.Answer.Equal(q.Answer) {

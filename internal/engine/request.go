@@ -29,8 +29,8 @@ type Request struct {
 	ID string `json:"id,omitempty"`
 	// Digest is a digest of what the caller sent: another request under the
 	// same ID is refused. Default that of the parts below. Where those follow
-	// from how the campaign stands, as with an amendment, a repeat can be told
-	// only by what was sent.
+	// from how the campaign stands, as with an amendment, a repeat can be
+	// recognized only by what was sent.
 	Digest string `json:"digest,omitempty"`
 
 	Pause   *events.CampaignPaused  `json:"pause,omitempty"`
@@ -82,9 +82,9 @@ type Tell struct {
 type Answer struct {
 	Question string `json:"question"`
 	// Saw is the ID of the event in which the answer stood that the person saw
-	// when they gave theirs, empty where they saw none. If somebody else has
+	// when they gave theirs, empty where they saw none. If another person has
 	// answered since, this answer is recorded as contested. Nil: it counts,
-	// whatever stands.
+	// whatever was recorded since.
 	Saw *string `json:"saw,omitempty"`
 	humans.Reply
 }

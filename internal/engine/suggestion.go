@@ -7,7 +7,7 @@ import (
 
 // Suggestion is what a person who runs the experiments themselves is to do.
 type Suggestion struct {
-	// Experiments are requested, and nobody has performed them yet.
+	// Experiments are requested and not performed yet.
 	Experiments []campaign.Experiment
 	// Questions are open to people.
 	Questions []campaign.Question

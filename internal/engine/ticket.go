@@ -24,8 +24,8 @@ type Place uint8
 
 // The zero Place is that of a campaign that has its instrument alone.
 const (
-	// Alone needs no ticket: the instrument is the campaign's, or for
-	// everybody.
+	// Alone needs no ticket: the instrument is the campaign's own, or any
+	// number of campaigns may use it at once.
 	Alone Place = iota
 	// Unqueued has to queue before the next command.
 	Unqueued
@@ -36,8 +36,9 @@ const (
 )
 
 // keepsTicket reports whether a ticket that is not used yet is kept while a
-// step is done. What takes long, or for somebody, does not keep it: others wait
-// for it. What is only written may lead to the command that it is for.
+// step is done. A step that takes long, or waits for a person, does not keep
+// it: others wait for it. What is only written may lead to the command that it
+// is for.
 func keepsTicket(step Step) bool {
 	switch step.(type) {
 	case Record, Dispatch, Ask:

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// What instruments and experts tell is recorded whatever they say: a result
+// What instruments and experts report is recorded whatever they say: a result
 // must not be lost because a program writes too much. Their texts are cut to
 // what a person reads, and characters that must not reach a terminal are spelt
 // out.
@@ -50,7 +50,7 @@ func tidyMeasurement(m events.Measurement) (events.Measurement, int) {
 	size := 0
 	for _, q := range m.Further {
 		q.Name, q.Unit = legible(q.Name), legible(q.Unit)
-		const numbers = 100 // bytes of a quantity beside its texts, at most
+		const numbers = 100 // bytes of a quantity without its texts, at most
 		if size += len(q.Name) + len(q.Unit) + numbers; size > maxFurther {
 			break
 		}

@@ -161,7 +161,7 @@ func (c *Canvas) Group(r Role, id, title string, draw func()) {
 // Shape is that of a dot.
 type Shape int
 
-// The shapes, which are told apart without color.
+// The shapes, which differ without color.
 const (
 	RoundDot Shape = iota
 	CrossDot

@@ -49,10 +49,10 @@ func (g *Guard) Err() error {
 	}
 }
 
-// FS is the file system that a database, and what is kept beside it, is written
+// FS is the file system that a database, and what is kept with it, is written
 // through.
 //
-// Pebble is not told of most failures. It answers one of the write-ahead log
+// Pebble does not see most failures. It answers one of the write-ahead log
 // with a panic, in places while it does not hold a lock that it then unlocks,
 // which ends the process; it tries one of a table again, without a pause and
 // without end, and does not open or close until that succeeds. So what it
@@ -200,7 +200,7 @@ const (
 	probeSize = 1 << 20
 )
 
-// Probe reports whether a directory takes writes, again: whoever holds a
+// Probe reports whether a directory takes writes again: the holder of a
 // database that has failed asks before giving up what can still be read.
 func Probe(fsys vfs.FS, dir string) (err error) {
 	name := fsys.PathJoin(dir, probeName)

@@ -155,7 +155,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 			measured(payload.Experiment, payload.Measurement)
 		}
 	case *events.ExperimentUnresolved:
-		p.close(e, stalled, payload.Experiment, "nobody knows what became of it")
+		p.close(e, stalled, payload.Experiment, "its fate is unknown")
 		p.begin(e, &matter{
 			Kind: unresolved, Subject: payload.Experiment,
 			Heading: fmt.Sprintf("The fate of %s of %s is unknown: %s", payload.Experiment,

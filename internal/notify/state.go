@@ -11,7 +11,7 @@ type kind string
 
 const (
 	question   kind = "question"
-	unresolved kind = "unresolved" // nobody knows what became of an experiment
+	unresolved kind = "unresolved" // the fate of an experiment is unknown
 	stalled    kind = "stalled"    // an instrument is silent
 	paused     kind = "paused"     // campaignd paused the campaign
 	suspect    kind = "suspect"    // a measurement is in doubt, and nobody repeats it

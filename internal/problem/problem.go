@@ -53,10 +53,10 @@ const (
 	Unsupported Code = "unsupported"
 	// Interrupted is work that was stopped on request before it was done.
 	Interrupted Code = "interrupted"
-	// Unauthenticated is a request of somebody of whom it is not known who they
-	// are, or not surely enough.
+	// Unauthenticated is a request of a caller who has not logged in, or whose
+	// login is too old for what they ask.
 	Unauthenticated Code = "unauthenticated"
-	// Forbidden is a request of somebody who may not make it.
+	// Forbidden is a request of a caller who does not have the permission.
 	Forbidden Code = "forbidden"
 	// TooMany is a request that comes too soon after others.
 	TooMany Code = "too_many"
@@ -79,7 +79,7 @@ var kinds = []struct {
 	{NotNow, "the campaign does not allow it now", []error{ErrInvalidRequest}},
 	{Gone, "the campaign is over", []error{ErrInvalidRequest}},
 	{Unauthenticated, "it is not known who asks", []error{ErrInvalidRequest}},
-	{Forbidden, "whoever asks may not do that", []error{ErrInvalidRequest}},
+	{Forbidden, "the caller may not do that", []error{ErrInvalidRequest}},
 	{TooMany, "it is too soon", []error{ErrInvalidRequest}},
 	{NoCampaign, "the store holds no such campaign", nil},
 	{Interrupted, "interrupted", []error{context.Canceled}},

@@ -4,7 +4,7 @@ import "runtime/debug"
 
 // Recover, deferred, makes an error of a panic, of a programmer's mistake in a
 // method, an instrument or campaignd itself, where work of others in the same
-// process must go on. log is told where it was.
+// process must go on. The panic's place goes to log.
 func Recover(err *error, log func(format string, args ...any), what string) {
 	fault := recover()
 	if fault == nil {

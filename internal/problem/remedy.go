@@ -65,10 +65,10 @@ const (
 	Review   Action = "review"
 	Explain  Action = "explain"
 	Diagnose Action = "diagnose"
-	// Trail shows the audit trail of accounts.
+	// Trail shows the audit log of accounts.
 	Trail Action = "trail"
-	// LogIn says who one is; Confirm says it again, for what is not left to a
-	// session that somebody may have found open.
+	// LogIn authenticates; Confirm does so again, for what is not left to a
+	// session that another person may have found open.
 	LogIn   Action = "log_in"
 	Confirm Action = "confirm"
 	// AddAccount makes an account; ChangeAccount says something else of it,

@@ -173,6 +173,6 @@ func (h *history) figureReviews() (Figure, bool) {
 	f.Caption = "Of the two compositions in each choice, " +
 		"the probability that the chosen one is the better, " +
 		"by the model once it was measured (Adachi et al. 2024, Eq. 101). " +
-		"Where the two are much alike it stays near a half, whoever chose."
+		"Where the two are much alike it stays near a half, whichever was chosen."
 	return f, true
 }

@@ -27,7 +27,7 @@ type Listed struct {
 	Open      int `json:"open" doc:"Experiments without an outcome."`
 	Questions int `json:"questions" doc:"Questions without an answer."`
 	// Unresolved are the experiments whose fate is unknown.
-	Unresolved []string `json:"unresolved" doc:"Experiments of which nobody knows what became of them."`
+	Unresolved []string `json:"unresolved" doc:"Experiments whose fate is unknown."`
 	WaitingFor string   `json:"waiting_for,omitempty"`
 	Computing  string   `json:"computing,omitempty"`
 	// Trouble is why the campaign is not run.

@@ -265,7 +265,7 @@ func (a *api) requests() {
 			}}, err
 		})
 	record(a, on("resolve", "resolve", "Settle what became of an experiment",
-		"Of one whose fate nobody knows."),
+		"Of an experiment whose fate is unknown."),
 		func(r Resolution) (engine.Request, error) {
 			actual, err := pointOf("actual", r.Actual)
 			return engine.Request{Resolve: &engine.Resolve{

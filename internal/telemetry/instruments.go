@@ -42,7 +42,7 @@ const (
 	OutcomeDone       = "done"       // fitted, measured
 	OutcomeFailed     = "failed"     // ended without a result
 	OutcomeCancelled  = "cancelled"  // called off
-	OutcomeUnresolved = "unresolved" // nobody knows
+	OutcomeUnresolved = "unresolved" // its fate is unknown
 )
 
 // The bounds of the histograms' buckets, in seconds.

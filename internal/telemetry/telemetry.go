@@ -1,5 +1,5 @@
 // Package telemetry sets up OpenTelemetry: what campaignd traces and measures
-// about itself, for people who run it beside other services.
+// about itself, for people who run it along with other services.
 //
 // It is off, and nearly free, unless the standard environment variables ask for
 // it; see [Setup]. The log stays the record of what happened in a campaign:

@@ -14,7 +14,8 @@ import (
 )
 
 // answerReaders read an answer to a question of a form, in words. Where the
-// error is [events.ErrAnswer], the words for what may be answered say all.
+// error is [events.ErrAnswer], the words for what may be answered say all there
+// is to say.
 var answerReaders = map[events.Form]func(
 	def *definition.Campaign, q *campaign.Question, text string,
 ) (humans.Reply, error){
@@ -53,6 +54,7 @@ func IsLabel(text string) bool {
 	return err == nil
 }
 
+// readLabel reads one of the words for a label.
 func readLabel(_ *definition.Campaign, _ *campaign.Question, text string) (r humans.Reply, err error) {
 	switch strings.ToLower(text) {
 	case "accept":
@@ -67,11 +69,13 @@ func readLabel(_ *definition.Campaign, _ *campaign.Question, text string) (r hum
 	return r, err
 }
 
+// readOrder reads the letters of options, the best first.
 func readOrder(_ *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
 	r.Answer.Order, err = humans.ParseOrder(text, len(q.Options))
 	return r, err
 }
 
+// readPoint reads a composition; "ok" takes the one that the campaign suggests.
 func readPoint(def *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
 	if q.Suggestion != nil && strings.EqualFold(text, "ok") {
 		r.Answer.Point = q.Suggestion.Parameters
@@ -81,8 +85,8 @@ func readPoint(def *definition.Campaign, q *campaign.Question, text string) (r h
 	return r, err
 }
 
-// readNumbers reads the numbers of all rows in order, or of some by their rows;
-// the others stay what was said before.
+// readNumbers reads the numbers of all rows in order, or of some by their rows
+// ("3=12.5"); rows that are not named keep their earlier answers.
 func readNumbers(def *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
 	sheet := humans.NewSheet(len(q.Options), *q.Scale, q.Answer.Estimates)
 	rows, err := sheet.Fill(text, 0)

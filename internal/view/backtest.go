@@ -11,16 +11,17 @@ import (
 // BacktestMeaning says what a backtest is.
 const BacktestMeaning = "results are looked up in a table of past ones, and nothing is measured"
 
-// IsBacktest reports whether the campaign's answers are all known beforehand.
+// IsBacktest reports whether the campaign's results are all known beforehand:
+// its driver looks them up in a table.
 func IsBacktest(core *engine.Core) bool {
 	driver, _ := core.Registry().DriverOf(core.State().Definition)
 	return driver.Foregone != nil
 }
 
-// Backtest says what a backtest is, which answer is the best, and whether and
-// when the campaign found it; "" for a campaign that is none. best is nil where
-// it cannot be said any more; it is left out, too, where it is the best of
-// another table than that of the measurements.
+// Backtest says what a backtest is, which row is the best, and whether and when
+// the campaign found it; empty for a campaign that is none. best is nil where
+// the table cannot be read any more; the best row is left out, too, where it
+// belongs to another table than the measurements.
 func Backtest(core *engine.Core, best *instruments.Foregone) string {
 	if !IsBacktest(core) {
 		return ""
@@ -33,8 +34,8 @@ func Backtest(core *engine.Core, best *instruments.Foregone) string {
 	return BacktestMeaning
 }
 
-// whetherFound says which row is the best, and whether it was found; "" where
-// that is another table.
+// whetherFound says which row is the best, and whether it was found; empty
+// where the measurements come from another table.
 func whetherFound(core *engine.Core, best *instruments.Foregone) string {
 	s := core.State()
 	at, err := core.Space().Key(best.Point)

@@ -330,7 +330,7 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 		"nothing": {nil, nil, "run          by hand: `suggest` says what is next, and `tell EXPERIMENT` takes its result"},
 		"asked":   {[]events.Payload{requested}, nil, "under way    e1 is requested (salt 1.00)"},
 		"unknown": {[]events.Payload{requested, dispatched, unresolved},
-			[]string{"nobody knows what became of e1 (no light): look at bench, then `resolve e1`"},
+			[]string{"the fate of e1 is unknown (no light): look at bench, then `resolve e1`"},
 			"under way    e1 is unresolved (salt 1.00)"},
 		"in doubt": {[]events.Payload{requested, dispatched, measured, suspect},
 			[]string{"e1 is in doubt: far off. Settle it with `correct e1 include|exclude`"},

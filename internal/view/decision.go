@@ -43,7 +43,7 @@ type Decision struct {
 	Story []Told `json:"-"`
 }
 
-// Told is an entry of a story with its time.
+// Told is an entry of a story with the time of its event.
 type Told struct {
 	Entry
 	Time time.Time `json:"time"`
@@ -104,6 +104,8 @@ func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Deci
 	if err != nil {
 		return nil, err
 	}
+	// The state just before the decision says what it rested on: the best by
+	// then, and the answer it took up.
 	before, err := r.At(ctx, log, at-1)
 	if err != nil {
 		return nil, err
@@ -137,7 +139,8 @@ func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Deci
 	return d, nil
 }
 
-// decisionReader gathers a decision while the log is read from it on.
+// decisionReader gathers a decision while the log is read from it on: the event
+// itself, and later ones that concern what it asked for.
 type decisionReader struct {
 	id    string
 	state *campaign.State // at the end
@@ -192,6 +195,8 @@ func (r *decisionReader) follows(e events.Event, payload events.Payload) bool {
 	case *events.RegionExcluded:
 		return r.about[p.About]
 	case *events.CampaignCompleted:
+		// The engine completes a campaign right after the decision to stop,
+		// perhaps with one record between.
 		return r.d.Decision.Action == events.ActionStop && e.Position <= r.d.Position+2
 	}
 	return r.about[payload.Subject()]
@@ -207,8 +212,8 @@ func (r *decisionReader) asks(decision, id string) bool {
 	return true
 }
 
-// takesUp records a later decision that took up the answer or looked back at
-// it.
+// takesUp records a later decision that took up the answer, or reviewed it once
+// its composition was measured.
 func (r *decisionReader) takesUp(later *events.DecisionMade) bool {
 	form := r.d.Decision.Form
 	if form != events.FormComparison && form != events.FormPinpoint {

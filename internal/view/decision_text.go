@@ -45,7 +45,7 @@ func (d *Decision) Write(w io.Writer, how How) error {
 	return p.err
 }
 
-// decisionNames is how wide the names of the rows of a decision are.
+// decisionNames is the width of the names of a decision's rows.
 const decisionNames = 10
 
 // facts are what is needed to repeat the decision, what it did, and the answer
@@ -190,13 +190,16 @@ func CandidateTable(def *definition.Campaign, d *events.DecisionMade) (rows []Ca
 	return slices.DeleteFunc(rows, empty)
 }
 
-// candidateQuantity is something the models say of a candidate; "" where they
-// do not.
+// candidateQuantity is something that the models say about a candidate; empty
+// where they do not.
 type candidateQuantity struct {
 	name string
 	of   func(*events.Candidate) string
 }
 
+// candidateQuantities lists them in the order of the table. Values are in the
+// objective's unit, but for scores and the belief, which have scales of their
+// own.
 func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []candidateQuantity {
 	sought := def.Sought()
 	unit := sought.Unit
@@ -265,6 +268,7 @@ func scoreName(d *events.DecisionMade) string {
 	return "utility (differences count, not its level)"
 }
 
+// optional writes a number that may be missing.
 func optional(x *float64) string {
 	if x == nil {
 		return ""
@@ -304,7 +308,8 @@ func (d *Decision) writeAttributions(p *page) {
 	}
 }
 
-// wouldExplain reports whether the policy explains a choice such as this.
+// wouldExplain reports whether the policy explains a choice like this one, so
+// that missing Shapley values need a reason.
 func (d *Decision) wouldExplain() bool {
 	choose, _ := coexbo.ChooseOf(d.Definition.Policy)
 	return d.Decision.Form == events.FormComparison && choose.Explain != nil && *choose.Explain
@@ -351,7 +356,7 @@ func CandidateGloss(d *events.DecisionMade) string {
 	return gloss + "."
 }
 
-// Models are the fits that a decision used.
+// Models are the fits that a decision used, a row or two each.
 func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 	if f := d.Objective; f != nil {
 		sought := def.Sought()
@@ -399,6 +404,7 @@ func noiseText(sought definition.Objective, f *events.ObjectiveFit) string {
 	return format.ValueOf(sought, sqrt(f.Noise)*f.Scale) + " (inferred)"
 }
 
+// sqrt is the root of a variance that rounding may have made negative.
 func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
 
 // writeStory writes what followed.

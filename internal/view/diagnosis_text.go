@@ -31,7 +31,7 @@ func WriteDiagnosis(w io.Writer, d diagnose.Diagnosis, next func(diagnose.Findin
 	return p.err
 }
 
-// diagnosisNames is how wide the names of its rows are.
+// diagnosisNames is the width of the names of a diagnosis' rows.
 const diagnosisNames = 12
 
 // writeCheck writes how left-out compositions were predicted.
@@ -63,8 +63,8 @@ func writeCheck(p *page, check *diagnose.LeaveOneOut) {
 	p.rows(diagnosisNames, rows)
 }
 
-// writeNoise writes the noise that the model assumes, beside that of
-// repetitions.
+// writeNoise writes the noise that the model assumes, and that of repetitions
+// to compare it with.
 func writeNoise(p *page, d diagnose.Diagnosis) {
 	n := d.Noise
 	if n == nil {

@@ -34,5 +34,5 @@ func ExampleStory() {
 	// Output:
 	// ada notes: new bag of flour
 	// e1 failed: the door was open
-	// NOBODY KNOWS what became of e2: the power was out. Look at the instrument, then `campaignd resolve e2`
+	// the fate of e2 is UNKNOWN: the power was out. Look at the instrument, then `campaignd resolve e2`
 }

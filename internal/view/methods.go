@@ -21,7 +21,7 @@ type Method struct {
 	// Instrument and Expert say what it needs.
 	Instrument bool `json:"instrument"`
 	Expert     bool `json:"expert"`
-	// Asks is what an expert is asked for, empty where nobody is.
+	// Asks is what an expert is asked for; empty for methods that ask no one.
 	Asks string `json:"asks,omitempty"`
 	// Policy is the composition that the name stands for, every default written
 	// out.
@@ -87,6 +87,7 @@ func (m Method) Needs() string {
 // so are not written out with it.
 func (m Method) OpenSettings() []string { return m.open }
 
+// openSettings lists the keys of a policy's settings that have no default.
 func openSettings(reg registry.Registry, p definition.Policy) (keys []string) {
 	for _, part := range policies.Parts(p) {
 		settings, err := reg.Methods.Settings(p, part)

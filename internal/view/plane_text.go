@@ -17,7 +17,7 @@ import (
 // cell.
 var shades = []string{"··", "░░", "▒▒", "▓▓", "██"}
 
-// cellWidth is how wide a cell is.
+// cellWidth is the width of a map's cell, in characters: two look square.
 const cellWidth = 2
 
 // planeCell is a cell of a map by its column and row.
@@ -38,7 +38,7 @@ func (d *Decision) planeLines(p *events.Plane) []string {
 
 	margin := max(ansi.StringWidth(low), ansi.StringWidth(high))
 	width := cellWidth * len(p.Xs)
-	beside := func(first, second string) string { // under or over the two maps
+	twoMaps := func(first, second string) string { // a line over or under both maps
 		return padRight("", margin+1) + padRight(first, width+3) + second
 	}
 	others := strings.TrimSpace(d.Letters()[p.Candidate] + " " + p.Candidate)
@@ -46,7 +46,7 @@ func (d *Decision) planeLines(p *events.Plane) []string {
 		fmt.Sprintf("%s upwards, %s to the right; the others as in %s",
 			d.heading(p.Y), d.heading(p.X), others),
 		"",
-		beside(format.Heading("mean", d.Definition.Sought().Unit), "standard deviation"),
+		twoMaps(format.Heading("mean", d.Definition.Sought().Unit), "standard deviation"),
 	}
 	for row := len(mean) - 1; row >= 0; row-- {
 		label := ""
@@ -59,7 +59,7 @@ func (d *Decision) planeLines(p *events.Plane) []string {
 		lines = append(lines, padLeft(label, margin)+" "+mean[row]+"   "+sd[row])
 	}
 	axis := left + strings.Repeat(" ", max(width-ansi.StringWidth(left+right), 1)) + right
-	lines = append(lines, beside(axis, axis), beside(meanKey, sdKey))
+	lines = append(lines, twoMaps(axis, axis), twoMaps(meanKey, sdKey))
 	marked := strings.Join(legend, ", ") + "; the marks show only these two parameters of each"
 	return append(lines, marked)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Prediction is what the models say of a composition.
+// Prediction is what the models say about a composition.
 type Prediction struct {
 	Parameters definition.Point `json:"parameters"`
 	// Outside says why the composition could not be suggested: the numbers are
@@ -191,8 +191,8 @@ func (p *Prediction) prefer(
 	return nil
 }
 
-// beliefOf returns the prediction for an expert's belief, nil where there is
-// none.
+// beliefOf returns the prediction of an expert's belief; nil if there is none.
+// With a single expert (only) it stands in a field of its own.
 func (p *Prediction) beliefOf(expert string, only bool) *events.Interval {
 	if interval := p.Beliefs[expert]; interval != nil {
 		return interval
@@ -226,6 +226,7 @@ type predictionTable struct {
 	only      bool     // there is one expert
 }
 
+// newPredictionTable finds out which columns some of the predictions fill.
 func newPredictionTable(def *definition.Campaign, predictions []Prediction) predictionTable {
 	t := predictionTable{
 		def: def, sought: def.Sought(), only: len(def.Experts) == 1, measured: len(def.Experts) == 0,
@@ -250,6 +251,7 @@ func newPredictionTable(def *definition.Campaign, predictions []Prediction) pred
 	return t
 }
 
+// header names the columns; the last one, for remarks, has no name.
 func (t predictionTable) header() (cells []string) {
 	for _, par := range t.def.Parameters {
 		cells = append(cells, par.Name)
@@ -273,6 +275,7 @@ func (t predictionTable) header() (cells []string) {
 	return append(cells, "")
 }
 
+// row writes a prediction in these columns.
 func (t predictionTable) row(p *Prediction) (cells []string) {
 	for _, par := range t.def.Parameters {
 		cells = append(cells, p.Parameters[par.Name].String())

@@ -11,15 +11,16 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Progress is where a running campaign stands.
+// Progress is where a running campaign stands, for displays that are updated at
+// each event.
 type Progress struct {
 	Campaign string
 	Status   campaign.Status
 	Done     int // experiments that have an outcome; comparisons made, where nothing is measured
 	Open     int // experiments under way
-	Budget   int // as Done counts
+	Budget   int // counted like Done
 	Labels   int
-	Asked    int
+	Asked    int // questions that decisions asked
 	// Compared counts the comparisons that were answered, Named the
 	// compositions that experts named, Estimated the numbers and marks that
 	// they gave.
@@ -31,9 +32,9 @@ type Progress struct {
 	Definition *definition.Campaign
 	Trust      []campaign.Trust
 	Helps      []policies.Help
-	Failure    string
+	Failure    string // cause of the last fit, if it failed
 	WaitingFor string
-	// Computing is what has been computed for a while.
+	// Computing is what is being computed, if that takes long.
 	Computing engine.Computation
 	// Backtest is [IsBacktest].
 	Backtest   bool
@@ -44,9 +45,9 @@ type Progress struct {
 	Review *events.ChoiceReview
 }
 
-// ProgressOf returns where a campaign stands, with the models of shown: nothing
-// is worked out, for the loop of a campaign asks this. waitingFor says what it
-// waits for.
+// ProgressOf returns where a campaign stands, with what the models said last
+// (shown). It computes no model, since the loop of a campaign calls it;
+// waitingFor says what the campaign waits for.
 func ProgressOf(core *engine.Core, shown Shown, waitingFor string) Progress {
 	s := core.State()
 	def := s.Definition
@@ -117,7 +118,7 @@ func (p *Progress) BudgetText() string {
 	return format.Count(p.Budget, "experiment")
 }
 
-// Computing writes what is being computed, and since when.
+// Computing says what is being computed, and since when.
 func Computing(what string, since, now time.Time) string {
 	return what + " since " + Clock(since, now)
 }

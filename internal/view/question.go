@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Question is a question in the words in which its expert is asked, the same
-// for every channel.
+// Question is a question in the words that its expert reads, the same on every
+// channel.
 func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
 	return humans.Question{
 		ID: q.ID, Expert: q.Expert, Form: q.Form,
@@ -45,7 +45,7 @@ type formWords struct {
 	choices func(def *definition.Campaign, q *campaign.Question) []string
 }
 
-// forms has a row for every form of question.
+// forms has a row for every form of question; a test finds a missing one.
 var forms = map[events.Form]formWords{
 	events.FormLabel: {
 		initial: "label",
@@ -100,8 +100,8 @@ func AnswerTo(def *definition.Campaign, q *campaign.Question) problem.Remedy {
 	}
 }
 
-// Asks says in lines what an open question asks, the expert and the time left
-// apart.
+// Asks says in lines what an open question asks, without the expert and the
+// time left.
 func Asks(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
 	return forms[q.Form].asks(def, q)
 }

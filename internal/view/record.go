@@ -12,14 +12,13 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Record is a campaign for those who look at it: one fold of its log that all
-// readers of a process share, brought forward event by event. Readers get a
-// copy of the folded state, now or as it was at any event, so that no page
-// folds a log from its first event again, and what one reader does with a core
-// reaches no other.
+// Record is a campaign for its readers: one fold of its log that all readers of
+// a process share, brought forward event by event. Readers get a copy of the
+// folded state, now or as it was at any event, so that no page folds a log from
+// its first event again, and what one reader does with a core reaches no other.
 //
-// Nothing is decided from a record: who runs or audits a campaign folds the log
-// itself. The methods may be called by several goroutines.
+// Nothing is decided from a record: a process that runs or audits a campaign
+// folds the log itself. The methods may be called by several goroutines.
 type Record struct {
 	registry registry.Registry
 	name     string
@@ -62,8 +61,8 @@ func (r *Record) known(core *engine.Core) error {
 	return nil
 }
 
-// Take folds the next event. One that does not follow the last is left alone:
-// it was taken before.
+// Take folds the next event. It ignores one that does not follow the last: that
+// event was taken before.
 func (r *Record) Take(e events.Event) (taken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,8 +84,8 @@ func (r *Record) Broken() error {
 	return r.broken
 }
 
-// Read calls f with the folded campaign, which f may neither change nor keep.
-// It must be quick: the campaign's events wait meanwhile.
+// Read calls f with the folded campaign, which f may neither change nor keep. f
+// must be quick, since it blocks the folding of further events.
 func (r *Record) Read(f func(*engine.Core)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,8 +138,8 @@ func (r *Record) At(
 	return core, nil
 }
 
-// Summary is [engine.Core.Summarize] of a core as [Record.At] gave it. It takes
-// a model, so it is kept with the state.
+// Summary is [engine.Core.Summarize] of a core that [Record.At] returned. It
+// fits a model, so the result is kept with the state.
 func (r *Record) Summary(ctx context.Context, core *engine.Core) (engine.Summary, error) {
 	at := core.State().Sequence
 	if known := r.past.summary(r, at); known != nil {
@@ -153,19 +152,20 @@ func (r *Record) Summary(ctx context.Context, core *engine.Core) (engine.Summary
 	return summary, err
 }
 
-// keep keeps a copy of a core that is at a sequence: the log may end before.
+// keep keeps a copy of a core if it is at that sequence: the log may have ended
+// before.
 func (r *Record) keep(core *engine.Core, at events.Sequence) {
 	if core.State().Sequence == at {
 		r.past.keep(r, core.Clone())
 	}
 }
 
-// between is how many events lie between two states that are kept on the way to
-// another one.
+// between is the number of events between two states that are kept on the way
+// to another one: folding that many takes a few milliseconds.
 const between = 512
 
-// decisionAt returns the sequence of a decision, 0 where none of that
-// identifier was taken.
+// decisionAt returns the sequence of a decision; 0 if no such decision was
+// taken.
 func (r *Record) decisionAt(id string) events.Sequence {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,8 +176,8 @@ func (r *Record) decisionAt(id string) events.Sequence {
 }
 
 // LastUpTo returns the sequence and the position of a campaign's last event up
-// to a position of the log, zeros for none. It reads a few events of the
-// campaign, however many there are.
+// to a position of the log, zeros for none. It is a binary search over the
+// campaign's events, so it reads some twenty of them in a log of a million.
 func LastUpTo(
 	ctx context.Context, log events.Log, name string, limit events.Position,
 ) (events.Sequence, events.Position, error) {
@@ -210,8 +210,9 @@ func LastUpTo(
 	return from, found, nil
 }
 
-// mostPast is how many earlier states are kept: those that were looked at last.
-// They hold no models.
+// mostPast is how many earlier states are kept, those that were used last. They
+// hold no models, so each is as large as the folded state: at most a few
+// megabytes.
 const mostPast = 32
 
 // Past keeps some earlier states of campaigns. Its methods may be called by

@@ -59,6 +59,7 @@ func Found(s *campaign.State, summary engine.Summary) []Row {
 	return add(append(rows, both), measured.Parameters, measured.Further)
 }
 
+// rowByModel is the row of the best composition by the model.
 func rowByModel(name string, best *engine.ModelBest) Row {
 	return Row{"best", "by the model: " + name + ByModel(best) + ", in " + best.Experiment}
 }
@@ -174,12 +175,12 @@ func Estimated(s *campaign.State) (n int) {
 	return n
 }
 
-// expired counts the questions that nobody answered in time or since.
+// expired counts the questions that were not answered in time, nor since.
 func expired(s *campaign.State) int {
 	return count(s.Questions, func(q *campaign.Question) bool { return q.Status == campaign.Expired })
 }
 
-// count counts the questions of which something holds.
+// count counts the questions for which holds is true.
 func count(questions []campaign.Question, holds func(*campaign.Question) bool) (n int) {
 	for i := range questions {
 		if holds(&questions[i]) {
@@ -245,7 +246,7 @@ func worthText(h policies.Help, several bool) string {
 	return fmt.Sprintf("%s is %s: %s that it goes with what is measured", word, worth, sure(h.Helps))
 }
 
-// sure writes a probability that is known by a model, and so never quite 1.
+// sure writes a probability that a model computed, which is never quite 1.
 func sure(p float64) string {
 	if p > 0.99 {
 		return "over 99 %"

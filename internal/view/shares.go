@@ -27,7 +27,8 @@ type Share struct {
 	Model *float64
 }
 
-// AddUp reports whether shares add up to what the model itself says.
+// AddUp reports whether shares add up to what the model itself says, as those
+// of Shapley values do for the prediction but not for decisions of version 2.
 func AddUp(shares []Share) bool {
 	for _, s := range shares {
 		if s.Model == nil {
@@ -77,8 +78,8 @@ func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 	return shares
 }
 
-// recorded is what a decision recorded of a quantity at a candidate, as its fit
-// compresses it.
+// recorded is what a decision recorded of a quantity at a candidate, compressed
+// like the fit's values; nil if it did not record it in that form.
 func recorded(d *events.DecisionMade, candidate, quantity string) *float64 {
 	compressed := d.Objective.Compressed
 	for i := range d.Candidates {

@@ -26,7 +26,7 @@ func SharedQuantities(def *definition.Campaign) []SharedQuantity {
 	}
 }
 
-// The cells of a table of shares.
+// Cells of a table of shares, in characters.
 const (
 	arm         = 8                 // the longest bar to either side of its axis
 	barColumn   = 2*arm + 1 + 1 + 9 // a bar, a space, a number

@@ -2,26 +2,25 @@ package view
 
 import "github.com/campaignd/campaignd/internal/engine"
 
-// Shown keeps the summary of a campaign that was worked out last, for those who
-// look at it: models take a while, and what is shown meanwhile is what they
-// said last. The zero Shown is that of a campaign of which nothing has been
-// worked out.
+// Shown keeps the summary that was last computed for a campaign: models take a
+// while, and displays show the last one meanwhile. The zero Shown is that of a
+// campaign for which nothing was computed.
 type Shown struct {
 	revision engine.Revision
 	summary  engine.Summary
 	known    bool
 }
 
-// Keep keeps what was worked out of a revision of the campaign.
+// Keep keeps the summary of a revision of the campaign.
 func (s *Shown) Keep(at engine.Revision, summary engine.Summary) {
 	*s = Shown{revision: at, summary: summary, known: true}
 }
 
-// Of reports whether what is kept is of that revision.
+// Of reports whether the kept summary is of that revision.
 func (s *Shown) Of(now engine.Revision) bool { return s.known && s.revision == now }
 
-// Fill puts what models say into a summary that was counted of the campaign as
-// it is now.
+// Fill copies what the models said into a summary that was counted from the
+// campaign as it is now.
 func (s *Shown) Fill(counted *engine.Summary) {
 	if !s.known {
 		return

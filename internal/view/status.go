@@ -29,7 +29,7 @@ type Status struct {
 	// answer.
 	Open      []campaign.Experiment `json:"open"`
 	Questions []campaign.Question   `json:"questions"`
-	// Expired are the questions that nobody has answered in time and that can
+	// Expired are the questions that were not answered in time and that can
 	// still be answered.
 	Expired []campaign.Question `json:"expired"`
 	// Excluded are the exclusions that hold.
@@ -60,7 +60,7 @@ type ModelStatus struct {
 	Findings []diagnose.Finding `json:"findings"`
 }
 
-// StatusOf returns how a campaign stands, from a reading of it. A model that
+// StatusOf returns where a campaign stands, from a reading of it. A model that
 // cannot be built is a finding of the diagnosis, not an error.
 func StatusOf(
 	ctx context.Context, core *engine.Core, read *engine.Reading, d diagnose.Diagnosis,
@@ -119,7 +119,7 @@ func Exclusions(state *campaign.State) []campaign.Exclusion {
 	return held
 }
 
-// Doubtful returns the measurements in doubt that nobody is measuring again.
+// Doubtful returns the measurements in doubt that are not being measured again.
 func Doubtful(state *campaign.State) (in []campaign.Experiment) {
 	for i := range state.Experiments {
 		x := &state.Experiments[i]
@@ -140,6 +140,8 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 // NeedsPerson says what a person must do before the campaign goes on.
 func (st *Status) NeedsPerson(how How) []string {
 	needs := []string{}
+	// One failure of an instrument often leaves several experiments unknown:
+	// those with one cause are settled together.
 	type fate struct{ instrument, cause string }
 	unknown := make(map[fate][]string)
 	for _, x := range st.Open {
@@ -151,11 +153,11 @@ func (st *Status) NeedsPerson(how How) []string {
 	for _, x := range st.Open {
 		f := fate{x.Instrument, x.Cause}
 		if x.Status != campaign.Unresolved || unknown[f] == nil {
-			continue // or those with its cause have been told of
+			continue // or it was named with another of the same cause
 		}
 		ids := events.ExperimentList(unknown[f])
 		settle := problem.Remedy{Action: problem.Resolve, Subject: strings.ReplaceAll(ids, " ", "")}
-		needs = append(needs, fmt.Sprintf("nobody knows what became of %s (%s): look at %s, then `%s`",
+		needs = append(needs, fmt.Sprintf("the fate of %s is unknown (%s): look at %s, then `%s`",
 			ids, x.Cause, x.Instrument, how(settle)))
 		delete(unknown, f)
 	}

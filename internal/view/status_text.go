@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// statusNames is how wide the names of the rows of a status are.
+// statusNames is the width of the names of a status' rows.
 const statusNames = 12
 
 // Around is what a status shows and the campaign itself does not know.
@@ -23,7 +23,7 @@ type Around struct {
 	NeedsPerson []string
 	// Store is where it is kept.
 	Store string
-	// Now is when times are told.
+	// Now is the time relative to which times are written.
 	Now time.Time
 }
 
@@ -65,7 +65,7 @@ func (st *Status) running(running string, how How) (rows []Row) {
 			how(problem.Remedy{Action: problem.Suggest}),
 			how(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"})))
 	default:
-		rows = append(rows, rowf("run", "by nobody; go on with `%s`",
+		rows = append(rows, rowf("run", "not running; go on with `%s`",
 			how(problem.Remedy{Action: problem.Run})))
 	}
 	def := st.state.Definition

@@ -26,7 +26,7 @@ type Entry struct {
 	// Text says what happened, as it goes on after Who: "rejected q12 (salt
 	// 1.00)".
 	Text string `json:"text"`
-	// ToldBy is who told an expert's answer, where that was somebody else.
+	// ToldBy is the person who reported an expert's answer, if another one.
 	ToldBy string `json:"told_by,omitempty"`
 	// Reason is why, in the words of the person who did it.
 	Reason string `json:"reason,omitempty"`
@@ -66,11 +66,12 @@ func ending(r problem.Remedy, how How) string {
 	return " (" + how(r) + ")"
 }
 
-// Story tells the events of one campaign, which it must be given in order. It
-// follows the definition, which says how compositions are written.
+// Story puts the events of one campaign into words. It must be given all of
+// them in order, since it follows the definition, which says how compositions
+// are written.
 type Story struct {
 	def *definition.Campaign
-	// initial are the initial answers of an expert that are not told yet.
+	// initial are initial answers of an expert that no entry covers yet.
 	initial initialAnswers
 	// reviewed is the last question whose choice was looked back at.
 	reviewed string
@@ -83,11 +84,11 @@ type Story struct {
 // where it begins with the campaign.
 func NewStory(def *definition.Campaign) *Story { return &Story{def: def} }
 
-// telling makes an entry of an event: its words, with what follows from the
-// envelope left to [Story.Entry].
+// telling makes an entry of an event: its words. What follows from the envelope
+// is added by [Story.Entry].
 type telling func(*Story, events.Event, events.Payload) Entry
 
-// told is the telling for one type of payload.
+// told makes a telling from a method for one type of payload.
 func told[P events.Payload](tell func(*Story, events.Event, P) Entry) telling {
 	return func(s *Story, e events.Event, payload events.Payload) Entry {
 		return tell(s, e, payload.(P))
@@ -146,8 +147,8 @@ var tellings = map[events.Kind]telling{
 	events.KindDecisionMade:   routine(told((*Story).decisionMade)),
 }
 
-// Follow takes in an event that is not told: later ones may be written by what
-// it says.
+// Follow takes in an event without making an entry: later events may be written
+// by what it says.
 func (s *Story) Follow(payload events.Payload) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
@@ -157,7 +158,7 @@ func (s *Story) Follow(payload events.Payload) {
 	}
 }
 
-// Entry says what an event says, by itself.
+// Entry returns what an event says, independent of those before it.
 func (s *Story) Entry(e events.Event, payload events.Payload) Entry {
 	s.Follow(payload)
 	tell, ok := tellings[events.KindOf(payload)]
@@ -171,9 +172,9 @@ func (s *Story) Entry(e events.Event, payload events.Payload) Entry {
 	return entry
 }
 
-// Tell says what an event adds to the story: nothing for what is routine, and
-// more where the event settles something told before. The initial answers of an
-// expert are told together, once the last one is there.
+// Tell returns what an event adds to the story: nothing for a routine event,
+// and more where it settles an earlier one. The initial answers of an expert
+// become one entry, after the last of them.
 func (s *Story) Tell(e events.Event, payload events.Payload) []Entry {
 	entry := s.Entry(e, payload)
 	initial, ok := initialAnswerOf(payload)
@@ -200,7 +201,7 @@ func (s *Story) Tell(e events.Event, payload events.Payload) []Entry {
 	return entries
 }
 
-// settled says what a decision settles of what experts said before it.
+// settled returns what a decision settles of what experts said before it.
 func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 	if d.Review != nil && d.Review.Question != s.reviewed {
 		s.reviewed = d.Review.Question // decisions repeat it until there is a newer one
@@ -241,7 +242,8 @@ func notTaken(named *events.QuestionAnswered, d *events.DecisionMade) string {
 		}
 	}
 	why := strings.TrimSuffix(d.Reason, ".")
-	for i := len(d.Tests) - 1; i >= 0; i-- { // so that the first that failed has the last word
+	// Backwards, so that the first test that failed is the one named.
+	for i := len(d.Tests) - 1; i >= 0; i-- {
 		t := d.Tests[i]
 		switch name, harm := strings.CutPrefix(t.Name, trust.NoHarmPrefix); {
 		case !harm || t.Holds:
@@ -266,10 +268,11 @@ func (s *Story) compositions() format.Compositions {
 // line writes a composition in a line.
 func (s *Story) line(point definition.Point) string { return s.compositions().Line(point) }
 
-// doer is who an event says did it.
+// doer is the person, expert or instrument that an event names as its actor.
 func doer(e events.Event) string { return events.ActorName(e.Actor) }
 
-// toldBy is who gave an expert's answer, where somebody else did.
+// toldBy is the person who reported an expert's answer; empty if the expert
+// did.
 func toldBy(e events.Event, expert string) string {
 	if name := doer(e); name != expert {
 		return name
@@ -277,8 +280,8 @@ func toldBy(e events.Event, expert string) string {
 	return ""
 }
 
-// initialAnswers counts the initial answers of an expert to questions of a
-// form; of labels, so many accepted.
+// initialAnswers counts the initial answers of an expert to questions of one
+// form; accepted counts labels only.
 type initialAnswers struct {
 	expert          string
 	form            events.Form
@@ -311,6 +314,7 @@ func (a *initialAnswers) add(one initialAnswers) {
 	a.accepted += one.accepted
 }
 
+// text says how many answers were given, and how labels came out.
 func (a initialAnswers) text() string {
 	text := "gave " + format.Count(a.count, "initial "+forms[a.form].initial)
 	if a.form == events.FormLabel {

@@ -32,7 +32,8 @@ func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured)
 	return Entry{Text: text}
 }
 
-// unreadFields names the first few fields of a result that nobody reads.
+// unreadFields names the first few fields of a result that the program does not
+// know.
 func unreadFields(unread []events.Unread) []string {
 	const few = 3
 	var fields []string
@@ -63,7 +64,7 @@ func (s *Story) experimentCancelled(_ events.Event, p *events.ExperimentCancelle
 
 func (s *Story) experimentUnresolved(_ events.Event, p *events.ExperimentUnresolved) Entry {
 	return Entry{
-		Text: "NOBODY KNOWS what became of " + p.Experiment, Reason: p.Cause,
+		Text: "the fate of " + p.Experiment + " is UNKNOWN", Reason: p.Cause,
 		Remedy: &problem.Remedy{Text: "settle it", Action: problem.Resolve, Subject: p.Experiment},
 	}
 }
@@ -80,7 +81,7 @@ func (s *Story) experimentCorrected(e events.Event, p *events.ExperimentCorrecte
 	return Entry{Who: doer(e), Text: s.outcomeCorrected(p), Reason: p.Reason}
 }
 
-// outcomeCorrected says that an experiment ended otherwise.
+// outcomeCorrected says how the outcome of an experiment was corrected.
 func (s *Story) outcomeCorrected(p *events.ExperimentCorrected) string {
 	to := Outcome(p.Outcome)
 	switch {

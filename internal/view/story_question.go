@@ -42,7 +42,7 @@ func (s *Story) questionContested(e events.Event, p *events.QuestionContested) E
 }
 
 func (s *Story) questionExpired(_ events.Event, p *events.QuestionExpired) Entry {
-	return Entry{Text: "nobody answered " + p.Question + " in time; the campaign goes on without"}
+	return Entry{Text: p.Question + " was not answered in time; the campaign goes on without"}
 }
 
 func (s *Story) questionWithdrawn(_ events.Event, p *events.QuestionWithdrawn) Entry {

@@ -209,7 +209,7 @@ func TestStory(t *testing.T) {
 		{"instrument:acme", &events.InstrumentStalled{Instrument: "acme", Experiment: "e7", Waited: 90},
 			"acme has been silent about e7 for 1 min 30 s"},
 		{"engine", &events.ExperimentUnresolved{Experiment: "e7", Cause: "the lights went out"},
-			"NOBODY KNOWS what became of e7: the lights went out. Look at the instrument, then `resolve e7`"},
+			"the fate of e7 is UNKNOWN: the lights went out. Look at the instrument, then `resolve e7`"},
 		{"person:ada", &events.CampaignPaused{Reason: "lunch\nand\x1bmore"},
 			`ada paused the campaign: lunch and\u001bmore`},
 		{"engine", &events.ExperimentStarted{Experiment: "e1"}, ""},

@@ -9,6 +9,48 @@
 // A view knows what a person can do, not how to do it: that is a
 // [problem.Remedy], which the command line turns into a command and a browser
 // into a button.
+//
+// # What is where
+//
+//   - The campaign folded for readers: [Record] is one fold of a log that all
+//
+// readers of a process share, [Past] keeps its earlier states, [Shown] what
+// models said last, [LastUpTo] finds a campaign's last event before a position.
+//   - Where a campaign stands: [Status] with [StatusOf] for a person who asks,
+//
+// [Progress] with [ProgressOf] for a display that is updated all the time,
+// [Standing] in a few words. [Found], [Effort] and [Result] say what it found
+// and spent, [TrustIn] how far experts are trusted; [Compared], [Named],
+// [Estimated] and [AsksForLabels] count and tell forms apart; [Exclusions] and
+// [Doubtful] list what holds and what a person must judge. [Backtest] is about
+// campaigns whose results are known beforehand.
+//   - What happened: [Story] makes an [Entry] of each event. [Change],
+//     [Outcome]
+//
+// and [Model] are words in it.
+//   - One decision: [Decision], made by [Record.Decision]; [DecisionBehind]
+//     finds
+//
+// it from an experiment or a question. Its parts: [CandidateTable],
+// [CandidateGloss], [Shares] of its parameters (Shapley values), [Models],
+// [TestWords], [HelpsOf], [ActionText], [Policy], [Letters].
+//   - Questions and answers: [Question] for a channel, [Asks], [Answers] and
+//
+// [AnswerTo] in words, [ParseAnswer] and [IsLabel] of what a person typed,
+// [Answer] of what is recorded.
+//   - What comes next: [Suggest] returns a [Suggestion]; [Predictor] makes a
+//
+// [Prediction].
+//   - All else: [Methods], [WriteDiagnosis], [Build] and [Revision] of
+//     programs,
+//
+// [Clock], [Until] and [Computing] of times.
+//
+// All that is written for people is written in [Row]s or lines, at 100 columns.
+//
+//	record, err := view.FoldRecord(ctx, registry, log, "bread")
+//	decision, err := record.Decision(ctx, log, "d7")
+//	err = decision.Write(os.Stdout, how)
 package view
 
 import (
@@ -51,7 +93,7 @@ func (p *page) heading(text string) {
 	p.raw(text)
 }
 
-// rows writes rows beside their names, in a column of that width.
+// rows writes rows with their names, in a column of the given width.
 func (p *page) rows(width int, rows []Row) {
 	for _, r := range rows {
 		p.line("  %-*s %s", width, r.Name, r.Text)
@@ -76,7 +118,7 @@ func (p *page) table(rows [][]string) {
 	p.err = w.Flush()
 }
 
-// Row is a line of a page beside its name; a row without one goes on with that
+// Row is a line of a page with its name; a row without a name continues the one
 // above.
 type Row struct {
 	Name string `json:"name"`

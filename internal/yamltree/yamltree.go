@@ -212,7 +212,7 @@ func (r *reader) node(p Path, n ast.Node, above Place) *Node {
 }
 
 // unprintable refuses a text that could rewrite a terminal or turn what is
-// beside it around. Tabs and newlines are white space.
+// next to it around. Tabs and newlines are white space.
 func unprintable(what, text string) (message, remedy string) {
 	c, offset := plaintext.Find(strings.ReplaceAll(text, "\t", " "))
 	if offset < 0 {

@@ -32,7 +32,7 @@ type Settings struct {
 	Window *int `json:"window,omitempty" jsonschema:"minimum=1"`
 	// Feedback is what the expert is asked for: "label" (default),
 	// "comparison", "ranking", "pinpoint" or "gaussian" (Xu et al. 2024, App.
-	// H). With gaussian each expert states a belief and nobody is asked.
+	// H). With gaussian each expert states a belief and no questions are asked.
 	Feedback string `json:"feedback,omitempty" jsonschema:"enum=label,enum=comparison,enum=ranking,enum=pinpoint,enum=gaussian"`
 	// Options is how many compositions a ranking holds. Default 4.
 	Options *int `json:"options,omitempty" jsonschema:"minimum=3,maximum=8"`
@@ -76,7 +76,7 @@ func (s *Settings) Fill(def *definition.Campaign, paper bool) {
 }
 
 // InitialComparisons is how many comparisons each expert makes at first where a
-// policy learns from them beside measurements, if the campaign does not say.
+// policy learns from them besides measurements, if the campaign does not say.
 func InitialComparisons(def *definition.Campaign) int {
 	for _, e := range def.Experts {
 		if e.Person {

@@ -52,7 +52,7 @@ func (s *State) ask(e events.Event, q Question) (problem string) {
 }
 
 // answer folds an answer. The campaign goes on without one that is late, and
-// learns from it when it comes. What was withdrawn nobody needs.
+// learns from it when it comes. A question that was withdrawn takes no answer.
 func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem string) {
 	if err := p.Answer.Check(p.Form, len(p.Options), p.Scale); err != nil {
 		return err.Error()
@@ -103,7 +103,7 @@ func (s *State) supersede(e events.Event, p *events.QuestionSuperseded) (problem
 	return ""
 }
 
-// contest folds an answer that is kept beside the one that counts.
+// contest folds an answer that was contested: it is kept and does not count.
 func (s *State) contest(e events.Event, p *events.QuestionContested) (problem string) {
 	if err := p.Answer.Check(p.Form, len(p.Options), p.Scale); err != nil {
 		return err.Error()

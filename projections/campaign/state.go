@@ -152,8 +152,8 @@ type Question struct {
 	// became so.
 	Aside       []Aside `json:"aside,omitempty"`
 	Volunteered bool    `json:"volunteered,omitempty"`
-	// Moot is set where the campaign itself withdrew it, which has no more use
-	// for it.
+	// Moot is set where the campaign itself withdrew it since it has no more
+	// use for it.
 	Moot       bool      `json:"moot,omitempty"`
 	AskedAt    time.Time `json:"asked_at,omitzero"`
 	Expires    time.Time `json:"expires,omitzero"`
@@ -381,7 +381,7 @@ type Exclusion struct {
 	Reason string            `json:"reason"`
 	Actor  string            `json:"actor"`
 	Time   time.Time         `json:"time"`
-	// Lifted is set once somebody has allowed it again.
+	// Lifted is set once a person has allowed it again.
 	Lifted bool `json:"lifted,omitempty"`
 }
 
@@ -393,7 +393,7 @@ func (s *State) exclusion(id string) *Exclusion {
 	return nil
 }
 
-// Excluded returns the regions that people have excluded and nobody has allowed
+// Excluded returns the regions that people have excluded and not allowed
 // again.
 func (s *State) Excluded() []definition.Region {
 	var regions []definition.Region

@@ -33,13 +33,13 @@ type Model struct {
 
 	data  gp.Data
 	gp    *gp.GP
-	given *gp.Conditioned // what is known beside the measurements; nil for nothing
+	given *gp.Conditioned // what is known besides the measurements; nil for nothing
 	// without is the model without the results that this one expects, at the
 	// points expected; nil where it expects none.
 	without  *Model
 	expected [][]float64
-	// wide is how sure of this model people are told to be; nil where they are
-	// told what it holds itself.
+	// wide widens the standard deviations that people are shown; nil where they
+	// are shown the model's own.
 	wide  *wide
 	space *space.Space
 	scale standard
@@ -210,7 +210,7 @@ func (m *Model) FantasizeWorst(ctx context.Context, x [][]float64) (*Model, erro
 }
 
 // with returns the posterior with further standardized results, what is known
-// beside the measurements included.
+// besides the measurements included.
 func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, error) {
 	if m.given != nil {
 		c, err := m.given.Given(x, [][]float64{z}, m.Fit.Noise)
@@ -239,7 +239,7 @@ func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, e
 
 // Rougher returns the posterior of the measurements for lengthscales that are
 // the given part of the fitted ones: it expects more where nothing was
-// measured. What is known beside the measurements is left out.
+// measured. What is known besides the measurements is left out.
 func (m *Model) Rougher(ctx context.Context, part float64) (*Model, error) {
 	h := hyper(m.Fit)
 	h.Lengthscales = slices.Clone(h.Lengthscales)
@@ -328,7 +328,7 @@ func (m *Model) NewPredictor() Predictor {
 func (m *Model) GP() *gp.GP { return m.gp }
 
 // Conditioned returns the process of the measurements and of what is known
-// beside them.
+// besides them.
 func (m *Model) Conditioned() *gp.Conditioned {
 	if m.given == nil {
 		return m.gp.Condition(nil, nil, nil)
@@ -336,8 +336,8 @@ func (m *Model) Conditioned() *gp.Conditioned {
 	return m.given
 }
 
-// Given returns the model with what is known beside the measurements, which are
-// those of this model: its predictions are those of c.
+// Given returns the model with what is known besides the measurements, which
+// are those of this model: its predictions are those of c.
 func (m *Model) Given(c *gp.Conditioned) *Model {
 	given := *m
 	given.given = c
@@ -358,7 +358,7 @@ func (m *Model) Untransform(z float64) float64 { return m.scale.untransform(z) }
 func (m *Model) Between(z1, z2 float64) float64 { return m.scale.between(z1, z2) }
 
 // Marginal returns the mean and standard deviation of the standardized
-// objective, without noise, as people are told them: those of
+// objective, without noise, as people are shown them: those of
 // [Model.Posterior], with the standard deviation for hyperparameters that are
 // not known where the campaign asks for it (see [gp.Marginal]). Where more than
 // measurements is known, it is greater by the same factor as that of the
@@ -387,7 +387,7 @@ func (m *Model) marginal() *gp.Marginal {
 }
 
 // LeaveOneOut predicts each distinct composition from the others at the same
-// hyperparameters, noise included, with standard deviations as people are told
+// hyperparameters, noise included, with standard deviations as people are shown
 // them; see [gp.GP.LeaveOneOut].
 func (m *Model) LeaveOneOut() (z, mean, sd []float64) {
 	if marginal := m.marginal(); marginal != nil {
@@ -406,7 +406,7 @@ func (m *Model) Predict(point definition.Point) (events.Prediction, error) {
 }
 
 // PredictAt returns the posterior at a point of the unit cube as people are
-// told it, in the user's unit.
+// shown it, in the user's unit.
 func (m *Model) PredictAt(x []float64) events.Prediction {
 	mean, sd := m.Marginal(x)
 	return events.Prediction{

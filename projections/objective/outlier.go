@@ -34,7 +34,7 @@ const (
 	refitStarts, refitSearches = 4, 2
 )
 
-// MinCompositions is the number of compositions, beside its own, that a doubt
+// MinCompositions is the number of compositions, besides its own, that a doubt
 // about a measurement rests on.
 func (p *Projection) MinCompositions() int { return max(leastCompositions, 2*(p.space.Dim()+1)) }
 
@@ -65,8 +65,8 @@ func (p *Projection) HasUnreviewed() bool {
 	})
 }
 
-// unreviewed reports whether nobody has judged an observation. One that is in
-// doubt or excluded has been judged.
+// unreviewed reports whether no person has judged an observation. One that is
+// in doubt or excluded has been judged.
 func unreviewed(o Observation) bool { return !o.Judged }
 
 // Unreviewed returns the observations that are to be judged now: those that no

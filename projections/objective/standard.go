@@ -87,7 +87,7 @@ const (
 )
 
 // spread returns the values of observations that are apart from one another:
-// each but those beside an earlier one of them. Whether a tail is heavy is a
+// each but those close to an earlier one of them. Whether a tail is heavy is a
 // matter of the objective, and not of where a campaign has looked most, which
 // is where it is good.
 func (p *Projection) spread(observations []Observation) (values []float64, err error) {
@@ -97,14 +97,14 @@ func (p *Projection) spread(observations []Observation) (values []float64, err e
 		if err != nil {
 			return nil, fmt.Errorf("the composition of %s: %w", o.Experiment, err)
 		}
-		beside := func(other []float64) bool {
+		isClose := func(other []float64) bool {
 			squares := 0.0
 			for j := range x {
 				squares += (x[j] - other[j]) * (x[j] - other[j])
 			}
 			return squares < apart*apart*float64(len(x))
 		}
-		if !slices.ContainsFunc(points, beside) {
+		if !slices.ContainsFunc(points, isClose) {
 			points, values = append(points, x), append(values, o.Value)
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	neighborNodes = 100
 )
 
-// Neighbors returns compositions, encoded, beside the one at x: in each the
+// Neighbors returns compositions, encoded, next to the one at x: in each the
 // given parameter, by its place in [Space.Parameters], is another one: each
 // other category, each of few values or dosing steps, of many those 1, 3, 9, …
 // away, the first and the last. A continuous parameter has none. Where a
@@ -56,7 +56,7 @@ func (s *Space) Neighbors(x []float64, parameter int) ([][]float64, error) {
 	return n.found, nil
 }
 
-// besides returns the levels that are beside one.
+// besides returns the levels that are next to one.
 func (a *axis) besides(level int) (levels []int) {
 	switch {
 	case a.categorical() || a.grid != nil && a.grid.len() <= fewLevels:

@@ -9,7 +9,7 @@ import (
 )
 
 // Slack is how far a number that a person writes down may be beyond a bound, as
-// a share of the range, or a sum beside what a constraint says, as a share of
+// a share of the range, or a sum off what a constraint says, as a share of
 // its terms: weighed fractions are rounded.
 const Slack = 0.005
 

@@ -157,7 +157,7 @@ func TestLoopHearsWhileAnInstrumentRecalls(t *testing.T) {
 			d.answer <- c.fate
 			d.answer <- c.fate
 			if c.unknown {
-				until(t, waiting, "nobody knows what became of e")
+				until(t, waiting, "the fate of e")
 			} else if err := ended(); err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +221,7 @@ func TestSettledWhileAnInstrumentRecalls(t *testing.T) {
 	}
 	d.answer <- instruments.FateUnknown
 	d.answer <- instruments.FateUnknown
-	until(t, waiting, "nobody knows what became of "+open[1].ID)
+	until(t, waiting, "the fate of "+open[1].ID)
 	done := recoveries(t, log)
 	if len(done) != 1 || len(done[0].Commands) != 1 || done[0].Commands[0].Experiment != open[1].ID {
 		t.Errorf("recorded as recovered: %+v; %s was under way", done, open[1].ID)

@@ -51,7 +51,7 @@ type bench struct {
 
 // mostOvertaken is how often in a row a decision is made again because
 // something has happened meanwhile. The next one is made before anything else
-// is taken in: otherwise somebody who remarks on everything would keep the
+// is taken in: otherwise a person who adds notes all the time would keep the
 // campaign from deciding.
 const mostOvertaken = 3
 
@@ -69,7 +69,7 @@ type computation struct {
 	trace  string
 	end    func(error)
 	cancel context.CancelFunc
-	shown  bool    // it takes long enough for somebody to have been told
+	shown  bool    // it has taken so long that Working was called
 	result *result // nil until it is there
 }
 

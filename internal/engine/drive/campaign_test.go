@@ -296,7 +296,7 @@ func TestUnknownFateWaitsForAPerson(t *testing.T) {
 	instrument = &bench{acts: make(map[string]int)} // keeps no memory: it is no Recoverer
 	r, waiting := start(t, refill(t, all[:cut]), def, instrument)
 	ended := run(t, r)
-	until(t, waiting, "nobody knows what became of e1")
+	until(t, waiting, "the fate of e1")
 	if instrument.acts["electrolyte/e1"] != 0 {
 		t.Error("the command was sent again")
 	}
@@ -376,7 +376,7 @@ func TestSilentInstrument(t *testing.T) {
 	r.Now = time.Now
 	ended := run(t, r)
 	until(t, waiting, "silent for longer")
-	until(t, waiting, "nobody knows what became of e1")
+	until(t, waiting, "the fate of e1")
 	close(answer)
 	if err := ended(); err != nil {
 		t.Fatal(err)

@@ -391,7 +391,7 @@ func TestLateAnswerCanCount(t *testing.T) {
 	r, waiting := start(t, log, def, instrument)
 	r.Now = time.Now
 	ended := run(t, r)
-	until(t, waiting, "nobody knows what became of e1")
+	until(t, waiting, "the fate of e1")
 	submit := func(request engine.Request) {
 		t.Helper()
 		request.Actor = "person:eve"

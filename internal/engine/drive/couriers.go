@@ -218,7 +218,7 @@ func (c *couriers) ask(t *team, id string, question humans.Question) {
 	c.inFlight[id] = cancel
 	t.consult(func() {
 		answer, err := reviewer.Ask(asking, question)
-		// Where the wait has ended somebody may have answered meanwhile, too.
+		// When the wait ended, an answer may have come at the same time.
 		if over := asking.Err() != nil; !over || err == nil {
 			t.send(t.awaiting, replied{id, answer, over, err})
 		}

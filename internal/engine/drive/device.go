@@ -30,7 +30,7 @@ import (
 type Lease interface {
 	// Check returns nil while the lease holds, and otherwise why not.
 	Check() error
-	// Tickets is nil where nobody else may use the device.
+	// Tickets is nil where no other campaign may use the device.
 	Tickets() Tickets
 	// Release gives the lease back.
 	Release()
@@ -38,8 +38,9 @@ type Lease interface {
 
 // Tickets are the queue of commands at a device that campaigns share.
 type Tickets interface {
-	// Wait returns once the device has room for a command. behind is told who
-	// comes first, when it begins to wait and when that changes.
+	// Wait returns once the device has room for a command. It calls behind with
+	// the campaign that is first in the queue, when it begins to wait and when
+	// that changes.
 	Wait(ctx context.Context, behind func(who string)) (HeldTicket, error)
 	// Adopt returns the tickets of commands that are under way, and forgets
 	// those of the campaign's other commands, all of earlier processes.
@@ -236,7 +237,7 @@ func (d *device) queue(awaiting context.Context, send func(context.Context, tick
 		if ctx.Err() == nil && send(ctx, ticketed{queued: q, ticket: ticket, err: err}) {
 			return
 		}
-		if ticket != nil { // nobody will use it
+		if ticket != nil { // it will not be used
 			ticket.End()
 		}
 	})

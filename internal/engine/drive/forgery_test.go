@@ -539,7 +539,7 @@ func people(t *testing.T) []events.Event {
 	ended := run(t, r)
 	until(t, waiting, "paused")
 	ask(r, engine.Request{Resume: &events.CampaignResumed{}})
-	until(t, waiting, "nobody knows what became of")
+	until(t, waiting, "the fate of")
 	unresolved := func() string {
 		for _, x := range slices.Backward(mustLoad(t, log).State().Experiments) {
 			if x.Status == "unresolved" {
@@ -550,7 +550,7 @@ func people(t *testing.T) []events.Event {
 		return ""
 	}
 	ask(r, engine.Request{Resolve: &engine.Resolve{Experiment: unresolved(), Resolution: events.ResolvedFailed, Repeat: true, Reason: "it had begun"}})
-	until(t, waiting, "nobody knows what became of")
+	until(t, waiting, "the fate of")
 	settled := unresolved()
 	ask(r, engine.Request{Resolve: &engine.Resolve{Experiment: settled, Resolution: events.ResolvedMeasured, Value: ptr(11.0), Actual: point(1.1, 0.4), Reason: "read off the display"}})
 	if err := ended(); err != nil {
@@ -585,7 +585,7 @@ func people(t *testing.T) []events.Event {
 	_ = r.Run(ctx)
 	r, waiting = begin()
 	ended = run(t, r)
-	until(t, waiting, "nobody knows what became of")
+	until(t, waiting, "the fate of")
 	ask(r, engine.Request{Resolve: &engine.Resolve{Experiment: unresolved(), Resolution: events.ResolvedNotPerformed, Repeat: true}})
 	if err := ended(); err != nil {
 		t.Fatal(err)

@@ -102,7 +102,7 @@ func (m started) apply(ctx context.Context, r *Runner) error {
 	})
 }
 
-// concluded is how a command ended, or why nobody knows.
+// concluded is how a command ended, or why that is unknown.
 type concluded struct {
 	experiment string
 	outcome    instruments.Outcome

@@ -95,7 +95,7 @@ func TestLateOutcomes(t *testing.T) {
 					r, waiting := start(t, log, def, instrument)
 					r.Now = time.Now
 					run(t, r)
-					until(t, waiting, "nobody knows what became of e1")
+					until(t, waiting, "the fate of e1")
 					requests := []engine.Request{{Pause: &events.CampaignPaused{}}}
 					if situation == "a person settled it" {
 						settle := engine.Resolve{Experiment: "e1", Resolution: events.ResolvedFailed, Reason: "it hangs"}

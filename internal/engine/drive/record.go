@@ -19,7 +19,7 @@ func (r *Runner) appendTraced(
 	ctx context.Context, actor, cause, trace string, payloads ...events.Payload,
 ) error {
 	env := engine.Envelope{Actor: actor, Cause: cause, Trace: trace, Simulated: r.simulated}
-	// What an expert answers here is told by the account that runs the
+	// What an expert answers here is reported by the account that runs the
 	// campaign.
 	if expert, ok := strings.CutPrefix(actor, "expert:"); ok && !r.couriers.simulatedExpert(expert) {
 		env.Account = r.Account
@@ -36,7 +36,7 @@ func (r *Runner) appendTraced(
 func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Event, error) {
 	began := time.Now()
 	s := r.core.State()
-	// The log refuses the batch where somebody else has written since: the loop
+	// The log refuses the batch if another process has written since: the loop
 	// is the campaign's single writer, or it ends.
 	stored, err := r.Log.Append(ctx, s.Name, s.Sequence, batch...)
 	if err != nil {

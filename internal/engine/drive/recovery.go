@@ -15,11 +15,11 @@ import (
 // An instrument's memory may be gone, be that of an earlier day or of another
 // machine, or never have reached the disk. So "running" and "finished" are
 // believed, since they repeat nothing, and "not started" of a command that was
-// once sent to something real is not: nobody knows, and a person looks. That
-// holds where the log has experiment.started, and where it has
+// once sent to something real is not: its fate is unknown, and a person looks.
+// That holds where the log has experiment.started, and where it has
 // experiment.dispatched alone. There, too, the program may have acted and been
 // killed before it confirmed, or before the confirmation was recorded; only a
-// memory that is durable before the act could tell, and whether it is, nobody
+// memory that is durable before the act could tell, and whether it is, no one
 // can see from outside. An honest instrument says "not started" only in the
 // moment between the two, so that hardly a person is called in vain. What
 // certainly was not sent is refused ([instruments.ErrRefused]) and put off.
@@ -65,7 +65,7 @@ func named(name, identity string) string {
 
 // withReplacement adds a remark to what is recorded at the start of a run where
 // another instrument stands in the place of the one that was sent the last
-// command: what it measures counts, and whoever reads the log should know.
+// command: what it measures counts, and a reader of the log should know.
 func withReplacement(
 	s *campaign.State, now instruments.Description, payloads ...events.Payload,
 ) []events.Payload {
@@ -125,7 +125,7 @@ func (c *couriers) recover(
 		for i, q := range queries {
 			verdicts[i] = fateOf(t.awaiting, c.instrument, q.cmd, q.evidence)
 			if t.awaiting.Err() != nil {
-				return // that nobody waited says nothing about the command
+				return // that the wait ended says nothing about the command
 			}
 		}
 		t.send(t.awaiting, recalled{verdicts})
@@ -143,7 +143,7 @@ func (c *couriers) recovered() *recovery {
 }
 
 // payloads are what is recorded of the commands that are still under way, and
-// await the queries whose outcomes are to be awaited. What nobody knows is left
+// await the queries whose outcomes are to be awaited. An unknown fate is left
 // to a person. What a person has settled meanwhile, or was given up, is
 // recorded already; a late answer is waited for.
 func (r *recovery) payloads(

@@ -114,7 +114,7 @@ func TestDenied(t *testing.T) {
 				}
 				return
 			}
-			until(t, waiting, "nobody knows what became of "+c.experiment)
+			until(t, waiting, "the fate of "+c.experiment)
 			if len(d.acts) > 0 {
 				t.Errorf("it was started again: %v", d.acts)
 			}
@@ -157,7 +157,7 @@ func TestDeniedInOneLife(t *testing.T) {
 			c.change(d)
 			r, waiting := start(t, memlog.New(), electrolyte(t, 1, 4, unaided), d)
 			run(t, r)
-			until(t, waiting, "nobody knows what became of e2")
+			until(t, waiting, "the fate of e2")
 			if n := d.acts["electrolyte/e2"]; n != 1 {
 				t.Errorf("e2 was performed %d times", n)
 			}

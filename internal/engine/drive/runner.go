@@ -58,10 +58,10 @@ type Runner struct {
 	Lock func(instruments.Description) (Lease, error)
 	// Slots, if set, has room for as many computations as may go on at once in
 	// the process: without a bound, those of many campaigns take the processors
-	// away from whoever answers, writes or looks on.
+	// away from pages, requests and answers.
 	Slots chan struct{}
 	// Eager is for campaigns in memory, whose clock does not pass and where
-	// nobody is: an instrument in trouble is left no time to recover.
+	// no one is: an instrument in trouble is left no time to recover.
 	Eager bool
 
 	core *engine.Core
@@ -194,7 +194,7 @@ func (r *Runner) begin(ctx context.Context) error {
 	return r.append(ctx, "engine", s.LastEvent, withReplacement(s, r.device.description, done)...)
 }
 
-// leave waits for all goroutines, and lets go of what nobody will use.
+// leave waits for all goroutines, and releases the device and its tickets.
 func (r *Runner) leave() {
 	r.bench.wg.Wait()
 	r.device.wg.Wait()
@@ -500,7 +500,7 @@ func (r *Runner) arrived(made result) {
 	}
 }
 
-// summarize has the summary worked out anew, where somebody is told of it,
+// summarize has the summary worked out anew, if Summarized is set,
 // something has changed, and nothing else is being computed.
 func (r *Runner) summarize() {
 	if r.Summarized == nil || r.bench.current != nil || r.summarized == r.core.Revision() {

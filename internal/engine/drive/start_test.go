@@ -98,7 +98,7 @@ func TestStart(t *testing.T) {
 				r.Now = time.Now
 				ended := run(t, r)
 				if c.want.status == campaign.Unresolved {
-					until(t, waiting, "nobody knows what became of e1")
+					until(t, waiting, "the fate of e1")
 				} else if err := ended(); err != nil {
 					t.Fatal(err)
 				}

@@ -11,11 +11,11 @@ import (
 // Suggest drives a campaign whose experiments a person runs, up to the point
 // where it needs them: simulated experts answer, models are fitted and
 // decisions made, all of it recorded, but nothing is handed to an instrument.
-// Called again before anything was told, it suggests the same.
+// Called again before anything was reported, it suggests the same.
 //
 // It takes the place of Start and Run. The runner needs no Instrument, and
 // Reviewers only for simulated experts; questions to others stay open until
-// somebody tells the answer, or until the time that the definition sets for it.
+// an answer is reported, or until the time that the definition sets for it.
 func (r *Runner) Suggest(ctx context.Context) (engine.Suggestion, error) {
 	if err := r.load(ctx); err != nil {
 		return engine.Suggestion{}, err
@@ -68,7 +68,7 @@ func (r *Runner) byHand() engine.World {
 	return w
 }
 
-// computeHere makes a step in the loop, where nothing else goes on: somebody
+// computeHere makes a step in the loop, where nothing else goes on: a person
 // waits for a suggestion.
 func (r *Runner) computeHere(ctx context.Context, step engine.Step) error {
 	if err := r.bench.slot(ctx); err != nil {

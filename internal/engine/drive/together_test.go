@@ -95,7 +95,7 @@ func TestPlatesAreSettledAtOnce(t *testing.T) {
 		sleepUntilDefined()
 		log := memlog.New()
 		def := electrolyte(t, 1, 30, unaided, fourAtOnce)
-		r := patiently(t, log, def, plates(instruments.Unknown), "nobody knows what became of e1")
+		r := patiently(t, log, def, plates(instruments.Unknown), "the fate of e1")
 		synctest.Wait()
 		request := engine.Request{Actor: "person:eve", Resolve: &engine.Resolve{
 			Experiment: "e1-e3", Resolution: events.ResolvedNotPerformed, Repeat: true, Reason: "the plate is still empty",

@@ -163,7 +163,7 @@ func TestLateAnswersAreKept(t *testing.T) {
 	r, waiting := start(t, log, def, instrument)
 	r.Now = time.Now
 	ended := run(t, r)
-	until(t, waiting, "nobody knows what became of e1")
+	until(t, waiting, "the fate of e1")
 	resolve := engine.Request{Actor: "person:eve", Resolve: &engine.Resolve{Experiment: "e1", Resolution: events.ResolvedFailed, Reason: "spilled"}}
 	if _, err := r.Submit(t.Context(), resolve); err != nil {
 		t.Fatal(err)
@@ -347,7 +347,7 @@ func TestResultArrivesAsTheCampaignEnds(t *testing.T) {
 		r, waiting := start(t, log, def, instrument)
 		r.Now = time.Now
 		ended := run(t, r)
-		until(t, waiting, "nobody knows what became of e1")
+		until(t, waiting, "the fate of e1")
 		stop := engine.Request{Actor: "person:eve", Stop: &events.CampaignStopped{Reason: "enough"}}
 		if _, err := r.Submit(t.Context(), stop); err != nil {
 			t.Fatal(err)
