@@ -42,7 +42,8 @@
 // question. campaigns.go, campaign.go, experiment.go, decision.go, whatif.go,
 // results.go, bring.go, region.go, define.go and sheet.go are the other pages,
 // proof.go hands out proofs, chronicle.go is the log in words, figure.go and
-// charts.go draw.
+// charts.go draw. routes.go lists what is there where people have accounts:
+// login.go, passkey.go, account.go, people.go and auditlog.go.
 package console
 
 import (
@@ -53,6 +54,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/notify"
+	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
@@ -71,6 +74,11 @@ type Options struct {
 	// WhatIf works out what campaigns would have done otherwise; nil for one of
 	// the pages' own.
 	WhatIf *whatif.Runs
+	// Gate lets people in; nil where the pages have no accounts.
+	Gate *gate.Gate
+	// Reached, if set, says how each person of the lab is reached, and what
+	// they have still to hear of.
+	Reached func() []notify.Status
 	// Undo is how long an answer can be taken back before it is recorded in the
 	// campaign. Default 6 s.
 	Undo time.Duration
@@ -85,6 +93,7 @@ const undoFor = 6 * time.Second
 type Console struct {
 	options Options
 	lab     *lab.Lab
+	gate    *gate.Gate
 	answers *answers     // given and not recorded yet
 	hub     *hub         // who listens to which campaign
 	stories *stories     // the logs in words
@@ -104,7 +113,7 @@ func New(o Options) *Console {
 	if o.Undo == 0 {
 		o.Undo = undoFor
 	}
-	c := &Console{options: o, lab: o.Lab, stories: newStories(), figures: newFigureCache(), whatIf: o.WhatIf}
+	c := &Console{options: o, lab: o.Lab, gate: o.Gate, stories: newStories(), figures: newFigureCache(), whatIf: o.WhatIf}
 	if c.whatIf == nil {
 		c.whatIf = whatif.NewRuns(o.Log)
 	}

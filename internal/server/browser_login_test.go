@@ -31,6 +31,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // hands is a clock that is put on by hand. Logins happen at its time.
@@ -80,7 +81,7 @@ func newEntrance(t *testing.T, how func(home string, o *accounts.Options)) *entr
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close(); l.Close(); e.book.Close() })
-	handler = server.New(server.Options{Lab: l, Accounts: e.book, Version: "test", Log: t.Logf}).Handler()
+	handler = server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: e.book}, Version: "test", Log: t.Logf}).Handler()
 	return e
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // axeVariable names a copy of axe.min.js, which looks for barriers in pages.
@@ -85,7 +86,7 @@ func (h *house) begin() {
 	h.address = listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	s := server.New(server.Options{Lab: l, Accounts: book, Version: "test", Log: h.t.Logf})
+	s := server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book}, Version: "test", Log: h.t.Logf})
 	go func() { ended <- s.Serve(ctx, listener) }()
 	h.end = func() {
 		cancel()

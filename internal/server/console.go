@@ -8,6 +8,9 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
 // openNotice is shown where everybody may do everything.
@@ -15,7 +18,7 @@ const openNotice = "There are no accounts: everybody who reaches this page may d
 
 // visitor says who asks for a page.
 func (s *Server) visitor(ctx context.Context) console.Visitor {
-	who := identityOf(ctx)
+	who := gate.IdentityOf(ctx)
 	v := console.Visitor{
 		Name:    strings.TrimPrefix(who.Actor(), "person:"),
 		Account: who.Account,
@@ -24,14 +27,14 @@ func (s *Server) visitor(ctx context.Context) console.Visitor {
 		},
 		AnswersAs: who.AnswersAs,
 		Refused: func(permission, campaign string) {
-			s.noteRefused(who, accounts.Permission(permission), campaign)
+			s.gate.NoteRefused(who, accounts.Permission(permission), campaign)
 		},
-		Confirmed: func(act string) error { return s.confirmed(ctx, act) },
-		MayDefine: func(def, was *definition.Campaign) error { return s.api.mayDefine(ctx, def, was) },
+		Confirmed: func(act string) error { return s.gate.Confirmed(ctx, act) },
+		MayDefine: func(def, was *definition.Campaign) error { return s.api.MayDefine(ctx, def, was) },
 		Now:       func() (console.Visitor, error) { return s.visitorNow(ctx) },
 	}
 	switch {
-	case s.open():
+	case s.gate.Open():
 		v.Notice = openNotice
 	case !who.Known():
 		v.Name = ""
@@ -48,17 +51,39 @@ func (s *Server) visitor(ctx context.Context) console.Visitor {
 	return v
 }
 
-// mountConsole mounts the pages beside the API.
+// visitorNow is who asks for a page, as they are now.
+func (s *Server) visitorNow(ctx context.Context) (console.Visitor, error) {
+	who, err := gate.Listener(ctx)
+	if err != nil {
+		return console.Visitor{}, err
+	}
+	return s.visitor(gate.WithIdentity(ctx, who)), nil
+}
+
+// mountConsole mounts the pages.
 func (s *Server) mountConsole() {
 	s.console = console.New(console.Options{
 		Lab: s.lab, Version: s.options.Version, Log: s.options.Log, Closing: s.closing,
-		Signer: s.signer, WhatIf: s.whatIf,
+		Signer: s.api.Signer, WhatIf: s.whatIf, Gate: s.gate, Reached: s.options.Reached,
 	})
-	handler := s.console.Handler()
-	pages := func(w http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(w, r.WithContext(console.WithVisitor(r.Context(), s.visitor(r.Context()))))
-	}
+	pages := s.visited(s.console.Handler().ServeHTTP)
 	s.mux.HandleFunc("GET /static/", pages) // how the page looks on which people log in
-	s.mux.HandleFunc("/", s.known(pages))
-	s.door()
+	s.mux.HandleFunc("/", s.visited(s.gate.Known(pages, s.console.Fail)))
+	for _, route := range s.console.AccountRoutes() {
+		s.mux.HandleFunc(route.Pattern, s.visited(route.Handle))
+	}
+}
+
+// visited tells a page who asks for it.
+func (s *Server) visited(page http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		page(w, r.WithContext(console.WithVisitor(r.Context(), s.visitor(r.Context()))))
+	}
+}
+
+// unread answers a form that did not come whole.
+func (s *Server) unread(w http.ResponseWriter, r *http.Request, p *problems.Problem) {
+	s.visited(func(w http.ResponseWriter, r *http.Request) {
+		s.console.Refuse(w, r, p.Status, problem.New(p.Code, "%s", p.Detail))
+	})(w, r)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 const password = "correct horse battery"
@@ -77,7 +78,7 @@ func guardWith(t *testing.T, reg registry.Registry, confirm ...string) *guarded 
 		acts[act] = true
 	}
 	g.lab = l
-	g.server = server.New(server.Options{Lab: l, Accounts: book, Confirm: acts, Version: "test", Log: t.Logf})
+	g.server = server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book, Confirm: acts}, Version: "test", Log: t.Logf})
 	s := httptest.NewServer(g.server.Handler())
 	t.Cleanup(func() { s.Close(); l.Close(); book.Close() })
 	g.client = &client{t: t, url: s.URL}
@@ -432,7 +433,7 @@ func TestCrossSite(t *testing.T) {
 
 // Law: what a lab wants to have confirmed is not left to a session that somebody found open.
 func TestConfirm(t *testing.T) {
-	g := guard(t, server.ActStop)
+	g := guard(t, gate.ActStop)
 	g.begin(bench)
 	b := g.browser()
 	g.login(b, "scientist", "/")
@@ -513,7 +514,7 @@ func TestProxy(t *testing.T) {
 		{elsewhere, []string{"198.51.100.1"}, "127.0.0.1"},
 		{nil, []string{"198.51.100.1"}, "127.0.0.1"},
 	} {
-		h := server.New(server.Options{Lab: g.lab, Accounts: g.book, Proxy: p.proxy, Log: t.Logf}).Handler()
+		h := server.New(server.Options{Lab: g.lab, Gate: gate.Options{Accounts: g.book, Proxy: p.proxy}, Log: t.Logf}).Handler()
 		r := httptest.NewRequest("POST", "/login", strings.NewReader("name=viewer&password="+password))
 		r.RemoteAddr = "127.0.0.1:4711"
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -533,7 +534,7 @@ func TestProxy(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "http://localhost/", nil)
 	r.RemoteAddr = "127.0.0.1:4711"
-	server.New(server.Options{Lab: g.lab, Proxy: elsewhere, Log: t.Logf}).Handler().ServeHTTP(w, r)
+	server.New(server.Options{Lab: g.lab, Gate: gate.Options{Proxy: elsewhere}, Log: t.Logf}).Handler().ServeHTTP(w, r)
 	if w.Code != http.StatusForbidden {
 		t.Errorf("behind a proxy, without accounts: %d", w.Code)
 	}
@@ -563,7 +564,7 @@ func TestAnchorsAndTroubles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(server.New(server.Options{Lab: l, Accounts: g.book, Log: t.Logf}).Handler())
+	s := httptest.NewServer(server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: g.book}, Log: t.Logf}).Handler())
 	t.Cleanup(func() { s.Close(); l.Close() })
 	g.url = s.URL
 	for name, want := range map[string]bool{"viewer": true, "here": false} {

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // issuer is an OpenID Connect issuer that vouches for one person, without asking them.
@@ -94,7 +95,7 @@ func TestIssuer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close(); l.Close(); book.Close() })
-	handler = server.New(server.Options{Lab: l, Accounts: book, Version: "test", Log: t.Logf}).Handler()
+	handler = server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book}, Version: "test", Log: t.Logf}).Handler()
 
 	b := g.browser()
 	i.who = "ada"

@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // heard is what whoever looks after the server reads.
@@ -73,7 +74,8 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	s := server.New(server.Options{Lab: l, Accounts: book, Version: "test", Log: remark, Confirm: map[string]bool{server.ActStop: true}})
+	s := server.New(server.Options{Lab: l, Version: "test", Log: remark,
+		Gate: gate.Options{Accounts: book, Confirm: map[string]bool{gate.ActStop: true}}})
 	go func() { ended <- s.Serve(ctx, listener) }()
 	home := "http://" + listener.Addr().String()
 

@@ -26,6 +26,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // narrow is a listener whose connections hold little that is not read, and tell when the server
@@ -117,11 +118,11 @@ func impatient(t *testing.T, within time.Duration) (c *client, n *narrow, token,
 		t.Fatal(err)
 	}
 	n = &narrow{Listener: listener, gone: make(map[string]chan struct{})}
-	s := server.New(server.Options{Lab: l, Accounts: book, Version: "test", Log: t.Logf})
+	s := server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book}, Version: "test", Log: t.Logf})
 	s.Hurry(within)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, server.Bounded(n, nil)) }()
+	go func() { ended <- s.Serve(ctx, gate.Bounded(n, nil)) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -301,7 +302,7 @@ func (piped) Accept() (net.Conn, error) {
 func TestConnectionsOfOneAddress(t *testing.T) {
 	_, proxy, _ := net.ParseCIDR("10.0.0.1/32")
 	var all []string
-	listener := server.Bounded(elsewhere{piped{}, func() string {
+	listener := gate.Bounded(elsewhere{piped{}, func() string {
 		next := all[0]
 		all = all[1:]
 		return next
@@ -367,7 +368,7 @@ func TestStrangersConnections(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- g.server.Serve(ctx, server.Bounded(elsewhere{inner, func() string { return "203.0.113.7" }}, nil))
+		ended <- g.server.Serve(ctx, gate.Bounded(elsewhere{inner, func() string { return "203.0.113.7" }}, nil))
 	}()
 	token := g.token("viewer")
 	known, unknown := g.dial(""), g.dial("")

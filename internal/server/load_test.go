@@ -27,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // loadCampaigns are the kinds of campaigns under load: one whose expert compares before each
@@ -141,7 +142,7 @@ func startLoad(t testing.TB, campaigns, consoles int) *loaded {
 	g.url = "http://" + listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	s := server.New(server.Options{Lab: l, Accounts: book, Version: "test", Log: t.Logf})
+	s := server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book}, Version: "test", Log: t.Logf})
 	go func() { ended <- s.Serve(ctx, listener) }()
 	g.stop = sync.OnceFunc(func() {
 		cancel()

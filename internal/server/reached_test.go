@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/notify"
 	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // Law: an administrator sees how each person is reached: where a message was taken, what
@@ -33,7 +34,7 @@ func TestReached(t *testing.T) {
 		t.Fatal(err)
 	}
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	s := httptest.NewServer(server.New(server.Options{Lab: l, Accounts: book, Version: "test", Log: t.Logf, Reached: func() []notify.Status {
+	s := httptest.NewServer(server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book}, Version: "test", Log: t.Logf, Reached: func() []notify.Status {
 		return []notify.Status{
 			{Person: "ada", Quiet: true, Targets: []notify.TargetStatus{
 				{Address: "ntfy://•••", Delivered: noon, Waiting: 3},

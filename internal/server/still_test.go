@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
 // Law: whoever listens to a campaign is told nothing more of it from the moment on at which they
@@ -32,7 +33,7 @@ func TestStreamsEndWithAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	h := httptest.NewServer(server.New(server.Options{Lab: l, Accounts: book, Log: t.Logf}).Handler())
+	h := httptest.NewServer(server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book}, Log: t.Logf}).Handler())
 	defer h.Close()
 	system := accounts.SystemIdentity("root")
 	add := func(name string, role accounts.Role, scopes ...accounts.Permission) (token, id, cookie string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/api"
 )
 
 // auditWait is how many seconds the server may hold one request for the result
@@ -28,18 +28,18 @@ func (a *app) auditRemote(
 	if err != nil {
 		return nil, err
 	}
-	wanted := server.AuditWanted{Except: except}
+	wanted := api.AuditWanted{Except: except}
 	for _, file := range since {
 		text, err := readAll(file)
 		if err != nil {
 			return nil, inputError{err}
 		}
-		wanted.Since = append(wanted.Since, server.Kept{File: file, Text: string(text)})
+		wanted.Since = append(wanted.Since, api.Kept{File: file, Text: string(text)})
 	}
 	for _, key := range keys {
 		wanted.Keys = append(wanted.Keys, keyText(key))
 	}
-	var run server.AuditRun
+	var run api.AuditRun
 	if err := a.api().Post(ctx, onServer(t, "/audits"), wanted, &run); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/notify"
 	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/telemetry"
 )
 
@@ -85,12 +86,9 @@ who may equip the lab, with --confined of nobody.`,
 	return cmd
 }
 
-// serve serves a folder until it is interrupted.
+// serve serves a folder until it is interrupted. Whatever can be refused of the
+// flags and files is refused before the lab is opened.
 func (a *app) serve(ctx context.Context, s serving) error {
-	host, _, err := net.SplitHostPort(s.address)
-	if err != nil {
-		return badInput("--listen %s is not an address such as %s: %w", s.address, defaultAddress, err)
-	}
 	proxy, err := s.trusted()
 	if err != nil {
 		return err
@@ -102,21 +100,11 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	if named == nil {
 		named = new(labfile.File)
 	}
-	who := s.accountOptions(named)
-	who.Log = func(line string) { a.remark("%s", line) }
-	directory, err := accounts.Open(accounts.Dir(s.folder), who)
+	people, closed, err := a.openAccounts(s, named)
 	if err != nil {
 		return err
 	}
-	defer directory.Close()
-	if err := s.safe(host, directory.Empty()); err != nil {
-		return err
-	}
-	reachable, err := serveAccounts(accounts.Dir(s.folder), directory)
-	if err != nil {
-		return err
-	}
-	defer reachable()
+	defer closed()
 
 	flush, err := telemetry.Setup(ctx, version())
 	if err != nil {
@@ -132,67 +120,16 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		return badInput("nobody can be served: %w; choose another address with --listen", err)
 	}
 	defer listener.Close()
-	listener = server.Bounded(listener, proxy)
-	remark := func(format string, args ...any) {
-		a.remark("%s %s", time.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
-	}
-	notifier, err := notify.New(notify.Options{
-		Lab: named,
-		Dir: filepath.Join(s.folder, lab.Private, "notify"),
-		Log: func(line string) { remark("%s", line) },
-	})
+	listener = gate.Bounded(listener, proxy)
+
+	open, err := a.openLab(ctx, s, named, people)
 	if err != nil {
 		return err
 	}
-	options := lab.Options{
-		Folder:   s.folder,
-		Registry: a.registry,
-		Build:    thisBuild().Build,
-		Account:  control.OwnAccount(),
-		Heard:    notifier.Observe,
-		Own:      directory.Lab(),
-		Log:      remark,
-	}
-	if a.store != "" {
-		options.Stores = []string{a.store}
-	}
-	l, err := lab.Open(ctx, options)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-
-	// Stopped before the lab, so that it can save its state.
-	telling := make(chan struct{})
-	notifying, stop := context.WithCancel(ctx)
-	defer func() { stop(); <-telling }()
-	go func() {
-		defer close(telling)
-		if err := notifier.Run(notifying); err != nil {
-			remark("who was told what is not saved: %v", err)
-		}
-	}()
-
-	confirm := make(map[string]bool)
-	for _, act := range named.Accounts.Reauthenticate {
-		confirm[act] = true
-	}
-	secure := s.cert != "" || len(s.domains) > 0
-	web := server.New(server.Options{
-		Lab:      l,
-		Accounts: directory,
-		User:     a.as,
-		Confirm:  confirm,
-		Secure:   secure || proxy != nil,
-		Proxy:    proxy,
-		Version:  version(),
-		Log:      remark,
-		Confined: s.confined,
-		Reached:  notifier.Status,
-		Signer:   func() (note.Signer, error) { return signer("") },
-	})
+	defer open.close()
+	web := server.New(a.served(s, named, open, gate.Options{Accounts: people, Proxy: proxy}))
 	scheme := "http"
-	if secure {
+	if s.encrypts() {
 		scheme = "https"
 		config, err := s.tls()
 		if err != nil {
@@ -200,8 +137,8 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		}
 		listener = tls.NewListener(listener, config)
 	}
-	a.printf("Serving %s on %s://%s\n", l.Folder(), scheme, listener.Addr())
-	if directory.Empty() {
+	a.printf("Serving %s on %s://%s\n", open.lab.Folder(), scheme, listener.Addr())
+	if people.Empty() {
 		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
 			"To change that: campaignd account add NAME --role admin\n")
 	}
@@ -212,6 +149,109 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	}
 	return err
 }
+
+// openAccounts opens the accounts of the lab, for the commands that change them
+// too, and refuses to listen where they do not protect it.
+func (a *app) openAccounts(
+	s serving, named *labfile.File,
+) (people *accounts.Directory, closed func(), err error) {
+	host, _, err := net.SplitHostPort(s.address)
+	if err != nil {
+		return nil, nil, badInput("--listen %s is not an address such as %s: %w", s.address,
+			defaultAddress, err)
+	}
+	options := s.accountOptions(named)
+	options.Log = func(line string) { a.remark("%s", line) }
+	if people, err = accounts.Open(accounts.Dir(s.folder), options); err != nil {
+		return nil, nil, err
+	}
+	err = s.safe(host, people.Empty())
+	var unreachable func()
+	if err == nil {
+		unreachable, err = serveAccounts(accounts.Dir(s.folder), people)
+	}
+	if err != nil {
+		people.Close()
+		return nil, nil, err
+	}
+	return people, func() { unreachable(); people.Close() }, nil
+}
+
+// openedLab is a lab whose campaigns go on, and whose people hear of what
+// concerns them.
+type openedLab struct {
+	lab      *lab.Lab
+	notifier *notify.Notifier
+	close    func()
+}
+
+func (a *app) openLab(
+	ctx context.Context, s serving, named *labfile.File, people *accounts.Directory,
+) (*openedLab, error) {
+	notifier, err := notify.New(notify.Options{
+		Lab: named,
+		Dir: filepath.Join(s.folder, lab.Private, "notify"),
+		Log: func(line string) { a.dated("%s", line) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	options := lab.Options{
+		Folder:   s.folder,
+		Registry: a.registry,
+		Build:    thisBuild().Build,
+		Account:  control.OwnAccount(),
+		Heard:    notifier.Observe,
+		Own:      people.Lab(),
+		Log:      a.dated,
+	}
+	if a.store != "" {
+		options.Stores = []string{a.store}
+	}
+	l, err := lab.Open(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	telling := make(chan struct{})
+	notifying, stop := context.WithCancel(ctx)
+	go func() {
+		defer close(telling)
+		if err := notifier.Run(notifying); err != nil {
+			a.dated("what people were sent is not saved: %v", err)
+		}
+	}()
+	// The notifier ends first, so that it can save its state.
+	return &openedLab{l, notifier, func() { stop(); <-telling; l.Close() }}, nil
+}
+
+// served says what is served, and to whom.
+func (a *app) served(
+	s serving, named *labfile.File, open *openedLab, who gate.Options,
+) server.Options {
+	who.User = a.as
+	who.Secure = s.encrypts() || who.Proxy != nil
+	who.Confirm = make(map[string]bool)
+	for _, act := range named.Accounts.Reauthenticate {
+		who.Confirm[act] = true
+	}
+	return server.Options{
+		Lab:      open.lab,
+		Gate:     who,
+		Version:  version(),
+		Log:      a.dated,
+		Confined: s.confined,
+		Reached:  open.notifier.Status,
+		Signer:   func() (note.Signer, error) { return signer("") },
+	}
+}
+
+// dated remarks on something, with the time: a server's remarks are read later.
+func (a *app) dated(format string, args ...any) {
+	a.remark("%s %s", time.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
+}
+
+// encrypts reports whether the server speaks TLS itself.
+func (s serving) encrypts() bool { return s.cert != "" || len(s.domains) > 0 }
 
 // trusted is the network of the proxy that is trusted, nil for none.
 func (s serving) trusted() (*net.IPNet, error) {
@@ -242,7 +282,7 @@ func (s serving) safe(host string, nobody bool) error {
 			"make one with `campaignd account add NAME --role admin --folder %s`, or listen on this machine alone, --listen %s",
 			s.address, shellArg(s.folder), defaultAddress)
 	}
-	if s.cert == "" && len(s.domains) == 0 && s.proxy == "" {
+	if !s.encrypts() && s.proxy == "" {
 		return badInput("--listen %s: passwords would cross the network in the clear; give --tls-cert and --tls-key, "+
 			"--acme, or --behind-proxy, or listen on this machine alone, --listen %s", s.address,
 			defaultAddress)

@@ -1,4 +1,4 @@
-package server
+package gate
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/internal/accounts"
-	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
@@ -20,33 +19,33 @@ type stillKey struct{}
 
 // withStill returns a context in which it can be asked who makes the request
 // now.
-func (s *Server) withStill(ctx context.Context, r *http.Request) context.Context {
-	return context.WithValue(ctx, stillKey{}, func() (accounts.Identity, error) { return s.still(ctx, r) })
+func (g *Gate) withStill(ctx context.Context, r *http.Request) context.Context {
+	return context.WithValue(ctx, stillKey{}, func() (accounts.Identity, error) { return g.still(ctx, r) })
 }
 
 // still returns who makes a request now. It notes nothing, and keeps no session
 // alive.
-func (s *Server) still(ctx context.Context, r *http.Request) (accounts.Identity, error) {
-	if s.open() {
-		return accounts.OpenIdentity(s.options.User), nil
+func (g *Gate) still(ctx context.Context, r *http.Request) (accounts.Identity, error) {
+	if g.Open() {
+		return accounts.OpenIdentity(g.options.User), nil
 	}
-	book := s.options.Accounts
+	book := g.options.Accounts
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return book.StillToken(ctx, strings.TrimSpace(bearer))
 	}
-	cookie, err := r.Cookie(s.cookieName())
+	cookie, err := r.Cookie(g.cookieName())
 	if err != nil {
 		return accounts.Identity{}, problem.New(problem.Unauthenticated, "nobody is logged in here")
 	}
 	return book.Still(ctx, cookie.Value)
 }
 
-// arrived waits for the body of a request of somebody who is known, and asks
+// Arrived waits for the body of a request of somebody who is known, and asks
 // again who they are: access that has ended while the body was on its way
 // carries nothing out. A body that does not come whole fails where it is read.
-func (s *Server) arrived(next http.Handler) http.Handler {
+func (g *Gate) Arrived(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body == nil || r.Body == http.NoBody || !identityOf(r.Context()).Known() {
+		if r.Body == nil || r.Body == http.NoBody || !IdentityOf(r.Context()).Known() {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -56,11 +55,11 @@ func (s *Server) arrived(next http.Handler) http.Handler {
 			whole = io.MultiReader(whole, failing{err})
 		}
 		r.Body = readCloser{whole, r.Body}
-		who, err := listener(r.Context())
+		who, err := Listener(r.Context())
 		if err != nil {
 			who = accounts.Identity{}
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
+		next.ServeHTTP(w, r.WithContext(WithIdentity(r.Context(), who)))
 	})
 }
 
@@ -75,29 +74,20 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// listener returns who makes the request of a context now.
-func listener(ctx context.Context) (accounts.Identity, error) {
+// Listener returns who makes the request of a context now.
+func Listener(ctx context.Context) (accounts.Identity, error) {
 	still, ok := ctx.Value(stillKey{}).(func() (accounts.Identity, error))
 	if !ok {
-		return identityOf(ctx), nil // it did not come through the gate
+		return IdentityOf(ctx), nil // it did not come through the gate
 	}
 	return still()
 }
 
-// mayListen says why who makes a request may not see a campaign any more.
-func mayListen(ctx context.Context, campaign string) error {
-	who, err := listener(ctx)
+// MayListen says why who makes a request may not see a campaign any more.
+func MayListen(ctx context.Context, campaign string) error {
+	who, err := Listener(ctx)
 	if err != nil {
 		return err
 	}
 	return who.May(accounts.See, campaign)
-}
-
-// visitorNow is who asks for a page, as they are now.
-func (s *Server) visitorNow(ctx context.Context) (console.Visitor, error) {
-	who, err := listener(ctx)
-	if err != nil {
-		return console.Visitor{}, err
-	}
-	return s.visitor(context.WithValue(ctx, identityKey{}, who)), nil
 }

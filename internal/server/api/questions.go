@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -70,7 +72,7 @@ type answerInput struct {
 }
 
 // questions are the operations of those who are asked.
-func (a *api) questions() {
+func (a *API) questions() {
 	huma.Register(a.huma, operation("list-questions", http.MethodGet, "/questions", "What people are asked",
 		"The open questions of all campaigns."), a.openQuestions)
 	huma.Register(a.huma, a.recording(operation("answer-question", http.MethodPost,
@@ -79,11 +81,11 @@ func (a *api) questions() {
 			"With saw, one that was given without knowing the answer that stands does not replace it.")), a.answer)
 }
 
-func (a *api) openQuestions(ctx context.Context, in *questionsInput) (*questionsOutput, error) {
+func (a *API) openQuestions(ctx context.Context, in *questionsInput) (*questionsOutput, error) {
 	out := new(questionsOutput)
 	out.Body.Questions = []OpenQuestion{}
 	for _, c := range a.lab.Campaigns() {
-		if !sees(ctx, c.Name()) || in.Campaign != "" && c.Name() != in.Campaign {
+		if !gate.Sees(ctx, c.Name()) || in.Campaign != "" && c.Name() != in.Campaign {
 			continue
 		}
 		c.Read(func(core *engine.Core) {
@@ -109,7 +111,7 @@ func openQuestion(c *lab.Campaign, def *definition.Campaign, q campaign.Question
 	}
 }
 
-func (a *api) answer(ctx context.Context, in *answerInput) (*answeredOutput, error) {
+func (a *API) answer(ctx context.Context, in *answerInput) (*answeredOutput, error) {
 	c, err := a.find(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
@@ -123,12 +125,12 @@ func (a *api) answer(ctx context.Context, in *answerInput) (*answeredOutput, err
 				in.Question).About(in.Question)
 			return
 		}
-		if err = a.answersAs(ctx, q.Expert, c.Name()); err == nil {
+		if err = a.AnswersAs(ctx, q.Expert, c.Name()); err == nil {
 			reply, err = in.Body.reply(s.Definition, q)
 		}
 	})
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	stored, err := a.repeated(ctx, c)
 	if stored == nil && err == nil {
@@ -151,7 +153,7 @@ func answeredBy(c *lab.Campaign, question string, stored []events.Event) (*answe
 	first := stored[0]
 	payload, err := events.Decode(first)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	out := &answeredOutput{Answered{
 		Recorded: recorded.Body, Counts: true,

@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"bytes"
@@ -18,6 +18,8 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/report"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -61,7 +63,7 @@ type predictOutput struct {
 }
 
 // reading are the operations that show what is recorded.
-func (a *api) reading() {
+func (a *API) reading() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
 	}
@@ -88,7 +90,7 @@ func (a *api) reading() {
 			}
 			log, err := c.Log()
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			var b bytes.Buffer
 			err = report.Write(ctx, &b, report.Input{
@@ -96,7 +98,7 @@ func (a *api) reading() {
 				Folder: a.lab.Folder(),
 			})
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			return &reportOutput{ContentType: "text/html; charset=utf-8", Policy: reportPolicy,
 				Body: b.Bytes()}, nil
@@ -108,62 +110,62 @@ func (a *api) reading() {
 		"CloudEvents, one a line. As text/event-stream further events follow, each with its sequence as id."))
 }
 
-func (a *api) decision(ctx context.Context, in *decisionInput) (*decisionOutput, error) {
+func (a *API) decision(ctx context.Context, in *decisionInput) (*decisionOutput, error) {
 	c, err := a.find(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
 	}
 	core, err := c.Load(ctx)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	state := core.State()
 	id, why := view.DecisionBehind(state, in.Decision)
 	if id == "" {
-		return nil, problemOf(problem.New(problem.NotFound,
+		return nil, problems.Of(problem.New(problem.NotFound,
 			"no decision is behind %s: %s", in.Decision, why).About(in.Decision))
 	}
 	if !state.HasDecision(id) {
-		return nil, problemOf(problem.New(problem.NotFound, "%s has no %s", c.Name(),
+		return nil, problems.Of(problem.New(problem.NotFound, "%s has no %s", c.Name(),
 			in.Decision).About(in.Decision))
 	}
 	log, err := c.Log()
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	d, err := c.Record().Decision(ctx, log, id)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	return &decisionOutput{d}, nil
 }
 
-func (a *api) predict(ctx context.Context, in *predictInput) (*predictOutput, error) {
+func (a *API) predict(ctx context.Context, in *predictInput) (*predictOutput, error) {
 	c, err := a.find(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
 	}
 	core, err := c.Load(ctx)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	predictor, err := view.NewPredictor(ctx, core)
 	if errors.Is(err, view.ErrNoModel) {
 		err = problem.New(problem.NotNow, "%w", err)
 	}
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	out := new(predictOutput)
 	for i, values := range in.Body.Points {
 		field := fmt.Sprintf("points[%d]", i)
 		point, err := pointOf(field, values)
 		if err != nil {
-			return nil, problemOf(err)
+			return nil, problems.Of(err)
 		}
 		p, err := predictor.Predict(ctx, point)
 		if err != nil {
-			return nil, problemOf(problem.New(problem.Invalid, "%s: %w", field, err))
+			return nil, problems.Of(problem.New(problem.Invalid, "%s: %w", field, err))
 		}
 		out.Body.Predictions = append(out.Body.Predictions, p)
 	}
@@ -178,7 +180,7 @@ type eventsInput struct {
 }
 
 // streams registers the operation that sends the log.
-func (a *api) streams(op huma.Operation) {
+func (a *API) streams(op huma.Operation) {
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "The events.",
 		Content: map[string]*huma.MediaType{
@@ -193,12 +195,12 @@ func (a *api) streams(op huma.Operation) {
 		}
 		log, err := c.Log()
 		if err != nil {
-			return nil, problemOf(err)
+			return nil, problems.Of(err)
 		}
 		after := in.After
 		if in.Last != "" {
 			if after, err = strconv.ParseUint(in.Last, 10, 64); err != nil {
-				return nil, problemOf(problem.New(problem.Invalid,
+				return nil, problems.Of(problem.New(problem.Invalid,
 					"Last-Event-ID is not the sequence of an event: %q", in.Last))
 			}
 		}
@@ -232,7 +234,7 @@ func (a *api) streams(op huma.Operation) {
 
 // follow sends the events of a campaign as server-sent events, until the client
 // goes or the server ends.
-func (a *api) follow(
+func (a *API) follow(
 	ctx context.Context, w http.ResponseWriter, c *lab.Campaign, log events.Log, after events.Sequence,
 ) {
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -247,7 +249,7 @@ func (a *api) follow(
 	defer beat.Stop()
 	for {
 		changed := a.lab.Changed()
-		if mayListen(ctx, c.Name()) != nil {
+		if gate.MayListen(ctx, c.Name()) != nil {
 			return
 		}
 		if folded := c.Sequence(); folded > after {

@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
 // controlPath is where each campaign is offered to the command line, by the
@@ -21,27 +23,27 @@ import (
 const controlPath = "/campaigns/{campaign}/control/{rest...}"
 
 // control serves the protocol for a campaign.
-func (a *api) control(w http.ResponseWriter, r *http.Request) {
-	err := a.allowed(r.Context(), accounts.See, campaignIn(r.PathValue("campaign")))
+func (a *API) control(w http.ResponseWriter, r *http.Request) {
+	err := a.Allowed(r.Context(), accounts.See, gate.CampaignIn(r.PathValue("campaign")))
 	if err != nil {
-		a.unknown(w, r, problemOf(err))
+		a.Unknown(w, r, problems.Of(err))
 		return
 	}
 	c, err := a.find(r.Context(), InCampaign{Campaign: r.PathValue("campaign")})
 	if err != nil {
-		writeProblem(w, problemOf(err))
+		problems.Write(w, problems.Of(err))
 		return
 	}
 	log, err := c.Log()
 	if err != nil {
-		writeProblem(w, problemOf(err))
+		problems.Write(w, problems.Of(err))
 		return
 	}
 	inner := r.Clone(r.Context())
 	inner.URL.Path, inner.URL.RawPath = "/"+r.PathValue("rest"), ""
 	control.Handler(control.Service{
 		Log: &campaignLog{Log: log, name: c.Name(),
-			may: func() error { return mayListen(r.Context(), c.Name()) }},
+			may: func() error { return gate.MayListen(r.Context(), c.Name()) }},
 		Submit: func(ctx context.Context, name string, q engine.Request) ([]events.Event, error) {
 			return a.take(ctx, c, name, q)
 		},
@@ -51,20 +53,20 @@ func (a *api) control(w http.ResponseWriter, r *http.Request) {
 }
 
 // take has a request recorded that came by the protocol.
-func (a *api) take(
+func (a *API) take(
 	ctx context.Context, c *lab.Campaign, name string, r engine.Request,
 ) ([]events.Event, error) {
 	if name != c.Name() {
 		return nil, problem.New(problem.NoCampaign, "there is no campaign %q here", name).About(name)
 	}
 	need, act := neededFor(&r)
-	if err := a.allowed(ctx, need, name); err != nil {
+	if err := a.Allowed(ctx, need, name); err != nil {
 		return nil, err
 	}
-	if err := a.confirmed(ctx, act); err != nil {
+	if err := a.Confirmed(ctx, act); err != nil {
 		return nil, err
 	}
-	r.Actor, r.Account = a.actingAs(ctx, r.Actor)
+	r.Actor, r.Account = a.ActingAs(ctx, r.Actor)
 	if stored, err := c.Recorded(ctx, r); stored != nil || err != nil {
 		return stored, err
 	}
@@ -72,7 +74,7 @@ func (a *api) take(
 		var err error
 		c.Read(func(core *engine.Core) {
 			if q := core.State().Question(r.Answer.Question); q != nil {
-				err = a.answersAs(ctx, q.Expert, name)
+				err = a.AnswersAs(ctx, q.Expert, name)
 			}
 		})
 		if err != nil {
@@ -80,12 +82,12 @@ func (a *api) take(
 		}
 	}
 	if r.Anchors != nil {
-		if err := a.answersAs(ctx, r.Anchors.Expert, name); err != nil {
+		if err := a.AnswersAs(ctx, r.Anchors.Expert, name); err != nil {
 			return nil, err
 		}
 	}
 	if r.Amend != nil {
-		if err := a.mayDefine(ctx, &r.Amend.Definition, c.Defined()); err != nil {
+		if err := a.MayDefine(ctx, &r.Amend.Definition, c.Defined()); err != nil {
 			return nil, err
 		}
 		if err := a.saidBy(ctx, c, r.Amend); err != nil {
@@ -97,7 +99,7 @@ func (a *api) take(
 
 // saidBy checks that an amendment is what the campaign file that comes with it
 // says: people read the file, and the campaign does what the definition says.
-func (a *api) saidBy(ctx context.Context, c *lab.Campaign, amended *events.CampaignAmended) error {
+func (a *API) saidBy(ctx context.Context, c *lab.Campaign, amended *events.CampaignAmended) error {
 	file, err := a.lab.Parse("the campaign file", []byte(amended.Source))
 	if err != nil {
 		return err
@@ -114,7 +116,7 @@ func (a *api) saidBy(ctx context.Context, c *lab.Campaign, amended *events.Campa
 }
 
 // controlStatus says what runs the campaign.
-func (a *api) controlStatus(c *lab.Campaign, log events.Log) control.Status {
+func (a *API) controlStatus(c *lab.Campaign, log events.Log) control.Status {
 	status := control.Status{PID: os.Getpid(), Build: a.lab.Build(), Last: log.Last(),
 		Campaigns: []control.Running{}}
 	if run := c.Running(); run != nil {

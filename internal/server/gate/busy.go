@@ -1,4 +1,4 @@
-package server
+package gate
 
 import (
 	"errors"
@@ -11,24 +11,25 @@ import (
 
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
 // Connections are bounded by address ([Bounded]), but this machine and a
 // trusted proxy have none: what one account, or one of its tokens, has under
 // way at a time is bounded wherever it comes from, so that others find room.
-type bounds struct {
-	// underWay is how many requests of an account are under way at once, its
+type Bounds struct {
+	// UnderWay is how many requests of an account are under way at once, its
 	// streams among them: some wait for minutes, such as suggest.
-	underWay int
-	// streams is how many of them are streams, each an open page or a program
-	// that follows, and tokenStreams how many of those are of one token.
-	streams, tokenStreams int
-	// allStreams is how many streams there are of all accounts.
-	allStreams int
+	UnderWay int
+	// Streams is how many of them are streams, each an open page or a program
+	// that follows, and TokenStreams how many of those are of one token.
+	Streams, TokenStreams int
+	// AllStreams is how many streams there are of all accounts.
+	AllStreams int
 }
 
 // usualBounds leave room in [maxConnections].
-var usualBounds = bounds{underWay: 300, streams: 250, tokenStreams: 100, allStreams: 600}
+var usualBounds = Bounds{UnderWay: 300, Streams: 250, TokenStreams: 100, AllStreams: 600}
 
 // comeAgain is when a request that found no room may come again.
 const comeAgain = 10 * time.Second
@@ -76,7 +77,7 @@ func (b *busy) enter(places ...place) (leave func(), err error) {
 }
 
 // ownerOf says whose a request is: an account's, or, of whom it is not known
-// who they are, an address's.
+// who they are, an address'g.
 func ownerOf(who accounts.Identity) string {
 	if !who.Known() {
 		return "from " + who.From
@@ -84,31 +85,31 @@ func ownerOf(who accounts.Identity) string {
 	return "account " + who.Account + " " + who.Actor()
 }
 
-// room lets a request through where there is room for it, and for as long as it
+// Room lets a request through where there is room for it, and for as long as it
 // takes.
-func (s *Server) room(next http.Handler) http.Handler {
+func (g *Gate) Room(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who := identityOf(r.Context())
+		who := IdentityOf(r.Context())
 		if !who.Known() {
-			who.From = s.address(r)
+			who.From = g.Address(r)
 		}
 		owner := ownerOf(who)
-		most := s.bounds
-		places := []place{{owner, most.underWay, "requests of yours are under way"}}
+		most := g.Bounds
+		places := []place{{owner, most.UnderWay, "requests of yours are under way"}}
 		if streams(r) {
 			places = append(places,
-				place{"streams of " + owner, most.streams, "streams of yours are open"},
-				place{"streams", most.allStreams, "streams are open here"},
+				place{"streams of " + owner, most.Streams, "streams of yours are open"},
+				place{"streams", most.AllStreams, "streams are open here"},
 			)
 			if who.Method == accounts.ByToken {
 				places = append(places, place{"streams of token " + who.Credential,
-					most.tokenStreams, "streams of this token are open"})
+					most.TokenStreams, "streams of this token are open"})
 			}
 		}
-		leave, err := s.busy.enter(places...)
+		leave, err := g.busy.enter(places...)
 		if err != nil {
-			retryAfter(w, err)
-			writeProblem(w, problemOf(err))
+			RetryAfter(w, err)
+			problems.Write(w, problems.Of(err))
 			return
 		}
 		defer leave()
@@ -123,9 +124,9 @@ func streams(r *http.Request) bool {
 		r.URL.Query().Get("follow") != ""
 }
 
-// retryAfter says when somebody may come again who was refused for coming too
+// RetryAfter says when somebody may come again who was refused for coming too
 // soon or too often.
-func retryAfter(w http.ResponseWriter, err error) {
+func RetryAfter(w http.ResponseWriter, err error) {
 	if problem.CodeOf(err) != problem.TooMany {
 		return
 	}

@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
@@ -21,21 +23,21 @@ type WhatIfWanted struct {
 
 // WhatIf is a question of what if, and what came of it.
 type WhatIf struct {
-	ID          string         `json:"id"`
-	Campaign    string         `json:"campaign"`
-	Decision    string         `json:"decision" doc:"The decision from which on something is otherwise."`
-	Method      string         `json:"method,omitempty"`
-	Without     string         `json:"without,omitempty"`
-	Experiments int            `json:"experiments,omitempty"`
-	By          string         `json:"by" doc:"Who asked."`
-	State       string         `json:"state" enum:"waiting,running,done,failed,cancelled"`
-	Asked       time.Time      `json:"asked"`
-	Ended       *time.Time     `json:"ended,omitempty"`
-	Done        int            `json:"done" doc:"How many experiments have been imagined."`
-	Of          int            `json:"of" doc:"Of how many, at most; 0 before it runs, and where only the suggestion is worked out."`
-	Answer      *whatif.Answer `json:"answer,omitempty" doc:"What campaignd whatif --json prints."`
-	Caveats     []string       `json:"caveats,omitempty" doc:"What the answer is and what it is not, in words."`
-	Problem     *Problem       `json:"problem,omitempty" doc:"Why it failed."`
+	ID          string            `json:"id"`
+	Campaign    string            `json:"campaign"`
+	Decision    string            `json:"decision" doc:"The decision from which on something is otherwise."`
+	Method      string            `json:"method,omitempty"`
+	Without     string            `json:"without,omitempty"`
+	Experiments int               `json:"experiments,omitempty"`
+	By          string            `json:"by" doc:"Who asked."`
+	State       string            `json:"state" enum:"waiting,running,done,failed,cancelled"`
+	Asked       time.Time         `json:"asked"`
+	Ended       *time.Time        `json:"ended,omitempty"`
+	Done        int               `json:"done" doc:"How many experiments have been imagined."`
+	Of          int               `json:"of" doc:"Of how many, at most; 0 before it runs, and where only the suggestion is worked out."`
+	Answer      *whatif.Answer    `json:"answer,omitempty" doc:"What campaignd whatif --json prints."`
+	Caveats     []string          `json:"caveats,omitempty" doc:"What the answer is and what it is not, in words."`
+	Problem     *problems.Problem `json:"problem,omitempty" doc:"Why it failed."`
 }
 
 func whatIfOf(r whatif.Run) WhatIf {
@@ -51,7 +53,7 @@ func whatIfOf(r whatif.Run) WhatIf {
 		w.Caveats = r.Answer.Caveats()
 	}
 	if r.Err != nil {
-		w.Problem = problemOf(r.Err)
+		w.Problem = problems.Of(r.Err)
 	}
 	return w
 }
@@ -89,7 +91,7 @@ type whatIfListOutput struct {
 }
 
 // imagining are the operations that ask what would have been otherwise.
-func (a *api) imagining() {
+func (a *API) imagining() {
 	begin := operation("begin-what-if", http.MethodPost, "/campaigns/{campaign}/decisions/{decision}/what-if",
 		"Ask what would have been otherwise from a decision on",
 		"With another policy, or without an expert: what would have been suggested from the same log, and, where the campaign's simulation or "+
@@ -106,15 +108,15 @@ func (a *api) imagining() {
 			Without: in.Body.Without, Experiments: in.Body.Experiments}
 		c.Read(func(core *engine.Core) { err = whatif.Check(a.lab.Registry(), core.State(), q) })
 		if err != nil {
-			return nil, problemOf(err)
+			return nil, problems.Of(err)
 		}
-		actor, _ := actorOf(ctx)
+		actor, _ := gate.ActorOf(ctx)
 		by := events.ActorName(actor)
 		run, err := a.whatIf.Begin(c.Name(), c.Store(), by, askedAs(ctx), q, c.WhatIf)
 		if err != nil {
-			return nil, problemOf(err)
+			return nil, problems.Of(err)
 		}
-		return &whatIfBegun{Location: base + "/campaigns/" + in.Campaign + "/what-ifs/" + run.ID,
+		return &whatIfBegun{Location: Base + "/campaigns/" + in.Campaign + "/what-ifs/" + run.ID,
 			Body: whatIfOf(run)}, nil
 	})
 	huma.Register(a.huma, operation("list-what-ifs", http.MethodGet,
@@ -151,7 +153,7 @@ func (a *api) imagining() {
 			}()
 			run, err := a.whatIf.Get(ctx, c.Name(), c.Store(), in.WhatIf)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			return &whatIfOutput{whatIfOf(run)}, nil
 		})
@@ -165,7 +167,7 @@ func (a *api) imagining() {
 			}
 			run, err := a.whatIf.Cancel(ctx, c.Name(), c.Store(), in.WhatIf)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			return &whatIfOutput{whatIfOf(run)}, nil
 		})

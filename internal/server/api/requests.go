@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
 // Tell is the result of an experiment that a person or a script ran.
@@ -142,14 +144,14 @@ type optional[B any] struct {
 }
 
 // record registers a request that is recorded as it is.
-func record[B any](a *api, op huma.Operation, make func(B) (engine.Request, error)) {
+func record[B any](a *API, op huma.Operation, make func(B) (engine.Request, error)) {
 	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *body[B]) (*recordedOutput, error) {
 		return a.fulfill(ctx, in.InCampaign, func() (engine.Request, error) { return make(in.Body) })
 	})
 }
 
 // steer registers a request that needs no more than a reason.
-func (a *api) steer(verb, summary, description string, make func(reason string) engine.Request) {
+func (a *API) steer(verb, summary, description string, make func(reason string) engine.Request) {
 	op := operation(verb+"-campaign", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
 	huma.Register(a.huma, a.recording(op),
 		func(ctx context.Context, in *optional[Because]) (*recordedOutput, error) {
@@ -223,7 +225,7 @@ type Permission struct {
 }
 
 // requests are the operations that people's requests are recorded by.
-func (a *api) requests() {
+func (a *API) requests() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodPost, "/campaigns/{campaign}/"+path, summary, description)
 	}
@@ -351,17 +353,17 @@ type amendInput struct {
 	RawBody []byte `contentType:"application/yaml"`
 }
 
-func (a *api) amend(ctx context.Context, in *amendInput) (*recordedOutput, error) {
+func (a *API) amend(ctx context.Context, in *amendInput) (*recordedOutput, error) {
 	c, err := a.find(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
 	}
 	file, err := a.lab.Parse("the campaign file", in.RawBody)
 	if err == nil {
-		err = a.mayDefine(ctx, &file.Definition, c.Defined())
+		err = a.MayDefine(ctx, &file.Definition, c.Defined())
 	}
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	stored, err := a.repeated(ctx, c)
 	if stored != nil || err != nil {
@@ -369,15 +371,15 @@ func (a *api) amend(ctx context.Context, in *amendInput) (*recordedOutput, error
 	}
 	def, err := a.lab.Definition(ctx, c, file)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	core, err := c.Load(ctx)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	changes, err := campaignfile.Amend(a.lab.Registry(), *core.State().Definition, def)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	if len(changes) == 0 {
 		stored, err := a.repeatedIn(ctx, c, core) // by the same request, sent twice at once
@@ -401,7 +403,7 @@ type runOutput struct{ Body RunState }
 
 // runs are the operations by which the lab begins and ends to run campaigns.
 // They are no events: what a campaign is does not depend on who runs it.
-func (a *api) runs() {
+func (a *API) runs() {
 	register := func(verb, summary, description string, running bool, do func(context.Context, *lab.Campaign) error) {
 		op := operation(verb+"-run", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
 		// Sent again it asks for what is the case already: a key is not looked
@@ -412,7 +414,7 @@ func (a *api) runs() {
 				err = do(ctx, c)
 			}
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			return &runOutput{RunState{Campaign: c.Name(), Running: running}}, nil
 		})
@@ -447,7 +449,7 @@ type importOutput struct {
 }
 
 // importing registers the operation that takes a CSV file over.
-func (a *api) importing() {
+func (a *API) importing() {
 	op := operation("import-csv", http.MethodPost, "/campaigns/{campaign}/import/csv",
 		"Take over measurements from a CSV file",
 		"The header names the parameters and the objective; what the export writes is understood. All rows are taken or none; they do not count against the budget.")
@@ -455,7 +457,7 @@ func (a *api) importing() {
 }
 
 // importTable takes a table over, or says what would become of it.
-func (a *api) importTable(ctx context.Context, in *importInput) (*importOutput, error) {
+func (a *API) importTable(ctx context.Context, in *importInput) (*importOutput, error) {
 	core, c, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
@@ -481,7 +483,7 @@ func (a *api) importTable(ctx context.Context, in *importInput) (*importOutput, 
 		return out, nil
 	}
 	if err := im.Read("the table", bytes.NewReader(in.RawBody)); err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	if in.Preview {
 		out.Body.Recorded, out.Body.Rows, out.Body.LeftOut = []json.RawMessage{}, im.Rows, im.Skipped
@@ -500,19 +502,19 @@ func (a *api) importTable(ctx context.Context, in *importInput) (*importOutput, 
 
 // imported is the answer to a table that was taken over by these events: what
 // is read of it in the campaign as it was before them.
-func (a *api) imported(
+func (a *API) imported(
 	ctx context.Context, c *lab.Campaign, in *importInput, stored []events.Event,
 ) (*importOutput, error) {
 	core, err := c.At(ctx, stored[0].Sequence-1)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	im, err := in.reader(ctx, a, core)
 	if err != nil {
 		return nil, err
 	}
 	if err := im.Read("the table", bytes.NewReader(in.RawBody)); err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	return im.answer(stored)
 }
@@ -522,9 +524,9 @@ type tableReader struct{ exchange.Import }
 
 // reader returns what reads the table into a campaign.
 func (in *importInput) reader(
-	ctx context.Context, a *api, core *engine.Core,
+	ctx context.Context, a *API, core *engine.Core,
 ) (*tableReader, error) {
-	actor, _ := actorOf(ctx)
+	actor, _ := gate.ActorOf(ctx)
 	im := &tableReader{exchange.Import{
 		Registry: a.lab.Registry(), Core: core, Actor: actor,
 		Again: in.Again, Anyway: in.Anyway, Once: in.Once && !in.Again,
@@ -539,7 +541,7 @@ func (in *importInput) reader(
 	for _, text := range in.Column {
 		column, name, err := exchange.ParseColumn(text)
 		if err != nil {
-			return nil, problemOf(problem.New(problem.Invalid, "column: %w", err))
+			return nil, problems.Of(problem.New(problem.Invalid, "column: %w", err))
 		}
 		im.Columns[column] = name
 	}

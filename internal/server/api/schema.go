@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ func newSchemas() huma.Registry {
 		}
 		name := huma.DefaultSchemaNamer(t, hint)
 		path := t.PkgPath()
-		if path == "" || strings.HasSuffix(path, "/internal/server") {
+		if path == "" || strings.Contains(path, "/internal/server/") {
 			return name
 		}
 		pkg := path[strings.LastIndex(path, "/")+1:]

@@ -1,13 +1,11 @@
-package server
+package api
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,6 +13,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
 // A request may carry an identifier of its sender's choice in the header
@@ -43,13 +43,13 @@ const (
 )
 
 // recording marks an operation that records something: it takes a key.
-func (a *api) recording(op huma.Operation) huma.Operation { return a.keyedBy(op, recordedOnce) }
+func (a *API) recording(op huma.Operation) huma.Operation { return a.keyedBy(op, recordedOnce) }
 
 // beginning marks an operation that begins something of which the log knows
 // nothing.
-func (a *api) beginning(op huma.Operation) huma.Operation { return a.keyedBy(op, begunOnce) }
+func (a *API) beginning(op huma.Operation) huma.Operation { return a.keyedBy(op, begunOnce) }
 
-func (a *api) keyedBy(op huma.Operation, description string) huma.Operation {
+func (a *API) keyedBy(op huma.Operation, description string) huma.Operation {
 	op.Description = strings.TrimSpace(op.Description + "\n\n" + description)
 	one, longest := 1, maxKey
 	op.Parameters = append(op.Parameters, &huma.Param{
@@ -72,11 +72,11 @@ type sent struct {
 type sentKey struct{}
 
 // once reads the key of a request.
-func (a *api) once(next http.Handler) http.Handler {
+func (a *API) once(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := r.Header.Values(keyHeader)
 		// An unknown caller is refused, its body unread.
-		if len(given) == 0 || !identityOf(r.Context()).Known() {
+		if len(given) == 0 || !gate.IdentityOf(r.Context()).Known() {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -86,12 +86,12 @@ func (a *api) once(next http.Handler) http.Handler {
 		}
 		if len(given) > 1 || !isKey(given[0]) {
 			text := fmt.Sprintf("%s is one text of 1 to %d visible ASCII characters.", keyHeader, maxKey)
-			writeProblem(w, refused(http.StatusUnprocessableEntity, text).(*Problem))
+			problems.Write(w, problems.Refused(http.StatusUnprocessableEntity, text))
 			return
 		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			writeProblem(w, unreadBody(err))
+			problems.Write(w, problems.UnreadBody(err))
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -114,23 +114,10 @@ func isKey(key string) bool {
 	return 0 < len(key) && len(key) <= maxKey
 }
 
-// unreadBody is why a body cannot be read.
-func unreadBody(err error) *Problem {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		text := fmt.Sprintf("The body is larger than %d bytes.", large.Limit)
-		return refused(http.StatusRequestEntityTooLarge, text).(*Problem)
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return refused(http.StatusRequestTimeout, "The body did not come in time.").(*Problem)
-	}
-	return refused(http.StatusBadRequest, "The body did not come whole.").(*Problem)
-}
-
 // asked returns a request in the name of its caller, under the key that came
 // with it.
 func asked(ctx context.Context, r engine.Request) engine.Request {
-	r.Actor, r.Account = actorOf(ctx)
+	r.Actor, r.Account = gate.ActorOf(ctx)
 	if s, ok := ctx.Value(sentKey{}).(*sent); ok {
 		r.ID, r.Digest = s.key, s.digest
 	}
@@ -150,16 +137,16 @@ func replayed(ctx context.Context) {
 
 // repeated returns what was recorded when the request was sent before; none
 // otherwise.
-func (a *api) repeated(ctx context.Context, c *lab.Campaign) ([]events.Event, error) {
+func (a *API) repeated(ctx context.Context, c *lab.Campaign) ([]events.Event, error) {
 	return a.repeatedBy(ctx, c, asked(ctx, engine.Request{}))
 }
 
-func (a *api) repeatedBy(
+func (a *API) repeatedBy(
 	ctx context.Context, c *lab.Campaign, r engine.Request,
 ) ([]events.Event, error) {
 	stored, err := c.Recorded(ctx, r)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	if stored != nil {
 		replayed(ctx)
@@ -168,28 +155,20 @@ func (a *api) repeatedBy(
 }
 
 // repeatedIn is repeated in a campaign as it was folded by the caller.
-func (a *api) repeatedIn(
+func (a *API) repeatedIn(
 	ctx context.Context, c *lab.Campaign, core *engine.Core,
 ) ([]events.Event, error) {
 	at, err := core.Recorded(asked(ctx, engine.Request{}))
 	if at == 0 || err != nil {
-		return nil, problemOr(err)
+		return nil, problems.Or(err)
 	}
 	log, err := c.Log()
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	replayed(ctx)
 	stored, err := engine.ReadBatch(ctx, log, c.Name(), at)
-	return stored, problemOr(err)
-}
-
-// problemOr is the problem of an error, nil for none.
-func problemOr(err error) error {
-	if err == nil {
-		return nil
-	}
-	return problemOf(err)
+	return stored, problems.Or(err)
 }
 
 // recordedOr is the answer to a request that events were recorded for, or that

@@ -1,8 +1,13 @@
-package server
+// Package problems answers requests that are refused: problems of RFC 9457 with
+// the code and the remedies of internal/problem.
+package problems
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -53,8 +58,8 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType implements huma.ContentTypeFilter.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// newProblem returns a problem of a code without more than its text.
-func newProblem(status int, code problem.Code, detail string) *Problem {
+// New returns a problem of a code without more than its text.
+func New(status int, code problem.Code, detail string) *Problem {
 	return &Problem{
 		Type:   "urn:campaignd:problem:" + string(code),
 		Title:  code.Error(),
@@ -64,15 +69,15 @@ func newProblem(status int, code problem.Code, detail string) *Problem {
 	}
 }
 
-// problemOf returns an error as a problem.
-func problemOf(err error) *Problem {
+// Of returns an error as a problem.
+func Of(err error) *Problem {
 	var own *Problem
 	if errors.As(err, &own) {
 		return own
 	}
 	var faults *yamltree.Error
 	if errors.As(err, &faults) {
-		p := newProblem(http.StatusUnprocessableEntity, problem.Invalid,
+		p := New(http.StatusUnprocessableEntity, problem.Invalid,
 			"The campaign file has faults; nothing was changed.")
 		for _, f := range faults.Faults {
 			p.Faults = append(p.Faults, Fault{
@@ -91,7 +96,7 @@ func problemOf(err error) *Problem {
 		rows = exchange.Faults{row}
 	}
 	if rows != nil {
-		p := newProblem(http.StatusUnprocessableEntity, problem.Invalid,
+		p := New(http.StatusUnprocessableEntity, problem.Invalid,
 			"The table has faults; nothing was changed.")
 		for _, f := range rows {
 			p.Faults = append(p.Faults, Fault{Line: f.Line, Column: f.Column, Field: f.Field,
@@ -101,7 +106,7 @@ func problemOf(err error) *Problem {
 	}
 	var amend *campaignfile.AmendError
 	if errors.As(err, &amend) {
-		p := newProblem(http.StatusUnprocessableEntity, problem.NotPossible,
+		p := New(http.StatusUnprocessableEntity, problem.NotPossible,
 			"A campaign under way does not allow these changes; nothing was changed.")
 		for _, r := range amend.Refused {
 			p.Faults = append(p.Faults, Fault{Field: r.Place, Message: r.Text()})
@@ -109,7 +114,7 @@ func problemOf(err error) *Problem {
 		return p
 	}
 	known := problem.FromError(err)
-	p := newProblem(control.StatusOf(known.Code), known.Code, known.Message)
+	p := New(control.StatusOf(known.Code), known.Code, known.Message)
 	p.Subject = known.Subject
 	for _, r := range known.Remedies {
 		p.Remedies = append(p.Remedies, Remedy{
@@ -133,9 +138,9 @@ var codes = map[int]problem.Code{
 	http.StatusNotFound:              problem.NotFound,
 }
 
-// refused is how the API's library makes an answer of what it finds wrong with
+// Refused is how the API's library makes an answer of what it finds wrong with
 // a request.
-func refused(status int, message string, errs ...error) huma.StatusError {
+func Refused(status int, message string, errs ...error) *Problem {
 	for _, err := range errs {
 		var p *Problem
 		if errors.As(err, &p) {
@@ -149,7 +154,7 @@ func refused(status int, message string, errs ...error) huma.StatusError {
 			code = problem.Invalid
 		}
 	}
-	p := newProblem(status, code, message)
+	p := New(status, code, message)
 	for _, err := range errs {
 		fault := Fault{Message: err.Error()}
 		var detail huma.ErrorDetailer
@@ -160,4 +165,32 @@ func refused(status int, message string, errs ...error) huma.StatusError {
 		p.Faults = append(p.Faults, fault)
 	}
 	return p
+}
+
+// UnreadBody is why a body cannot be read.
+func UnreadBody(err error) *Problem {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		text := fmt.Sprintf("The body is larger than %d bytes.", large.Limit)
+		return Refused(http.StatusRequestEntityTooLarge, text)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return Refused(http.StatusRequestTimeout, "The body did not come in time.")
+	}
+	return Refused(http.StatusBadRequest, "The body did not come whole.")
+}
+
+// Write answers with a problem.
+func Write(w http.ResponseWriter, p *Problem) {
+	w.Header().Set("Content-Type", p.ContentType(""))
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // the client may have gone
+}
+
+// Or is the problem of an error, nil for none.
+func Or(err error) error {
+	if err == nil {
+		return nil
+	}
+	return Of(err)
 }

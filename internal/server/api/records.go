@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/problems"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/schemas"
@@ -98,7 +99,7 @@ func afterID(cursor string, number func(string) int, length int) (int, error) {
 }
 
 // records are the operations that list what a campaign holds.
-func (a *api) records() {
+func (a *API) records() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
 	}
@@ -121,15 +122,15 @@ func (a *api) records() {
 			}
 			read, err := core.Read(ctx)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			v, err := read.View(ctx)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			d, err := diagnose.Run(ctx, v)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			return &diagnosisOutput{d}, nil
 		})
@@ -140,19 +141,19 @@ func (a *api) records() {
 }
 
 // folded returns a campaign's core, which is the caller's.
-func (a *api) folded(ctx context.Context, in InCampaign) (*engine.Core, *lab.Campaign, error) {
+func (a *API) folded(ctx context.Context, in InCampaign) (*engine.Core, *lab.Campaign, error) {
 	c, err := a.find(ctx, in)
 	if err != nil {
 		return nil, nil, err
 	}
 	core, err := c.Load(ctx)
 	if err != nil {
-		return nil, nil, problemOf(err)
+		return nil, nil, problems.Of(err)
 	}
 	return core, c, nil
 }
 
-func (a *api) experiments(ctx context.Context, in *experimentsInput) (*experimentsOutput, error) {
+func (a *API) experiments(ctx context.Context, in *experimentsInput) (*experimentsOutput, error) {
 	core, _, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (a *api) experiments(ctx context.Context, in *experimentsInput) (*experimen
 	all := core.State().Experiments
 	first, err := afterID(in.Cursor, events.ExperimentNumber, len(all))
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	out := new(experimentsOutput)
 	out.Body.Experiments = []campaign.Experiment{}
@@ -177,7 +178,7 @@ func (a *api) experiments(ctx context.Context, in *experimentsInput) (*experimen
 	return out, nil
 }
 
-func (a *api) asked(ctx context.Context, in *askedInput) (*askedOutput, error) {
+func (a *API) asked(ctx context.Context, in *askedInput) (*askedOutput, error) {
 	core, c, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func (a *api) asked(ctx context.Context, in *askedInput) (*askedOutput, error) {
 	s := core.State()
 	first, err := afterID(in.Cursor, events.QuestionNumber, len(s.Questions))
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	out := new(askedOutput)
 	out.Body.Questions = []OpenQuestion{}
@@ -234,7 +235,7 @@ func (tableRow) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{}}
 }
 
-func (a *api) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
+func (a *API) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	core, _, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
@@ -246,7 +247,7 @@ func (a *api) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	first := 0
 	if in.Cursor != "" {
 		if first = slices.IndexFunc(table.Rows, past) + 1; first == 0 {
-			return nil, problemOf(problem.New(problem.Invalid,
+			return nil, problems.Of(problem.New(problem.Invalid,
 				"%q is not the cursor of a page of this table", in.Cursor))
 		}
 	}
@@ -260,53 +261,53 @@ func (a *api) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	return out, nil
 }
 
-func (a *api) export(ctx context.Context, in *InCampaign) (*exportOutput, error) {
+func (a *API) export(ctx context.Context, in *InCampaign) (*exportOutput, error) {
 	core, _, err := a.folded(ctx, *in)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	if err := exchange.TableOf(core.State()).WriteCSV(&b); err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	return &exportOutput{ContentType: "text/csv; charset=utf-8", Body: b.Bytes()}, nil
 }
 
-func (a *api) replay(ctx context.Context, in *replayInput) (*replayOutput, error) {
+func (a *API) replay(ctx context.Context, in *replayInput) (*replayOutput, error) {
 	c, err := a.find(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
 	}
 	log, err := c.Log()
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	limit := events.Position(math.MaxUint64)
 	if in.At > 0 {
 		limit = events.Position(in.At)
 		if last := log.Last(); limit > last {
-			return nil, problemOf(problem.New(problem.NotFound,
+			return nil, problems.Of(problem.New(problem.NotFound,
 				"there is no position %d; they go from 1 to %d", limit, last))
 		}
 	}
 	out := Replayed{Campaign: c.Name()}
 	out.Sequence, out.Position, err = view.LastUpTo(ctx, log, c.Name(), limit)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	if out.Sequence == 0 {
-		return nil, problemOf(problem.New(problem.NotFound,
+		return nil, problems.Of(problem.New(problem.NotFound,
 			"at position %d the campaign %s is not defined yet", limit, c.Name()))
 	}
 	core, err := c.At(ctx, out.Sequence)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	if out.Digest, err = core.Digest(); err == nil {
 		out.State, err = json.Marshal(core.State())
 	}
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	return &replayOutput{out}, nil
 }
@@ -341,7 +342,7 @@ type versionOutput struct {
 
 // program are the operations that say what this program knows, whatever the
 // campaign.
-func (a *api) program() {
+func (a *API) program() {
 	huma.Register(a.huma, operation("list-methods", http.MethodGet, "/methods",
 		"The policies that have a name",
 		"What `campaignd methods --json` prints: what each does, needs and asks."),
@@ -359,7 +360,7 @@ func (a *api) program() {
 					return &methodOutput{m}, nil
 				}
 			}
-			return nil, problemOf(problem.New(problem.NotFound, "there is no method %q",
+			return nil, problems.Of(problem.New(problem.NotFound, "there is no method %q",
 				in.Method).About(in.Method))
 		})
 	huma.Register(a.huma, answering(operation("get-schema", http.MethodGet, "/schemas/{schema}",
@@ -367,7 +368,7 @@ func (a *api) program() {
 		func(_ context.Context, in *schemaInput) (*schemaOutput, error) {
 			text, ok := schemas.File(in.Schema + ".json")
 			if !ok {
-				return nil, problemOf(problem.New(problem.NotFound, "there is no schema %q",
+				return nil, problems.Of(problem.New(problem.NotFound, "there is no schema %q",
 					in.Schema).About(in.Schema))
 			}
 			return &schemaOutput{ContentType: "application/schema+json", Body: text}, nil

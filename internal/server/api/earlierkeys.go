@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"crypto/sha256"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
 // earlierKeys are those that a server before this version kept with their
@@ -44,7 +46,7 @@ func openEarlierKeys(folder string, log func(format string, args ...any)) earlie
 func (k earlierKeys) answered(
 	w http.ResponseWriter, r *http.Request, key string, request []byte,
 ) bool {
-	who := identityOf(r.Context())
+	who := gate.IdentityOf(r.Context())
 	caller := strings.Join([]string{who.Actor(), who.Account, who.Credential, key}, "\x00")
 	name := sha256.Sum256([]byte(caller))
 	text, err := os.ReadFile(filepath.Join(k.folder, hex.EncodeToString(name[:])))
@@ -66,17 +68,17 @@ func (k earlierKeys) answered(
 	sum := sha256.Sum256(request)
 	switch {
 	case kept.Request != hex.EncodeToString(sum[:]):
-		writeProblem(w, newProblem(http.StatusUnprocessableEntity, problem.Invalid,
+		problems.Write(w, problems.New(http.StatusUnprocessableEntity, problem.Invalid,
 			"This "+keyHeader+" came with another request before; take another one for each."))
 	case kept.Answer == nil:
-		p := newProblem(http.StatusConflict, problem.Uncertain,
+		p := problems.New(http.StatusConflict, problem.Uncertain,
 			"The server ended while it carried this request out, before it was upgraded: "+
 				"it may be recorded or not.")
-		p.Remedies = []Remedy{{
+		p.Remedies = []problems.Remedy{{
 			Text:   "look whether it is recorded, and send it with another " + keyHeader + " if not",
 			Action: string(problem.Review),
 		}}
-		writeProblem(w, p)
+		problems.Write(w, p)
 	default:
 		for field, values := range kept.Answer.Header {
 			w.Header()[field] = values

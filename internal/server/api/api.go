@@ -1,23 +1,37 @@
-package server
+// Package api is the lab over HTTP for programs: the operations under /api/v1,
+// entity tags, streams of events, idempotency keys, and the protocol of
+// internal/control for each campaign.
+//
+// Who asks is known by then (internal/server/gate); what an operation needs is
+// refused here, before it begins. An operation reads what was sent, has
+// internal/lab do it, and answers with data of internal/view and
+// internal/attest. Each that cannot be fulfilled is answered with a problem
+// (internal/server/problems).
+package api
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
+	"github.com/campaignd/campaignd/internal/whatif"
 )
 
-// base is where the API is.
-const base = "/api/v1"
+// Base is where the API is.
+const Base = "/api/v1"
 
 // description is what the API's document says first.
 const description = `Campaigns of a lab: what they found, what they ask, and what people answer.
@@ -29,27 +43,59 @@ If-None-Match has it. Requests that record something take an Idempotency-Key.
 A campaign file that names a program, a file or an address has the server run, read or call it with its own rights:
 whoever may send such a file can do on the server's machine what the server's user can.`
 
-// api holds the operations.
-type api struct {
-	*Server
-	huma huma.API
+// Options say what is served.
+type Options struct {
+	Lab  *lab.Lab
+	Gate *gate.Gate
+	// Version is the program's.
+	Version string
+	// Log takes what the operator should know.
+	Log func(format string, args ...any)
+	// Signer, if set, returns the key that signs checkpoints; nil for none.
+	Signer func() (note.Signer, error)
+	// Confined refuses campaign files that name a program, a file or an
+	// address.
+	Confined bool
+	// WhatIf works out what campaigns would have done otherwise.
+	WhatIf *whatif.Runs
+	// Closing is closed when streams are to end.
+	Closing <-chan struct{}
+}
+
+// API holds the operations.
+type API struct {
+	*gate.Gate
+	options Options
+	lab     *lab.Lab
+	whatIf  *whatif.Runs
+	closing <-chan struct{}
+	audits  audits
+	earlier earlierKeys
+	huma    huma.API
 	// keyed has the patterns of the operations that take an Idempotency-Key.
-	keyed *http.ServeMux
+	keyed   *http.ServeMux
+	handler http.Handler
 }
 
 // refusals tells the library how requests are refused: it asks variables, once
 // for all APIs of a process.
 var refusals = sync.OnceFunc(func() {
-	huma.NewError = refused
+	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
+		return problems.Refused(status, message, errs...)
+	}
 	huma.NewErrorWithContext = func(_ huma.Context, status int, message string, errs ...error) huma.StatusError {
-		return refused(status, message, errs...)
+		return problems.Refused(status, message, errs...)
 	}
 })
 
-// newAPI mounts the API on the server's mux.
-func (s *Server) newAPI() *api {
+// New returns the operations of a lab.
+func New(o Options) *API {
 	refusals()
-	a := &api{Server: s, keyed: http.NewServeMux()}
+	a := &API{
+		Gate: o.Gate, options: o, lab: o.Lab, whatIf: o.WhatIf, closing: o.Closing,
+		keyed: http.NewServeMux(),
+	}
+	a.earlier = openEarlierKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
 	schemas := newSchemas()
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -60,7 +106,7 @@ func (s *Server) newAPI() *api {
 				Description: description,
 			},
 			Components: &huma.Components{Schemas: schemas},
-			Servers:    []*huma.Server{{URL: base}},
+			Servers:    []*huma.Server{{URL: Base}},
 		},
 		Formats: map[string]huma.Format{"application/json": jsonFormat,
 			"json": jsonFormat},
@@ -93,12 +139,15 @@ func (s *Server) newAPI() *api {
 	outer := http.NewServeMux()
 	outer.HandleFunc(controlPath, a.control)
 	outer.Handle("/", a.once(tagged(mux)))
-	s.mux.Handle(base+"/", http.StripPrefix(base, outer))
+	a.handler = http.StripPrefix(Base, outer)
 	return a
 }
 
+// Handler returns the operations, to be mounted under [Base].
+func (a *API) Handler() http.Handler { return a.handler }
+
 // nowhere answers a request for which there is no operation.
-func (a *api) nowhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+func (a *API) nowhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		other := r.Clone(r.Context())
@@ -108,23 +157,16 @@ func (a *api) nowhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Request
 		}
 	}
 	if allowed == nil {
-		text := "There is no " + r.URL.Path + " here; see " + base + "/openapi.json."
-		writeProblem(w, refused(http.StatusNotFound, text).(*Problem))
+		text := "There is no " + r.URL.Path + " here; see " + Base + "/openapi.json."
+		problems.Write(w, problems.Refused(http.StatusNotFound, text))
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	writeProblem(w, refused(http.StatusMethodNotAllowed, r.Method+" is not possible here.").(*Problem))
+	problems.Write(w, problems.Refused(http.StatusMethodNotAllowed, r.Method+" is not possible here."))
 }
 
 // jsonFormat is JSON as encoding/json writes it.
 var jsonFormat = huma.DefaultJSONFormat
-
-// writeProblem answers with a problem.
-func writeProblem(w http.ResponseWriter, p *Problem) {
-	w.Header().Set("Content-Type", p.ContentType(""))
-	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // the client may have gone
-}
 
 // failures are the statuses that an operation may answer beside its success.
 var failures = []int{
@@ -143,7 +185,7 @@ func operation(id, method, path, summary, description string) huma.Operation {
 		Summary:      summary,
 		Description:  description,
 		Errors:       failures,
-		MaxBodyBytes: maxBody,
+		MaxBodyBytes: gate.MaxBody,
 	}
 }
 
@@ -167,10 +209,10 @@ type InCampaign struct {
 }
 
 // find returns the campaign that a request is about.
-func (a *api) find(_ context.Context, in InCampaign) (*lab.Campaign, error) {
+func (a *API) find(_ context.Context, in InCampaign) (*lab.Campaign, error) {
 	c, err := a.lab.Campaign(in.Campaign)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	return c, nil
 }
@@ -184,24 +226,24 @@ type Recorded struct {
 type recordedOutput struct{ Body Recorded }
 
 // submit has a request recorded in the name of the caller.
-func (a *api) submit(
+func (a *API) submit(
 	ctx context.Context, c *lab.Campaign, r engine.Request,
 ) ([]events.Event, error) {
 	if r.Anchors != nil { // they are the expert's judgment, as an answer is
-		if err := a.answersAs(ctx, r.Anchors.Expert, c.Name()); err != nil {
-			return nil, problemOf(err)
+		if err := a.AnswersAs(ctx, r.Anchors.Expert, c.Name()); err != nil {
+			return nil, problems.Of(err)
 		}
 	}
 	stored, err := c.Submit(ctx, asked(ctx, r))
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	return stored, nil
 }
 
 // fulfill has a request recorded and answers it, a repeat from the events of
 // the first.
-func (a *api) fulfill(
+func (a *API) fulfill(
 	ctx context.Context, in InCampaign, make func() (engine.Request, error),
 ) (*recordedOutput, error) {
 	c, err := a.find(ctx, in)
@@ -215,7 +257,7 @@ func (a *api) fulfill(
 	if stored == nil {
 		r, err := make()
 		if err != nil {
-			return nil, problemOf(err)
+			return nil, problems.Of(err)
 		}
 		if stored, err = a.submit(ctx, c, r); err != nil {
 			return nil, err
@@ -230,7 +272,7 @@ func recordedAs(stored []events.Event) (*recordedOutput, error) {
 	for _, e := range stored {
 		text, err := events.MarshalCloudEvent(e)
 		if err != nil {
-			return nil, problemOf(err)
+			return nil, problems.Of(err)
 		}
 		out.Body.Recorded = append(out.Body.Recorded, text)
 	}

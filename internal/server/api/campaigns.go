@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -36,6 +38,10 @@ type Listed struct {
 	Store   string `json:"store"`
 	Events  uint64 `json:"events"`
 }
+
+// suggestWithin bounds the wait for a suggestion: a fit of a large campaign
+// takes a while.
+const suggestWithin = 5 * time.Minute
 
 // listedWithin is how long a list waits for what models say. What takes longer
 // says so in no_model.
@@ -132,7 +138,7 @@ type fileInput struct {
 }
 
 // campaigns are the operations that begin and show campaigns.
-func (a *api) campaigns() {
+func (a *API) campaigns() {
 	huma.Register(a.huma, operation("list-campaigns", http.MethodGet, "/campaigns",
 		"The campaigns of the lab",
 		"In the order of their names. best_by_model is the posterior mean, without noise, at a measured composition, "+
@@ -157,7 +163,7 @@ func (a *api) campaigns() {
 			}
 			status, err := statusOf(ctx, c)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			return &statusOutput{status}, nil
 		})
@@ -174,7 +180,7 @@ func (a *api) campaigns() {
 			defer cancel()
 			s, err := c.Suggest(ctx)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			out := new(suggestOutput)
 			out.Body.Suggestion, out.Body.Store = s, c.Store()
@@ -182,8 +188,8 @@ func (a *api) campaigns() {
 		})
 }
 
-func (a *api) list(ctx context.Context, in *Page) (*campaignsOutput, error) {
-	all := slices.DeleteFunc(a.lab.Campaigns(), func(c *lab.Campaign) bool { return !sees(ctx, c.Name()) })
+func (a *API) list(ctx context.Context, in *Page) (*campaignsOutput, error) {
+	all := slices.DeleteFunc(a.lab.Campaigns(), func(c *lab.Campaign) bool { return !gate.Sees(ctx, c.Name()) })
 	key := func(c *lab.Campaign) string { return c.Name() + "\x00" + c.Store() }
 	first, _ := slices.BinarySearchFunc(all, in.Cursor, func(c *lab.Campaign, cursor string) int {
 		if key(c) <= cursor {
@@ -193,7 +199,7 @@ func (a *api) list(ctx context.Context, in *Page) (*campaignsOutput, error) {
 	})
 	out := new(campaignsOutput)
 	out.Body.Campaigns, out.Body.Troubles = []Listed{}, []string{}
-	if sees(ctx, "") { // stores are named like campaigns
+	if gate.Sees(ctx, "") { // stores are named like campaigns
 		out.Body.Troubles = append(out.Body.Troubles, a.lab.Troubles()...)
 	}
 	shown := all[first:min(first+in.Limit, len(all))]
@@ -217,21 +223,21 @@ type beginInput struct {
 	RawBody []byte `contentType:"application/yaml"`
 }
 
-func (a *api) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
+func (a *API) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
 	file, err := a.lab.Parse("the campaign file", in.RawBody)
 	if err == nil {
-		err = a.mayDefine(ctx, &file.Definition, nil)
+		err = a.MayDefine(ctx, &file.Definition, nil)
 	}
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	if in.Seed > 0 {
 		file.Definition.Seed = in.Seed
 	}
 	by := asked(ctx, engine.Request{})
-	by.Actor, by.Account = a.actingAs(ctx, in.As)
+	by.Actor, by.Account = a.ActingAs(ctx, in.As)
 	if err := engine.CheckActor(by.Actor); err != nil {
-		return nil, problemOf(problem.New(problem.Invalid, "as: %w", err))
+		return nil, problems.Of(problem.New(problem.Invalid, "as: %w", err))
 	}
 	if there, err := a.lab.Campaign(file.Definition.Name); err == nil {
 		if _, err := a.repeatedBy(ctx, there, by); err != nil {
@@ -244,10 +250,10 @@ func (a *api) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
 	}
 	c, err := begin(ctx, file, by)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	return &begunOutput{
-		Location: base + "/campaigns/" + c.Name(),
+		Location: Base + "/campaigns/" + c.Name(),
 		Body:     Begun{Campaign: c.Name(), Store: c.Store(), Seed: c.Defined().Seed},
 	}, nil
 }
@@ -259,14 +265,14 @@ type Validated struct {
 	Remarks  []string `json:"remarks" doc:"What it may contain, but probably does not mean."`
 }
 
-func (a *api) validate(ctx context.Context, in *fileInput) (*struct{ Body Validated }, error) {
+func (a *API) validate(ctx context.Context, in *fileInput) (*struct{ Body Validated }, error) {
 	file, err := a.lab.Parse("the campaign file", in.RawBody)
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	reg := a.lab.Registry()
 	var remarks []string
-	if a.mayDefine(ctx, &file.Definition, nil) == nil { // they look at the files that it names
+	if a.MayDefine(ctx, &file.Definition, nil) == nil { // they look at the files that it names
 		remarks = campaignfile.Remarks(reg, file.Definition, a.lab.Folder())
 	}
 	return &struct{ Body Validated }{Validated{

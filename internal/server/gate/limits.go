@@ -1,4 +1,4 @@
-package server
+package gate
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"github.com/campaignd/campaignd/internal/console"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
 // Limits of a request.
 const (
-	maxBody = 8 << 20 // bytes
+	// MaxBody is the size of a body, in bytes.
+	MaxBody = 8 << 20
 	// maxUnknown is that of somebody of whom it is not known who they are: they
 	// log in.
-	maxUnknown    = 64 << 10
-	suggestWithin = 5 * time.Minute // a fit of a large campaign takes a while
+	maxUnknown = 64 << 10
 	// maxConnections is how many connections are open at once; further ones
 	// wait. Each is an open file, of which many systems allow a process 1,024:
 	// whoever opens connections and says nothing must not take those that the
@@ -110,7 +110,7 @@ func (b *bounded) release(from netip.Prefix) {
 	}
 }
 
-// boundedConn is a connection that counts against its address's. Until its
+// boundedConn is a connection that counts against its address'g. Until its
 // caller is authenticated, the deadlines of anonymous callers apply.
 type boundedConn struct {
 	net.Conn
@@ -139,9 +139,9 @@ func (c *boundedConn) SetReadDeadline(t time.Time) error {
 
 type connKey struct{}
 
-// connected notes a connection in the context of its requests, so that the gate
+// Connected notes a connection in the context of its requests, so that the gate
 // can tell it that somebody is known on it.
-func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
+func (g *Gate) Connected(ctx context.Context, c net.Conn) context.Context {
 	if secure, ok := c.(*tls.Conn); ok {
 		c = secure.NetConn()
 	}
@@ -149,7 +149,7 @@ func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
 	if !ok {
 		return ctx
 	}
-	own.stranger = s.patience.stranger
+	own.stranger = g.Patience.Stranger
 	return context.WithValue(ctx, connKey{}, own)
 }
 
@@ -160,46 +160,46 @@ func acquainted(ctx context.Context) {
 	}
 }
 
-// patience is how long the server waits for a client. One that is slower is cut
+// Patience is how long the server waits for a client. One that is slower is cut
 // off, so that it does not hold what others need.
-type patience struct {
-	headers, body time.Duration
-	// write is how long it takes to take the next piece of an answer, a
+type Patience struct {
+	Headers, Body time.Duration
+	// Write is how long it takes to take the next piece of an answer, a
 	// stream's too.
-	write time.Duration
-	// idle is how long a connection is kept that asks for nothing.
-	idle time.Duration
-	// stranger is how long a connection is waited for, at most, on which nobody
+	Write time.Duration
+	// Idle is how long a connection is kept that asks for nothing.
+	Idle time.Duration
+	// Stranger is how long a connection is waited for, at most, on which nobody
 	// is known.
-	stranger time.Duration
+	Stranger time.Duration
 }
 
-var usualPatience = patience{
-	headers: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second,
-	idle: 2 * time.Minute, stranger: 30 * time.Second,
+var usualPatience = Patience{
+	Headers: 10 * time.Second, Body: 30 * time.Second, Write: 30 * time.Second,
+	Idle: 2 * time.Minute, Stranger: 30 * time.Second,
 }
 
-// limited bounds the body of a request, in size and in time, and how long its
+// Limited bounds the body of a request, in size and in time, and how long its
 // answer waits to be read.
-func (s *Server) limited(next http.Handler) http.Handler {
+func (g *Gate) Limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		out := &unhurried{ResponseWriter: w, control: control, each: s.patience.write}
+		out := &unhurried{ResponseWriter: w, control: control, each: g.Patience.Write}
 		_ = control.SetWriteDeadline(time.Time{}) // that of the request before
 		if r.Body != nil && r.ContentLength != 0 {
-			_ = control.SetReadDeadline(time.Now().Add(s.patience.body))
-			r.Body = &timed{http.MaxBytesReader(w, r.Body, maxBody),
+			_ = control.SetReadDeadline(time.Now().Add(g.Patience.Body))
+			r.Body = &timed{http.MaxBytesReader(w, r.Body, MaxBody),
 				func() { _ = control.SetReadDeadline(time.Time{}) }}
 		}
 		if encoding := r.Header.Get("Content-Encoding"); encoding != "" &&
 			!strings.EqualFold(encoding, "identity") {
 			out.Header().Set("Accept-Encoding", "identity")
-			writeProblem(out, newProblem(http.StatusUnsupportedMediaType, problem.Invalid,
+			problems.Write(out, problems.New(http.StatusUnsupportedMediaType, problem.Invalid,
 				"The body is compressed. Send it as it is, without Content-Encoding."))
 			return
 		}
 		next.ServeHTTP(out, r)
-		_ = control.SetWriteDeadline(time.Now().Add(s.patience.write)) // for what is not sent yet
+		_ = control.SetWriteDeadline(time.Now().Add(g.Patience.Write)) // for what is not sent yet
 	})
 }
 
@@ -258,21 +258,20 @@ func (u *unhurried) SetReadDeadline(time.Time) error { return nil }
 // Unwrap implements what http.ResponseController looks for.
 func (u *unhurried) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
-// formed reads the form of a request for a page, so that one that does not come
-// whole is refused as such and no page takes it for an empty one. Bodies of
-// anonymous callers are bounded more tightly.
-func (s *Server) formed(next http.Handler) http.Handler {
+// Formed reads the form of a request for a page, which is one outside the path
+// of the API, so that one that does not come whole is refused as such and no
+// page takes it for an empty one. Bodies of anonymous callers are bounded more
+// tightly.
+func (g *Gate) Formed(
+	next http.Handler, api string, refuse func(http.ResponseWriter, *http.Request, *problems.Problem),
+) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body != nil && !identityOf(r.Context()).Known() {
+		if r.Body != nil && !IdentityOf(r.Context()).Known() {
 			r.Body = http.MaxBytesReader(w, r.Body, maxUnknown)
 		}
-		if r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, base+"/") {
+		if r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, api+"/") {
 			if err := r.ParseForm(); err != nil {
-				p := unreadBody(err)
-				s.page(w, r, console.Page{
-					Name: "failure", Title: "That did not work", Status: p.Status,
-					Failure: problem.New(p.Code, "%s", p.Detail),
-				})
+				refuse(w, r, problems.UnreadBody(err))
 				return
 			}
 		}

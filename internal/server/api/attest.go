@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"context"
@@ -17,6 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
 // Kept is a file that somebody has kept.
@@ -34,13 +36,13 @@ type AuditWanted struct {
 
 // AuditRun is an audit that was asked for.
 type AuditRun struct {
-	ID       string        `json:"id"`
-	Campaign string        `json:"campaign"`
-	State    string        `json:"state" enum:"running,done,failed"`
-	Began    time.Time     `json:"began"`
-	Passed   *bool         `json:"passed,omitempty" doc:"Whether nothing speaks against the store; absent while it runs."`
-	Audit    *attest.Audit `json:"audit,omitempty" doc:"What was found, as in campaignd audit --json."`
-	Problem  *Problem      `json:"problem,omitempty" doc:"Why it failed."`
+	ID       string            `json:"id"`
+	Campaign string            `json:"campaign"`
+	State    string            `json:"state" enum:"running,done,failed"`
+	Began    time.Time         `json:"began"`
+	Passed   *bool             `json:"passed,omitempty" doc:"Whether nothing speaks against the store; absent while it runs."`
+	Audit    *attest.Audit     `json:"audit,omitempty" doc:"What was found, as in campaignd audit --json."`
+	Problem  *problems.Problem `json:"problem,omitempty" doc:"Why it failed."`
 
 	done    chan struct{}
 	request string
@@ -109,7 +111,7 @@ func (l *audits) end(run *AuditRun, audit *attest.Audit, err error) {
 	defer l.mu.Unlock()
 	defer close(run.done)
 	if err != nil {
-		run.State, run.Problem = "failed", problemOf(err)
+		run.State, run.Problem = "failed", problems.Of(err)
 		return
 	}
 	passed := audit.Passed()
@@ -161,7 +163,7 @@ type verifyOutput struct {
 }
 
 // attesting are the operations by which a store is proved.
-func (a *api) attesting() {
+func (a *API) attesting() {
 	begin := operation("begin-audit", http.MethodPost, "/campaigns/{campaign}/audits",
 		"Check that nothing was changed, and make every decision again",
 		"Of the campaign's store. It may take long and runs beside all else, one at a time; "+
@@ -184,9 +186,9 @@ func (a *api) attesting() {
 			if err != nil {
 				return nil, err
 			}
-			p, err := attest.ProveIn(ctx, c.Store(), c.Name(), in.Event, a.signer())
+			p, err := attest.ProveIn(ctx, c.Store(), c.Name(), in.Event, a.Signer())
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			return &checkpointOutput{p}, nil
 		})
@@ -196,7 +198,7 @@ func (a *api) attesting() {
 		func(ctx context.Context, in *growthInput) (*checkpointOutput, error) {
 			old, err := attest.ReadCheckpoint([]byte(in.Body.From))
 			if err != nil {
-				return nil, problemOf(problem.New(problem.Invalid, "from: %w", err))
+				return nil, problems.Of(problem.New(problem.Invalid, "from: %w", err))
 			}
 			return a.checkpoint(ctx, in.InCampaign, func(log events.Store, p *attest.Checkpoint) error {
 				contradiction, err := p.Extend(ctx, log, old)
@@ -212,7 +214,7 @@ func (a *api) attesting() {
 		func(_ context.Context, in *verifyInput) (*verifyOutput, error) {
 			keys, err := verifiers(in.Body.Keys)
 			if err != nil {
-				return nil, problemOf(err)
+				return nil, problems.Of(err)
 			}
 			var texts []attest.Text
 			for i, f := range in.Body.Files {
@@ -245,7 +247,7 @@ func verifiers(keys []string) (known []note.Verifier, err error) {
 }
 
 // checkpoint takes a checkpoint of a campaign's store, and makes more of it.
-func (a *api) checkpoint(
+func (a *API) checkpoint(
 	ctx context.Context, in InCampaign, more func(events.Store, *attest.Checkpoint) error,
 ) (*checkpointOutput, error) {
 	c, err := a.find(ctx, in)
@@ -254,34 +256,34 @@ func (a *api) checkpoint(
 	}
 	log, err := attest.OpenToRead(c.Store())
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	defer log.Close()
-	p, err := attest.TakeCheckpoint(ctx, log, a.signer())
+	p, err := attest.TakeCheckpoint(ctx, log, a.Signer())
 	if err == nil && more != nil {
 		err = more(log, p)
 	}
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	return &checkpointOutput{p}, nil
 }
 
-// signer returns the key of whoever runs the server, nil where there is none to
+// Signer returns the key of whoever runs the server, nil where there is none to
 // be used.
-func (s *Server) signer() note.Signer {
-	if s.options.Signer == nil {
+func (a *API) Signer() note.Signer {
+	if a.options.Signer == nil {
 		return nil
 	}
-	key, err := s.options.Signer()
+	key, err := a.options.Signer()
 	if err != nil {
-		s.options.Log("checkpoints are not signed: %v", err)
+		a.options.Log("checkpoints are not signed: %v", err)
 		return nil
 	}
 	return key
 }
 
-func (a *api) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, error) {
+func (a *API) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, error) {
 	c, err := a.find(ctx, in.InCampaign)
 	if err != nil {
 		return nil, err
@@ -290,16 +292,16 @@ func (a *api) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, erro
 	if w := in.Body; w != nil {
 		keys, err := verifiers(w.Keys)
 		if err != nil {
-			return nil, problemOf(err)
+			return nil, problems.Of(err)
 		}
 		o.Except = w.Except
 		for i, k := range w.Since {
 			old, err := attest.ReadCheckpoint([]byte(k.Text), keys...)
 			switch {
 			case err != nil:
-				return nil, problemOf(problem.New(problem.Invalid, "since[%d]: %w", i, err))
+				return nil, problems.Of(problem.New(problem.Invalid, "since[%d]: %w", i, err))
 			case len(keys) > 0 && len(old.Signed) == 0:
-				return nil, problemOf(problem.New(problem.Invalid,
+				return nil, problems.Of(problem.New(problem.Invalid,
 					"since[%d] is not signed by one of the keys: it shows nothing", i))
 			}
 			o.Since = append(o.Since, attest.Earlier{File: nameOf(k, i), Checkpoint: old})
@@ -307,12 +309,12 @@ func (a *api) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, erro
 	}
 	run, again, err := a.audits.begin(c.Name(), askedAs(ctx))
 	if err != nil {
-		return nil, problemOf(err)
+		return nil, problems.Of(err)
 	}
 	begun, _, _ := a.audits.find(run.ID)
 	if again {
 		replayed(ctx)
-		return &auditBegun{Location: base + "/audits/" + begun.ID, Body: begun}, nil
+		return &auditBegun{Location: Base + "/audits/" + begun.ID, Body: begun}, nil
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -327,11 +329,11 @@ func (a *api) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, erro
 		audit, err := a.audit(ctx, c, o)
 		a.audits.end(run, audit, err)
 	}()
-	return &auditBegun{Location: base + "/audits/" + begun.ID, Body: begun}, nil
+	return &auditBegun{Location: Base + "/audits/" + begun.ID, Body: begun}, nil
 }
 
 // audit audits a campaign's store. A store that passes is given a checkpoint.
-func (a *api) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *attest.Audit, err error) {
+func (a *API) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *attest.Audit, err error) {
 	defer problem.Recover(&err, a.options.Log, "the audit of "+c.Name())
 	log, err := attest.OpenToRead(c.Store())
 	if errors.Is(err, events.ErrDamaged) {
@@ -347,7 +349,7 @@ func (a *api) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *
 	if err != nil || !r.Passed() || r.Events == 0 {
 		return r, err
 	}
-	p, err := attest.TakeCheckpoint(ctx, log, a.signer())
+	p, err := attest.TakeCheckpoint(ctx, log, a.Signer())
 	if err != nil {
 		return nil, err
 	}
@@ -355,19 +357,19 @@ func (a *api) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *
 	return r, nil
 }
 
-func (a *api) auditState(ctx context.Context, in *auditStateInput) (*auditStateOutput, error) {
+func (a *API) auditState(ctx context.Context, in *auditStateInput) (*auditStateOutput, error) {
 	run, done, ok := a.audits.find(in.Audit)
-	if !ok || !sees(ctx, run.Campaign) && identityOf(ctx).May(accounts.Audit, run.Campaign) != nil {
+	if !ok || !gate.Sees(ctx, run.Campaign) && gate.IdentityOf(ctx).May(accounts.Audit, run.Campaign) != nil {
 		// Whoever may audit no more than some campaigns is told of others'
 		// audits what they are told of those that there are not.
-		if !identityOf(ctx).MaySomewhere(accounts.Audit) {
-			return nil, problemOf(a.allowed(ctx, accounts.Audit, ""))
+		if !gate.IdentityOf(ctx).MaySomewhere(accounts.Audit) {
+			return nil, problems.Of(a.Allowed(ctx, accounts.Audit, ""))
 		}
-		return nil, problemOf(problem.New(problem.NotFound,
+		return nil, problems.Of(problem.New(problem.NotFound,
 			"there is no audit %q: the server may have been started anew", in.Audit).About(in.Audit))
 	}
-	if err := a.allowed(ctx, accounts.Audit, run.Campaign); err != nil {
-		return nil, problemOf(err)
+	if err := a.Allowed(ctx, accounts.Audit, run.Campaign); err != nil {
+		return nil, problems.Of(err)
 	}
 	if run.State == "running" && in.Wait > 0 {
 		select {

@@ -1,0 +1,138 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/gate"
+)
+
+// accountRoutes are those of people who are logged in.
+func (c *Console) accountRoutes() []Route {
+	return []Route{
+		{"GET /confirm", c.confirm},
+		{"POST /confirm", c.confirmed},
+		{"GET /confirm/oidc", c.beginOIDCConfirm},
+		{"POST /confirm/passkey/begin", c.beginPasskeyConfirm},
+		{"POST /confirm/passkey/finish", c.finishPasskeyConfirm},
+		{"GET /account", c.account},
+		{"POST /account/password", c.changePassword},
+		{"POST /account/passkeys/begin", c.beginPasskey},
+		{"POST /account/passkeys/finish", c.finishPasskey},
+		{"POST /account/passkeys/{id}/remove", c.ofAccount(c.removePasskey)},
+		{"POST /account/tokens", c.createToken},
+		{"POST /account/tokens/{id}/revoke", c.ofAccount(c.revokeToken)},
+		{"POST /account/sessions/{id}/end", c.ofAccount(c.endSession)},
+	}
+}
+
+func (c *Console) removePasskey(ctx context.Context, who accounts.Identity, r *http.Request) error {
+	_, err := c.gate.Accounts().RemovePasskey(ctx, who, who.Account, r.PathValue("id"))
+	return err
+}
+
+func (c *Console) revokeToken(ctx context.Context, who accounts.Identity, r *http.Request) error {
+	_, err := c.gate.Accounts().RevokeToken(ctx, who, r.PathValue("id"))
+	return err
+}
+
+func (c *Console) endSession(ctx context.Context, who accounts.Identity, r *http.Request) error {
+	return c.gate.Accounts().EndSession(ctx, who, who.Account, r.PathValue("id"))
+}
+
+// accountPage is the page of one's own account.
+type accountPage struct {
+	*shell
+	Account     accounts.Account
+	Tokens      []accounts.Token
+	Sessions    []accounts.Session
+	Permissions []accounts.Permission
+	Campaigns   []string
+	Passkeys    bool
+	// Confirmed says that they have shown just now who they are.
+	Confirmed bool
+	// Secret is that of a token that was just made.
+	Secret string
+}
+
+func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, secret string, failure error) {
+	directory, who := c.gate.Accounts(), gate.IdentityOf(r.Context())
+	account, err := directory.Account(who.Account)
+	if err != nil {
+		c.Fail(w, r, err)
+		return
+	}
+	s, status := c.after(w, r, "Your account", failure, "/account")
+	c.write(w, status, "account", accountPage{
+		shell:       s,
+		Account:     account,
+		Tokens:      directory.Tokens(who.Account),
+		Sessions:    directory.Sessions(who.Account),
+		Permissions: accounts.Permissions(),
+		Campaigns:   c.campaignNames(r.Context()),
+		Passkeys:    directory.HasPasskeys(),
+		Confirmed:   directory.Recent(who, accounts.JustNow) == nil,
+		Secret:      secret,
+	})
+}
+
+func (c *Console) account(w http.ResponseWriter, r *http.Request) { c.showAccount(w, r, "", nil) }
+
+// ofAccount answers a form about one's own account.
+func (c *Console) ofAccount(
+	do func(context.Context, accounts.Identity, *http.Request) error,
+) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := do(r.Context(), gate.IdentityOf(r.Context()), r); err != nil {
+			c.showAccount(w, r, "", err)
+			return
+		}
+		http.Redirect(w, r, "/account", http.StatusSeeOther)
+	}
+}
+
+func (c *Console) changePassword(w http.ResponseWriter, r *http.Request) {
+	token, _, err := c.gate.Accounts().ChangePassword(
+		r.Context(), c.gate.Session(r), r.PostFormValue("present"), r.PostFormValue("password"), c.gate.Address(r))
+	if err != nil {
+		c.showAccount(w, r, "", err)
+		return
+	}
+	c.gate.SetSession(w, token)
+	http.Redirect(w, r, "/account", http.StatusSeeOther)
+}
+
+func (c *Console) createToken(w http.ResponseWriter, r *http.Request) {
+	who := gate.IdentityOf(r.Context())
+	wanted := accounts.NewToken{Name: r.PostFormValue("name"), Campaigns: r.PostForm["campaign"]}
+	for _, scope := range r.PostForm["scope"] {
+		wanted.Scopes = append(wanted.Scopes, accounts.Permission(scope))
+	}
+	if text := strings.TrimSpace(r.PostFormValue("days")); text != "" {
+		days, err := strconv.ParseUint(text, 10, 12)
+		if err != nil {
+			c.showAccount(w, r, "", problem.New(problem.Invalid, "%q is not a number of days", text))
+			return
+		}
+		wanted.Lifetime = time.Duration(days) * 24 * time.Hour
+	}
+	secret, _, err := c.gate.Accounts().CreateToken(r.Context(), who, who.Account, wanted)
+	c.showAccount(w, r, secret, err)
+}
+
+// campaignNames are the campaigns that the visitor may see, each name once.
+func (c *Console) campaignNames(ctx context.Context) (names []string) {
+	for _, c := range c.lab.Campaigns() {
+		if gate.Sees(ctx, c.Name()) {
+			names = append(names, c.Name())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/gate"
+	"github.com/campaignd/campaignd/internal/server/problems"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// mayNameProgram is nil where the caller may have this server run the program,
+// read the file or call the address that a campaign file names: such a file
+// does what its writer wants with the rights of the server. It is the
+// permission to equip the lab.
+func (a *API) mayNameProgram(ctx context.Context) error {
+	if a.options.Confined {
+		return problem.New(problem.NotPossible,
+			"this server takes no campaign file that names a program, a file or an address").
+			With(problem.Remedy{Text: "begin it with the program campaignd where the server runs",
+				Action: problem.Start})
+	}
+	return a.Allowed(ctx, accounts.Equip, "")
+}
+
+// MayDefine checks a definition that somebody sends, in the place of that of a
+// campaign as it was, nil for a new one. What is reached with it must be what
+// the lab file says, what the campaign reached before, or allowed to the
+// sender.
+func (a *API) MayDefine(ctx context.Context, def, was *definition.Campaign) error {
+	reach, ok, err := a.lab.Reaches(def, was)
+	if err != nil || !ok {
+		return err
+	}
+	if err := a.mayNameProgram(ctx); err != nil {
+		what := reach.Where
+		return problem.New(problem.CodeOf(err), "%s: %w", what,
+			err).About(what).With(problem.RemediesOf(err)...)
+	}
+	return nil
+}
+
+// neededFor is what a request needs that came by the protocol of a store.
+func neededFor(r *engine.Request) (p accounts.Permission, act string) {
+	switch {
+	case r.Answer != nil:
+		return accounts.Answer, "" // as whom, is asked where the question is known
+	case r.Resolve != nil:
+		return accounts.Resolve, gate.ActResolve
+	case r.Stop != nil:
+		return accounts.Run, gate.ActStop
+	case r.Correct != nil, r.Amend != nil:
+		return accounts.Run, gate.ActOverride
+	}
+	return accounts.Run, ""
+}
+
+// admit is the API's middleware: it refuses what the table does not allow.
+func (a *API) admit(hc huma.Context, next func(huma.Context)) {
+	ctx := hc.Context()
+	refuse := func(err error) {
+		p := problems.Of(err)
+		if p.Status == http.StatusUnauthorized {
+			hc.SetHeader("WWW-Authenticate", `Bearer realm="campaignd"`)
+		}
+		hc.SetHeader("Content-Type", p.ContentType(""))
+		hc.SetStatus(p.Status)
+		_ = a.huma.Marshal(hc.BodyWriter(), "application/json", p)
+	}
+	need, listed := gate.NeedOf(hc.Operation().OperationID)
+	if !listed {
+		refuse(problem.New(problem.Forbidden, "nobody may do that here"))
+		return
+	}
+	if !gate.IdentityOf(ctx).Known() {
+		refuse(problem.New(problem.Unauthenticated, "It is not known who asks.").
+			With(problem.Remedy{Text: "send an API token: Authorization: Bearer campaignd_…, or log in"}))
+		return
+	}
+	campaign := ""
+	if need.InCampaign {
+		campaign = gate.CampaignIn(hc.Param("campaign"))
+	}
+	if need.Permission != "" {
+		if err := a.Allowed(ctx, need.Permission, campaign); err != nil {
+			refuse(err)
+			return
+		}
+	}
+	if need.Act != "" {
+		if err := a.Confirmed(ctx, need.Act); err != nil {
+			refuse(err)
+			return
+		}
+	}
+	next(hc)
+}

@@ -1,0 +1,361 @@
+// Package gate stands before all that a server answers: it finds out who makes a
+// request, bounds what anyone can take of the server, and says what they may.
+//
+// It has three ways to know who asks: a session's cookie, an API token, and, in
+// a lab without accounts on this machine alone, that everyone here may do
+// everything. What a caller may not do is refused where it is known what they
+// want: by [NeedOf] for an operation of the API, by [Gate.Known], [Gate.InPerson]
+// and [Gate.Needs] for a page.
+package gate
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/server/problems"
+)
+
+// Options say who is let in.
+type Options struct {
+	// Accounts say who may do what. Nil, or without an account, the server is
+	// open to all callers of this machine, and to no others.
+	Accounts *accounts.Directory
+	// User is the name under which requests to an open server are recorded.
+	// Default: the system's user.
+	User string
+	// Confirm holds the acts, of [ActStop], [ActResolve] and [ActOverride],
+	// that people must have confirmed lately with their password.
+	Confirm map[string]bool
+	// Secure is set where browsers reach the server over TLS, its own or a
+	// proxy's.
+	Secure bool
+	// Proxy, if set, is where a proxy that says from which address a request
+	// comes may be.
+	Proxy *net.IPNet
+}
+
+// Gate finds out who makes requests. Its methods may be called by several
+// goroutines.
+type Gate struct {
+	// Patience is how long clients are waited for, Bounds how much is under
+	// way at once. Both are set before anything is served.
+	Patience Patience
+	Bounds   Bounds
+
+	options Options
+	busy    busy
+}
+
+// New returns a gate with the usual patience and bounds.
+func New(o Options) *Gate {
+	if o.User == "" {
+		o.User = systemUser()
+	}
+	return &Gate{Patience: usualPatience, Bounds: usualBounds, options: o}
+}
+
+// Accounts are those of the lab; nil where it has none.
+func (g *Gate) Accounts() *accounts.Directory { return g.options.Accounts }
+
+// Secure reports whether browsers reach the server over TLS.
+func (g *Gate) Secure() bool { return g.options.Secure }
+
+// Secured sets the headers that every answer has.
+func (g *Gate) Secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "+
+				"font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		h.Set("Cache-Control", "no-store")
+		if g.options.Secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sessionCookie holds the token of a session. With TLS its name binds it to
+// this host and to secure connections.
+const (
+	sessionCookie       = "campaignd-session"
+	secureSessionCookie = "__Host-campaignd-session"
+)
+
+type identityKey struct{}
+
+// IdentityOf returns who makes a request.
+func IdentityOf(ctx context.Context) accounts.Identity {
+	who, _ := ctx.Value(identityKey{}).(accounts.Identity)
+	return who
+}
+
+// WithIdentity returns a context in which who makes the request is known.
+func WithIdentity(ctx context.Context, who accounts.Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, who)
+}
+
+// Open reports whether everybody who reaches the server may do everything.
+func (g *Gate) Open() bool { return g.options.Accounts == nil || g.options.Accounts.Empty() }
+
+// Identified finds out who makes a request. What they may not do is refused where it
+// is known what they want.
+func (g *Gate) Identified(next http.Handler) http.Handler {
+	// A form or a script of another site must not act with the session of
+	// whoever visits it. What a program sends with a token is no browser's
+	// doing.
+	guarded := http.NewCrossOriginProtection()
+	guarded.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		problems.Write(w, problems.New(http.StatusForbidden, problem.Forbidden,
+			"The request came from a page of another site, and was not carried out."))
+	}))
+	checked := guarded.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.Open() && !forThisMachine(r) {
+			problems.Write(w, problems.New(http.StatusForbidden, problem.Forbidden,
+				"There are no accounts here, so that only this machine is served, under its own name."))
+			return
+		}
+		if g.Open() && (g.options.Proxy != nil || forwarded(r)) {
+			problems.Write(w, problems.New(http.StatusForbidden, problem.Forbidden,
+				"There are no accounts here, so that only this machine is served, and nobody whose request was passed on."))
+			return
+		}
+		ctx := accounts.WithAddress(r.Context(), g.Address(r))
+		who, byToken, err := g.identify(r.WithContext(ctx))
+		if err != nil {
+			if byToken {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="campaignd", error="invalid_token"`)
+			}
+			g.Unknown(w, r, problems.Of(err))
+			return
+		}
+		if who.Known() {
+			acquainted(ctx)
+		}
+		r = r.WithContext(WithIdentity(g.withStill(ctx, r), who))
+		if byToken {
+			next.ServeHTTP(w, r)
+			return
+		}
+		checked.ServeHTTP(w, r)
+	})
+}
+
+// identify returns who makes a request; nobody, where it does not say.
+func (g *Gate) identify(r *http.Request) (who accounts.Identity, byToken bool, err error) {
+	if g.Open() {
+		return accounts.OpenIdentity(g.options.User), false, nil
+	}
+	book := g.options.Accounts
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		who, err = book.AuthenticateToken(r.Context(), strings.TrimSpace(bearer))
+		return who, true, err
+	}
+	cookie, err := r.Cookie(g.cookieName())
+	if err != nil || cookie.Value == "" {
+		return accounts.Identity{}, false, nil
+	}
+	who, err = book.Authenticate(r.Context(), cookie.Value)
+	var wrong *problem.Error
+	if errors.As(err, &wrong) && wrong.Code == problem.Unauthenticated {
+		return accounts.Identity{}, false, nil // the session has ended: they are nobody, and may log in
+	}
+	return who, false, err
+}
+
+// Unknown answers a request of which it cannot be said who makes it.
+func (g *Gate) Unknown(w http.ResponseWriter, _ *http.Request, p *problems.Problem) {
+	if p.Status == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="campaignd"`)
+	}
+	problems.Write(w, p)
+}
+
+// Address is where a request comes from: as the proxy says, where one is
+// trusted.
+func (g *Gate) Address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	if g.options.Proxy != nil && g.options.Proxy.Contains(net.ParseIP(host)) {
+		// A proxy may add its hop to the client's line, or in a line of its own
+		// after it.
+		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+		if last := strings.TrimSpace(hops[len(hops)-1]); net.ParseIP(last) != nil {
+			return last // the one that the trusted proxy itself has seen
+		}
+	}
+	return host
+}
+
+// forThisMachine reports whether a request comes from this machine and asks for
+// it by its own name: a page of the web that lets its name lead here does not.
+func forThisMachine(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil || !net.ParseIP(host).IsLoopback() {
+		return false
+	}
+	name := r.Host
+	if bare, _, err := net.SplitHostPort(r.Host); err == nil {
+		name = bare
+	}
+	name = strings.Trim(name, "[]")
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name).IsLoopback()
+}
+
+// forwarded reports whether a request says of itself that it was passed on:
+// then it comes from this machine, and whoever made it need not be here.
+func forwarded(r *http.Request) bool {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(forwarding, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// forwarding are what proxies and tunnels add to requests beside X-Forwarded-…,
+// in the form of [http.CanonicalHeaderKey].
+var forwarding = []string{
+	"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip",
+	"X-Original-Forwarded-For", "X-Original-Host",
+	"X-Envoy-External-Address", "True-Client-Ip", "Cf-Connecting-Ip", "Fastly-Client-Ip", "Fly-Client-Ip",
+}
+
+func (g *Gate) cookieName() string {
+	if g.options.Secure {
+		return secureSessionCookie
+	}
+	return sessionCookie
+}
+
+// SetSession hands the browser a session; an empty token takes it away.
+func (g *Gate) SetSession(w http.ResponseWriter, token string) {
+	cookie := &http.Cookie{
+		Name:     g.cookieName(),
+		Value:    token,
+		Path:     "/",
+		HttpOnly: true,
+		Secure:   g.options.Secure,
+		SameSite: http.SameSiteLaxMode, // links in messages to people lead here
+	}
+	if token == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}
+
+// BeginSession hands the browser a new session, and ends the one it had before.
+func (g *Gate) BeginSession(w http.ResponseWriter, r *http.Request, token string) {
+	if old := g.Session(r); old != "" && old != token {
+		_ = g.options.Accounts.Logout(r.Context(), old) // that it stays for its time is no harm
+	}
+	g.SetSession(w, token)
+}
+
+// Session is the token of the browser's session, "" where it has none.
+func (g *Gate) Session(r *http.Request) string {
+	cookie, err := r.Cookie(g.cookieName())
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// Allowed refuses what somebody may not do, and notes that in the audit trail.
+func (g *Gate) Allowed(ctx context.Context, p accounts.Permission, campaign string) error {
+	who := IdentityOf(ctx)
+	err := who.May(p, campaign)
+	if err != nil {
+		g.NoteRefused(who, p, campaign)
+	}
+	return err
+}
+
+// NoteRefused notes in the audit trail what somebody may not do.
+func (g *Gate) NoteRefused(who accounts.Identity, p accounts.Permission, campaign string) {
+	if g.options.Accounts != nil && who.Known() {
+		g.options.Accounts.Refused(who, p, campaign, who.From)
+	}
+}
+
+// AnswersAs refuses an answer in the place of an expert, and notes that in the
+// audit trail.
+func (g *Gate) AnswersAs(ctx context.Context, expert, campaign string) error {
+	who := IdentityOf(ctx)
+	err := who.AnswersAs(expert, campaign)
+	if err != nil {
+		g.NoteRefused(who, accounts.ActForOthers, campaign)
+	}
+	return err
+}
+
+// confirmedWithin is how long ago somebody must have shown who they are, at
+// most, for what the lab does not leave to a session that was found open.
+const confirmedWithin = 10 * time.Minute
+
+// Confirmed refuses an act that the lab wants people to confirm with their
+// password, where they have not lately.
+func (g *Gate) Confirmed(ctx context.Context, act string) error {
+	who := IdentityOf(ctx)
+	if g.Open() || !g.options.Confirm[act] {
+		return nil
+	}
+	return g.options.Accounts.Recent(who, confirmedWithin)
+}
+
+// CampaignIn is the campaign's name in a path that may say NAME@STORE.
+func CampaignIn(id string) string {
+	name, _, _ := strings.Cut(id, "@")
+	if unescaped, err := url.PathUnescape(name); err == nil {
+		return unescaped
+	}
+	return name
+}
+
+// Sees reports whether the caller may see a campaign.
+func Sees(ctx context.Context, campaign string) bool {
+	return IdentityOf(ctx).May(accounts.See, campaign) == nil
+}
+
+// ActorOf returns under which name what a request asks for is recorded, and
+// whose account asks.
+func ActorOf(ctx context.Context) (actor, account string) {
+	who := IdentityOf(ctx)
+	return who.Actor(), who.Account
+}
+
+// ActingAs is [ActorOf] for somebody who says as whom they act. Where everybody
+// may do everything that is believed; otherwise a request is recorded under the
+// name of its account.
+func (g *Gate) ActingAs(ctx context.Context, wanted string) (actor, account string) {
+	actor, account = ActorOf(ctx)
+	if wanted != "" && g.Open() {
+		actor = wanted
+	}
+	return actor, account
+}
+
+// systemUser is the name of the system's user that runs the server.
+func systemUser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "somebody"
+}

@@ -1,0 +1,52 @@
+package gate
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Fail answers a request for a page that is refused.
+type Fail func(w http.ResponseWriter, r *http.Request, err error)
+
+// Known lets nobody through of whom it is not known who they are: they are
+// asked to log in, and come back.
+func (g *Gate) Known(next http.HandlerFunc, fail Fail) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case IdentityOf(r.Context()).Known():
+			next(w, r)
+		case r.Method == http.MethodGet:
+			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+		default:
+			fail(w, r, problem.New(problem.Unauthenticated, "You are not logged in, or not any more."))
+		}
+	}
+}
+
+// InPerson lets people through who are logged in, and no token of theirs:
+// tokens cannot manage accounts, only the logged-in owner can.
+func (g *Gate) InPerson(next http.HandlerFunc, fail Fail) http.HandlerFunc {
+	return g.Known(func(w http.ResponseWriter, r *http.Request) {
+		if IdentityOf(r.Context()).Method == accounts.ByToken {
+			fail(w, r, problem.New(problem.Forbidden,
+				"a person looks after their own account, and no API token does").
+				With(problem.Remedy{Text: "log in", Action: problem.LogIn}))
+			return
+		}
+		next(w, r)
+	}, fail)
+}
+
+// Needs lets through who may do something in the whole lab.
+func (g *Gate) Needs(p accounts.Permission, next http.HandlerFunc, fail Fail) http.HandlerFunc {
+	return g.Known(func(w http.ResponseWriter, r *http.Request) {
+		if err := g.Allowed(r.Context(), p, ""); err != nil {
+			fail(w, r, err)
+			return
+		}
+		next(w, r)
+	}, fail)
+}
