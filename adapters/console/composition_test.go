@@ -90,3 +90,28 @@ func TestWrap(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Law: what is too long for a line is broken below its beginning, within the
+// width, and whole.
+func TestPropertiesAreBroken(t *testing.T) {
+	const said = "one of LiPF6 and LiTFSI and LiFSI and LiBOB, as the supplier has it"
+	lines := console.Properties(
+		[]definition.Parameter{{Name: "lipf6"}, {Name: "salt"}}, []string{"0.2 to 2.1", said}).Lines(40)
+	if len(lines) < 3 || lines[0] != "lipf6  0.2 to 2.1" {
+		t.Fatalf("it says %q", lines)
+	}
+	whole := ""
+	for i, line := range lines[1:] {
+		if len(line) > 40 {
+			t.Errorf("a line of %d characters: %q", len(line), line)
+		}
+		rest, ok := strings.CutPrefix(line, []string{"salt   ", "       "}[min(i, 1)])
+		if !ok {
+			t.Errorf("line %d is %q", i+1, line)
+		}
+		whole += rest + " "
+	}
+	if strings.TrimSpace(whole) != said {
+		t.Errorf("it says %q", whole)
+	}
+}

@@ -105,3 +105,13 @@ func TestTableFits(t *testing.T) {
 		}
 	}
 }
+
+// Law: a single composition is a table, too, in which nothing differs.
+func TestTableOfOne(t *testing.T) {
+	for width := 20; width <= 76; width++ {
+		text := strings.Join(tableOf(1, 2).Text(-1).Lines(width), "\n")
+		if !strings.Contains(text, "LiPF6") || !strings.Contains(text, "10.25") {
+			t.Errorf("%d wide:\n%s", width, text)
+		}
+	}
+}

@@ -44,6 +44,17 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// Law: a mapping in the place of something else than constraints is not taken
+// for a constraint.
+func TestNoHintOfConstraints(t *testing.T) {
+	text := "name: hints\ndescription: {ec: 1}\nparameters: [{name: ec, min: 0, max: 1}]" + soundRest
+	_, err := Parse(builtin.Registry(), "hint.yaml", []byte(text))
+	if err == nil || strings.Contains(err.Error(), "after a dash") ||
+		!strings.Contains(err.Error(), "description") {
+		t.Errorf("a mapping for a description: %v", err)
+	}
+}
+
 // What is possible and probably not meant is remarked on, and nothing else.
 func TestRemarksOnTheWorld(t *testing.T) {
 	dir := t.TempDir()

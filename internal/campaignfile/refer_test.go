@@ -44,6 +44,9 @@ func TestReferences(t *testing.T) {
 			"instrument: {process: {command: [./pump]}, stall_after: 15m, steps: {x: 0.05}}\n"},
 		"with keys of its own": {"instrument: {steps: {x: 0.1}, lab: pump, give_up_after: 2h}\n",
 			"instrument: {process: [./pump], stall_after: 15m, give_up_after: 2h, steps: {x: 0.1}}\n"},
+		"an instrument and an expert": {"instrument: {lab: pump}\nexperts: [ada]\n",
+			"instrument: {process: {command: [./pump]}, stall_after: 15m, steps: {x: 0.05}}\n" +
+				"experts: [{name: ada, terminal: {}, answer_within: 8h}]\n"},
 		"by hand": {"instrument: {lab: bench}\n", "instrument: manual\n"},
 		"an expert": {"instrument: {lab: bench}\nexperts: [ada, {name: \"true\", lab: }]\n",
 			"instrument: manual\nexperts: [{name: ada, terminal: {}, answer_within: 8h}, {name: \"true\", terminal: {}}]\n"},

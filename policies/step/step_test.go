@@ -193,6 +193,25 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// Law: a target is judged by the model alone: without one the campaign goes on,
+// whatever was measured.
+func TestStopAtTargetNeedsAModel(t *testing.T) {
+	s := square(t, nil, campaign.Measured)
+	s.Def.Budget.Experiments = 9
+	target := 1.0
+	s.Def.Stop = definition.Stop{Target: &target}
+	state := s.View.Campaign
+	state.Experiments = append(state.Experiments, campaign.Experiment{
+		ID: "e1", Status: campaign.Measured,
+		Measurement: &events.Measurement{Objective: definition.Quantity{Value: -5}},
+	})
+	left := s.View
+	left.Objective = nil
+	if d := Stop(s.Def, left, policies.Decision{}); d.Made() {
+		t.Errorf("it is to %s by %q (%s)", d.Action, d.Rule, d.Reason)
+	}
+}
+
 // Law: a design of the policy skips what has been tried, and ends where all of a list has; what
 // was called off has not been tried.
 func TestDesignSkipsWhatWasTried(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/space"
 )
 
 // Law: an expert's time is that of the compositions they were asked to judge and have answered, or are being asked
@@ -41,6 +42,38 @@ func TestTimeTaken(t *testing.T) {
 		s.Turns = turns
 		if turn.QuestionsSpent(s, def) != spent || spent && turn.WhyNotAsked(s, def) != "the time of ada is spent" {
 			t.Errorf("in turn %d: %v, %s", turns, !spent, turn.WhyNotAsked(s, def))
+		}
+	}
+}
+
+// Law: what an expert was asked about a composition before is their latest
+// question about it, the very first one included, and no other's.
+func TestAskedBefore(t *testing.T) {
+	low, high := 0.0, 1.0
+	def := definition.Campaign{Parameters: []definition.Parameter{{Name: "x", Min: &low, Max: &high}}}
+	sp, err := space.New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(x float64) definition.Point { return definition.Point{"x": definition.Number(x)} }
+	asked := func(id, expert string, x float64) campaign.Question {
+		return campaign.Question{ID: id, Expert: expert, Form: events.FormLabel,
+			Options: []events.Option{{Parameters: at(x)}}}
+	}
+	s := &campaign.State{Questions: []campaign.Question{
+		asked("q1", "ada", 0.1), asked("q2", "ada", 0.2), asked("q3", "bo", 0.1), asked("q4", "ada", 0.2),
+	}}
+	for _, c := range []struct {
+		expert string
+		x      float64
+		want   string
+	}{{"ada", 0.1, "q1"}, {"ada", 0.2, "q4"}, {"bo", 0.1, "q3"}, {"bo", 0.2, ""}, {"ada", 0.3, ""}} {
+		got := ""
+		if q := turn.AskedBefore(s, sp, c.expert, at(c.x)); q != nil {
+			got = q.ID
+		}
+		if got != c.want {
+			t.Errorf("of %s about %v: %q, want %q", c.expert, c.x, got, c.want)
 		}
 	}
 }

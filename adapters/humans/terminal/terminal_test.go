@@ -226,6 +226,8 @@ func TestExplains(t *testing.T) {
 		{"too many numbers", estimate(3), "1 2 3 4", "end\nok", "4 numbers are more than the 3 rows"},
 		{"impossible", pinpoint(), "lipf6=2.5 solvent=EC", "1.2 EC",
 			"lipf6=2.5 solvent=EC cannot be measured: lipf6 must be at most 2 mol/kg"},
+		{"ok to nothing, and a composition", pinpoint(), "ok 1.2 EC", "1.2 EC",
+			"3 values are more than the 2 parameters"},
 		{"ok to nothing", pinpoint(), "ok", "1.2 EC", "solvent is missing"},
 	} {
 		var out strings.Builder
@@ -511,4 +513,29 @@ func TestSuite(t *testing.T) {
 		Person:    p,
 		Patience:  20 * time.Second,
 	})
+}
+
+// Law: an interval of a rejection's probability whose ends are the same percent
+// is told as one number.
+func TestBeliefInWords(t *testing.T) {
+	for _, c := range []struct {
+		belief events.Interval
+		want   string
+	}{
+		{events.Interval{Lower: -0.001, Upper: 0.001}, "leave it open (rejection about 50 % likely)"},
+		{events.Interval{Lower: -1, Upper: 1}, "leave it open (rejection 27 % to 73 % likely)"},
+		{events.Interval{Lower: 1, Upper: 1.001}, "you would reject it (rejection about 73 % likely)"},
+		{events.Interval{Lower: -2, Upper: -1}, "you would accept it (rejection 12 % to 27 % likely)"},
+	} {
+		q := question()
+		q.Options[0].Belief = &c.belief
+		var out strings.Builder
+		r := terminal.New("ada", console.NewLines(strings.NewReader("a\n"), &out, false), now)
+		if _, err := r.Ask(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		if text := oneLine(out.String()); !strings.Contains(text, c.want) {
+			t.Errorf("%+v: %q is not in\n%s", c.belief, c.want, text)
+		}
+	}
 }
