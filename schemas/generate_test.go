@@ -289,7 +289,7 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 		case reflect.TypeFor[definition.Value]():
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "string", MinLength: length(1)}},
 				Description: "A number in the parameter's unit, or the name of a category."}
-		case reflect.TypeFor[labfile.Secret]():
+		case reflect.TypeFor[labfile.Secret](), reflect.TypeFor[labfile.Token]():
 			return &jsonschema.Schema{Type: "string", MinLength: length(1),
 				Examples: []any{"ntfy://ntfy.sh/our-lab", "${ADA_SLACK}", "file:/etc/campaignd/ada"}}
 		case reflect.TypeFor[definition.Choice]():

@@ -2,7 +2,15 @@
 // of Watermill publishers into the log.
 //
 // The log is the source of truth and of order; the bus only reads it and
-// appends to it. A topic is the name of a campaign.
+// appends to it. A topic is the name of a campaign, or [All].
+//
+// # Consumers
+//
+// What reads a whole log (forwarders, messages to people, streams) is a
+// [Consumer], a function that handles one event at a time; [Bus.Consume] serves
+// it. A consumer with a name goes on where it stood, after a restart too:
+// how far it has come is kept in the store, and moves with it. One without
+// begins where it says each time.
 //
 // # Subscribing
 //

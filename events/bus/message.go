@@ -27,7 +27,7 @@ func messageStream(topic string) string { return "bus/" + topic }
 
 // onTopic reports whether subscribers to the topic receive an event.
 func onTopic(e *events.Event, topic string) bool {
-	return e.Campaign == topic || e.Campaign == messageStream(topic)
+	return topic == All || e.Campaign == topic || e.Campaign == messageStream(topic)
 }
 
 // storedMessage is the payload of an event of KindMessage.

@@ -21,6 +21,12 @@ type Subscriber struct {
 	group string
 	scope *scope
 
+	// What a [Consumer] says in addition.
+	after           events.Position // where a subscription without a group begins
+	takes           func(e *events.Event) bool
+	refused         func(e events.Event, pause time.Duration)
+	pause, pauseMax time.Duration
+
 	mu       sync.Mutex
 	failures []error // of subscriptions that ended before their time
 }
@@ -30,11 +36,17 @@ var _ message.Subscriber = (*Subscriber)(nil)
 // Subscriber returns a new subscriber of the consumer group; "" is no group.
 // The package comment says what a group is.
 func (b *Bus) Subscriber(group string) *Subscriber {
-	return &Subscriber{bus: b, group: group, scope: newScope(b.scope.ctx)}
+	return &Subscriber{
+		bus:      b,
+		group:    group,
+		scope:    newScope(b.scope.ctx),
+		pause:    b.config.RetryPause,
+		pauseMax: b.config.RetryPauseMax,
+	}
 }
 
-// Subscribe opens a subscription to a campaign's events and returns the channel
-// on which they come. The channel is closed when ctx is done, when the
+// Subscribe opens a subscription to a campaign's events, or to those of [All],
+// and returns the channel on which they come. The channel is closed when ctx is done, when the
 // subscriber, the bus or the log is closed, and when the log cannot be read any
 // further; the last is an error that Close returns.
 //
@@ -84,7 +96,7 @@ func (s *Subscriber) fail(topic string, err error) {
 // serve delivers the topic's events, from where the group stands, until ctx is
 // done.
 func (s *Subscriber) serve(ctx context.Context, topic string, out chan<- *message.Message) error {
-	var after events.Position
+	after := s.after
 	acknowledged := func(events.Position) error { return nil }
 	if s.group != "" {
 		consumer := consumerName(s.group, topic)
@@ -105,7 +117,8 @@ func (s *Subscriber) serve(ctx context.Context, topic string, out chan<- *messag
 		if !onTopic(&e, topic) {
 			continue
 		}
-		if !s.deliver(ctx, e, out) {
+		passed := s.takes != nil && !s.takes(&e)
+		if !passed && !s.deliver(ctx, e, out) {
 			return nil
 		}
 		if err := acknowledged(e.Position); err != nil {
@@ -119,12 +132,15 @@ func (s *Subscriber) serve(ctx context.Context, topic string, out chan<- *messag
 // acknowledged. It reports false where ctx ended first.
 func (s *Subscriber) deliver(ctx context.Context, e events.Event, out chan<- *message.Message) bool {
 	ctx = context.WithValue(ctx, eventKey{}, e)
-	for pause := s.bus.config.RetryPause; ; pause = min(2*pause, s.bus.config.RetryPauseMax) {
+	for pause := s.pause; ; pause = min(2*pause, s.pauseMax) {
 		switch offer(ctx, toMessage(e), out) {
 		case acked:
 			return true
 		case unanswered:
 			return false
+		}
+		if s.refused != nil && ctx.Err() == nil {
+			s.refused(e, pause)
 		}
 		select {
 		case <-time.After(pause):

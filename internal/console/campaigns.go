@@ -82,6 +82,7 @@ type campaignsPage struct {
 	Counts           map[string]int
 	Filters          []filter
 	Troubles         []string // stores that cannot be opened
+	Unsent           []string // systems that do not take events
 	CanDefine        bool
 	Nothing, NoMatch bool // there is no campaign; none matches
 }
@@ -114,6 +115,9 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 	p.Query, p.Show = strings.TrimSpace(r.URL.Query().Get("q")), r.URL.Query().Get("show")
 	if p.Visitor.may(See, "") == nil { // stores are named like campaigns
 		p.Troubles = c.lab.Troubles()
+		if c.options.Unsent != nil {
+			p.Unsent = c.options.Unsent()
+		}
 	}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
 	var rows []*lab.Campaign

@@ -79,6 +79,8 @@ type Options struct {
 	// Reached, if set, says how each person of the lab is reached, and what
 	// they have still to hear of.
 	Reached func() []notify.Status
+	// Unsent, if set, says which systems do not take the lab's events now.
+	Unsent func() []string
 	// Undo is how long an answer can be taken back before it is recorded in the
 	// campaign. Default 6 s.
 	Undo time.Duration

@@ -35,6 +35,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/campaignfile"
@@ -76,6 +77,10 @@ type Options struct {
 	// Own is the lab's own log, where this process holds it already: it must
 	// outlive the lab. Without, the lab opens that of its folder.
 	Own *lablog.Log
+	// Reads, if set, reads the log of each store that this process holds, which
+	// store names, until ctx is done; the store is closed once it has returned.
+	// It is called for several stores at a time.
+	Reads func(ctx context.Context, store string, b *bus.Bus)
 	// Log, if set, takes what the operator should know. It may be called by
 	// several goroutines.
 	Log func(format string, args ...any)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -147,6 +148,7 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 		return nil, nil, err
 	}
 	stopServing := func() {}
+	stopReading := func() {}
 	if local, ours := at.(*Local); ours {
 		server, err := local.Serve()
 		if err != nil {
@@ -154,6 +156,7 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 		} else {
 			stopServing = server.Close
 		}
+		stopReading = s.readers(local.Log())
 	}
 	s.mu.Lock()
 	s.at, s.err = at, nil
@@ -163,6 +166,7 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 			c.halt() // every run ends before the store does
 		}
 		stopServing()
+		stopReading()
 		s.mu.Lock()
 		s.at = nil
 		s.mu.Unlock()
@@ -170,6 +174,26 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 			s.lab.options.Log("the store %s did not close: %v", s.path, err)
 		}
 	}, nil
+}
+
+// readers begins what reads the log of a store that this process holds; end
+// ends it, and waits for that.
+func (s *member) readers(log events.Log) (end func()) {
+	if s.lab.options.Reads == nil {
+		return func() {}
+	}
+	b := bus.New(log, bus.Config{})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.lab.options.Reads(ctx, s.base(), b)
+	}()
+	return func() {
+		cancel()
+		<-done
+		_ = b.Close() // it has nothing left to close
+	}
 }
 
 // follow folds the log for as long as it can be read.

@@ -51,6 +51,9 @@ func (c *checker) check(root *yamltree.Node, lab *Lab) {
 			c.somebody(root.Field(key).Items[i], name, people)
 		}
 	}
+	for _, name := range sortedKeys(lab.Forward) {
+		c.forward(root.Field("forward").Field(name), lab.Forward[name])
+	}
 	if o := lab.OIDC; o != nil {
 		c.oidc(root.Field("oidc"), o)
 	}
@@ -182,8 +185,8 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// CheckSecrets says which addresses of people cannot be used now, since a
-// variable or a file that they need is not there: the person, and why.
+// CheckSecrets says which addresses cannot be used now, since a variable or a
+// file that they need is not there: whose, and why.
 func (l *Lab) CheckSecrets() []error {
 	var problems []error
 	for _, name := range sortedKeys(l.People) {
@@ -191,6 +194,15 @@ func (l *Lab) CheckSecrets() []error {
 			if _, err := secret.Reveal(); err != nil {
 				problems = append(problems, fmt.Errorf("people.%s.notify[%d]: %w", name, i, err))
 			}
+		}
+	}
+	for _, name := range sortedKeys(l.Forward) {
+		forward := l.Forward[name]
+		if _, err := forward.To.Reveal(); err != nil {
+			problems = append(problems, fmt.Errorf("forward.%s.to: %w", name, err))
+		}
+		if _, err := forward.Token.Reveal(); err != nil {
+			problems = append(problems, fmt.Errorf("forward.%s.token: %w", name, err))
 		}
 	}
 	return problems

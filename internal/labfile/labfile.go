@@ -45,6 +45,8 @@ type Lab struct {
 	Instruments map[string]Instrument `json:"instruments,omitempty"`
 	// Experts are those that campaign files can name: experts: [NAME].
 	Experts map[string]Expert `json:"experts,omitempty"`
+	// Forward lists, by name, where the events of campaigns are sent.
+	Forward map[string]Forward `json:"forward,omitempty"`
 	// Accounts says what asks for a password again.
 	Accounts Accounts `json:"accounts,omitzero"`
 	// OIDC lets people log in through another service.
@@ -176,11 +178,12 @@ func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	f := &File{Path: path}
 	c := checker{reg: reg, faults: faults}
 	rest := root
-	for _, key := range []string{"people", "instruments", "experts", "oidc", "passkeys"} {
+	for _, key := range []string{"people", "instruments", "experts", "forward", "oidc", "passkeys"} {
 		rest = rest.Without(key) // read apart, so that one fault hides no other
 	}
 	c.faults = append(c.faults, rest.Decode(&f.Lab)...)
-	f.People = people(&c, root.Field("people"))
+	f.People = named[Person](&c, root.Field("people"))
+	f.Forward = named[Forward](&c, root.Field("forward"))
 	f.OIDC = section[OIDC](&c, root.Field("oidc"))
 	f.Passkeys = section[Passkeys](&c, root.Field("passkeys"))
 	f.Instruments = instruments(&c, root.Field("instruments"))
@@ -189,6 +192,12 @@ func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	for _, p := range f.People {
 		for i := range p.Notify {
 			p.Notify[i].startFrom(filepath.Dir(path))
+		}
+	}
+	for _, forward := range f.Forward {
+		forward.To.startFrom(filepath.Dir(path))
+		if !forward.Token.IsZero() {
+			forward.Token.s.folder = filepath.Dir(path)
 		}
 	}
 	c.check(root, &f.Lab)
@@ -210,6 +219,10 @@ func (f *File) complete() {
 			p.Name = name
 		}
 		f.People[name] = p
+	}
+	for name, to := range f.Forward {
+		definition.Default(&to.Topic, DefaultTopic)
+		f.Forward[name] = to
 	}
 	for name, in := range f.Instruments {
 		in.Capacity = max(in.Capacity, 1)
@@ -284,21 +297,28 @@ var address = regexp.MustCompile(`://(\$\{[^}]*\}|[^\s"',\]}])+`)
 // open are the lines whose addresses are no secret.
 var open = regexp.MustCompile(`^\s*(url|issuer|origins)\s*:`)
 
-// masked is a file as its faults show it: addresses of people hold tokens, and
-// are covered character by character, so that columns stay. root is its tree,
-// nil where there is none.
+// masked is a file as its faults show it: addresses hold tokens, and are
+// covered character by character, so that columns stay. root is its tree, nil
+// where there is none.
 func masked(data []byte, root *yamltree.Node) []byte {
 	lines := strings.SplitAfter(string(data), "\n")
+	var secrets []*yamltree.Node
 	for _, name := range root.Field("people").Keys() {
-		notify := root.Field("people").Field(name).Field("notify")
-		if notify == nil {
+		if notify := root.Field("people").Field(name).Field("notify"); notify != nil {
+			secrets = append(append(secrets, notify), notify.Items...)
+		}
+	}
+	for _, name := range root.Field("forward").Keys() {
+		entry := root.Field("forward").Field(name)
+		secrets = append(secrets, entry.Field("to"), entry.Field("token"))
+	}
+	for _, node := range secrets {
+		if node == nil {
 			continue
 		}
-		for _, item := range append([]*yamltree.Node{notify}, notify.Items...) {
-			text, ok := item.Value.(string)
-			if line := item.Place.Line - 1; ok && text != "" && line >= 0 && line < len(lines) {
-				lines[line] = strings.Replace(lines[line], text, covered(text), 1)
-			}
+		text, ok := node.Value.(string)
+		if line := node.Place.Line - 1; ok && text != "" && line >= 0 && line < len(lines) {
+			lines[line] = strings.Replace(lines[line], text, covered(text), 1)
 		}
 	}
 	for i, line := range lines {

@@ -183,8 +183,8 @@ func entries[T any](
 	return read
 }
 
-// people reads the people of a lab.
-func people(c *checker, node *yamltree.Node) map[string]Person {
+// named reads a mapping of names to sections.
+func named[T any](c *checker, node *yamltree.Node) map[string]T {
 	if node == nil || node.Faulty {
 		return nil
 	}
@@ -193,11 +193,11 @@ func people(c *checker, node *yamltree.Node) map[string]Person {
 		c.fault(node, message, remedy)
 		return nil
 	}
-	read := make(map[string]Person)
+	read := make(map[string]T)
 	for _, name := range node.Keys() {
 		c.name(node.Field(name), name)
-		if p := section[Person](c, node.Field(name)); p != nil {
-			read[name] = *p
+		if entry := section[T](c, node.Field(name)); entry != nil {
+			read[name] = *entry
 		}
 	}
 	return read

@@ -59,18 +59,31 @@ func (s Secret) Reveal() (string, error) {
 	if s.s == nil {
 		return "", errors.New("there is no address")
 	}
-	text := s.s.written
+	text, err := s.s.reveal("address")
+	if err != nil {
+		return "", err
+	}
+	if _, err := url.Parse(text); err != nil || !strings.Contains(text, "://") {
+		return "", errors.New("what the address stands for is not one, such as smtp://… or ntfy://…")
+	}
+	return text, nil
+}
+
+// reveal returns what is written, with what the environment and files hold now;
+// what is its name in errors, which hold no part of it.
+func (s *secret) reveal(what string) (string, error) {
+	text := s.written
 	if path, ok := strings.CutPrefix(text, "file:"); ok {
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(s.s.folder, path)
+			path = filepath.Join(s.folder, path)
 		}
 		data, err := input.Read(path, maxSecret)
 		if err != nil {
-			return "", fmt.Errorf("the file of the address cannot be read: %w", err)
+			return "", fmt.Errorf("the file of the %s cannot be read: %w", what, err)
 		}
 		text = strings.TrimSpace(string(data))
 		if text == "" {
-			return "", fmt.Errorf("the file of the address, %s, is empty", path)
+			return "", fmt.Errorf("the file of the %s, %s, is empty", what, path)
 		}
 	}
 	var missing []string
@@ -83,11 +96,8 @@ func (s Secret) Reveal() (string, error) {
 		return value
 	})
 	if missing != nil {
-		return "", fmt.Errorf("the address needs %s, which the environment of campaignd does not hold",
-			strings.Join(missing, ", "))
-	}
-	if _, err := url.Parse(text); err != nil || !strings.Contains(text, "://") {
-		return "", errors.New("what the address stands for is not one, such as smtp://… or ntfy://…")
+		return "", fmt.Errorf("the %s needs %s, which the environment of campaignd does not hold",
+			what, strings.Join(missing, ", "))
 	}
 	return text, nil
 }
@@ -157,6 +167,7 @@ func (s Secret) GoString() string { return s.String() }
 var hosted = []string{
 	"http", "https", "smtp", "ntfy", "gotify", "generic", "matrix", "mattermost", "rocketchat",
 	"signal", "zulip", "opsgenie",
+	"kafka", "nats", "tls", "amqp", "amqps",
 }
 
 // shown is an address without its secrets.

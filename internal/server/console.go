@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/server/problems"
@@ -60,11 +62,26 @@ func (s *Server) visitorNow(ctx context.Context) (console.Visitor, error) {
 	return s.visitor(gate.WithIdentity(ctx, who)), nil
 }
 
+// unsent says which systems do not take the lab's events now, and why.
+func (s *Server) unsent() (lines []string) {
+	if s.options.Forwards == nil {
+		return nil
+	}
+	for _, f := range s.options.Forwards() {
+		if f.Error != "" {
+			lines = append(lines, fmt.Sprintf("%s (%s), %s behind: %s", f.Name, f.Address,
+				format.Count(int(f.Behind), "event"), f.Error))
+		}
+	}
+	return lines
+}
+
 // mountConsole mounts the pages.
 func (s *Server) mountConsole() {
 	s.console = console.New(console.Options{
 		Lab: s.lab, Version: s.options.Version, Log: s.options.Log, Closing: s.closing,
 		Signer: s.api.Signer, WhatIf: s.whatIf, Gate: s.gate, Reached: s.options.Reached,
+		Unsent: s.unsent,
 	})
 	pages := s.visited(s.console.Handler().ServeHTTP)
 	s.mux.HandleFunc("GET /static/", pages) // how the page looks on which people log in

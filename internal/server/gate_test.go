@@ -161,6 +161,8 @@ var mayDo = map[string]string{
 	"get-version":  "viewer expert scientist integrator auditor admin here nothing",
 	"verify":       "viewer expert scientist integrator auditor admin here nothing",
 
+	"list-forwards": "viewer expert scientist integrator auditor admin",
+
 	"begin-audit":    "auditor admin",
 	"get-audit":      "auditor admin",
 	"get-checkpoint": "auditor admin",

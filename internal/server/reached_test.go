@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/forward"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/notify"
 	"github.com/campaignd/campaignd/internal/server"
@@ -58,6 +60,41 @@ func TestReached(t *testing.T) {
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q:\n%s", want, page)
+		}
+	}
+}
+
+// Law: why a system does not take the lab's events, and how far it is behind, is in the API
+// and in the list of campaigns.
+func TestForwardsAreShown(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(server.New(server.Options{
+		Lab: l, Version: "test", Log: t.Logf,
+		Forwards: func() []forward.Status {
+			return []forward.Status{
+				{Name: "archive", Address: "nats://nats.example.org", Behind: 7, Error: "no <servers>"},
+				{Name: "notebook", Address: "https://notebook.example.org"},
+			}
+		},
+	}).Handler())
+	t.Cleanup(func() { s.Close(); l.Close() })
+	for path, want := range map[string]string{
+		"/api/v1/forwards": `{"name":"archive","address":"nats://nats.example.org","behind":7,"error":"no <servers>"}`,
+		"/campaigns":       "archive (nats://nats.example.org), 7 events behind: no &lt;servers&gt;",
+	} {
+		r, err := http.Get(s.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(string(page), want) ||
+			path == "/campaigns" && strings.Contains(string(page), "notebook") {
+			t.Errorf("%s, %v: %s", r.Status, err, page)
 		}
 	}
 }

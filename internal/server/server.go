@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/internal/console"
+	"github.com/campaignd/campaignd/internal/forward"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/notify"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -38,6 +39,9 @@ type Options struct {
 	// Reached, if set, says how each person of the lab is reached, and what
 	// they are due to be told.
 	Reached func() []notify.Status
+	// Forwards, if set, says how each system to which events are sent takes
+	// them.
+	Forwards func() []forward.Status
 	// Confined refuses campaign files that name a program, a file or an
 	// address.
 	Confined bool
@@ -67,7 +71,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.api = api.New(api.Options{
 		Lab: o.Lab, Gate: s.gate, Version: o.Version, Log: o.Log, Signer: o.Signer,
-		Confined: o.Confined, WhatIf: s.whatIf, Closing: s.closing,
+		Confined: o.Confined, Forwards: o.Forwards, WhatIf: s.whatIf, Closing: s.closing,
 	})
 	s.mux.Handle(api.Base+"/", s.api.Handler())
 	s.mountConsole()

@@ -21,6 +21,7 @@ import (
 //	campaignd.experiment.duration  s              from command to result, by outcome and simulated
 //	campaignd.instrument.stalls    {stall}        by instrument
 //	campaignd.queue.age            s              of the oldest that waits, by queue
+//	campaignd.forward.behind       {event}        not yet sent on, by target
 //
 // The counts of answers and of measurements are the counts of their histograms.
 // No attribute is a campaign, experiment, question or decision: a metric has at
@@ -174,6 +175,28 @@ func (m *Instruments) WatchQueue(
 	}, m.age)
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: watch queue %q: %w", queue, err)
+	}
+	return func() { _ = registration.Unregister() }, nil // fails only where it is done already
+}
+
+// WatchForwards reports at each export how many events have not been sent on
+// yet, by target. behind is called from another goroutine until stop returns.
+// Call it after [Setup].
+func WatchForwards(behind func() map[string]uint64) (stop func(), err error) {
+	meter := otel.GetMeterProvider().Meter(scopeName)
+	gauge, err := meter.Int64ObservableGauge("campaignd.forward.behind", metric.WithUnit("{event}"),
+		metric.WithDescription("Events that have not been sent on to a target."))
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: create metrics: %w", err)
+	}
+	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		for target, n := range behind() {
+			o.ObserveInt64(gauge, int64(n), metric.WithAttributes(attribute.String("target", target)))
+		}
+		return nil
+	}, gauge)
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: watch forwards: %w", err)
 	}
 	return func() { _ = registration.Unregister() }, nil // fails only where it is done already
 }

@@ -429,6 +429,11 @@ func TestInstruments(t *testing.T) {
 	}
 	record(m)
 	record(nil) // does nothing
+	stop, err := telemetry.WatchForwards(func() map[string]uint64 { return map[string]uint64{"archive": 7} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
 	if err := shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -444,6 +449,7 @@ func TestInstruments(t *testing.T) {
 		{"campaignd.experiment.duration", "s", []string{"outcome", "simulated"}},
 		{"campaignd.instrument.stalls", "{stall}", []string{"instrument"}},
 		{"campaignd.queue.age", "s", []string{"queue"}},
+		{"campaignd.forward.behind", "{event}", []string{"target"}},
 	}
 	for _, test := range tests {
 		got := c.metrics[test.name]
@@ -463,8 +469,12 @@ func TestInstruments(t *testing.T) {
 		case *metricspb.Metric_Gauge:
 			points = len(data.Gauge.DataPoints)
 			attributes = data.Gauge.DataPoints[0].Attributes
-			if age := data.Gauge.DataPoints[0].GetAsDouble(); age < 3600 {
-				t.Errorf("the oldest question is %v s old", age)
+			point := data.Gauge.DataPoints[0]
+			if test.unit == "s" && point.GetAsDouble() < 3600 {
+				t.Errorf("the oldest question is %v s old", point.GetAsDouble())
+			}
+			if test.unit == "{event}" && point.GetAsInt() != 7 {
+				t.Errorf("%d events have not been sent", point.GetAsInt())
 			}
 		}
 		var names []string

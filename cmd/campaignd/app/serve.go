@@ -14,6 +14,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/forward"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/labfile"
 	"github.com/campaignd/campaignd/internal/notify"
@@ -180,9 +181,10 @@ func (a *app) openAccounts(
 // openedLab is a lab whose campaigns go on, and whose people hear of what
 // concerns them.
 type openedLab struct {
-	lab      *lab.Lab
-	notifier *notify.Notifier
-	close    func()
+	lab       *lab.Lab
+	notifier  *notify.Notifier
+	forwarder *forward.Forwarder
+	close     func()
 }
 
 func (a *app) openLab(
@@ -196,12 +198,21 @@ func (a *app) openLab(
 	if err != nil {
 		return nil, err
 	}
+	forwarder := forward.New(forward.Options{
+		Targets: named.Forward,
+		Log:     func(line string) { a.dated("%s", line) },
+	})
+	watched, err := telemetry.WatchForwards(forwarder.Behind)
+	if err != nil {
+		return nil, err
+	}
 	options := lab.Options{
 		Folder:   s.folder,
 		Registry: a.registry,
 		Build:    thisBuild().Build,
 		Account:  control.OwnAccount(),
 		Heard:    notifier.Observe,
+		Reads:    forwarder.Serve,
 		Own:      people.Lab(),
 		Log:      a.dated,
 	}
@@ -210,6 +221,7 @@ func (a *app) openLab(
 	}
 	l, err := lab.Open(ctx, options)
 	if err != nil {
+		watched()
 		return nil, err
 	}
 	telling := make(chan struct{})
@@ -221,7 +233,13 @@ func (a *app) openLab(
 		}
 	}()
 	// The notifier ends first, so that it can save its state.
-	return &openedLab{l, notifier, func() { stop(); <-telling; l.Close() }}, nil
+	end := func() {
+		stop()
+		<-telling
+		l.Close()
+		watched()
+	}
+	return &openedLab{l, notifier, forwarder, end}, nil
 }
 
 // served says what is served, and to whom.
@@ -241,6 +259,7 @@ func (a *app) served(
 		Log:      a.dated,
 		Confined: s.confined,
 		Reached:  open.notifier.Status,
+		Forwards: open.forwarder.Status,
 		Signer:   func() (note.Signer, error) { return signer("") },
 	}
 }

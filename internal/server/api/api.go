@@ -24,6 +24,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/forward"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/server/problems"
@@ -56,6 +57,9 @@ type Options struct {
 	// Confined refuses campaign files that name a program, a file or an
 	// address.
 	Confined bool
+	// Forwards, if set, says how each system to which events are sent takes
+	// them.
+	Forwards func() []forward.Status
 	// WhatIf works out what campaigns would have done otherwise.
 	WhatIf *whatif.Runs
 	// Closing is closed when streams are to end.

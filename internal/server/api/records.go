@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
+	"github.com/campaignd/campaignd/internal/forward"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/server/problems"
@@ -340,6 +341,12 @@ type versionOutput struct {
 	}
 }
 
+type forwardsOutput struct {
+	Body struct {
+		Forwards []forward.Status `json:"forwards"`
+	}
+}
+
 // program are the operations that say what this program knows, whatever the
 // campaign.
 func (a *API) program() {
@@ -362,6 +369,17 @@ func (a *API) program() {
 			}
 			return nil, problems.Of(problem.New(problem.NotFound, "there is no method %q",
 				in.Method).About(in.Method))
+		})
+	huma.Register(a.huma, operation("list-forwards", http.MethodGet, "/forwards",
+		"The systems to which events are sent",
+		"How each takes them, in the order of their names in the lab file."),
+		func(context.Context, *struct{}) (*forwardsOutput, error) {
+			out := new(forwardsOutput)
+			out.Body.Forwards = []forward.Status{}
+			if status := a.options.Forwards; status != nil {
+				out.Body.Forwards = status()
+			}
+			return out, nil
 		})
 	huma.Register(a.huma, answering(operation("get-schema", http.MethodGet, "/schemas/{schema}",
 		"The JSON Schema of the campaign file or of an event", ""), "application/schema+json", "The schema."),

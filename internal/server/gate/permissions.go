@@ -53,7 +53,10 @@ var needed = map[string]Need{
 	"get-method":   {},
 	"get-schema":   {},
 	"get-version":  {},
-	"verify":       {}, // a proof that the caller brings along
+
+	"list-forwards": {Permission: accounts.See}, // what is refused names campaigns
+
+	"verify": {}, // a proof that the caller brings along
 
 	"begin-audit":    {Permission: accounts.Audit, InCampaign: true},
 	"get-audit":      {}, // its path names no campaign: it asks for Audit in the audit's own

@@ -1,0 +1,256 @@
+// Package forward sends the events of a lab's campaigns on to other systems:
+// Kafka, NATS, AMQP or an HTTP address, each through Watermill's publisher for
+// it.
+//
+// For each target and each store there is a [bus.Consumer]. It publishes one
+// event at a time, in the order of the log, as a CloudEvent in structured mode;
+// the next one follows once the target has taken it for good: HTTP answers with
+// 2xx, a broker confirms that it is stored. How far it has come is kept in the
+// store itself, and moves with it. So, whatever is cut, killed or restored:
+//
+//   - No event is left out, and each is sent at least once. One is sent again
+//     where it was not known whether the target had taken it, or where a crash
+//     lost how far the consumer had come.
+//   - The first arrivals of the events of a store are in the order of its log.
+//     One that is sent again may come behind later ones. Its message identifier
+//     is the same each time.
+//   - What a target refuses holds up that store's events there, and nothing
+//     else: no other store, no other target, no campaign.
+package forward
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/bus"
+	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/plaintext"
+)
+
+// Options of a Forwarder.
+type Options struct {
+	// Targets are where events are sent, by name.
+	Targets map[string]labfile.Forward
+	// Log, if set, takes a line when a target begins to refuse events and when
+	// it takes them again. It holds no secrets.
+	Log func(line string)
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+	// Within is how long a target may take for an event. Default: 30 s.
+	Within time.Duration
+	// RetryPause and RetryPauseMax are the pauses between attempts: the first,
+	// which doubles, and the longest. Defaults: 1 s and 1 min.
+	RetryPause, RetryPauseMax time.Duration
+}
+
+// Forwarder sends events to the targets of a lab. Its methods may be called
+// from several goroutines.
+type Forwarder struct {
+	options Options
+	targets []*target // in the order of their names
+
+	mu sync.Mutex // guards what targets and routes remember
+}
+
+// target is where events are sent.
+type target struct {
+	name   string
+	to     labfile.Forward
+	routes map[string]*route // by store
+}
+
+// route is a store's way to a target.
+type route struct {
+	bus       *bus.Bus
+	delivered time.Time
+	failed    time.Time
+	again     time.Time
+	err       string
+}
+
+// New returns a forwarder. Nothing is sent before its consumers are served.
+func New(o Options) *Forwarder {
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Within <= 0 {
+		o.Within = 30 * time.Second
+	}
+	if o.RetryPause <= 0 {
+		o.RetryPause = time.Second
+	}
+	if o.RetryPauseMax <= 0 {
+		o.RetryPauseMax = time.Minute
+	}
+	f := &Forwarder{options: o}
+	for _, name := range slices.Sorted(maps.Keys(o.Targets)) {
+		f.targets = append(f.targets, &target{
+			name: name, to: o.Targets[name], routes: make(map[string]*route),
+		})
+	}
+	return f
+}
+
+// Serve sends the events of a store to every target until ctx is done or the
+// store is closed. store names it in messages; b is the bus over its log. It
+// returns once nothing is sent any more.
+func (f *Forwarder) Serve(ctx context.Context, store string, b *bus.Bus) {
+	var serving sync.WaitGroup
+	for _, t := range f.targets {
+		serving.Go(func() { f.serve(ctx, t, store, b) })
+	}
+	serving.Wait()
+}
+
+// group is the name of a target's consumer.
+func group(target string) string { return "forward/" + target }
+
+func (f *Forwarder) serve(ctx context.Context, t *target, store string, b *bus.Bus) {
+	r := &route{bus: b}
+	f.mu.Lock()
+	t.routes[store] = r
+	f.mu.Unlock()
+	s := &sender{open: opener(t.to), within: f.options.Within}
+	defer s.drop()
+	err := b.Consume(ctx, bus.Consumer{
+		Name:  group(t.name),
+		Takes: t.to.Takes,
+		Handle: func(ctx context.Context, e events.Event) error {
+			msg, err := toMessage(ctx, e)
+			if err == nil {
+				err = s.send(ctx, t.to.Topic, msg)
+			}
+			if err == nil {
+				f.took(t, store, r)
+			}
+			return err
+		},
+		Refused: func(e events.Event, err error, pause time.Duration) {
+			f.refused(t, store, r, e, err, pause)
+		},
+		RetryPause:    f.options.RetryPause,
+		RetryPauseMax: f.options.RetryPauseMax,
+	})
+	f.mu.Lock()
+	delete(t.routes, store)
+	f.mu.Unlock()
+	if err != nil {
+		f.options.Log(fmt.Sprintf("events of %s are not sent to %s any more: %v", store, t.name, err))
+	}
+}
+
+// toMessage returns an event as it is sent: its CloudEvents form, under the
+// hash of its record. That is the same each time it is sent, and another for
+// each other event, of a campaign of the same name in another lab too.
+func toMessage(ctx context.Context, e events.Event) (*message.Message, error) {
+	payload, err := events.MarshalCloudEvent(e)
+	if err != nil {
+		return nil, err
+	}
+	record, err := events.AppendRecord(nil, e)
+	if err != nil {
+		return nil, err
+	}
+	hash := tlog.RecordHash(record)
+	msg := message.NewMessageWithContext(ctx, hex.EncodeToString(hash[:16]), payload)
+	msg.Metadata.Set(campaignKey, e.Campaign)
+	return msg, nil
+}
+
+// campaignKey is where a message on its way to a publisher holds its campaign.
+const campaignKey = "campaign"
+
+func (f *Forwarder) took(t *target, store string, r *route) {
+	f.mu.Lock()
+	failed := !r.failed.IsZero()
+	r.delivered, r.failed, r.again, r.err = f.options.Now(), time.Time{}, time.Time{}, ""
+	f.mu.Unlock()
+	if failed {
+		f.options.Log(fmt.Sprintf("%s takes the events of %s again", t.name, store))
+	}
+}
+
+func (f *Forwarder) refused(
+	t *target, store string, r *route, e events.Event, err error, pause time.Duration,
+) {
+	why := plaintext.Line(t.to.Token.Scrub(t.to.To.Scrub(err.Error())))
+	why = fmt.Sprintf("%s, event %d: %s", e.Campaign, e.Sequence, why)
+	f.mu.Lock()
+	first := r.failed.IsZero()
+	now := f.options.Now()
+	r.failed, r.again, r.err = now, now.Add(pause), why
+	f.mu.Unlock()
+	if first {
+		f.options.Log(fmt.Sprintf("%s (%s) does not take events of %s, and is tried again: %s", t.name,
+			t.to.To, store, why))
+	}
+}
+
+// Status is how a target takes events.
+type Status struct {
+	// Name is what the lab file calls it, Address where it is, without secrets.
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	// Behind is how many events of the stores that this process holds have not
+	// been looked at for it.
+	Behind uint64 `json:"behind"`
+	// Delivered is when it took an event last.
+	Delivered time.Time `json:"delivered,omitzero"`
+	// Error is why it does not take the event that is next, Failed since when
+	// it was last tried, and Again when it is tried next. Of several stores
+	// whose events it does not take, this is the first by name.
+	Error  string    `json:"error,omitempty"`
+	Failed time.Time `json:"failed,omitzero"`
+	Again  time.Time `json:"again,omitzero"`
+	// Store is the store that the error is about.
+	Store string `json:"store,omitempty"`
+}
+
+// Status is how each target takes events, in the order of their names.
+func (f *Forwarder) Status() []Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := []Status{}
+	for _, t := range f.targets {
+		s := Status{Name: t.name, Address: t.to.To.String()}
+		for _, store := range slices.Sorted(maps.Keys(t.routes)) {
+			r := t.routes[store]
+			behind, err := r.bus.Behind(group(t.name))
+			s.Behind += behind
+			if r.delivered.After(s.Delivered) {
+				s.Delivered = r.delivered
+			}
+			why := r.err
+			if err != nil && !errors.Is(err, events.ErrClosed) {
+				why = err.Error()
+			}
+			if why != "" && s.Error == "" {
+				s.Store, s.Error, s.Failed, s.Again = store, why, r.failed, r.again
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// Behind is how many events have not been looked at for each target.
+func (f *Forwarder) Behind() map[string]uint64 {
+	behind := make(map[string]uint64)
+	for _, s := range f.Status() {
+		behind[s.Name] = s.Behind
+	}
+	return behind
+}
