@@ -224,6 +224,17 @@ func (c *Core) takenUp(q *campaign.Question) error {
 	return conflict(q.ID, "the answer to %s has been taken up: later decisions rest on it", q.ID)
 }
 
+// Answer is an expert's answer to a question, first or changed.
+type Answer struct {
+	Question string `json:"question"`
+	// Saw is the ID of the event in which the answer stood that the person saw
+	// when they gave theirs, empty where they saw none. If another person has
+	// answered since, this answer is recorded as contested. Nil: it counts,
+	// whatever was recorded since.
+	Saw *string `json:"saw,omitempty"`
+	humans.Reply
+}
+
 // answer records an answer of an actor. If another one was recorded that they
 // did not know, theirs is recorded as contested; their own earlier answer they
 // know.

@@ -5,9 +5,27 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
+
+// Resolve settles an experiment whose fate is unknown, or several in one way:
+// all of them or none.
+type Resolve struct {
+	// Experiment is one, or a list as people write it: "e1-e24", "e1,e3-e5".
+	Experiment string            `json:"experiment"`
+	Resolution events.Resolution `json:"resolution"`
+	// Value, SD, Actual and Further are of the measurement.
+	Value   *float64              `json:"value,omitempty"`
+	SD      *float64              `json:"sd,omitempty"`
+	Actual  definition.Point      `json:"actual,omitempty"`
+	Further []definition.Quantity `json:"further,omitempty"`
+	Repeat  bool                  `json:"repeat,omitempty"`
+	Reason  string                `json:"reason,omitempty"`
+	// Anyway takes a composition that the campaign could not ask for.
+	Anyway bool `json:"anyway,omitempty"`
+}
 
 // listed returns the experiments that a request names: one, or a list such as
 // "e1-e24".

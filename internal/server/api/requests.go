@@ -20,6 +20,11 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
+// What people's requests carry in the API. They are types of their own next to
+// the engine's, where they become [engine.Request]: a value that is left out is
+// distinguished from 0, and a composition that cannot be read is answered with its field
+// and status 400, before any campaign is asked.
+
 // Tell is the result of an experiment that a person or a script ran.
 type Tell struct {
 	Experiment string            `json:"experiment,omitempty" doc:"The suggested experiment; absent for one's own."`
@@ -44,8 +49,8 @@ type FurtherQuantity struct {
 	SD    *float64 `json:"sd,omitempty"`
 }
 
-// request returns the engine's form of a result.
-func (t Tell) request() (*engine.Tell, error) {
+// result returns the engine's form of a result.
+func (t Tell) result() (*engine.Tell, error) {
 	parameters, err := pointOf("parameters", t.Parameters)
 	if err != nil {
 		return nil, err
@@ -224,101 +229,114 @@ type Permission struct {
 	Reason    string `json:"reason,omitempty"`
 }
 
+// request returns the engine's form.
+func (c Correction) request() (engine.Request, error) {
+	actual, err := pointOf("actual", c.Actual)
+	return engine.Request{Correct: &engine.Correct{
+		Experiment: c.Experiment,
+		Outcome:    events.Resolution(c.Outcome),
+		Value:      c.Value,
+		SD:         c.SD,
+		Actual:     actual,
+		Further:    furtherOf(c.Further),
+		Exclude:    c.Exclude,
+		Reason:     c.Reason,
+		Anyway:     c.Anyway,
+	}}, err
+}
+
+// request returns the engine's form.
+func (r Resolution) request() (engine.Request, error) {
+	actual, err := pointOf("actual", r.Actual)
+	return engine.Request{Resolve: &engine.Resolve{
+		Experiment: r.Experiment,
+		Resolution: events.Resolution(r.Resolution),
+		Value:      r.Value,
+		SD:         r.SD,
+		Actual:     actual,
+		Further:    furtherOf(r.Further),
+		Repeat:     r.Repeat,
+		Reason:     r.Reason,
+		Anyway:     r.Anyway,
+	}}, err
+}
+
+// request returns the engine's form.
+func (x Exclusion) request() (engine.Request, error) {
+	point, err := pointOf("point", x.Point)
+	if x.Region != nil && len(x.Region) == 0 {
+		return engine.Request{}, problem.New(problem.Invalid,
+			"region is empty: give an interval or a category for a parameter")
+	}
+	var region map[string]definition.RegionSide
+	for name, side := range x.Region {
+		if region == nil {
+			region = make(map[string]definition.RegionSide)
+		}
+		region[name] = definition.RegionSide(side)
+	}
+	return engine.Request{Exclude: &engine.Exclude{
+		Point: point, Region: region, About: x.About, Reason: x.Reason,
+	}}, err
+}
+
+// request returns the engine's form.
+func (d Anchors) request() (engine.Request, error) {
+	r := &events.AnchorsDeclared{
+		Expert: d.Expert, Points: []definition.Point{}, Instead: d.Instead, Reason: d.Reason,
+	}
+	if len(d.Points) == 0 && !d.Instead {
+		return engine.Request{},
+			problem.New(problem.Invalid, "say which compositions, or instead of which")
+	}
+	for i, p := range d.Points {
+		point, err := pointOf(fmt.Sprintf("points[%d]", i), p)
+		if err != nil {
+			return engine.Request{}, err
+		}
+		r.Points = append(r.Points, point)
+	}
+	return engine.Request{Anchors: r}, nil
+}
+
+// importRequest returns the engine's form of earlier measurements.
+func importRequest(rows []Tell) (r engine.Request, err error) {
+	if len(rows) == 0 {
+		return r, problem.New(problem.Invalid, "there is nothing to take over")
+	}
+	for i, row := range rows {
+		tell, err := row.result()
+		if err != nil {
+			return r, problem.New(problem.CodeOf(err), "row %d: %w", i+1, err)
+		}
+		r.Import = append(r.Import, *tell)
+	}
+	return r, nil
+}
+
+// request returns the engine's form.
+func (t Tell) request() (engine.Request, error) {
+	tell, err := t.result()
+	return engine.Request{Tell: tell}, err
+}
+
 // requests are the operations that people's requests are recorded by.
 func (a *API) requests() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodPost, "/campaigns/{campaign}/"+path, summary, description)
 	}
 	record(a, on("tell", "tell", "Tell the result of an experiment",
-		"Of one that was suggested, or of one's own, which counts against the budget."),
-		func(t Tell) (engine.Request, error) {
-			tell, err := t.request()
-			return engine.Request{Tell: tell}, err
-		})
+		"Of one that was suggested, or of one's own, which counts against the budget."), Tell.request)
 	record(a, on("import", "import", "Take over earlier measurements",
-		"All or none; they do not count against the budget."),
-		func(rows []Tell) (engine.Request, error) {
-			if len(rows) == 0 {
-				return engine.Request{}, problem.New(problem.Invalid, "there is nothing to take over")
-			}
-			r := engine.Request{}
-			for i, row := range rows {
-				tell, err := row.request()
-				if err != nil {
-					return r, problem.New(problem.CodeOf(err), "row %d: %w", i+1, err)
-				}
-				r.Import = append(r.Import, *tell)
-			}
-			return r, nil
-		})
+		"All or none; they do not count against the budget."), importRequest)
 	record(a, on("correct", "correct", "Correct an outcome", "What the correction does not name stays."),
-		func(c Correction) (engine.Request, error) {
-			actual, err := pointOf("actual", c.Actual)
-			return engine.Request{Correct: &engine.Correct{
-				Experiment: c.Experiment,
-				Outcome:    events.Resolution(c.Outcome),
-				Value:      c.Value,
-				SD:         c.SD,
-				Actual:     actual,
-				Further:    furtherOf(c.Further),
-				Exclude:    c.Exclude,
-				Reason:     c.Reason,
-				Anyway:     c.Anyway,
-			}}, err
-		})
+		Correction.request)
 	record(a, on("resolve", "resolve", "Settle what became of an experiment",
-		"Of an experiment whose fate is unknown."),
-		func(r Resolution) (engine.Request, error) {
-			actual, err := pointOf("actual", r.Actual)
-			return engine.Request{Resolve: &engine.Resolve{
-				Experiment: r.Experiment,
-				Resolution: events.Resolution(r.Resolution),
-				Value:      r.Value,
-				SD:         r.SD,
-				Actual:     actual,
-				Further:    furtherOf(r.Further),
-				Repeat:     r.Repeat,
-				Reason:     r.Reason,
-				Anyway:     r.Anyway,
-			}}, err
-		})
+		"Of an experiment whose fate is unknown."), Resolution.request)
 	record(a, on("exclude", "exclude", "Exclude compositions", "Nothing there is suggested any more."),
-		func(x Exclusion) (engine.Request, error) {
-			point, err := pointOf("point", x.Point)
-			if x.Region != nil && len(x.Region) == 0 {
-				return engine.Request{},
-					problem.New(problem.Invalid,
-						"region is empty: give an interval or a category for a parameter")
-			}
-			var region map[string]definition.RegionSide
-			for name, side := range x.Region {
-				if region == nil {
-					region = make(map[string]definition.RegionSide)
-				}
-				region[name] = definition.RegionSide(side)
-			}
-			return engine.Request{Exclude: &engine.Exclude{
-				Point: point, Region: region, About: x.About, Reason: x.Reason,
-			}}, err
-		})
+		Exclusion.request)
 	record(a, on("anchor", "anchors", "Name compositions at which an expert trusts their own judgment",
-		"Comparisons near them count for more."),
-		func(d Anchors) (engine.Request, error) {
-			r := &events.AnchorsDeclared{Expert: d.Expert, Points: []definition.Point{},
-				Instead: d.Instead, Reason: d.Reason}
-			if len(d.Points) == 0 && !d.Instead {
-				return engine.Request{},
-					problem.New(problem.Invalid, "say which compositions, or instead of which")
-			}
-			for i, p := range d.Points {
-				point, err := pointOf(fmt.Sprintf("points[%d]", i), p)
-				if err != nil {
-					return engine.Request{}, err
-				}
-				r.Points = append(r.Points, point)
-			}
-			return engine.Request{Anchors: r}, nil
-		})
+		"Comparisons near them count for more."), Anchors.request)
 	a.importing()
 	record(a, on("allow", "allow", "Take an exclusion back", ""),
 		func(p Permission) (engine.Request, error) {
@@ -328,7 +346,17 @@ func (a *API) requests() {
 		func(n Note) (engine.Request, error) {
 			return engine.Request{Note: &events.NoteAdded{Text: n.Text, About: n.About}}, nil
 		})
+	a.steering()
+	a.runs()
+	huma.Register(a.huma, a.recording(operation("amend-campaign", http.MethodPut,
+		"/campaigns/{campaign}/definition",
+		"Amend a campaign", "The body is the campaign file with the changes. "+
+			"What a campaign under way does not allow is refused, with the reason.")),
+		a.amend)
+}
 
+// steering are the requests that need no more than a reason.
+func (a *API) steering() {
 	a.steer("pause", "Pause a campaign", "Nothing new begins until it is resumed.",
 		func(reason string) engine.Request {
 			return engine.Request{Pause: &events.CampaignPaused{Reason: reason}}
@@ -339,12 +367,6 @@ func (a *API) requests() {
 	a.steer("stop", "Stop a campaign for good", "It cannot be resumed.", func(reason string) engine.Request {
 		return engine.Request{Stop: &events.CampaignStopped{Reason: reason}}
 	})
-	a.runs()
-	huma.Register(a.huma, a.recording(operation("amend-campaign", http.MethodPut,
-		"/campaigns/{campaign}/definition",
-		"Amend a campaign", "The body is the campaign file with the changes. "+
-			"What a campaign under way does not allow is refused, with the reason.")),
-		a.amend)
 }
 
 type amendInput struct {

@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Tell is the result of an experiment a person ran: of one that was suggested,
+// or of one they chose themselves.
+type Tell struct {
+	// Experiment is the suggested experiment; empty for one's own.
+	Experiment string `json:"experiment,omitempty"`
+	// Parameters is the composition of one's own experiment.
+	Parameters definition.Point `json:"parameters,omitempty"`
+	// Actual is what was really made, where it differs from what was asked for.
+	Actual definition.Point `json:"actual,omitempty"`
+	// Value of the objective in Unit; empty Unit: the campaign's.
+	Value float64  `json:"value"`
+	Unit  string   `json:"unit,omitempty"`
+	SD    *float64 `json:"sd,omitempty"`
+	// Failed says why there is no value. Infeasible says why the composition
+	// cannot be made or measured, Again why nothing took place and the same is
+	// to be asked for again. At most one of the three is set.
+	Failed     string `json:"failed,omitempty"`
+	Infeasible string `json:"infeasible,omitempty"`
+	Again      string `json:"again,omitempty"`
+	// Further quantities.
+	Further []definition.Quantity `json:"further,omitempty"`
+	// Notes are remarks on it, recorded together with it.
+	Notes []string `json:"notes,omitempty"`
+	// Anyway takes a composition that the campaign could not ask for.
+	Anyway bool `json:"anyway,omitempty"`
+}
+
+// measurement builds and checks a person's measurement of the given
+// composition.
+func (c *Core) measurement(
+	actual definition.Point, value float64, unit string, sd *float64, further []definition.Quantity,
+) (*events.Measurement, error) {
+	objective := c.State().Definition.Objective
+	if unit == "" {
+		unit = objective.Unit
+	}
+	m := &events.Measurement{
+		Actual: actual, Further: further,
+		Objective: definition.Quantity{Name: objective.Name, Value: value, Unit: unit, SD: sd},
+	}
+	if err := instruments.Check(*c.State().Definition, *m); err != nil {
+		var faulty *instruments.MeasurementError
+		if errors.As(err, &faulty) {
+			return nil, notPossible("%s", strings.Join(faulty.Faults, "; ")) // no instrument said it
+		}
+		return nil, notPossible("%w", err)
+	}
+	return m, nil
+}
+
+// tell records a person's result, with their remarks on it. number is that of
+// an experiment of their own.
+func (c *Core) tell(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
+	payloads, err := c.result(t, origin, number)
+	if err != nil {
+		return nil, err
+	}
+	id := t.Experiment
+	if id == "" {
+		id = events.ExperimentID(number)
+	}
+	for _, text := range t.Notes {
+		if strings.TrimSpace(text) == "" {
+			return nil, notPossible("a note on it is empty")
+		}
+		payloads = append(payloads, &events.NoteAdded{Text: text, About: id})
+	}
+	return payloads, nil
+}
+
+// result records what became of an experiment, as a person tells it.
+func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payload, error) {
+	s := c.State()
+	var payloads []events.Payload
+	requested, id := t.Parameters, t.Experiment
+	if id != "" {
+		x := s.Experiment(id)
+		switch {
+		case x == nil:
+			return nil, noExperiment(id)
+		case x.Status == campaign.Unresolved:
+			return nil, notNow(id, "the fate of %s is unknown", id).With(settle(id))
+		case x.Status == campaign.Measured:
+			return nil, conflict(id, "%s has a result already", id).
+				With(problem.Remedy{Text: "change it", Action: problem.Correct, Subject: id})
+		case !x.Status.Open():
+			return nil, conflict(id, "%s is %s already", id, x.Status).
+				With(problem.Remedy{
+					Text: "if it ended otherwise, say so", Action: problem.Correct, Subject: id,
+				})
+		case x.Status != campaign.Requested && !s.Definition.ByHand():
+			return nil, notNow(id, "%s is working on %s and will tell its result itself", x.Instrument, id)
+		}
+		requested = x.Parameters
+	} else {
+		if _, err := c.space.Encode(requested); err != nil {
+			return nil, notPossible("%w", err)
+		}
+		if !t.Anyway {
+			if err := c.plausible(requested, false); err != nil {
+				return nil, err
+			}
+		}
+		id = events.ExperimentID(number)
+		payloads = append(payloads, &events.ExperimentRequested{
+			Experiment: id, Parameters: requested, Origin: origin, Replicate: 1 + c.RunsOf(requested),
+		})
+	}
+	switch {
+	case t.Again != "" && t.Experiment == "":
+		return nil, notPossible("there is nothing to record: the experiment was not planned, and did not run")
+	case t.Again != "":
+		return c.WithFollowUps(&events.ExperimentDeferred{
+			Experiment: id, Instrument: "person", Cause: t.Again,
+		}), nil
+	case t.Infeasible != "":
+		return append(payloads, &events.ExperimentInfeasible{
+			Experiment: id, Instrument: "person", Cause: t.Infeasible,
+		}), nil
+	case t.Failed != "":
+		return append(payloads, &events.ExperimentFailed{
+			Experiment: id, Instrument: "person", Cause: t.Failed,
+		}), nil
+	}
+	m, err := c.measurement(made(requested, t.Actual), t.Value, t.Unit, t.SD, t.Further)
+	if err != nil {
+		return nil, err
+	}
+	if t.Actual != nil && !t.Anyway {
+		if err := c.plausible(t.Actual, true); err != nil {
+			return nil, err
+		}
+	}
+	return append(payloads, c.WithFollowUps(&events.ExperimentMeasured{
+		Experiment: id, Instrument: "person", Requested: requested, Measurement: *m,
+	})...), nil
+}
+
+// made is the composition that was made: the one asked for, unless a person
+// says otherwise.
+func made(requested, actual definition.Point) definition.Point {
+	if actual == nil {
+		return requested
+	}
+	return actual
+}
+
+// RunsOf counts the experiments of a composition that were not called off.
+func (c *Core) RunsOf(point definition.Point) (n int) {
+	key, err := c.space.Key(point)
+	if err != nil {
+		return 0
+	}
+	s := c.State()
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		if x.Status.CalledOff() {
+			continue
+		}
+		if other, err := c.space.Key(x.Parameters); err == nil && other == key {
+			n++
+		}
+	}
+	return n
+}
+
+// Known says of rows that are to be imported which experiment of the campaign
+// has measured the same value at the same composition; "" for none. A row
+// without a value is none.
+func (c *Core) Known(rows []Tell) ([]string, error) {
+	type result struct {
+		point string
+		value float64
+	}
+	measured := make(map[result]string)
+	s := c.State()
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		value, ok := s.Value(x)
+		if !ok {
+			continue
+		}
+		key, err := c.space.Key(x.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		measured[result{key, value.Value}] = x.ID
+	}
+	known := make([]string, len(rows))
+	for i, row := range rows {
+		key, err := c.space.Key(row.Parameters)
+		if err == nil && row.Failed == "" && row.Infeasible == "" { // a composition that is none is refused elsewhere
+			known[i] = measured[result{key, row.Value}]
+		}
+	}
+	return known, nil
+}
+
+// imports records earlier measurements, all or none; with once, those that are
+// not there yet.
+func (c *Core) imports(rows []Tell, once bool) ([]events.Payload, error) {
+	var payloads []events.Payload
+	var known []string
+	if once {
+		var err error
+		if known, err = c.Known(rows); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(known, "") {
+			return nil, conflict(c.State().Name, "the campaign has all of these measurements already")
+		}
+	}
+	number := len(c.State().Experiments) + 1
+	before := make(map[string]int) // rows of a composition
+	for i, row := range rows {
+		if row.Experiment != "" {
+			return nil, notPossible("row %d names an experiment of this campaign", i+1)
+		}
+		if once && known[i] != "" {
+			continue
+		}
+		p, err := c.tell(row, events.OriginImport, number)
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i+1, err)
+		}
+		requested := p[0].(*events.ExperimentRequested)
+		key, err := c.space.Key(requested.Parameters)
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i+1, err)
+		}
+		requested.Replicate += before[key]
+		before[key]++
+		payloads = append(payloads, p...)
+		number++
+	}
+	return payloads, nil
+}
