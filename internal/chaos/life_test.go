@@ -373,16 +373,12 @@ func (l *Life) restored(ctx context.Context, whole *engine.Core) string {
 		if e.Sequence != middle {
 			continue
 		}
-		var snapshots [][]byte
-		for _, p := range core.Projections() {
-			snapshot, err := p.Snapshot()
-			if err != nil {
-				return fmt.Sprintf("no snapshot of %s: %v", p.Name(), err)
-			}
-			snapshots = append(snapshots, snapshot)
+		snapshot, err := core.Snapshot()
+		if err != nil {
+			return fmt.Sprintf("there is no snapshot: %v", err)
 		}
 		core = engine.NewCore(builtin.Registry())
-		if err := core.Restore(snapshots); err != nil {
+		if err := core.Restore(snapshot); err != nil {
 			return fmt.Sprintf("it cannot be restored: %v", err)
 		}
 	}

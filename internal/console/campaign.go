@@ -161,7 +161,7 @@ func (c *Console) showCampaign(
 			len(log.Entries))
 		p.PastTime = log.Times[until-1]
 		log.Entries = log.Entries[:until]
-		standing := lab.Standing{Progress: view.ProgressOf(core, view.Shown{}, "")}
+		standing := lab.Standing{Campaign: view.CampaignOf(core, view.Shown{}, "")}
 		summary, err := of.Record().Summary(r.Context(), core)
 		if err == nil {
 			standing.Bests, standing.Preferred, standing.Helps = summary.Bests, summary.Preferred, summary.Helps

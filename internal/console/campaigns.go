@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/view"
@@ -203,7 +202,7 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 func matches(query string, s lab.Standing) bool {
 	def := s.Definition
 	text := strings.ToLower(strings.Join([]string{
-		s.Campaign, def.Description, def.Sought().Name, def.Driver().Name, string(s.Status),
+		s.ID, def.Description, def.Sought().Name, def.Driver().Name, string(s.Status),
 	}, " "))
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {
 		if !strings.Contains(text, word) {
@@ -272,7 +271,7 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 		}
 		needs = append(needs, n)
 	}
-	c.Read(func(core *engine.Core) { needs = append(needs, openNeeds(core.State(), base)...) })
+	needs = append(needs, openNeeds(&s.Campaign, base)...)
 	if s.Failure != "" {
 		needs = append(needs, need{
 			Text: "The model could not be fitted: " + sentence(s.Failure),
@@ -288,24 +287,24 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	return needs
 }
 
-// openNeeds returns what a campaign's state leaves to people: unknown fates,
+// openNeeds returns what a campaign leaves to people: unknown fates,
 // silent instruments, doubtful measurements, open questions to people, and
 // experiments made by hand. base is the address of its page.
-func openNeeds(s *campaign.State, base string) (needs []need) {
+func openNeeds(s *view.Campaign, base string) (needs []need) {
 	def := s.Definition
 	at := func(id string) string { return base + "/experiments/" + id }
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
+	for i := range s.UnderWay {
+		x := &s.UnderWay[i]
 		switch {
 		case x.Status == campaign.Unresolved:
 			text := fmt.Sprintf("The fate of %s is unknown: %s", x.ID, sentence(x.Cause))
 			needs = append(needs, need{text, at(x.ID), "", "Settle it", true})
-		case x.Status.Open() && x.Stalled:
+		case x.Stalled:
 			text := fmt.Sprintf("%s has been silent for long over %s.", x.Instrument, x.ID)
 			needs = append(needs, need{text, at(x.ID), "", "Look at it", true})
 		}
 	}
-	for _, x := range view.Doubtful(s) {
+	for _, x := range s.Doubtful {
 		text := fmt.Sprintf("%s is in doubt: %s", x.ID, sentence(x.Flag.Reason))
 		needs = append(needs, need{text, at(x.ID), "", "Judge it", true})
 	}
@@ -316,16 +315,15 @@ func openNeeds(s *campaign.State, base string) (needs []need) {
 	for _, e := range def.Experts {
 		people[e.Name] = e.Person
 	}
-	for i := range s.Questions {
-		q := &s.Questions[i]
-		if q.Status == campaign.Asked && people[q.Expert] {
-			needs = append(needs, need{fmt.Sprintf("%s asks %s: %s", q.ID, q.Expert, headingOf(def, q)),
-				"/questions/" + url.PathEscape(s.Name) + "/" + q.ID, "", "Answer", false})
+	for _, q := range s.Waiting() {
+		if people[q.Expert] {
+			needs = append(needs, need{fmt.Sprintf("%s asks %s: %s", q.ID, q.Expert, headingOf(def, &q)),
+				"/questions/" + url.PathEscape(s.Definition.Name) + "/" + q.ID, "", "Answer", false})
 		}
 	}
 	if def.ByHand() && s.Status != campaign.Paused {
-		for i := range s.Experiments {
-			if x := &s.Experiments[i]; x.Status.Open() && x.Status != campaign.Unresolved {
+		for _, x := range s.UnderWay {
+			if x.Status != campaign.Unresolved {
 				text := x.ID + " is to be measured by hand."
 				needs = append(needs, need{text, base + "/results?experiment=" + x.ID, "",
 					"Enter the result", false})

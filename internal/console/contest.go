@@ -104,7 +104,7 @@ func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (
 func (c *Console) newsFor(v Visitor) (list []news) {
 	now := time.Now()
 	for _, each := range c.lab.Campaigns() {
-		if v.may(See, each.Name()) != nil {
+		if v.may(See, each.Name()) != nil || !each.Record().Stands().Contested {
 			continue
 		}
 		each.Read(func(core *engine.Core) {
@@ -129,9 +129,9 @@ type contestedView struct {
 
 // contestedOf are the answers to a question that do not count, the newest first.
 func contestedOf(s *campaign.State, q *campaign.Question) (list []contestedView) {
-	for _, aside := range slices.Backward(q.Aside) {
-		words := answerWords(s.Definition, q, humans.Reply{Answer: aside.Answer})
-		list = append(list, contestedView{events.ActorName(aside.Actor), words, aside.At, aside.Replaced})
+	for _, a := range slices.Backward(q.Aside) {
+		words := answerWords(s.Definition, q, humans.Reply{Answer: a.Answer})
+		list = append(list, contestedView{events.ActorName(a.Actor), words, a.At, a.Replaced})
 	}
 	return list
 }

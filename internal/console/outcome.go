@@ -37,7 +37,7 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 	}
 	var mine, all []one
 	for _, each := range c.lab.Campaigns() {
-		if v.may(See, each.Name()) != nil {
+		if v.may(See, each.Name()) != nil || each.Record().Stands().Answered.IsZero() {
 			continue
 		}
 		each.Read(func(core *engine.Core) {
@@ -49,7 +49,7 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 			n := 0
 			for i := len(s.Questions) - 1; i >= 0 && n < mostAnswers; i-- {
 				q := s.Questions[i]
-				if q.Status != campaign.Answered || q.Volunteered || !people[q.Expert] {
+				if !view.AnsweredByPerson(&q, people) {
 					continue
 				}
 				n++

@@ -6,9 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"time"
-
-	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // queued is a question in the list of those that wait.
@@ -32,20 +29,17 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 		if v.may(AnswerIt, each.Name()) != nil {
 			continue
 		}
-		each.Read(func(core *engine.Core) {
-			s := core.State()
-			for i := range s.Questions {
-				q := &s.Questions[i]
-				if q.Status != campaign.Asked || v.answersAs(q.Expert, each.Name()) != nil {
-					continue
-				}
-				list = append(list, queued{
-					Campaign: each.Name(), ID: q.ID, Expert: q.Expert, Asks: headingOf(s.Definition, q),
-					Asked: q.AskedAt, Expires: q.Expires, Mine: q.Expert == v.Name,
-					Given: given[each.Name()+"\x00"+q.ID],
-				})
+		s := each.Record().Stands()
+		for _, q := range s.Waiting() {
+			if v.answersAs(q.Expert, each.Name()) != nil {
+				continue
 			}
-		})
+			list = append(list, queued{
+				Campaign: each.Name(), ID: q.ID, Expert: q.Expert, Asks: headingOf(s.Definition, &q),
+				Asked: q.AskedAt, Expires: q.Expires, Mine: q.Expert == v.Name,
+				Given: given[each.Name()+"\x00"+q.ID],
+			})
+		}
 	}
 	ends := func(q queued) int64 {
 		if q.Expires.IsZero() {

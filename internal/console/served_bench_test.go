@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,8 +28,10 @@ import (
 )
 
 // BenchmarkServed is a folder with one store: many campaigns of some 250 events, or one as long as
-// they become. It reopens the store, as a new process does ("open"), and asks for each page for
-// the first time ("first/...") and again ("again/..."). The heap is what is live after a page.
+// they become. It reopens the store, as a new process does ("open"), once without snapshots
+// ("fold-...") and once with those that the first lab has left ("kept-..."), and asks for each page
+// for the first time ("first/..."), again ("again/..."), and once the campaigns have left memory
+// ("rested/...").
 func BenchmarkServed(b *testing.B) {
 	for _, shape := range []struct{ campaigns, experiments int }{
 		{20, 45}, {200, 45}, {2000, 45}, {1, 900}, {1, 2000},
@@ -42,7 +46,9 @@ func benchmarkServed(b *testing.B, campaigns, experiments int) {
 	b.Setenv(lock.Variable, b.TempDir())
 	folder := b.TempDir()
 	total := fill(b, filepath.Join(folder, "many"+lab.StoreEnding), campaigns, experiments)
-	options := lab.Options{Folder: folder, Registry: builtin.Registry(), Log: b.Logf}
+	options := lab.Options{
+		Folder: folder, Registry: builtin.Registry(), Log: b.Logf, Build: events.Build{Revision: "benchmark"},
+	}
 	type site struct {
 		lab   *lab.Lab
 		pages *console.Console
@@ -83,23 +89,44 @@ func benchmarkServed(b *testing.B, campaigns, experiments int) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(total), "events")
 	for b.Loop() {
-		began, used := time.Now(), processorTime(b)
-		s := open()
-		metric(b, time.Since(began), "open")
-		metric(b, processorTime(b)-used, "open-processor")
-		for _, again := range []string{"first", "again"} {
-			for _, p := range pages {
-				began := time.Now()
-				p.show(s)
-				metric(b, time.Since(began), again+"/"+p.name)
+		for _, how := range []string{"fold-", "kept-"} {
+			began, used := time.Now(), processorTime(b)
+			s := open()
+			metric(b, time.Since(began), how+"open")
+			metric(b, processorTime(b)-used, how+"open-processor")
+			for _, again := range []string{"first", "again", "rested"} {
+				for _, p := range pages {
+					began := time.Now()
+					p.show(s)
+					metric(b, time.Since(began), how+again+"/"+p.name)
+				}
+				if again == "again" {
+					inMemory(b, how)
+					s.lab.Rest()
+					s.lab.Rest()
+					inMemory(b, how+"rested-")
+				}
 			}
+			s.pages.Close()
+			s.lab.Close()
 		}
-		runtime.GC()
-		var memory runtime.MemStats
-		runtime.ReadMemStats(&memory)
-		b.ReportMetric(float64(memory.HeapAlloc)/(1<<20), "MiB")
-		s.pages.Close()
-		s.lab.Close()
+	}
+}
+
+// inMemory reports the heap that is live, and the memory that the system has given to the process.
+func inMemory(b *testing.B, how string) {
+	b.Helper()
+	debug.FreeOSMemory()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	b.ReportMetric(float64(memory.HeapAlloc)/(1<<20), how+"MiB")
+	var pages, resident int
+	text, err := os.ReadFile("/proc/self/statm")
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &pages, &resident)
+	}
+	if err == nil { // elsewhere it is not known
+		b.ReportMetric(float64(resident*os.Getpagesize())/(1<<20), how+"resident-MiB")
 	}
 }
 

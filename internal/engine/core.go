@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -36,7 +37,7 @@ type Core struct {
 	policy    policies.Policy
 	ref       events.PolicyRef // names the policy
 
-	last time.Time // of the last event that was applied; zero after Restore
+	last time.Time // of the last event that was applied
 }
 
 // NewCore returns the core of a campaign without events, which may name what
@@ -102,13 +103,39 @@ func (c *Core) Apply(e events.Event) error {
 	return c.refresh()
 }
 
-// Restore replaces the projections by their snapshots, in the order of
-// [Core.Projections].
-func (c *Core) Restore(snapshots [][]byte) error {
-	c.last = time.Time{}
+// Snapshot is all that a core has folded, as data. What it means depends on the
+// program that made it: only the same build may restore it.
+type Snapshot struct {
+	// Last is the time of the last event.
+	Last time.Time `json:"last"`
+	// Projections are those of [Core.Projections], in its order.
+	Projections []json.RawMessage `json:"projections"`
+}
+
+// Snapshot returns the core's state.
+func (c *Core) Snapshot() (Snapshot, error) {
+	s := Snapshot{Last: c.last}
+	for _, p := range c.Projections() {
+		text, err := p.Snapshot()
+		if err != nil {
+			return s, fmt.Errorf("snapshot of %s: %w", p.Name(), err)
+		}
+		s.Projections = append(s.Projections, text)
+	}
+	return s, nil
+}
+
+// Restore replaces the core's state. An error leaves the core unusable.
+func (c *Core) Restore(s Snapshot) error {
+	all := c.Projections()
+	if len(s.Projections) != len(all) {
+		return fmt.Errorf("a snapshot of %d projections, and there are %d",
+			len(s.Projections), len(all))
+	}
+	c.last = s.Last
 	c.definedBy = "" // the policy says anew what it needs of the projections
-	for i, p := range c.Projections() {
-		if err := p.Restore(snapshots[i]); err != nil {
+	for i, p := range all {
+		if err := p.Restore(s.Projections[i]); err != nil {
 			return err
 		}
 	}

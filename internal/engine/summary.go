@@ -91,10 +91,10 @@ type Summary struct {
 // Revision tells apart what the models of a summary follow from: equal
 // revisions of one campaign give equal models.
 type Revision struct {
-	objective   [2]int
-	comparisons int
-	answers     uint64
-	definedBy   string
+	Objective   [2]int
+	Comparisons int
+	Answers     uint64
+	DefinedBy   string
 }
 
 // Revision is what the models of the summary follow from now.

@@ -61,8 +61,7 @@ func (s *member) key(name string) string {
 func (c *Campaign) take(e events.Event) {
 	taken := c.record.Take(e)
 	if heard := c.store.lab.options.Heard; taken && heard != nil {
-		var def *definition.Campaign
-		c.record.Read(func(core *engine.Core) { def = core.State().Definition })
+		def := c.record.Definition()
 		if payload, err := events.Decode(e); err == nil {
 			heard(c.name, def, e, payload)
 		}
@@ -70,22 +69,22 @@ func (c *Campaign) take(e events.Event) {
 }
 
 // Sequence is that of the last event that is folded.
-func (c *Campaign) Sequence() (at events.Sequence) {
-	c.record.Read(func(core *engine.Core) { at = core.State().Sequence })
-	return at
+func (c *Campaign) Sequence() events.Sequence {
+	return c.record.Sequence()
 }
 
-// Standing says where a campaign stands, in what a list shows of it.
+// Standing says where a campaign stands, and who drives it.
 type Standing struct {
-	view.Progress
+	view.Campaign
+	Driven
 	// ID finds the campaign with [Lab.Campaign].
 	ID string
 	// Store is the path of the store.
 	Store string
-	// Sequence is that of the last event.
-	Sequence events.Sequence
-	// Summary is the campaign in a few numbers.
-	Summary engine.Summary
+}
+
+// Driven is who drives a campaign, as far as the log does not say it.
+type Driven struct {
 	// Run says what the run is doing, nil where the campaign is not run; PID is
 	// the process.
 	Run *control.Running
@@ -101,38 +100,23 @@ type Standing struct {
 
 // Standing returns where the campaign stands, without working anything out.
 func (c *Campaign) Standing() Standing {
-	s, _ := c.standing()
-	return s
-}
-
-// standing returns where the campaign stands, and what its models follow from
-// now.
-func (c *Campaign) standing() (Standing, engine.Revision) {
-	s := Standing{ID: c.name, Store: c.store.path}
 	run := c.Running()
-	var now engine.Revision
-	c.record.Read(func(core *engine.Core) {
-		s.Progress = view.ProgressOf(core, view.Shown{}, "")
-		s.Summary = core.Counts()
-		s.Sequence = core.State().Sequence
-		now = core.Revision()
-	})
+	s := Standing{ID: c.name, Store: c.store.path, Campaign: c.record.Stands()}
 	broken := c.record.Broken()
 	c.mu.Lock()
 	s.Trouble = errors.Join(broken, c.trouble)
 	here := c.run
 	c.mu.Unlock()
-	c.cache.found.fill(now, &s)
+	c.cache.found.fill(&s)
 	if here != nil {
-		here.fill(&s, now)
+		here.fill(&s)
 	}
-	s.Bests, s.Preferred, s.Helps = s.Summary.Bests, s.Summary.Preferred, s.Summary.Helps
 	if run != nil {
 		s.Run, s.PID = &run.Running, run.PID
 		s.WaitingFor, s.Remedies = run.WaitingFor, run.Remedies
 		s.Computing = engine.Computation{What: run.Computing, Since: run.ComputingSince}
 	}
-	return s, now
+	return s
 }
 
 // Running returns what runs the campaign, nil where nothing does.
@@ -185,8 +169,7 @@ func (c *Campaign) Read(f func(*engine.Core)) {
 
 // Defined is what the campaign is, as it was amended last.
 func (c *Campaign) Defined() *definition.Campaign {
-	var def definition.Campaign
-	c.Read(func(core *engine.Core) { def = *core.State().Definition })
+	def := *c.record.Definition()
 	return &def
 }
 

@@ -77,6 +77,9 @@ type Options struct {
 	// Own is the lab's own log, where this process holds it already: it must
 	// outlive the lab. Without, the lab opens that of its folder.
 	Own *lablog.Log
+	// Seen, if set, is the sequence of the last event of a campaign that Heard
+	// need not be called with. Instance is that of the campaign's definition.
+	Seen func(campaign, instance string) events.Sequence
 	// Reads, if set, reads the log of each store that this process holds, which
 	// store names, until ctx is done; the store is closed once it has returned.
 	// It is called for several stores at a time.
@@ -158,6 +161,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	if len(o.Stores) == 0 {
 		l.wg.Go(l.watch)
 	}
+	l.wg.Go(l.unload)
 	return l, nil
 }
 
@@ -246,6 +250,41 @@ func (l *Lab) watch() {
 			l.add(path)
 		}
 	}
+}
+
+// restEvery is how often campaigns leave memory that were not read meanwhile:
+// more seldom than the pages of one are asked for that someone works with.
+const restEvery = 30 * time.Second
+
+func (l *Lab) unload() {
+	tick := time.NewTicker(restEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-tick.C:
+			l.Rest()
+		}
+	}
+}
+
+// Rest takes campaigns out of memory that were not read since the last call:
+// the lab calls it now and then. Where they stand stays, and who reads one
+// brings it back.
+func (l *Lab) Rest() {
+	for _, s := range l.list() {
+		s.rest()
+	}
+}
+
+// heard reports whether all events of a campaign up to where it stands need not
+// be given to [Options.Heard].
+func (l *Lab) heard(c view.Campaign) bool {
+	if l.options.Heard == nil {
+		return true
+	}
+	return l.options.Seen != nil && l.options.Seen(c.Campaign, c.Instance) >= c.Sequence
 }
 
 // add begins to hold a store, once.

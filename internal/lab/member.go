@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // retryAfter is how soon a store is tried again that could not be opened.
@@ -27,8 +27,9 @@ type member struct {
 	path string
 
 	mu        sync.Mutex
-	at        Store // a *Local, or a *Peer where another process holds it; nil in between
-	err       error // why the store cannot be used now
+	at        Store           // a *Local, or a *Peer where another process holds it; nil in between
+	snapshots *view.Snapshots // nil but where this process holds it
+	err       error           // why the store cannot be used now
 	campaigns map[string]*Campaign
 	order     []string // of their beginnings
 	// ready is closed once everything that was in the store is folded, or it
@@ -160,6 +161,9 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 	}
 	s.mu.Lock()
 	s.at, s.err = at, nil
+	if local, ours := at.(*Local); ours {
+		s.snapshots = view.NewSnapshots(local.Events(), s.lab.options.Build)
+	}
 	s.mu.Unlock()
 	return at, func() {
 		for _, c := range s.list() {
@@ -167,8 +171,9 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 		}
 		stopServing()
 		stopReading()
+		s.keep()
 		s.mu.Lock()
-		s.at = nil
+		s.at, s.snapshots = nil, nil
 		s.mu.Unlock()
 		if err := at.Close(); err != nil {
 			s.lab.options.Log("the store %s did not close: %v", s.path, err)
@@ -198,7 +203,7 @@ func (s *member) readers(log events.Log) (end func()) {
 
 // follow folds the log for as long as it can be read.
 func (s *member) follow(ctx context.Context, at Store) error {
-	last, err := s.catchUp(ctx, at.Log())
+	last, err := s.catchUp(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -219,61 +224,116 @@ func (s *member) follow(ctx context.Context, at Store) error {
 	return context.Cause(ctx)
 }
 
-// catchUp folds what is in a log, so that ready means: everything up to now. It
-// returns the position of the last event. Campaigns are folded side by side,
-// each in the order of its events.
-func (s *member) catchUp(ctx context.Context, log events.Log) (last events.Position, err error) {
-	type batch []events.Event
-	lanes := make([]chan batch, runtime.GOMAXPROCS(0))
+// catchUp folds what is in a store, so that ready means: everything up to now.
+// It returns the position of an event that is folded with all before it.
+// Campaigns are folded side by side, each from where its record was or a
+// snapshot has it, in the order of its events.
+func (s *member) catchUp(ctx context.Context, at Store) (last events.Position, err error) {
+	last = at.Status().Last
+	names, err := Campaigns(ctx, at)
+	if err != nil {
+		return 0, err
+	}
+	next := make(chan string)
+	failed := make([]error, runtime.GOMAXPROCS(0))
 	var folding sync.WaitGroup
-	for i := range lanes {
-		lanes[i] = make(chan batch, 2) // the log is read a little ahead, and not into memory
+	for i := range failed {
 		folding.Go(func() {
-			for events := range lanes[i] {
-				for _, e := range events {
-					s.take(e)
+			for name := range next {
+				if failed[i] == nil {
+					failed[i] = s.bring(ctx, at.Log(), name)
 				}
 			}
 		})
 	}
-	began := make(map[string]int) // campaigns, in the order of their first events
-	const most = 256
-	waiting := make([]batch, len(lanes))
-	send := func(i int) {
-		lanes[i] <- waiting[i]
-		waiting[i] = nil
+	for _, name := range names {
+		next <- name
 	}
-	for e, failed := range log.Read(ctx, 0) {
-		if failed != nil {
-			err = failed
-			break
-		}
-		last = e.Position
-		if _, known := began[e.Campaign]; !known {
-			began[e.Campaign] = len(began)
-		}
-		i := int(maphash.String(laneSeed, e.Campaign) % uint64(len(lanes)))
-		if waiting[i] = append(waiting[i], e); len(waiting[i]) == most {
-			send(i)
-		}
-	}
-	for i := range lanes {
-		send(i)
-		close(lanes[i])
-	}
+	close(next)
 	folding.Wait()
+	began := make(map[string]int)
+	for i, name := range names {
+		began[name] = i
+	}
 	s.mu.Lock()
 	slices.SortStableFunc(s.order, func(a, b string) int { return began[a] - began[b] })
 	s.mu.Unlock()
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+	if err := errors.Join(failed...); err != nil {
+		return 0, err
 	}
-	return last, err
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	return last, nil
 }
 
-// laneSeed spreads campaigns over the goroutines that fold them: nothing else
-// depends on it.
-var laneSeed = maphash.MakeSeed()
+// bring folds the events of a campaign up to the end of its log.
+func (s *member) bring(ctx context.Context, log events.Log, name string) error {
+	c := s.campaign(name)
+	if snapshots := s.kept(); c == nil && snapshots != nil {
+		restored := newCampaign(s, name)
+		snapshots.Restore(ctx, restored.record, s.lab.heard)
+		if restored.Sequence() > 0 {
+			c = restored
+			s.enter(c)
+		}
+	}
+	var after events.Sequence
+	if c != nil {
+		after = c.Sequence()
+	}
+	for e, err := range events.ReadCampaign(ctx, log, name, after) {
+		if err != nil {
+			return err
+		}
+		s.take(e)
+	}
+	return nil
+}
+
+// enter lists a campaign, which has a definition.
+func (s *member) enter(c *Campaign) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.campaigns[c.name] = c
+	s.order = append(s.order, c.name)
+}
+
+// kept are the snapshots in the store, nil where another process holds it.
+func (s *member) kept() *view.Snapshots {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.snapshots
+}
+
+// closingWithin is how long a store that is let go of waits for snapshots:
+// without them the next one to open it takes longer.
+const closingWithin = 2 * time.Second
+
+// keep writes the snapshots of campaigns that have changed since theirs.
+func (s *member) keep() {
+	ctx, cancel := context.WithTimeout(context.Background(), closingWithin)
+	defer cancel()
+	snapshots := s.kept()
+	for _, c := range s.list() {
+		if snapshots == nil || ctx.Err() != nil || snapshots.Write(ctx, c.record) != nil {
+			return // what is missing is folded from the log
+		}
+	}
+}
+
+// rest takes campaigns out of memory that were not read since the last call.
+func (s *member) rest() {
+	snapshots := s.kept()
+	for _, c := range s.list() {
+		if s.lab.ctx.Err() != nil {
+			return
+		}
+		if c.record.Rest() && snapshots != nil {
+			_ = snapshots.Write(s.lab.ctx, c.record) // else it is folded from the log
+		}
+	}
+}
 
 // take folds an event into its campaign. An event that was folded before is
 // left alone. It may be called side by side for events of different campaigns.
@@ -285,10 +345,7 @@ func (s *member) take(e events.Event) {
 	}
 	c = newCampaign(s, e.Campaign)
 	c.take(e)
-	s.mu.Lock() // and not before: a campaign that is listed has a definition
-	defer s.mu.Unlock()
-	s.campaigns[e.Campaign] = c
-	s.order = append(s.order, e.Campaign)
+	s.enter(c) // and not before: a campaign that is listed has a definition
 }
 
 // list returns the campaigns in the order of their beginnings.

@@ -22,7 +22,7 @@ func TestCampaignsStandInTheOrderOfTheirBeginnings(t *testing.T) {
 	}
 	defer l.Close()
 	s := newMember(l, f.folder)
-	last, err := s.catchUp(t.Context(), f.Log())
+	last, err := s.catchUp(t.Context(), f.Local)
 	if err != nil || last != f.Log().Last() {
 		t.Fatalf("folded up to %d of %d: %v", last, f.Log().Last(), err)
 	}

@@ -23,21 +23,21 @@ type driving struct {
 	done   chan struct{}
 
 	mu       sync.Mutex
-	progress *view.Progress // of the loop; nil before its first wait
+	progress *view.Campaign // of the loop; nil before its first wait
 	shown    view.Shown     // what the loop had worked out last
 	idle     bool           // the loop waits, and not for a computation
 }
 
 // fill tells what the loop knows better than the log: what was worked out,
 // where that is of the campaign as it is now.
-func (r *driving) fill(s *Standing, now engine.Revision) {
+func (r *driving) fill(s *Standing) {
 	s.Here = true
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.progress == nil {
 		return
 	}
-	if r.shown.Of(now) {
+	if r.shown.Of(s.Revision) {
 		r.shown.Fill(&s.Summary)
 	}
 	s.Summary.Helps = r.progress.Helps
@@ -225,7 +225,7 @@ func (c *Campaign) once(
 	equipment.Place = place
 	running, err := h.Start(ctx, c.name, equipment, Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
-			progress := view.ProgressOf(core, r.shown, wait.For) // which the loop alone changes
+			progress := view.CampaignOf(core, r.shown, wait.For) // which the loop alone changes
 			r.mu.Lock()
 			r.progress, r.idle = &progress, true
 			r.mu.Unlock()

@@ -42,11 +42,11 @@ func (f *found) keep(at engine.Revision, summary engine.Summary, err error) {
 
 // fill puts what the models say into a standing, where it is known of the
 // campaign as it is now.
-func (f *found) fill(now engine.Revision, s *Standing) {
+func (f *found) fill(s *Standing) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case !f.shown.Of(now):
+	case !f.shown.Of(s.Revision):
 	case f.failed != nil:
 		s.Summary.NoModel = f.failed.Error()
 	default:
@@ -105,8 +105,7 @@ const foregoneFor = time.Minute
 // Foregone is [registry.Registry.Foregone] of the campaign, as it was at most a
 // minute ago.
 func (c *Campaign) Foregone() *instruments.Foregone {
-	var def *definition.Campaign
-	c.Read(func(core *engine.Core) { def = core.State().Definition })
+	def := c.record.Definition()
 	f := &c.foregone
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +139,7 @@ func (l *Lab) Find(ctx context.Context, campaigns []*Campaign) {
 // find begins to work out what the campaign's models say is best, unless that
 // is known; the channel is closed once it is worked out.
 func (c *Campaign) find() <-chan struct{} {
-	s, now := c.standing()
+	s := c.Standing()
 	if s.Definition == nil ||
 		s.Definition.Measures() && s.Summary.NoModel != engine.BeingWorkedOut {
 		return nil
@@ -148,7 +147,7 @@ func (c *Campaign) find() <-chan struct{} {
 	f := &c.cache.found
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.shown.Of(now) {
+	if f.shown.Of(s.Revision) {
 		return nil
 	}
 	if f.working != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -17,6 +18,9 @@ import (
 // folded state, now or as it was at any event, so that no page folds a log from
 // its first event again, and what one reader does with a core reaches no other.
 //
+// A record that is not read can be put to rest: where the campaign stands stays
+// in memory, and the folded state as a snapshot, which is short.
+//
 // Nothing is decided from a record: a process that runs or audits a campaign
 // folds the log itself. The methods may be called by several goroutines.
 type Record struct {
@@ -24,9 +28,12 @@ type Record struct {
 	name     string
 	past     *Past
 
-	mu     sync.Mutex
-	core   *engine.Core // at the newest event that was taken
-	broken error        // why no event is taken any more
+	mu      sync.Mutex
+	core    *engine.Core // at the newest event that was taken; nil at rest
+	resting *resting     // the campaign at that event, or an earlier one; nil before it was at rest
+	stands  *Campaign    // at that event; nil until it is asked for
+	read    bool         // since the last call of Rest
+	broken  error        // why no event is taken any more
 	// made are the sequences of the decisions: that of d1 first.
 	made []events.Sequence
 }
@@ -66,14 +73,65 @@ func (r *Record) known(core *engine.Core) error {
 func (r *Record) Take(e events.Event) (taken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.broken != nil || e.Sequence != r.core.State().Sequence+1 {
+	if r.broken != nil || e.Sequence != r.sequence()+1 || !r.wake() {
 		return false
 	}
+	r.stands = nil
+	r.apply(e)
+	return true
+}
+
+// apply folds an event. The lock is held.
+func (r *Record) apply(e events.Event) {
 	r.broken = r.core.Apply(e)
 	if r.broken == nil && r.core.State().Decisions > len(r.made) {
 		r.made = append(r.made, e.Sequence)
 	}
-	return true
+}
+
+// sequence is that of the last event. The lock is held.
+func (r *Record) sequence() events.Sequence {
+	if r.core == nil {
+		return r.stands.Sequence
+	}
+	return r.core.State().Sequence
+}
+
+// Sequence is that of the last event that was taken, 0 for none.
+func (r *Record) Sequence() events.Sequence {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sequence()
+}
+
+// Definition is the campaign's, as it was amended last; nil before its first
+// event.
+func (r *Record) Definition() *definition.Campaign {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.core == nil {
+		return r.stands.Definition
+	}
+	return r.core.State().Definition
+}
+
+// Stands returns where the campaign stands. Nothing is brought back for it.
+func (r *Record) Stands() Campaign {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.standing()
+}
+
+// standing is [Record.Stands]. The lock is held.
+func (r *Record) standing() Campaign {
+	if r.stands == nil {
+		if r.core.State().Definition == nil {
+			return Campaign{Summary: engine.Summary{Campaign: r.name}}
+		}
+		now := CampaignOf(r.core, Shown{}, "")
+		r.stands = &now
+	}
+	return *r.stands
 }
 
 // Broken is why no event is taken any more: the log holds one that cannot be
@@ -84,22 +142,29 @@ func (r *Record) Broken() error {
 	return r.broken
 }
 
-// Read calls f with the folded campaign, which f may neither change nor keep. f
-// must be quick, since it blocks the folding of further events.
+// Read calls f with the folded campaign, which f may neither change nor keep.
+// It must be quick: the campaign's events wait meanwhile. Where the campaign
+// was at rest and cannot be brought back, which Broken explains, f is not
+// called.
 func (r *Record) Read(f func(*engine.Core)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f(r.core)
+	if r.read = true; r.wake() {
+		f(r.core)
+	}
 }
 
 // Now returns the campaign at the end of the log. The core is the caller's.
 func (r *Record) Now(ctx context.Context, log events.Log) (*engine.Core, error) {
 	r.mu.Lock()
-	core, err := r.core.Clone(), r.broken
-	r.mu.Unlock()
-	if err != nil {
-		return nil, err
+	r.read = true
+	r.wake()
+	if r.broken != nil {
+		defer r.mu.Unlock()
+		return nil, r.broken
 	}
+	core := r.core.Clone()
+	r.mu.Unlock()
 	if err := core.Forward(ctx, log, r.name, events.AnySequence); err != nil {
 		return nil, err
 	}
@@ -113,7 +178,8 @@ func (r *Record) At(
 ) (*engine.Core, error) {
 	r.mu.Lock()
 	var core *engine.Core
-	if r.broken == nil && r.core.State().Sequence <= at {
+	r.read = true
+	if r.wake() && r.broken == nil && r.core.State().Sequence <= at {
 		core = r.core.Clone()
 	}
 	r.mu.Unlock()
@@ -169,6 +235,8 @@ const between = 512
 func (r *Record) decisionAt(id string) events.Sequence {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.read = true
+	r.wake()
 	if n := events.DecisionNumber(id); 1 <= n && n <= len(r.made) {
 		return r.made[n-1]
 	}

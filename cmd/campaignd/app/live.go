@@ -38,7 +38,7 @@ type live struct {
 	review *events.ChoiceReview // the latest review of an expert's choice
 	// newest is the progress that the panel has not taken yet: the engine's
 	// loop must not wait for a terminal.
-	newest  *view.Progress
+	newest  *view.Campaign
 	waiting chan struct{} // holds one token while newest is not taken
 	closing sync.Once
 }
@@ -103,7 +103,7 @@ func (l *live) happened(e events.Event, payload events.Payload) {
 }
 
 // stands implements display.
-func (l *live) stands(p view.Progress) {
+func (l *live) stands(p view.Campaign) {
 	l.mu.Lock()
 	l.newest = &p
 	l.mu.Unlock()
@@ -212,7 +212,7 @@ type panel struct {
 	width      int
 	height     int // 0 while it is not known
 	page       int // of the front form, while it is paged through; 0: none
-	progress   view.Progress
+	progress   view.Campaign
 	known      bool // progress holds something
 	doneBefore int  // experiments done when it was first known
 	forms      []*openForm
@@ -243,7 +243,7 @@ func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tickMsg:
 		p.now = time.Time(msg)
 		return p, tick()
-	case view.Progress:
+	case view.Campaign:
 		if !p.known {
 			p.known, p.doneBefore = true, msg.Done
 		}

@@ -26,19 +26,19 @@ import (
 )
 
 // standing is a campaign in the middle.
-func standing() view.Progress {
+func standing() view.Campaign {
 	low, high := 0.0, 2.0
-	return view.Progress{
-		Campaign: "tiny", Status: campaign.Running, Done: 3, Open: 1, Budget: 10, Labels: 12, Asked: 2,
-		Bests: engine.Bests{
+	return view.Campaign{
+		Status: campaign.Running, Done: 3, Open: 1, Budget: 10, Asked: 2,
+		Summary: engine.Summary{Campaign: "tiny", Labels: 12, Helps: []policies.Help{{Expert: "ada", Labels: 12, Helps: 0.91}}, Bests: engine.Bests{
 			BestMeasured: &engine.Best{Parameters: definition.Point{"salt": definition.Number(1.2)}, Value: 13.61, Unit: "mS/cm", Experiment: "e2"},
 			BestByModel:  &engine.ModelBest{Parameters: definition.Point{"salt": definition.Number(1.1)}, Mean: 13.42, SD: 0.11, Unit: "mS/cm", Experiment: "e3"},
-		},
+		}},
 		Definition: &definition.Campaign{
 			Name: "tiny", Parameters: []definition.Parameter{{Name: "salt", Unit: "mol/kg", Min: &low, Max: &high}},
 			Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize}, Experts: []definition.Expert{{Name: "ada"}},
 		},
-		Trust: []campaign.Trust{{Expert: "ada", Lambda: 0.25}}, Helps: []policies.Help{{Expert: "ada", Labels: 12, Helps: 0.91}}, WaitingFor: "acme/mixer to measure e4", Values: []float64{1, 3, 2},
+		Trust: []campaign.Trust{{Expert: "ada", Lambda: 0.25}}, WaitingFor: "acme/mixer to measure e4", Values: []float64{1, 3, 2},
 	}
 }
 
@@ -104,7 +104,7 @@ func TestPanelShowsChoices(t *testing.T) {
 	s := standing()
 	def := *s.Definition
 	def.Policy = definition.Policy{Trust: coexbo.CoExBO{}.Choice(), Handover: coexbo.Choose{}.Choice()}
-	s.Definition, s.Labels, s.Trust, s.Helps, s.Compared = &def, 0, nil, nil, 14
+	s.Definition, s.Labels, s.Trust, s.Helps, s.Comparisons = &def, 0, nil, nil, 14
 	s.Review = &events.ChoiceReview{Question: "q14", Expert: "ada", Experiment: "e3", Probability: 0.93}
 	p := &panel{width: 80}
 	p.Update(s)

@@ -36,7 +36,7 @@ func drawn(line string) string { return sequences.Replace(plaintext.Line(line)) 
 
 // bestByModel writes the composition that is best by the model, as it was last
 // worked out, or why there is none yet.
-func bestByModel(s view.Progress) string {
+func bestByModel(s view.Campaign) string {
 	if best := s.BestByModel; best != nil {
 		return fmt.Sprintf("%s  in %s", bold(view.ByModel(best)), best.Experiment)
 	}
@@ -118,8 +118,8 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if s.Labels > 0 || view.AsksForLabels(def) {
 		row("labels", "%d given, %s asked", s.Labels, format.Count(s.Asked, "question"))
 	}
-	if s.Compared > 0 {
-		row("comparisons", "%d given, %s asked", s.Compared, format.Count(s.Asked, "question"))
+	if s.Comparisons > 0 {
+		row("comparisons", "%d given, %s asked", s.Comparisons, format.Count(s.Asked, "question"))
 	}
 	if s.Named > 0 {
 		row("named", "%s by experts", format.Count(s.Named, "composition"))

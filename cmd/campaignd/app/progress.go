@@ -33,7 +33,7 @@ type display interface {
 	happened(e events.Event, payload events.Payload)
 	// stands shows where the campaign stands. It must not block: the engine's
 	// loop calls it.
-	stands(p view.Progress)
+	stands(p view.Campaign)
 	// remark shows a line that is about no event.
 	remark(text string)
 	// close leaves the terminal as it was. It may be called twice, and before
@@ -172,7 +172,7 @@ func (p *plain) happened(e events.Event, payload events.Payload) {
 
 // stands prints what a person must do before the campaign goes on, once each
 // time it changes.
-func (p *plain) stands(now view.Progress) {
+func (p *plain) stands(now view.Campaign) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.slow != nil {

@@ -343,11 +343,11 @@ func (r *running) hooks() lab.Hooks {
 	return lab.Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
 			waits := r.about.clause(wait.For, wait.Remedies)
-			r.display.stands(view.ProgressOf(core, r.shown, waits))
+			r.display.stands(view.CampaignOf(core, r.shown, waits))
 		},
 		Summarized: r.shown.Keep,
 		Working: func(core *engine.Core, computation engine.Computation) {
-			now := view.ProgressOf(core, r.shown, "")
+			now := view.CampaignOf(core, r.shown, "")
 			now.Computing = computation
 			r.display.stands(now)
 		},
@@ -388,7 +388,7 @@ func (r *running) drive(ctx context.Context) error {
 		last, _ := r.local.Log().LastSequence(lasting, r.target.campaign)
 		feed.close(last)
 	}()
-	r.display.stands(view.ProgressOf(c.Core(), r.shown, ""))
+	r.display.stands(view.CampaignOf(c.Core(), r.shown, ""))
 	return c.Run(ctx)
 }
 

@@ -212,6 +212,7 @@ func (a *app) openLab(
 		Build:    thisBuild().Build,
 		Account:  control.OwnAccount(),
 		Heard:    notifier.Observe,
+		Seen:     notifier.Seen,
 		Reads:    forwarder.Serve,
 		Own:      people.Lab(),
 		Log:      a.dated,

@@ -110,16 +110,12 @@ func TestRestoredGoesOn(t *testing.T) {
 	all := history(t, log)
 	decided := find(t, all, events.KindDecisionMade, "", 0)
 	live := mustLoad(t, refill(t, all[:decided]))
-	var snapshots [][]byte
-	for _, p := range live.Projections() {
-		snapshot, err := p.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
-		snapshots = append(snapshots, snapshot)
+	snapshot, err := live.Snapshot()
+	if err != nil {
+		t.Fatal(err)
 	}
 	restored := engine.NewCore(builtin.Registry())
-	if err := restored.Restore(snapshots); err != nil || restored.Space() == nil {
+	if err := restored.Restore(snapshot); err != nil || restored.Space() == nil {
 		t.Fatalf("it is restored with the space %v, %v", restored.Space(), err)
 	}
 	world := engine.World{Now: all[decided].Time, Eager: true, Capacity: 1}

@@ -88,15 +88,12 @@ func (a *API) openQuestions(ctx context.Context, in *questionsInput) (*questions
 		if !gate.Sees(ctx, c.Name()) || in.Campaign != "" && c.Name() != in.Campaign {
 			continue
 		}
-		c.Read(func(core *engine.Core) {
-			s := core.State()
-			for _, q := range s.Questions {
-				if q.Status != campaign.Asked || in.Expert != "" && q.Expert != in.Expert {
-					continue
-				}
+		s := c.Record().Stands()
+		for _, q := range s.Waiting() {
+			if in.Expert == "" || q.Expert == in.Expert {
 				out.Body.Questions = append(out.Body.Questions, openQuestion(c, s.Definition, q))
 			}
-		})
+		}
 	}
 	return out, nil
 }

@@ -1,0 +1,294 @@
+package view
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+)
+
+// resting is a campaign at rest.
+type resting struct {
+	sequence events.Sequence
+	packed   []byte     // a [packing]: JSON, compressed
+	log      events.Log // holds its events; nil where it was packed in this process
+}
+
+// packing is what a campaign at rest consists of.
+type packing struct {
+	Core engine.Snapshot   `json:"core"`
+	Made []events.Sequence `json:"made,omitempty"`
+}
+
+// Rest takes the folded state out of memory, unless the campaign was read since
+// the last call, and reports whether it is out. The next reader, or the next
+// event, brings it back.
+func (r *Record) Rest() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.core == nil {
+		return true
+	}
+	if r.read || r.pack() != nil {
+		r.read = false
+		return false
+	}
+	r.standing()
+	r.core, r.made = nil, nil
+	return true
+}
+
+// pack brings the snapshot of the folded state up to date. The lock is held.
+func (r *Record) pack() error {
+	switch {
+	case r.broken != nil:
+		return r.broken
+	case r.resting != nil && r.resting.sequence == r.sequence():
+		return nil
+	}
+	core, err := r.core.Snapshot()
+	if err != nil {
+		return err
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err == nil {
+		err = json.NewEncoder(w).Encode(packing{core, r.made})
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	r.resting = &resting{sequence: r.sequence(), packed: bytes.Clone(packed.Bytes())}
+	return nil
+}
+
+// wake brings a campaign at rest back, and reports whether it is there. A
+// snapshot that cannot be restored is dropped, and the log folded. The lock is
+// held.
+func (r *Record) wake() bool {
+	if r.core != nil || r.broken != nil {
+		return r.core != nil
+	}
+	core, made, err := r.unpack()
+	if err == nil {
+		r.core, r.made = core, made
+		return true
+	}
+	from := r.resting
+	r.resting = nil
+	if from.log == nil {
+		r.broken = err
+		return false
+	}
+	r.core = engine.NewCore(r.registry)
+	ctx := context.Background() // the fold is what there was without a snapshot
+	for e, err := range events.ReadCampaign(ctx, from.log, r.name, 0) {
+		if r.broken = err; err == nil {
+			r.apply(e)
+		}
+		if r.broken != nil || e.Sequence == from.sequence {
+			break
+		}
+	}
+	if r.broken == nil && r.core.State().Sequence != from.sequence {
+		r.broken = err
+	}
+	if r.broken != nil {
+		r.core = nil
+	}
+	return r.core != nil
+}
+
+func (r *Record) unpack() (*engine.Core, []events.Sequence, error) {
+	text := flate.NewReader(bytes.NewReader(r.resting.packed))
+	var p packing
+	if err := json.NewDecoder(text).Decode(&p); err != nil {
+		return nil, nil, err
+	}
+	core := engine.NewCore(r.registry)
+	if err := core.Restore(p.Core); err != nil {
+		return nil, nil, err
+	}
+	if s := core.State(); s.Sequence != r.resting.sequence || s.Name != r.name {
+		return nil, nil, fmt.Errorf("the snapshot is of event %d of %q", s.Sequence, s.Name)
+	}
+	return core, p.Made, nil
+}
+
+// Snapshots keep records of a store's campaigns as values of the store, so that
+// a process that opens it folds only the events that came since. They are a
+// cache: with, without and with damaged ones, every reader sees the same. One
+// is believed where it has its checksum, is of this build of the program and of
+// that campaign, and the log begins with the events that it was folded from.
+//
+// The methods may be called by several goroutines.
+type Snapshots struct {
+	store events.Store
+	build events.Build
+
+	mu      sync.Mutex
+	extends map[tlog.Tree]bool  // heads that were compared with the log
+	keys    map[string][]string // of the values of each campaign that was looked for, oldest first
+}
+
+// NewSnapshots returns the snapshots in a store that build writes and believes:
+// none where it has no revision, for two such programs may fold differently.
+func NewSnapshots(store events.Store, build events.Build) *Snapshots {
+	return &Snapshots{
+		store: store, build: build,
+		extends: make(map[tlog.Tree]bool),
+		keys:    make(map[string][]string),
+	}
+}
+
+// snapshotFormat is the version of what a snapshot's value looks like: the
+// checksum of all that follows (SHA-256), the length of the heading (4 bytes,
+// big-endian), the heading as JSON, and the campaign at rest.
+const snapshotFormat = 1
+
+// mostSnapshots is how many are kept of a campaign: an older one is there where
+// the newest cannot be believed.
+const mostSnapshots = 2
+
+// heading says what a snapshot is of.
+type heading struct {
+	Build events.Build `json:"build"`
+	// Head is that of the log, at the event or later.
+	Head   tlog.Tree `json:"head"`
+	Stands Campaign  `json:"stands"`
+}
+
+func snapshotPrefix(campaign string) string {
+	return fmt.Sprintf("record/%d/%s/", snapshotFormat, url.PathEscape(campaign))
+}
+
+// Restore puts a record of which no event was taken yet, at rest, to where the
+// newest snapshot has it that is believed and that fits says is wanted. The
+// record stays as it is where there is none.
+func (s *Snapshots) Restore(ctx context.Context, r *Record, fits func(Campaign) bool) {
+	if s.build.Revision == "" {
+		return
+	}
+	var all []events.KeyValue
+	for kv, err := range s.store.Values(ctx, snapshotPrefix(r.name)) {
+		if err != nil {
+			return
+		}
+		all = append(all, kv)
+	}
+	var keys []string
+	for _, kv := range all {
+		keys = append(keys, kv.Key)
+	}
+	s.mu.Lock()
+	s.keys[r.name] = keys
+	s.mu.Unlock()
+	for _, kv := range slices.Backward(all) {
+		h, packed, ok := parseSnapshot(kv.Value)
+		if !ok || h.Build != s.build || h.Stands.Campaign != r.name || h.Stands.Definition == nil ||
+			!fits(h.Stands) || !s.extended(ctx, h.Head) {
+			continue
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.core, r.stands = nil, &h.Stands
+		r.resting = &resting{sequence: h.Stands.Sequence, packed: packed, log: s.store}
+		return
+	}
+}
+
+// extended reports whether the log extends a head.
+func (s *Snapshots) extended(ctx context.Context, head tlog.Tree) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.extends[head]
+	if !ok && head.N > 0 {
+		err := s.store.VerifyExtends(ctx, head)
+		if known = err == nil; known || errors.Is(err, events.ErrNotExtended) {
+			s.extends[head] = known
+		}
+	}
+	return known
+}
+
+// Write keeps a snapshot of a record, unless there is one of its last event.
+func (s *Snapshots) Write(ctx context.Context, r *Record) error {
+	if s.build.Revision == "" {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := fmt.Sprintf("%s%020d", snapshotPrefix(r.name), r.sequence())
+	s.mu.Lock()
+	keys := slices.Clone(s.keys[r.name])
+	s.mu.Unlock()
+	if len(keys) > 0 && keys[len(keys)-1] == key {
+		return nil
+	}
+	if err := r.pack(); err != nil {
+		return err
+	}
+	head, err := s.store.Head(ctx) // it holds the event: a store gives none before it is durable
+	if err != nil {
+		return err
+	}
+	value, err := formatSnapshot(heading{s.build, head, r.standing()}, r.resting.packed)
+	if err != nil || len(value) > events.MaxValueSize {
+		return err // one that is too long is not kept: the log is folded
+	}
+	changes := []events.KeyValue{{Key: key, Value: value}}
+	for len(keys) >= mostSnapshots {
+		changes = append(changes, events.KeyValue{Key: keys[0]})
+		keys = keys[1:]
+	}
+	if err := s.store.SetValuesLazily(ctx, changes...); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.keys[r.name] = append(keys, key)
+	s.mu.Unlock()
+	return nil
+}
+
+func formatSnapshot(h heading, packed []byte) ([]byte, error) {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	value := make([]byte, sha256.Size, sha256.Size+4+len(text)+len(packed))
+	value = binary.BigEndian.AppendUint32(value, uint32(len(text)))
+	value = append(append(value, text...), packed...)
+	sum := sha256.Sum256(value[sha256.Size:])
+	copy(value, sum[:])
+	return value, nil
+}
+
+func parseSnapshot(value []byte) (h heading, packed []byte, ok bool) {
+	if len(value) < sha256.Size+4 {
+		return h, nil, false
+	}
+	rest := value[sha256.Size:]
+	if sum := sha256.Sum256(rest); !bytes.Equal(sum[:], value[:sha256.Size]) {
+		return h, nil, false
+	}
+	n := binary.BigEndian.Uint32(rest)
+	if rest = rest[4:]; uint64(n) > uint64(len(rest)) {
+		return h, nil, false
+	}
+	if json.Unmarshal(rest[:n], &h) != nil {
+		return h, nil, false
+	}
+	return h, bytes.Clone(rest[n:]), true
+}
