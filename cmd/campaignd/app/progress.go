@@ -12,7 +12,6 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
@@ -41,11 +40,11 @@ type display interface {
 	close()
 }
 
-// feed brings the events of a campaign from the bus to a display, in a
-// goroutine of its own, so that a slow terminal does not hold up the campaign.
+// feed brings the events of a campaign to a display, in a goroutine of its
+// own, so that a slow terminal does not hold up the campaign.
 type feed struct {
-	bus  *bus.Bus
-	done chan struct{}
+	end  context.CancelFunc
+	done chan struct{} // closed once nothing more is shown
 
 	// seen is the last event that was shown; changed is closed, and replaced,
 	// each time it moves.
@@ -59,35 +58,49 @@ type feed struct {
 // amendments to know units and names. The feed goes on until close.
 func startFeed(
 	ctx context.Context, log events.Log, name string, after events.Sequence, d display,
-) (*feed, error) {
-	f := &feed{
-		bus:     bus.New(log, bus.Config{}),
-		done:    make(chan struct{}),
-		changed: make(chan struct{}),
-	}
-	messages, err := f.bus.Subscriber("").Subscribe(ctx, name)
-	if err != nil {
-		return nil, err
-	}
+) *feed {
+	ctx, end := context.WithCancel(ctx)
+	f := &feed{end: end, done: make(chan struct{}), changed: make(chan struct{})}
 	go func() {
 		defer close(f.done)
-		for message := range messages {
-			// A message that cannot be read is not worth ending a run for: it
-			// is left out of the display, and stays in the log.
-			if e, err := bus.FromMessage(message); err == nil && e.Campaign == name {
-				if payload, err := events.Decode(e); err == nil {
-					_, defines := payload.(*events.CampaignDefined)
-					_, amends := payload.(*events.CampaignAmended)
-					if e.Sequence > after || defines || amends {
-						d.happened(e, payload)
-					}
+		// What ends the log ends the run, which says so.
+		_ = followCampaign(ctx, log, name, func(e events.Event) error {
+			// An event that cannot be read is not worth ending a run for: it is
+			// left out of the display, and stays in the log.
+			if payload, err := events.Decode(e); err == nil {
+				_, defines := payload.(*events.CampaignDefined)
+				_, amends := payload.(*events.CampaignAmended)
+				if e.Sequence > after || defines || amends {
+					d.happened(e, payload)
 				}
-				f.advance(e.Sequence)
 			}
-			message.Ack()
-		}
+			f.advance(e.Sequence)
+			return nil
+		})
 	}()
-	return f, nil
+	return f
+}
+
+// errFollowed ends [followCampaign] without an error.
+var errFollowed = errors.New("nothing more is to come")
+
+// followCampaign hands on the events of a campaign, those that are there and
+// further ones, until take fails or ctx is done.
+func followCampaign(
+	ctx context.Context, log events.Log, name string, take func(events.Event) error,
+) error {
+	for e, err := range log.Follow(ctx, 0) {
+		if err == nil && e.Campaign == name {
+			err = take(e)
+		}
+		if err != nil {
+			if errors.Is(err, errFollowed) {
+				return nil
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // advance notes that everything up to a sequence is shown, and wakes close.
@@ -119,7 +132,7 @@ func (f *feed) close(last events.Sequence) {
 			waiting = false
 		}
 	}
-	_ = f.bus.Close()
+	f.end()
 	<-f.done
 }
 

@@ -257,13 +257,7 @@ func (a *app) tellStory(ctx context.Context, s *session) error {
 	// followed by one that has it go on: only the state after the last event
 	// says that it is over.
 	core := engine.NewCore(a.registry)
-	for e, err := range s.Log().Follow(ctx, 0) {
-		if err != nil {
-			return err
-		}
-		if e.Campaign != s.name {
-			continue
-		}
+	return followCampaign(ctx, s.Log(), s.name, func(e events.Event) error {
 		payload, err := events.Decode(e)
 		if err != nil {
 			return err
@@ -279,15 +273,13 @@ func (a *app) tellStory(ctx context.Context, s *session) error {
 		// goes on.
 		if slices.Contains(ends, e.Kind) && lab.Over(core) {
 			last, err := s.Log().LastSequence(ctx, s.name)
-			if err != nil {
-				return err
+			if err == nil && last == e.Sequence {
+				err = errFollowed
 			}
-			if last == e.Sequence {
-				return nil
-			}
+			return err
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // ends are the kinds of events with which a campaign ends, for now: it can be

@@ -380,10 +380,7 @@ func (r *running) drive(ctx context.Context) error {
 	}
 	r.display.open()
 	lasting := context.WithoutCancel(ctx) // an interrupted campaign is shown to its last event
-	feed, err := startFeed(lasting, r.local.Log(), r.target.campaign, r.known, r.display)
-	if err != nil {
-		return err
-	}
+	feed := startFeed(lasting, r.local.Log(), r.target.campaign, r.known, r.display)
 	defer func() {
 		last, _ := r.local.Log().LastSequence(lasting, r.target.campaign)
 		feed.close(last)
