@@ -140,7 +140,13 @@ type Snapshots struct {
 
 	mu      sync.Mutex
 	extends map[tlog.Tree]bool  // heads that were compared with the log
-	keys    map[string][]string // of the values of each campaign that was looked for, oldest first
+	kept    map[string]keptKeys // of each campaign that was looked for or written
+}
+
+// keptKeys are the keys of a campaign's values.
+type keptKeys struct {
+	good []string // oldest first: the last one is believed
+	bad  []string // to be removed
 }
 
 // NewSnapshots returns the snapshots in a store that build writes and believes:
@@ -149,7 +155,7 @@ func NewSnapshots(store events.Store, build events.Build) *Snapshots {
 	return &Snapshots{
 		store: store, build: build,
 		extends: make(map[tlog.Tree]bool),
-		keys:    make(map[string][]string),
+		kept:    make(map[string]keptKeys),
 	}
 }
 
@@ -188,25 +194,26 @@ func (s *Snapshots) Restore(ctx context.Context, r *Record, fits func(Campaign) 
 		}
 		all = append(all, kv)
 	}
-	var keys []string
-	for _, kv := range all {
-		keys = append(keys, kv.Key)
-	}
-	s.mu.Lock()
-	s.keys[r.name] = keys
-	s.mu.Unlock()
-	for _, kv := range slices.Backward(all) {
+	var keys keptKeys
+	for i, kv := range slices.Backward(all) {
 		h, packed, ok := parseSnapshot(kv.Value)
 		if !ok || h.Build != s.build || h.Stands.Campaign != r.name || h.Stands.Definition == nil ||
 			!fits(h.Stands) || !s.extended(ctx, h.Head) {
+			keys.bad = append(keys.bad, kv.Key)
 			continue
 		}
 		r.mu.Lock()
-		defer r.mu.Unlock()
 		r.core, r.stands = nil, &h.Stands
 		r.resting = &resting{sequence: h.Stands.Sequence, packed: packed, log: s.store}
-		return
+		r.mu.Unlock()
+		for _, older := range all[:i+1] {
+			keys.good = append(keys.good, older.Key)
+		}
+		break
 	}
+	s.mu.Lock()
+	s.kept[r.name] = keys
+	s.mu.Unlock()
 }
 
 // extended reports whether the log extends a head.
@@ -214,7 +221,7 @@ func (s *Snapshots) extended(ctx context.Context, head tlog.Tree) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.extends[head]
-	if !ok && head.N > 0 {
+	if !ok {
 		err := s.store.VerifyExtends(ctx, head)
 		if known = err == nil; known || errors.Is(err, events.ErrNotExtended) {
 			s.extends[head] = known
@@ -232,9 +239,10 @@ func (s *Snapshots) Write(ctx context.Context, r *Record) error {
 	defer r.mu.Unlock()
 	key := fmt.Sprintf("%s%020d", snapshotPrefix(r.name), r.sequence())
 	s.mu.Lock()
-	keys := slices.Clone(s.keys[r.name])
+	keys := s.kept[r.name]
 	s.mu.Unlock()
-	if len(keys) > 0 && keys[len(keys)-1] == key {
+	good := slices.Clone(keys.good)
+	if len(good) > 0 && good[len(good)-1] == key {
 		return nil
 	}
 	if err := r.pack(); err != nil {
@@ -248,16 +256,20 @@ func (s *Snapshots) Write(ctx context.Context, r *Record) error {
 	if err != nil || len(value) > events.MaxValueSize {
 		return err // one that is too long is not kept: the log is folded
 	}
-	changes := []events.KeyValue{{Key: key, Value: value}}
-	for len(keys) >= mostSnapshots {
-		changes = append(changes, events.KeyValue{Key: keys[0]})
-		keys = keys[1:]
+	var changes []events.KeyValue
+	for len(good) >= mostSnapshots {
+		changes = append(changes, events.KeyValue{Key: good[0]})
+		good = good[1:]
 	}
+	for _, bad := range keys.bad {
+		changes = append(changes, events.KeyValue{Key: bad})
+	}
+	changes = append(changes, events.KeyValue{Key: key, Value: value}) // which may be a bad one's
 	if err := s.store.SetValuesLazily(ctx, changes...); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.keys[r.name] = append(keys, key)
+	s.kept[r.name] = keptKeys{good: append(good, key)}
 	s.mu.Unlock()
 	return nil
 }

@@ -48,7 +48,7 @@ func grow(t *testing.T, s events.Store, name string, all ...events.Event) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again.Time, again.Actor = e.Time, e.Actor
+		again.Time, again.Actor, again.Simulated = e.Time, e.Actor, e.Simulated
 		if _, err := s.Append(t.Context(), name, events.AnySequence, again); err != nil {
 			t.Fatal(err)
 		}
@@ -198,13 +198,20 @@ func TestSnapshotsAreACache(t *testing.T) {
 // sameForAll checks what readers of a campaign see, of whom some begin from a snapshot.
 func sameForAll(t *testing.T, what string, s events.Store, name string, believed events.Sequence) {
 	t.Helper()
+	sameForAllOf(t, what, s, thisBuild, name, believed)
+}
+
+func sameForAllOf(
+	t *testing.T, what string, s events.Store, build events.Build, name string, believed events.Sequence,
+) {
+	t.Helper()
 	want, err := engine.Load(t.Context(), builtin.Registry(), s, name) // the oracle: a fold
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := want.State().Sequence
 	r := view.NewRecord(builtin.Registry(), name, new(view.Past))
-	view.NewSnapshots(s, thisBuild).Restore(t.Context(), r, func(view.Campaign) bool { return true })
+	view.NewSnapshots(s, build).Restore(t.Context(), r, func(view.Campaign) bool { return true })
 	if r.Sequence() != believed {
 		t.Errorf("%s: it begins at event %d, and not at %d", what, r.Sequence(), believed)
 	}
@@ -311,6 +318,12 @@ func TestSnapshotsAreThinned(t *testing.T) {
 			t.Fatalf("after event %d there are %d", e.Sequence, len(all))
 		}
 	}
+	kept = view.NewSnapshots(s, otherBuild) // which does not believe these
+	kept.Restore(t.Context(), view.NewRecord(builtin.Registry(), name, new(view.Past)), func(view.Campaign) bool { return true })
+	if err := kept.Write(t.Context(), r); err != nil || len(valuesOf(t, s)) != 1 {
+		t.Errorf("those of another build stay: %d, %v", len(valuesOf(t, s)), err)
+	}
+	sameForAllOf(t, "of the newer build", s, otherBuild, name, r.Sequence())
 	unknown := storeOf(t, name)
 	if err := view.NewSnapshots(unknown, events.Build{Version: "v1"}).Write(t.Context(), r); err != nil || len(valuesOf(t, unknown)) != 0 {
 		t.Error(err)
