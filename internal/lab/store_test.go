@@ -39,8 +39,8 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lab.Definition(t.Context(), peer, def.Name); err != nil {
-		t.Fatal(err)
+	if read, err := lab.Definition(t.Context(), peer, def.Name); err != nil || read == nil || read.Name != def.Name {
+		t.Fatalf("while the owner holds it: %+v, %v", read, err)
 	}
 	direct, err := lab.OpenCopy(store, builtin.Registry())
 	if err != nil {
