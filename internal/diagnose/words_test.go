@@ -90,3 +90,66 @@ func TestCoordinatesOfAFrame(t *testing.T) {
 		t.Errorf("the space has %d coordinates, want 7", d)
 	}
 }
+
+// Law: a space has as many free directions as numeric and categorical
+// parameters that can be varied, less its equalities, and one at the least.
+func TestFreeDirections(t *testing.T) {
+	one := definition.Campaign{Parameters: []definition.Parameter{
+		{Name: "x", Min: pointer(0.0), Max: pointer(1.0)},
+	}}
+	two := definition.Campaign{
+		Parameters: []definition.Parameter{
+			{Name: "x", Min: pointer(0.0), Max: pointer(1.0)},
+			{Name: "y", Min: pointer(0.0), Max: pointer(1.0)},
+		},
+		Constraints: []definition.Constraint{
+			{Terms: map[string]float64{"x": 1, "y": 1}, Equals: pointer(1.0)},
+		},
+	}
+	for name, c := range map[string]struct {
+		def  definition.Campaign
+		want int
+	}{"one": {one, 1}, "two that sum to one": {two, 1}, "a mixture of four": {mixture(), 3}} {
+		s, err := space.New(c.def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := NewFrame(&c.def, s).free(); got != c.want {
+			t.Errorf("%s: %d directions are free, want %d", name, got, c.want)
+		}
+	}
+}
+
+// Law: what is said of stale results needs more evidence in more than four
+// dimensions.
+func TestEvidenceOfStaleResults(t *testing.T) {
+	for _, c := range []struct {
+		evidence   float64
+		dimensions int
+		alarming   bool
+	}{{-1.9, 2, false}, {-2.1, 2, true}, {-2.1, 4, true}, {-2.1, 5, false}, {-3.1, 5, true}} {
+		if got := (&Lag{Evidence: c.evidence}).alarming(c.dimensions); got != c.alarming {
+			t.Errorf("%v nats in %d dimensions alarm: %v", c.evidence, c.dimensions, got)
+		}
+	}
+}
+
+// Law: where the model is unusable an expert's answers are judged by nothing,
+// and not held against them.
+func TestNoJudge(t *testing.T) {
+	for _, c := range []struct {
+		level Verdict
+		want  string
+	}{{Unusable, ReadingNoJudge}, {Doubtful, "as it was"}} {
+		r := reader{d: &Diagnosis{Findings: []Finding{{Level: c.level}}}}
+		e := &Expert{Labels: new(Agreement), Reading: "as it was"}
+		r.expert(e)
+		if e.Reading != c.want {
+			t.Errorf("with a finding of level %s the reading is %q, want %q", c.level, e.Reading, c.want)
+		}
+		silent := &Expert{Reading: "as it was"}
+		if r.expert(silent); silent.Reading != "as it was" {
+			t.Errorf("an expert without answers reads %q", silent.Reading)
+		}
+	}
+}

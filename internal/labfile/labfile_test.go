@@ -287,3 +287,41 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Law: a file of an address is found from the lab file's folder, wherever the
+// program runs; what is no address shows nothing.
+func TestSecretsBesideTheLabFile(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "lab.yaml")
+	for name, text := range map[string]string{
+		path:                          "url: https://lab.example.org\npeople: {ada: {notify: [\"file:hook\"]}}\n",
+		filepath.Join(folder, "hook"): "ntfy://ntfy.example.org/ada\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := Read(builtin.Registry(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.People["ada"].Notify[0].Reveal(); err != nil || got != "ntfy://ntfy.example.org/ada" {
+		t.Errorf("the address is %q: %v", got, err)
+	}
+	t.Setenv("WHAT", "s3cr3t")
+	for _, written := range []string{"s3cr3t", "${WHAT}", "%zz://s3cr3t"} {
+		if got := NewSecret(written, "").String(); got == "" || strings.Contains(got, "s3cr3t") {
+			t.Errorf("%q shows %q", written, got)
+		}
+	}
+}
+
+// Law: a name that cannot be read is one fault, and nobody is looked for by it.
+func TestUnreadableNames(t *testing.T) {
+	text := "url: https://lab.example.org\npeople: {ada: {notify: [\"ntfy://h/a\"]}}\nalarms: [\"bo\\x1b\"]\n"
+	_, err := Parse(builtin.Registry(), "lab.yaml", []byte(text))
+	var faults *yamltree.Error
+	if !errors.As(err, &faults) || len(faults.Faults) != 1 || strings.Contains(err.Error(), "nobody of people") {
+		t.Errorf("it is said: %v", err)
+	}
+}

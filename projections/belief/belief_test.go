@@ -294,6 +294,16 @@ func TestBeliefOfComparisons(t *testing.T) {
 	}
 }
 
+// Law: a belief of labels is made from labels alone, whatever else the expert
+// has answered.
+func TestBeliefOfLabels(t *testing.T) {
+	f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel}))
+	f.apply(compared("ada", 1, 0, 1, 2), label("ada", 2, 5, "accept"), fitted("ada", 2, 0.1))
+	if m := f.model("ada"); m.Comparisons != nil || len(m.Labels) != 1 || len(m.X) != 1 {
+		t.Errorf("the belief is made from %v and %v", m.Labels, m.Comparisons)
+	}
+}
+
 // Law: with a window the last answers count, in the order of questions, and no others.
 func TestWindow(t *testing.T) {
 	f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel, Window: ptr(2)}))
