@@ -104,18 +104,13 @@ func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool
 func (a *app) replayTo(
 	ctx context.Context, s *session, limit events.Position,
 ) (core *engine.Core, at events.Position, err error) {
+	last, at, err := view.LastUpTo(ctx, s.Log(), s.name, limit)
+	if err != nil {
+		return nil, 0, err
+	}
 	core = engine.NewCore(a.registry)
-	for e, err := range events.ReadCampaign(ctx, s.Log(), s.name, 0) {
-		if err != nil {
-			return nil, 0, err
-		}
-		if e.Position > limit {
-			break
-		}
-		if err := core.Apply(e); err != nil {
-			return nil, 0, err
-		}
-		at = e.Position
+	if err := core.Forward(ctx, s.Log(), s.name, last); err != nil {
+		return nil, 0, err
 	}
 	if core.State().Status == campaign.Undefined {
 		return nil, 0, badInput("at position %d the campaign %s is not defined yet",
