@@ -116,12 +116,11 @@ func (a *app) serve(ctx context.Context, s serving) error {
 			a.remark("%v", err)
 		}
 	}()
-	listener, err := net.Listen("tcp", s.address)
+	listener, scheme, err := s.listen(proxy)
 	if err != nil {
-		return badInput("nobody can be served: %w; choose another address with --listen", err)
+		return err
 	}
 	defer listener.Close()
-	listener = gate.Bounded(listener, proxy)
 
 	open, err := a.openLab(ctx, s, named, people)
 	if err != nil {
@@ -129,15 +128,6 @@ func (a *app) serve(ctx context.Context, s serving) error {
 	}
 	defer open.close()
 	web := server.New(a.served(s, named, open, gate.Options{Accounts: people, Proxy: proxy}))
-	scheme := "http"
-	if s.encrypts() {
-		scheme = "https"
-		config, err := s.tls()
-		if err != nil {
-			return err
-		}
-		listener = tls.NewListener(listener, config)
-	}
 	a.printf("Serving %s on %s://%s\n", open.lab.Folder(), scheme, listener.Addr())
 	if people.Empty() {
 		a.printf("There are no accounts: everybody on this machine may do everything here.\n" +
@@ -149,6 +139,24 @@ func (a *app) serve(ctx context.Context, s serving) error {
 		return nil
 	}
 	return err
+}
+
+// listen listens at the address, within the bounds of connections, and speaks
+// TLS there if the flags say so.
+func (s serving) listen(proxy *net.IPNet) (listener net.Listener, scheme string, err error) {
+	if listener, err = net.Listen("tcp", s.address); err != nil {
+		return nil, "", badInput("nobody can be served: %w; choose another address with --listen", err)
+	}
+	listener = gate.Bounded(listener, proxy)
+	if !s.encrypts() {
+		return listener, "http", nil
+	}
+	config, err := s.tls()
+	if err != nil {
+		_ = listener.Close()
+		return nil, "", err
+	}
+	return tls.NewListener(listener, config), "https", nil
 }
 
 // openAccounts opens the accounts of the lab, for the commands that change them
