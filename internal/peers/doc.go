@@ -4,6 +4,7 @@
 //
 //	cd internal/peers && go test -bench . -benchtime 2s
 //
-// Beside it, botorch/peers.py runs BoTorch on the tasks of a study, from the
-// starts of its campaigns.
+// Package kafka in it tries the forwarder against Kafka's protocol, spoken by
+// another library. Outside Go, botorch/peers.py runs BoTorch on the tasks of a
+// study, from the starts of its campaigns.
 package peers
