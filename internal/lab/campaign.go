@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync"
 
 	"github.com/campaignd/campaignd/events"
@@ -45,17 +44,6 @@ func (c *Campaign) Name() string { return c.name }
 
 // Store is the path of its store.
 func (c *Campaign) Store() string { return c.store.path }
-
-// key names the campaign among all of the lab.
-func (c *Campaign) key() string { return c.store.key(c.name) }
-
-// key names a campaign of the store among all of the lab.
-func (s *member) key(name string) string {
-	if path, err := filepath.Rel(s.lab.options.Folder, s.path); err == nil {
-		return filepath.ToSlash(path) + "#" + name
-	}
-	return s.path + "#" + name
-}
 
 // take folds an event.
 func (c *Campaign) take(e events.Event) {

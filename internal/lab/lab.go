@@ -104,15 +104,15 @@ type Lab struct {
 	// people are answered.
 	slots chan struct{}
 
-	own  *lablog.Log
-	past view.Past // campaigns as they were, for readers
+	own    *lablog.Log
+	worker string    // a random word for this process, in that log
+	past   view.Past // campaigns as they were, for readers
 
 	// defining is held while a campaign is begun: names stay different.
 	defining sync.Mutex
 
 	mu      sync.Mutex
 	stores  map[string]*member // by absolute path
-	started map[string]bool    // the campaigns to go on with, by their keys
 	changed chan struct{}      // closed and made anew whenever a campaign has changed
 }
 
@@ -135,9 +135,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		stores:  make(map[string]*member),
 		changed: make(chan struct{}),
 		slots:   make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
-	}
-	if l.started, err = readStarted(l.private(startedFile)); err != nil {
-		return nil, err
+		worker:  engine.NewInstance(),
 	}
 	found, err := l.find()
 	if err != nil {
@@ -149,6 +147,10 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		}
 	}
 	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if err := l.takeOverStarted(); err != nil {
+		l.Close()
+		return nil, err
+	}
 	for _, path := range found {
 		l.add(path)
 	}
@@ -180,6 +182,11 @@ func (l *Lab) Close() {
 // Log returns the lab's own log, in which is what the lab and its server must
 // remember, as it is held now: see [lablog.Log.Store].
 func (l *Lab) Log() (events.Store, error) { return l.own.Store() }
+
+// custodian returns the one that writes a stream of the lab's log.
+func (l *Lab) custodian(stream string) *custodian {
+	return &custodian{own: l.own, stream: stream, worker: l.worker}
+}
 
 // private is a path in the lab's own folder.
 func (l *Lab) private(name string) string {
@@ -502,12 +509,12 @@ func (l *Lab) define(
 	}
 	// Before the event, so that a server that is killed behind it runs the
 	// campaign when it is started again.
-	if err := l.setStarted(s.key(def.Name), run); err != nil {
+	if err := s.custody.setStarted(def.Name, run); err != nil {
 		return nil, err
 	}
 	defined := events.CampaignDefined{Definition: def, Source: file.Source}
 	if err := s.define(ctx, defined, by); err != nil {
-		return nil, errors.Join(err, l.setStarted(s.key(def.Name), false))
+		return nil, errors.Join(err, s.custody.setStarted(def.Name, false))
 	}
 	return s.await(ctx, def.Name, 1)
 }

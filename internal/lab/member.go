@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,8 +24,9 @@ const retryAfter = 2 * time.Second
 // member is a store of the lab: held by this process, or read through the one
 // that holds it. Its log is followed, and the campaigns in it are folded.
 type member struct {
-	lab  *Lab
-	path string
+	lab     *Lab
+	path    string
+	custody *custodian
 
 	mu        sync.Mutex
 	at        Store           // a *Local, or a *Peer where another process holds it; nil in between
@@ -42,6 +44,7 @@ func newMember(l *Lab, path string) *member {
 	return &member{
 		lab:       l,
 		path:      path,
+		custody:   l.custodian(events.StoreStream(l.relative(path))),
 		campaigns: make(map[string]*Campaign),
 		ready:     make(chan struct{}),
 	}
@@ -49,6 +52,15 @@ func newMember(l *Lab, path string) *member {
 
 // base is the store's name without its ending.
 func (s *member) base() string { return strings.TrimSuffix(filepath.Base(s.path), StoreEnding) }
+
+// relative is the path of a store from the lab's folder on, with slashes, or
+// the path itself where there is no way from there.
+func (l *Lab) relative(path string) string {
+	if rel, err := filepath.Rel(l.options.Folder, path); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
 
 // wait waits until the store has been read for the first time.
 func (s *member) wait(ctx context.Context) error {
@@ -137,6 +149,10 @@ func (s *member) mending(ctx context.Context, at Store) (_ context.Context, done
 
 // open takes the store, or connects to the process that holds it.
 func (s *member) open(ctx context.Context) (at Store, release func(), err error) {
+	seen, err := s.custody.look()
+	if err != nil {
+		return nil, nil, err
+	}
 	at, err = Take(ctx, s.path, LocalOptions{
 		Registry: s.lab.options.Registry,
 		Build:    s.lab.options.Build,
@@ -147,6 +163,9 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 	})
 	if err != nil {
 		return nil, nil, err
+	}
+	if err := s.holds(at, seen); err != nil {
+		return nil, nil, errors.Join(err, at.Close())
 	}
 	stopServing := func() {}
 	stopReading := func() {}
@@ -178,7 +197,28 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 		if err := at.Close(); err != nil {
 			s.lab.options.Log("the store %s did not close: %v", s.path, err)
 		}
+		if err := s.custody.release(); err != nil {
+			s.lab.options.Log("that %s is let go of is not in the lab's log: %v", s.path, err)
+		}
 	}, nil
+}
+
+// holds has the lab's log say who holds the store. Where this process cannot say
+// so of itself, it does not take the store.
+func (s *member) holds(at Store, seen events.Sequence) error {
+	status := at.Status()
+	holder := events.StoreHeld{PID: status.PID, Build: status.Build}
+	holder.Host, _ = os.Hostname() // a socket reaches no further
+	_, ours := at.(*Local)
+	if ours {
+		holder.Worker = s.custody.worker
+	}
+	err := s.custody.hold(seen, holder)
+	if err != nil && !ours {
+		s.lab.options.Log("that process %d holds %s is not in the lab's log: %v", status.PID, s.path, err)
+		return nil
+	}
+	return err
 }
 
 // readers begins what reads the log of a store that this process holds; end

@@ -48,7 +48,7 @@ func (r *driving) fill(s *Standing) {
 // ended. It returns once the campaign is under way, or says why it cannot be. A
 // device that another campaign has is waited for.
 func (c *Campaign) Start(ctx context.Context) error {
-	if err := c.store.lab.setStarted(c.key(), true); err != nil {
+	if err := c.store.custody.setStarted(c.name, true); err != nil {
 		return err
 	}
 	ready := c.start()
@@ -62,7 +62,13 @@ func (c *Campaign) Start(ctx context.Context) error {
 
 // goOn goes on with a campaign that was started and has not ended.
 func (c *Campaign) goOn() {
-	if !c.store.lab.isStarted(c.key()) || c.over() {
+	started, err := c.store.custody.isStarted(c.name)
+	if err != nil {
+		c.mu.Lock()
+		c.trouble = err // it is not known whether to go on
+		c.mu.Unlock()
+	}
+	if !started || c.over() {
 		return
 	}
 	c.start()
@@ -134,7 +140,7 @@ func (c *Campaign) start() (ready <-chan error) {
 // Halt ends the run without a word in the log, so that the campaign can go on
 // later; it does not go on by itself after a restart.
 func (c *Campaign) Halt() error {
-	err := c.store.lab.setStarted(c.key(), false)
+	err := c.store.custody.setStarted(c.name, false)
 	c.halt()
 	return err
 }
@@ -186,7 +192,7 @@ func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<-
 				return nil
 			}
 			if err == nil {
-				err = c.store.lab.setStarted(c.key(), false)
+				err = c.store.custody.setStarted(c.name, false)
 			}
 			return err
 		}

@@ -1,67 +1,64 @@
 package lab
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
-	"slices"
+	"strings"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
-// startedFile holds the campaigns that people have started in the lab, and that
-// have not ended: those with which it goes on when it is opened again.
+// Before they were events of the lab's log, the campaigns to go on with were in
+// a file. It is taken over when the lab is opened first: each becomes an event,
+// unless it is one already, and the file is kept under another name. A note in
+// its place keeps a campaignd of that time from going on with none of them
+// without a word.
+
+// startedFile held the campaigns that people had started, as JSON: each the path
+// of its store, "#" and its name.
 const startedFile = "started.json"
 
-// readStarted reads the file; none are started where it is not there.
-func readStarted(path string) (map[string]bool, error) {
-	started := make(map[string]bool)
+// startedNote is what the file says once it was taken over. It is no JSON.
+const startedNote = "Which campaigns go on is in the lab's log, in the folder lab next to this file.\n" +
+	"A campaignd from before it does not find them: use a newer one.\n"
+
+// takeOverStarted makes events of the file of an earlier version, if there is
+// one.
+func (l *Lab) takeOverStarted() error {
+	path := l.private(startedFile)
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return started, nil
+	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(text, []byte(startedNote)) {
+		return nil
 	}
 	var keys []string
 	if err == nil {
 		err = json.Unmarshal(text, &keys)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("which campaigns to go on with: %w", err)
+		return fmt.Errorf("which campaigns to go on with: %w", err)
 	}
 	for _, key := range keys {
-		started[key] = true
+		at := strings.LastIndexByte(key, '#')
+		if at < 0 {
+			return fmt.Errorf("which campaigns to go on with: %s names no store in %q", path, key)
+		}
+		if err := l.custodian(events.StoreStream(key[:at])).setStarted(key[at+1:], true); err != nil {
+			return err
+		}
 	}
-	return started, nil
-}
-
-// setStarted has a campaign gone on with after a restart, or not any more.
-func (l *Lab) setStarted(key string, started bool) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.started[key] == started {
-		return nil
-	}
-	if started {
-		l.started[key] = true
-	} else {
-		delete(l.started, key)
-	}
-	text, err := json.Marshal(slices.Sorted(maps.Keys(l.started)))
-	if err != nil {
+	kept := path + ".earlier"
+	if err := wholefile.Replace(kept, text, 0o600); err != nil {
 		return err
 	}
-	path := l.private(startedFile)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := wholefile.Replace(path, []byte(startedNote), 0o600); err != nil {
 		return err
 	}
-	return wholefile.Replace(path, append(text, '\n'), 0o600)
-}
-
-func (l *Lab) isStarted(key string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.started[key]
+	l.options.Log("The campaigns to go on with, %d, are in the lab's log now. %s is not needed any more.",
+		len(keys), kept)
+	return nil
 }

@@ -1,0 +1,201 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+// Custody is what the lab's log says of a store: who holds it, and which of its
+// campaigns the lab goes on with. It is a fold of the store's stream.
+type Custody struct {
+	Last    events.Sequence // of the newest event of the stream
+	Held    *events.StoreHeld
+	Since   time.Time // of the hold
+	Started map[string]bool
+}
+
+// apply brings the custody forward by an event of its stream.
+func (c *Custody) apply(e events.Event) error {
+	payload, err := events.Lab.Decode(e)
+	if err != nil {
+		return err
+	}
+	c.Last = e.Sequence
+	switch p := payload.(type) {
+	case *events.StoreHeld:
+		c.Held, c.Since = p, e.Time
+	case *events.StoreReleased:
+		c.Held, c.Since = nil, time.Time{}
+	case *events.RunStarted:
+		c.Started[p.Campaign] = true
+	case *events.RunEnded:
+		delete(c.Started, p.Campaign)
+	}
+	return nil
+}
+
+// CustodyOf folds what a lab's log says of a store.
+func CustodyOf(ctx context.Context, log events.Store, stream string) (*Custody, error) {
+	c := &Custody{Started: make(map[string]bool)}
+	for e, err := range log.ReadCampaign(ctx, stream, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if err := c.apply(e); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// custodian writes what the lab's log says of a store. Each of its events is
+// appended with the sequence of the last one that it knows, so that once another
+// process has taken the store, it is refused. Its methods may be called by
+// several goroutines.
+type custodian struct {
+	own    *lablog.Log
+	stream string
+	worker string // this process
+
+	mu      sync.Mutex
+	log     events.Store // from which now was folded; nil where that is to be done
+	now     *Custody
+	holding bool // this process has said that it holds the store
+}
+
+// read folds the custody where that was not done yet, or the log was opened
+// again. The caller holds mu.
+func (c *custodian) read() error {
+	log, err := c.own.Store()
+	if err != nil || log == c.log {
+		return err
+	}
+	now, err := CustodyOf(context.Background(), log, c.stream)
+	if err != nil {
+		return lablog.Fault(err)
+	}
+	c.log, c.now = log, now
+	return nil
+}
+
+// append records an event, at a sequence that the caller has seen. The caller
+// holds mu.
+func (c *custodian) append(
+	expected events.Sequence, kind events.Kind, payload events.Payload,
+) error {
+	e, err := events.Lab.New(c.stream, kind, payload)
+	if err != nil {
+		return err
+	}
+	e.Actor, e.Time = "engine", engine.Stamp(time.Now())
+	stored, err := c.log.Append(context.Background(), c.stream, expected, e)
+	if err != nil {
+		c.log = nil // what is there now is read anew
+		var conflict *events.ConflictError
+		if errors.As(err, &conflict) {
+			return err
+		}
+		return lablog.Fault(err)
+	}
+	return c.now.apply(stored[0])
+}
+
+// look returns the sequence up to which this process knows the store's custody:
+// what it must have seen before it takes the store.
+func (c *custodian) look() (events.Sequence, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.read(); err != nil {
+		return 0, err
+	}
+	return c.now.Last, nil
+}
+
+// hold records who holds the store, unless another process has said so since
+// the look. That one has taken it then: the error wraps [events.ErrInUse].
+func (c *custodian) hold(seen events.Sequence, holder events.StoreHeld) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.read(); err != nil {
+		return err
+	}
+	holder.Lost = c.now.Held != nil
+	err := c.append(seen, events.KindStoreHeld, &holder)
+	var conflict *events.ConflictError
+	if errors.As(err, &conflict) {
+		return c.taken()
+	}
+	c.holding = err == nil && holder.Worker == c.worker
+	return err
+}
+
+// taken is the refusal of what another process has forestalled. The caller holds
+// mu.
+func (c *custodian) taken() error {
+	if err := c.read(); err != nil {
+		return err
+	}
+	by := "another process"
+	if h := c.now.Held; h != nil {
+		by = fmt.Sprintf("process %d on %s, since %s", h.PID, h.Host, format.Time(c.now.Since))
+	}
+	return problem.New(problem.Unavailable, "%w: %s has taken it", events.ErrInUse, by)
+}
+
+// release records that the holder has let go of the store.
+func (c *custodian) release() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holding = false
+	if err := c.read(); err != nil {
+		return err
+	}
+	if c.now.Held == nil {
+		return nil
+	}
+	return c.append(c.now.Last, events.KindStoreReleased, &events.StoreReleased{})
+}
+
+// isStarted reports whether the lab goes on with a campaign.
+func (c *custodian) isStarted(campaign string) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.read()
+	return err == nil && c.now.Started[campaign], err
+}
+
+// setStarted records that the lab goes on with a campaign, or not any more.
+// Where this process had the store and another one has taken it, it is refused.
+func (c *custodian) setStarted(campaign string, started bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kind, payload := events.KindRunEnded, events.Payload(&events.RunEnded{Campaign: campaign})
+	if started {
+		kind, payload = events.KindRunStarted, &events.RunStarted{Campaign: campaign}
+	}
+	for {
+		if err := c.read(); err != nil {
+			return err
+		}
+		if h := c.now.Held; c.holding && (h == nil || h.Worker != c.worker) {
+			return c.taken()
+		}
+		if c.now.Started[campaign] == started {
+			return nil
+		}
+		err := c.append(c.now.Last, kind, payload)
+		var conflict *events.ConflictError
+		if !errors.As(err, &conflict) { // else another event came between, and is read now
+			return err
+		}
+	}
+}

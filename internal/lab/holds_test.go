@@ -1,0 +1,189 @@
+package lab
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/problem"
+)
+
+func openLog(t *testing.T, folder string) *lablog.Log {
+	t.Helper()
+	l, err := lablog.Open(lablog.Dir(folder), lablog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// kindsIn returns the kinds of the events of a stream of the lab's log.
+func kindsIn(t *testing.T, l *lablog.Log, stream string) (kinds []events.Kind) {
+	t.Helper()
+	log, err := l.Store()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range log.ReadCampaign(t.Context(), stream, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
+}
+
+// Law: of those who have seen a store free and would hold it, one does, whoever is first at
+// the log; the others are refused, in words and by nothing in the log.
+func TestHoldersRace(t *testing.T) {
+	own := openLog(t, t.TempDir())
+	const holders = 8
+	var looked, asked sync.WaitGroup
+	looked.Add(holders)
+	var held, refused atomic.Int32
+	for i := range holders {
+		asked.Go(func() {
+			c := &custodian{own: own, stream: "store/a.campaign", worker: string(rune('a' + i))}
+			seen, err := c.look()
+			looked.Done()
+			looked.Wait() // all have seen it free
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			switch err = c.hold(seen, events.StoreHeld{Worker: c.worker, PID: i, Host: "bench"}); {
+			case err == nil:
+				held.Add(1)
+			case errors.Is(err, events.ErrInUse) && problem.CodeOf(err) == problem.Unavailable:
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	asked.Wait()
+	if held.Load() != 1 || refused.Load() != holders-1 {
+		t.Errorf("%d hold it, %d are refused", held.Load(), refused.Load())
+	}
+	if kinds := kindsIn(t, own, "store/a.campaign"); len(kinds) != 1 || kinds[0] != events.KindStoreHeld {
+		t.Errorf("the log holds %v", kinds)
+	}
+}
+
+// Law: a process that ended without a word is seen in the log, by the hold of the next one;
+// should it be there still, nothing that it says of the store counts any more.
+func TestHoldIsTakenOver(t *testing.T) {
+	own := openLog(t, t.TempDir())
+	take := func(worker string) (*custodian, *events.StoreHeld) {
+		t.Helper()
+		c := &custodian{own: own, stream: "store/a.campaign", worker: worker}
+		seen, err := c.look()
+		if err == nil {
+			err = c.hold(seen, events.StoreHeld{Worker: worker, PID: 7})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, c.now.Held
+	}
+	first, held := take("first")
+	if held.Lost {
+		t.Error("there was a hold before the first one")
+	}
+	if err := first.setStarted("one", true); err != nil {
+		t.Fatal(err)
+	}
+	second, held := take("second")
+	if !held.Lost {
+		t.Error("nothing tells of the process that ended without a word")
+	}
+	for range 2 {
+		if err := first.setStarted("one", false); !errors.Is(err, events.ErrInUse) {
+			t.Errorf("what has lost the store still writes: %v", err)
+		}
+	}
+	if on, err := second.isStarted("one"); !on || err != nil {
+		t.Errorf("the next one does not go on: %v", err)
+	}
+	if err := second.release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, held = take("third"); held.Lost {
+		t.Error("the hold before was let go of")
+	}
+}
+
+// Law: the campaigns to go on with that an earlier version kept in a file are taken over
+// once, and what has ended since is not begun again by the file.
+func TestStartedIsTakenOver(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, Private, startedFile)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	earlier := []byte(`["a.campaign#one","a.campaign#two","/far/b#2.campaign#three"]` + "\n")
+	if err := os.WriteFile(path, earlier, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	streams := map[string][]string{"store/a.campaign": {"one", "two"}, "store//far/b#2.campaign": {"three"}}
+	for i := range 3 {
+		l, err := Open(t.Context(), Options{Folder: folder, Log: t.Logf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for stream, names := range streams {
+			for _, name := range names {
+				on, err := l.custodian(stream).isStarted(name)
+				if want := i == 0 || name != "two"; err != nil || on != want {
+					t.Errorf("opened %d times: %s in %s is gone on with: %t, %v", i+1, name, stream, on, err)
+				}
+			}
+		}
+		if err := l.custodian("store/a.campaign").setStarted("two", false); err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+	}
+	if kept, err := os.ReadFile(path + ".earlier"); err != nil || string(kept) != string(earlier) {
+		t.Errorf("what the file said is not kept: %q, %v", kept, err)
+	}
+	if err := os.WriteFile(path, []byte(`["a.campaign`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Options{Folder: folder}); err == nil {
+		t.Error("a file that cannot be read is taken for an empty one")
+	}
+}
+
+// Law: the lab's log says that the lab holds a store, and that it has let go of it.
+func TestLabHolds(t *testing.T) {
+	folder := t.TempDir()
+	campaigns, err := store.Open(filepath.Join(folder, "a.campaign"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := campaigns.Close(); err != nil {
+		t.Fatal(err)
+	}
+	own := openLog(t, folder)
+	l, err := Open(t.Context(), Options{Folder: folder, Own: own, Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kinds := kindsIn(t, own, "store/a.campaign"); !slices.Equal(kinds, []events.Kind{events.KindStoreHeld}) {
+		t.Errorf("while the lab is open: %v", kinds)
+	}
+	l.Close()
+	want := []events.Kind{events.KindStoreHeld, events.KindStoreReleased}
+	if kinds := kindsIn(t, own, "store/a.campaign"); !slices.Equal(kinds, want) {
+		t.Errorf("when the lab is closed: %v", kinds)
+	}
+}
