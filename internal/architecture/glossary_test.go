@@ -13,8 +13,8 @@ import (
 // they stand in the product's code and comments. Some are names in stored events or in the API
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
-	"whoever": 43, "nobody": 121, "somebody": 64, "everybody": 25, "beside": 79, "aside": 47,
-	"told": 196, "door": 10, "trail": 58, "moot": 15, "desk": 18, "book": 12, "tidy": 1,
+	"whoever": 39, "nobody": 111, "somebody": 61, "everybody": 21, "beside": 72, "aside": 43,
+	"told": 192, "door": 6, "trail": 56, "moot": 15, "desk": 18, "book": 6, "tidy": 1,
 	"legible": 47, "stretch": 22,
 }
 

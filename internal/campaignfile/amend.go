@@ -14,18 +14,19 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Diff lists the differences between two completed definitions: each change at
-// the deepest field that differs, as a JSON pointer, fields in alphabetical
-// order and list entries in theirs. The categories and values of a parameter
-// that came or went are named as such, at their place in the list that has
-// them, wherever in the list that is.
+// Diff lists the differences between two completed definitions. Each change
+// names the deepest field that differs, as a JSON pointer; fields come in
+// alphabetical order, and entries of lists in theirs. Categories and values of
+// a parameter that were added or removed are changes of their own, wherever in
+// the list they stand; they have the index of the list that has them.
 func Diff(from, to definition.Campaign) []events.Change {
 	var changes []events.Change
 	diff("", plain(from), plain(to), &changes)
 	return changes
 }
 
-// plain is a definition, or a part of one, as maps, slices and json.Numbers.
+// plain is a definition, or a part of one, as maps, slices and json.Numbers. It
+// panics on what cannot be written as JSON: a definition was read from it.
 func plain(def any) any {
 	data, err := json.Marshal(def)
 	if err != nil {
@@ -40,9 +41,10 @@ func plain(def any) any {
 	return tree
 }
 
-// absent stands for a missing field.
+// absent stands for a missing field, which is not the same as a null.
 type absent struct{}
 
+// diff appends the changes between two trees of [plain], both at the pointer.
 func diff(pointer string, from, to any, changes *[]events.Change) {
 	if reflect.DeepEqual(from, to) {
 		return
@@ -77,16 +79,16 @@ func diff(pointer string, from, to any, changes *[]events.Change) {
 	*changes = append(*changes, events.Change{Path: pointer, From: text(from), To: text(to)})
 }
 
-// grows reports whether a pointer is to a list that can grow under way: the
-// categories or the values of a parameter.
+// grows reports whether a pointer leads to a list that can grow while the
+// campaign is under way: the categories or the values of a parameter.
 func grows(pointer string) bool {
 	steps := strings.Split(pointer, "/")
 	return len(steps) == 4 && steps[1] == "parameters" && (steps[3] == "categories" || steps[3] == "values")
 }
 
-// diffGrown lists what came to a list and what went. It reports false, and
-// lists nothing, where that does not tell the two lists apart: entries were
-// changed, or stand in another order.
+// diffGrown appends what was added to a list and what was removed. It reports
+// false, and appends nothing, where that does not describe the change: entries
+// were renamed, or stand in another order.
 func diffGrown(pointer string, from, to []any, changes *[]events.Change) bool {
 	var found []events.Change
 	has := func(list []any, entry any) bool {
@@ -107,6 +109,8 @@ func diffGrown(pointer string, from, to []any, changes *[]events.Change) bool {
 		}
 		found = append(found, events.Change{Path: pointer + "/" + strconv.Itoa(i), To: text(entry)})
 	}
+	// Something removed and something added at once may be a renaming: that is
+	// shown entry by entry, as changes.
 	renamed := slices.ContainsFunc(found, func(c events.Change) bool { return c.From != "" }) &&
 		slices.ContainsFunc(found, func(c events.Change) bool { return c.To != "" })
 	if renamed || !reflect.DeepEqual(stayed, stay) {
@@ -130,7 +134,7 @@ func element(list []any, i int) any {
 	return absent{}
 }
 
-// text is a value as JSON, empty for an absent one.
+// text is a value as JSON, as it stands in an event; empty for an absent one.
 func text(v any) string {
 	if _, ok := v.(absent); ok {
 		return ""
@@ -144,13 +148,14 @@ func text(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// AmendError reports changes that a running campaign does not allow.
+// AmendError reports changes that are not allowed while the campaign is under
+// way. It lists all of them.
 type AmendError struct {
 	// Refused is never empty.
 	Refused []Refusal
 }
 
-// Refusal is what is not allowed for one reason at one place.
+// Refusal is what is not allowed at one place for one reason.
 type Refusal struct {
 	// Place says where, as in `parameters[0] "solvent"`, `initial` or `budget`.
 	Place string
@@ -161,8 +166,8 @@ type Refusal struct {
 	Reason string
 }
 
-// What says what is not allowed, within the place: "categories: DMF removed";
-// "" where that is the place itself.
+// What says what is not allowed, relative to the place: "categories: DMF
+// removed". It is empty where that is the place itself.
 func (r Refusal) What() string {
 	parts := make([]string, len(r.Changes))
 	for i, c := range r.Changes {
@@ -186,8 +191,8 @@ func (r Refusal) Text() string {
 	return r.Reason
 }
 
-// elementSteps is how many steps of a path name an element of the file: an
-// entry of a list of named things, or a key.
+// elementSteps is the number of steps of a path that name an element of the
+// file: an entry of a list of named things, or a key.
 func elementSteps(steps []string) int {
 	if len(steps) < 2 {
 		return len(steps)
@@ -244,7 +249,8 @@ func placeOf(def definition.Campaign, steps []string) string {
 	return place
 }
 
-// change writes what becomes of a value; of an entry with a name, its name.
+// change writes what becomes of a value. Of an entry with a name it writes the
+// name alone.
 func change(c events.Change) string {
 	short := func(value string) string {
 		var named struct{ Name string }
@@ -276,8 +282,8 @@ func (e *AmendError) Error() string {
 	return b.String()
 }
 
-// defaultInitial is how a campaign would begin if its file said nothing about
-// the experts' initial answers: it follows from the policy.
+// defaultInitial is how a campaign would begin if its file did not mention the
+// experts' initial answers: how many there are follows from the policy.
 func defaultInitial(reg registry.Registry, def definition.Campaign) definition.Initial {
 	def.Initial.Labels = nil
 	def.Initial.Comparisons = nil
@@ -285,7 +291,8 @@ func defaultInitial(reg registry.Registry, def definition.Campaign) definition.I
 	return Complete(reg, def).Initial
 }
 
-// timesOfExperts are the settings of an expert that can change under way.
+// timesOfExperts are the settings of an expert that can change while the
+// campaign is under way.
 var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_takes"}
 
 // Amend returns the changes that lead from one completed definition of a
@@ -303,6 +310,9 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 // [Validate]. Equal definitions give no changes and no error.
 func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change, error) {
 	changes := Diff(old, new)
+	// A policy brings its own defaults of initial answers. Where an amended
+	// policy changes these the difference follows from the file's policy, and
+	// is not the person's change of the initial design.
 	before, after := defaultInitial(reg, old), defaultInitial(reg, new)
 	follow := map[string]bool{
 		"labels":      *before.Labels != *after.Labels,
@@ -320,6 +330,9 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 		}
 		refused = append(refused, Refusal{place, changes, reason})
 	}
+	// Excluded regions have no identity but their content: their index may
+	// change when one is added in front. So they are compared as a whole,
+	// below.
 	for _, c := range changes {
 		steps := strings.Split(c.Path, "/")[1:]
 		if steps[0] == "excluded" {
@@ -340,6 +353,8 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 			}
 		}
 	}
+	// A definition that only has allowed changes must be sound as well. With a
+	// forbidden change, faults would mostly be its consequences.
 	if len(refused) == 0 && len(changes) > 0 {
 		for _, f := range Validate(reg, new) {
 			reason := f.Message
@@ -408,6 +423,7 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	return "this cannot be changed while the campaign is under way"
 }
 
+// refuseParameter is refuse for a change of a parameter.
 func refuseParameter(c events.Change, steps []string) string {
 	if len(steps) < 3 {
 		return "parameters can neither be added nor removed; " +

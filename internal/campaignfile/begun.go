@@ -10,11 +10,12 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Begun returns a definition that this file gives for a campaign that has begun
-// with another. What the file leaves to campaignd stays as it began: the
-// initial design, which follows from the space and the budget, of which an
-// amendment changes some, and the absence of settings that came later. Neither
-// is the same in all versions.
+// Begun returns the definition that this file gives for a campaign that has
+// begun with another. What the file leaves to campaignd stays as the campaign
+// began: the size and kind of the initial design, which follow from the space
+// and the budget and would change with an amendment of these, and the absence
+// of settings that this program has and the one that began the campaign had
+// not.
 func (f *File) Begun(reg registry.Registry, def, begun definition.Campaign) definition.Campaign {
 	said := f.said.Initial
 	if said.Experiments == nil && len(said.Points) == 0 {
@@ -26,19 +27,21 @@ func (f *File) Begun(reg registry.Registry, def, begun definition.Campaign) defi
 	return withoutLater(reg, def, f.said, begun)
 }
 
-// CompleteBegun is [Complete] of a definition that a campaign might have begun
-// with in place of another: settings that came later, and that neither has,
-// stay absent.
+// CompleteBegun is [Complete] for a definition that a campaign might have begun
+// with instead of another one: settings that were introduced later, and that
+// neither definition has, stay absent.
 func CompleteBegun(reg registry.Registry, def, begun definition.Campaign) definition.Campaign {
 	return withoutLater(reg, Complete(reg, def), def, begun)
 }
 
-// withoutLater takes those settings from a definition that came after a
-// campaign had begun with another, where they are not said. A definition that
-// has none means what it meant then, so that neither a decision of such a
-// campaign nor its audit changes.
+// withoutLater removes from a definition the settings that were introduced
+// after a campaign had begun, unless the file gives them (said). A definition
+// without such a setting means what it meant then, so that neither a decision
+// of the campaign nor its audit changes.
 func withoutLater(reg registry.Registry, def, said, begun definition.Campaign) definition.Campaign {
 	sayings, tree := plain(said), plain(def)
+	// What completing the begun definition adds today is what its program did
+	// not know.
 	for _, later := range Diff(begun, Complete(reg, begun)) {
 		steps := strings.Split(later.Path, "/")[1:]
 		parent, name := steps[:len(steps)-1], steps[len(steps)-1]

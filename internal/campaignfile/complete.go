@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Defaults that the comments of package events promise.
+// Defaults that the doc comments of events/definition promise; docs and schemas
+// repeat them.
 const (
 	defaultSeed        = 1
 	defaultReplicates  = 1
@@ -28,10 +29,14 @@ const (
 	defaultGiveUpAfter = definition.Duration(24 * time.Hour)
 )
 
-// Complete returns the definition with every default written out, the same for
-// a definition that has them already. It does not change def and shares with it
-// only what it does not change. def may be faulty: its faults stay, and
+// Complete returns the definition with every default written out; of a complete
+// definition it returns an equal one. It does not change def, and shares with
+// it only what it leaves unchanged. def may be faulty: its faults stay, and
 // [Validate] reports them.
+//
+// The order matters. Drivers and channels come first, because rules ask whether
+// experts are people; then the policy, because what experts are asked first
+// follows from it; then the initial design.
 func Complete(reg registry.Registry, def definition.Campaign) definition.Campaign {
 	definition.Default(&def.Seed, defaultSeed)
 	definition.Default(&def.Replicates, defaultReplicates)
@@ -54,6 +59,8 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 	return def
 }
 
+// completeInstrument has the driver complete its settings. Times after which an
+// instrument counts as stalled do not apply to a person.
 func completeInstrument(reg registry.Registry, def *definition.Campaign) {
 	driver, known := reg.DriverOf(def)
 	if !known {
@@ -68,8 +75,8 @@ func completeInstrument(reg registry.Registry, def *definition.Campaign) {
 	in.Driver = completeChoice(in.Driver, driver.Settings(), def)
 }
 
-// completeChoice has the choice's owner write out the defaults. A choice whose
-// settings cannot be read is returned unchanged.
+// completeChoice has the owner of a choice write out the defaults. A choice
+// whose settings cannot be read is returned unchanged; Validate reports it.
 func completeChoice(
 	c definition.Choice, settings definition.Settings, def *definition.Campaign,
 ) definition.Choice {
@@ -80,6 +87,8 @@ func completeChoice(
 	return definition.NewChoice(c.Name, settings)
 }
 
+// completeExperts has each channel complete its settings, and gives people
+// their deadlines.
 func completeExperts(reg registry.Registry, def *definition.Campaign) {
 	def.Experts = slices.Clone(def.Experts)
 	for i := range def.Experts {
@@ -107,7 +116,7 @@ func completeExperts(reg registry.Registry, def *definition.Campaign) {
 }
 
 // completePolicy completes the rules of a policy. The rule of trust comes
-// first, since others follow from it.
+// first: it chooses next and handover where the file leaves them open.
 func completePolicy(reg registry.Registry, def *definition.Campaign) {
 	if !def.Measures() {
 		completeRule(reg, def, policies.Duel)
@@ -118,6 +127,8 @@ func completePolicy(reg registry.Registry, def *definition.Campaign) {
 		next, known := reg.Methods.Rule(policies.Next, p.Next.Name)
 		helped := p.Next.IsZero() || known && next.Model
 		p.Trust = definition.NewChoice(policies.None, nil)
+		// Trust helps only where next searches a model that an expert's belief
+		// can bend.
 		if len(def.Experts) > 0 && helped {
 			asking := reg.Methods.TrustOf(p.Handover.Name)
 			p.Trust = definition.NewChoice(cmp.Or(asking, defaultTrust), nil)
@@ -134,8 +145,7 @@ func completePolicy(reg registry.Registry, def *definition.Campaign) {
 	completeRule(reg, def, policies.Handover)
 }
 
-// completeRule has the owner of the rule that a part chooses complete its
-// settings.
+// completeRule has the owner of the rule in a part complete its settings.
 func completeRule(reg registry.Registry, def *definition.Campaign, part policies.Part) {
 	choice := policies.Choice(&def.Policy, part)
 	rule, known := reg.Methods.Rule(part, choice.Name)
@@ -146,12 +156,14 @@ func completeRule(reg registry.Registry, def *definition.Campaign, part policies
 	*choice = completed
 }
 
-// modelsUtility says whether the policy of a completed definition models the
+// modelsUtility reports whether the policy of a completed definition models the
 // utility of compositions.
 func modelsUtility(def definition.Campaign) bool {
 	return !def.Measures() && def.Model.Utility != (definition.Utility{})
 }
 
+// completeInitial returns the initial design and initial questions with
+// defaults. A space with categories begins with a design that covers them.
 func completeInitial(def definition.Campaign) definition.Initial {
 	in := def.Initial
 	if len(in.Points) > 0 {
@@ -179,24 +191,25 @@ func completeInitial(def definition.Campaign) definition.Initial {
 	return in
 }
 
-// leastExperiments is how many initial experiments there are by default at
-// least, and largestPart the part of the budget, one in so many, that they are
-// at most otherwise: a model chooses better.
+// leastExperiments is the least default number of initial experiments.
+// Otherwise they are at most one in largestPart of the budget: a model chooses
+// better than a design.
 const (
 	leastExperiments = 3
 	largestPart      = 4
 )
 
 // defaultExperiments is how many initial experiments show a space: two for each
-// number or choice that is free, and one for each category of a parameter whose
-// categories have nothing in common, where a part of the budget allows it
-// (docs/results.md).
+// free parameter, and at least one for each category of a parameter whose
+// categories are unrelated, as far as a part of the budget allows
+// (docs/results.md has the measurements).
 func defaultExperiments(def definition.Campaign) int {
 	if !def.Measures() {
 		return 0
 	}
 	free := len(def.Parameters)
 	for _, c := range def.Constraints {
+		// Each equality takes away a degree of freedom.
 		if c.Equals != nil {
 			free--
 		}
@@ -213,9 +226,9 @@ func defaultExperiments(def definition.Campaign) int {
 
 func categorical(p definition.Parameter) bool { return len(p.Categories) > 0 }
 
-// unlike returns how many categories of a parameter a model knows nothing of
-// before each has been measured: of those with descriptors it knows how alike
-// they are.
+// unlike returns how many categories of a parameter have to be measured before
+// a model knows anything of them: those without descriptors, which would tell
+// how similar they are.
 func unlike(p definition.Parameter) (n int) {
 	for _, c := range p.Categories {
 		if len(c.Descriptors) == 0 {

@@ -15,8 +15,9 @@ import (
 )
 
 // Explain says in words what a completed definition means: what is varied and
-// within what, what is sought, how the campaign begins, how it goes on, and
-// when it ends. It estimates nothing.
+// within which limits, what is sought, how the campaign begins, how it goes on,
+// and when it ends. It makes no estimates. Each rule, driver and channel
+// contributes its own words.
 func Explain(reg registry.Registry, def definition.Campaign) string {
 	var b strings.Builder
 	sought := def.Sought()
@@ -58,6 +59,8 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 	return b.String()
 }
 
+// explainSpace lists parameters, constraints and excluded regions, and counts
+// what is left: degrees of freedom, or compositions.
 func explainSpace(reg registry.Registry, b *strings.Builder, def definition.Campaign) {
 	b.WriteString("\nWhat is varied\n")
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
@@ -106,6 +109,7 @@ func explainSpace(reg registry.Registry, b *strings.Builder, def definition.Camp
 	b.WriteString("\n")
 }
 
+// rangeText is what a parameter can be, with its unit.
 func rangeText(p definition.Parameter) string {
 	switch {
 	case p.Categories != nil:
@@ -126,6 +130,8 @@ func rangeText(p definition.Parameter) string {
 	return "?"
 }
 
+// constraintText writes a constraint as a sum, in the order of the parameters:
+// "ec + 2 dmc ≤ 0.8".
 func constraintText(def definition.Campaign, c definition.Constraint) string {
 	var b strings.Builder
 	for _, p := range def.Parameters {
@@ -157,6 +163,7 @@ func constraintText(def definition.Campaign, c definition.Constraint) string {
 	return b.String()
 }
 
+// regionText writes an excluded region: "ec from 0.1 to 0.2 with solvent PC".
 func regionText(def definition.Campaign, r definition.Region) string {
 	var parts []string
 	for _, p := range def.Parameters {
@@ -177,8 +184,8 @@ func regionText(def definition.Campaign, r definition.Region) string {
 	return strings.Join(parts, " with ")
 }
 
-// equalityRank is the number of independent equalities: Gaussian elimination
-// with pivots, each row scaled to its greatest coefficient.
+// equalityRank is the number of independent equalities, by Gaussian elimination
+// with partial pivoting on rows that are scaled to a greatest coefficient of 1.
 func equalityRank(def definition.Campaign) int {
 	var rows [][]float64
 	for _, c := range def.Constraints {
@@ -219,6 +226,8 @@ func equalityRank(def definition.Campaign) int {
 	return rank
 }
 
+// objectiveText says what is known of the measurements: noise, plausible
+// results, repetitions.
 func objectiveText(def definition.Campaign) string {
 	o := def.Objective
 	text := "measurement noise is inferred from the results"
@@ -240,6 +249,7 @@ func objectiveText(def definition.Campaign) string {
 	return text
 }
 
+// initialText says how a campaign begins.
 func initialText(def definition.Campaign) string {
 	in := def.Initial
 	n := 0
@@ -280,8 +290,9 @@ func initialText(def definition.Campaign) string {
 	return text + waitText(def)
 }
 
-// waitText says how long what people are asked at first is waited for, and what
-// happens then.
+// waitText says how long the campaign waits for the answers that people are
+// asked for at first, and what happens then; empty where it does not wait for
+// people.
 func waitText(def definition.Campaign) string {
 	in := def.Initial
 	asked := 0
@@ -322,6 +333,7 @@ func waitText(def definition.Campaign) string {
 	return fmt.Sprintf("; the campaign waits up to %s for %s to answer all of it; then it goes on without the rest", in.Wait, who)
 }
 
+// instrumentText is the driver's words for its settings.
 func instrumentText(reg registry.Registry, def definition.Campaign) string {
 	settings, err := reg.InstrumentSettings(&def)
 	if err != nil {
@@ -330,6 +342,8 @@ func instrumentText(reg registry.Registry, def definition.Campaign) string {
 	return settings.Words(&def)
 }
 
+// expertText says how an expert is asked, how long for, and what they have
+// stated beforehand.
 func expertText(reg registry.Registry, def definition.Campaign, e definition.Expert) string {
 	text := e.Name
 	if settings, err := reg.ExpertSettings(e); err == nil {
@@ -371,6 +385,7 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 	return text
 }
 
+// endText says when a campaign ends, and when its experts are asked no more.
 func endText(def definition.Campaign) string {
 	ends := []string{"after " + format.Count(def.Budget.Experiments, "experiment")}
 	if !def.Measures() {

@@ -10,9 +10,9 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// ruleText says in words what happens in a part of a policy. The rules that
-// trust or ask nobody are worded by the other rules of the policy, where these
-// know better what that means.
+// ruleText says in words what happens in a part of a policy. "none" and "never"
+// are described by another rule of the policy where that knows what it means in
+// its company (policies.PartSettings).
 func ruleText(reg registry.Registry, def definition.Campaign, part policies.Part) string {
 	settings, err := reg.Methods.Settings(def.Policy, part)
 	if err != nil {
@@ -29,6 +29,8 @@ func ruleText(reg registry.Registry, def definition.Campaign, part policies.Part
 	return settings.Words(&def)
 }
 
+// utilityText describes the model of a utility: link, posterior, scale and the
+// noise of judgment.
 func utilityText(def definition.Campaign) string {
 	u := def.Model.Utility
 	posterior := map[string]string{

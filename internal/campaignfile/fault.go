@@ -11,20 +11,23 @@ func fault(at path, message, remedy string) yamltree.Fault {
 	return yamltree.Fault{Path: at, Message: message, Remedy: remedy}
 }
 
-// formFault is a fault of form: one that the schema finds.
+// formFault is a fault of form, as the schema finds them, with what is needed
+// to leave out its consequences.
 type formFault struct {
 	yamltree.Fault
-	// at is the field that is at fault. Path is the one above where a key is
-	// missing.
+	// at is the field with the fault. Where a key is missing the fault's Path
+	// is the mapping that lacks it.
 	at      path
 	onKey   bool     // the key is wrong, not its value
-	known   []string // where the key is unknown, those that are possible
+	known   []string // the possible keys, where the key is unknown
 	missing bool     // there is no such key
-	implied bool     // another fault says it all
+	implied bool     // a consequence of another fault: not reported
 }
 
-// placed returns a fault at the place in the file that is nearest to the field
-// at which it is, with the field's path in that file.
+// placed returns a fault with the place, and the path as written in the file,
+// of the node that is nearest to the field at. Short forms and references of a
+// file are written out before it is checked, so that the field itself may not
+// stand in the file.
 func placed(root *yamltree.Node, f yamltree.Fault, at path, onKey bool) yamltree.Fault {
 	node, rest := root.Written(at)
 	if node == nil {

@@ -2,12 +2,22 @@
 // campaign. It checks them against the published schema and for meaning, and
 // reports every fault at once, with its place and a remedy.
 //
-// Reading goes through five steps: YAML to a tree with places
-// ([yamltree.Read]), what it takes from the lab file (refer.go), short forms to
-// long ones (short.go), the JSON Schema of package schemas (schema.go), and
-// into [definition.Campaign], which [Complete] fills with every default and
-// [Validate] checks. [Amend] decides which changes of a running campaign are
-// allowed, [Explain] says in words what a definition means.
+//	file, err := campaignfile.Read(registry, "electrolyte.yaml")
+//	// *yamltree.Error: every fault with its line, column and remedy
+//	file.Definition // complete, ready to be recorded with file.Source
+//
+// Reading takes five steps: YAML becomes a tree with places ([yamltree.Read]);
+// references to the lab file are written out (refer.go), then short forms
+// (short.go); the JSON Schema of package schemas is checked (schema.go); and
+// the tree becomes a [definition.Campaign], which [Complete] fills with every
+// default and [Validate] checks.
+//
+// A campaign under way changes only by an amendment: [Diff] finds the
+// differences and [Amend] decides which are allowed; [Meant] and [File.Begun]
+// keep defaults that have changed since from looking like changes of the
+// person's. [Sound] checks a definition that a program sends. [Explain] says in
+// words what a definition means, and [Remarks] what it probably does not mean
+// to say.
 package campaignfile
 
 import (
@@ -28,11 +38,11 @@ type File struct {
 	// Definition has every default written out.
 	Definition definition.Campaign
 	// Source is the file as it was read. Where it refers to a lab file, what
-	// that says about the names stands at its end, so that Source alone gives
-	// Definition.
+	// that says about the names is added at its end, so that Source alone gives
+	// Definition, without a lab file.
 	Source string
 
-	said definition.Campaign // without defaults
+	said definition.Campaign // what the file says, without defaults
 }
 
 // Read reads the campaign file at path. A file that cannot be read gives the
@@ -44,11 +54,12 @@ func Read(reg registry.Registry, path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the campaign file cannot be read: %w", err)
 	}
+	// A missing table or program is found here, before a campaign is begun.
 	further := func(def definition.Campaign) []yamltree.Fault {
 		return checkFiles(reg, def,
 			filepath.Dir(path))
 	}
-	return parse(reg, path, data, beside(reg, filepath.Dir(path)), further)
+	return parse(reg, path, data, inFolder(reg, filepath.Dir(path)), further)
 }
 
 // Parse reads a campaign file from memory; name is what messages call it.
@@ -64,6 +75,8 @@ func ParseIn(reg registry.Registry, lab *labfile.File, name string, data []byte)
 	return parse(reg, name, data, of(lab), noFurther)
 }
 
+// parse is all of reading; from is where names of the lab lead, check a further
+// check of the complete definition.
 func parse(
 	reg registry.Registry, name string, data []byte, from source,
 	check func(definition.Campaign) []yamltree.Fault,
@@ -87,7 +100,7 @@ func parse(
 	return &File{Definition: def, Source: source, said: said}, nil
 }
 
-// fileFormat is that of campaign files.
+// fileFormat is how yamltree's messages call campaign files.
 var fileFormat = yamltree.Format{
 	Name:    "a campaign file",
 	Subject: "campaign",
@@ -97,11 +110,11 @@ var fileFormat = yamltree.Format{
 // consequence ends the message of a file with faults.
 const consequence = "nothing was changed"
 
-// Define returns the campaign that a tree describes. The tree is that of a
-// campaign file, or composed from parts of several. Where there are faults the
-// definition is empty. A fault has the place and path of the nearest node that
-// is in a file; where there is none, it has no place, and its path is that
-// within the tree.
+// Define returns the campaign that a tree describes, and its faults; with
+// faults the definition is empty. The tree is that of a campaign file, or
+// composed from parts of several, as studies do. A fault has the place and path
+// of the nearest node that stands in a file; where there is none it has no
+// place, and its path is that within the tree.
 func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []yamltree.Fault) {
 	refers, err := resolve(reg, root, noLab())
 	if err != nil {
@@ -114,9 +127,10 @@ func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []
 // noFurther checks nothing.
 func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 
-// define is Define of a tree whose references are written out, with the faults
-// that were found when it was read, and with a further check of the complete
-// definition. It returns all faults, and what the tree says without defaults.
+// define is [Define] for a tree whose references are written out, given the
+// faults of the steps before, and with a further check of the complete
+// definition. It returns the definition, what the tree says without defaults,
+// and all faults.
 func define(
 	reg registry.Registry, refers resolved, faults []yamltree.Fault,
 	check func(definition.Campaign) []yamltree.Fault,
@@ -179,7 +193,7 @@ func define(
 	return def, said, nil
 }
 
-// unread says whether there is a node at a path and it could not be read.
+// unread reports whether there is a node at a path that could not be read.
 func unread(root *yamltree.Node, p path) bool {
 	node, rest := root.Find(p)
 	return len(rest) == 0 && node.Faulty
@@ -229,8 +243,8 @@ func several(object map[string]any, names []string) []string {
 // validated: most further faults would be their consequences.
 const maxSyntax = 500
 
-// echoes says whether a fault of meaning at p may only be the consequence of a
-// fault of form at, above or below the same place.
+// echoes reports whether a fault of meaning at p may be the mere consequence of
+// a fault of form at, above or below the same place.
 func echoes(p path, syntax []path) bool {
 	for _, q := range syntax {
 		if p.Within(q) || q.Within(p) {
@@ -277,8 +291,8 @@ func prune(tree map[string]any, p path) {
 	}
 }
 
-// checkFiles asks the owners of the instrument and of the ways to ask experts
-// about the files they name.
+// checkFiles has the owners of the instrument's and the channels' settings
+// check the files that these name, relative to dir.
 func checkFiles(reg registry.Registry, def definition.Campaign, dir string) []yamltree.Fault {
 	var faults []yamltree.Fault
 	check := func(settings definition.Settings, here path) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// hintForValue is what to write in place of a value of the wrong kind, where
-// its meaning can be guessed; empty where it cannot.
+// hintForValue is what to write instead of a value of the wrong kind, where its
+// meaning can be guessed; empty where it cannot.
 func hintForValue(where path, value any) string {
 	side := len(where) == 4 && where[0] == "excluded" && where[2] == "where"
 	constraint := len(where) == 2 && where[0] == "constraints"
@@ -43,8 +43,11 @@ func hintForValue(where path, value any) string {
 	return ""
 }
 
+// constraintExample is a constraint as campaign files have it.
 const constraintExample = "{terms: {ec: 1, dmc: 1}, at_most: 0.8}"
 
+// comparison is a formula with its relation and right side, summand a
+// coefficient and a name, signs what separates summands.
 var (
 	comparison = regexp.MustCompile(`^(.*?)(<=|>=|==|=|≤|≥|<|>)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*$`)
 	summand    = regexp.MustCompile(`^\s*([-+]?)\s*(?:([0-9.]+)\s*\*?\s*)?([A-Za-z][A-Za-z0-9._-]*)\s*$`)
@@ -79,12 +82,12 @@ func constraintHint(text string) string {
 	return fmt.Sprintf("{terms: {%s}, %s: %s}", strings.Join(terms, ", "), how, parts[3])
 }
 
-// namesOfHowMany are what other programs call the number of initial
+// namesOfHowMany are names that other programs give to the number of initial
 // experiments.
 var namesOfHowMany = []string{"n", "number", "count", "size", "samples", "trials", "runs"}
 
-// hintForKey is what to write in place of an unknown key that is known from
-// other programs.
+// hintForKey is what to write instead of a key that campaign files do not have
+// and other programs do.
 func hintForKey(where path, name string, siblings any) string {
 	parameter := len(where) == 2 && where[0] == "parameters"
 	switch {

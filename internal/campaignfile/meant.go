@@ -10,11 +10,11 @@ import (
 )
 
 // Meant returns what a file, read as wanted, means for a campaign that has a
-// definition, and the source that was recorded with it. Where the file says the
-// same as that source the campaign keeps what it has, so that a default that
-// has changed since, or a seed that was given on the command line, is no change
-// of the file. A source that cannot be read any more tells nothing: then all
-// that the file says is meant.
+// definition and was begun with a recorded source. Where the file says the same
+// as that source the campaign keeps what it has. So neither a default that has
+// changed since nor a seed from the command line is a change of the file. A
+// source that this program cannot read any more is ignored: then everything in
+// the file is meant.
 func Meant(
 	reg registry.Registry, recorded definition.Campaign, source string, wanted definition.Campaign,
 ) (definition.Campaign, error) {
@@ -25,7 +25,8 @@ func Meant(
 	return fromPlain(merge(plain(before.Definition), plain(wanted), plain(recorded)))
 }
 
-// merge returns what is recorded, changed where after differs from before.
+// merge is a three-way merge: recorded, changed where after differs from
+// before. Lists of different lengths are not merged; the file's is taken.
 func merge(before, after, recorded any) any {
 	if reflect.DeepEqual(before, after) {
 		return recorded
@@ -53,7 +54,7 @@ func merge(before, after, recorded any) any {
 	return after
 }
 
-// all returns three values as a T, where each is one.
+// all returns three values as T, and whether all of them are.
 func all[T any](x, y, z any) (a, b, c T, ok bool) {
 	a, first := x.(T)
 	b, second := y.(T)

@@ -16,18 +16,18 @@ import (
 
 // labKey is the key that refers to the lab file: instrument: {lab: pump}. At
 // the top of a campaign file it holds what the names stand for, so that the
-// file says all by itself. A campaign is recorded with such a file.
+// file needs no lab file. Campaigns are recorded with such a file.
 const labKey = "lab"
 
-// source is where references lead to.
+// source is where references to a lab lead.
 type source struct {
-	// find returns what the lab names; it is called where the campaign file
-	// refers to something that it does not explain itself. The names of the
-	// error are a file's.
+	// find returns what the lab names. It is called only where the campaign
+	// file refers to something that it does not explain itself, so that other
+	// files do not depend on the lab file at all. The error names the lab file.
 	find func() (labfile.Named, error)
 	// where is the lab file in words: "lab.yaml".
 	where string
-	// absent says that there is none, and remedy what to do.
+	// absent says that there is no lab file, remedy what can be done.
 	absent, remedy string
 }
 
@@ -35,12 +35,12 @@ type source struct {
 func noLab() source {
 	return source{
 		absent: "no lab file is known here",
-		remedy: "write out what it stands for, or read the campaign file beside its " + labfile.Name,
+		remedy: "write out what it stands for, or read the campaign file from the folder of its " + labfile.Name,
 	}
 }
 
-// beside is the lab file in a folder.
-func beside(reg registry.Registry, folder string) source {
+// inFolder is the lab file in a folder.
+func inFolder(reg registry.Registry, folder string) source {
 	path := filepath.Join(folder, labfile.Name)
 	return source{
 		where:  labfile.Name,
@@ -56,7 +56,7 @@ func beside(reg registry.Registry, folder string) source {
 	}
 }
 
-// of is a lab file that was read; nil for none.
+// of is a lab file that was read; nil stands for none.
 func of(lab *labfile.File) source {
 	if lab == nil {
 		return noLab()
@@ -70,8 +70,8 @@ func of(lab *labfile.File) source {
 // resolved is a campaign file with its references written out.
 type resolved struct {
 	root *yamltree.Node
-	// used is what the lab file said about them, empty where the campaign file
-	// says it itself.
+	// used is what the lab file says about the names, empty where the campaign
+	// file explains them itself. It is recorded with the campaign.
 	used   labfile.Named
 	faults []formFault
 }
@@ -111,20 +111,23 @@ func resolve(reg registry.Registry, root *yamltree.Node, from source) (resolved,
 	return r.out, r.err
 }
 
+// resolver writes out the references of one file. It looks into the lab file
+// once at most.
 type resolver struct {
 	from      source
 	own       labfile.Named // what the campaign file explains itself
 	ownFaulty bool
-	asked     bool
+	asked     bool          // whether from.find was called
 	found     labfile.Named // what the lab file names
 	err       error
 	out       resolved
-	// names that were taken from the lab file
+	// Names that were taken from the lab file, to be recorded.
 	instruments, experts []string
 }
 
 // named returns what a name stands for, nil where that is unknown. here is the
-// reference, taken the list to which a name from the lab file is added.
+// reference itself, entries chooses instruments or experts, and taken is the
+// list to which a name from the lab file is added.
 func (r *resolver) named(
 	here *yamltree.Node, at path, what, name string,
 	entries func(labfile.Named) map[string]*yamltree.Node, taken *[]string,
@@ -160,6 +163,8 @@ func (r *resolver) named(
 	return nil
 }
 
+// instrument writes out the instrument's reference. Keys of the campaign file
+// take the place of the lab's.
 func (r *resolver) instrument(instrument *yamltree.Node) *yamltree.Node {
 	here := instrument.Field(labKey)
 	rest := instrument.Without(labKey)
@@ -178,6 +183,8 @@ func (r *resolver) instrument(instrument *yamltree.Node) *yamltree.Node {
 	return merged(rest, node)
 }
 
+// expert writes out an expert's reference, by a bare name or with lab: beside
+// other keys.
 func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
 	entries := func(n labfile.Named) map[string]*yamltree.Node { return n.Experts }
 	if name, bare := expert.Value.(string); bare && !expert.Faulty {
@@ -200,7 +207,7 @@ func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
 	} else if !here.IsNull() && (!here.IsMapping() || len(here.Keys()) > 0) {
 		r.out.faults = append(r.out.faults, formFault{
 			Fault: here.Fault("it says more than that the expert is the lab's",
-				"write lab: {}; other keys go beside it"), at: at("experts", i, labKey),
+				"write lab: {}; other keys go next to it"), at: at("experts", i, labKey),
 		})
 		return rest
 	}
@@ -211,7 +218,7 @@ func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
 	return merged(rest, node)
 }
 
-// merged is what a campaign file says, with what the lab says besides.
+// merged is what a campaign file says, completed by what the lab says.
 func merged(here, lab *yamltree.Node) *yamltree.Node {
 	for _, key := range lab.Keys() {
 		if here.Field(key) == nil {
@@ -221,9 +228,10 @@ func merged(here, lab *yamltree.Node) *yamltree.Node {
 	return here
 }
 
-// selfContained returns a campaign file that says by itself what its references
-// stand for: the file as it was read, with used at its end. root is its tree.
-// Where that is not how the file can be written, it is the same as JSON.
+// selfContained returns a campaign file that explains its references: the text
+// as it was read, with used at its end; root is its tree. Where a section
+// cannot be added to the text, because it has one already or is written in
+// JSON, it is the whole file as JSON.
 func selfContained(text string, root *yamltree.Node, used labfile.Named) (string, error) {
 	if len(used.Instruments)+len(used.Experts) == 0 {
 		return text, nil
@@ -251,6 +259,8 @@ func selfContained(text string, root *yamltree.Node, used labfile.Named) (string
 		longer := strings.TrimRight(text, "\n") + "\n\n# What " + labfile.Name +
 			" said when this was recorded:\n" +
 			labKey + ":\n" + lines
+		// The text is read again to be sure: a block of YAML at the end of a
+		// file in flow style, say, would not mean the same.
 		again, faults := yamltree.Read([]byte(longer), fileFormat)
 		if len(faults) == 0 && reflect.DeepEqual(again.Plain(), any(plain)) {
 			return longer, nil
@@ -260,8 +270,8 @@ func selfContained(text string, root *yamltree.Node, used labfile.Named) (string
 	return string(data) + "\n", err
 }
 
-// LabInstrument is the name under which a campaign file takes its instrument
-// from the lab file, "" where it does not.
+// LabInstrument is the name under which a recorded campaign file takes its
+// instrument from the lab file; "" where it does not.
 func LabInstrument(source string) string {
 	root, _ := yamltree.Read([]byte(source), fileFormat)
 	here := root.Field("instrument").Field(labKey)

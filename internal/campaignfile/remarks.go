@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// Remarks say what a definition may contain but probably does not mean.
-// Relative paths are relative to dir, the folder of the campaign file.
+// Remarks say what a definition may contain but probably does not mean, one a
+// sentence. Relative paths start from dir, the folder of the campaign file.
 func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remarks []string) {
 	remarks = unasked(reg, def)
 	if settings, err := reg.InstrumentSettings(&def); err == nil {
@@ -25,7 +25,8 @@ func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remark
 	return append(remarks, drowned(def)...)
 }
 
-// unshown remarks on choices of which an initial design leaves some out.
+// unshown remarks on parameters some of whose choices the initial design leaves
+// out: the model knows nothing of those.
 func unshown(def definition.Campaign) (remarks []string) {
 	if !def.Measures() || def.Initial.Experiments == nil {
 		return nil
@@ -52,9 +53,9 @@ func unshown(def definition.Campaign) (remarks []string) {
 	return remarks
 }
 
-// unmeasurable remarks on compositions that a person is to make and that have
-// more digits than a balance: nothing says how finely the parameters can be
-// set.
+// unmeasurable remarks on compositions that a person makes and that would have
+// more digits than a balance, because nothing says how finely the parameters
+// can be set.
 func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
 	driver, _ := reg.DriverOf(&def)
 	if !driver.ByHand || len(def.Steps()) > 0 {
@@ -71,8 +72,8 @@ func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
 	return nil
 }
 
-// unasked remarks on budgets that leave the policy no choice, and on experts
-// who are never asked.
+// unasked remarks on budgets that leave the policy no choice of its own, and on
+// experts whom the policy never reads.
 func unasked(reg registry.Registry, def definition.Campaign) (remarks []string) {
 	if !def.Measures() {
 		if initial := *def.Initial.Comparisons * len(def.Experts); initial > 0 &&
@@ -97,8 +98,8 @@ func unasked(reg registry.Registry, def definition.Campaign) (remarks []string) 
 	return remarks
 }
 
-// readsExperts says whether the rules of a policy that measures ask experts, or
-// read what they said.
+// readsExperts reports whether a policy that measures asks experts, or reads
+// what they said.
 func readsExperts(reg registry.Registry, def definition.Campaign) bool {
 	p := def.Policy
 	next, err := reg.Methods.Settings(p, policies.Next)
@@ -106,7 +107,7 @@ func readsExperts(reg registry.Registry, def definition.Campaign) bool {
 	return p.Trust.Name != policies.None || p.Handover.Name != policies.Never || err == nil && theirs
 }
 
-// drowned remarks on noise so large that nothing could be learned.
+// drowned remarks on noise so large that a measurement would tell nothing.
 func drowned(def definition.Campaign) (remarks []string) {
 	say := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
 	if o := def.Objective; o.Noise != nil && o.Min != nil && o.Max != nil &&

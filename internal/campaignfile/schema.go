@@ -18,19 +18,22 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
+// schemaURL identifies the schema to the compiler; nothing is fetched.
 const schemaURL = "urn:campaignd:schema:campaign"
 
-// compiledSchema is the schema of the campaign file, ready to validate, and as
-// plain JSON, to find the names it knows.
+// compiledSchema is the schema of the campaign file, compiled to validate with,
+// and as plain JSON, to find the names it knows.
 type compiledSchema struct {
 	schema *jsonschema.Schema
 	plain  any
 }
 
 // compiled holds the schemas of the registries that were asked for, by the
-// identity of their rows. To compile one takes longer than to read most files.
+// identity of their rows: compiling one takes longer than reading most files.
+// It may be used from any goroutine.
 var compiled sync.Map
 
+// schemaOf returns the compiled schema of a registry.
 func schemaOf(reg registry.Registry) compiledSchema {
 	key := reg.Identity()
 	if c, ok := compiled.Load(key); ok {
@@ -41,6 +44,8 @@ func schemaOf(reg registry.Registry) compiledSchema {
 	return c
 }
 
+// compile panics on a schema that does not compile: it is generated, and its
+// test fails first.
 func compile(reg registry.Registry) compiledSchema {
 	text, err := Schema(reg)
 	if err != nil {
@@ -61,7 +66,8 @@ func compile(reg registry.Registry) compiledSchema {
 	return compiledSchema{schema, plain}
 }
 
-// checkSchema holds an expanded tree against the schema of the campaign file.
+// checkSchema checks an expanded tree against the schema of the campaign file,
+// and returns its faults.
 func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 	schema := schemaOf(reg)
 	err := schema.schema.Validate(tree)
@@ -73,8 +79,8 @@ func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 	find.collect(invalid)
 	faults := find.faults
 
-	// Where a key is misspelled and another missing, the first fault says
-	// enough.
+	// Where a key is misspelled the right one is missing, too: the first fault
+	// says enough.
 	meant := map[string]bool{} // what was misspelled, by its pointer
 	for _, f := range faults {
 		if !f.onKey {
@@ -91,9 +97,10 @@ func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 	return faults
 }
 
-// faultFinder turns a validation error into the faults that a person is told.
+// faultFinder turns a validation error of the library, which follows the
+// schema's structure, into faults that a person understands.
 type faultFinder struct {
-	plain, tree any // the schema, and what was held against it
+	plain, tree any // the schema, and what was checked against it
 	faults      []formFault
 }
 
@@ -102,7 +109,7 @@ func (f *faultFinder) report(at path, problem, advice string) {
 	f.faults = append(f.faults, formFault{Fault: fault(at, problem, advice), at: at})
 }
 
-// collect turns the leaves of a validation error into faults.
+// collect adds the faults of the leaves of a validation error.
 func (f *faultFinder) collect(e *jsonschema.ValidationError) {
 	where, value := locate(f.tree, e.InstanceLocation)
 	if name, ok := value.(string); ok && isPolicy(where) { // expand has written out those that there are
@@ -181,8 +188,8 @@ func (f *faultFinder) unknownMethod(where path, name string) {
 }
 
 // noBranch reports a value that has none of several forms. The first form is
-// the long one, which expand has made of every short one, so that its faults
-// are those that help; where all want another type, they are named together.
+// the long one, into which expand has turned every short one, so its faults are
+// those that help. Where all forms want another type these are named together.
 func (f *faultFinder) noBranch(e *jsonschema.ValidationError, where path, value any) {
 	var want []string
 	for _, cause := range e.Causes {
@@ -233,8 +240,8 @@ func (f *faultFinder) unknownKeys(e *jsonschema.ValidationError, where path, val
 	}
 }
 
-// typeOf returns the type error that a branch of an AnyOf amounts to, if it is
-// about the same value, which lies depth steps deep.
+// typeOf returns the type error that a branch of an AnyOf comes down to, if it
+// is about the same value: one that lies depth steps deep.
 func typeOf(e *jsonschema.ValidationError, depth int) (*kind.Type, bool) {
 	for len(e.Causes) == 1 {
 		e = e.Causes[0]
@@ -243,16 +250,18 @@ func typeOf(e *jsonschema.ValidationError, depth int) (*kind.Type, bool) {
 	return k, ok && len(e.InstanceLocation) == depth
 }
 
-// isChoice says whether the keys at p are names to choose from.
+// isChoice reports whether the keys at p are names of rules.
 func isChoice(p path) bool {
 	return len(p) == 2 && p[0] == "policy"
 }
 
+// choices lists the names that an object can have one of.
 func choices(plain any, p path, e *jsonschema.ValidationError) string {
 	names := propertiesOf(plain, e.SchemaURL)
 	return "choose one of " + strings.Join(names, ", ")
 }
 
+// missingAdvice shows what is missing, by an example.
 func missingAdvice(name string) string {
 	switch name {
 	case "parameters":
@@ -269,7 +278,7 @@ func missingAdvice(name string) string {
 	return ""
 }
 
-// patternAdvice says which form a text must have.
+// patternAdvice says which form a text must have, a name's or a time's.
 func patternAdvice(p path) string {
 	last := ""
 	for _, step := range p {
@@ -318,7 +327,8 @@ func schemaAt(plain any, location string) map[string]any {
 	return schema
 }
 
-// locate follows a validation error's location.
+// locate follows the location that a validation error gives, and returns it as
+// a path with the value there.
 func locate(tree any, location []string) (path, any) {
 	p := path{}
 	for _, step := range location {

@@ -16,8 +16,8 @@ import (
 )
 
 // Schema returns the JSON Schema of campaign files that name what a registry
-// holds. campaignd's own rows are in the embedded schema; other rows are
-// described by the tags of their settings.
+// holds. campaignd's own rows are in the embedded schema, with their doc
+// comments; rows of other modules are described by the tags of their settings.
 func Schema(reg registry.Registry) ([]byte, error) {
 	var schema map[string]any
 	if err := json.Unmarshal(schemas.Campaign(), &schema); err != nil {
@@ -77,8 +77,8 @@ func addMethods(schema map[string]any, methods []policies.Method) {
 	}
 }
 
-// addRules adds the rules of a part of the policy, which a bare name chooses as
-// well.
+// addRules adds the rules of a part of the policy. A rule can be chosen with
+// settings or by its bare name, so it stands in two places of the schema.
 func addRules(defs map[string]any, methods policies.Registry, part policies.Part) error {
 	holder := strings.ToUpper(string(part[:1])) + string(part[1:])
 	bare := defs[holder].(map[string]any)["anyOf"].([]any)[1].(map[string]any)
@@ -95,8 +95,7 @@ func addRules(defs map[string]any, methods policies.Registry, part policies.Part
 	return nil
 }
 
-// addRow adds a choice to the definition that holds it, where it is not there
-// yet.
+// addRow adds a choice to the definition that holds it, unless it is there.
 func addRow(defs map[string]any, holder, name string, settings definition.Settings) error {
 	long := defs[holder].(map[string]any)
 	if branches, ok := long["anyOf"].([]any); ok {
@@ -116,8 +115,7 @@ func addRow(defs map[string]any, holder, name string, settings definition.Settin
 	return nil
 }
 
-// mapped describes the types of package definition whose JSON form is their
-// own.
+// mapped describes the types of package definition that write their own JSON.
 func mapped(t reflect.Type) *reflected.Schema {
 	switch t {
 	case reflect.TypeFor[definition.Value]():

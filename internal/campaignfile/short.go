@@ -76,8 +76,9 @@ func expand(reg registry.Registry, tree map[string]any) {
 	}
 }
 
-// lengthen writes out a choice whose settings are left out, or are given as the
-// bare value of its main setting.
+// lengthen writes out a choice whose settings are left out, or given as the
+// bare value of its main setting. A bare value that the settings do not take is
+// left for the schema to report.
 func lengthen(holder map[string]any, name string, settings definition.Settings) {
 	value, named := holder[name]
 	if !named {
@@ -94,7 +95,8 @@ func lengthen(holder map[string]any, name string, settings definition.Settings) 
 	}
 }
 
-// defaults turns a choice without a value into one with default settings.
+// defaults turns a choice without a value into one with no settings, which has
+// the defaults.
 func defaults(choice map[string]any, name string) {
 	if value, ok := choice[name]; ok && value == nil {
 		choice[name] = map[string]any{}

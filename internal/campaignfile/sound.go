@@ -13,11 +13,11 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Sound returns an error if a campaign cannot be run with the definition: it
+// Sound returns an error if a campaign cannot be run with a definition: it
 // breaks the schema, leaves out a default, or does not pass [Validate]. It is
-// for definitions that came from a program instead of a file. What the
-// definition before, was, leaves out may be left out: the default has come
-// since, and the campaign goes on as it was without it.
+// for definitions that come from a program instead of a file. What the
+// definition before, was, leaves out may be left out: that default was
+// introduced later, and the campaign goes on as it was without it.
 func Sound(reg registry.Registry, was, def definition.Campaign) error {
 	text, err := json.Marshal(def)
 	if err != nil {
@@ -44,6 +44,7 @@ func Sound(reg registry.Registry, was, def definition.Campaign) error {
 	if len(faults) == 0 {
 		faults = Validate(reg, def)
 	}
+	// The first faults are enough for a program's author.
 	const most = 5
 	var errs []error
 	for i, f := range faults {

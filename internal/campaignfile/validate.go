@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Validate returns every fault in the sense of a completed definition (see
+// Validate returns every fault in the meaning of a completed definition (see
 // [Complete]), in the order of its fields; none means that the campaign can be
 // started. Types, names of fields and single numbers are left to the schema;
 // files that the definition names are not opened.
@@ -41,6 +41,8 @@ func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	return v.faults
 }
 
+// validator collects faults. Its methods check a part of the definition each,
+// and are called in the order in which faults are reported.
 type validator struct {
 	reg    registry.Registry
 	def    definition.Campaign
@@ -48,8 +50,9 @@ type validator struct {
 	faults []yamltree.Fault
 }
 
-// counts limits the lengths of lists: with more entries, checks and models
-// would take too long.
+// counts limits the lengths of lists: with more entries checks and models would
+// take too long. It comes first, because the other checks compare entries with
+// each other.
 func (v *validator) counts() {
 	most := func(n, limit int, p path, what, advice string) {
 		if n > limit {
@@ -97,10 +100,13 @@ func (v *validator) names(keep func(definition.Parameter) bool) []string {
 	return names
 }
 
+// Conditions on parameters, for names.
 func numeric(p definition.Parameter) bool    { return p.Categories == nil }
 func continuous(p definition.Parameter) bool { return p.Categories == nil && p.Values == nil }
 func anyKind(definition.Parameter) bool      { return true }
 
+// parameters checks that each has a name of its own and is of one kind: a
+// number between bounds, a list of values, or categories.
 func (v *validator) parameters() {
 	first := map[string]int{}
 	for i, p := range v.def.Parameters {
@@ -173,6 +179,8 @@ func (v *validator) values(here path, p definition.Parameter) {
 	}
 }
 
+// categories checks the names and descriptors. Either every category has the
+// same descriptors or none has any: the model measures distances by them.
 func (v *validator) categories(here path, p definition.Parameter) {
 	if len(p.Categories) < 2 {
 		v.report(here.To("categories"),
@@ -212,6 +220,7 @@ func (v *validator) categories(here path, p definition.Parameter) {
 	}
 }
 
+// constraints checks that each is one comparison of a sum of numbers.
 func (v *validator) constraints() {
 	for i, c := range v.def.Constraints {
 		here := at("constraints", i)
@@ -253,6 +262,8 @@ func (v *validator) constraints() {
 	}
 }
 
+// excluded checks that each region names parameters, by an interval or a
+// category.
 func (v *validator) excluded() {
 	for i, r := range v.def.Excluded {
 		here := at("excluded", i, "where")
@@ -292,6 +303,7 @@ func (v *validator) excluded() {
 	}
 }
 
+// objective checks name, goal and the bounds of plausible results.
 func (v *validator) objective() {
 	o := v.def.Objective
 	if v.parameter(o.Name) != nil {
@@ -311,8 +323,8 @@ func (v *validator) objective() {
 	}
 }
 
-// space checks that there is something to measure, and that given compositions
-// may be measured.
+// space checks that at least one composition can be measured, and that given
+// ones can. It sets v.points, which later checks use.
 func (v *validator) space() {
 	free := v.def
 	free.Candidates = nil
@@ -351,7 +363,8 @@ func (v *validator) space() {
 	}
 }
 
-// reason is an error of space.Contains without its common prefix.
+// reason is an error of space.Contains without the prefix that all of them
+// share.
 func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), space.ErrOutside.Error()+": ")
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/campaignd/campaignd/projections/belief"
 )
 
+// steps checks the instrument's steps: of parameters between bounds, and finer
+// than these.
 func (v *validator) steps() {
 	in := v.def.Instrument
 	if len(in.Steps) > 0 && len(v.def.Candidates) > 0 {
@@ -40,6 +42,8 @@ func (v *validator) steps() {
 	}
 }
 
+// instrument checks that one is named where the campaign measures, and none
+// where it does not, and has its owner check the settings.
 func (v *validator) instrument() {
 	in, here := &v.def.Instrument, at("instrument")
 	if !v.def.Measures() {
@@ -71,8 +75,8 @@ func (v *validator) instrument() {
 	v.choice(here, in.Driver, driver.Settings())
 }
 
-// choice has the owner of a choice check its settings; here is what holds the
-// choice.
+// choice has the owner of a choice check its settings. here is the object that
+// holds the choice.
 func (v *validator) choice(here path, c definition.Choice, settings definition.Settings) {
 	here = here.To(c.Name)
 	if err := c.Decode(settings); err != nil {
@@ -82,7 +86,8 @@ func (v *validator) choice(here path, c definition.Choice, settings definition.S
 	v.faults = append(v.faults, faultsOf(settings.Check(&v.def, here))...)
 }
 
-// faultsOf returns the faults of a choice's owner as those of the file.
+// faultsOf returns the faults that a choice's owner found as those of the file,
+// with a suggestion for an unknown name.
 func faultsOf(found []definition.Fault) []yamltree.Fault {
 	faults := make([]yamltree.Fault, len(found))
 	for i, f := range found {
@@ -95,8 +100,8 @@ func faultsOf(found []definition.Fault) []yamltree.Fault {
 	return faults
 }
 
-// time checks the budget of an expert's time: it has to do for what they are
-// asked at first.
+// time checks the budget of an expert's time: it has to be enough for what they
+// are asked at first.
 func (v *validator) time(here path, e definition.Expert) {
 	switch {
 	case e.Time == 0 && e.AnswerTakes > 0:
@@ -125,6 +130,7 @@ func (v *validator) time(here path, e definition.Expert) {
 	}
 }
 
+// experts checks names, channels, anchors and stated beliefs.
 func (v *validator) experts() {
 	for i, e := range v.def.Experts {
 		here := at("experts", i)
@@ -155,7 +161,8 @@ func (v *validator) experts() {
 	}
 }
 
-// anchors checks the compositions that an expert trusts their judgment at.
+// anchors checks the compositions at which an expert trusts their own judgment:
+// a rule must read them, and the space must contain them.
 func (v *validator) anchors(here path, e definition.Expert) {
 	if len(e.Anchors) > 0 && !modelsUtility(v.def) {
 		v.report(here.To("anchors"), "no rule of this policy reads anchors",
@@ -171,7 +178,8 @@ func (v *validator) anchors(here path, e definition.Expert) {
 	}
 }
 
-// statedBelief checks the normal distribution that an expert states.
+// statedBelief checks the normal distribution that an expert states: a mean in
+// the space, and a standard deviation for each number.
 func (v *validator) statedBelief(here path, e definition.Expert) {
 	if e.Belief == nil {
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
+// initial checks the initial design, and what experts are asked first.
 func (v *validator) initial() {
 	in, here := v.def.Initial, at("initial")
 	if in.Design == definition.DesignPoints {
@@ -44,14 +45,15 @@ func (v *validator) initial() {
 		for _, e := range v.def.Experts {
 			if e.Person {
 				v.report(here.To("balanced"),
-					fmt.Sprintf("%s is a person: nobody knows beforehand what a person accepts", e.Name),
+					fmt.Sprintf("%s is a person: it is not known beforehand what a person accepts", e.Name),
 					"balanced is for simulated experts; remove it")
 			}
 		}
 	}
 }
 
-// estimates checks what experts are to say at first of many compositions.
+// estimates checks how many compositions experts estimate at first: one number
+// has no scale.
 func (v *validator) estimates() {
 	in, here := v.def.Initial, at("initial", "estimates")
 	n := 0
@@ -74,7 +76,7 @@ func (v *validator) estimates() {
 	}
 }
 
-// policy has the owners of its rules check their settings.
+// policy has the owners of the policy's rules check their settings.
 func (v *validator) policy() {
 	if !v.def.Measures() {
 		v.duel()
@@ -107,7 +109,8 @@ func (v *validator) rule(part policies.Part) {
 	v.choice(here, choice, rule.Settings())
 }
 
-// duel checks a campaign whose objective is what experts prefer.
+// duel checks a campaign whose objective is what experts prefer: a rule of duel
+// in place of all others, experts, a budget of comparisons, and no experiments.
 func (v *validator) duel() {
 	p := v.def.Policy
 	v.rule(policies.Duel)
@@ -116,7 +119,7 @@ func (v *validator) duel() {
 			"remove them, or remove duel")
 	}
 	if len(v.def.Experts) == 0 {
-		v.report(at("policy", "duel"), "there is nobody who could compare", "add experts")
+		v.report(at("policy", "duel"), "there is no expert who could compare", "add experts")
 	}
 	if v.def.Budget.Comparisons == 0 {
 		v.report(at("budget"), "it does not say how many comparisons there may be", "add comparisons")
@@ -141,6 +144,7 @@ func (v *validator) duel() {
 	}
 }
 
+// budget checks that the initial design and the initial labels fit into it.
 func (v *validator) budget() {
 	b, in := v.def.Budget, v.def.Initial
 	if !v.def.Measures() {
@@ -172,6 +176,7 @@ func (v *validator) budget() {
 	}
 }
 
+// stop checks the stopping rules against the objective.
 func (v *validator) stop() {
 	s, o := v.def.Stop, v.def.Objective
 	if s.Improvement != nil && s.Window == 0 {

@@ -2,7 +2,8 @@
 
 package process
 
-// Elsewhere nothing is known of processes that others started.
+// Where the system does not tell when a process began, a number alone would not
+// identify it: no process of an earlier run is known.
 
 func running(int, string) bool { return false }
 

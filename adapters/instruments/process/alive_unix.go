@@ -11,7 +11,8 @@ import (
 )
 
 // running reports whether there is a process with this number that began at the
-// given time.
+// given time, and is not a zombie. Numbers are used again; the two together are
+// not.
 func running(pid int, birth string) bool {
 	if pid <= 0 {
 		return false
@@ -30,6 +31,8 @@ func birth(pid int) string {
 	return began
 }
 
+// stat reads the state of a process and the time it began, from Linux's /proc;
+// empty where there is no such process or no /proc.
 func stat(pid int) (state, began string) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -16,39 +16,43 @@ import (
 )
 
 // command is what the adapter knows about a command. Instrument.mu guards all
-// fields but Command and done.
+// fields but Command, which never changes, and done.
 type command struct {
 	instruments.Command
-	// sent: a start was written to a program, which neither refused it nor said
-	// later that it never started it.
+	// sent: a start was written to a program, which has neither refused it nor
+	// said later that it never started it.
 	sent bool
 	// accepted: the program confirmed it.
 	accepted bool
-	starting *starting
-	awaiting *awaiting
-	outcome  *instruments.Outcome
-	done     chan struct{} // closed when outcome is set
+	starting *starting            // the Start under way, nil for none
+	awaiting *awaiting            // the latest request for the outcome, nil for none
+	outcome  *instruments.Outcome // the first one, which stands; nil while open
+	done     chan struct{}        // closed when outcome is set
 }
 
-// underWay reports whether the command may be acting or going to act. The
+// underWay reports whether the command may be acting, or about to act. The
 // caller holds Instrument.mu.
 func (c *command) underWay() bool { return c.outcome == nil && (c.sent || c.awaiting != nil) }
 
-// starting is a Start under way, which any number of callers wait for.
+// starting is a Start under way. Any number of callers wait for it, so that a
+// command is sent once however often Start is called.
 type starting struct {
 	done chan struct{}
 	err  error
 }
 
-// awaiting is the request await, put to one run of the program.
+// awaiting is the request for an outcome, put to one run of the program. After
+// a restart there is another.
 type awaiting struct {
 	peer   *peer
-	failed chan struct{}
+	failed chan struct{} // closed when no outcome will come of this request
 	once   sync.Once
 	err    error // set before failed is closed
 }
 
-// known returns the record of a command, creating it if need be.
+// known returns the record of a command, creating it if need be. Other
+// parameters under a known ID are an error: an ID stands for one experiment for
+// ever.
 func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 	if cmd.ID == "" {
 		return nil, fmt.Errorf("%w: the command has no ID", instruments.ErrRefused)
@@ -105,8 +109,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if settled {
 		return nil
 	}
-	// Nothing is sent that nobody waits for any more: a pump must not move
-	// after the campaign was stopped.
+	// Nothing is sent for a caller who has stopped waiting: a pump must not
+	// move after the campaign was stopped.
 	p, err := i.reconnect(ctx)
 	if err != nil {
 		i.mu.Lock()
@@ -147,7 +151,9 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	}
 }
 
-// start is what Start does once for all its callers.
+// start is what Start does once for all its callers. It ends with the
+// instrument's life, not with any caller's context: a start that was sent
+// cannot be taken back.
 func (i *Instrument) start(p *peer, c *command) error {
 	i.mu.Lock()
 	sent := c.sent
@@ -174,6 +180,8 @@ func (i *Instrument) start(p *peer, c *command) error {
 			return nil
 		}
 	}
+	// The description may be of another device than the one that the campaign
+	// has locked and checked.
 	if now := p.description; meant.Name != now.Name || meant.Identity != now.Identity {
 		return fmt.Errorf("%w: command %s was meant for %s %s, and %s was started again and is %s %s",
 			instruments.ErrRefused, c.ID, meant.Name, meant.Identity, i.program(), now.Name, now.Identity)
@@ -190,8 +198,8 @@ func (i *Instrument) start(p *peer, c *command) error {
 	return i.confirm(c, reply, err)
 }
 
-// confirm records the answer to the start of a command, which may come late,
-// and returns what Start says of it.
+// confirm records the answer to the start of a command, which may come after
+// Start has given up waiting, and returns what Start reports of it.
 func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -200,7 +208,7 @@ func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 		c.sent = false
 		return fmt.Errorf("%w: command %s was not sent: %w", instruments.ErrRefused, c.ID, err)
 	case err != nil:
-		return fmt.Errorf("nobody can tell whether command %s was started: %w", c.ID, err)
+		return fmt.Errorf("it is not known whether command %s was started: %w", c.ID, err)
 	case c.outcome != nil || reply.OK:
 		c.accepted = true
 		return nil
@@ -208,7 +216,7 @@ func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 		c.sent = false
 		return fmt.Errorf("%w: %s", instruments.ErrRefused, reply.Refused)
 	default:
-		return fmt.Errorf("nobody can tell whether command %s was started: %s answered without ok, refused or error",
+		return fmt.Errorf("it is not known whether command %s was started: %s answered without ok, refused or error",
 			c.ID, i.program())
 	}
 }
@@ -232,7 +240,7 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 		case errors.Is(err, ErrClosed):
 			return instruments.Outcome{}, err
 		case err != nil:
-			continue // reported by whoever tried; the next attempt waits longer
+			continue // logged where it was tried; the next attempt waits longer
 		}
 		a := i.await(p, c)
 		if a == nil {
@@ -256,8 +264,9 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	}
 }
 
-// await sends the request await, once in each run of the program. It returns
-// nil if there is nothing to ask.
+// await sends the request for the outcome, once in each run of the program. It
+// returns nil where there is nothing to ask: the outcome is known, or this run
+// knows nothing of the command.
 func (i *Instrument) await(p *peer, c *command) *awaiting {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -273,7 +282,8 @@ func (i *Instrument) await(p *peer, c *command) *awaiting {
 	return a
 }
 
-// askOutcome sends the request await and settles the command with the answer.
+// askOutcome asks for the outcome and settles the command with the answer,
+// whenever it comes.
 func (i *Instrument) askOutcome(c *command, a *awaiting) {
 	deliver := func(reply wire.Reply, err error) {
 		switch {
@@ -292,7 +302,7 @@ func (i *Instrument) askOutcome(c *command, a *awaiting) {
 	}
 }
 
-// failAwait ends an await without an outcome.
+// failAwait ends a request for an outcome that will not be answered.
 func (i *Instrument) failAwait(c *command, a *awaiting, err error) {
 	i.mu.Lock()
 	// After an exit the command stays under way: the next run is asked about
@@ -307,7 +317,7 @@ func (i *Instrument) failAwait(c *command, a *awaiting, err error) {
 	})
 }
 
-// outcomeOf returns a copy of a command's outcome.
+// outcomeOf returns a copy of a command's outcome, which callers may change.
 func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -325,8 +335,8 @@ func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
 	return o, true
 }
 
-// settle records the outcome of a command. The first one stands; settle logs
-// any other and returns false.
+// settle records the outcome of a command. The first one stands: another one is
+// logged, and false is returned.
 func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	i.mu.Lock()
 	first := c.outcome
@@ -348,7 +358,8 @@ func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	return false
 }
 
-// pushed handles a result that the program sends without being asked.
+// pushed handles a result that the program sends without being asked. A command
+// that this process never sent is none of its business.
 func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	i.mu.Lock()
 	c := i.commands[reply.Command]
@@ -399,7 +410,8 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 }
 
 // Recover implements [instruments.Recoverer]. Where the program did not declare
-// that it can recover, only what happened in its present run is known.
+// that it can recover, only what happened in its present run is known;
+// otherwise the fate is unknown.
 func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err

@@ -17,8 +17,8 @@ import (
 // Name of the driver in a campaign file.
 const Name = "process"
 
-// ActsVariable is the environment variable in which a program gets the file for
-// its acts ([instruments.Environment]), where they are counted.
+// ActsVariable is the environment variable that gives a program the path of the
+// file for its acts ([instruments.Environment]), where these are counted.
 const ActsVariable = "CAMPAIGND_ACTS"
 
 // Driver is the program's row for this instrument.
@@ -62,7 +62,7 @@ type Settings struct {
 	// Env holds further environment variables.
 	Env map[string]string `json:"env,omitempty"`
 	// Environment names variables of campaignd's own environment that the
-	// program gets beside the harmless ones (PATH, HOME, LANG, PYTHONPATH, …),
+	// program gets besides the harmless ones (PATH, HOME, LANG, PYTHONPATH, …),
 	// whatever they hold: what it needs of the shell's secrets is named here,
 	// and never recorded.
 	Environment []string `json:"environment,omitempty" jsonschema:"uniqueItems=true"`
@@ -78,7 +78,7 @@ func SettingsOf(def definition.Campaign) (Settings, error) {
 	return definition.SettingsOf[Settings](def.Driver())
 }
 
-// Short is the setting that a bare value stands for.
+// Short implements definition.Shortened: a bare list is the command.
 func (*Settings) Short() string { return "command" }
 
 // Choose returns the choice of this driver with its settings.
@@ -124,11 +124,13 @@ func (s *Settings) Words(def *definition.Campaign) string {
 		strings.Join(s.Command, " "), def.Instrument.StallAfter, def.Instrument.GiveUpAfter)
 }
 
-// scripts are the endings of arguments that look like the program's own source.
+// scripts are endings of arguments that look like the program's own source: a
+// missing one is worth a remark.
 var scripts = []string{".py", ".sh", ".jl", ".js", ".rb", ".pl", ".R", ".lua", ".jar"}
 
-// Remarks implements definition.Remarkable: it says which programs are not
-// there.
+// Remarks implements definition.Remarkable: it names programs and scripts that
+// are missing on this machine. That is no fault, because the file may be meant
+// for another one.
 func (s *Settings) Remarks(folder string, here definition.Path) []string {
 	if len(s.Command) == 0 {
 		return nil

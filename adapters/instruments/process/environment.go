@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// harmless are the variables that a program gets of campaignd's environment
-// without being asked: where programs and their parts are found, who runs them,
-// language and time zone. Nothing that is known to hold a secret: a shell's
-// tokens are none of an instrument's business.
+// harmless are the variables of campaignd's environment that every program
+// gets: where programs and their parts are found, the user, language and time
+// zone. None is known to hold a secret: an instrument has no use for a shell's
+// tokens.
 var harmless = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR",
 	"TEMP", "TMP",
@@ -24,9 +24,9 @@ var harmless = []string{
 	"NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 }
 
-// environment is what the program gets: of campaignd's own what is harmless and
-// what the campaign file names, then what the file sets. missing are the named
-// ones that are not there.
+// environment is what the program gets: from campaignd's own environment what
+// is harmless and what the campaign file names, then what the file sets.
+// missing are the named variables that are not set.
 func environment(own []string, cfg Settings) (env, missing []string) {
 	missing = slices.Clone(cfg.Environment)
 	for _, variable := range own {
@@ -46,8 +46,8 @@ func environment(own []string, cfg Settings) (env, missing []string) {
 	return env, missing
 }
 
-// matches compares names as systems do that do not tell cases apart; on others
-// these names are written in capitals.
+// matches compares names regardless of case, as Windows does; elsewhere these
+// names are written in capitals.
 func matches(pattern, name string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
 		return len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)

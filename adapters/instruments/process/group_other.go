@@ -4,7 +4,8 @@ package process
 
 import "os/exec"
 
-// Without process groups only the program itself can be ended, not its helpers.
+// Without process groups the program alone can be ended, not the helpers it
+// started; and only by force, because there is no signal that asks.
 
 func ownGroup(*exec.Cmd) {}
 

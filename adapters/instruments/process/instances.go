@@ -13,8 +13,8 @@ import (
 )
 
 // instance is a running program in the record that a store keeps, so that the
-// next run of campaignd knows of a program that outlived the last one. Such a
-// program is reported, never killed: it may be moving a pump.
+// next run of campaignd knows of a program that outlived the previous one. Such
+// a program is reported, never killed: it may be moving a pump.
 type instance struct {
 	PID int `json:"pid"`
 	// Birth is when the process began, in the system's own notation. It tells
@@ -31,7 +31,8 @@ func (n instance) alive() bool { return running(n.PID, n.Birth) }
 // it before the instrument is used. The file's folder need not exist yet.
 func (i *Instrument) KeepRecord(file string) { i.record = file }
 
-// recorded reads the instances that are alive.
+// recorded reads the instances that are still alive. The caller holds
+// i.recording.
 func (i *Instrument) recorded() (alive []instance, err error) {
 	data, err := os.ReadFile(i.record)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,7 +44,8 @@ func (i *Instrument) recorded() (alive []instance, err error) {
 	return slices.DeleteFunc(alive, func(n instance) bool { return !n.alive() }), err
 }
 
-// rerecord changes the record and reports whether that worked.
+// rerecord changes the record, as a whole file, and reports whether that
+// worked. Failing is no error: an experiment is worth more than the record.
 func (i *Instrument) rerecord(change func([]instance) []instance) (done bool) {
 	if i.record == "" {
 		return false
@@ -87,7 +89,7 @@ func (i *Instrument) enlist(p *peer) {
 	p.enlisted.Store(done)
 }
 
-// delist takes a program that has ended off the record.
+// delist removes a program that has ended from the record.
 func (i *Instrument) delist(p *peer) {
 	pid := p.cmd.Process.Pid
 	i.rerecord(func(alive []instance) []instance {
@@ -95,8 +97,7 @@ func (i *Instrument) delist(p *peer) {
 	})
 }
 
-// earlier names the running instances other than p; it is empty if there are
-// none.
+// earlier names the running instances other than p; empty where there are none.
 func (i *Instrument) earlier(p *peer) string {
 	if i.record == "" {
 		return ""
@@ -114,8 +115,8 @@ func (i *Instrument) earlier(p *peer) string {
 	return strings.Join(names, "; ")
 }
 
-// tellEarlier reports the instances that an earlier run has left behind.
-func (i *Instrument) tellEarlier() {
+// reportEarlier reports the instances that an earlier run has left behind.
+func (i *Instrument) reportEarlier() {
 	if names := i.earlier(nil); names != "" {
 		i.logf("an earlier instance of the instrument's program is still alive (%s): "+
 			"it may hold the device, or finish an experiment. "+

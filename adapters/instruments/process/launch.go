@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 )
 
-// launch is one attempt to start the program; any number of callers wait for
-// it.
+// launch is one attempt to start the program. Any number of callers wait for
+// it, so that the program runs once.
 type launch struct {
 	done chan struct{}
 	peer *peer
@@ -22,7 +22,7 @@ type launch struct {
 }
 
 // connect returns the program, ready for requests, and starts it if need be. It
-// gives up after one failed attempt.
+// returns the error of the first failed attempt.
 func (i *Instrument) connect(ctx context.Context) (*peer, error) {
 	i.mu.Lock()
 	if i.closing {
@@ -50,7 +50,7 @@ func (i *Instrument) connect(ctx context.Context) (*peer, error) {
 }
 
 // reconnect is connect with retries, for as long as the program may take to
-// answer.
+// answer a request.
 func (i *Instrument) reconnect(ctx context.Context) (*peer, error) {
 	begin := time.Now()
 	for {
@@ -62,7 +62,8 @@ func (i *Instrument) reconnect(ctx context.Context) (*peer, error) {
 }
 
 // pause is how long to wait before the next start: not at all at first, then
-// twice as long after each short run. The caller holds i.mu.
+// twice as long after each short run, up to a limit. It keeps a program that
+// ends at once from being started in a tight loop. The caller holds i.mu.
 func (i *Instrument) pause() time.Duration {
 	if i.shortRuns == 0 {
 		return 0
@@ -74,6 +75,8 @@ func (i *Instrument) pause() time.Duration {
 	return d - time.Since(i.lastExit)
 }
 
+// bringUp makes one attempt and publishes its result. A program that cannot be
+// used is ended before that.
 func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	defer i.wg.Done()
 	p, err := i.handshake(pause)
@@ -117,15 +120,15 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 }
 
 // handshake starts the program, exchanges handshake and description with it,
-// and asks about every command that was under way in earlier runs. A peer
-// returned beside an error has to be ended by the caller.
+// and asks about every command that was under way in earlier runs. A peer that
+// is returned with an error has to be ended by the caller.
 func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	select {
 	case <-time.After(pause):
 	case <-i.life.Done():
 		return nil, i.life.Err()
 	}
-	i.told.Do(i.tellEarlier)
+	i.reported.Do(i.reportEarlier)
 	p, err := i.spawn()
 	if err != nil {
 		i.mu.Lock()
@@ -177,7 +180,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 }
 
 // reconcile asks a restarted program what became of each command that was under
-// way. If it exits meanwhile, they stay open for the next run.
+// way. If the program exits meanwhile they stay open for the next run.
 func (i *Instrument) reconcile(p *peer) {
 	i.mu.Lock()
 	var open []*command
@@ -213,8 +216,8 @@ func (i *Instrument) reconcile(p *peer) {
 }
 
 // askFate asks the program what became of a command and records the answer. A
-// program that confirmed a command and now says it never started it has lost
-// its memory: the fate is then unknown.
+// program that had confirmed a command and now says that it never started it
+// has lost its memory: then the fate is unknown.
 func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 	fate instruments.Fate, cause string, err error,
 ) {
@@ -242,8 +245,9 @@ func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 	return reply.Fate, "", nil
 }
 
-// exited records the end of the program: expected of one that is closed, killed
-// by Kill. It is called before the pending requests get their errors.
+// exited records the end of the program. expected is an end by Close, killed
+// one by Kill. It is called before the pending requests get their errors, so
+// that those who retry find no program.
 func (i *Instrument) exited(p *peer, expected, killed bool) {
 	i.mu.Lock()
 	p.over = true
@@ -278,6 +282,8 @@ func (i *Instrument) exited(p *peer, expected, killed bool) {
 	}
 }
 
+// unknownOutcome is the outcome of a command whose fate is unknown, with the
+// cause.
 func unknownOutcome(format string, args ...any) instruments.Outcome {
 	return instruments.Outcome{Status: instruments.Unknown, Cause: fmt.Sprintf(format, args...)}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // unreadable handles a line that is no message. If it was the answer about a
-// command that somebody waits for, it is asked for again, once.
+// command whose outcome is awaited, that is asked for again, once.
 func (p *peer) unreadable(line []byte, err error) {
 	p.notProtocol(line, err)
 	why := fmt.Sprintf("%s answered what cannot be read (%v), and did so again when it was asked again: %s",
@@ -28,8 +28,8 @@ func (p *peer) unreadable(line []byte, err error) {
 	}
 }
 
-// oversized handles a line that is longer than the protocol allows. It is not
-// asked for again: it would be as long the next time.
+// oversized handles a line that is longer than the protocol allows. A request
+// that it answers is not repeated: the answer would be as long the next time.
 func (p *peer) oversized(o wire.Oversized) {
 	p.i.logf("%s: a line of %d bytes on standard output is longer than the protocol's %d and cannot be read: %s",
 		p.i.program(), o.Length, wire.MaxLine, wire.Clip(o.Head[:min(len(o.Head), 120)]))
@@ -50,6 +50,8 @@ func (p *peer) oversized(o wire.Oversized) {
 		}
 	case o.Command != "":
 		p.i.pushed(p, wire.Reply{Command: o.Command, Lost: why}, o.Head)
+	// Neither an ID nor a command could be read from its beginning: it may be
+	// the answer to any request for an outcome.
 	case o.Object:
 		p.mu.Lock()
 		var commands []string
@@ -65,8 +67,8 @@ func (p *peer) oversized(o wire.Oversized) {
 }
 
 // lost records that the answer about one of the commands was lost. Each outcome
-// is asked for once more. If that answer is lost, too, the outcome is unknown,
-// unless the program says that the command still runs.
+// is asked for once more. If that answer is lost as well the outcome is
+// unknown, unless the program says that the command still runs.
 func (p *peer) lost(why string, commands ...string) {
 	for _, id := range commands {
 		p.garbled[id]++
@@ -78,8 +80,8 @@ func (p *peer) lost(why string, commands ...string) {
 	}
 }
 
-// open returns a command that is under way, with the request for its outcome,
-// nil where there was none; and nil for any other command.
+// open returns a command that is under way, with the latest request for its
+// outcome; nil for any other command.
 func (i *Instrument) open(id string) (*command, *awaiting) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -90,8 +92,8 @@ func (i *Instrument) open(id string) (*command, *awaiting) {
 	return c, c.awaiting
 }
 
-// askAgain asks this run of the program for an outcome once more. Where it was
-// not asked before, Await will.
+// askAgain asks this run of the program for an outcome once more. Where this
+// run was not asked yet, Await does so.
 func (i *Instrument) askAgain(p *peer, id string) {
 	c, a := i.open(id)
 	if a == nil || a.peer != p {

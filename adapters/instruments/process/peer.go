@@ -18,7 +18,8 @@ import (
 )
 
 // peer is one run of the program. Requests may be made from any goroutine; one
-// goroutine handles what the program writes, in order.
+// goroutine handles what the program writes, in order. After its end a peer
+// stays as it is: the next run is another one.
 type peer struct {
 	i         *Instrument
 	cmd       *exec.Cmd
@@ -33,7 +34,7 @@ type peer struct {
 
 	writing  chan struct{} // holds a token: one line is written at a time
 	exited   chan struct{} // closed when the program has ended and its output was read
-	exitErr  error         // why; set before gone is closed
+	exitErr  error         // why; set before exited is closed
 	ended    chan struct{} // closed when the program has ended, also if it was detached
 	detached chan struct{} // closed when it is left to finish on its own
 
@@ -54,13 +55,13 @@ type peer struct {
 	stderrTail string // last line of standard error; of the goroutine that reads it
 }
 
-// request is a question that was put to the program.
+// request is a request that the program has not answered yet.
 type request struct {
 	op, command string
 	// deliver is called once, by the reading goroutine: with the reply, or with
 	// the reason why none will come.
 	deliver func(wire.Reply, error)
-	late    bool // whoever asked has stopped waiting
+	late    bool // its caller has stopped waiting
 }
 
 var (
@@ -71,7 +72,8 @@ var (
 	errNotAsked = errors.New("nothing was sent")
 )
 
-// spawn starts the program.
+// spawn starts the program, with pipes of our own: unlike those of exec.Cmd
+// they allow deadlines, and Wait does not close them before all is read.
 func (i *Instrument) spawn() (*peer, error) {
 	cmd := exec.Command(i.argv[0], i.argv[1:]...)
 	cmd.Dir = i.dir
@@ -129,7 +131,8 @@ func (i *Instrument) spawn() (*peer, error) {
 }
 
 // supervise reads what the program writes until it has ended, then finishes the
-// peer.
+// peer. It owns all goroutines of the peer but the one that reaps a detached
+// program.
 func (p *peer) supervise(stdout, stderr *os.File) {
 	defer p.i.wg.Done()
 	var reading sync.WaitGroup
@@ -224,8 +227,8 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 	return req.ID, nil
 }
 
-// call sends a request and waits for the answer, as long as the campaign
-// allows. An answer that comes later goes to late, unless that is nil.
+// call sends a request and waits for the answer, at most reply_within. An
+// answer that comes later goes to late, unless that is nil.
 func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply, error)) (wire.Reply, error) {
 	type answer struct {
 		reply wire.Reply
@@ -262,6 +265,8 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 				err, names)
 		}
 	}
+	// From here on an answer goes to late: mu decides which of the two comes
+	// first.
 	mu.Lock()
 	defer mu.Unlock()
 	select {
@@ -330,7 +335,7 @@ func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 	switch {
 	case r != nil:
 		if late {
-			p.i.logf("%s: the answer to the request %q came late, when nobody waited for it any more",
+			p.i.logf("%s: the answer to the request %q came late, when its caller had stopped waiting",
 				p.i.program(), r.op)
 		}
 		if err == nil && reply.Error != "" {
@@ -350,7 +355,7 @@ func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 	}
 }
 
-// notProtocol reports a line that is no message. It reports the first 20 only:
+// notProtocol reports a line that is no message. It reports only the first 20:
 // some programs print a lot.
 func (p *peer) notProtocol(line []byte, err error) {
 	const most = 20
@@ -371,7 +376,7 @@ func (p *peer) notProtocol(line []byte, err error) {
 }
 
 // finish closes the peer after the program has ended with err and its output
-// was read: whoever waits for an answer gets the reason why none comes.
+// was read: callers who wait for an answer get the reason why none comes.
 func (p *peer) finish(err error) {
 	p.mu.Lock()
 	if err == nil {
@@ -431,6 +436,7 @@ func (p *peer) shutdown(open []string) {
 	}
 }
 
+// exitedWithin reports whether the program ends within a time.
 func (p *peer) exitedWithin(d time.Duration) bool {
 	limit := time.NewTimer(d)
 	defer limit.Stop()

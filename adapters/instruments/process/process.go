@@ -57,7 +57,7 @@ type Instrument struct {
 	pauses      pauses
 	record      string     // the file of KeepRecord, or empty
 	recording   sync.Mutex // of the file
-	told        sync.Once  // about earlier instances
+	reported    sync.Once  // about earlier instances
 
 	life   context.Context // ends with Close
 	end    context.CancelFunc
