@@ -262,15 +262,11 @@ func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, *eng
 		if e.Sequence > at {
 			break
 		}
-		stored, err := log.Append(ctx, in.Campaign, e.Sequence-1, e)
-		if err != nil {
+		if _, err := log.Append(ctx, in.Campaign, e.Sequence-1, e); err != nil {
 			return nil, nil, fmt.Errorf("event %d cannot be copied: %w", e.Sequence, err)
 		}
-		if err := core.Apply(stored[0]); err != nil {
-			return nil, nil, err
-		}
 	}
-	return log, core, nil
+	return log, core, core.Forward(ctx, log, in.Campaign, at)
 }
 
 // Change returns a definition in which something is otherwise. The error wraps

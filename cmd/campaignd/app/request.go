@@ -44,16 +44,14 @@ func (a *app) afterwards(ctx context.Context, s *session, t target, stored []eve
 	// before these events, and whether it has now. Only a campaign that had
 	// gives its person something to do.
 	core, ended := engine.NewCore(a.registry), false
-	for e, err := range events.ReadCampaign(ctx, s.Log(), s.name, 0) {
-		if err != nil {
+	if len(stored) > 0 {
+		if err := core.Forward(ctx, s.Log(), s.name, stored[0].Sequence-1); err != nil {
 			return err
 		}
-		if len(stored) > 0 && e.Sequence == stored[0].Sequence {
-			ended = core.State().Status.Ended()
-		}
-		if err := core.Apply(e); err != nil {
-			return err
-		}
+		ended = core.State().Status.Ended()
+	}
+	if err := core.Forward(ctx, s.Log(), s.name, events.AnySequence); err != nil {
+		return err
 	}
 	state := core.State()
 	if !a.json {
