@@ -212,6 +212,25 @@ type InCampaign struct {
 	Campaign string `path:"campaign" maxLength:"200" doc:"The campaign's name; NAME@STORE where several stores have one."`
 }
 
+// about is the campaign that a request is about.
+func (in InCampaign) about() InCampaign { return in }
+
+// inCampaign registers an operation on the campaign that its path names. What
+// it fails with is answered as a problem.
+func inCampaign[I, O any, P interface {
+	*I
+	about() InCampaign
+}](a *API, op huma.Operation, do func(context.Context, *lab.Campaign, *I) (*O, error)) {
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		c, err := a.find(ctx, P(in).about())
+		if err != nil {
+			return nil, err
+		}
+		out, err := do(ctx, c, in)
+		return out, problems.Or(err)
+	})
+}
+
 // find returns the campaign that a request is about.
 func (a *API) find(_ context.Context, in InCampaign) (*lab.Campaign, error) {
 	c, err := a.lab.Campaign(in.Campaign)

@@ -169,7 +169,7 @@ func (a *API) attesting() {
 		"Of the campaign's store. It may take long and runs beside all else, one at a time; "+
 			"the answer says where to look for what it found.")
 	begin.DefaultStatus = http.StatusAccepted
-	huma.Register(a.huma, a.beginning(begin), a.beginAudit)
+	inCampaign(a, a.beginning(begin), a.beginAudit)
 	huma.Register(a.huma, operation("get-audit", http.MethodGet, "/audits/{audit}", "What an audit has found",
 		"The newest 32 since the start of the server are remembered."), a.auditState)
 	huma.Register(a.huma, operation("get-checkpoint", http.MethodGet, "/campaigns/{campaign}/checkpoint",
@@ -178,14 +178,10 @@ func (a *API) attesting() {
 		func(ctx context.Context, in *checkpointInput) (*checkpointOutput, error) {
 			return a.checkpoint(ctx, in.InCampaign, nil)
 		})
-	huma.Register(a.huma, operation("prove-event", http.MethodGet, "/campaigns/{campaign}/proofs/{event}",
+	inCampaign(a, operation("prove-event", http.MethodGet, "/campaigns/{campaign}/proofs/{event}",
 		"A proof that an event is in the log",
 		"The text of the answer is a file that verify checks without the store."),
-		func(ctx context.Context, in *proofInput) (*checkpointOutput, error) {
-			c, err := a.find(ctx, in.InCampaign)
-			if err != nil {
-				return nil, err
-			}
+		func(ctx context.Context, c *lab.Campaign, in *proofInput) (*checkpointOutput, error) {
 			p, err := attest.ProveIn(ctx, c.Store(), c.Name(), in.Event, a.Signer())
 			if err != nil {
 				return nil, problems.Of(err)
@@ -283,11 +279,9 @@ func (a *API) Signer() note.Signer {
 	return key
 }
 
-func (a *API) beginAudit(ctx context.Context, in *auditInput) (*auditBegun, error) {
-	c, err := a.find(ctx, in.InCampaign)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) beginAudit(
+	ctx context.Context, c *lab.Campaign, in *auditInput,
+) (*auditBegun, error) {
 	o := attest.Options{Registry: a.lab.Registry(), Build: a.lab.Build(), Campaign: c.Name()}
 	if w := in.Body; w != nil {
 		keys, err := verifiers(w.Keys)

@@ -153,14 +153,10 @@ func (a *API) campaigns() {
 		"Check a campaign file",
 		"Says what is wrong with a campaign file, or what it means. Nothing is written."), a.validate)
 
-	huma.Register(a.huma, operation("get-campaign", http.MethodGet, "/campaigns/{campaign}",
+	inCampaign(a, operation("get-campaign", http.MethodGet, "/campaigns/{campaign}",
 		"How a campaign stands",
 		"What `campaignd status --json` prints."),
-		func(ctx context.Context, in *InCampaign) (*statusOutput, error) {
-			c, err := a.find(ctx, *in)
-			if err != nil {
-				return nil, err
-			}
+		func(ctx context.Context, c *lab.Campaign, in *InCampaign) (*statusOutput, error) {
 			status, err := statusOf(ctx, c)
 			if err != nil {
 				return nil, problems.Of(err)
@@ -168,14 +164,10 @@ func (a *API) campaigns() {
 			return &statusOutput{status}, nil
 		})
 
-	huma.Register(a.huma, operation("suggest", http.MethodPost, "/campaigns/{campaign}/suggest",
+	inCampaign(a, operation("suggest", http.MethodPost, "/campaigns/{campaign}/suggest",
 		"Which experiment to run next, for those who run it themselves",
 		"Waits until that is known. The same is suggested until its result is told."),
-		func(ctx context.Context, in *InCampaign) (*suggestOutput, error) {
-			c, err := a.find(ctx, *in)
-			if err != nil {
-				return nil, err
-			}
+		func(ctx context.Context, c *lab.Campaign, in *InCampaign) (*suggestOutput, error) {
 			ctx, cancel := context.WithTimeout(ctx, suggestWithin)
 			defer cancel()
 			s, err := c.Suggest(ctx)

@@ -75,7 +75,7 @@ type answerInput struct {
 func (a *API) questions() {
 	huma.Register(a.huma, operation("list-questions", http.MethodGet, "/questions", "What people are asked",
 		"The open questions of all campaigns."), a.openQuestions)
-	huma.Register(a.huma, a.recording(operation("answer-question", http.MethodPost,
+	inCampaign(a, a.recording(operation("answer-question", http.MethodPost,
 		"/questions/{campaign}/{question}",
 		"Answer a question", "First, or otherwise than before: the answer that counts is the latest. "+
 			"With saw, one that was given without knowing the answer that stands does not replace it.")), a.answer)
@@ -108,12 +108,11 @@ func openQuestion(c *lab.Campaign, def *definition.Campaign, q campaign.Question
 	}
 }
 
-func (a *API) answer(ctx context.Context, in *answerInput) (*answeredOutput, error) {
-	c, err := a.find(ctx, in.InCampaign)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) answer(
+	ctx context.Context, c *lab.Campaign, in *answerInput,
+) (*answeredOutput, error) {
 	var reply humans.Reply
+	var err error
 	c.Read(func(core *engine.Core) {
 		s := core.State()
 		q := s.Question(in.Question)

@@ -68,26 +68,18 @@ func (a *API) reading() {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
 	}
 	fileOf := on("get-definition", "definition", "The campaign file", "As it was sent last.")
-	huma.Register(a.huma, answering(fileOf, "application/yaml", "The file."),
-		func(ctx context.Context, in *InCampaign) (*definitionOutput, error) {
-			c, err := a.find(ctx, *in)
-			if err != nil {
-				return nil, err
-			}
+	inCampaign(a, answering(fileOf, "application/yaml", "The file."),
+		func(ctx context.Context, c *lab.Campaign, in *InCampaign) (*definitionOutput, error) {
 			out := &definitionOutput{ContentType: "application/yaml"}
 			c.Read(func(core *engine.Core) { out.Body = []byte(core.State().Source) })
 			return out, nil
 		})
-	huma.Register(a.huma, on("get-decision", "decisions/{decision}",
+	inCampaign(a, on("get-decision", "decisions/{decision}",
 		"What led to a decision, and what followed",
 		"What `campaignd explain --json` prints."), a.decision)
 	page := on("get-report", "report", "The report", "One page that needs nothing else.")
-	huma.Register(a.huma, answering(page, "text/html", "The page."),
-		func(ctx context.Context, in *InCampaign) (*reportOutput, error) {
-			c, err := a.find(ctx, *in)
-			if err != nil {
-				return nil, err
-			}
+	inCampaign(a, answering(page, "text/html", "The page."),
+		func(ctx context.Context, c *lab.Campaign, in *InCampaign) (*reportOutput, error) {
 			log, err := c.Log()
 			if err != nil {
 				return nil, problems.Of(err)
@@ -105,16 +97,14 @@ func (a *API) reading() {
 		})
 	predict := operation("predict", http.MethodPost, "/campaigns/{campaign}/predict",
 		"What the model expects of compositions", "What `campaignd predict --json` prints.")
-	huma.Register(a.huma, predict, a.predict)
+	inCampaign(a, predict, a.predict)
 	a.streams(on("get-events", "events", "The log of a campaign",
 		"CloudEvents, one a line. As text/event-stream further events follow, each with its sequence as id."))
 }
 
-func (a *API) decision(ctx context.Context, in *decisionInput) (*decisionOutput, error) {
-	c, err := a.find(ctx, in.InCampaign)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) decision(
+	ctx context.Context, c *lab.Campaign, in *decisionInput,
+) (*decisionOutput, error) {
 	core, err := c.Load(ctx)
 	if err != nil {
 		return nil, problems.Of(err)
@@ -140,11 +130,9 @@ func (a *API) decision(ctx context.Context, in *decisionInput) (*decisionOutput,
 	return &decisionOutput{d}, nil
 }
 
-func (a *API) predict(ctx context.Context, in *predictInput) (*predictOutput, error) {
-	c, err := a.find(ctx, in.InCampaign)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) predict(
+	ctx context.Context, c *lab.Campaign, in *predictInput,
+) (*predictOutput, error) {
 	core, err := c.Load(ctx)
 	if err != nil {
 		return nil, problems.Of(err)
@@ -188,11 +176,7 @@ func (a *API) streams(op huma.Operation) {
 			"text/event-stream":    {Schema: &huma.Schema{Type: huma.TypeString}},
 		},
 	}}
-	huma.Register(a.huma, op, func(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
-		c, err := a.find(ctx, in.InCampaign)
-		if err != nil {
-			return nil, err
-		}
+	inCampaign(a, op, func(ctx context.Context, c *lab.Campaign, in *eventsInput) (*huma.StreamResponse, error) {
 		log, err := c.Log()
 		if err != nil {
 			return nil, problems.Of(err)

@@ -135,7 +135,7 @@ func (a *API) records() {
 			}
 			return &diagnosisOutput{d}, nil
 		})
-	huma.Register(a.huma, on("replay-campaign", "replay",
+	inCampaign(a, on("replay-campaign", "replay",
 		"The campaign's state, now or at any position of the log",
 		"The digest identifies the state of all projections: live, replayed and restored ones agree."), a.replay)
 	a.program()
@@ -274,11 +274,9 @@ func (a *API) export(ctx context.Context, in *InCampaign) (*exportOutput, error)
 	return &exportOutput{ContentType: "text/csv; charset=utf-8", Body: b.Bytes()}, nil
 }
 
-func (a *API) replay(ctx context.Context, in *replayInput) (*replayOutput, error) {
-	c, err := a.find(ctx, in.InCampaign)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) replay(
+	ctx context.Context, c *lab.Campaign, in *replayInput,
+) (*replayOutput, error) {
 	log, err := c.Log()
 	if err != nil {
 		return nil, problems.Of(err)

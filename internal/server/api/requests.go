@@ -348,7 +348,7 @@ func (a *API) requests() {
 		})
 	a.steering()
 	a.runs()
-	huma.Register(a.huma, a.recording(operation("amend-campaign", http.MethodPut,
+	inCampaign(a, a.recording(operation("amend-campaign", http.MethodPut,
 		"/campaigns/{campaign}/definition",
 		"Amend a campaign", "The body is the campaign file with the changes. "+
 			"What a campaign under way does not allow is refused, with the reason.")),
@@ -375,11 +375,9 @@ type amendInput struct {
 	RawBody []byte `contentType:"application/yaml"`
 }
 
-func (a *API) amend(ctx context.Context, in *amendInput) (*recordedOutput, error) {
-	c, err := a.find(ctx, in.InCampaign)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) amend(
+	ctx context.Context, c *lab.Campaign, in *amendInput,
+) (*recordedOutput, error) {
 	file, err := a.lab.Parse("the campaign file", in.RawBody)
 	if err == nil {
 		err = a.MayDefine(ctx, &file.Definition, c.Defined())

@@ -5,10 +5,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/server/gate"
 	"github.com/campaignd/campaignd/internal/server/problems"
 	"github.com/campaignd/campaignd/internal/whatif"
@@ -99,13 +98,10 @@ func (a *API) imagining() {
 			"written to the campaign's log. The answer says where to look for what comes of it.")
 	begin.DefaultStatus = http.StatusAccepted
 	begin = a.beginning(begin)
-	huma.Register(a.huma, begin, func(ctx context.Context, in *whatIfInput) (*whatIfBegun, error) {
-		c, err := a.find(ctx, in.InCampaign)
-		if err != nil {
-			return nil, err
-		}
+	inCampaign(a, begin, func(ctx context.Context, c *lab.Campaign, in *whatIfInput) (*whatIfBegun, error) {
 		q := whatif.Question{Decision: in.Decision, Method: in.Body.Method,
 			Without: in.Body.Without, Experiments: in.Body.Experiments}
+		var err error
 		c.Read(func(core *engine.Core) { err = whatif.Check(a.lab.Registry(), core.State(), q) })
 		if err != nil {
 			return nil, problems.Of(err)
@@ -119,14 +115,10 @@ func (a *API) imagining() {
 		return &whatIfBegun{Location: Base + "/campaigns/" + in.Campaign + "/what-ifs/" + run.ID,
 			Body: whatIfOf(run)}, nil
 	})
-	huma.Register(a.huma, operation("list-what-ifs", http.MethodGet,
+	inCampaign(a, operation("list-what-ifs", http.MethodGet,
 		"/campaigns/{campaign}/what-ifs", "What was asked of a campaign that way",
 		"The newest 32 of the lab since the start of the server are remembered."),
-		func(ctx context.Context, in *whatIfListInput) (*whatIfListOutput, error) {
-			c, err := a.find(ctx, in.InCampaign)
-			if err != nil {
-				return nil, err
-			}
+		func(ctx context.Context, c *lab.Campaign, in *whatIfListInput) (*whatIfListOutput, error) {
 			out := &whatIfListOutput{}
 			out.Body.WhatIfs = []WhatIf{}
 			for _, r := range a.whatIf.Of(c.Name(), c.Store()) {
@@ -135,13 +127,9 @@ func (a *API) imagining() {
 			}
 			return out, nil
 		})
-	huma.Register(a.huma, operation("get-what-if", http.MethodGet,
+	inCampaign(a, operation("get-what-if", http.MethodGet,
 		"/campaigns/{campaign}/what-ifs/{whatif}", "What came of it", ""),
-		func(ctx context.Context, in *whatIfStateInput) (*whatIfOutput, error) {
-			c, err := a.find(ctx, in.InCampaign)
-			if err != nil {
-				return nil, err
-			}
+		func(ctx context.Context, c *lab.Campaign, in *whatIfStateInput) (*whatIfOutput, error) {
 			ctx, cancel := context.WithTimeout(ctx, time.Duration(in.Wait)*time.Second)
 			defer cancel()
 			go func() {
@@ -157,14 +145,10 @@ func (a *API) imagining() {
 			}
 			return &whatIfOutput{whatIfOf(run)}, nil
 		})
-	huma.Register(a.huma, operation("cancel-what-if", http.MethodPost,
+	inCampaign(a, operation("cancel-what-if", http.MethodPost,
 		"/campaigns/{campaign}/what-ifs/{whatif}/cancel", "Cancel it",
 		"One that is over stays as it is."),
-		func(ctx context.Context, in *whatIfCancelInput) (*whatIfOutput, error) {
-			c, err := a.find(ctx, in.InCampaign)
-			if err != nil {
-				return nil, err
-			}
+		func(ctx context.Context, c *lab.Campaign, in *whatIfCancelInput) (*whatIfOutput, error) {
 			run, err := a.whatIf.Cancel(ctx, c.Name(), c.Store(), in.WhatIf)
 			if err != nil {
 				return nil, problems.Of(err)
