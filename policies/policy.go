@@ -109,7 +109,7 @@ type Helper interface {
 // objective.
 type Informer interface {
 	// Informed returns that model; nil without a model of the objective, or
-	// where nobody has answered anything.
+	// where no expert has answered anything.
 	Informed(ctx context.Context, v View) (*objective.Model, error)
 }
 

@@ -41,7 +41,7 @@ func valueOf(c Compositions, i int, p definition.Point) string {
 	return "?"
 }
 
-// Properties writes a property of each parameter beside its name, as
+// Properties writes a property of each parameter next to its name, as
 // [Composition] does with values.
 func Properties(parameters []definition.Parameter, values []string) Text {
 	wide := 0
@@ -141,7 +141,7 @@ func sideBySide(
 
 	widths := widthsOf(rows)
 	// Names leave room for two columns, and narrow ones for as many as can
-	// stand beside a short name.
+	// stand next to a short name.
 	room := width
 	for i := range options {
 		if left := room - 2 - widths[1+i]; i < 2 || l.narrow && left >= shortName {
@@ -240,7 +240,7 @@ func widthsOf(rows []row) []int {
 	return widths
 }
 
-// paragraphs writes the table with as many columns beside each other as there
+// paragraphs writes the table with as many columns next to each other as there
 // is room for, the others below, each time with the names.
 func paragraphs(rows []row, widths []int, width int) (lines []string) {
 	columns := len(widths) - 1

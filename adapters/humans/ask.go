@@ -10,13 +10,13 @@ import (
 
 // Asker puts a question to a person and waits for what they say. Where problem
 // is not empty, it says what was wrong with their reply before. An error means
-// that there is no reply: the context is done, or nobody can be reached.
+// that there is no reply: the context is done, or no one can be reached.
 type Asker func(ctx context.Context, q Question, problem string) (Reply, error)
 
 // NewReviewer returns the reviewer of one expert, who is asked by ask. The
 // reviewer keeps what does not depend on the way people are asked: a question
 // is put once, however many wait for its answer and however often they come
-// back; one to somebody else is an error; and a reply that does not fit is
+// back; one to another person is an error; and a reply that does not fit is
 // explained and asked for again. It remembers replies as long as the process
 // lives.
 func NewReviewer(expert string, ask Asker) Reviewer {

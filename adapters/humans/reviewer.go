@@ -117,7 +117,7 @@ type Reply struct {
 	// Comment is what else they said.
 	Comment string `json:"comment,omitempty"`
 	// Took is how long they had the question before them, in seconds, and Shown
-	// what they saw beside it, where the channel knows.
+	// what they saw with it, where the channel knows.
 	Took  float64       `json:"took,omitempty"`
 	Shown *events.Shown `json:"shown,omitempty"`
 }

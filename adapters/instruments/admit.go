@@ -98,7 +98,7 @@ func text(v any) string {
 	return fmt.Sprintf("%+v", v)
 }
 
-// Limits on what is recorded of one answer beside its objective. They keep the
+// Limits on what is recorded of one answer besides its objective. They keep the
 // event within its size even if every character is escaped. Real instruments
 // stay far below, and a whole line of the process protocol fits. What exceeds
 // them is cut; the result is never lost.

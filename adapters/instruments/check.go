@@ -315,7 +315,7 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // beyond reports whether a number is too great to have been measured.
 func beyond(x float64) bool { return math.Abs(x) > definition.Greatest }
 
-// absurd writes a number that nobody can have measured.
+// absurd writes a number that cannot have been measured.
 func absurd(x float64) string {
 	if finite(x) && beyond(x) {
 		return fmt.Sprintf("%g, more than anything measures", x)

@@ -57,8 +57,8 @@ type Instrument interface {
 	Describe(ctx context.Context) (Description, error)
 	// Start hands over a command. It returns nil once the instrument has
 	// accepted it (or had accepted it before), an error that wraps [ErrRefused]
-	// if it certainly did not and will not act, and any other error if nobody
-	// can tell.
+	// if it certainly did not and will not act, and any other error if that is
+	// not known.
 	Start(ctx context.Context, cmd Command) error
 	// Await waits for the outcome of a started command. For a command it was
 	// never given it returns an error: [ErrNotStarted] if it is sure.
@@ -134,7 +134,7 @@ const (
 	FateNotStarted Fate = "not started"
 	FateRunning    Fate = "running"  // Await will give the outcome
 	FateFinished   Fate = "finished" // Await gives the outcome at once
-	FateUnknown    Fate = "unknown"  // nobody can tell: a person must look
+	FateUnknown    Fate = "unknown"  // it is not known: a person must look
 )
 
 // Command is one experiment to perform.
@@ -198,7 +198,7 @@ const (
 	Measured  Status = "measured"
 	Failed    Status = "failed"    // it took place, or was tried, without a usable result
 	Cancelled Status = "cancelled" // it was called off and did not take place
-	Unknown   Status = "unknown"   // nobody can tell: a person must look
+	Unknown   Status = "unknown"   // it is not known: a person must look
 
 	// Infeasible: "can't". The composition cannot be made or measured, now or
 	// ever, and neither can others like it: the campaign learns to stay away.
@@ -235,17 +235,16 @@ func (o Outcome) Recordable() Outcome {
 // of reach. The experiment is postponed and tried again later by a new command.
 var ErrRefused = errors.New("the instrument refused the command")
 
-// ErrPermanent is wrapped beside [ErrRefused] where every later command of this
+// ErrPermanent is wrapped with [ErrRefused] where every later command of this
 // kind would be refused as well: the composition is out of limits, a table has
 // no such row. The experiment has failed.
 var ErrPermanent = errors.New("permanently")
 
 // ErrLater is wrapped by the error of a Describe that may succeed later: the
-// device behind the instrument is off, or starts up. Whoever wants to begin
-// with it asks again.
+// device behind the instrument is off, or starts up. The caller asks again.
 var ErrLater = errors.New("the instrument does not describe itself yet")
 
-// ErrOnce is wrapped beside [ErrPermanent] where the composition was measured
+// ErrOnce is wrapped with [ErrPermanent] where the composition was measured
 // before and cannot be measured again: a table of past results has one row of
 // it. Where the campaign only wanted to know whether a measurement in doubt is
 // right, that costs nothing, and says nothing against the instrument.

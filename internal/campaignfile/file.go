@@ -239,8 +239,8 @@ func several(object map[string]any, names []string) []string {
 	return named
 }
 
-// maxSyntax is the number of faults of form above which a file is not
-// validated: most further faults would be their consequences.
+// maxSyntax is the number of faults of form above which a file is not validated
+// for meaning: most further faults would be consequences of these.
 const maxSyntax = 500
 
 // echoes reports whether a fault of meaning at p may be the mere consequence of

@@ -183,7 +183,7 @@ func (r *resolver) instrument(instrument *yamltree.Node) *yamltree.Node {
 	return merged(rest, node)
 }
 
-// expert writes out an expert's reference, by a bare name or with lab: beside
+// expert writes out an expert's reference, by a bare name or with lab: among
 // other keys.
 func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
 	entries := func(n labfile.Named) map[string]*yamltree.Node { return n.Experts }

@@ -43,7 +43,7 @@ type Seen struct {
 	Experiment string  `json:"experiment"`
 	X          float64 `json:"x"`
 	Value      float64 `json:"value"`
-	// Near is the prior correlation with the slice beside it: 1 on the slice.
+	// Near is the prior correlation with the slice next to it: 1 on the slice.
 	Near float64 `json:"near"`
 }
 

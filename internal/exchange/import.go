@@ -64,7 +64,7 @@ type Words struct {
 	Clause func(err error) string
 }
 
-// known reports whether a column of a header may be there, beside the
+// known reports whether a column of a header may be there, besides the
 // parameters and the objective.
 func (im *Import) known(name string, header []string) bool {
 	switch name {

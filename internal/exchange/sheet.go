@@ -116,7 +116,7 @@ func (Faults) ProblemCode() problem.Code { return problem.Invalid }
 
 // Form says which columns a file may have.
 type Form struct {
-	// required are the columns that must be there, beside a column for each
+	// required are the columns that must be there, besides a column for each
 	// parameter.
 	required []string
 	// known says of another column whether it may be there.

@@ -101,7 +101,7 @@ func comparisons(state *campaign.State) *Table {
 	return t
 }
 
-// The columns of the table beside the parameters and the objective, which
+// The columns of the table besides the parameters and the objective, which
 // [Import] reads again.
 const (
 	columnStatus    = "status"

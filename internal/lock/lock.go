@@ -1,18 +1,18 @@
 // Package lock lets a device of this machine be driven by one campaign at a
 // time, or by as many as all of them allow, each in its turn.
 //
-// Whoever wants a device has a file in a folder that all users of the machine
-// share: a seat in the device's queue, locked by the operating system for as
-// long as its owner lives. The lock ends with the process that holds it,
+// Each process that wants a device has a file in a folder that all users of the
+// machine share: a seat in the device's queue, locked by the operating system
+// for as long as its owner lives. The lock ends with the process that holds it,
 // however that ends, so nothing has to be cleaned up. The text of the file says
 // who it is, how many campaigns they let use the device at a time, and whether
 // they still wait. Seats are looked at and written behind a gate, another file,
-// which is held for a moment: so those who wait come in the order in which they
-// came, whoever looks first.
+// which is held for a moment: so they are served in the order in which they
+// came, not in that in which they look.
 //
 // A seat with a command in it counts also when its owner has ended: the device
-// may be at work on that command, and whoever takes the seat up again knows
-// what became of it.
+// may be at work on that command, and the process that takes the seat up again
+// knows what became of it.
 //
 // Files are never removed here: that could remove the lock of another process.
 // Where something else removes them, [Lease.Check] says so.
@@ -36,7 +36,7 @@ import (
 )
 
 // Variable is the environment variable that names another folder than the
-// system's, for machines on which /tmp is not the same for everybody.
+// system's, for machines on which /tmp is not the same for all users.
 const Variable = "CAMPAIGND_LOCKS"
 
 // Holder says who drives a device, or wants to.
@@ -218,7 +218,7 @@ func (q queue) remedy(err error) error {
 // files.
 const gateWithin = 10 * time.Second
 
-// gate has nobody else look at the queue until it is opened again.
+// gate keeps other processes from the queue until it is opened again.
 func (q queue) gate() (open func(), err error) {
 	path := filepath.Join(q.dir, q.base+".gate")
 	for began, pause := time.Now(), time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
@@ -257,7 +257,7 @@ func (q queue) seats(own string) (seats []seat, err error) {
 			s := read(path, f)
 			f.Close()
 			if s.Command == "" {
-				continue // nobody's
+				continue // no one's
 			}
 			s.Waiting = false
 			seats = append(seats, s)
@@ -377,7 +377,7 @@ func (l *Lease) Try() error {
 const touchAfter = time.Hour
 
 // Check returns nil while the seat keeps its place, and otherwise a
-// [LostError]: its file was removed or replaced, so that nobody else sees it.
+// [LostError]: its file was removed or replaced, so that no other process sees it.
 func (l *Lease) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -549,7 +549,7 @@ func (q queue) forget(path string, mine func(Holder) bool) {
 	defer open()
 	f, err := tryLock(path)
 	if err != nil {
-		return // somebody has it
+		return // another process has it
 	}
 	defer f.Close()
 	if mine(read(path, f).Holder) {

@@ -23,7 +23,7 @@ func tryLock(path string) (*os.File, error) {
 		switch {
 		case err == nil:
 			err = f.Chmod(0o666) // whatever the umask
-		case errors.Is(err, fs.ErrExist): // somebody was quicker
+		case errors.Is(err, fs.ErrExist): // another process was quicker
 			f, err = os.OpenFile(path, how, 0)
 		}
 	}
@@ -42,7 +42,7 @@ func tryLock(path string) (*os.File, error) {
 					return f, nil
 				}
 			}
-			f.Close() // removed meanwhile: nobody else sees it
+			f.Close() // removed meanwhile: no other process sees it
 			return tryLock(path)
 		case errors.Is(err, syscall.EINTR):
 			continue

@@ -17,7 +17,7 @@ func systemDir() string {
 // errSharing is ERROR_SHARING_VIOLATION.
 const errSharing = syscall.Errno(32)
 
-// tryLock opens the file such that nobody else can open it to write.
+// tryLock opens the file such that no one else can open it to write.
 func tryLock(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import "github.com/campaignd/campaignd/events"
 //     expert accepted, as long as their labels go with what was measured ([Opens]).
 //     The experiments between are the model's, and still put to the expert until
 //     half of the campaign is over or the labels speak clearly against them ([AsksAgain]).
-//  3. The last three tenths are the model's alone, and nobody is asked.
+//  3. The last three tenths are the model's alone, and no expert is asked.
 //
 // Why: a label teaches who gave it only where its composition is measured, and
 // experts who are followed before anything speaks for them decide in which
@@ -32,7 +32,7 @@ type Schedule struct {
 const (
 	judgedUntil = 0.2 // the model's own compositions are run
 	askedUntil  = 0.5 // the model's own compositions are put to the expert
-	handedOver  = 0.7 // nobody is asked any more
+	handedOver  = 0.7 // no expert is asked any more
 	turns       = 2   // of so many turns of an expert one may be aided
 )
 

@@ -1,5 +1,5 @@
 // Package next chooses a composition to measure: the acquisition functions of
-// Bayesian optimization, and space-filling designs beside them.
+// Bayesian optimization, and space-filling designs besides them.
 //
 // Everything here is on the model's side: the unit cube, the standardized
 // objective, smaller is better.
@@ -30,7 +30,7 @@ type Rule interface {
 }
 
 // Starter is implemented by rules that know where else a search is to begin
-// than beside the measured compositions.
+// than near the measured compositions.
 type Starter interface {
 	// Starts returns points of the unit cube. Equal arguments give equal
 	// points.

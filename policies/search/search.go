@@ -41,7 +41,7 @@ var (
 // by local searches whose results are snapped to what can be made; where some
 // are discrete, by searches of the continuous ones and walks over neighbors in
 // the discrete ones, so that what is between two values does not count. Further
-// starts, beside those the seed gives, are searched as well. In a finite space
+// starts, besides those the seed gives, are searched as well. In a finite space
 // compositions whose [space.Space.Key] is in skip are left out. It is
 // deterministic in its arguments; a cancelled context is an error.
 func Minimize(

@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// What a candidate must keep away from, beside what is excluded:
+// What a candidate must keep away from, besides what is excluded:
 //
 //   - Experiments under way. The objective model expects their results
 //     (Desautels et al. 2014): their mean stays, what is unknown around them
@@ -85,7 +85,7 @@ func avoided(v policies.View) (avoidance, error) {
 
 // Find returns the composition to measure at which an acquisition is smallest:
 // it respects what is feasible and keeps away from what is under way or only
-// ever failed. starts are searched from beside the measured compositions.
+// ever failed. starts are searched from besides the measured compositions.
 func (s *Step) Find(
 	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
 ) (search.Result, error) {

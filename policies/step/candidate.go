@@ -24,7 +24,7 @@ const (
 	SearchWorstCase Search = 3 // for the least pessimistic bound
 )
 
-// Minimize minimizes an acquisition over the space, from further starts beside
+// Minimize minimizes an acquisition over the space, from further starts besides
 // the measured compositions. It may end anywhere: see [Step.Find] for what is
 // to be measured.
 func (s *Step) Minimize(

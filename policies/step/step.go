@@ -175,8 +175,8 @@ func (s *Step) Spent(d policies.Decision) policies.Decision {
 	)
 }
 
-// RunUnaided is the decision for the unaided candidate where nobody's help is
-// used.
+// RunUnaided is the decision for the unaided candidate where no expert's
+// help is used.
 func (s *Step) RunUnaided(d policies.Decision) policies.Decision {
 	rule := policies.RuleUnaided
 	if s.rougher != nil {

@@ -166,7 +166,7 @@ func askAgain(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		second, err := s.wait(q, s.ask(ctx, q)) // nobody answers now
+		second, err := s.wait(q, s.ask(ctx, q)) // no answer comes now
 		if err != nil {
 			return fmt.Errorf("asked again: %w", err)
 		}

@@ -236,7 +236,7 @@ func pinpoint(ctx context.Context, s *session) error {
 	if err := s.answers(ctx, q, humans.Reply{Answer: events.Answer{Point: wrong}}); err != nil {
 		return err
 	}
-	// Nobody knows when they are asked again: they repeat themselves.
+	// It is not known when they are asked again: they repeat themselves.
 	again := make(chan struct{})
 	defer func() { <-again }()
 	told, done := context.WithCancel(ctx)

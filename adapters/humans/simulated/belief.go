@@ -68,7 +68,7 @@ func answered(id string) int {
 	return max(0, number-1)
 }
 
-// occasion is what chance depends on beside the composition: the question, and
+// occasion is what chance depends on besides the composition: the question, and
 // the i-th place in it. Those who repeat themselves have one chance for each
 // composition.
 func (r *Reviewer) occasion(purpose string, i int, id string) (of, question string) {

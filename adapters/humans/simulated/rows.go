@@ -30,7 +30,7 @@ func knowingRows(
 	return Knowing(e, def, knows, env.Sample)
 }
 
-// KnowledgeOf returns what somebody knows who has seen every row of a table:
+// KnowledgeOf returns what an expert knows who has seen every row of a table:
 // the value of a composition is the mean of its rows, and others have none.
 func KnowledgeOf(
 	ctx context.Context, rows *table.Instrument, sought definition.Objective,

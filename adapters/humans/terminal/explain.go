@@ -20,7 +20,7 @@ var quantities = []struct{ quantity, head string }{
 }
 
 // The longest bar, and the longest name of a parameter that is written in full
-// beside bars, in characters.
+// next to bars, in characters.
 const (
 	longestBar   = 7
 	longestName  = 24
@@ -32,7 +32,7 @@ const (
 // about the two strongest parameters.
 func attributions(a events.Attributions, q humans.Question, width int) []string {
 	var lines []string
-	// Three columns of bars, or of numbers alone, beside names that leave them
+	// Three columns of bars, or of numbers alone, next to names that leave them
 	// room.
 	bar := longestBar
 	if width < 2+shortestName+2+len(quantities)*(2+6+1+longestBar) {

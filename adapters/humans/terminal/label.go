@@ -56,7 +56,7 @@ func belief(g events.Interval) string {
 
 func rejection(g float64) float64 { return 1 / (1 + math.Exp(-g)) }
 
-// replies are the words that an answer may begin with, beside those of doubt.
+// replies are the words that an answer may begin with, besides those of doubt.
 var replies = func() map[string]humans.Reply {
 	accept := humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}
 	reject := humans.Reply{Answer: events.Answer{Label: events.LabelReject}}

@@ -20,7 +20,7 @@ import (
 // [console.Prompter]: whoever sits at the terminal answers in the expert's
 // name. An answer that is not understood is explained and asked for again. now
 // is the clock by which the time left is shown; it decides nothing. The error
-// of a question wraps [console.ErrClosed] where nobody can answer.
+// of a question wraps [console.ErrClosed] where no one can answer.
 func New(expert string, prompt console.Prompter, now func() time.Time) humans.Reviewer {
 	ask := func(ctx context.Context, q humans.Question, problem string) (humans.Reply, error) {
 		f := form(q, now())

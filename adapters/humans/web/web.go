@@ -45,8 +45,7 @@ func (*Settings) Words(*definition.Campaign) string { return "asked in the brows
 // is reached.
 func (*Settings) Confined() bool { return true }
 
-// ErrNotAsked is returned by [Desk.Answer] for a question that nobody is being
-// asked.
+// ErrNotAsked is returned by [Desk.Answer] for a question that is not open.
 var ErrNotAsked = errors.New("the question is not open")
 
 // Desk is where questions lie that wait for an answer. It is safe for

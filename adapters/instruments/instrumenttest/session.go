@@ -36,7 +36,7 @@ type Session struct {
 	exhausted map[string]bool  // commands that were waited for with all patience
 	latest    definition.Point // of the command that was started last
 	shift     int              // of the points, where a check is made again
-	deferrals int              // of commands that nobody called off
+	deferrals int              // of commands that were not called off
 	calledOff int              // commands that were, and then deferred
 	lasts     time.Duration    // a measurement
 	hopeless  string           // why nothing more is asked of it

@@ -75,8 +75,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 }
 
 // Await implements instruments.Instrument. It shows the experiment until the
-// person has entered a result. The error wraps [console.ErrClosed] where nobody
-// can.
+// person has entered a result. The error wraps [console.ErrClosed] where no
+// one can.
 func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return instruments.Outcome{}, err

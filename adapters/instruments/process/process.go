@@ -72,7 +72,7 @@ type Instrument struct {
 	shortRuns int     // runs in a row that ended early
 	lastExit  time.Time
 	described *instruments.Description // by the program's first run
-	shown     *instruments.Description // to whoever asked last; nil before
+	shown     *instruments.Description // to the latest caller; nil before
 	watch     instruments.Watch        // but Left
 	left      *peer                    // by Close, still at work; or nil
 }

@@ -18,7 +18,7 @@ import (
 // ledger is what was done, on disk: a directory with one file for each command.
 //
 // The file is created when the command is accepted, and holds one line of JSON,
-// the command, and later a second, the outcome. Whoever performs the command
+// the command, and later a second, the outcome. The process that performs it
 // holds the lock on its file from before the first line until after the second,
 // so that a file tells everything: absent or empty, never started; locked,
 // being performed; two lines, finished; one line and no lock, begun by a
@@ -98,7 +98,7 @@ func (l *ledger) claim(cmd instruments.Command) (*entry, error) {
 		return nil, fmt.Errorf("%w: it cannot be written to the ledger: %w", instruments.ErrRefused, err)
 	}
 	e := &entry{file: f}
-	// Nobody acts without the lock, and nobody acts on a command that another
+	// No process acts without the lock, and none acts on a command that another
 	// holder has begun. This is what keeps a pump from moving twice.
 	free, err := tryLock(f, false)
 	if err == nil {

@@ -51,7 +51,7 @@ type Instrument interface {
 	// [ErrNotPerformed] that nothing took place and the campaign should not ask
 	// again. Any other error, and a panic, leaves the experiment unknown, and a
 	// person looks: a line that broke says nothing about the composition, and
-	// nobody can tell from it whether the device has acted.
+	// it does not show whether the device has acted.
 	Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
 }
 
@@ -99,7 +99,7 @@ var (
 	// the composition.
 	ErrFailed = errors.New("the experiment took place and gave no result")
 	// ErrUnknown is wrapped by the error of a Measure or Resume after which
-	// nobody can tell whether the experiment took place, as after any error
+	// it is not known whether the experiment took place, as after any error
 	// that says nothing of it.
 	ErrUnknown = errors.New("nobody can tell what became of the experiment")
 )

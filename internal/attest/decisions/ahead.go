@@ -14,7 +14,7 @@ import (
 // What takes long in an audit, fits, judgments and decisions, is made ahead of
 // it on all cores. Each of several workers folds all events into a core of its
 // own and makes, from the state before, what is recorded in the stretches that
-// nobody else has taken: a stretch reaches from one measurement to the next,
+// no other worker has taken: a stretch reaches from one measurement to the next,
 // within which models are shared. What is made depends on the events and the
 // step alone, so the audit finds what it would have made itself, in its own
 // order; what no worker has made, it does make itself.

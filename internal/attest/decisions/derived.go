@@ -379,7 +379,7 @@ func (a *auditor) sameBuild(build events.Build) bool {
 
 // compare says how a record made again differs from the recorded one: bit for
 // bit, or to [Tolerance] in numbers. When a question expires, and what that
-// follows from beside the definition, is left out: see checkExpiry.
+// follows from besides the definition, is left out: see checkExpiry.
 func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
 	x, errAgain := fields(again)
 	y, errRecorded := fields(recorded)

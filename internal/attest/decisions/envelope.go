@@ -29,7 +29,7 @@ var actors = []struct {
 }{{byInstrument, "instrument:"}, {byExpert, "expert:"}, {byPerson, "person:"}}
 
 // writers says who may write each kind of event as the first of a batch. The
-// others of a batch are written by whoever wrote the first.
+// others of a batch have the author of the first.
 var writers = map[events.Kind]author{
 	events.KindCampaignDefined:   byPerson,
 	events.KindCampaignAmended:   byPerson,
@@ -81,7 +81,7 @@ var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-
 // identified is an event with who wrote it and what it is about.
 type identified struct {
 	payload events.Payload
-	author  author // 0: nobody who writes events
+	author  author // 0: none that writes events
 	name    string // of the author
 	// about are the fields in which payloads of all kinds name what they are
 	// about.
@@ -381,7 +381,7 @@ func (a *auditor) checkSimulated(in *identified) {
 	case *events.QuestionAnswered:
 		simulated, known := a.simulatedExpert(in.about.Expert)
 		if !known || simulated && in.author == byPerson {
-			return // somebody answered for a simulated expert
+			return // a person answered for a simulated expert
 		}
 		want = simulated
 	}

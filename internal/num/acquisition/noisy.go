@@ -45,7 +45,7 @@ const negligible = -45
 
 // counts returns the least best − mean of the members that count: h falls
 // with z = (best − mean)/sd at least as fast as φ where z < 0, so that EI of the
-// others is negligible beside the greatest.
+// others is negligible next to the greatest.
 func (n *Noisy) counts(means []float64, sd float64) float64 {
 	greatest := math.Inf(-1)
 	for s, mean := range means {

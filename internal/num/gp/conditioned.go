@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// Conditioned is a posterior that has learned more, at points beside the data.
+// Conditioned is a posterior that has learned more, at points besides the data.
 // With c(x) = cov(f(x), f(P) | data) for the p points P,
 //
 //	mean(x) = μ(x) + c(x)ᵀg,   cov(x, x') = cov(x, x' | data) − c(x)ᵀ R c(x').
@@ -181,7 +181,7 @@ func (j *Joint) inverse() (func(b blas64.General), error) {
 }
 
 // Shares returns how much of the mean at x, of the first member, comes from
-// each point: c_j(x)·g_j. They add up to what was learned beside the data.
+// each point: c_j(x)·g_j. They add up to what was learned besides the data.
 func (c *Conditioned) Shares(x []float64) []float64 {
 	w := c.NewPredictor()
 	w.covariances(x)

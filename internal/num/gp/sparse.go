@@ -37,7 +37,7 @@ const (
 	leastPivot = 1e-9
 )
 
-// sparse is what an approximate posterior keeps beside its inducing points. Its
+// sparse is what an approximate posterior keeps besides its inducing points. Its
 // basis are these, and then what was appended.
 type sparse struct {
 	n, m        int       // rows and inducing points

@@ -41,7 +41,7 @@ type FitConfig struct {
 	// Warm is a further start, usually the last fit; outside the bounds it is
 	// moved to them. It may be nil.
 	Warm *Hyper
-	// Starts is how many random starts are tried beside the middle of the
+	// Starts is how many random starts are tried besides the middle of the
 	// bounds and Warm; default 16.
 	Starts int
 	// Searches is how many of the starts are searched from, always including

@@ -285,7 +285,7 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 			return err
 		}
 		task, _ := tasks.Lookup(settings.Task)
-		settings.Latency = 0 // nobody watches
+		settings.Latency = 0 // no one watches
 		in.Driver = simulated.Choose(settings)
 		if err := t.give("instrument", in); err != nil {
 			return err

@@ -46,7 +46,7 @@ func (f *File) Definition(t *Task, a *Arm, given *yamltree.Node) (definition.Cam
 
 // withUnreadAnchors reads a campaign whose policy reads no anchors, as those of
 // a finite set and random ones. A campaign file refuses anchors there; in a
-// study they also say how noisily anchored experts compare, whoever asks. ok is
+// study they also say how noisily anchored experts compare, for any policy. ok is
 // false where the campaign is none of that kind.
 func (c *composition) withUnreadAnchors() (def definition.Campaign, faults []yamltree.Fault, ok bool) {
 	plain := *c

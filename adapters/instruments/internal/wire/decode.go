@@ -12,7 +12,7 @@ import (
 
 // DecodeReply reads one line of a program. A line with NaN or Infinity in place
 // of a number, which JSON does not have but several libraries write, is a
-// [NonFiniteError] beside a reply in which those numbers are null: enough to
+// [NonFiniteError] with a reply in which those numbers are null: enough to
 // know which request it answers. Any other error comes with a zero reply.
 func DecodeReply(line []byte) (Reply, error) {
 	var r Reply

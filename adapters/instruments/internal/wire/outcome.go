@@ -168,7 +168,7 @@ func nameOf(raw json.RawMessage) (name string) {
 
 // decodeQuantity reads a quantity. The error says why it is none. Faults that
 // do not spoil it, such as an unreadable standard deviation or unknown fields,
-// are returned beside it.
+// are returned with it.
 func decodeQuantity(
 	raw json.RawMessage, field string,
 ) (q definition.Quantity, rest []events.Unread, err error) {

@@ -44,7 +44,7 @@ type Request struct {
 }
 
 // Reply is a line from the program to campaignd: the answer to a request, or,
-// without ID, a result nobody asked for yet.
+// without ID, a result that was not asked for yet.
 type Reply struct {
 	ID *uint64 `json:"id,omitempty"`
 	// Error answers any request that could not be handled.
