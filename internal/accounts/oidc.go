@@ -568,8 +568,7 @@ func (d *Directory) sync(ctx context.Context, by Identity, a *account, given []G
 		entries = append(entries, e)
 	}
 	for _, g := range given {
-		if !slices.Contains(kept, g) {
-			kept = append(kept, g)
+		if !slices.Contains(kept, g) { // given has each once
 			entries = append(entries, granted(by.entry(ctx, KindGranted, a.Name), g))
 		}
 	}
