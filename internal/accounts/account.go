@@ -63,7 +63,7 @@ func (a *account) public(v *values) Account {
 	return p
 }
 
-// public returns what others are told of an account.
+// public returns what others see of an account.
 func (d *Directory) public(a *account) Account {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -445,7 +445,7 @@ func (d *Directory) Revoke(ctx context.Context, by Identity, name string, g Gran
 
 // Disable ends an account: its sessions and tokens end at once, and it cannot
 // log in. This is also how somebody is removed who has left: a name that stands
-// in logs is never given to somebody else.
+// in logs is never given to another person.
 func (d *Directory) Disable(ctx context.Context, by Identity, name string) (Account, error) {
 	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
 		if a.Disabled {

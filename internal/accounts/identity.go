@@ -142,13 +142,13 @@ func (i Identity) OnBehalf(expert string) bool {
 	return !i.everything && expert != i.Account && !slices.Contains(i.ExpertNames, expert)
 }
 
-// JustNow is how recently somebody must have shown who they are to add a
+// JustNow is how recently a person must have authenticated to add a
 // passkey, to make a token, or to give anybody access: a role, a password, an
 // account. By each of them a session that was found open would become access
 // that outlasts it.
 const JustNow = 10 * time.Minute
 
-// Recent returns nil where somebody has shown who they are within the given
+// Recent returns nil if the caller has authenticated within the given
 // time before now, for what a lab does not leave to a session that was found
 // open. A token never has.
 func (i Identity) Recent(now time.Time, within time.Duration) error {

@@ -327,7 +327,7 @@ func (d *Directory) FinishOIDC(
 	return fail(name, err)
 }
 
-// redeem exchanges a code for what the issuer says of somebody.
+// redeem exchanges a code for what the issuer says about a person.
 func (i *issuer) redeem(
 	ctx context.Context, begun *ceremony, code string,
 ) (subject string, _ claims, err error) {
@@ -367,7 +367,7 @@ func (i *issuer) redeem(
 	return id.Subject, said, nil
 }
 
-// admits returns the roles that the issuer gives somebody who is let in.
+// admits returns the roles that the issuer gives a person who is let in.
 func (i *issuer) admits(said claims) ([]Grant, error) {
 	refused := func(format string, args ...any) error {
 		return problem.New(problem.Forbidden,
@@ -415,7 +415,7 @@ func (i *issuer) own(domain string) bool {
 	return slices.ContainsFunc(i.config.Domains, func(d string) bool { return strings.EqualFold(d, domain) })
 }
 
-// vouches reports whether the issuer says that somebody has an e-mail address
+// vouches reports whether the issuer says that a person has an e-mail address
 // in a domain for which it is asked.
 func (i *issuer) vouches(said claims) bool {
 	at := strings.LastIndexByte(said.Email, '@')

@@ -21,7 +21,7 @@ type Passkeys struct {
 	// ID is the domain of the site, such as "lab.example.org", without a port.
 	// Passkeys are lost where it changes.
 	ID string
-	// Name is what people are told the site is called; "campaignd" by default.
+	// Name is the name of the site that people see; "campaignd" by default.
 	Name string
 	// Origins are the addresses under which the site is opened, such as
 	// "https://lab.example.org:7070".

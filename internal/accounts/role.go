@@ -28,7 +28,7 @@ const (
 	Define Permission = "define"
 	// Equip changes the lab's instruments and people (lab.yaml).
 	Equip Permission = "equip"
-	// Audit reads the audit trail, and verifies it and the logs of campaigns.
+	// Audit reads the audit log, and verifies it and the logs of campaigns.
 	Audit Permission = "audit"
 	// Administer changes accounts: who there is, what they may, how they log
 	// in.
@@ -77,11 +77,11 @@ const (
 	Scientist Role = "scientist"
 	// Integrator is responsible for the devices.
 	Integrator Role = "integrator"
-	// Auditor reads everything, changes nothing, and sees the audit trail.
+	// Auditor reads everything, changes nothing, and sees the audit log.
 	Auditor Role = "auditor"
 	// Admin may do everything. An admin can give themselves any role, so that
 	// keeping something from them would only make it look safer; what they do
-	// is in the audit trail.
+	// is in the audit log.
 	Admin Role = "admin"
 )
 

@@ -325,7 +325,7 @@ func (d *Directory) lateSeen(secret string) *sessionValue {
 }
 
 func noSession() error {
-	return problem.New(problem.Unauthenticated, "nobody is logged in here, or not any more").
+	return problem.New(problem.Unauthenticated, "not logged in, or not any more").
 		With(problem.Remedy{Text: "log in", Action: problem.LogIn})
 }
 

@@ -49,7 +49,7 @@ type Token struct {
 	Revoked time.Time `json:"revoked,omitzero"`
 }
 
-// public is what others are told of a token.
+// public is what others see of a token.
 func (t *token) public(v *values) Token {
 	p := Token{
 		ID:        t.ID,

@@ -13,8 +13,8 @@ import (
 // they stand in the product's code and comments. Some are names in stored events or in the API
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
-	"whoever": 31, "nobody": 83, "somebody": 55, "everybody": 20, "beside": 42, "aside": 43,
-	"told": 192, "door": 6, "trail": 56, "moot": 15, "desk": 18, "book": 6, "tidy": 1,
+	"whoever": 31, "nobody": 80, "somebody": 42, "everybody": 19, "beside": 42, "aside": 43,
+	"told": 186, "door": 6, "trail": 51, "moot": 15, "desk": 18, "book": 6, "tidy": 1,
 	"legible": 47, "stretch": 22,
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/labfile"
 )
 
-// Message is something that one person is told in one place.
+// Message is something that is sent to one person in one place.
 type Message struct {
 	// ID is the same each time the same is sent: who gets a message twice can
 	// tell.
@@ -43,7 +43,7 @@ type Sender interface {
 	Send(ctx context.Context, to labfile.Secret, m Message) error
 }
 
-// Status is how somebody is reached.
+// Status is how a person is reached.
 type Status struct {
 	// Person is their name in the lab file.
 	Person string `json:"person"`

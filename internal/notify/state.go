@@ -6,7 +6,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// kind is what somebody is told of.
+// kind is what a message is about.
 type kind string
 
 const (
@@ -14,7 +14,7 @@ const (
 	unresolved kind = "unresolved" // the fate of an experiment is unknown
 	stalled    kind = "stalled"    // an instrument is silent
 	paused     kind = "paused"     // campaignd paused the campaign
-	suspect    kind = "suspect"    // a measurement is in doubt, and nobody repeats it
+	suspect    kind = "suspect"    // a measurement is in doubt, and is not being repeated
 	finished   kind = "finished"
 	contested  kind = "contested" // two people have answered a question
 )
@@ -51,7 +51,7 @@ func (m *matter) open() bool { return m.Closed.IsZero() }
 // isNews reports whether a matter is only to be told: nothing ends it.
 func (m *matter) isNews() bool { return m.Kind == finished || m.Kind == contested }
 
-// telling is what somebody was told of a matter.
+// telling is what a person was sent about a matter.
 type telling struct {
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`

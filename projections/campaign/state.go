@@ -1,5 +1,10 @@
-// Package campaign is the projection of what a campaign has done: what was
-// asked, measured, decided and spent, and what is pending.
+// Package campaign is the projection that all others, the engine and every
+// reader rest on: what was asked, measured, decided and spent, and what is
+// pending. A [Projection] folds a campaign's events into one [State]; an event
+// that contradicts the state is an error and leaves it as it was, which is how
+// a forged or damaged log is found. A State holds the definition in force,
+// every [Experiment] and [Question] in order, so that e7 is the seventh, and is
+// never changed by its readers.
 package campaign
 
 import (

@@ -124,7 +124,7 @@ func streams(r *http.Request) bool {
 		r.URL.Query().Get("follow") != ""
 }
 
-// RetryAfter says when somebody may come again who was refused for coming too
+// RetryAfter says when a caller may come again who was refused for coming too
 // soon or too often.
 func RetryAfter(w http.ResponseWriter, err error) {
 	if problem.CodeOf(err) != problem.TooMany {

@@ -1,11 +1,11 @@
-// Package gate stands before all that a server answers: it finds out who makes a
-// request, bounds what anyone can take of the server, and says what they may.
+// Package gate stands before all that a server answers: it finds out who makes
+// a request, bounds what anyone can take of the server, and says what they may.
 //
 // It has three ways to know who asks: a session's cookie, an API token, and, in
 // a lab without accounts on this machine alone, that everyone here may do
 // everything. What a caller may not do is refused where it is known what they
-// want: by [NeedOf] for an operation of the API, by [Gate.Known], [Gate.InPerson]
-// and [Gate.Needs] for a page.
+// want: by [NeedOf] for an operation of the API, by [Gate.Known],
+// [Gate.InPerson] and [Gate.Needs] for a page.
 package gate
 
 import (
@@ -109,11 +109,11 @@ func WithIdentity(ctx context.Context, who accounts.Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, who)
 }
 
-// Open reports whether everybody who reaches the server may do everything.
+// Open reports whether every caller who reaches the server may do everything.
 func (g *Gate) Open() bool { return g.options.Accounts == nil || g.options.Accounts.Empty() }
 
-// Identified finds out who makes a request. What they may not do is refused where it
-// is known what they want.
+// Identified finds out who makes a request. What they may not do is refused
+// where it is known what they want.
 func (g *Gate) Identified(next http.Handler) http.Handler {
 	// A form or a script of another site must not act with the session of
 	// whoever visits it. What a program sends with a token is no browser's
@@ -156,7 +156,8 @@ func (g *Gate) Identified(next http.Handler) http.Handler {
 	})
 }
 
-// identify returns who makes a request; nobody, where it does not say.
+// identify returns the caller of a request; the zero Identity if it does not
+// say.
 func (g *Gate) identify(r *http.Request) (who accounts.Identity, byToken bool, err error) {
 	if g.Open() {
 		return accounts.OpenIdentity(g.options.User), false, nil
@@ -278,7 +279,7 @@ func (g *Gate) Session(r *http.Request) string {
 	return cookie.Value
 }
 
-// Allowed refuses what somebody may not do, and notes that in the audit trail.
+// Allowed refuses what the caller may not do, and notes that in the audit log.
 func (g *Gate) Allowed(ctx context.Context, p accounts.Permission, campaign string) error {
 	who := IdentityOf(ctx)
 	err := who.May(p, campaign)
@@ -288,7 +289,7 @@ func (g *Gate) Allowed(ctx context.Context, p accounts.Permission, campaign stri
 	return err
 }
 
-// NoteRefused notes in the audit trail what somebody may not do.
+// NoteRefused notes in the audit log what the caller may not do.
 func (g *Gate) NoteRefused(who accounts.Identity, p accounts.Permission, campaign string) {
 	if g.options.Accounts != nil && who.Known() {
 		g.options.Accounts.Refused(who, p, campaign, who.From)

@@ -153,7 +153,8 @@ func (g *Gate) Connected(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, own)
 }
 
-// acquainted tells the connection of a request that somebody is known on it.
+// acquainted tells the connection of a request that its caller is
+// authenticated.
 func acquainted(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*boundedConn); ok {
 		c.known.Store(true)
