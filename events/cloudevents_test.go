@@ -109,7 +109,7 @@ func TestCloudEventSubject(t *testing.T) {
 	}
 	for _, k := range events.Kinds() {
 		if _, ok := want[k.Kind]; !ok {
-			t.Errorf("%s is not here", k.Kind)
+			t.Errorf("add %s to want above, with its subject", k.Kind)
 		}
 	}
 	want["foreign.kind"] = "" // nobody knows what it is about

@@ -67,8 +67,8 @@ type Expert struct {
 	Belief *StatedBelief `json:"belief,omitempty"`
 
 	// AnswerWithin is how long a question waits before the campaign goes on
-	// without it. Default "2m" for people at a terminal, no limit where nothing
-	// is measured or where the experiments are run by hand, a suggestion at a
+	// without it. Default "2m" for people, no limit where their channel is one
+	// in which they answer when they come by (web), where nothing is measured or where the experiments are run by hand, a suggestion at a
 	// time; of several compositions to be estimated at once the default is for
 	// each. Simulated experts answer at once.
 	AnswerWithin Duration `json:"answer_within,omitempty"`
@@ -123,8 +123,11 @@ const DefaultMeanwhile = 3
 // are asked at first: a weekend lies within it.
 const DefaultInitialWait = Duration(72 * time.Hour)
 
-// DefaultAnswerWithin is how long a person at a terminal is waited for who is
-// given no other time, in a campaign that goes on by itself.
+// DefaultAnswerWithin is how long a campaign that goes on by itself waits for a
+// person who is given no other time, unless their channel is unhurried (the
+// reviewers' contract says which). Package campaignfile writes it into the
+// definition, and engine.Core.Expiry makes a time of it; of a campaign that is
+// run by hand, a definition that holds this very value has no deadline.
 const DefaultAnswerWithin = Duration(2 * time.Minute)
 
 // StatedBelief is a normal distribution over the numeric parameters (Xu et al.

@@ -14,7 +14,7 @@ import (
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
 	"whoever": 31, "nobody": 80, "somebody": 42, "everybody": 19, "beside": 42, "aside": 43,
-	"told": 186, "door": 6, "trail": 51, "moot": 15, "desk": 18, "book": 6, "tidy": 1,
+	"told": 149, "door": 6, "trail": 51, "moot": 15, "desk": 18, "book": 6, "tidy": 1,
 	"legible": 47, "stretch": 22,
 }
 

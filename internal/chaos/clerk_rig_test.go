@@ -18,7 +18,7 @@ import (
 
 // clerk makes requests of every kind, with each optional field now there and now
 // not, about what the campaign has in the state that the clerk sees. Many of them can be
-// fulfilled. What a clerk must be able to ask for is found by reflection: see coverage.go.
+// fulfilled. What a clerk must be able to ask for is found by reflection: see coverage_test.go.
 type clerk struct {
 	*rand.Rand
 	core *engine.Core

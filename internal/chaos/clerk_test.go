@@ -76,7 +76,7 @@ func TestClerkKnowsEveryRequest(t *testing.T) {
 		f := requests.Field(i)
 		holds := f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Slice
 		if holds && requestKinds[f.Name] == nil {
-			t.Errorf("no clerk asks for %s", f.Name)
+			t.Errorf("no clerk asks for %s: add a row to requestKinds", f.Name)
 		}
 	}
 	for i := range definitions.NumField() {

@@ -92,11 +92,10 @@ type underWay struct {
 
 // experimentRow is an experiment in the table.
 type experimentRow struct {
-	ID, Status, Class, Predicted, Measured, Why, Decision, Origin string
-	Best                                                          string // in which way it is the best
-	Cells                                                         []string
-	Flagged                                                       bool
-	Ended                                                         time.Time
+	ID, Status, Class, Predicted, Measured, Why, Decision string
+	Best                                                  string // in which way it is the best
+	Cells                                                 []string
+	Flagged                                               bool
 }
 
 // duelRow is a comparison in the table of a campaign that measures nothing.
@@ -301,8 +300,7 @@ func (p *campaignPage) rows(s *campaign.State, log told, bests engine.Bests, all
 			break
 		}
 		row := experimentRow{ID: x.ID, Status: string(x.Status), Class: classOf(x, leading),
-			Decision: x.Decision,
-			Origin:   string(x.Origin), Ended: x.EndedAt, Flagged: x.InDoubt(), Best: bestOf(bests, x.ID)}
+			Decision: x.Decision, Flagged: x.InDoubt(), Best: bestOf(bests, x.ID)}
 		for k := range def.Parameters {
 			text, _ := write.Value(k, x.Parameters)
 			row.Cells = append(row.Cells, text)

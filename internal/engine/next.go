@@ -468,7 +468,7 @@ func waitingForInstrument(s *campaign.State, w World) string {
 }
 
 // Deadline returns when the core must be asked again though nothing has
-// arrived; zero means never.
+// arrived; zero means never. When a question expires is [Core.Expiry].
 func (c *Core) Deadline(w World) time.Time { return deadline(c.State(), w) }
 
 // deadline returns when the core must be asked again though nothing has

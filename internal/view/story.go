@@ -88,8 +88,8 @@ func NewStory(def *definition.Campaign) *Story { return &Story{def: def} }
 // is added by [Story.Entry].
 type telling func(*Story, events.Event, events.Payload) Entry
 
-// told makes a telling from a method for one type of payload.
-func told[P events.Payload](tell func(*Story, events.Event, P) Entry) telling {
+// tells makes a telling from a method for one type of payload.
+func tells[P events.Payload](tell func(*Story, events.Event, P) Entry) telling {
 	return func(s *Story, e events.Event, payload events.Payload) Entry {
 		return tell(s, e, payload.(P))
 	}
@@ -106,45 +106,45 @@ func routine(tell telling) telling {
 
 // tellings has a row for every kind of event.
 var tellings = map[events.Kind]telling{
-	events.KindCampaignDefined:   told((*Story).campaignDefined),
-	events.KindCampaignAmended:   told((*Story).campaignAmended),
-	events.KindCampaignPaused:    told((*Story).campaignPaused),
-	events.KindCampaignResumed:   told((*Story).campaignResumed),
-	events.KindCampaignStopped:   told((*Story).campaignStopped),
-	events.KindCampaignCompleted: told((*Story).campaignCompleted),
-	events.KindRecoveryDone:      told((*Story).recoveryDone),
-	events.KindAnchorsDeclared:   told((*Story).anchorsDeclared),
-	events.KindNoteAdded:         told((*Story).noteAdded),
+	events.KindCampaignDefined:   tells((*Story).campaignDefined),
+	events.KindCampaignAmended:   tells((*Story).campaignAmended),
+	events.KindCampaignPaused:    tells((*Story).campaignPaused),
+	events.KindCampaignResumed:   tells((*Story).campaignResumed),
+	events.KindCampaignStopped:   tells((*Story).campaignStopped),
+	events.KindCampaignCompleted: tells((*Story).campaignCompleted),
+	events.KindRecoveryDone:      tells((*Story).recoveryDone),
+	events.KindAnchorsDeclared:   tells((*Story).anchorsDeclared),
+	events.KindNoteAdded:         tells((*Story).noteAdded),
 
-	events.KindQuestionAsked:      routine(told((*Story).questionAsked)),
-	events.KindQuestionAnswered:   told((*Story).questionAnswered),
-	events.KindQuestionSuperseded: told((*Story).questionSuperseded),
-	events.KindQuestionContested:  told((*Story).questionContested),
-	events.KindQuestionExpired:    told((*Story).questionExpired),
-	events.KindQuestionWithdrawn:  told((*Story).questionWithdrawn),
-	events.KindRegionExcluded:     told((*Story).regionExcluded),
-	events.KindRegionAllowed:      told((*Story).regionAllowed),
+	events.KindQuestionAsked:      routine(tells((*Story).questionAsked)),
+	events.KindQuestionAnswered:   tells((*Story).questionAnswered),
+	events.KindQuestionSuperseded: tells((*Story).questionSuperseded),
+	events.KindQuestionContested:  tells((*Story).questionContested),
+	events.KindQuestionExpired:    tells((*Story).questionExpired),
+	events.KindQuestionWithdrawn:  tells((*Story).questionWithdrawn),
+	events.KindRegionExcluded:     tells((*Story).regionExcluded),
+	events.KindRegionAllowed:      tells((*Story).regionAllowed),
 
-	events.KindExperimentRequested:  routine(told((*Story).experimentRequested)),
-	events.KindExperimentDispatched: routine(told((*Story).experimentDispatched)),
-	events.KindExperimentStarted:    routine(told((*Story).experimentStarted)),
-	events.KindExperimentMeasured:   told((*Story).experimentMeasured),
-	events.KindExperimentFailed:     told((*Story).experimentFailed),
-	events.KindExperimentInfeasible: told((*Story).experimentInfeasible),
-	events.KindExperimentDeferred:   told((*Story).experimentDeferred),
-	events.KindExperimentCancelled:  told((*Story).experimentCancelled),
-	events.KindExperimentUnresolved: told((*Story).experimentUnresolved),
-	events.KindExperimentResolved:   told((*Story).experimentResolved),
-	events.KindExperimentCorrected:  told((*Story).experimentCorrected),
-	events.KindMeasurementsJudged:   routine(told((*Story).measurementsJudged)),
-	events.KindMeasurementFlagged:   told((*Story).measurementFlagged),
-	events.KindMeasurementCorrected: told((*Story).measurementCorrected),
-	events.KindInstrumentStalled:    told((*Story).instrumentStalled),
+	events.KindExperimentRequested:  routine(tells((*Story).experimentRequested)),
+	events.KindExperimentDispatched: routine(tells((*Story).experimentDispatched)),
+	events.KindExperimentStarted:    routine(tells((*Story).experimentStarted)),
+	events.KindExperimentMeasured:   tells((*Story).experimentMeasured),
+	events.KindExperimentFailed:     tells((*Story).experimentFailed),
+	events.KindExperimentInfeasible: tells((*Story).experimentInfeasible),
+	events.KindExperimentDeferred:   tells((*Story).experimentDeferred),
+	events.KindExperimentCancelled:  tells((*Story).experimentCancelled),
+	events.KindExperimentUnresolved: tells((*Story).experimentUnresolved),
+	events.KindExperimentResolved:   tells((*Story).experimentResolved),
+	events.KindExperimentCorrected:  tells((*Story).experimentCorrected),
+	events.KindMeasurementsJudged:   routine(tells((*Story).measurementsJudged)),
+	events.KindMeasurementFlagged:   tells((*Story).measurementFlagged),
+	events.KindMeasurementCorrected: tells((*Story).measurementCorrected),
+	events.KindInstrumentStalled:    tells((*Story).instrumentStalled),
 
-	events.KindModelFitted:    routine(told((*Story).modelFitted)),
-	events.KindModelFitFailed: told((*Story).modelFitFailed),
-	events.KindTrustAdjusted:  routine(told((*Story).trustAdjusted)),
-	events.KindDecisionMade:   routine(told((*Story).decisionMade)),
+	events.KindModelFitted:    routine(tells((*Story).modelFitted)),
+	events.KindModelFitFailed: tells((*Story).modelFitFailed),
+	events.KindTrustAdjusted:  routine(tells((*Story).trustAdjusted)),
+	events.KindDecisionMade:   routine(tells((*Story).decisionMade)),
 }
 
 // Follow takes in an event without making an entry: later events may be written

@@ -109,7 +109,8 @@ type Experiment struct {
 	Cause string `json:"cause,omitempty"`
 	// Stalled is set while the instrument is known to be silent.
 	Stalled bool `json:"stalled,omitempty"`
-	// RequestedAt, DispatchedAt and EndedAt are the times of the events.
+	// RequestedAt, DispatchedAt and EndedAt are the times of the events. EndedAt
+	// is when the outcome was first recorded: a correction leaves it.
 	RequestedAt  time.Time `json:"requested_at,omitzero"`
 	DispatchedAt time.Time `json:"dispatched_at,omitzero"`
 	EndedAt      time.Time `json:"ended_at,omitzero"`

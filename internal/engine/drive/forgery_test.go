@@ -348,7 +348,7 @@ func forgeAll(t *testing.T, all []events.Event, kinds []events.Kind) {
 		case len(report.Remarks) > 0 && strings.HasPrefix(f.path, ".time"):
 			s.remarked++
 		default:
-			t.Errorf("event %d of %d, %s by %s: %s %s is not found: %s", f.at+1, len(all), kind, all[f.at].Actor, f.path, f.what, shorten(string(f.made.Data)))
+			t.Errorf("event %d of %d, %s by %s: %s %s is not found: %s; check it in internal/attest/decisions/facts.go, or list it in free with the reason", f.at+1, len(all), kind, all[f.at].Actor, f.path, f.what, shorten(string(f.made.Data)))
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(scores)) {
