@@ -23,6 +23,12 @@ import (
 // Dir is the folder of the log of a lab whose stores are in a folder.
 func Dir(folder string) string { return filepath.Join(folder, ".campaignd", "lab") }
 
+// IsDir reports whether a folder is such as [Dir] gives, and holds a log.
+func IsDir(dir string) bool {
+	abs, err := filepath.Abs(dir)
+	return err == nil && Dir(filepath.Dir(filepath.Dir(abs))) == abs && Exists(dir)
+}
+
 // Exists reports whether there is a log in a folder such as [Dir] gives.
 func Exists(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "FORMAT"))

@@ -30,7 +30,7 @@ type audited struct {
 func (a *app) auditCommand() *cobra.Command {
 	var since, keys, except []string
 	cmd := &cobra.Command{
-		Use:   "audit [TARGET]",
+		Use:   "audit [TARGET|FOLDER]",
 		Short: "Check that nothing was changed, and make every decision and fit again",
 		Long: fmt.Sprintf(`Check every byte of the log (checksums, order, the Merkle tree and its head), then
 make every recorded fit and decision again from the events before it and compare:
@@ -45,13 +45,22 @@ store is not changed.
 A store that was rewritten whole, or replaced by an older copy, is consistent in
 itself. --since finds that: it takes a checkpoint that was kept elsewhere (see
 `+"`campaignd checkpoint`"+`) and checks that the log has only grown since. With several
-checkpoints, the place is narrowed down to the events between two of them.`, decisions.Tolerance),
+checkpoints, the place is narrowed down to the events between two of them.
+
+Of a folder that is served, or that holds several stores, each store is audited, and
+the lab's log of accounts and grants with them.`, decisions.Tolerance),
 		Example: `  campaignd audit electrolyte.campaign
   campaignd audit electrolyte.campaign --since may.checkpoint --key lab.pub
   campaignd audit electrolyte.campaign --except 1f2e3d4c5b6a
-  campaignd audit electrolyte.campaign --json | jq .reproduced`,
+  campaignd audit electrolyte.campaign --json | jq .reproduced
+  campaignd audit .`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && a.server == "" {
+				if stores := storesIn(args[0]); stores != nil {
+					return a.auditFolder(cmd.Context(), args[0], stores, since, except)
+				}
+			}
 			t, err := a.optionalTarget(args)
 			if err != nil {
 				return err

@@ -54,6 +54,9 @@ func (a *app) reportCommand() *cobra.Command {
 				a.printf("Wrote %s\n", output)
 				return nil
 			}
+			if err := holdsCampaigns(t); err != nil {
+				return err
+			}
 			log, err := openCopy(t.store)
 			if err != nil {
 				return err

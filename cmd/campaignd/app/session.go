@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lablog"
 )
 
 // session is an open store and the campaign in it that a command is about. The
@@ -49,6 +50,9 @@ func (a *app) openToRead(ctx context.Context, args []string) (target, *session, 
 // open opens the target's store, which must exist, and finds the campaign: the
 // one that was named, or the only one. The caller closes the session.
 func (a *app) open(ctx context.Context, t target, mode access) (*session, error) {
+	if err := holdsCampaigns(t); err != nil {
+		return nil, err
+	}
 	s, err := a.openStore(ctx, t, mode)
 	if err != nil || s.name != "" {
 		return s, err
@@ -57,6 +61,16 @@ func (a *app) open(ctx context.Context, t target, mode access) (*session, error)
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// holdsCampaigns refuses the log of a lab, which is a store but has no campaign.
+func holdsCampaigns(t target) error {
+	if t.remote || !lablog.IsDir(t.store) {
+		return nil
+	}
+	where := shellArg(t.store)
+	return badInput("%s is the log of a lab, and holds no campaign: `campaignd events %s` shows it, `campaignd audit %s` checks it",
+		t.store, where, where)
 }
 
 // openStore opens a store that must exist, or connects to the process that

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lablog"
+)
+
+// folderAudited is the document of `audit FOLDER --json`.
+type folderAudited struct {
+	Folder string `json:"folder"`
+	// Passed says that nothing speaks against any of the logs.
+	Passed bool `json:"passed"`
+	// Stores are the audits of the stores in the order of their names, that of
+	// the lab's log last where there is one.
+	Stores []*audited `json:"stores"`
+}
+
+// storesIn returns the stores of a folder in the order of their names, and the
+// lab's log last; none where the folder is a store itself.
+func storesIn(folder string) []string {
+	if lablog.Exists(folder) {
+		return nil
+	}
+	var stores []string
+	// What cannot be read is said by the audit of the folder as a store.
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), storeEnding) {
+			stores = append(stores, filepath.Join(folder, e.Name()))
+		}
+	}
+	if log := lablog.Dir(folder); lablog.Exists(log) {
+		stores = append(stores, log)
+	}
+	return stores
+}
+
+// auditFolder audits every log of a folder, one after the other, and fails
+// where any of them does. A checkpoint is one log's, so that --since asks for
+// the store that it belongs to.
+func (a *app) auditFolder(
+	ctx context.Context, folder string, stores, since, except []string,
+) error {
+	if len(since) > 0 {
+		return badInput("a checkpoint is that of one log: name the store to be compared with it, one of %s",
+			format.List(stores...))
+	}
+	if a.campaign != "" {
+		return badInput("%s holds several stores: name the one with the campaign %s", folder, a.campaign)
+	}
+	all := folderAudited{Folder: folder, Passed: true}
+	for i, store := range stores {
+		report, err := a.audit(ctx, target{store: store}, nil, except)
+		if err != nil {
+			return err
+		}
+		all.Stores = append(all.Stores, report)
+		all.Passed = all.Passed && report.Passed()
+		if a.json {
+			continue
+		}
+		if i > 0 {
+			a.printf("\n")
+		}
+		a.printf("%s\n", filepath.ToSlash(store))
+		a.printAudit(report)
+	}
+	if a.json {
+		if err := a.printJSON(all); err != nil {
+			return err
+		}
+	}
+	if !all.Passed {
+		return errReported
+	}
+	return nil
+}
