@@ -69,7 +69,7 @@ var Family = policies.Family{
 			Policy: policies.Alone(next.LogNEI{}.Choice()),
 		},
 		{
-			Name: "thompson", Summary: "Thompson sampling, nobody is asked",
+			Name: "thompson", Summary: "Thompson sampling, no expert is asked",
 			Policy: policies.Alone(next.Thompson{}.Choice()),
 		},
 		{Name: "sobol", Summary: "a space-filling design", Policy: policies.Alone(next.Sobol{}.Choice())},

@@ -80,7 +80,7 @@ func TestSinsAreFound(t *testing.T) {
 		words            string // of the failure or the remark
 	}{
 		{"forgets", "keeps its ledger in memory", "kill-while-running", "not started"},
-		{"wrongid", "answers a start under another id", "measure", "nobody can tell whether"},
+		{"wrongid", "answers a start under another id", "measure", "it is not known whether"},
 		{"other", "gives the outcome of what ended last", "side-by-side", "is that of command"},
 		{"slow", "takes longer to accept a start than reply_within", "measure", "reply_within"},
 		{"nan", "measures NaN", "measure", "allow_nan=False"},
