@@ -157,7 +157,10 @@ func (d *Directory) load(limits *limits) error {
 	if err != nil {
 		return err
 	}
-	d.log, d.last, d.state, d.values = log, 0, newState(), newValues()
+	d.log = log
+	d.last = 0
+	d.state = newState()
+	d.values = newValues()
 	return d.replay(limits)
 }
 

@@ -184,7 +184,9 @@ func (s *state) change(e Entry, facts *Facts) {
 }
 
 func (a *account) describe(d *Details) {
-	a.DisplayName, a.Email, a.AnswersAs = d.DisplayName, d.Email, d.AnswersAs
+	a.DisplayName = d.DisplayName
+	a.Email = d.Email
+	a.AnswersAs = d.AnswersAs
 	if d.Handle != nil {
 		a.Handle = d.Handle
 	}

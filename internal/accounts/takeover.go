@@ -73,7 +73,9 @@ func (d *Directory) takeOver(old *earlier.Accounts) error {
 			return err
 		}
 		// All anew, as if the log had been opened just now.
-		d.state, d.values, d.limits = newState(), newValues(), newLimits(mostCounters)
+		d.state = newState()
+		d.values = newValues()
+		d.limits = newLimits(mostCounters)
 		if err := d.replay(d.limits); err != nil {
 			return err
 		}

@@ -228,7 +228,7 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		forgetRequest(r, err)
-		p.Failure, p.Failed, p.form = failureOf(err, of.Name()), "bring", r.PostForm
+		p.refused(err, of.Name(), "bring", r.PostForm)
 		c.write(w, statusOf(err), "bring", p)
 		return
 	}

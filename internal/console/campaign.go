@@ -130,7 +130,7 @@ func (c *Console) showCampaign(
 	p := &campaignPage{shell: c.shellOf(r, of.Name()), Path: address(of)}
 	p.Campaign, p.Watch = of.Name(), of.Name()
 	if refusal != nil {
-		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
+		p.refused(refusal, of.Name(), action, r.PostForm)
 	}
 	best := of.Foregone()
 	log, err := c.stories.of(r.Context(), of)
@@ -155,7 +155,9 @@ func (c *Console) showCampaign(
 			c.fail(w, r, err)
 			return
 		}
-		p.Past, p.At, p.Watch = true, at, ""
+		p.Past = true
+		p.At = at
+		p.Watch = ""
 		p.PastText = fmt.Sprintf("As it was at experiment %d, after event %d of %d", at, until,
 			len(log.Entries))
 		p.PastTime = log.Times[until-1]
@@ -163,7 +165,9 @@ func (c *Console) showCampaign(
 		standing := lab.Standing{Campaign: view.CampaignOf(core, view.Shown{}, "")}
 		summary, err := of.Record().Summary(r.Context(), core)
 		if err == nil {
-			standing.Bests, standing.Preferred, standing.Helps = summary.Bests, summary.Preferred, summary.Helps
+			standing.Bests = summary.Bests
+			standing.Preferred = summary.Preferred
+			standing.Helps = summary.Helps
 		} else if r.Context().Err() == nil {
 			standing.NoModel = err.Error() // a model that cannot be built is no fault of the page
 		}
@@ -206,7 +210,9 @@ const mostRows = 60
 func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all bool) {
 	state := core.State()
 	def := state.Definition
-	p.Description, p.Measures, p.ByHand = def.Description, def.Measures(), def.ByHand()
+	p.Description = def.Description
+	p.Measures = def.Measures()
+	p.ByHand = def.ByHand()
 	p.Objective = format.HeadingOf(def.Sought())
 	p.Row = listed{Done: s.Done, Budget: s.Budget, What: "experiments"}
 	if !p.Measures {
@@ -226,7 +232,9 @@ func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all boo
 				instrumentName(state, x), string(x.Status), latest(x.RequestedAt, x.DispatchedAt), x.Stalled})
 		}
 	}
-	p.Computing, p.Since, p.WaitingFor = s.Computing.What, s.Computing.Since, s.WaitingFor
+	p.Computing = s.Computing.What
+	p.Since = s.Computing.Since
+	p.WaitingFor = s.WaitingFor
 	p.Trust = view.TrustIn(s.Helps, s.Trust)
 	write := format.CompositionsOf(def)
 	best, leading := s.Leading()

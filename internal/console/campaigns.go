@@ -191,7 +191,9 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 		standings[each] = each.Standing()
 		row := listedOf(each, standings[each], needs[each])
 		may := p.Visitor.may(Run, each.Name()) == nil
-		row.CanRun, row.CanPause, row.CanResume = row.CanRun && may, row.CanPause && may, row.CanResume && may
+		row.CanRun = row.CanRun && may
+		row.CanPause = row.CanPause && may
+		row.CanResume = row.CanResume && may
 		p.Rows = append(p.Rows, row)
 	}
 	c.write(w, http.StatusOK, "campaigns", p)

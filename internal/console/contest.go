@@ -58,9 +58,13 @@ func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time)
 		n := news{Campaign: s.Name, Question: q.ID, ID: s.Instance + "/" + aside.ID, At: aside.At,
 			Agree: aside.Answer.Equal(q.Answer), Counts: counts == name, Replaced: aside.Replaced}
 		if n.Counts {
-			n.Who, n.Theirs, n.Mine = events.ActorName(aside.Actor), words(aside.Answer), words(q.Answer)
+			n.Who = events.ActorName(aside.Actor)
+			n.Theirs = words(aside.Answer)
+			n.Mine = words(q.Answer)
 		} else {
-			n.Who, n.Theirs, n.Mine = counts, words(q.Answer), words(aside.Answer)
+			n.Who = counts
+			n.Theirs = words(q.Answer)
+			n.Mine = words(aside.Answer)
 			// Theirs came beside another's, which was replaced since.
 			n.Replaced = n.Replaced || slices.ContainsFunc(q.Aside[i+1:],
 				func(a campaign.Aside) bool { return a.Replaced })

@@ -91,7 +91,7 @@ func (c *Console) showDecision(
 	p := &decisionPage{shell: c.shellOf(r, behind+" of "+of.Name()), Path: address(of), ID: behind}
 	p.Campaign = of.Name()
 	if refusal != nil {
-		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), "whatif", r.PostForm
+		p.refused(refusal, of.Name(), "whatif", r.PostForm)
 	}
 	p.Otherwise = c.otherwiseOf(p.shell, of, behind, d.Definition)
 	p.fill(d)
@@ -117,7 +117,9 @@ func (c *Console) showDecision(
 // models, shares, and what followed.
 func (p *decisionPage) fill(d *view.Decision) {
 	made, def := d.Decision, d.Definition
-	p.What, p.Reason, p.Time = sentence(view.ActionText(made)), made.Reason, d.Time
+	p.What = sentence(view.ActionText(made))
+	p.Reason = made.Reason
+	p.Time = d.Time
 	p.Facts = d.Facts()
 	letters := d.Letters()
 	winner := ""

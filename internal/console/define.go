@@ -172,7 +172,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil && begun == nil {
 		forgetRequest(r, err)
-		p.Failure, p.Failed, p.form = failureOf(err, ""), "new", r.PostForm
+		p.refused(err, "", "new", r.PostForm)
 		p.number()
 		c.write(w, statusOf(err), "new", p)
 		return
@@ -353,7 +353,7 @@ func (c *Console) showDefinition(
 ) {
 	p := c.definitionPage(r, of)
 	if refusal != nil {
-		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
+		p.refused(refusal, of.Name(), action, r.PostForm)
 		p.reword(r)
 	}
 	c.write(w, status, "definition", p)
@@ -375,7 +375,9 @@ func (c *Console) showChanges(w http.ResponseWriter, r *http.Request, of *lab.Ca
 
 // reword shows what was typed in place of the campaign's file.
 func (p *filePage) reword(r *http.Request) {
-	p.Source, p.Reason, p.Reworded = r.PostForm.Get("source"), r.PostForm.Get("reason"), true
+	p.Source = r.PostForm.Get("source")
+	p.Reason = r.PostForm.Get("reason")
+	p.Reworded = true
 	p.number()
 }
 

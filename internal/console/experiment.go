@@ -59,7 +59,7 @@ func (c *Console) showExperiment(
 	p := &experimentPage{shell: c.shellOf(r, id+" of "+of.Name()), Path: address(of), ID: id}
 	p.Campaign, p.Watch = of.Name(), of.Name()
 	if refusal != nil {
-		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
+		p.refused(refusal, of.Name(), action, r.PostForm)
 	}
 	log, err := c.stories.of(r.Context(), of)
 	if err != nil {
@@ -100,7 +100,9 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 	p.Objective, p.Unit = sought.Name, sought.Unit
 	p.Ongoing, p.Unresolved = x.Status.Open(), x.Status == campaign.Unresolved
 	p.Ended, p.Excluded = !x.Status.Open(), x.Excluded
-	p.Instrument, p.Cause, p.Decision = instrumentName(s, x), sentence(x.Cause), x.Decision
+	p.Instrument = instrumentName(s, x)
+	p.Cause = sentence(x.Cause)
+	p.Decision = x.Decision
 	p.Dispatched, p.ByHand = x.DispatchedAt, def.ByHand()
 	p.CanRepeat = !s.Status.Ended()
 	if p.Unresolved {
@@ -244,7 +246,10 @@ func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	if err != nil {
 		return engine.Request{}, err
 	}
-	c.Value, c.SD, c.Actual, c.Further = result.Value, result.SD, result.Actual, result.Further
+	c.Value = result.Value
+	c.SD = result.SD
+	c.Actual = result.Actual
+	c.Further = result.Further
 	switch how := text(r, "how"); how {
 	case "include":
 	case "exclude":

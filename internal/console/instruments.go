@@ -139,7 +139,9 @@ func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []d
 		}
 	}
 	d := &devices[present]
-	d.Present, d.Waiting, d.Driver = true, waiting, def.Driver().Name
+	d.Present = true
+	d.Waiting = waiting
+	d.Driver = def.Driver().Name
 	if def.ByHand() {
 		d.Driver = "a person, by hand"
 		if d.Identity == "" {

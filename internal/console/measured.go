@@ -86,7 +86,9 @@ func (s *shell) measuredFieldsOf(
 		}
 		return strings.TrimSpace(s.form.Get(name))
 	}
-	m.SD, m.Remark, m.Anyway = was(fieldSD), was(fieldRemark), was("anyway") != ""
+	m.SD = was(fieldSD)
+	m.Remark = was(fieldRemark)
+	m.Anyway = was("anyway") != ""
 	recorded := make(map[string]definition.Quantity)
 	var made definition.Point
 	if x != nil {

@@ -51,7 +51,9 @@ func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fie
 				f.Choices = append(f.Choices, definition.Number(v).String())
 			}
 		case par.Min != nil && par.Max != nil:
-			f.Min, f.Max, f.Step = number(*par.Min), number(*par.Max), "any"
+			f.Min = number(*par.Min)
+			f.Max = number(*par.Max)
+			f.Step = "any"
 			if step := def.Steps()[par.Name]; step > 0 {
 				f.Step = number(step)
 			}

@@ -39,7 +39,10 @@ func placeOf(ctx context.Context, log events.Log, at events.Position) (p place, 
 		if err != nil {
 			return p, err
 		}
-		p.Position, p.Sequence, p.Event, p.Leaf = e.Position, e.Sequence, e.ID, tlog.RecordHash(record).String()
+		p.Position = e.Position
+		p.Sequence = e.Sequence
+		p.Event = e.ID
+		p.Leaf = tlog.RecordHash(record).String()
 		break
 	}
 	return p, nil

@@ -125,7 +125,7 @@ func (c *Console) showQuestion(
 	s.Campaign, s.Watch = of.Name(), of.Name()
 	p := &questionPage{shell: s, ID: id, Opened: time.Now().UnixMilli()}
 	if refusal != nil {
-		s.Failure, s.Failed, s.form = failureOf(refusal, of.Name()), "answer", r.PostForm
+		s.refused(refusal, of.Name(), "answer", r.PostForm)
 		if opened, err := strconv.ParseInt(r.PostForm.Get(fieldOpened), 10, 64); err == nil {
 			p.Opened = opened // the time taken counts from the first page
 		}
@@ -178,8 +178,15 @@ func (c *Console) showQuestion(
 func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	s := core.State()
 	def := s.Definition
-	p.Heading, p.Expert, p.Form, p.Status = headingOf(def, q), q.Expert, q.Form, q.Status
-	p.Asked, p.Expires, p.At, p.Source, p.Step = q.AskedAt, q.Expires, s.Sequence, q.Source, q.Decision
+	p.Heading = headingOf(def, q)
+	p.Expert = q.Expert
+	p.Form = q.Form
+	p.Status = q.Status
+	p.Asked = q.AskedAt
+	p.Expires = q.Expires
+	p.At = s.Sequence
+	p.Source = q.Source
+	p.Step = q.Decision
 	p.Aim = aimOf(def)
 	p.Contested = contestedOf(s, q)
 	if q.Status == campaign.Answered {

@@ -187,6 +187,15 @@ type fault struct {
 	Field, Message, Remedy string
 }
 
+// refused shows the page again after a request that failed: why, which of the
+// page's actions it was, and the form as it was sent, so that nothing typed is
+// lost. campaign is the one that the failure concerns, empty for none.
+func (s *shell) refused(err error, campaign, action string, form url.Values) {
+	s.Failure = failureOf(err, campaign)
+	s.Failed = action
+	s.form = form
+}
+
 // failureOf returns an error as a page shows it; campaign is the one that it
 // concerns, empty for none. Faults of files and tables become a list, all else
 // a sentence with its remedies.

@@ -105,7 +105,7 @@ func (c *Console) showResults(
 	wanted := r.URL.Query().Get("experiment")
 	p.Batch = r.URL.Query().Get("batch")
 	if refusal != nil {
-		p.Failure, p.Failed, p.form = failureOf(refusal, of.Name()), action, r.PostForm
+		p.refused(refusal, of.Name(), action, r.PostForm)
 		wanted, p.Batch = text(r, "experiment"), text(r, "batch")
 	}
 	log, err := c.stories.of(r.Context(), of)
@@ -224,7 +224,10 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 			return engine.Request{}, problem.New(problem.Invalid,
 				"type the value of %s, or say why there is none", def.Sought().Name).About(tell.Experiment)
 		}
-		tell.Value, tell.SD, tell.Further, tell.Actual = *typed.Value, typed.SD, typed.Further, typed.Actual
+		tell.Value = *typed.Value
+		tell.SD = typed.SD
+		tell.Further = typed.Further
+		tell.Actual = typed.Actual
 	case "failed", "infeasible", "again":
 		switch {
 		case typed.any():

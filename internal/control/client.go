@@ -132,7 +132,9 @@ func (c *Client) Status() Status { return c.status }
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
 	cutOff := ErrCutOff
 	if !c.status.Identifies && r.ID != "" {
-		r.ID, r.Digest, cutOff = "", "", ErrCutOffEarlier
+		r.ID = ""
+		r.Digest = ""
+		cutOff = ErrCutOffEarlier
 	}
 	var a accepted
 	err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a)

@@ -158,7 +158,9 @@ func (im *Import) judge(row Row) PreviewRow {
 	if _, err := im.Core.Handle(engine.Request{Actor: im.Actor,
 		Import: []engine.Tell{seen.tell}}); err != nil {
 		text := strings.TrimPrefix(im.Words.Clause(err), "row 1: ")
-		seen.Fate, seen.Faults, seen.refused = FateWrong, Faults{im.sheet.Fault(row, errors.New(text))}, true
+		seen.Fate = FateWrong
+		seen.Faults = Faults{im.sheet.Fault(row, errors.New(text))}
+		seen.refused = true
 	}
 	return seen
 }

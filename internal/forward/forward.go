@@ -176,7 +176,10 @@ const campaignKey = "campaign"
 func (f *Forwarder) took(t *target, store string, r *route) {
 	f.mu.Lock()
 	failed := !r.failed.IsZero()
-	r.delivered, r.failed, r.again, r.err = f.options.Now(), time.Time{}, time.Time{}, ""
+	r.delivered = f.options.Now()
+	r.failed = time.Time{}
+	r.again = time.Time{}
+	r.err = ""
 	f.mu.Unlock()
 	if failed {
 		f.options.Log(fmt.Sprintf("%s takes the events of %s again", t.name, store))
@@ -191,7 +194,9 @@ func (f *Forwarder) refused(
 	f.mu.Lock()
 	first := r.failed.IsZero()
 	now := f.options.Now()
-	r.failed, r.again, r.err = now, now.Add(pause), why
+	r.failed = now
+	r.again = now.Add(pause)
+	r.err = why
 	f.mu.Unlock()
 	if first {
 		f.options.Log(fmt.Sprintf("%s (%s) does not take events of %s, and is tried again: %s", t.name,
@@ -238,7 +243,10 @@ func (f *Forwarder) Status() []Status {
 				why = err.Error()
 			}
 			if why != "" && s.Error == "" {
-				s.Store, s.Error, s.Failed, s.Again = store, why, r.failed, r.again
+				s.Store = store
+				s.Error = why
+				s.Failed = r.failed
+				s.Again = r.again
 			}
 		}
 		list = append(list, s)

@@ -352,7 +352,9 @@ func (p *Planner) close(e events.Event, k kind, subject, ending string) {
 }
 
 func (p *Planner) end(e events.Event, m *matter, ending string) {
-	m.Closed, m.Ending, m.By = e.Time, harmless(ending), events.ActorName(e.Actor)
+	m.Closed = e.Time
+	m.Ending = harmless(ending)
+	m.By = events.ActorName(e.Actor)
 	m.Seen = time.Time{}
 }
 

@@ -251,7 +251,9 @@ func (p *Planner) Failed(id string, now time.Time, why string) {
 	if c.Failures < 8 {
 		wait = min(firstWait<<(c.Failures-1), longestWait)
 	}
-	c.Again, c.Error, c.Failed = now.Add(wait), harmless(why), now
+	c.Again = now.Add(wait)
+	c.Error = harmless(why)
+	c.Failed = now
 }
 
 // attempted returns the channel that a message is being sent on, nil where

@@ -143,7 +143,9 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 			return instruments.Outcome{Status: instruments.Infeasible, Cause: x.Cause}, nil
 		}
 		m := *x.Measurement
-		m.Actual, m.Further, m.Identity = maps.Clone(m.Actual), slices.Clone(m.Further), FromLog+" "+x.ID
+		m.Actual = maps.Clone(m.Actual)
+		m.Further = slices.Clone(m.Further)
+		m.Identity = FromLog + " " + x.ID
 		return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
 	}
 	if s.simulator != nil {

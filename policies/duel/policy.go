@@ -118,7 +118,9 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	for len(done) < len(p.def.Experts) {
 		i := p.least(made.by, done)
 		if e := &p.def.Experts[i]; turn.TimeSpent(v.Campaign, e) {
-			done[e.Name], spent, late = true, true, true
+			done[e.Name] = true
+			spent = true
+			late = true
 			continue
 		}
 		proposal, err := p.rule.Propose(ctx, p.input(v, i, seed))

@@ -38,7 +38,9 @@ func mixedPair(
 				return pair{}, err
 			}
 			if still++; better.value < p.value {
-				p.x[k], p.value, still = better.x, better.value, 1
+				p.x[k] = better.x
+				p.value = better.value
+				still = 1
 			}
 		}
 		return p, nil

@@ -113,7 +113,10 @@ func (s *sitting) ask(f *console.Form, said ...int) {
 		if given == 0 {
 			f.Title = fmt.Sprintf("%s, shall this be sent? It says that you can't tell", s.q.Expert)
 		}
-		f.More, f.Body, f.Blank, f.Brisk = nil, table.Text(-1), false, nil
+		f.More = nil
+		f.Body = table.Text(-1)
+		f.Blank = false
+		f.Brisk = nil
 		f.Hint = fmt.Sprintf(
 			"ok sends it, and why, after a colon: \"ok: as last year\"; %s changes row %d, %[2]d=- leaves it out",
 			s.example(),
@@ -123,7 +126,9 @@ func (s *sitting) ask(f *console.Form, said ...int) {
 		return
 	}
 	f.Title = fmt.Sprintf("%s, row %d of %d: %s", s.q.Expert, s.at+1, n, s.what("", ""))
-	f.Body, f.Blank, f.Brisk = table.Text(s.at), true, table.Rows(append(said, s.at)...)
+	f.Body = table.Text(s.at)
+	f.Blank = true
+	f.Brisk = table.Rows(append(said, s.at)...)
 	f.Hint = fmt.Sprintf("%s for row %d, Enter leaves it out; %s for row %d, or several with commas between; "+
 		"back, table, end: leave out the rest", s.noun(), s.at+1, s.example(), min(3, n))
 	f.Brief = s.noun() + " or Enter"

@@ -87,7 +87,9 @@ func (n *Noisy) LogGrad(means []float64, sd float64) (value, dMean, dSD float64)
 	var p [2]float64
 	counts := n.counts(means, sd)
 	for s, mean := range means {
-		n.log[s], n.slope[s], n.growth[s] = math.Inf(-1), 0, 0
+		n.log[s] = math.Inf(-1)
+		n.slope[s] = 0
+		n.growth[s] = 0
 		if n.best[s]-mean >= counts {
 			n.log[s] = LogEI(p[:], mean, sd, n.best[s], plainMean, plainSD)
 			n.slope[s], n.growth[s] = p[0], p[1]

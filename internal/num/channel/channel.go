@@ -230,7 +230,9 @@ func (m *Mixture) add(ctx context.Context, a Answers, last bool) (*Mixture, erro
 	p := len(m.points)
 	variants, rows := a.variants(m.points, m.cfg)
 	out := *m
-	out.beam, out.pruned, out.kinds = nil, false, append(slices.Clone(m.kinds), variants)
+	out.beam = nil
+	out.pruned = false
+	out.kinds = append(slices.Clone(m.kinds), variants)
 	if !m.pruned {
 		m.beam, m.pruned = heaviest(m.beam, p), true
 	}

@@ -147,7 +147,9 @@ func (g *GP) With(ctx context.Context, x [][]float64, y []float64) (*GP, error) 
 // for matrices and alpha.
 func (g *GP) apart() *GP {
 	out := *g
-	out.basis, out.rows.x, out.rows.y = slices.Clip(g.basis), slices.Clip(g.rows.x), slices.Clip(g.rows.y)
+	out.basis = slices.Clip(g.basis)
+	out.rows.x = slices.Clip(g.rows.x)
+	out.rows.y = slices.Clip(g.rows.y)
 	out.count, out.known = slices.Clip(g.count), slices.Clip(g.known)
 	return &out
 }
@@ -167,7 +169,10 @@ func (g *GP) Negated() *GP {
 		}
 		return n
 	}
-	out.data.Y, out.rows.y, out.alpha, out.z = negated(g.data.Y), negated(g.rows.y), negated(g.alpha), negated(g.z)
+	out.data.Y = negated(g.data.Y)
+	out.rows.y = negated(g.rows.y)
+	out.alpha = negated(g.alpha)
+	out.z = negated(g.z)
 	out.hyper.Mean, out.negated = -g.hyper.Mean, !g.negated
 	return out
 }

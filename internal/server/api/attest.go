@@ -115,7 +115,9 @@ func (l *audits) end(run *AuditRun, audit *attest.Audit, err error) {
 		return
 	}
 	passed := audit.Passed()
-	run.State, run.Audit, run.Passed = "done", audit, &passed
+	run.State = "done"
+	run.Audit = audit
+	run.Passed = &passed
 }
 
 // find returns an audit as it is, and the channel that is closed at its end.

@@ -199,7 +199,9 @@ func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.
 	if err != nil {
 		return r, problem.New(problem.Invalid, "%w", err).About(q.ID)
 	}
-	r.Comment, r.Took, r.Shown = b.Comment, b.Took, b.Shown
+	r.Comment = b.Comment
+	r.Took = b.Took
+	r.Shown = b.Shown
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return r, problem.New(problem.Invalid, "%w; %s calls for %s", err, q.ID,
 			view.Answers(def, q)).About(q.ID)

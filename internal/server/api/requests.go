@@ -506,7 +506,9 @@ func (a *API) importTable(ctx context.Context, in *importInput) (*importOutput, 
 		return nil, problems.Of(err)
 	}
 	if in.Preview {
-		out.Body.Recorded, out.Body.Rows, out.Body.LeftOut = []json.RawMessage{}, im.Rows, im.Skipped
+		out.Body.Recorded = []json.RawMessage{}
+		out.Body.Rows = im.Rows
+		out.Body.LeftOut = im.Skipped
 		out.Body.Table = table
 		return out, nil
 	}
@@ -575,6 +577,8 @@ func (im *tableReader) answer(stored []events.Event) (*importOutput, error) {
 		return nil, err
 	}
 	out := new(importOutput)
-	out.Body.Recorded, out.Body.Rows, out.Body.LeftOut = recorded.Body.Recorded, im.Rows, im.Skipped
+	out.Body.Recorded = recorded.Body.Recorded
+	out.Body.Rows = im.Rows
+	out.Body.LeftOut = im.Skipped
 	return out, nil
 }
