@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -281,6 +282,57 @@ func TestOneStuckTargetDelaysNoOther(t *testing.T) {
 		}
 		if time.Since(began) > 10*time.Second {
 			t.Fatalf("%+v", status)
+		}
+	}
+}
+
+// Law: a target that refuses connections, or closes them at once, is a failure
+// that is shown and tried again, whatever it speaks; it ends no process.
+func TestTargetsAreDown(t *testing.T) {
+	closes, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closes.Close()
+	go func() {
+		for {
+			conn, err := closes.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	refuses, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = refuses.Close() // its port takes no connections from here on
+	topics := map[string]string{
+		"http": "", "kafka": ", topic: lab", "nats": ", topic: lab", "amqp": ", topic: lab",
+	}
+	for scheme, topic := range topics {
+		for how, address := range map[string]net.Addr{"refuses": refuses.Addr(), "closes": closes.Addr()} {
+			t.Run(scheme+"/"+how, func(t *testing.T) {
+				to := targets(t, fmt.Sprintf("forward: {down: {to: %s://%s%s}}", scheme, address, topic))
+				f := forwarderWithin(t, to, 10*time.Second)
+				log := memlog.New()
+				record(t, log, "solvent", 1)
+				serve(t, f, "one", log)
+				first := time.Time{}
+				for began := time.Now(); ; time.Sleep(time.Millisecond) {
+					status := f.Status()[0]
+					if status.Error != "" && first.IsZero() {
+						first = status.Failed
+					}
+					if !first.IsZero() && status.Failed.After(first) {
+						return // it was tried again
+					}
+					if time.Since(began) > time.Minute {
+						t.Fatalf("%+v", status)
+					}
+				}
+			})
 		}
 	}
 }

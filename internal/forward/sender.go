@@ -112,9 +112,13 @@ func (c *connection) publish(
 		}
 	}()
 	if c.publisher == nil {
-		if c.publisher, err = open(c.wires); err != nil {
+		publisher, err := open(c.wires)
+		if err != nil {
+			// What came with the error is not kept: it may be a nil pointer in
+			// an interface that is not nil, which cannot be closed.
 			return err
 		}
+		c.publisher = publisher
 	}
 	return c.publisher.Publish(topic, msg)
 }
@@ -125,6 +129,7 @@ func (c *connection) end() {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
+		defer func() { _ = recover() }() // a publisher's panic ends its connection, and no process
 		if c.publisher != nil {
 			_ = c.publisher.Close() // there is nothing that it could lose
 		}
