@@ -164,6 +164,206 @@ func TestManyLabels(t *testing.T) {
 	}
 }
 
+// hardBound is a problem with norm bound 32 and output scale 3, and its solution.
+type hardBound struct {
+	kernel               string
+	lengthscales         []float64
+	alpha, jitter        float64
+	feedback             Feedback
+	x                    []float64
+	lower, upper         float64
+	lowerGrad, upperGrad []float64
+}
+
+// hardBounds are problems with a bound that only nested searches with settled maxima find: points
+// that nearly coincide, a wide ball and little jitter. The solutions are those of the conditions of
+// Karush, Kuhn and Tucker for the values at all points, by Newton's method with 50 digits, and the
+// gradients their central differences.
+var hardBounds = []hardBound{
+	{
+		kernel: "matern52", lengthscales: []float64{10, 1}, alpha: 0.01, jitter: 1e-8,
+		feedback: Feedback{
+			Labels: Labels{
+				X:      [][]float64{{0, 0}, {0, 1}},
+				Reject: []bool{false, false},
+			},
+			Pairs: []Pair{
+				{Better: []float64{0, 0}, Worse: []float64{0.013, 0}},
+			},
+		},
+		x:     []float64{0, 0},
+		lower: -36.468287020022, lowerGrad: []float64{5.381977297, -0.0001499897732},
+		upper: -4.5708456967171, upperGrad: []float64{7.053346731, -5.200133957},
+	},
+	{
+		kernel: "rbf", lengthscales: []float64{0.3, 0.3, 0.3}, alpha: 0.5, jitter: 1e-6,
+		feedback: Feedback{
+			Labels: Labels{
+				X:      [][]float64{{1, 0, 0}},
+				Reject: []bool{false},
+			},
+			Pairs: []Pair{
+				{Better: []float64{0, 0, 0.02}, Worse: []float64{0, 0, 0}},
+			},
+			Rankings: []Ranking{
+				{Order: [][]float64{{1, 0, 0}, {0, 1e-6, 0}, {0, 0, 0}, {0.7, 0, 0}}},
+			},
+		},
+		x:     []float64{0, 1e-6, 0},
+		lower: -37.043390429147, lowerGrad: []float64{-1.704232746, -0.002677475844, -34.51904809},
+		upper: 32.246273400826, upperGrad: []float64{26.5295777, -0.002655879684, -37.84409421},
+	},
+	{
+		kernel: "matern52", lengthscales: []float64{1, 0.1}, alpha: 0.001, jitter: 1e-8,
+		feedback: Feedback{
+			Labels: Labels{
+				X:      [][]float64{{0, 0}, {0, 3e-8}},
+				Reject: []bool{false, false},
+			},
+			Pairs: []Pair{
+				{Better: []float64{0, 0}, Worse: []float64{0, 2e-9}},
+			},
+		},
+		x:     []float64{0, 0},
+		lower: -47.057989995669, lowerGrad: []float64{0, 0.1195509305},
+		upper: -7.55616302482, upperGrad: []float64{0, 0.2205236691},
+	},
+	{
+		kernel: "matern32", lengthscales: []float64{0.01, 0.3, 100}, alpha: 0.01, jitter: 1e-8,
+		feedback: Feedback{
+			Labels: Labels{
+				X:      [][]float64{{0, 5e-6, 4e-7}},
+				Reject: []bool{false},
+			},
+			Rankings: []Ranking{
+				{Order: [][]float64{{0, 0, 0.1}, {0, 5e-6, 4e-7}}},
+				{Order: [][]float64{{0, 5e-6, 4e-7}, {0.7, 0, 0}}},
+			},
+		},
+		x:     []float64{0, 0, 0},
+		lower: -35.618302443791, lowerGrad: []float64{0, 4.083418387, -0.7337615692},
+		upper: -4.5642686546865, upperGrad: []float64{0, 5.174964248, -0.9506382756},
+	},
+	{
+		kernel: "rbf", lengthscales: []float64{0.3, 10}, alpha: 0.001, jitter: 1e-8,
+		feedback: Feedback{
+			Labels: Labels{
+				X:      [][]float64{{0, 0}},
+				Reject: []bool{false},
+			},
+			Pairs: []Pair{
+				{Better: []float64{0, 0}, Worse: []float64{6e-5, 0}},
+			},
+		},
+		x:     []float64{0, 0},
+		lower: -32.546251031014, lowerGrad: []float64{138.4520375, 0},
+		upper: -6.8209534199113, upperGrad: []float64{169.7203904, 0},
+	},
+	{
+		kernel: "matern32", lengthscales: []float64{0.3, 0.3}, alpha: 0.03, jitter: 1e-6,
+		feedback: Feedback{
+			Labels: Labels{
+				X:      [][]float64{{0, 0.006}},
+				Reject: []bool{false},
+			},
+			Rankings: []Ranking{
+				{Order: [][]float64{{0, 0.006}}, Rest: [][]float64{{1, 0}}},
+				{Order: [][]float64{{0.0001, 0.026}, {0, 0.006}, {0, 0.9}}},
+			},
+		},
+		x:     []float64{0, 0},
+		lower: -43.352643023739, lowerGrad: []float64{-0.894754631, -172.3797328},
+		upper: -1.664509440914, upperGrad: []float64{0.1784863221, -304.8018005},
+	},
+	{
+		kernel: "rbf", lengthscales: []float64{0.01}, alpha: 0.001, jitter: 1e-8,
+		feedback: Feedback{
+			Labels: Labels{
+				X:      [][]float64{{0.0028}, {3e-12}},
+				Reject: []bool{false, false},
+			},
+			Rankings: []Ranking{
+				{Order: [][]float64{{1e-8}, {6e-6}, {0}}, Rest: [][]float64{{1}, {0.0028}}},
+			},
+		},
+		x:     []float64{6e-6},
+		lower: -44.375890381363, lowerGrad: []float64{2113.065492},
+		upper: -14.477968019335, upperGrad: []float64{2120.193186},
+	},
+	{
+		kernel: "rbf", lengthscales: []float64{0.1, 0.01, 10}, alpha: 0.5, jitter: 1e-8,
+		feedback: Feedback{
+			Labels: Labels{
+				X:      [][]float64{{0.9, 0, 0}, {0, 0, 0}},
+				Reject: []bool{true, true},
+			},
+			Pairs: []Pair{
+				{Better: []float64{0.4, 0, 0}, Worse: []float64{0, 0, 0}},
+				{Better: []float64{0, 0.0003, 0}, Worse: []float64{0, 0, 0}},
+				{Better: []float64{0.4, 0, 0}, Worse: []float64{0, 0.08, 0}},
+				{Better: []float64{0, 0, 0}, Worse: []float64{0, 0, 0.2}},
+			},
+		},
+		x:     []float64{0, 0, 0},
+		lower: 0.42585994549662, lowerGrad: []float64{-0.08878111378, -3999.224963, 3.714261619},
+		upper: 53.253046107053, upperGrad: []float64{-0.03865042778, -1112.3977, 0.8312878424},
+	},
+	{
+		kernel: "matern52", lengthscales: []float64{0.1, 0.01, 0.1}, alpha: 0.5, jitter: 1e-8,
+		feedback: Feedback{
+			Labels: Labels{
+				X:      [][]float64{{0, 0, 1}, {0.03, 0, 0}},
+				Reject: []bool{true, false},
+			},
+			Pairs: []Pair{
+				{Better: []float64{0, 0, 1}, Worse: []float64{0, 0.8, 0}},
+			},
+			Rankings: []Ranking{
+				{
+					Order: [][]float64{{0.002, 0, 6e-11}, {0.4, 0, 0}, {0, 0, 0}},
+					Rest:  [][]float64{{0, 1, 0}, {0, 0, 1}},
+				},
+			},
+		},
+		x:     []float64{0, 0, 0},
+		lower: -36.134584865172, lowerGrad: []float64{-240.2765176, 0, -3.75797909e-6},
+		upper: 14.133921446803, upperGrad: []float64{-491.1277233, 0, 9.991587079e-6},
+	},
+}
+
+// Bounds of hard problems are found, with gradients, and are as accurate as those of others.
+func TestHardBounds(t *testing.T) {
+	for i, c := range hardBounds {
+		k, err := kernel.New(c.kernel, c.lengthscales, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := NewSet(c.feedback, k, 32, c.alpha, c.jitter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lower, upper, err := set.Bounds(c.x)
+		if err != nil {
+			t.Errorf("problem %d: %v", i, err)
+			continue
+		}
+		if math.Abs(lower-c.lower) > 1e-7 || math.Abs(upper-c.upper) > 1e-7 {
+			t.Errorf("problem %d: bounds %v, %v, want %v, %v", i, lower, upper, c.lower, c.upper)
+		}
+		grad := make([]float64, len(c.x))
+		if again, err := set.Lower(c.x, grad); err != nil || again != lower ||
+			!floats.EqualApprox(grad, c.lowerGrad, 1e-6) {
+			t.Errorf("problem %d: lower bound %v, gradient %v, %v; want %v, %v", i, again, grad, err,
+				lower, c.lowerGrad)
+		}
+		if again, err := set.Upper(c.x, grad); err != nil || again != upper ||
+			!floats.EqualApprox(grad, c.upperGrad, 1e-6) {
+			t.Errorf("problem %d: upper bound %v, gradient %v, %v; want %v, %v", i, again, grad, err,
+				upper, c.upperGrad)
+		}
+	}
+}
+
 // The norm bound doubles only while labels ask for it, up to the rule's limit, and c with it only
 // under the paper's rule.
 func TestAdaptNorm(t *testing.T) {

@@ -15,11 +15,15 @@ import (
 //
 // The Lagrangian at the multipliers is the value that duality certifies; it
 // must agree with the constraints' residuals to interiorLimit of the ball's
-// reach, or the search has failed.
-func (s *Set) byPath() (float64, error) {
+// reach, or the search has failed. That happens where m is small: tilted may end
+// √(1e-13/m) from its maximizer, and the searches see noise. If settled is true,
+// it goes on to where the rounding of the gradient ends it, and certify judges
+// the result.
+func (s *Set) byPath(settled bool) (float64, error) {
 	w := s.work
 	reach := s.norm * math.Sqrt(s.self)
 	t := newTilted(s.answers, s.root)
+	t.settled = settled
 	copy(t.u, s.u0)
 	copy(t.c, w.c)
 	kappa, m := math.Sqrt(s.alpha)/reach, s.mle.multiplier
@@ -31,15 +35,23 @@ func (s *Set) byPath() (float64, error) {
 			return 0, err
 		}
 		lack := s.floor - t.logLik
-		if math.Abs(lack)/kappa <= 1e-11*reach || hi-lo <= 1e-13*kappa {
-			short := lack/kappa + 0.5*over*m/kappa
-			if !(math.Abs(short) <= interiorLimit*reach) {
-				return 0, ErrNotConverged
-			}
+		near := math.Abs(lack)/kappa <= 1e-11*reach
+		if settled && math.Abs(lack) > 1e-10*s.alpha {
+			near = false // a small part of the way to the MLE must lead into the set
+		}
+		if near || hi-lo <= 1e-13*kappa {
 			for i, g := range t.grad {
 				w.weights[i] = g / m
 			}
-			return floats.Dot(w.c, t.u) - kappa*w.s*w.s/m + short, nil
+			short := lack/kappa + 0.5*over*m/kappa
+			value := floats.Dot(w.c, t.u) - kappa*w.s*w.s/m + short
+			if settled {
+				return s.certify(t, kappa, m, value)
+			}
+			if !(math.Abs(short) <= interiorLimit*reach) {
+				return 0, ErrNotConverged
+			}
+			return value, nil
 		}
 		if lack > 0 {
 			hi = kappa
@@ -96,4 +108,33 @@ func (s *Set) normMultiplier(t *tilted, kappa, m float64) (float64, float64, err
 		m = next
 	}
 	return 0, 0, ErrNotConverged
+}
+
+// certify returns the bound that the Lagrangian's value in t proves, if a member
+// of the set comes within interiorLimit of the ball's reach of it.
+//
+// For any κ and m the least Lagrangian is an outer bound. What t has not
+// minimized of it is at most |r|²/(2κm), for it is strongly convex; r is κ times
+// the slope that is left. The member is t's point, shrunk into the ball and
+// then drawn to the MLE until it is likely enough.
+func (s *Set) certify(t *tilted, kappa, m, lagrangian float64) (float64, error) {
+	w := s.work
+	t.slope(m, kappa)
+	outer := lagrangian - floats.Dot(t.residual, t.residual)/(2*kappa*m)
+	free := -kappa * w.s / m
+	inside := math.Min(1, s.norm/math.Sqrt(floats.Dot(t.u, t.u)+free*free))
+	for share := 0.0; share <= interiorLimit; share = math.Max(1e-16, 2*share) {
+		floats.ScaleTo(t.trial, (1-share)*inside, t.u)
+		floats.AddScaled(t.trial, share, s.u0)
+		s.mulRoot(t.z, t.trial)
+		if s.answers.logLik(t.z) < s.floor {
+			continue
+		}
+		member := floats.Dot(w.c, t.trial) + w.s*free*(1-share)*inside
+		if !(member-outer <= interiorLimit*s.norm*math.Sqrt(s.self)) {
+			break
+		}
+		return outer, nil
+	}
+	return 0, ErrNotConverged
 }

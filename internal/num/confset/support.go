@@ -37,8 +37,10 @@ func (s *Set) support(sign float64) (float64, error) {
 		}
 	}
 	value, err := s.byInterior()
-	if err != nil {
-		value, err = s.byPath()
+	for _, settled := range []bool{false, true} {
+		if err != nil {
+			value, err = s.byPath(settled)
+		}
 	}
 	if err != nil {
 		return 0, fmt.Errorf("%w: a bound with %d latent values, norm bound %g, margin %g",

@@ -33,6 +33,7 @@ type tilted struct {
 	step      []float64
 	trial     []float64
 	residual  []float64
+	settled   bool // maximize ends with settle
 }
 
 func newTilted(a *likelihood, root []float64) *tilted {
@@ -110,27 +111,43 @@ func (s *tilted) factor(m float64) error {
 	return nil
 }
 
+// newton factors H at u, leaves Newton's step there in step, and returns the
+// gain that it promises, times two.
+func (s *tilted) newton(m, kappa float64) (float64, error) {
+	if err := s.factor(m); err != nil {
+		return 0, err
+	}
+	s.slope(m, kappa)
+	copy(s.step, s.residual)
+	s.solve(s.step)
+	return floats.Dot(s.residual, s.step), nil
+}
+
+// slope leaves the objective's gradient at u in residual.
+func (s *tilted) slope(m, kappa float64) {
+	blas64.Gemv(blas.Trans, 1, s.root, vector(s.grad), 0, vector(s.residual))
+	floats.AddScaled(s.residual, -m, s.u)
+	floats.AddScaled(s.residual, -kappa, s.c)
+}
+
 // maximize leaves the maximizer in u, with z, grad, logLik and the factor of H
 // there.
 func (s *tilted) maximize(m, kappa float64) error {
 	value := s.evaluate(s.u, m, kappa)
 	stalled := false
 	for round := range 300 {
-		if err := s.factor(m); err != nil {
+		gain, err := s.newton(m, kappa)
+		if err != nil {
 			return err
 		}
-		blas64.Gemv(blas.Trans, 1, s.root, vector(s.grad), 0, vector(s.residual))
-		floats.AddScaled(s.residual, -m, s.u)
-		floats.AddScaled(s.residual, -kappa, s.c)
-		copy(s.step, s.residual)
-		s.solve(s.step)
-		// Half the Newton decrement is what the objective still gains.
-		gain := floats.Dot(s.residual, s.step)
 		// At least one step, or a slight change of m or κ would leave u where
 		// it was.
 		if round > 0 && (gain <= 1e-20 ||
 			floats.Norm(s.step, 2) <= 1e-12*floats.Norm(s.u, 2) ||
 			stalled && gain <= 1e-3*gainTolerance) {
+			if s.settled {
+				return s.settle(m, kappa, gain)
+			}
 			return nil
 		}
 		before := value
@@ -138,13 +155,49 @@ func (s *tilted) maximize(m, kappa float64) error {
 		for length := 1.0; ; length /= 2 {
 			floats.AddScaledTo(s.u, s.trial, length, s.step)
 			value = s.evaluate(s.u, m, kappa)
-			if value >= before-1e-15*math.Abs(before) || length < 1e-10 {
+			if value >= before-1e-15*math.Abs(before) || length < 1e-10 ||
+				s.settled && before-value <= 1e-13*(1+math.Abs(before)) && s.levels(m, kappa, gain) {
 				break
 			}
 		}
 		stalled = !(value > before)
 	}
 	return fmt.Errorf("%w: Newton's method for the likelihood at multiplier %g", ErrNotConverged, m)
+}
+
+// levels reports whether the objective's slope along step, gain where the step
+// began, is at most half of that at u: then the step is right, and a slight fall
+// of the value is rounding.
+func (s *tilted) levels(m, kappa, gain float64) bool {
+	s.slope(m, kappa)
+	return math.Abs(floats.Dot(s.residual, s.step)) <= 0.5*gain
+}
+
+// settle goes on from where maximize would end, with the gain and the step
+// there, by full Newton steps for as long as the gain falls.
+//
+// maximize ends where the value of the objective no longer tells one point from
+// the next. A gain of 1e-13, which it cannot see, may still be a step of u by
+// √(1e-13/m): 1e-4 for m = 1e-5. The gradient tells to about 1e-16/m.
+func (s *tilted) settle(m, kappa, gain float64) error {
+	for {
+		copy(s.trial, s.u)
+		floats.Add(s.u, s.step)
+		s.evaluate(s.u, m, kappa)
+		next, err := s.newton(m, kappa)
+		if err != nil {
+			return err
+		}
+		if !(next <= gain) {
+			copy(s.u, s.trial)
+			s.evaluate(s.u, m, kappa)
+			return s.factor(m)
+		}
+		if !(next < 0.25*gain) {
+			return nil
+		}
+		gain = next
+	}
 }
 
 // size returns |u|² and its derivative in m, −2uᵀH⁻¹u, at the last solution.
