@@ -311,7 +311,7 @@ func (h *hall) suggests(t *testing.T) *engine.Core {
 		}
 		for _, x := range suggestion.Experiments {
 			x1, _ := x.Parameters["x1"].Float()
-			tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Value: x1 * x1}}
+			tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Value: new(x1 * x1)}}
 			if _, err := engine.Submit(t.Context(), h.log, core, tell, h.now()); err != nil {
 				t.Fatal(err)
 			}

@@ -62,7 +62,7 @@ func (l *Life) handful(ctx context.Context, f *fuse) (err error) {
 
 // measure has a person run an experiment, who may put it off and mistype.
 func (l *Life) measure(x campaign.Experiment, r *rand.Rand) {
-	request := engine.Request{Actor: "person:op", Tell: &engine.Tell{Experiment: x.ID, Value: truth(x.Parameters) + r.Float64()*1e-3}}
+	request := engine.Request{Actor: "person:op", Tell: &engine.Tell{Experiment: x.ID, Value: new(truth(x.Parameters) + r.Float64()*1e-3)}}
 	delay := time.Duration(r.Float64() * float64(3*time.Hour))
 	if !l.honest.Load() {
 		sentence := fmt.Sprintf("%s of seed %d", x.ID, l.world.Seed)

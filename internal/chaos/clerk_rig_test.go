@@ -47,7 +47,7 @@ var requestKinds = map[string]func(*clerk, *engine.Request){
 	"Resume":  func(c *clerk, r *engine.Request) { r.Resume = &events.CampaignResumed{Reason: c.text()} },
 	"Stop":    func(c *clerk, r *engine.Request) { r.Stop = &events.CampaignStopped{Reason: c.text()} },
 	"Amend":   func(c *clerk, r *engine.Request) { r.Amend = c.amendment() },
-	"Note":    func(c *clerk, r *engine.Request) { r.Note = &events.NoteAdded{Text: c.words(), About: c.anything()} },
+	"Note":    func(c *clerk, r *engine.Request) { r.Note = &engine.Note{Text: c.words(), About: c.anything()} },
 	"Tell":    func(c *clerk, r *engine.Request) { r.Tell = c.result(c.half()) },
 	"Answer":  func(c *clerk, r *engine.Request) { r.Answer = c.answer() },
 	"Correct": func(c *clerk, r *engine.Request) { r.Correct = c.correction() },
@@ -252,7 +252,7 @@ func (c *clerk) result(suggested bool) *engine.Tell {
 		t.Again = c.words()
 		return t
 	}
-	t.Value, t.SD, t.Actual, t.Further = c.value(), c.number(), c.made(t.Anyway), c.further()
+	t.Value, t.SD, t.Actual, t.Further = new(c.value()), c.number(), c.made(t.Anyway), c.further()
 	if c.half() {
 		t.Unit = c.s.Definition.Objective.Unit
 	}
@@ -372,8 +372,8 @@ func (c *clerk) region() map[string]definition.RegionSide {
 	return map[string]definition.RegionSide{p.Name: side}
 }
 
-func (c *clerk) anchors() *events.AnchorsDeclared {
-	a := &events.AnchorsDeclared{Expert: "ada", Instead: c.half(), Reason: c.text()}
+func (c *clerk) anchors() *engine.Anchors {
+	a := &engine.Anchors{Expert: "ada", Instead: c.half(), Reason: c.text()}
 	if experts := c.s.Definition.Experts; len(experts) > 0 {
 		a.Expert = experts[c.IntN(len(experts))].Name
 	}

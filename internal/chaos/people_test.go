@@ -198,7 +198,7 @@ func (l *Life) sensible(core *engine.Core, n int, r *rand.Rand) engine.Request {
 	value := 50 + 40*r.Float64()
 	switch r.IntN(13) {
 	case 0:
-		request.Note = &events.NoteAdded{Text: reason}
+		request.Note = &engine.Note{Text: reason}
 	case 1:
 		request.Pause = &events.CampaignPaused{Reason: reason}
 	case 2:
@@ -220,7 +220,7 @@ func (l *Life) sensible(core *engine.Core, n int, r *rand.Rand) engine.Request {
 		if len(s.Exclusions) > 0 {
 			request.Allow = &engine.Allow{Exclusion: s.Exclusions[r.IntN(len(s.Exclusions))].ID, Reason: reason}
 		} else {
-			request.Tell = &engine.Tell{Experiment: experiment(), Value: value}
+			request.Tell = &engine.Tell{Experiment: experiment(), Value: new(value)}
 		}
 	case 10:
 		request.Tell = &engine.Tell{Experiment: experiment(), Failed: reason}
@@ -233,7 +233,7 @@ func (l *Life) sensible(core *engine.Core, n int, r *rand.Rand) engine.Request {
 	case 12: // one of their own, with a slip of the decimal point now and then
 		if len(s.Experiments) > 0 {
 			own := s.Experiments[r.IntN(len(s.Experiments))].Parameters
-			request.Tell = &engine.Tell{Parameters: own, Value: truth(own) * []float64{1, 1, 0.1}[r.IntN(3)]}
+			request.Tell = &engine.Tell{Parameters: own, Value: new(truth(own) * []float64{1, 1, 0.1}[r.IntN(3)])}
 		}
 	}
 	return request
@@ -245,19 +245,19 @@ func nonsense(n int, r *rand.Rand) engine.Request {
 	huge := 1e308
 	switch r.IntN(8) {
 	case 0:
-		request.Actor, request.Note = "person:a\x1bb", &events.NoteAdded{Text: "hello"}
+		request.Actor, request.Note = "person:a\x1bb", &engine.Note{Text: "hello"}
 	case 1:
-		request.Actor, request.Note = "", &events.NoteAdded{Text: "hello"}
+		request.Actor, request.Note = "", &engine.Note{Text: "hello"}
 	case 2:
-		request.Note = &events.NoteAdded{Text: string(make([]byte, 17<<20))}
+		request.Note = &engine.Note{Text: string(make([]byte, 17<<20))}
 	case 3:
 		request.Correct = &engine.Correct{Experiment: "e1", Value: &huge, Reason: "\x00"}
 	case 4:
-		request.Tell = &engine.Tell{Parameters: definition.Point{"x": definition.Number(1e300)}, Value: 3}
+		request.Tell = &engine.Tell{Parameters: definition.Point{"x": definition.Number(1e300)}, Value: new(3.0)}
 	case 5:
 		request.Answer = &engine.Answer{Question: fmt.Sprintf("q%d", n), Reply: humans.Reply{Answer: events.Answer{Label: "\u202e"}}}
 	case 6:
-		request.Tell = &engine.Tell{Experiment: "e1", Value: 3, Unit: "furlong"}
+		request.Tell = &engine.Tell{Experiment: "e1", Value: new(3.0), Unit: "furlong"}
 	}
 	return request // or one that asks for nothing
 }

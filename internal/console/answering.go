@@ -78,33 +78,25 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 			v.refused(ActForOthers, of.Name())
 			return
 		}
-		var reply humans.Reply
-		if reply, err = replyOf(s.Definition, q, form, time.Now()); err != nil {
+		p = pending{
+			Campaign: of.Name(), Instance: s.Instance, Question: id, Source: form.Get(fieldSource),
+			Name: v.Name, Account: v.Account,
+		}
+		if p.Reply, err = replyOf(s.Definition, q, form, time.Now()); err != nil {
 			return
 		}
-		saw := form.Get(fieldSource)
-		if saw != "" && q.Status != campaign.Answered {
+		if p.Source != "" && q.Status != campaign.Answered {
 			err = problem.New(problem.Conflict, "the page shows an answer that %s does not have",
 				id).About(id).
 				With(problem.Remedy{Text: "look at the question again"})
 			return
 		}
-		request := engine.Request{
-			Actor: v.Actor(), Account: v.Account,
-			Answer: &engine.Answer{Question: id, Saw: &saw, Reply: reply},
-		}
 		// Handle only decides what would be recorded; what it returns is
 		// dropped here, and made anew when the answer is sent.
-		if _, err = core.Handle(request); err != nil {
+		if _, err = core.Handle(p.request()); err != nil {
 			return
 		}
-		after := *q
-		after.Status, after.Answer = campaign.Answered, reply.Answer
-		p = pending{
-			Campaign: of.Name(), Instance: s.Instance, Question: id, Source: saw, Name: v.Name,
-			Account: v.Account,
-			Reply:   reply, Words: answerWords(s.Definition, &after, reply),
-		}
+		p.Words = answerWords(s.Definition, q, p.Reply)
 	})
 	return p, err
 }

@@ -37,7 +37,8 @@ const (
 
 // pending is an answer that is on the server's disk, and will be in its
 // campaign a moment later. Its JSON is the file that outlives a restart of the
-// server; the unexported fields do not.
+// server, and an upgrade: it stays, though [pending.request] is what it says.
+// The unexported fields do not outlive it.
 type pending struct {
 	Campaign string `json:"campaign"`
 	// Instance tells this campaign from another one of its name.
@@ -415,9 +416,14 @@ func (a *answers) submit(p *pending) error {
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, sendingWithin)
 	defer cancel()
-	_, err = c.Submit(ctx, engine.Request{
+	_, err = c.Submit(ctx, p.request())
+	return err
+}
+
+// request is the answer as it is recorded.
+func (p *pending) request() engine.Request {
+	return engine.Request{
 		Actor: "person:" + p.Name, Account: p.Account, ID: p.Request, Digest: p.Digest,
 		Answer: &engine.Answer{Question: p.Question, Saw: &p.Source, Reply: p.Reply},
-	})
-	return err
+	}
 }

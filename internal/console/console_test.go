@@ -610,7 +610,7 @@ func TestForms(t *testing.T) {
 		{"tell", url.Values{"experiment": {"e1"}, "outcome": {"failed"}}, "", "why there is no result"},
 		{"tell", url.Values{"experiment": {"e99"}, "outcome": {"measured"}, "value": {"1"}}, "", "e99"},
 		{"tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"2,5"}, "actual.x": {"0,5"}}, events.KindExperimentMeasured, ""},
-		{"correct", url.Values{"experiment": {"e1"}, "how": {"measured"}, "value": {"3"}}, "", "Say why"},
+		{"correct", url.Values{"experiment": {"e1"}, "how": {"measured"}, "value": {"3"}}, "", "needs a reason"},
 		{"correct", url.Values{"experiment": {"e1"}, "how": {"measured"}, "value": {"3"}, "reason": {"a typo"}}, events.KindMeasurementCorrected, ""},
 		{"resolve", url.Values{"experiment": {"e1"}, "resolution": {"failed"}}, "", "nly an experiment whose fate is unknown"},
 		{"note", url.Values{"text": {"the bottle was new"}, "about": {"e1"}}, events.KindNoteAdded, ""},

@@ -67,9 +67,9 @@ instrument: manual
 `
 	was := s.begin(file)
 	if _, err := was.Submit(t.Context(), engine.Request{Actor: "person:eve", Import: []engine.Tell{
-		{Parameters: definition.Point{"solvent": definition.Category("THF"), "x": definition.Number(0.25)}, Value: 3},
-		{Parameters: definition.Point{"solvent": definition.Category("THF"), "x": definition.Number(0.25)}, Value: 3}, // the same again
-		{Parameters: definition.Point{"solvent": definition.Category("dioxane"), "x": definition.Number(0.5)}, Value: 4},
+		{Parameters: definition.Point{"solvent": definition.Category("THF"), "x": definition.Number(0.25)}, Value: new(3.0)},
+		{Parameters: definition.Point{"solvent": definition.Category("THF"), "x": definition.Number(0.25)}, Value: new(3.0)}, // the same again
+		{Parameters: definition.Point{"solvent": definition.Category("dioxane"), "x": definition.Number(0.5)}, Value: new(4.0)},
 	}}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -210,10 +211,10 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 	var def *definition.Campaign
 	var known []definition.Quantity
 	of.Read(func(core *engine.Core) { def, known = core.State().Definition, furtherNames(core.State()) })
-	if t.Value, err = optionalNumber(r, fieldValue, def.Sought().Name); err != nil {
+	if t.Value, err = exchange.OptionalNumber(def.Sought().Name, text(r, fieldValue)); err != nil {
 		return t, err
 	}
-	if t.SD, err = optionalNumber(r, fieldSD, "the standard deviation"); err != nil {
+	if t.SD, err = exchange.OptionalNumber("the standard deviation", text(r, fieldSD)); err != nil {
 		return t, err
 	}
 	for _, row := range quantityRows(r.PostForm) {
@@ -228,27 +229,14 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 		case slices.ContainsFunc(t.Further, func(q definition.Quantity) bool { return q.Name == row.Name }):
 			return t, problem.New(problem.Invalid, "%s is there twice", row.Name)
 		}
-		x, err := format.ReadNumber(row.Value)
+		x, err := exchange.Number(row.Name, row.Value)
 		if err != nil {
-			return t, problem.New(problem.Invalid, "%s: %w", row.Name, err)
+			return t, err
 		}
 		t.Further = append(t.Further, definition.Quantity{Name: row.Name, Value: x, Unit: row.Unit})
 	}
 	t.Actual, err = madeOf(r, def, made)
 	return t, err
-}
-
-// optionalNumber reads a number that may be left out.
-func optionalNumber(r *http.Request, field, name string) (*float64, error) {
-	typed := text(r, field)
-	if typed == "" {
-		return nil, nil
-	}
-	x, err := format.ReadNumber(typed)
-	if err != nil {
-		return nil, problem.New(problem.Invalid, "%s: %w", name, err)
-	}
-	return &x, nil
 }
 
 // madeOf reads the composition that was really made; nil where the form does

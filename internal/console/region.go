@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -72,15 +73,11 @@ func regionOf(def *definition.Campaign, form url.Values) (map[string]definition.
 	region := make(map[string]definition.RegionSide)
 	var faults []string
 	end := func(par, what, text string) *float64 {
-		if text = strings.TrimSpace(text); text == "" {
-			return nil
-		}
-		x, err := format.ReadNumber(text)
+		x, err := exchange.OptionalNumber(par+", "+what, text)
 		if err != nil {
-			faults = append(faults, par+", "+what+": "+err.Error())
-			return nil
+			faults = append(faults, err.Error())
 		}
-		return &x
+		return x
 	}
 	for _, par := range def.Parameters {
 		var side definition.RegionSide

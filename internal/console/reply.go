@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
@@ -79,10 +79,7 @@ func replyOf(
 		r.Shown = &events.Shown{At: events.Sequence(at), Best: form.Get(fieldBest),
 			Nearest: strings.Fields(form.Get(fieldNearest))}
 	}
-	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
-		return r, problem.New(problem.Invalid, "%w; it calls for %s", err, view.Answers(def, q)).About(q.ID)
-	}
-	return r, nil
+	return r, view.CheckReply(def, q, r)
 }
 
 // pointOf reads a composition from a field for each parameter.
@@ -91,22 +88,15 @@ func pointOf(def *definition.Campaign, form url.Values, prefix string) (definiti
 	var faults []string
 	for _, par := range def.Parameters {
 		text := strings.TrimSpace(form.Get(prefix + par.Name))
-		switch {
-		case text == "":
+		if text == "" {
 			faults = append(faults, par.Name+" is missing")
-		case par.Categories != nil:
-			if !slices.ContainsFunc(par.Categories,
-				func(c definition.CategoryDef) bool { return c.Name == text }) {
-				faults = append(faults, fmt.Sprintf("%s has no %q", par.Name, text))
-			}
-			point[par.Name] = definition.Category(text)
-		default:
-			x, err := format.ReadNumber(text)
-			if err != nil {
-				faults = append(faults, par.Name+": "+err.Error())
-			}
-			point[par.Name] = definition.Number(x)
+			continue
 		}
+		v, err := exchange.Value(def, par.Name, text)
+		if err != nil {
+			faults = append(faults, err.Error())
+		}
+		point[par.Name] = v
 	}
 	if faults != nil {
 		return nil, fmt.Errorf("%s", strings.Join(faults, "; "))

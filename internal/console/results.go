@@ -220,11 +220,7 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	why := text(r, "why")
 	switch outcome := text(r, "outcome"); outcome {
 	case "", "measured":
-		if typed.Value == nil {
-			return engine.Request{}, problem.New(problem.Invalid,
-				"type the value of %s, or say why there is none", def.Sought().Name).About(tell.Experiment)
-		}
-		tell.Value = *typed.Value
+		tell.Value = typed.Value
 		tell.SD = typed.SD
 		tell.Further = typed.Further
 		tell.Actual = typed.Actual

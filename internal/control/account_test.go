@@ -24,7 +24,7 @@ func TestAccountComesWithARequest(t *testing.T) {
 		return nil, nil
 	})
 	c := dial(t, store)
-	request := engine.Request{Actor: "person:ada", Account: "mallory (uid 666)", Note: &events.NoteAdded{Text: "x"}}
+	request := engine.Request{Actor: "person:ada", Account: "mallory (uid 666)", Note: &engine.Note{Text: "x"}}
 	if _, err := c.Submit(t.Context(), "a", request); err != nil {
 		t.Fatal(err)
 	}

@@ -130,6 +130,10 @@ func (c *Client) Status() Status { return c.status }
 // One with an identifier can be sent again after [ErrCutOff], here or to the
 // process that holds the store by then.
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
+	// An owner of an earlier version takes what is left out for something else.
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
 	cutOff := ErrCutOff
 	if !c.status.Identifies && r.ID != "" {
 		r.ID = ""

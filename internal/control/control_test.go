@@ -333,3 +333,46 @@ func TestCutOff(t *testing.T) {
 		t.Errorf("%d events and %v", n, last)
 	}
 }
+
+// Law: a process of an earlier version sends the value 0 with a result that has none; what arrives
+// has none. A result of 0 stays one.
+func TestResultsWithoutValue(t *testing.T) {
+	var got engine.Request
+	h := Handler(Service{Submit: func(_ context.Context, _ string, r engine.Request) ([]events.Event, error) {
+		got = r
+		return nil, nil
+	}})
+	for body, given := range map[string]bool{
+		`"tell":{"experiment":"e1","value":0,"failed":"it leaked"}`:              false,
+		`"import":[{"parameters":{"x":1},"value":0,"infeasible":"it froze"}]`:    false,
+		`"tell":{"experiment":"e1","value":0}`:                                   true,
+		`"tell":{"experiment":"e1","value":2,"failed":"it leaked"}`:              true,
+		`"import":[{"parameters":{"x":1},"value":0,"unit":"mS/cm","sd":0.0625}]`: true,
+	} {
+		w := httptest.NewRecorder()
+		text := `{"campaign":"a","request":{"actor":"person:ada",` + body + `}}`
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/requests", strings.NewReader(text)))
+		result := got.Tell
+		if len(got.Import) == 1 {
+			result = &got.Import[0]
+		}
+		if w.Code != http.StatusOK || (result.Value != nil) != given {
+			t.Errorf("%s: %d, %+v", body, w.Code, result)
+		}
+		got = engine.Request{}
+	}
+}
+
+// Law: what contradicts itself is not sent: the owner of the store may be of a version that takes
+// it for something else.
+func TestContradictionsAreNotSent(t *testing.T) {
+	store, _, _ := served(t, func(_ context.Context, _ string, r engine.Request) ([]events.Event, error) {
+		t.Errorf("%+v was sent", r.Tell)
+		return nil, nil
+	})
+	c := dial(t, store)
+	request := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: "e1"}}
+	if _, err := c.Submit(t.Context(), "a", request); !errors.Is(err, problem.Invalid) {
+		t.Errorf("a result of nothing: %v", err)
+	}
+}

@@ -27,7 +27,7 @@ func Example() {
 
 	// What holds the store records a note; campaignd hands requests to the engine.
 	submit := func(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
-		e, err := events.New(campaign, r.Note)
+		e, err := events.New(campaign, (*events.NoteAdded)(r.Note))
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func Example() {
 	}
 	defer client.Close()
 	fmt.Println("served by this process:", client.Status().PID == os.Getpid())
-	request := engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "new bag of flour"}}
+	request := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "new bag of flour"}}
 	if _, err := client.Submit(ctx, "bread", request); err != nil {
 		fmt.Println(err)
 		return

@@ -48,12 +48,12 @@ func FuzzRequests(f *testing.F) {
 	amended.Budget.Experiments = 9
 	for _, r := range []engine.Request{
 		{Pause: &events.CampaignPaused{Reason: "lunch"}}, {Resume: new(events.CampaignResumed)}, {Stop: new(events.CampaignStopped)},
-		{Amend: &events.CampaignAmended{Definition: amended}}, {Note: &events.NoteAdded{Text: "x", About: "e1"}},
-		{Tell: &engine.Tell{Parameters: point, Value: 12, Further: []definition.Quantity{{Name: "pH", Value: 7}}}},
+		{Amend: &events.CampaignAmended{Definition: amended}}, {Note: &engine.Note{Text: "x", About: "e1"}},
+		{Tell: &engine.Tell{Parameters: point, Value: new(12.0), Further: []definition.Quantity{{Name: "pH", Value: 7}}}},
 		{Tell: &engine.Tell{Experiment: "e2", Failed: "it leaked"}}, {Answer: &engine.Answer{Question: "q1", Reply: humans.Reply{Answer: events.Answer{Label: events.LabelReject}, Exclude: true}}},
 		{Correct: &engine.Correct{Experiment: "e1", Value: &value, Reason: "why"}}, {Resolve: &engine.Resolve{Experiment: "e1", Resolution: "failed"}},
 		{Exclude: &engine.Exclude{Point: point, Reason: "why"}}, {Allow: &engine.Allow{Exclusion: "n1"}},
-		{Anchors: &events.AnchorsDeclared{Expert: "ada", Points: []definition.Point{point}}}, {Import: []engine.Tell{{Parameters: point, Value: 12}}},
+		{Anchors: &engine.Anchors{Expert: "ada", Points: []definition.Point{point}}}, {Import: []engine.Tell{{Parameters: point, Value: new(12.0)}}},
 	} {
 		r.Actor = "person:ada"
 		text, err := json.Marshal(submission{Campaign: def.Name, Request: r})

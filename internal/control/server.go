@@ -136,6 +136,7 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 			err))
 		return
 	}
+	s.Request.Received()
 	s.Request.Account = peerOf(r.Context())
 	stored, err := h.service.Submit(r.Context(), s.Campaign, s.Request)
 	if err != nil {

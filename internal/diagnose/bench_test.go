@@ -80,7 +80,7 @@ func (b *bench) measure(points []definition.Point, value func(i int, p definitio
 	b.t.Helper()
 	var rows []engine.Tell
 	for i, p := range points {
-		rows = append(rows, engine.Tell{Parameters: p, Value: value(i, p)})
+		rows = append(rows, engine.Tell{Parameters: p, Value: new(value(i, p))})
 	}
 	return b.submit(engine.Request{Import: rows})
 }

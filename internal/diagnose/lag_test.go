@@ -186,7 +186,7 @@ func TestStaleResultsAreNamed(t *testing.T) {
 				told = before
 			}
 			before = y
-			rows = append(rows, engine.Tell{Parameters: p, Value: told})
+			rows = append(rows, engine.Tell{Parameters: p, Value: new(told)})
 		}
 		if imported {
 			b.submit(engine.Request{Import: rows})

@@ -14,23 +14,28 @@ import (
 // that its outcome is to be left out of the models. What it does not name
 // stays.
 type Correct struct {
-	// Experiment is one, or, of those that were not performed, a list:
-	// "e1-e24", "e1,e3-e5".
-	Experiment string `json:"experiment"`
-	// Outcome is how it really ended; empty: as the record says, or measured
-	// where there is a Value.
-	Outcome events.Resolution `json:"outcome,omitempty"`
+	Experiment string `json:"experiment" doc:"The experiment, or several that were not performed: e1-e24, or e1,e3-e5."`
+	// Outcome is, where it is empty, as the record says, or measured where
+	// there is a Value.
+	Outcome events.Resolution `json:"outcome,omitempty" enum:"measured,failed,infeasible,not-performed" doc:"How it really ended."`
 	// Value, SD, Actual and Further are of the measurement.
 	Value   *float64              `json:"value,omitempty"`
 	SD      *float64              `json:"sd,omitempty"`
 	Actual  definition.Point      `json:"actual,omitempty"`
 	Further []definition.Quantity `json:"further,omitempty"`
-	// Exclude leaves the outcome out of the models, and out it stays until a
-	// correction without Exclude.
-	Exclude bool   `json:"exclude,omitempty"`
-	Reason  string `json:"reason"`
+	// What Exclude leaves out stays out until a correction without it.
+	Exclude bool   `json:"exclude,omitempty" doc:"Leave the outcome out of the models."`
+	Reason  string `json:"reason" minLength:"1" doc:"Why, for the record."`
 	// Anyway takes a composition that cannot be suggested for what was made.
 	Anyway bool `json:"anyway,omitempty"`
+}
+
+// check says what is missing.
+func (r *Correct) check() error {
+	if strings.TrimSpace(r.Reason) == "" {
+		return invalid("a correction needs a reason").About(r.Experiment).With(giveReason)
+	}
+	return CheckComposition("actual", r.Actual)
 }
 
 // changesMeasurement reports whether a part of a measurement is to change.
@@ -64,8 +69,6 @@ func (c *Core) correct(r *Correct) ([]events.Payload, error) {
 // correctOne corrects one experiment.
 func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload, error) {
 	switch {
-	case strings.TrimSpace(r.Reason) == "":
-		return nil, notPossible("a correction needs a reason").About(x.ID).With(giveReason)
 	case x.Status == campaign.Requested && r.Outcome == events.ResolvedNotPerformed && !r.Exclude &&
 		!r.changesMeasurement():
 		return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil

@@ -15,15 +15,25 @@ import (
 // Exclude is a person's "won't": nothing in a region is suggested any more. One
 // of Point, Region and About says which.
 type Exclude struct {
-	// Point is a composition whose neighborhood is excluded: within a twentieth
-	// of the range of each parameter with bounds, exactly it in the others.
-	Point definition.Point `json:"point,omitempty"`
-	// Region is a box.
-	Region map[string]definition.RegionSide `json:"region,omitempty"`
-	// About is an experiment, or a question about one composition, whose
-	// neighborhood is excluded. With Point or Region it is only a reference.
-	About  string `json:"about,omitempty"`
-	Reason string `json:"reason"`
+	// The neighborhood of Point is within a twentieth of the range of each
+	// parameter with bounds, exactly it in the others.
+	Point  definition.Point                 `json:"point,omitempty" doc:"A composition whose neighborhood is excluded."`
+	Region map[string]definition.RegionSide `json:"region,omitempty" doc:"A box that is excluded, by parameters."`
+	// About is a question about one composition. With Point or Region it is
+	// only a reference.
+	About  string `json:"about,omitempty" doc:"An experiment or question whose neighborhood is excluded."`
+	Reason string `json:"reason" minLength:"1"`
+}
+
+// check says what is missing.
+func (r *Exclude) check() error {
+	switch {
+	case strings.TrimSpace(r.Reason) == "":
+		return invalid("an exclusion needs a reason").With(giveReason)
+	case r.Region != nil && len(r.Region) == 0:
+		return invalid("region is empty: give an interval or a category for a parameter")
+	}
+	return CheckComposition("point", r.Point)
 }
 
 // Allow takes an exclusion back.
@@ -87,9 +97,6 @@ func (c *Core) exclusion(
 	point definition.Point, region map[string]definition.RegionSide, about, reason string,
 ) (*events.RegionExcluded, error) {
 	s := c.State()
-	if strings.TrimSpace(reason) == "" {
-		return nil, notPossible("nothing is excluded without a reason").With(giveReason)
-	}
 	if region == nil {
 		if _, err := c.space.Encode(point); err != nil {
 			return nil, notPossible("%w", err)

@@ -359,9 +359,30 @@ func (c *Core) lastInitial(expert string, now time.Time) time.Time {
 	return last
 }
 
+// Anchors are compositions at which an expert trusts their own judgment.
+type Anchors struct {
+	Expert  string             `json:"expert" minLength:"1" doc:"Whose judgment it is."`
+	Points  []definition.Point `json:"points" required:"false" maxItems:"1000" doc:"Compositions."`
+	Instead bool               `json:"instead,omitempty" doc:"Instead of those that were named so before; without points they are only taken back."`
+	Reason  string             `json:"reason,omitempty" doc:"Why, for the record."`
+}
+
+// check says what is missing.
+func (a *Anchors) check() error {
+	if len(a.Points) == 0 && !a.Instead {
+		return invalid("say which compositions, or instead of which")
+	}
+	for i, point := range a.Points {
+		if err := CheckComposition(fmt.Sprintf("points[%d]", i), point); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // anchor checks the compositions at which an expert says they trust their own
 // judgment.
-func (c *Core) anchor(a *events.AnchorsDeclared) ([]events.Payload, error) {
+func (c *Core) anchor(a *Anchors) ([]events.Payload, error) {
 	def := c.State().Definition
 	if c.policy.Needs().Preference.Form != events.PreferenceUtility {
 		return nil, notPossible("no rule of this campaign's policy reads anchors")
@@ -369,13 +390,10 @@ func (c *Core) anchor(a *events.AnchorsDeclared) ([]events.Payload, error) {
 	if !slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return e.Name == a.Expert }) {
 		return nil, notFound(a.Expert, "there is no expert %q", a.Expert)
 	}
-	if len(a.Points) == 0 && !a.Instead {
-		return nil, notPossible("name at least one composition")
-	}
 	for i, point := range a.Points {
 		if _, err := c.space.Encode(point); err != nil {
 			return nil, notPossible("anchor %d: %w", i+1, err)
 		}
 	}
-	return []events.Payload{a}, nil
+	return []events.Payload{(*events.AnchorsDeclared)(a)}, nil
 }

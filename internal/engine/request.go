@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -28,18 +29,67 @@ type Request struct {
 	Resume  *events.CampaignResumed `json:"resume,omitempty"`
 	Stop    *events.CampaignStopped `json:"stop,omitempty"`
 	Amend   *events.CampaignAmended `json:"amend,omitempty"`
-	Note    *events.NoteAdded       `json:"note,omitempty"`
+	Note    *Note                   `json:"note,omitempty"`
 	Tell    *Tell                   `json:"tell,omitempty"`
 	Answer  *Answer                 `json:"answer,omitempty"`
 	Correct *Correct                `json:"correct,omitempty"`
 	Resolve *Resolve                `json:"resolve,omitempty"`
 	Exclude *Exclude                `json:"exclude,omitempty"`
 	Allow   *Allow                  `json:"allow,omitempty"`
-	Anchors *events.AnchorsDeclared `json:"anchors,omitempty"`
+	Anchors *Anchors                `json:"anchors,omitempty"`
 	Import  []Tell                  `json:"import,omitempty"`
 	// ImportOnce leaves out those rows of Import that the campaign has measured
 	// already, so that what is sent twice is recorded once.
 	ImportOnce bool `json:"import_once,omitempty"`
+}
+
+// The parts of a request are what it is in every channel: the body of the API,
+// which takes the description of each field from here, a row of a table, what
+// the flags of a command say, and what a form of the console says.
+
+// Check says what is wrong with a request whatever the campaign is: it
+// contradicts itself, or leaves out what it is about. Handle asks it first, and
+// a client of another process before it sends, so that all channels refuse the
+// same in the same words.
+func (r *Request) Check() error {
+	switch {
+	case r.Tell != nil:
+		return r.Tell.check()
+	case r.Import != nil:
+		return checkRows(r.Import)
+	case r.Correct != nil:
+		return r.Correct.check()
+	case r.Resolve != nil:
+		return CheckComposition("actual", r.Resolve.Actual)
+	case r.Exclude != nil:
+		return r.Exclude.check()
+	case r.Anchors != nil:
+		return r.Anchors.check()
+	}
+	return nil
+}
+
+// Received makes of a request that was read from JSON the one that was sent.
+func (r *Request) Received() {
+	if r.Tell != nil {
+		r.Tell.received()
+	}
+	for i := range r.Import {
+		r.Import[i].received()
+	}
+}
+
+// invalid is the error of a request that contradicts itself.
+func invalid(format string, args ...any) *problem.Error {
+	return problem.New(problem.Invalid, format, args...)
+}
+
+// CheckComposition refuses a composition that is given in a field, and empty.
+func CheckComposition(field string, point definition.Point) error {
+	if point != nil && len(point) == 0 {
+		return invalid("%s is empty: give a value for each parameter", field)
+	}
+	return nil
 }
 
 // Handle returns the events that fulfill a request. It changes nothing. Where
@@ -56,6 +106,9 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 			With(problem.Remedy{Text: "start one", Action: problem.Start})
 	}
 	if err := c.guard(r); err != nil {
+		return nil, err
+	}
+	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	switch {

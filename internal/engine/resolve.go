@@ -13,15 +13,14 @@ import (
 // Resolve settles an experiment whose fate is unknown, or several in one way:
 // all of them or none.
 type Resolve struct {
-	// Experiment is one, or a list as people write it: "e1-e24", "e1,e3-e5".
-	Experiment string            `json:"experiment"`
-	Resolution events.Resolution `json:"resolution"`
+	Experiment string            `json:"experiment" doc:"The experiment, or several of which the same is said, all or none: e1-e24, or e1,e3-e5."`
+	Resolution events.Resolution `json:"resolution" enum:"measured,failed,infeasible,not-performed" doc:"What became of it."`
 	// Value, SD, Actual and Further are of the measurement.
-	Value   *float64              `json:"value,omitempty"`
+	Value   *float64              `json:"value,omitempty" doc:"The result, where it was measured."`
 	SD      *float64              `json:"sd,omitempty"`
 	Actual  definition.Point      `json:"actual,omitempty"`
 	Further []definition.Quantity `json:"further,omitempty"`
-	Repeat  bool                  `json:"repeat,omitempty"`
+	Repeat  bool                  `json:"repeat,omitempty" doc:"Ask for the same again."`
 	Reason  string                `json:"reason,omitempty"`
 	// Anyway takes a composition that the campaign could not ask for.
 	Anyway bool `json:"anyway,omitempty"`

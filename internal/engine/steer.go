@@ -96,7 +96,13 @@ func (c *Core) Unamendable(def definition.Campaign) string {
 	return ""
 }
 
-func (c *Core) note(n *events.NoteAdded) ([]events.Payload, error) {
+// Note is a remark.
+type Note struct {
+	Text  string `json:"text" minLength:"1" maxLength:"10000"`
+	About string `json:"about,omitempty" doc:"An experiment, question or decision."`
+}
+
+func (c *Core) note(n *Note) ([]events.Payload, error) {
 	s := c.State()
 	if strings.TrimSpace(n.Text) == "" {
 		return nil, notPossible("the note is empty")
@@ -105,5 +111,5 @@ func (c *Core) note(n *events.NoteAdded) ([]events.Payload, error) {
 		!s.HasDecision(n.About) {
 		return nil, notFound(n.About, "there is no experiment, question or decision %q", n.About)
 	}
-	return []events.Payload{n}, nil
+	return []events.Payload{(*events.NoteAdded)(n)}, nil
 }

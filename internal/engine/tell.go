@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,30 +15,79 @@ import (
 )
 
 // Tell is the result of an experiment a person ran: of one that was suggested,
-// or of one they chose themselves.
+// or of one they chose themselves. It has a value in Unit (empty: the
+// campaign's), or one of Failed, Infeasible and Again.
 type Tell struct {
-	// Experiment is the suggested experiment; empty for one's own.
-	Experiment string `json:"experiment,omitempty"`
-	// Parameters is the composition of one's own experiment.
-	Parameters definition.Point `json:"parameters,omitempty"`
-	// Actual is what was really made, where it differs from what was asked for.
-	Actual definition.Point `json:"actual,omitempty"`
-	// Value of the objective in Unit; empty Unit: the campaign's.
-	Value float64  `json:"value"`
-	Unit  string   `json:"unit,omitempty"`
-	SD    *float64 `json:"sd,omitempty"`
-	// Failed says why there is no value. Infeasible says why the composition
-	// cannot be made or measured, Again why nothing took place and the same is
-	// to be asked for again. At most one of the three is set.
-	Failed     string `json:"failed,omitempty"`
-	Infeasible string `json:"infeasible,omitempty"`
-	Again      string `json:"again,omitempty"`
-	// Further quantities.
-	Further []definition.Quantity `json:"further,omitempty"`
-	// Notes are remarks on it, recorded together with it.
-	Notes []string `json:"notes,omitempty"`
-	// Anyway takes a composition that the campaign could not ask for.
-	Anyway bool `json:"anyway,omitempty"`
+	Experiment string                `json:"experiment,omitempty" doc:"The suggested experiment; absent for one's own."`
+	Parameters definition.Point      `json:"parameters,omitempty" doc:"The composition of one's own experiment."`
+	Actual     definition.Point      `json:"actual,omitempty" doc:"What was really made, where it differs from what was asked for."`
+	Value      *float64              `json:"value,omitempty" doc:"Of the objective."`
+	Unit       string                `json:"unit,omitempty" doc:"The value's unit, to be checked against the campaign's."`
+	SD         *float64              `json:"sd,omitempty" doc:"The standard deviation of the value, where it is known."`
+	Failed     string                `json:"failed,omitempty" doc:"Why there is no value."`
+	Infeasible string                `json:"infeasible,omitempty" doc:"Why the composition cannot be made or measured."`
+	Again      string                `json:"again,omitempty" doc:"Why nothing took place: the same is asked for again."`
+	Further    []definition.Quantity `json:"further,omitempty" doc:"Other quantities that were measured."`
+	Notes      []string              `json:"notes,omitempty" doc:"Remarks on it, recorded together with it."`
+	Anyway     bool                  `json:"anyway,omitempty" doc:"Take a composition that the campaign could not ask for."`
+}
+
+// MarshalJSON writes the value 0 where there is none. Digests of requests are
+// taken of it, and processes of earlier versions read it: it stays.
+func (t Tell) MarshalJSON() ([]byte, error) {
+	type plain Tell
+	if t.Value == nil {
+		t.Value = new(float64)
+	}
+	return json.Marshal(plain(t))
+}
+
+// received takes the value 0 for none where there is a reason for none: see
+// [Tell.MarshalJSON].
+func (t *Tell) received() {
+	if t.Value != nil && *t.Value == 0 && t.reasons() > 0 {
+		t.Value = nil
+	}
+}
+
+// reasons counts the reasons why there is no value.
+func (t *Tell) reasons() (n int) {
+	for _, reason := range []string{t.Failed, t.Infeasible, t.Again} {
+		if reason != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// check says what contradicts itself, or is missing.
+func (t *Tell) check() error {
+	if err := CheckComposition("parameters", t.Parameters); err != nil {
+		return err
+	}
+	if err := CheckComposition("actual", t.Actual); err != nil {
+		return err
+	}
+	switch {
+	case t.Experiment != "" && t.Parameters != nil:
+		return invalid("a suggested experiment has its parameters: give one of experiment and parameters")
+	case t.Experiment == "" && t.Parameters == nil:
+		return invalid("say which experiment it is, or the parameters of one's own")
+	}
+	return t.CheckOutcome()
+}
+
+// CheckOutcome says what is wrong with the value and the reasons for none.
+func (t *Tell) CheckOutcome() error {
+	switch reasons := t.reasons(); {
+	case reasons > 1:
+		return invalid("give at most one of failed, infeasible and again")
+	case reasons == 1 && t.Value != nil:
+		return invalid("an experiment that failed has no value: give one of the two")
+	case reasons == 0 && t.Value == nil:
+		return invalid("give the value, or why there is none: failed, infeasible or again")
+	}
+	return nil
 }
 
 // measurement builds and checks a person's measurement of the given
@@ -137,7 +187,7 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 			Experiment: id, Instrument: "person", Cause: t.Failed,
 		}), nil
 	}
-	m, err := c.measurement(made(requested, t.Actual), t.Value, t.Unit, t.SD, t.Further)
+	m, err := c.measurement(made(requested, t.Actual), *t.Value, t.Unit, t.SD, t.Further)
 	if err != nil {
 		return nil, err
 	}
@@ -204,11 +254,24 @@ func (c *Core) Known(rows []Tell) ([]string, error) {
 	known := make([]string, len(rows))
 	for i, row := range rows {
 		key, err := c.space.Key(row.Parameters)
-		if err == nil && row.Failed == "" && row.Infeasible == "" { // a composition that is none is refused elsewhere
-			known[i] = measured[result{key, row.Value}]
+		if err == nil && row.Value != nil { // a composition that is none is refused elsewhere
+			known[i] = measured[result{key, *row.Value}]
 		}
 	}
 	return known, nil
+}
+
+// checkRows says what is wrong with the first row that contradicts itself.
+func checkRows(rows []Tell) error {
+	if len(rows) == 0 {
+		return invalid("there is nothing to take over")
+	}
+	for i := range rows {
+		if err := rows[i].check(); err != nil {
+			return invalid("row %d: %w", i+1, err)
+		}
+	}
+	return nil
 }
 
 // imports records earlier measurements, all or none; with once, those that are

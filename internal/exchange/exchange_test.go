@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func keptOf(s *campaign.State) (list []kept) {
 }
 
 // opened is a campaign without experiments.
-func opened(rt *rapid.T, t *testing.T) (*memlog.Log, *engine.Core) {
+func opened(rt rapid.TB, t *testing.T) (*memlog.Log, *engine.Core) {
 	log := memlog.New()
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: blends()}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		rt.Fatal(err)
@@ -97,7 +98,7 @@ func drawTell(rt *rapid.T) engine.Tell {
 	case 1:
 		tell.Infeasible = "@cloudy, \"thick\"\nand white"
 	default:
-		tell.Value, tell.SD = value.Draw(rt, "value"), sd.Draw(rt, "sd")
+		tell.Value, tell.SD = new(value.Draw(rt, "value")), sd.Draw(rt, "sd")
 		if rapid.Bool().Draw(rt, "made otherwise") {
 			tell.Actual = point.Draw(rt, "made")
 		}
@@ -109,6 +110,30 @@ func drawTell(rt *rapid.T) engine.Tell {
 		}
 	}
 	return tell
+}
+
+// Law: a row of a table carries whatever a request to tell a result can, but for what is no
+// measurement of a composition.
+func TestRowsSayWhatRequestsCarry(t *testing.T) {
+	_, core := opened(t, t)
+	im := importInto(core)
+	im.Notes, im.Anyway = []string{"sample"}, true
+	table := "a,b,t,salt,a_actual,b_actual,t_actual,salt_actual,=y,unit,sd,further_pH,unit_pH,sd_pH,sample\n" +
+		"0.5,0.5,25,LiPF6,0.25,0.75,25,LiPF6,2.5,@V,0.25,7,one,0.5,cloudy\n"
+	if err := im.Read("all.csv", strings.NewReader(table)); err != nil {
+		t.Fatal(err)
+	}
+	row := reflect.ValueOf(im.Rows[0])
+	for i := range row.NumField() {
+		name := row.Type().Field(i).Name
+		never := slices.Contains([]string{"Experiment", "Failed", "Infeasible", "Again"}, name)
+		if row.Field(i).IsZero() != never {
+			t.Errorf("%s is %v", name, row.Field(i))
+		}
+	}
+	if q := im.Rows[0].Further[0]; q.Name != "pH" || q.Unit != "one" || q.Value != 7 || *q.SD != 0.5 {
+		t.Errorf("%+v", q)
+	}
 }
 
 // Law: what export writes, import reads: compositions as asked for and as made,

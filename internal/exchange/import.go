@@ -179,8 +179,8 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	}
 	sought := def.Sought().Name
 	value := s.cell(row, sought)
-	var err error
-	tell.Value, err = numberIn(sought, value.text, s.comma)
+	x, err := numberIn(sought, value.text, s.comma)
+	tell.Value = &x
 	at(value, err)
 	tell.Unit = s.cell(row, columnUnit).text
 	sd := s.cell(row, columnSD)

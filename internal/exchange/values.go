@@ -20,6 +20,11 @@ func numberIn(what, text string, comma bool) (float64, error) {
 	return x, nil
 }
 
+// OptionalNumber is Number, nil for an empty text.
+func OptionalNumber(what, text string) (*float64, error) {
+	return optionalIn(what, strings.TrimSpace(text), false)
+}
+
 // optionalIn is numberIn, nil for an empty text.
 func optionalIn(what, text string, comma bool) (*float64, error) {
 	if text == "" {

@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 	c := define(t, l, byHand)
 	taken, uncertain := make(map[string]bool), make(map[string]bool)
 	note := func(text string) error {
-		_, err := c.Submit(t.Context(), engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: text}})
+		_, err := c.Submit(t.Context(), engine.Request{Actor: "person:ada", Note: &engine.Note{Text: text}})
 		switch {
 		case err == nil:
 			taken[text] = true

@@ -75,7 +75,7 @@ func TestByHand(t *testing.T) {
 			t.Fatalf("experiment %d: %+v, then %+v", i+1, first, again)
 		}
 		x, _ := first.Experiment.Parameters["x"].Float()
-		request := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: first.Experiment.ID, Value: x}}
+		request := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: first.Experiment.ID, Value: new(x)}}
 		if _, err := c.Submit(ctx, request); err != nil {
 			t.Fatal(err)
 		}

@@ -146,7 +146,7 @@ func (f *fixture) close(c *Run) {
 }
 
 func note(text string) engine.Request {
-	return engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: text}}
+	return engine.Request{Actor: "person:ada", Note: &engine.Note{Text: text}}
 }
 
 // Law: campaigns of a store are run side by side in one process; each takes its own

@@ -129,7 +129,7 @@ policy: sobol
 		}
 	}
 	for _, c := range mistakes {
-		note := engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "what is it?"}}
+		note := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "what is it?"}}
 		_, err := c.Submit(t.Context(), note)
 		for errors.Is(err, drive.ErrOver) { // the run ends at this moment: whoever asks is to ask again
 			_, err = c.Submit(t.Context(), note)

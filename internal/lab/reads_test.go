@@ -63,7 +63,7 @@ func TestReads(t *testing.T) {
 	note := func(c *lab.Campaign, n int) {
 		t.Helper()
 		for range n {
-			request := engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "a new bottle"}}
+			request := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "a new bottle"}}
 			if _, err := c.Submit(t.Context(), request); err != nil {
 				t.Fatal(err)
 			}

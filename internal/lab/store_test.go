@@ -96,7 +96,7 @@ func TestTakeAndLook(t *testing.T) {
 	if err := local.Define(t.Context(), events.CampaignDefined{Definition: def}, by); err != nil {
 		t.Fatal(err)
 	}
-	note := engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "new bottle"}}
+	note := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "new bottle"}}
 	same := func(s lab.Store) {
 		t.Helper()
 		core, err := s.Load(t.Context(), def.Name)

@@ -33,7 +33,7 @@ func until(t *testing.T, what string, holds func() bool) {
 }
 
 func note(text string) engine.Request {
-	return engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: text}}
+	return engine.Request{Actor: "person:ada", Note: &engine.Note{Text: text}}
 }
 
 // Law: a store that another process holds is shown and written through that process, and is

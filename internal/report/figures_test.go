@@ -33,10 +33,10 @@ func TestConvergence(t *testing.T) {
 		c := newTrial(t, def)
 		point := func(seed uint64) definition.Point { return somePoint(t, c.def, seed) }
 		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(1), Failed: "spilt"}})
-		c.ask(engine.Request{Import: []engine.Tell{{Parameters: point(2), Value: 5}, {Parameters: point(3), Value: 4}}})
-		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(4), Value: 100}})
+		c.ask(engine.Request{Import: []engine.Tell{{Parameters: point(2), Value: new(5.0)}, {Parameters: point(3), Value: new(4.0)}}})
+		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(4), Value: new(100.0)}})
 		c.ask(engine.Request{Correct: &engine.Correct{Experiment: "e4", Exclude: true, Reason: "bubble"}})
-		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(5), Value: 7}})
+		c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(5), Value: new(7.0)}})
 
 		course := c.history().converge()
 		if !slices.EqualFunc(course.best, test.best,

@@ -162,12 +162,12 @@ func TestEveryState(t *testing.T) {
 				"trustworthy": "There is no model yet", "measurements": "No experiment",
 				"decisions": "No decision"}},
 		{"one measurement", func(t *testing.T) *trial {
-			return newTrial(t, unaided).ask(engine.Request{Import: []engine.Tell{{Parameters: somePoint(t, unaided, 1), Value: 9}}})
+			return newTrial(t, unaided).ask(engine.Request{Import: []engine.Tell{{Parameters: somePoint(t, unaided, 1), Value: new(9.0)}}})
 		}, map[string]string{"model": "no model", "convergence": "imported (1)"}},
 		{"equal measurements", func(t *testing.T) *trial {
 			c := newTrial(t, unaided)
 			for seed := range uint64(4) {
-				c.ask(engine.Request{Import: []engine.Tell{{Parameters: somePoint(t, unaided, seed), Value: 9}}})
+				c.ask(engine.Request{Import: []engine.Tell{{Parameters: somePoint(t, unaided, seed), Value: new(9.0)}}})
 			}
 			return c.record(&events.ModelFitted{Model: events.ModelObjective, Objective: fit(3, 4)})
 		}, map[string]string{"leave-one-out": "not defined", "trustworthy": "4 compositions for 3 parameters: too few"}},
@@ -176,9 +176,9 @@ func TestEveryState(t *testing.T) {
 			tells := make([]engine.Tell, 20)
 			for k := range tells {
 				p := somePoint(t, c.def, uint64(k+1))
-				tells[k] = engine.Tell{Parameters: p, Value: math.Pow(numeric(p, "x1"), 2) + numeric(p, "x2")}
+				tells[k] = engine.Tell{Parameters: p, Value: new(math.Pow(numeric(p, "x1"), 2) + numeric(p, "x2"))}
 			}
-			tells[6].Value = 30
+			tells[6].Value = new(30.0)
 			c.ask(engine.Request{Import: tells})
 			return c.run(bowl(c.def))
 		}, map[string]string{"trustworthy": "doubtful e7 measured 30.0", "leave-one-out": "contradicts all others"}},
@@ -281,12 +281,12 @@ func troubled(t *testing.T) *trial {
 	c := newTrial(t, def)
 	point := func(seed uint64) definition.Point { return somePoint(t, c.def, seed) }
 	for i, y := range []float64{8, 9.5, 11, 10.2, 12.1} {
-		c.ask(engine.Request{Import: []engine.Tell{{Parameters: point(uint64(i)), Value: y, SD: pointer(0.2)}}})
+		c.ask(engine.Request{Import: []engine.Tell{{Parameters: point(uint64(i)), Value: new(y), SD: pointer(0.2)}}})
 	}
-	c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(9), Value: 0.05, Further: []definition.Quantity{{Name: "temperature", Value: 26, Unit: "°C"}}}})
+	c.ask(engine.Request{Tell: &engine.Tell{Parameters: point(9), Value: new(0.05), Further: []definition.Quantity{{Name: "temperature", Value: 26, Unit: "°C"}}}})
 	c.ask(engine.Request{Correct: &engine.Correct{Experiment: "e6", Exclude: true, Reason: "first run after a rinse"}})
 	c.ask(engine.Request{Correct: &engine.Correct{Experiment: "e2", Value: pointer(9.7), Reason: "misread"}})
-	c.ask(engine.Request{Note: &events.NoteAdded{Text: "the pump was noisy", About: "e6"}})
+	c.ask(engine.Request{Note: &engine.Note{Text: "the pump was noisy", About: "e6"}})
 	amended := c.def
 	amended.Budget.Experiments = 30
 	c.ask(engine.Request{Amend: &events.CampaignAmended{Definition: amended, Reason: "more salt arrived",
@@ -374,7 +374,7 @@ func TestHostileText(t *testing.T) {
 		}
 		return numeric(p, "temperature"), nil
 	}})
-	c.ask(engine.Request{Note: &events.NoteAdded{Text: attack}})
+	c.ask(engine.Request{Note: &engine.Note{Text: attack}})
 	c.ask(engine.Request{Correct: &engine.Correct{Experiment: "e1", Value: pointer(3.0), Reason: attack}})
 	d := parse(t, c.html())
 	d.wellFormed()

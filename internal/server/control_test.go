@@ -40,11 +40,11 @@ func TestControlOfOneCampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mine.Close()
-	stored, err := mine.Submit(t.Context(), "mine", engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "hello"}})
+	stored, err := mine.Submit(t.Context(), "mine", engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "hello"}})
 	if err != nil || len(stored) != 1 || stored[0].Actor != "person:ada" {
 		t.Fatalf("%v, %v", stored, err)
 	}
-	_, err = mine.Submit(t.Context(), "other", engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "hello"}})
+	_, err = mine.Submit(t.Context(), "other", engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "hello"}})
 	if !errors.Is(err, problem.NoCampaign) {
 		t.Errorf("a request on the other one: %v", err)
 	}

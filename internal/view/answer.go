@@ -48,6 +48,16 @@ func ParseAnswer(def *definition.Campaign, q *campaign.Question, text string) (h
 	return reply, nil
 }
 
+// CheckReply says what is wrong with a reply to a question, and what it calls
+// for.
+func CheckReply(def *definition.Campaign, q *campaign.Question, r humans.Reply) error {
+	err := r.Check(q.Form, len(q.Options), q.Scale)
+	if err == nil {
+		return nil
+	}
+	return problem.New(problem.Invalid, "%w; %s calls for %s", err, q.ID, Answers(def, q)).About(q.ID)
+}
+
 // IsLabel reports whether a text is a label, so that it cannot be a value.
 func IsLabel(text string) bool {
 	_, err := readLabel(nil, nil, text)

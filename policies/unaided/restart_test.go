@@ -47,7 +47,7 @@ func told(t *testing.T, rule definition.Choice, experiments int, value func(n in
 		}
 		for _, x := range suggestion.Experiments {
 			n++
-			tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Value: value(n)}}
+			tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Value: new(value(n))}}
 			if _, err := engine.Submit(t.Context(), log, r.Core(), tell, now()); err != nil {
 				t.Fatal(err)
 			}

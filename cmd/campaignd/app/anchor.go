@@ -3,7 +3,6 @@ package app
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
@@ -51,7 +50,7 @@ takes back what was named with this command before.`,
 				}
 				// Not nil: an empty list with --instead takes back what was
 				// named before.
-				r := &events.AnchorsDeclared{
+				r := &engine.Anchors{
 					Expert:  expert,
 					Points:  []definition.Point{},
 					Instead: instead,

@@ -13,22 +13,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// correctable are the outcomes that a correction names by a flag of its own, in
-// the order in which two that are given are reported.
-var correctable = []events.Resolution{
-	events.ResolvedMeasured,
-	events.ResolvedFailed,
-	events.ResolvedInfeasible,
-	events.ResolvedNotPerformed,
-}
-
 // correction is what the flags of correct say, as it was typed.
 type correction struct {
-	value, sd, actual string
-	further           []string
-	exclude, include  bool
-	anyway            bool
-	reason            string
+	measuredFlags
+	exclude, include bool
+	reason           string
 	// said holds for each outcome whether its flag was given.
 	said map[events.Resolution]*bool
 }
@@ -80,12 +69,8 @@ with --not-performed, which is also the one thing that is said of several at onc
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.value, "value", "",
-		"it was measured, and this is the right `value`, in the objective's unit")
-	flags.StringVar(&f.sd, "sd", "", "the standard deviation of the value")
-	flags.StringVar(&f.actual, "actual", "",
-		"the composition that was really made: `lipf6=1.08,ec=0.3`; what is not named stays")
-	flags.StringArrayVar(&f.further, "further", nil, furtherHelp)
+	f.add(flags, "it was measured, and this is the right `value`, in the objective's unit",
+		": `lipf6=1.08,ec=0.3`; what is not named stays")
 	for outcome, help := range map[events.Resolution]string{
 		events.ResolvedMeasured:     "it was measured after all, with the result that was taken back",
 		events.ResolvedFailed:       "it gave no result",
@@ -96,7 +81,6 @@ with --not-performed, which is also the one thing that is said of several at onc
 	}
 	flags.BoolVar(&f.exclude, "exclude", false, "leave the measurement, or the failure, out of the models")
 	flags.BoolVar(&f.include, "include", false, "take in again what was excluded")
-	flags.BoolVar(&f.anyway, "anyway", false, anywayHelp)
 	flags.StringVar(&f.reason, "reason", "", "why; it is required")
 	return cmd
 }
@@ -132,17 +116,10 @@ func (f correction) read(id string) (*engine.Correct, error) {
 		return nil, badInput("--exclude takes the measurement out: it goes with neither --include nor --value")
 	}
 	c := &engine.Correct{Experiment: id, Reason: f.reason, Anyway: f.anyway}
-	var err error
-	if c.Value, err = optionalNumber("--value", f.value); err != nil {
+	if err := f.parse(&c.Value, &c.SD, &c.Further); err != nil {
 		return nil, err
 	}
-	if c.SD, err = optionalNumber("--sd", f.sd); err != nil {
-		return nil, err
-	}
-	if c.Further, err = parseFurther(f.further); err != nil {
-		return nil, err
-	}
-	for _, outcome := range correctable {
+	for _, outcome := range outcomes {
 		if !*f.said[outcome] {
 			continue
 		}
@@ -165,9 +142,6 @@ func (f correction) place(state *campaign.State, c *engine.Correct) error {
 	if err := known(state, c.Experiment); err != nil {
 		return err
 	}
-	if strings.TrimSpace(f.reason) == "" {
-		return badInput("a correction needs a reason: --reason \"why\"")
-	}
 	x := state.Experiment(c.Experiment)
 	// Several experiments: the engine says what can be corrected of many at
 	// once.
@@ -181,23 +155,22 @@ func (f correction) place(state *campaign.State, c *engine.Correct) error {
 	if x == nil {
 		return badInput("%s is a decision: decisions are not corrected; correct what it was made from", c.Experiment)
 	}
-	point, err := parsePoint(state.Definition, "--actual", f.actual, false)
-	if err != nil {
-		return err
-	}
 	// The composition that counts so far: of the measurement, of one that was
 	// taken back, or the one that was asked for.
+	stands := x.Parameters
 	switch {
 	case x.Measurement != nil:
-		c.Actual = fill(point, x.Measurement.Actual)
+		stands = x.Measurement.Actual
 	case x.Retracted != nil:
-		c.Actual = fill(point, x.Retracted.Actual)
-	default:
-		c.Actual = fill(point, x.Parameters)
+		stands = x.Retracted.Actual
+	}
+	var err error
+	if c.Actual, err = f.made(state.Definition, stands); err != nil {
+		return err
 	}
 	// What was left out of the models stays so, unless the correction is about
 	// the outcome.
-	stays := x.Excluded && !f.include && c.Value == nil && c.Outcome == ""
-	c.Exclude = f.exclude || stays
+	stay := x.Excluded && !f.include && c.Value == nil && c.Outcome == ""
+	c.Exclude = f.exclude || stay
 	return nil
 }

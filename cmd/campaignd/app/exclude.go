@@ -51,8 +51,6 @@ category.
 					cmd.UseLine())
 			case id == "" && at == "" && where == "":
 				return badInput("say what you exclude: an experiment, a question, --at or --where")
-			case strings.TrimSpace(reason) == "":
-				return badInput("an exclusion needs a reason: --reason \"why\"")
 			}
 			t, err := a.optionalTarget(args)
 			if err != nil {

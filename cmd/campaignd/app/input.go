@@ -66,7 +66,7 @@ func optionalNumber(what, text string) (*float64, error) {
 
 // parsePoint reads a composition, "lipf6=1.1,ec=0.3,dmc=1", in the parameters'
 // own units. what names the flag in messages. With all it must name every
-// parameter; otherwise the others are left for fill. An empty text gives nil.
+// parameter; otherwise the others are left out. An empty text gives nil.
 // Bounds are not checked: what was really made may lie outside them.
 func parsePoint(def *definition.Campaign, what, text string, all bool) (definition.Point, error) {
 	if strings.TrimSpace(text) == "" {
@@ -113,12 +113,6 @@ func assignments(text string) (parts []string) {
 	return parts
 }
 
-// Help texts of flags that several commands have.
-const (
-	furtherHelp = "a further quantity, `viscosity=3.1mPas`; may be given several times"
-	anywayHelp  = "take a composition that the campaign could not ask for: outside its bounds, or with another sum"
-)
-
 // furtherValue is a number, in group 1, with its unit behind it in group 2.
 var furtherValue = regexp.MustCompile(`^([+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(.*)$`)
 
@@ -153,21 +147,6 @@ func parseFurther(texts []string) ([]definition.Quantity, error) {
 		quantities = append(quantities, definition.Quantity{Name: name, Value: x, Unit: parts[2]})
 	}
 	return quantities, nil
-}
-
-// fill completes, in place, a composition that was really made by what was
-// asked for, for the parameters that the person did not name. nil stays nil:
-// then what was asked for was made.
-func fill(actual, requested definition.Point) definition.Point {
-	if actual == nil {
-		return nil
-	}
-	for name, v := range requested {
-		if _, ok := actual[name]; !ok {
-			actual[name] = v
-		}
-	}
-	return actual
 }
 
 // known refuses the identifier of an experiment, question or decision that does

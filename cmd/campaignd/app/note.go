@@ -3,7 +3,6 @@ package app
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -22,7 +21,7 @@ func (a *app) noteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := engine.Request{Note: &events.NoteAdded{Text: args[0], About: about}}
+			r := engine.Request{Note: &engine.Note{Text: args[0], About: about}}
 			if about == "" {
 				return a.request(cmd.Context(), t, r)
 			}

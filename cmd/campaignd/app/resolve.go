@@ -13,15 +13,9 @@ import (
 // resolveCommand is `campaignd resolve`: what became of a command whose fate is
 // unknown.
 func (a *app) resolveCommand() *cobra.Command {
-	var value, sd, actual, reason string
-	var further []string
-	var repeat, anyway bool
-	outcomes := []events.Resolution{
-		events.ResolvedMeasured,
-		events.ResolvedFailed,
-		events.ResolvedInfeasible,
-		events.ResolvedNotPerformed,
-	}
+	var f measuredFlags
+	var reason string
+	var repeat bool
 	cmd := &cobra.Command{
 		Use:   "resolve [TARGET] EXPERIMENTS measured|failed|infeasible|not-performed",
 		Short: "Resolve an experiment whose outcome is unknown",
@@ -58,39 +52,29 @@ What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 				Resolution: resolution,
 				Repeat:     repeat,
 				Reason:     reason,
-				Anyway:     anyway,
+				Anyway:     f.anyway,
 			}
-			if r.Value, err = optionalNumber("--value", value); err != nil {
-				return err
-			}
-			if r.SD, err = optionalNumber("--sd", sd); err != nil {
-				return err
-			}
-			if r.Further, err = parseFurther(further); err != nil {
+			if err := f.parse(&r.Value, &r.SD, &r.Further); err != nil {
 				return err
 			}
 			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
 				if err := known(state, r.Experiment); err != nil {
 					return engine.Request{}, err
 				}
-				point, err := parsePoint(state.Definition, "--actual", actual, false)
+				var err error
 				switch x := state.Experiment(r.Experiment); {
 				case x != nil:
-					r.Actual = fill(point, x.Parameters)
-				case actual != "":
-					return engine.Request{}, badInput("--actual is of one experiment")
+					r.Actual, err = f.made(state.Definition, x.Parameters)
+				case f.actual != "":
+					err = badInput("--actual is of one experiment")
 				}
 				return engine.Request{Resolve: r}, err
 			})
 		},
 	}
-	cmd.Flags().StringVar(&value, "value", "", "the measured `value`, in the objective's unit")
-	cmd.Flags().StringVar(&sd, "sd", "", "the standard deviation of the value, where you know it")
-	cmd.Flags().StringArrayVar(&further, "further", nil, furtherHelp)
-	cmd.Flags().StringVar(&actual, "actual", "",
-		"the composition that was really made, where it differs: `lipf6=1.08,ec=0.3`")
+	f.add(cmd.Flags(), "the measured `value`, in the objective's unit",
+		", where it differs: `lipf6=1.08,ec=0.3`")
 	cmd.Flags().BoolVar(&repeat, "repeat", false, "run the same composition again, as a new experiment")
-	cmd.Flags().BoolVar(&anyway, "anyway", false, anywayHelp)
 	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")
 	return cmd
 }

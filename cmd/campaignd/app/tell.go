@@ -13,14 +13,11 @@ import (
 
 // reportedResult is what the flags of tell say of a result, as it was typed.
 type reportedResult struct {
-	value, sd, unit    string
-	parameters, actual string
-	values             string
-	further            []string
+	measuredFlags
+	unit, parameters, values string
 	// failed, cannot and again say why there is no value. At most one is given.
 	failed, cannot, again string
 	comment               string
-	anyway                bool
 }
 
 // tellCommand is `campaignd tell`: results of experiments that people run, and
@@ -76,20 +73,15 @@ be named any more once something else was chosen in its place.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.parameters, "parameters", "",
 		"the composition of your own experiment, which counts against the budget: `lipf6=1.1,ec=0.3,dmc=1`")
-	flags.StringVar(&f.actual, "actual", "",
-		"the composition that was really made, where it differs: `lipf6=1.08`")
+	f.add(flags, "the `value`, instead of as an argument", ", where it differs: `lipf6=1.08`")
 	flags.StringVar(&f.values, "values", "",
 		"what you expect of many compositions, in the order of their rows: `11.2,9,,7`")
-	flags.StringVar(&f.value, "value", "", "the `value`, instead of as an argument")
 	flags.StringVar(&f.unit, "unit", "", "the value's unit, to be checked against the campaign's")
-	flags.StringVar(&f.sd, "sd", "", "the standard deviation of the value, where you know it")
-	flags.StringArrayVar(&f.further, "further", nil, furtherHelp)
 	flags.StringVar(&f.failed, "failed", "", "why there is no value")
 	flags.StringVar(&f.cannot, "cannot", "",
 		"can't: why the composition, and others like it, cannot be made or measured")
 	flags.StringVar(&f.again, "again", "", "try again: why nothing took place; the same is asked for again")
 	flags.StringVar(&f.comment, "comment", "", "a remark, with an answer or on an experiment")
-	flags.BoolVar(&f.anyway, "anyway", false, anywayHelp)
 	return cmd
 }
 
@@ -179,29 +171,18 @@ func (f reportedResult) result(id string) (*engine.Tell, error) {
 		Again:      f.again,
 		Anyway:     f.anyway,
 	}
-	without := f.without()
-	switch {
-	case without != "" && f.value != "":
-		return nil, badInput("an experiment that failed has no value: give one of the two")
 	// Two of the three were given: then their concatenation equals none of
 	// them.
-	case without != f.failed && without != f.cannot && without != f.again:
+	if why := f.without(); why != f.failed && why != f.cannot && why != f.again {
 		return nil, badInput("give one of --failed, --cannot and --again")
-	}
-	var err error
-	if without == "" {
-		if tell.Value, err = number("the value", f.value); err != nil {
-			return nil, err
-		}
-	}
-	if tell.SD, err = optionalNumber("--sd", f.sd); err != nil {
-		return nil, err
 	}
 	if strings.TrimSpace(f.comment) != "" {
 		tell.Notes = []string{f.comment}
 	}
-	tell.Further, err = parseFurther(f.further)
-	return tell, err
+	if err := f.parse(&tell.Value, &tell.SD, &tell.Further); err != nil {
+		return nil, err
+	}
+	return tell, tell.CheckOutcome()
 }
 
 // place reads the compositions, for which the campaign's parameters must be
@@ -210,9 +191,6 @@ func (f reportedResult) result(id string) (*engine.Tell, error) {
 func (f reportedResult) place(state *campaign.State, tell *engine.Tell) error {
 	var err error
 	if tell.Parameters, err = parsePoint(state.Definition, "--parameters", f.parameters, true); err != nil {
-		return err
-	}
-	if tell.Actual, err = parsePoint(state.Definition, "--actual", f.actual, false); err != nil {
 		return err
 	}
 	requested := tell.Parameters
@@ -226,6 +204,6 @@ func (f reportedResult) place(state *campaign.State, tell *engine.Tell) error {
 		}
 		requested = x.Parameters
 	}
-	tell.Actual = fill(tell.Actual, requested)
-	return nil
+	tell.Actual, err = f.made(state.Definition, requested)
+	return err
 }

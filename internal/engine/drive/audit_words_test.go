@@ -420,7 +420,7 @@ func TestAuditRemarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: at(1, 0.4, 0.5), Value: 11}}
+	own := engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: at(1, 0.4, 0.5), Value: new(11.0)}}
 	if _, err := engine.Submit(t.Context(), short, core, own, all[byInstrument].Time.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}

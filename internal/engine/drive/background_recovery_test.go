@@ -147,7 +147,7 @@ func TestLoopHearsWhileAnInstrumentRecalls(t *testing.T) {
 					t.Errorf("while the instrument recalls, %+v was answered with %v", request, err)
 				}
 			}
-			ask(engine.Request{Note: &events.NoteAdded{Text: "still looking?"}})
+			ask(engine.Request{Note: &engine.Note{Text: "still looking?"}})
 			ask(engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
 			ask(engine.Request{Resume: new(events.CampaignResumed)})
 			if kinds := kindsAfter(t, log, len(past)); slices.Contains(kinds, events.KindExperimentDispatched) ||
@@ -209,7 +209,7 @@ func TestSettledWhileAnInstrumentRecalls(t *testing.T) {
 	until(t, waiting, "robot to say what became of "+open[1].ID)
 	for _, request := range []engine.Request{
 		{Resolve: &engine.Resolve{Experiment: open[0].ID, Resolution: events.ResolvedNotPerformed, Repeat: true}},
-		{Note: &events.NoteAdded{Text: "it never moved"}},
+		{Note: &engine.Note{Text: "it never moved"}},
 	} {
 		request.Actor = "person:eve"
 		if _, err := r.Submit(t.Context(), request); err != nil {

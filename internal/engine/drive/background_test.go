@@ -105,7 +105,7 @@ func TestLoopHearsWhileItComputes(t *testing.T) {
 			t.Errorf("while a fit goes on, %+v was answered with %v", request, err)
 		}
 	}
-	ask(engine.Request{Note: &events.NoteAdded{Text: "still computing?"}})
+	ask(engine.Request{Note: &engine.Note{Text: "still computing?"}})
 	ask(engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
 	ask(engine.Request{Resume: new(events.CampaignResumed)})
 	select {
@@ -195,7 +195,7 @@ func TestDecidesInAllTheNoise(t *testing.T) {
 			made++
 			ctx, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
 			defer cancel()
-			_, _ = r.Submit(ctx, engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "and another thing"}})
+			_, _ = r.Submit(ctx, engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "and another thing"}})
 		}
 	})
 	if err := run(t, r)(); err != nil {
@@ -336,7 +336,7 @@ func TestWorkingIsSaidTwice(t *testing.T) {
 			first = false
 			for range 3 { // a remark while it is shown
 				time.Sleep(time.Second)
-				note := engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "still computing?"}}
+				note := engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "still computing?"}}
 				if _, err := r.Submit(t.Context(), note); err != nil {
 					t.Error(err)
 				}
@@ -364,7 +364,7 @@ func TestAFitIsMadeFromWhatWasBeforeIt(t *testing.T) {
 			return
 		}
 		before = events.Sequence(log.Last())
-		note := engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "meanwhile"}}
+		note := engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "meanwhile"}}
 		if _, err := r.Submit(ctx, note); err != nil {
 			t.Error(err)
 		}

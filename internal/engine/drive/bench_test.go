@@ -44,7 +44,7 @@ func newFixture(t *testing.T) *fixture {
 	if f.core, err = engine.Load(t.Context(), builtin.Registry(), f.log, "small"); err != nil {
 		t.Fatal(err)
 	}
-	value := engine.Tell{Parameters: file.Definition.Initial.Points[0], Value: 1}
+	value := engine.Tell{Parameters: file.Definition.Initial.Points[0], Value: new(1.0)}
 	f.submit(engine.Request{Tell: &value})
 	return f
 }
@@ -63,7 +63,7 @@ func (f *fixture) submit(r engine.Request) []events.Event {
 // note has something recorded that no decision is about.
 func (f *fixture) note() []events.Event {
 	f.t.Helper()
-	return f.submit(engine.Request{Note: &events.NoteAdded{Text: "and another thing"}})
+	return f.submit(engine.Request{Note: &engine.Note{Text: "and another thing"}})
 }
 
 // decision is the step that the campaign is at.

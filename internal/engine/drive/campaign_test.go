@@ -300,7 +300,7 @@ func TestUnknownFateWaitsForAPerson(t *testing.T) {
 	if instrument.acts["electrolyte/e1"] != 0 {
 		t.Error("the command was sent again")
 	}
-	refused := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: "e1", Value: 12}}
+	refused := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: "e1", Value: new(12.0)}}
 	if _, err := r.Submit(t.Context(), refused); !offers(err, problem.Resolve, "e1") {
 		t.Errorf("telling the result of an unresolved experiment: %v", err)
 	}
@@ -500,7 +500,7 @@ func TestLogFailsOnARequest(t *testing.T) {
 	}
 	ended := run(t, r)
 	until(t, waiting, "paused")
-	note := engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: "a new bottle"}}
+	note := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "a new bottle"}}
 	if _, err := r.Submit(t.Context(), note); !errors.Is(err, log.err) {
 		t.Errorf("the request was answered with %v", err)
 	}

@@ -529,12 +529,12 @@ func people(t *testing.T) []events.Event {
 
 	r, waiting := begin()
 	tell(r, engine.Request{Import: []engine.Tell{
-		{Parameters: point(0.5, 0.35), Value: 9, Notes: []string{"batch: 7", "by: ada"}},
+		{Parameters: point(0.5, 0.35), Value: new(9.0), Notes: []string{"batch: 7", "by: ada"}},
 		{Parameters: point(0.5, 0.35), Failed: "a leak", Notes: []string{"batch: 8"}},
-		{Parameters: point(0.6, 0.35), Value: 9.5},
+		{Parameters: point(0.6, 0.35), Value: new(9.5)},
 	}},
 		engine.Request{Exclude: &engine.Exclude{Reason: "it clouds", Region: map[string]definition.RegionSide{"lipf6": {Min: ptr(2.0), Max: ptr(2.1)}}}},
-		engine.Request{Note: &events.NoteAdded{Text: "a new bottle"}},
+		engine.Request{Note: &engine.Note{Text: "a new bottle"}},
 		engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
 	ended := run(t, r)
 	until(t, waiting, "paused")
@@ -571,7 +571,7 @@ func people(t *testing.T) []events.Event {
 		engine.Request{Correct: &engine.Correct{Experiment: settled, Value: ptr(11.2), Reason: "calibration"}},
 		engine.Request{Correct: &engine.Correct{Experiment: settled, Actual: point(1.2, 0.4), Reason: "weighed again"}},
 		engine.Request{Correct: &engine.Correct{Experiment: "e1", Exclude: true, Reason: "bubble"}},
-		engine.Request{Tell: &engine.Tell{Parameters: point(0.9, 0.45), Value: 11.5, SD: ptr(0.2), Notes: []string{"cloudy"}}},
+		engine.Request{Tell: &engine.Tell{Parameters: point(0.9, 0.45), Value: new(11.5), SD: ptr(0.2), Notes: []string{"cloudy"}}},
 		engine.Request{Tell: &engine.Tell{Parameters: point(1.9, 0.45), Infeasible: "it does not dissolve"}},
 		reject("q1", false, "on second thoughts"), reject("q1", true, "really not"),
 		engine.Request{Allow: &engine.Allow{Exclusion: "n1", Reason: "the new salt is purer"}})

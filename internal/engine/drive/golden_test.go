@@ -297,7 +297,7 @@ func contestedBy(t *testing.T) []events.Event {
 	for core.State().Question("q1") == nil {
 		for _, x := range core.State().Experiments {
 			if x.Status.Open() {
-				tell := &engine.Tell{Experiment: x.ID, Value: 1}
+				tell := &engine.Tell{Experiment: x.ID, Value: new(1.0)}
 				if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Tell: tell}, now); err != nil {
 					t.Fatal(err)
 				}
@@ -341,7 +341,7 @@ func dueled(t *testing.T) []events.Event {
 		t.Fatal(err)
 	}
 	expert := def.Experts[0].Name
-	for _, anchors := range []*events.AnchorsDeclared{
+	for _, anchors := range []*engine.Anchors{
 		{Expert: expert, Points: []definition.Point{{"x1": definition.Number(3), "x2": definition.Number(2)}},
 			Instead: true, Reason: "these alone"},
 		{Expert: expert, Points: []definition.Point{{"x1": definition.Number(9), "x2": definition.Number(3)}}},
@@ -406,8 +406,8 @@ func unfit(t *testing.T) []events.Event {
 	accept := humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}
 	later()
 	later() // nobody has answered
-	later(engine.Request{Tell: &engine.Tell{Experiment: "e1", Value: 1}})
-	later(engine.Request{Tell: &engine.Tell{Experiment: "e2", Value: 3}})
+	later(engine.Request{Tell: &engine.Tell{Experiment: "e1", Value: new(1.0)}})
+	later(engine.Request{Tell: &engine.Tell{Experiment: "e2", Value: new(3.0)}})
 	later() // nobody has answered
 	later(
 		engine.Request{Answer: &engine.Answer{Question: "q1", Reply: accept}},

@@ -90,7 +90,7 @@ instrument: manual
 						return r.Core()
 					}
 					x := suggestion.Experiments[0]
-					result := &engine.Tell{Experiment: x.ID, Value: yield(x.Parameters)}
+					result := &engine.Tell{Experiment: x.ID, Value: new(yield(x.Parameters))}
 					tell := engine.Request{Actor: "person:eve", Tell: result}
 					if _, err := engine.Submit(t.Context(), log, r.Core(), tell, tick()); err != nil {
 						t.Fatal(err)

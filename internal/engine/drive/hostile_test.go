@@ -339,7 +339,7 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 			case !errors.Is(err, problem.ErrInvalidRequest):
 				rt.Fatalf("the request was answered with %v", err)
 			}
-			honest := engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "still here"}}
+			honest := engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "still here"}}
 			if _, err := r.Submit(ctx, honest); err != nil && !errors.Is(err, drive.ErrOver) {
 				rt.Fatalf("an honest request after %+v was answered with %v", request, err)
 			}
@@ -464,7 +464,7 @@ func TestUnrecordableRequests(t *testing.T) {
 	log, core := simulate(t, def)
 	before := log.Last()
 	point := definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
-	note := &events.NoteAdded{Text: "x"}
+	note := &engine.Note{Text: "x"}
 	incomplete := def
 	incomplete.Initial.Labels = nil
 	absurd := def
@@ -487,14 +487,14 @@ func TestUnrecordableRequests(t *testing.T) {
 		"a name turned around":   {engine.Request{Actor: "person:a\u202eb", Note: note}, "U+202E"},
 		"a name of a novel":      {engine.Request{Actor: "person:" + strings.Repeat("a", 1100), Note: note}, "at most 200"},
 		"a name that is no text": {engine.Request{Actor: "person:\xff", Note: note}, "UTF-8"},
-		"a note of a novel":      {engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: strings.Repeat("x", 17<<20)}}, "at most 65536"},
+		"a note of a novel":      {engine.Request{Actor: "person:eve", Note: &engine.Note{Text: strings.Repeat("x", 17<<20)}}, "at most 65536"},
 		"an escape in a reason":  {engine.Request{Actor: "person:eve", Pause: &events.CampaignPaused{Reason: "\x1b[2J"}}, "U+001B"},
-		"a text turned around":   {engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "\u202egnp"}}, "U+202E"},
+		"a text turned around":   {engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "\u202egnp"}}, "U+202E"},
 		"a cause of a novel":     {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Failed: strings.Repeat("x", 17<<20)}}, "at most 65536"},
-		"a value beyond reason":  {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: 1e308}}, "typing error"},
-		"a spread beyond reason": {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: 1, SD: ptr(1e300)}}, "typing error"},
-		"not a number":           {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: math.NaN()}}, "no result"},
-		"infinitely made":        {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: definition.Point{"lipf6": definition.Number(math.Inf(1))}, Value: 1}}, "no result"},
+		"a value beyond reason":  {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: new(1e308)}}, "typing error"},
+		"a spread beyond reason": {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: new(1.0), SD: ptr(1e300)}}, "typing error"},
+		"not a number":           {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: new(math.NaN())}}, "no result"},
+		"infinitely made":        {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: definition.Point{"lipf6": definition.Number(math.Inf(1))}, Value: new(1.0)}}, "no result"},
 		"two things at once":     {engine.Request{Actor: "person:eve", Note: note, Pause: new(events.CampaignPaused)}, "at once"},
 		"a batch too large":      {engine.Request{Actor: "person:eve", Import: rows}, "cannot be recorded"},
 		"half a definition":      {engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: incomplete}}, "/initial/labels"},
@@ -523,10 +523,10 @@ func TestLimitsOfRequests(t *testing.T) {
 		request func(n int) engine.Request
 	}{
 		"a name": {200, func(n int) engine.Request {
-			return engine.Request{Actor: "person:" + text(n), Note: &events.NoteAdded{Text: "x"}}
+			return engine.Request{Actor: "person:" + text(n), Note: &engine.Note{Text: "x"}}
 		}},
 		"a text": {64 << 10, func(n int) engine.Request {
-			return engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: text(n)}}
+			return engine.Request{Actor: "person:eve", Note: &engine.Note{Text: text(n)}}
 		}},
 		"a campaign file": {512 << 10, func(n int) engine.Request {
 			amended := events.CampaignAmended{Definition: more, Source: text(n)}

@@ -332,7 +332,7 @@ func TestDoubtOfAPersonsOwn(t *testing.T) {
 	})
 	log, core := simulate(t, def)
 	def.Budget.Experiments = 12
-	own := engine.Tell{Parameters: at(0.3, 0.4, 0.1), Value: 29}
+	own := engine.Tell{Parameters: at(0.3, 0.4, 0.1), Value: new(29.0)}
 	for _, request := range []engine.Request{{Amend: &events.CampaignAmended{Definition: def}}, {Tell: &own}} {
 		request.Actor = "person:eve"
 		if _, err := engine.Submit(t.Context(), log, core, request, core.State().EndedAt.Add(time.Hour)); err != nil {

@@ -21,7 +21,7 @@ import (
 
 // aNote is a request of ada's to note something.
 func aNote(id, text string) engine.Request {
-	return engine.Request{Actor: "person:ada", Note: &events.NoteAdded{Text: text}}.Identified(id)
+	return engine.Request{Actor: "person:ada", Note: &engine.Note{Text: text}}.Identified(id)
 }
 
 // Law: a request that is sent again, to the loop, to another process or where nobody runs the
@@ -36,8 +36,8 @@ func TestRepeatedRequests(t *testing.T) {
 		t.Errorf("resumed what runs: %v", err)
 	}
 	rows := engine.Request{Actor: "person:ada", Import: []engine.Tell{
-		{Parameters: at(0.5, 0.35, 0.5), Value: 9, Notes: []string{"batch: 7"}},
-		{Parameters: at(0.6, 0.35, 0.5), Value: 9.5},
+		{Parameters: at(0.5, 0.35, 0.5), Value: new(9.0), Notes: []string{"batch: 7"}},
+		{Parameters: at(0.6, 0.35, 0.5), Value: new(9.5)},
 	}}.Identified("rows")
 	ways := map[string]func(engine.Request) ([]events.Event, error){
 		"directly": func(q engine.Request) ([]events.Event, error) {

@@ -143,7 +143,7 @@ func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 	case 0:
 		r.Pause = &events.CampaignPaused{Reason: "lunch"}
 	case 1:
-		r.Note = &events.NoteAdded{Text: "the glovebox was opened", About: experiment}
+		r.Note = &engine.Note{Text: "the glovebox was opened", About: experiment}
 	case 2:
 		r.Correct = &engine.Correct{Experiment: experiment, Value: &value, Reason: "calibration"}
 	case 3:
@@ -151,9 +151,9 @@ func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 	case 4:
 		r.Correct = &engine.Correct{Experiment: experiment, Actual: point, Reason: "weighed again"}
 	case 5:
-		r.Tell = &engine.Tell{Parameters: point, Value: value}
+		r.Tell = &engine.Tell{Parameters: point, Value: new(value)}
 	case 6:
-		r.Import = []engine.Tell{{Parameters: point, Value: value}}
+		r.Import = []engine.Tell{{Parameters: point, Value: new(value)}}
 	case 7:
 		question := fmt.Sprintf("q%d", rapid.IntRange(1, max(1, len(s.Questions))).Draw(rt, "question"))
 		label := rapid.SampledFrom([]events.Label{events.LabelAccept, events.LabelReject, ""}).Draw(rt, "label")
@@ -176,7 +176,7 @@ func drawRequest(rt *rapid.T, s *campaign.State) engine.Request {
 	case 15:
 		r.Correct = &engine.Correct{Experiment: experiment, Reason: "it counts after all"}
 	case 16:
-		r.Tell = &engine.Tell{Experiment: experiment, Value: value, Actual: point}
+		r.Tell = &engine.Tell{Experiment: experiment, Value: new(value), Actual: point}
 	case 12:
 		r.Tell = &engine.Tell{Experiment: experiment, Again: "the argon ran out"}
 	}

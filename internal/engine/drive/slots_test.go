@@ -32,7 +32,7 @@ func TestWaitsForRoomToCompute(t *testing.T) {
 
 	for range 3 { // each overtakes the decision that waits
 		<-steps
-		note := engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "and another thing"}}
+		note := engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "and another thing"}}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		if _, err := r.Submit(ctx, note); err != nil {
 			t.Fatalf("while it waits for room, a note is answered with %v", err)

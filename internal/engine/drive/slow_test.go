@@ -20,7 +20,7 @@ func hears(t *testing.T, r *drive.Runner, during string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	note := engine.Request{Actor: "person:eve", Note: &events.NoteAdded{Text: "still there?"}}
+	note := engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "still there?"}}
 	if _, err := r.Submit(ctx, note); err != nil {
 		t.Fatalf("%s, a note is answered with %v", during, err)
 	}

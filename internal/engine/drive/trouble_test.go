@@ -276,7 +276,7 @@ func TestReplicatesSurviveImports(t *testing.T) {
 	log = refill(t, upTo(t, history(t, log), events.KindExperimentMeasured))
 	r, _ := start(t, log, def, nil)
 	point := definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
-	if err := submit(t, log, r, engine.Request{Import: []engine.Tell{{Parameters: point, Value: 12}, {Parameters: point, Value: 12.1}}}); err != nil {
+	if err := submit(t, log, r, engine.Request{Import: []engine.Tell{{Parameters: point, Value: new(12.0)}, {Parameters: point, Value: new(12.1)}}}); err != nil {
 		t.Fatal(err)
 	}
 	r, _ = start(t, log, def, nil)

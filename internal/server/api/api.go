@@ -100,7 +100,7 @@ func New(o Options) *API {
 		keyed: http.NewServeMux(),
 	}
 	a.earlier = openEarlierKeys(filepath.Join(o.Lab.Private(), "idempotency"), o.Log)
-	schemas := newSchemas()
+	schemas := newSchemas(nil)
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",

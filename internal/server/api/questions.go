@@ -39,14 +39,15 @@ type questionsOutput struct {
 	}
 }
 
-// Answer is what somebody answers to a question: one of answer, order, point
-// and estimates.
+// Answer is what is answered to a question: one of answer, order, point and
+// estimates. It is no [engine.Answer]: only the question tells what words mean,
+// and which options letters and numbers stand for.
 type Answer struct {
-	Answer    string         `json:"answer,omitempty" doc:"In words, as after 'campaignd tell q7': accept, reject, unsure, exclude, B, ok."`
-	Order     []string       `json:"order,omitempty" doc:"The letters of what is compared, the best first."`
-	Point     map[string]any `json:"point,omitempty" doc:"A composition of one's own."`
-	Estimates []*float64     `json:"estimates,omitempty" doc:"A number for each composition, null for what one cannot tell."`
-	Comment   string         `json:"comment,omitempty" maxLength:"10000" doc:"What else there is to say."`
+	Answer    string           `json:"answer,omitempty" doc:"In words, as after 'campaignd tell q7': accept, reject, unsure, exclude, B, ok."`
+	Order     []string         `json:"order,omitempty" doc:"The letters of what is compared, the best first."`
+	Point     definition.Point `json:"point,omitempty" doc:"A composition of one's own."`
+	Estimates []*float64       `json:"estimates,omitempty" doc:"A number for each composition, null for what one cannot tell."`
+	Comment   string           `json:"comment,omitempty" maxLength:"10000" doc:"What else there is to say."`
 
 	// Saw says which answer they knew: see [engine.Answer].
 	Saw *string `json:"saw,omitempty" maxLength:"40" doc:"The source of the answer that was seen with the question, empty for none. If another has been recorded since, this one is kept as contested. Absent: this one counts."`
@@ -68,7 +69,7 @@ type answeredOutput struct{ Body Answered }
 type answerInput struct {
 	InCampaign
 	Question string `path:"question" maxLength:"40" doc:"The question, such as q7."`
-	Body     Answer
+	Body     bodyOf[Answer]
 }
 
 // questions are the operations of those who are asked.
@@ -111,6 +112,7 @@ func openQuestion(c *lab.Campaign, def *definition.Campaign, q campaign.Question
 func (a *API) answer(
 	ctx context.Context, c *lab.Campaign, in *answerInput,
 ) (*answeredOutput, error) {
+	var body *Answer
 	var reply humans.Reply
 	var err error
 	c.Read(func(core *engine.Core) {
@@ -121,8 +123,11 @@ func (a *API) answer(
 				in.Question).About(in.Question)
 			return
 		}
-		if err = a.AnswersAs(ctx, q.Expert, c.Name()); err == nil {
-			reply, err = in.Body.reply(s.Definition, q)
+		if err = a.AnswersAs(ctx, q.Expert, c.Name()); err != nil {
+			return
+		}
+		if body, err = in.Body.read(); err == nil {
+			reply, err = body.reply(s.Definition, q)
 		}
 	})
 	if err != nil {
@@ -130,7 +135,7 @@ func (a *API) answer(
 	}
 	stored, err := a.repeated(ctx, c)
 	if stored == nil && err == nil {
-		answer := &engine.Answer{Question: in.Question, Saw: in.Body.Saw, Reply: reply}
+		answer := &engine.Answer{Question: in.Question, Saw: body.Saw, Reply: reply}
 		stored, err = a.submit(ctx, c, engine.Request{Answer: answer})
 	}
 	if err != nil {
@@ -190,7 +195,7 @@ func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.
 	case b.Order != nil:
 		r.Answer.Order, err = humans.ParseOrder(strings.Join(b.Order, " "), len(q.Options))
 	case b.Point != nil:
-		r.Answer.Point, err = pointOf("point", b.Point)
+		r.Answer.Point, err = b.Point, engine.CheckComposition("point", b.Point)
 	case b.Estimates != nil:
 		r.Answer.Estimates = estimatesOf(b.Estimates)
 	default:
@@ -202,11 +207,7 @@ func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.
 	r.Comment = b.Comment
 	r.Took = b.Took
 	r.Shown = b.Shown
-	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
-		return r, problem.New(problem.Invalid, "%w; %s calls for %s", err, q.ID,
-			view.Answers(def, q)).About(q.ID)
-	}
-	return r, nil
+	return r, view.CheckReply(def, q, r)
 }
 
 // estimatesOf are the numbers that were given, by their rows.

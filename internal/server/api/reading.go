@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
@@ -51,9 +52,12 @@ const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 
 type predictInput struct {
 	InCampaign
-	Body struct {
-		Points []map[string]any `json:"points" minItems:"1" maxItems:"1000" doc:"Compositions."`
-	}
+	Body bodyOf[PredictInputBody]
+}
+
+// PredictInputBody are the compositions of which predictions are asked for.
+type PredictInputBody struct {
+	Points []definition.Point `json:"points" minItems:"1" maxItems:"1000" doc:"Compositions."`
 }
 
 type predictOutput struct {
@@ -144,11 +148,14 @@ func (a *API) predict(
 	if err != nil {
 		return nil, problems.Of(err)
 	}
+	body, err := in.Body.read()
+	if err != nil {
+		return nil, problems.Of(err)
+	}
 	out := new(predictOutput)
-	for i, values := range in.Body.Points {
+	for i, point := range body.Points {
 		field := fmt.Sprintf("points[%d]", i)
-		point, err := pointOf(field, values)
-		if err != nil {
+		if err := engine.CheckComposition(field, point); err != nil {
 			return nil, problems.Of(err)
 		}
 		p, err := predictor.Predict(ctx, point)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -20,146 +19,38 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// What people's requests carry in the API. They are types of their own next to
-// the engine's, where they become [engine.Request]: a value that is left out is
-// distinguished from 0, and a composition that cannot be read is answered with its field
-// and status 400, before any campaign is asked.
-
-// Tell is the result of an experiment that a person or a script ran.
-type Tell struct {
-	Experiment string            `json:"experiment,omitempty" doc:"The suggested experiment; absent for one's own."`
-	Parameters map[string]any    `json:"parameters,omitempty" doc:"The composition of one's own experiment."`
-	Actual     map[string]any    `json:"actual,omitempty" doc:"What was really made, where it differs from what was asked for."`
-	Value      *float64          `json:"value,omitempty" doc:"Of the objective."`
-	Unit       string            `json:"unit,omitempty" doc:"The value's unit, to be checked against the campaign's."`
-	SD         *float64          `json:"sd,omitempty" doc:"The standard deviation of the value, where it is known."`
-	Failed     string            `json:"failed,omitempty" doc:"Why there is no value."`
-	Infeasible string            `json:"infeasible,omitempty" doc:"Why the composition cannot be made or measured."`
-	Again      string            `json:"again,omitempty" doc:"Why nothing took place: the same is asked for again."`
-	Further    []FurtherQuantity `json:"further,omitempty" doc:"Other quantities that were measured."`
-	Notes      []string          `json:"notes,omitempty" doc:"Remarks on it, recorded together with it."`
-	Anyway     bool              `json:"anyway,omitempty" doc:"Take a composition that the campaign could not ask for."`
-}
-
-// FurtherQuantity is a quantity beside the objective.
-type FurtherQuantity struct {
-	Name  string   `json:"name"`
-	Value float64  `json:"value"`
-	Unit  string   `json:"unit,omitempty"`
-	SD    *float64 `json:"sd,omitempty"`
-}
-
-// result returns the engine's form of a result.
-func (t Tell) result() (*engine.Tell, error) {
-	parameters, err := pointOf("parameters", t.Parameters)
-	if err != nil {
-		return nil, err
-	}
-	actual, err := pointOf("actual", t.Actual)
-	if err != nil {
-		return nil, err
-	}
-	r := &engine.Tell{
-		Experiment: t.Experiment,
-		Parameters: parameters,
-		Actual:     actual,
-		Unit:       t.Unit,
-		SD:         t.SD,
-		Failed:     t.Failed,
-		Infeasible: t.Infeasible,
-		Again:      t.Again,
-		Further:    furtherOf(t.Further),
-		Notes:      t.Notes,
-		Anyway:     t.Anyway,
-	}
-	reasons := 0
-	for _, reason := range []string{t.Failed, t.Infeasible, t.Again} {
-		if reason != "" {
-			reasons++
-		}
-	}
-	switch {
-	case t.Experiment != "" && t.Parameters != nil:
-		return nil, problem.New(problem.Invalid,
-			"a suggested experiment has its parameters: give one of experiment and parameters")
-	case t.Experiment == "" && t.Parameters == nil:
-		return nil, problem.New(problem.Invalid, "say which experiment it is, or the parameters of one's own")
-	case reasons > 1:
-		return nil, problem.New(problem.Invalid, "give at most one of failed, infeasible and again")
-	case reasons == 1 && t.Value != nil:
-		return nil, problem.New(problem.Invalid,
-			"an experiment that failed has no value: give one of the two")
-	case reasons == 0 && t.Value == nil:
-		return nil, problem.New(problem.Invalid,
-			"give the value, or why there is none: failed, infeasible or again")
-	case t.Value != nil:
-		r.Value = *t.Value
-	}
-	return r, nil
-}
-
-// pointOf reads a composition: numbers and the names of categories.
-func pointOf(field string, values map[string]any) (definition.Point, error) {
-	if values == nil {
-		return nil, nil
-	}
-	if len(values) == 0 {
-		return nil, problem.New(problem.Invalid, "%s is empty: give a value for each parameter", field)
-	}
-	point := make(definition.Point, len(values))
-	for name, v := range values {
-		switch v := v.(type) {
-		case float64:
-			point[name] = definition.Number(v)
-			continue
-		case string:
-			if v != "" {
-				point[name] = definition.Category(v)
-				continue
-			}
-		}
-		return nil, problem.New(problem.Invalid,
-			"%s.%s is neither a number nor the name of a category", field, name)
-	}
-	return point, nil
-}
-
-func furtherOf(quantities []FurtherQuantity) (further []definition.Quantity) {
-	for _, q := range quantities {
-		further = append(further, definition.Quantity{Name: q.Name, Value: q.Value, Unit: q.Unit, SD: q.SD})
-	}
-	return further
-}
-
-// Because is why somebody wants something.
+// Because is why something is wanted. The events of pausing and the like hold
+// more, which only the engine fills in: they are no bodies.
 type Because struct {
 	Reason string `json:"reason,omitempty" maxLength:"10000" doc:"Why, for the record."`
 }
 
-// body is a request on a campaign.
-type body[B any] struct {
-	InCampaign
-	Body B
-}
-
-// optional is a request whose body may be left out.
-type optional[B any] struct {
-	InCampaign
-	Body *B
-}
-
 // record registers a request that is recorded as it is.
-func record[B any](a *API, op huma.Operation, make func(B) (engine.Request, error)) {
-	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *body[B]) (*recordedOutput, error) {
-		return a.fulfill(ctx, in.InCampaign, func() (engine.Request, error) { return make(in.Body) })
+func record[B any](a *API, op huma.Operation, make func(*B) engine.Request) {
+	type input struct {
+		InCampaign
+		Body bodyOf[B]
+	}
+	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *input) (*recordedOutput, error) {
+		return a.fulfill(ctx, in.InCampaign, func() (engine.Request, error) {
+			body, err := in.Body.read()
+			if err != nil {
+				return engine.Request{}, err
+			}
+			return make(body), nil
+		})
 	})
 }
 
 // steer registers a request that needs no more than a reason.
 func (a *API) steer(verb, summary, description string, make func(reason string) engine.Request) {
+	type input struct {
+		InCampaign
+		Body *Because // it may be left out
+	}
 	op := operation(verb+"-campaign", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
 	huma.Register(a.huma, a.recording(op),
-		func(ctx context.Context, in *optional[Because]) (*recordedOutput, error) {
+		func(ctx context.Context, in *input) (*recordedOutput, error) {
 			reason := ""
 			if in.Body != nil {
 				reason = in.Body.Reason
@@ -168,184 +59,37 @@ func (a *API) steer(verb, summary, description string, make func(reason string) 
 		})
 }
 
-// Correction says that an experiment ended otherwise than the record has it.
-type Correction struct {
-	Experiment string            `json:"experiment" doc:"The experiment, or several that were not performed: e1-e24, or e1,e3-e5."`
-	Outcome    string            `json:"outcome,omitempty" enum:"measured,failed,infeasible,not-performed" doc:"How it really ended."`
-	Value      *float64          `json:"value,omitempty"`
-	SD         *float64          `json:"sd,omitempty"`
-	Actual     map[string]any    `json:"actual,omitempty"`
-	Further    []FurtherQuantity `json:"further,omitempty"`
-	Exclude    bool              `json:"exclude,omitempty" doc:"Leave the outcome out of the models."`
-	Reason     string            `json:"reason" minLength:"1" doc:"Why, for the record."`
-	Anyway     bool              `json:"anyway,omitempty"`
-}
-
-// Resolution settles an experiment whose fate is unknown.
-type Resolution struct {
-	Experiment string            `json:"experiment" doc:"The experiment, or several of which the same is said, all or none: e1-e24, or e1,e3-e5."`
-	Resolution string            `json:"resolution" enum:"measured,failed,infeasible,not-performed" doc:"What became of it."`
-	Value      *float64          `json:"value,omitempty" doc:"The result, where it was measured."`
-	SD         *float64          `json:"sd,omitempty"`
-	Actual     map[string]any    `json:"actual,omitempty"`
-	Further    []FurtherQuantity `json:"further,omitempty"`
-	Repeat     bool              `json:"repeat,omitempty" doc:"Ask for the same again."`
-	Reason     string            `json:"reason,omitempty"`
-	Anyway     bool              `json:"anyway,omitempty"`
-}
-
-// Exclusion is a person's "won't".
-type Exclusion struct {
-	Point  map[string]any  `json:"point,omitempty" doc:"A composition whose neighborhood is excluded."`
-	Region map[string]Side `json:"region,omitempty" doc:"A box that is excluded, by parameters."`
-	About  string          `json:"about,omitempty" doc:"An experiment or question whose neighborhood is excluded."`
-	Reason string          `json:"reason" minLength:"1"`
-}
-
-// Side is one side of a region: an interval, or a category.
-type Side struct {
-	Min *float64 `json:"min,omitempty"`
-	Max *float64 `json:"max,omitempty"`
-	Is  string   `json:"is,omitempty"`
-}
-
-// Anchors are compositions at which an expert trusts their own judgment.
-type Anchors struct {
-	Expert  string           `json:"expert" minLength:"1" doc:"Whose judgment it is."`
-	Points  []map[string]any `json:"points,omitempty" maxItems:"1000" doc:"Compositions."`
-	Instead bool             `json:"instead,omitempty" doc:"Instead of those that were named so before; without points they are only taken back."`
-	Reason  string           `json:"reason,omitempty" doc:"Why, for the record."`
-}
-
-// Note is a remark.
-type Note struct {
-	Text  string `json:"text" minLength:"1" maxLength:"10000"`
-	About string `json:"about,omitempty" doc:"An experiment, question or decision."`
-}
-
-// Permission takes an exclusion back.
-type Permission struct {
-	Exclusion string `json:"exclusion"`
-	Reason    string `json:"reason,omitempty"`
-}
-
-// request returns the engine's form.
-func (c Correction) request() (engine.Request, error) {
-	actual, err := pointOf("actual", c.Actual)
-	return engine.Request{Correct: &engine.Correct{
-		Experiment: c.Experiment,
-		Outcome:    events.Resolution(c.Outcome),
-		Value:      c.Value,
-		SD:         c.SD,
-		Actual:     actual,
-		Further:    furtherOf(c.Further),
-		Exclude:    c.Exclude,
-		Reason:     c.Reason,
-		Anyway:     c.Anyway,
-	}}, err
-}
-
-// request returns the engine's form.
-func (r Resolution) request() (engine.Request, error) {
-	actual, err := pointOf("actual", r.Actual)
-	return engine.Request{Resolve: &engine.Resolve{
-		Experiment: r.Experiment,
-		Resolution: events.Resolution(r.Resolution),
-		Value:      r.Value,
-		SD:         r.SD,
-		Actual:     actual,
-		Further:    furtherOf(r.Further),
-		Repeat:     r.Repeat,
-		Reason:     r.Reason,
-		Anyway:     r.Anyway,
-	}}, err
-}
-
-// request returns the engine's form.
-func (x Exclusion) request() (engine.Request, error) {
-	point, err := pointOf("point", x.Point)
-	if x.Region != nil && len(x.Region) == 0 {
-		return engine.Request{}, problem.New(problem.Invalid,
-			"region is empty: give an interval or a category for a parameter")
-	}
-	var region map[string]definition.RegionSide
-	for name, side := range x.Region {
-		if region == nil {
-			region = make(map[string]definition.RegionSide)
-		}
-		region[name] = definition.RegionSide(side)
-	}
-	return engine.Request{Exclude: &engine.Exclude{
-		Point: point, Region: region, About: x.About, Reason: x.Reason,
-	}}, err
-}
-
-// request returns the engine's form.
-func (d Anchors) request() (engine.Request, error) {
-	r := &events.AnchorsDeclared{
-		Expert: d.Expert, Points: []definition.Point{}, Instead: d.Instead, Reason: d.Reason,
-	}
-	if len(d.Points) == 0 && !d.Instead {
-		return engine.Request{},
-			problem.New(problem.Invalid, "say which compositions, or instead of which")
-	}
-	for i, p := range d.Points {
-		point, err := pointOf(fmt.Sprintf("points[%d]", i), p)
-		if err != nil {
-			return engine.Request{}, err
-		}
-		r.Points = append(r.Points, point)
-	}
-	return engine.Request{Anchors: r}, nil
-}
-
-// importRequest returns the engine's form of earlier measurements.
-func importRequest(rows []Tell) (r engine.Request, err error) {
-	if len(rows) == 0 {
-		return r, problem.New(problem.Invalid, "there is nothing to take over")
-	}
-	for i, row := range rows {
-		tell, err := row.result()
-		if err != nil {
-			return r, problem.New(problem.CodeOf(err), "row %d: %w", i+1, err)
-		}
-		r.Import = append(r.Import, *tell)
-	}
-	return r, nil
-}
-
-// request returns the engine's form.
-func (t Tell) request() (engine.Request, error) {
-	tell, err := t.result()
-	return engine.Request{Tell: tell}, err
-}
-
 // requests are the operations that people's requests are recorded by.
 func (a *API) requests() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodPost, "/campaigns/{campaign}/"+path, summary, description)
 	}
 	record(a, on("tell", "tell", "Tell the result of an experiment",
-		"Of one that was suggested, or of one's own, which counts against the budget."), Tell.request)
+		"Of one that was suggested, or of one's own, which counts against the budget."),
+		func(t *engine.Tell) engine.Request { return engine.Request{Tell: t} })
 	record(a, on("import", "import", "Take over earlier measurements",
-		"All or none; they do not count against the budget."), importRequest)
+		"All or none; they do not count against the budget."),
+		func(rows *[]engine.Tell) engine.Request { return engine.Request{Import: *rows} })
 	record(a, on("correct", "correct", "Correct an outcome", "What the correction does not name stays."),
-		Correction.request)
+		func(c *engine.Correct) engine.Request { return engine.Request{Correct: c} })
 	record(a, on("resolve", "resolve", "Settle what became of an experiment",
-		"Of an experiment whose fate is unknown."), Resolution.request)
+		"Of an experiment whose fate is unknown."),
+		func(r *engine.Resolve) engine.Request { return engine.Request{Resolve: r} })
 	record(a, on("exclude", "exclude", "Exclude compositions", "Nothing there is suggested any more."),
-		Exclusion.request)
+		func(x *engine.Exclude) engine.Request { return engine.Request{Exclude: x} })
 	record(a, on("anchor", "anchors", "Name compositions at which an expert trusts their own judgment",
-		"Comparisons near them count for more."), Anchors.request)
+		"Comparisons near them count for more."),
+		func(d *engine.Anchors) engine.Request {
+			if d.Points == nil {
+				d.Points = []definition.Point{} // null in the log would be another event
+			}
+			return engine.Request{Anchors: d}
+		})
 	a.importing()
 	record(a, on("allow", "allow", "Take an exclusion back", ""),
-		func(p Permission) (engine.Request, error) {
-			return engine.Request{Allow: &engine.Allow{Exclusion: p.Exclusion, Reason: p.Reason}}, nil
-		})
+		func(x *engine.Allow) engine.Request { return engine.Request{Allow: x} })
 	record(a, on("note", "note", "Add a note", ""),
-		func(n Note) (engine.Request, error) {
-			return engine.Request{Note: &events.NoteAdded{Text: n.Text, About: n.About}}, nil
-		})
+		func(n *engine.Note) engine.Request { return engine.Request{Note: n} })
 	a.steering()
 	a.runs()
 	inCampaign(a, a.recording(operation("amend-campaign", http.MethodPut,
@@ -474,6 +218,13 @@ func (a *API) importing() {
 		"Take over measurements from a CSV file",
 		"The header names the parameters and the objective; what the export writes is understood. All rows are taken or none; they do not count against the budget.")
 	huma.Register(a.huma, a.recording(op), a.importTable)
+	// A row that was read has its value; what the fields are, the body of a
+	// result says.
+	row := a.huma.OpenAPI().Components.Schemas.Map()["EngineTell"]
+	row.Required = []string{"value"}
+	for _, field := range row.Properties {
+		field.Description = ""
+	}
 }
 
 // importTable takes a table over, or says what would become of it.

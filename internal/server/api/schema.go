@@ -13,11 +13,15 @@ import (
 )
 
 // newSchemas returns the registry of the API's schemas. Types of other packages
-// carry the package's name: several have an Experiment.
-func newSchemas() huma.Registry {
+// carry the package's name, where they have no name of their own: several have
+// an Experiment.
+func newSchemas(names map[reflect.Type]string) huma.Registry {
 	namer := func(t reflect.Type, hint string) string {
 		for t.Kind() == reflect.Pointer {
 			t = t.Elem()
+		}
+		if name, ok := names[t]; ok {
+			return name
 		}
 		name := huma.DefaultSchemaNamer(t, hint)
 		path := t.PkgPath()
