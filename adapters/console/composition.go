@@ -309,7 +309,10 @@ func ParseComposition(parameters []definition.Parameter, text string) (definitio
 			missing = append(missing, par.Name)
 			continue
 		}
-		v, err := parseValue(par, value)
+		if par.Categories == nil {
+			value = strings.TrimSuffix(value, par.Unit)
+		}
+		v, err := format.ReadValue(par, value, false)
 		if err != nil {
 			faults = append(faults, err.Error())
 		}
@@ -366,24 +369,4 @@ func split(parameters []definition.Parameter, text string) (values map[string]st
 		}
 	}
 	return values, faults
-}
-
-// parseValue reads a parameter's value.
-func parseValue(par definition.Parameter, text string) (definition.Value, error) {
-	if par.Categories != nil {
-		names := make([]string, len(par.Categories))
-		for i, c := range par.Categories {
-			names[i] = c.Name
-		}
-		if slices.Contains(names, text) {
-			return definition.Category(text), nil
-		}
-		return definition.Value{}, fmt.Errorf("%s: %q is none of %s", par.Name, text,
-			strings.Join(names, ", "))
-	}
-	x, err := format.ReadNumber(strings.TrimSuffix(text, par.Unit))
-	if err != nil {
-		return definition.Value{}, fmt.Errorf("%s: %w", par.Name, err)
-	}
-	return definition.Number(x), nil
 }

@@ -431,9 +431,7 @@ func (c *Console) actions() []action {
 		asks(here(Run, "note", "noted"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Note: &engine.Note{Text: text(r, "text"), About: text(r, "about")}}
 		})),
-		asks(here(Run, "exclude", "excluded"), simple(func(r *http.Request) engine.Request {
-			return engine.Request{Exclude: &engine.Exclude{About: text(r, "about"), Reason: reason(r)}}
-		})),
+		asks(here(Run, "exclude", "excluded"), excluding),
 		asks(here(Run, "allow", "allowed"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Allow: &engine.Allow{Exclusion: text(r, "exclusion"), Reason: reason(r)}}
 		})),
@@ -456,6 +454,17 @@ func stopping(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 			"a stopped campaign cannot be resumed: to be sure, type its name, %s", of.Name())
 	}
 	return engine.Request{Stop: &events.CampaignStopped{Reason: text(r, "reason")}}, nil
+}
+
+// excluding reads the form that excludes the neighborhood of an experiment or a
+// question.
+func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
+	reason := text(r, "reason")
+	if reason == "" {
+		return engine.Request{}, problem.New(problem.Invalid,
+			"say why it is excluded: others will want to know")
+	}
+	return engine.Request{Exclude: &engine.Exclude{About: text(r, "about"), Reason: reason}}, nil
 }
 
 // errNothing is returned by a form that asks for nothing new.

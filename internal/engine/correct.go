@@ -186,25 +186,20 @@ func (c *Core) corrected(
 	if !r.changesMeasurement() {
 		return &m, nil // it was checked when it came
 	}
-	value, sd := m.Objective.Value, m.Objective.SD
+	value := definition.Quantity{Value: m.Objective.Value, SD: m.Objective.SD}
 	if r.Value != nil {
-		value = *r.Value
+		value.Value = *r.Value
 	}
 	if r.SD != nil {
-		sd = r.SD
+		value.SD = r.SD
 	}
-	if r.Actual != nil {
-		m.Actual = r.Actual
-	}
-	checked, err := c.measurement(m.Actual, value, "", sd, campaign.Merge(m.Further, r.Further))
+	further := campaign.Merge(m.Further, r.Further)
+	checked, err := c.measurement(m.Actual, r.Actual, r.Anyway, value, further)
 	if err != nil {
 		return nil, err
 	}
-	if r.Actual != nil && !r.Anyway {
-		if err := c.plausible(r.Actual, true); err != nil {
-			return nil, err
-		}
-	}
-	m.Objective, m.Further = checked.Objective, checked.Further
+	m.Actual = checked.Actual
+	m.Objective = checked.Objective
+	m.Further = checked.Further
 	return &m, nil
 }

@@ -134,14 +134,10 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 					Ways: []string{problem.WayValue},
 				})
 		}
-		m, err := c.measurement(made(x.Parameters, r.Actual), *r.Value, "", r.SD, r.Further)
+		value := definition.Quantity{Value: *r.Value, SD: r.SD}
+		m, err := c.measurement(x.Parameters, r.Actual, r.Anyway, value, r.Further)
 		if err != nil {
 			return nil, err
-		}
-		if r.Actual != nil && !r.Anyway {
-			if err := c.plausible(r.Actual, true); err != nil {
-				return nil, err
-			}
 		}
 		payload.Measurement = m
 	case events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed:

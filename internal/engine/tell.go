@@ -90,18 +90,20 @@ func (t *Tell) CheckOutcome() error {
 	return nil
 }
 
-// measurement builds and checks a person's measurement of the given
-// composition.
+// measurement builds and checks a person's measurement: of what they say was
+// made, nil for what was requested. Without a unit, result has the campaign's.
 func (c *Core) measurement(
-	actual definition.Point, value float64, unit string, sd *float64, further []definition.Quantity,
+	requested, made definition.Point, anyway bool,
+	result definition.Quantity, further []definition.Quantity,
 ) (*events.Measurement, error) {
 	objective := c.State().Definition.Objective
-	if unit == "" {
-		unit = objective.Unit
+	result.Name = objective.Name
+	if result.Unit == "" {
+		result.Unit = objective.Unit
 	}
-	m := &events.Measurement{
-		Actual: actual, Further: further,
-		Objective: definition.Quantity{Name: objective.Name, Value: value, Unit: unit, SD: sd},
+	m := &events.Measurement{Actual: requested, Further: further, Objective: result}
+	if made != nil {
+		m.Actual = made
 	}
 	if err := instruments.Check(*c.State().Definition, *m); err != nil {
 		var faulty *instruments.MeasurementError
@@ -109,6 +111,11 @@ func (c *Core) measurement(
 			return nil, notPossible("%s", strings.Join(faulty.Faults, "; ")) // no instrument said it
 		}
 		return nil, notPossible("%w", err)
+	}
+	if made != nil && !anyway {
+		if err := c.plausible(made, true); err != nil {
+			return nil, err
+		}
 	}
 	return m, nil
 }
@@ -187,27 +194,14 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 			Experiment: id, Instrument: "person", Cause: t.Failed,
 		}), nil
 	}
-	m, err := c.measurement(made(requested, t.Actual), *t.Value, t.Unit, t.SD, t.Further)
+	value := definition.Quantity{Value: *t.Value, Unit: t.Unit, SD: t.SD}
+	m, err := c.measurement(requested, t.Actual, t.Anyway, value, t.Further)
 	if err != nil {
 		return nil, err
-	}
-	if t.Actual != nil && !t.Anyway {
-		if err := c.plausible(t.Actual, true); err != nil {
-			return nil, err
-		}
 	}
 	return append(payloads, c.WithFollowUps(&events.ExperimentMeasured{
 		Experiment: id, Instrument: "person", Requested: requested, Measurement: *m,
 	})...), nil
-}
-
-// made is the composition that was made: the one asked for, unless a person
-// says otherwise.
-func made(requested, actual definition.Point) definition.Point {
-	if actual == nil {
-		return requested
-	}
-	return actual
 }
 
 // RunsOf counts the experiments of a composition that were not called off.

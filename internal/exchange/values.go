@@ -44,24 +44,15 @@ func Value(def *definition.Campaign, name, text string) (definition.Value, error
 
 // valueIn is Value in a table where the decimal comma is certain, or is not.
 func valueIn(def *definition.Campaign, name, text string, comma bool) (definition.Value, error) {
-	text = strings.TrimSpace(text)
 	for _, par := range def.Parameters {
 		if par.Name != name {
 			continue
 		}
-		if par.Categories == nil {
-			x, err := numberIn(name, text, comma)
-			return definition.Number(x), err
+		v, err := format.ReadValue(par, strings.TrimSpace(text), comma)
+		if err != nil {
+			return v, problem.New(problem.Invalid, "%w", err)
 		}
-		names := make([]string, len(par.Categories))
-		for i, c := range par.Categories {
-			if c.Name == text {
-				return definition.Category(text), nil
-			}
-			names[i] = c.Name
-		}
-		return definition.Value{}, problem.New(problem.Invalid, "%s: %q is none of %s", name, text,
-			strings.Join(names, ", "))
+		return v, nil
 	}
 	return definition.Value{}, problem.New(problem.Invalid, "there is no parameter %q; the parameters are %s",
 		name, ParameterNames(def))

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // ErrNotFinite is wrapped by the errors of numbers that are none to reckon
@@ -18,6 +21,27 @@ var ErrNotFinite = errors.New("not a finite number")
 // 1.234 or 1234, and is refused with both. It is the one way in which commands,
 // forms and tables read the numbers of people; programs write JSON.
 func ReadNumber(text string) (float64, error) { return ReadNumberIn(text, false) }
+
+// ReadValue reads a parameter's value: a number, with the comma of
+// [ReadNumberIn], or the name of a category.
+func ReadValue(par definition.Parameter, text string, comma bool) (definition.Value, error) {
+	if par.Categories == nil {
+		x, err := ReadNumberIn(text, comma)
+		if err != nil {
+			return definition.Value{}, fmt.Errorf("%s: %w", par.Name, err)
+		}
+		return definition.Number(x), nil
+	}
+	names := make([]string, len(par.Categories))
+	for i, c := range par.Categories {
+		names[i] = c.Name
+	}
+	if !slices.Contains(names, text) {
+		return definition.Value{}, fmt.Errorf("%s: %q is none of %s", par.Name, text,
+			strings.Join(names, ", "))
+	}
+	return definition.Category(text), nil
+}
 
 // ReadNumberIn reads a number of a table. comma says that numbers of the same
 // table have a decimal comma for certain (see [DecimalComma]): then "1,234" is

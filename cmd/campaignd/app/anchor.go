@@ -25,9 +25,6 @@ takes back what was named with this command before.`,
   campaignd anchor taste.campaign --expert ada --at lipf6=1.1,ec=0.35,dmc=1`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(at) == 0 && !instead {
-				return badInput("say which composition: --at lipf6=1.1,ec=0.35,dmc=1")
-			}
 			t, err := a.optionalTarget(args)
 			if err != nil {
 				return err

@@ -4,30 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
-
-// answerTo reads a person's answer to a question from the words of a command
-// line. The error says which words this question takes.
-func answerTo(
-	def *definition.Campaign,
-	q *campaign.Question,
-	words []string,
-	comment string,
-) (*engine.Answer, error) {
-	reply, err := view.ParseAnswer(def, q, strings.Join(words, " "))
-	if err != nil && len(words) > 0 {
-		return nil, badInput("%w; a remark goes into --comment", err)
-	}
-	if err != nil {
-		return nil, badInput("%w", err)
-	}
-	reply.Comment = comment
-	return &engine.Answer{Question: q.ID, Reply: reply}, nil
-}
 
 // subject finds the experiment or question among a command's arguments: the
 // first, or the second after a target. It returns its index, −1 where there is
@@ -54,7 +34,11 @@ func (a *app) answer(ctx context.Context, args []string, n int, comment string) 
 		if err := known(state, id); err != nil {
 			return engine.Request{}, err
 		}
-		answer, err := answerTo(state.Definition, state.Question(id), args[n+1:], comment)
-		return engine.Request{Answer: answer}, err
+		reply, err := view.ParseAnswer(state.Definition, state.Question(id), strings.Join(args[n+1:], " "))
+		if err != nil && len(args) > n+1 {
+			return engine.Request{}, badInput("%w; a remark goes into --comment", err)
+		}
+		reply.Comment = comment
+		return engine.Request{Answer: &engine.Answer{Question: id, Reply: reply}}, err
 	})
 }

@@ -28,18 +28,13 @@ func (a *app) optionalTarget(args []string) (target, error) {
 func (a *app) requestWith(
 	ctx context.Context, t target, build func(*campaign.State) (engine.Request, error),
 ) error {
-	s, stored, err := a.submit(ctx, t, func(s *session) (engine.Request, error) {
+	return a.record(ctx, t, func(s *session) (engine.Request, error) {
 		core, err := s.core(ctx)
 		if err != nil {
 			return engine.Request{}, err
 		}
 		return build(core.State())
 	})
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
 }
 
 // number reads a finite number, with a decimal point or comma; what names it in

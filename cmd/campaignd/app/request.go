@@ -20,7 +20,15 @@ import (
 
 // request has a person's request recorded and prints what came of it.
 func (a *app) request(ctx context.Context, t target, r engine.Request) error {
-	s, stored, err := a.submit(ctx, t, func(*session) (engine.Request, error) { return r, nil })
+	return a.record(ctx, t, func(*session) (engine.Request, error) { return r, nil })
+}
+
+// record has the request that build returns recorded, and prints what came of
+// it.
+func (a *app) record(
+	ctx context.Context, t target, build func(*session) (engine.Request, error),
+) error {
+	s, stored, err := a.submit(ctx, t, build)
 	if err != nil {
 		return err
 	}

@@ -265,28 +265,19 @@ func (a *API) submit(
 }
 
 // fulfill has a request recorded and answers it, a repeat from the events of
-// the first.
+// the first. wrong is why the request cannot be read, nil where it was.
 func (a *API) fulfill(
-	ctx context.Context, in InCampaign, make func() (engine.Request, error),
+	ctx context.Context, c *lab.Campaign, r engine.Request, wrong error,
 ) (*recordedOutput, error) {
-	c, err := a.find(ctx, in)
-	if err != nil {
-		return nil, err
-	}
 	stored, err := a.repeated(ctx, c)
-	if err != nil {
-		return nil, err
+	switch {
+	case stored != nil || err != nil:
+	case wrong != nil:
+		err = wrong
+	default:
+		stored, err = a.submit(ctx, c, r)
 	}
-	if stored == nil {
-		r, err := make()
-		if err != nil {
-			return nil, problems.Of(err)
-		}
-		if stored, err = a.submit(ctx, c, r); err != nil {
-			return nil, err
-		}
-	}
-	return recordedAs(stored)
+	return recordedOr(stored, err)
 }
 
 // recordedAs is the answer to a request that these events were recorded for.

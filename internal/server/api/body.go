@@ -2,10 +2,10 @@ package api
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,9 +20,6 @@ type bodyOf[B any] struct {
 	body B
 	err  error
 }
-
-// read returns the body.
-func (s *bodyOf[B]) read() (*B, error) { return &s.body, s.err }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *bodyOf[B]) UnmarshalJSON(text []byte) error {
@@ -89,17 +86,15 @@ func unreadable[B any](text []byte) error {
 	huma.Validate(schemas, schema, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, body, &found)
 	var places []string
 	for _, err := range found.Errors {
-		var at *huma.ErrorDetail
-		if errors.As(err, &at) {
-			places = append(places, at.Location)
-		}
+		places = append(places, err.(*huma.ErrorDetail).Location)
 	}
 	if places == nil {
 		return nil
 	}
 	place := slices.Min(places)
 	var row int
-	if n, _ := fmt.Sscanf(place, "[%d].%s", &row, &place); n == 2 {
+	if n, _ := fmt.Sscanf(place, "[%d].", &row); n == 1 {
+		_, place, _ = strings.Cut(place, ".")
 		place = fmt.Sprintf("row %d: %s", row+1, place)
 	}
 	return problem.New(problem.Invalid, "%s is neither a number nor the name of a category", place)

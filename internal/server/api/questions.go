@@ -112,7 +112,6 @@ func openQuestion(c *lab.Campaign, def *definition.Campaign, q campaign.Question
 func (a *API) answer(
 	ctx context.Context, c *lab.Campaign, in *answerInput,
 ) (*answeredOutput, error) {
-	var body *Answer
 	var reply humans.Reply
 	var err error
 	c.Read(func(core *engine.Core) {
@@ -123,11 +122,11 @@ func (a *API) answer(
 				in.Question).About(in.Question)
 			return
 		}
-		if err = a.AnswersAs(ctx, q.Expert, c.Name()); err != nil {
-			return
+		if err = a.AnswersAs(ctx, q.Expert, c.Name()); err == nil {
+			err = in.Body.err
 		}
-		if body, err = in.Body.read(); err == nil {
-			reply, err = body.reply(s.Definition, q)
+		if err == nil {
+			reply, err = in.Body.body.reply(s.Definition, q)
 		}
 	})
 	if err != nil {
@@ -135,7 +134,7 @@ func (a *API) answer(
 	}
 	stored, err := a.repeated(ctx, c)
 	if stored == nil && err == nil {
-		answer := &engine.Answer{Question: in.Question, Saw: body.Saw, Reply: reply}
+		answer := &engine.Answer{Question: in.Question, Saw: in.Body.body.Saw, Reply: reply}
 		stored, err = a.submit(ctx, c, engine.Request{Answer: answer})
 	}
 	if err != nil {

@@ -148,15 +148,14 @@ func (a *API) predict(
 	if err != nil {
 		return nil, problems.Of(err)
 	}
-	body, err := in.Body.read()
-	if err != nil {
-		return nil, problems.Of(err)
+	if in.Body.err != nil {
+		return nil, in.Body.err
 	}
 	out := new(predictOutput)
-	for i, point := range body.Points {
+	for i, point := range in.Body.body.Points {
 		field := fmt.Sprintf("points[%d]", i)
 		if err := engine.CheckComposition(field, point); err != nil {
-			return nil, problems.Of(err)
+			return nil, err
 		}
 		p, err := predictor.Predict(ctx, point)
 		if err != nil {

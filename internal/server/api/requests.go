@@ -31,15 +31,10 @@ func record[B any](a *API, op huma.Operation, make func(*B) engine.Request) {
 		InCampaign
 		Body bodyOf[B]
 	}
-	huma.Register(a.huma, a.recording(op), func(ctx context.Context, in *input) (*recordedOutput, error) {
-		return a.fulfill(ctx, in.InCampaign, func() (engine.Request, error) {
-			body, err := in.Body.read()
-			if err != nil {
-				return engine.Request{}, err
-			}
-			return make(body), nil
+	inCampaign(a, a.recording(op),
+		func(ctx context.Context, c *lab.Campaign, in *input) (*recordedOutput, error) {
+			return a.fulfill(ctx, c, make(&in.Body.body), in.Body.err)
 		})
-	})
 }
 
 // steer registers a request that needs no more than a reason.
@@ -49,13 +44,13 @@ func (a *API) steer(verb, summary, description string, make func(reason string) 
 		Body *Because // it may be left out
 	}
 	op := operation(verb+"-campaign", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
-	huma.Register(a.huma, a.recording(op),
-		func(ctx context.Context, in *input) (*recordedOutput, error) {
+	inCampaign(a, a.recording(op),
+		func(ctx context.Context, c *lab.Campaign, in *input) (*recordedOutput, error) {
 			reason := ""
 			if in.Body != nil {
 				reason = in.Body.Reason
 			}
-			return a.fulfill(ctx, in.InCampaign, func() (engine.Request, error) { return make(reason), nil })
+			return a.fulfill(ctx, c, make(reason), nil)
 		})
 }
 
