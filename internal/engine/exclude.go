@@ -19,8 +19,8 @@ type Exclude struct {
 	// parameter with bounds, exactly it in the others.
 	Point  definition.Point                 `json:"point,omitempty" doc:"A composition whose neighborhood is excluded."`
 	Region map[string]definition.RegionSide `json:"region,omitempty" doc:"A box that is excluded, by parameters."`
-	// About is a question about one composition. With Point or Region it is
-	// only a reference.
+	// A question in About is about one composition. With Point or Region, About
+	// is only a reference.
 	About  string `json:"about,omitempty" doc:"An experiment or question whose neighborhood is excluded."`
 	Reason string `json:"reason" minLength:"1"`
 }

@@ -90,8 +90,9 @@ func (t *Tell) CheckOutcome() error {
 	return nil
 }
 
-// measurement builds and checks a person's measurement: of what they say was
-// made, nil for what was requested. Without a unit, result has the campaign's.
+// measurement builds and checks a person's measurement. made is what they say
+// was made, nil for what was requested. Without a unit, result has the
+// campaign's.
 func (c *Core) measurement(
 	requested, made definition.Point, anyway bool,
 	result definition.Quantity, further []definition.Quantity,

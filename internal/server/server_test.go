@@ -181,6 +181,7 @@ func TestProblems(t *testing.T) {
 		{"no such experiment", "POST", "/api/v1/campaigns/bench/tell", "application/json", `{"experiment":"e99","value":1}`, 404, "e99"},
 		{"an unknown field", "POST", "/api/v1/campaigns/bench/tell", "application/json", `{"experiment":"e1","vlaue":1}`, 422, "vlaue"},
 		{"a value that is text", "POST", "/api/v1/campaigns/bench/tell", "application/json", `{"experiment":"e1","value":"1"}`, 422, "body.value"},
+		{"nothing to import", "POST", "/api/v1/campaigns/bench/import", "application/json", `null`, 400, "nothing to take over"},
 		{"half a body", "POST", "/api/v1/campaigns/bench/tell", "application/json", `{"experiment":`, 400, `"code":"invalid"`},
 		{"another unit", "POST", "/api/v1/campaigns/bench/tell", "application/json", `{"experiment":"e1","value":1,"unit":"L"}`, 422, "mL/s"},
 		{"no such question", "POST", "/api/v1/questions/bench/q99", "application/json", `{"answer":"accept"}`, 404, "q99"},

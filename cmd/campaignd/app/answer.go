@@ -34,8 +34,9 @@ func (a *app) answer(ctx context.Context, args []string, n int, comment string) 
 		if err := known(state, id); err != nil {
 			return engine.Request{}, err
 		}
-		reply, err := view.ParseAnswer(state.Definition, state.Question(id), strings.Join(args[n+1:], " "))
-		if err != nil && len(args) > n+1 {
+		words := args[n+1:]
+		reply, err := view.ParseAnswer(state.Definition, state.Question(id), strings.Join(words, " "))
+		if err != nil && len(words) > 0 {
 			return engine.Request{}, badInput("%w; a remark goes into --comment", err)
 		}
 		reply.Comment = comment

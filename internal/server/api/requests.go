@@ -64,7 +64,9 @@ func (a *API) requests() {
 		func(t *engine.Tell) engine.Request { return engine.Request{Tell: t} })
 	record(a, on("import", "import", "Take over earlier measurements",
 		"All or none; they do not count against the budget."),
-		func(rows *[]engine.Tell) engine.Request { return engine.Request{Import: *rows} })
+		func(rows *[]engine.Tell) engine.Request {
+			return engine.Request{Import: append([]engine.Tell{}, *rows...)} // nil would ask for nothing
+		})
 	record(a, on("correct", "correct", "Correct an outcome", "What the correction does not name stays."),
 		func(c *engine.Correct) engine.Request { return engine.Request{Correct: c} })
 	record(a, on("resolve", "resolve", "Settle what became of an experiment",
