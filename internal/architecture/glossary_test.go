@@ -13,7 +13,7 @@ import (
 // they stand in the product's code and comments. Some are names in stored events or in the API
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
-	"whoever": 31, "nobody": 80, "somebody": 42, "everybody": 19, "beside": 42, "aside": 43,
+	"whoever": 31, "nobody": 80, "somebody": 40, "everybody": 19, "beside": 41, "aside": 43,
 	"told": 149, "door": 6, "trail": 51, "moot": 15, "desk": 18, "book": 6, "tidy": 1,
 	"legible": 47, "stretch": 22,
 }
