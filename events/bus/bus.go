@@ -128,6 +128,13 @@ func New(log events.Log, config Config) *Bus {
 	}
 }
 
+// Keeps reports whether the log keeps how far a consumer with a name has come.
+// One that does not, since another process holds it, forgets that with the bus.
+func (b *Bus) Keeps() bool {
+	_, ok := b.log.(events.OffsetStore)
+	return ok
+}
+
 // Close closes every publisher and subscriber of the bus and waits for their
 // goroutines. Closing twice is not an error.
 func (b *Bus) Close() error {

@@ -29,6 +29,9 @@ type Consumer struct {
 	// Refused, if set, is called after an error of Handle; the same event comes
 	// again after a pause.
 	Refused func(e events.Event, err error, pause time.Duration)
+	// Caught, if set, is called once, when all that was in the log as the
+	// consumer began is handled.
+	Caught func()
 	// RetryPause and RetryPauseMax are those of [Config] where they are not
 	// positive.
 	RetryPause, RetryPauseMax time.Duration
@@ -41,6 +44,7 @@ func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 	s := b.Subscriber(c.Name)
 	s.after = c.After
 	s.takes = c.Takes
+	s.caught = c.Caught
 	if c.RetryPause > 0 {
 		s.pause = c.RetryPause
 	}

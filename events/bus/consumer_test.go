@@ -78,3 +78,81 @@ func TestConsumer(t *testing.T) {
 		expect(t, handled, 4, 5, 4, 5)
 	})
 }
+
+// Law: a consumer is said once to have caught up, when it has handled all that
+// was there as it began, refused events too, and before anything later; and not
+// where it ends before that.
+func TestCaught(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memlog.New()
+		b := bus.New(log, bus.Config{})
+		defer closeAll(t, b, log)
+		record(t, log, campaign, 3)
+		var handled, caught []events.Position
+		consume := func(c bus.Consumer, within time.Duration) {
+			t.Helper()
+			handled = nil
+			caught = nil
+			c.Caught = func() {
+				caught = append(caught, events.Position(len(handled)))
+				record(t, log, campaign, 1)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			if err := b.Consume(ctx, c); err != nil {
+				t.Error(err)
+			}
+		}
+		refuse := 3
+		c := bus.Consumer{RetryPause: time.Second, Handle: func(_ context.Context, e events.Event) error {
+			if e.Position == 3 && refuse > 0 {
+				refuse--
+				return errors.New("not now")
+			}
+			handled = append(handled, e.Position)
+			return nil
+		}}
+		consume(c, 1500*time.Millisecond)
+		expect(t, handled, 1, 2)
+		expect(t, caught)
+		consume(c, time.Minute)
+		expect(t, handled, 1, 2, 3, 4)
+		expect(t, caught, 3)
+		c.After = 4
+		consume(c, time.Minute)
+		expect(t, handled, 5)
+		expect(t, caught, 0)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		err := b.Consume(ctx, bus.Consumer{
+			Takes:  func(e *events.Event) bool { cancel(); return false },
+			Caught: func() { t.Error("it ended, and is said to have caught up") },
+		})
+		if err != nil {
+			t.Errorf("a consumer that is ended while it reads: %v", err)
+		}
+	})
+}
+
+// elsewhere is a log that another process holds: it keeps no offsets.
+type elsewhere struct{ events.Log }
+
+// Law: a bus says whether a consumer with a name goes on after a restart.
+func TestKeeps(t *testing.T) {
+	log := memlog.New()
+	for _, c := range []struct {
+		log  events.Log
+		want bool
+	}{{log, true}, {elsewhere{log}, false}} {
+		b := bus.New(c.log, bus.Config{})
+		if b.Keeps() != c.want {
+			t.Errorf("%T keeps offsets: %t", c.log, b.Keeps())
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/url"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ type Subscriber struct {
 	// What a [Consumer] says in addition.
 	after           events.Position // where a subscription without a group begins
 	takes           func(e *events.Event) bool
+	caught          func()
 	refused         func(e events.Event, pause time.Duration)
 	pause, pauseMax time.Duration
 
@@ -110,7 +112,7 @@ func (s *Subscriber) serve(ctx context.Context, topic string, out chan<- *messag
 		}
 		acknowledged = func(p events.Position) error { return s.bus.offsets.SetOffset(consumer, p) }
 	}
-	for e, err := range s.bus.log.Follow(ctx, after) {
+	for e, err := range s.readAndFollow(ctx, after) {
 		if err != nil {
 			return err
 		}
@@ -126,6 +128,28 @@ func (s *Subscriber) serve(ctx context.Context, topic string, out chan<- *messag
 		}
 	}
 	return nil
+}
+
+// readAndFollow is Follow of the log that calls caught, if set, on its way.
+func (s *Subscriber) readAndFollow(
+	ctx context.Context, after events.Position,
+) iter.Seq2[events.Event, error] {
+	if s.caught == nil {
+		return s.bus.log.Follow(ctx, after)
+	}
+	return func(yield func(events.Event, error) bool) {
+		for e, err := range s.bus.log.Read(ctx, after) {
+			if ctx.Err() != nil {
+				return // as Follow ends: without an error
+			}
+			after = max(after, e.Position)
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		s.caught()
+		s.bus.log.Follow(ctx, after)(yield)
+	}
 }
 
 // deliver hands the event to the subscription's reader until it is
