@@ -106,8 +106,12 @@ func New(o Options) *Forwarder {
 
 // Serve sends the events of a store to every target until ctx is done or the
 // store is closed. store names it in messages; b is the bus over its log. It
-// returns once nothing is sent any more.
+// returns once nothing is sent any more. Where another process holds the store
+// nothing is: how far a target has come could not be kept in it.
 func (f *Forwarder) Serve(ctx context.Context, store string, b *bus.Bus) {
+	if !b.Keeps() {
+		return
+	}
 	var serving sync.WaitGroup
 	for _, t := range f.targets {
 		serving.Go(func() { f.serve(ctx, t, store, b) })

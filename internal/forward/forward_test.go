@@ -409,3 +409,29 @@ func TestSecretsAreLookedUp(t *testing.T) {
 	got.has(t, 3)
 	got.compare(t, stored(t, log))
 }
+
+// elsewhere is a log that another process holds: it keeps no offsets.
+type elsewhere struct{ events.Log }
+
+// Law: what another process holds is not sent: each restart would send it from its first event.
+func TestHeldElsewhere(t *testing.T) {
+	log := memlog.New()
+	record(t, log, "a", 2)
+	var got arrivals
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got.take(fmt.Sprint(len(got.lines)), body)
+	}))
+	defer server.Close()
+	f := forwarder(t, targets(t, "forward: {archive: {to: "+server.URL+"}}"))
+	b := bus.New(elsewhere{log}, bus.Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	f.Serve(ctx, "a", b)
+	if err := ctx.Err(); err != nil || len(got.lines) > 0 || len(f.Status()) != 1 {
+		t.Errorf("%d events are sent, %v: %v", len(got.lines), f.Status(), err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -45,17 +45,6 @@ func (c *Campaign) Name() string { return c.name }
 // Store is the path of its store.
 func (c *Campaign) Store() string { return c.store.path }
 
-// take folds an event.
-func (c *Campaign) take(e events.Event) {
-	taken := c.record.Take(e)
-	if heard := c.store.lab.options.Heard; taken && heard != nil {
-		def := c.record.Definition()
-		if payload, err := events.Decode(e); err == nil {
-			heard(c.name, def, e, payload)
-		}
-	}
-}
-
 // Sequence is that of the last event that is folded.
 func (c *Campaign) Sequence() events.Sequence {
 	return c.record.Sequence()

@@ -70,20 +70,15 @@ type Options struct {
 	Build events.Build
 	// Account is the system's user that runs the campaigns.
 	Account string
-	// Heard, if set, is called with every event of every campaign, those of one
-	// campaign in their order, with the definition at that event. It must be
-	// quick.
-	Heard func(campaign string, def *definition.Campaign, e events.Event, payload events.Payload)
 	// Own is the lab's own log, where this process holds it already: it must
 	// outlive the lab. Without, the lab opens that of its folder.
 	Own *lablog.Log
-	// Seen, if set, is the sequence of the last event of a campaign that Heard
-	// need not be called with. Instance is that of the campaign's definition.
-	Seen func(campaign, instance string) events.Sequence
-	// Reads, if set, reads the log of each store that this process holds, which
-	// store names, until ctx is done; the store is closed once it has returned.
-	// It is called for several stores at a time.
-	Reads func(ctx context.Context, store string, b *bus.Bus)
+	// Reads, if set, reads the log of each store, which store names, until ctx
+	// is done or the log ends; the store is let go of once it has returned. It
+	// is called for several stores at a time, also for those that another
+	// process holds: their logs keep no offsets ([bus.Bus.Keeps]). Open waits
+	// until it has called caught, or returned.
+	Reads func(ctx context.Context, store string, b *bus.Bus, caught func())
 	// Log, if set, takes what the operator should know. It may be called by
 	// several goroutines.
 	Log func(format string, args ...any)
@@ -283,15 +278,6 @@ func (l *Lab) Rest() {
 	for _, s := range l.list() {
 		s.rest()
 	}
-}
-
-// heard reports whether all events of a campaign up to where it stands need not
-// be given to [Options.Heard].
-func (l *Lab) heard(c view.Campaign) bool {
-	if l.options.Heard == nil {
-		return true
-	}
-	return l.options.Seen != nil && l.options.Seen(c.Campaign, c.Instance) >= c.Sequence
 }
 
 // add begins to hold a store, once.

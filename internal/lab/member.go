@@ -34,19 +34,25 @@ type member struct {
 	err       error           // why the store cannot be used now
 	campaigns map[string]*Campaign
 	order     []string // of their beginnings
-	// ready is closed once everything that was in the store is folded, or it
-	// has turned out that it cannot be.
-	ready chan struct{}
-	once  sync.Once
+	// ready is closed once everything that was in the store is folded, and read
+	// once what reads its log has caught up, or it has turned out that this
+	// cannot be.
+	ready  chan struct{}
+	once   sync.Once
+	read   chan struct{}
+	caught func()
 }
 
 func newMember(l *Lab, path string) *member {
+	read := make(chan struct{})
 	return &member{
 		lab:       l,
 		path:      path,
 		custody:   l.custodian(events.StoreStream(l.relative(path))),
 		campaigns: make(map[string]*Campaign),
 		ready:     make(chan struct{}),
+		read:      read,
+		caught:    sync.OnceFunc(func() { close(read) }),
 	}
 }
 
@@ -64,14 +70,16 @@ func (l *Lab) relative(path string) string {
 
 // wait waits until the store has been read for the first time.
 func (s *member) wait(ctx context.Context) error {
-	select {
-	case <-s.ready:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-s.lab.ctx.Done():
-		return events.ErrClosed
+	for _, done := range []chan struct{}{s.ready, s.read} {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.lab.ctx.Done():
+			return events.ErrClosed
+		}
 	}
+	return nil
 }
 
 // hold opens the store and follows its log until the lab is closed.
@@ -97,6 +105,7 @@ func (s *member) hold() {
 		}
 		s.mu.Unlock()
 		s.once.Do(func() { close(s.ready) })
+		s.caught()
 		s.lab.announce()
 		select {
 		case <-time.After(retryAfter):
@@ -168,7 +177,6 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 		return nil, nil, errors.Join(err, at.Close())
 	}
 	stopServing := func() {}
-	stopReading := func() {}
 	if local, ours := at.(*Local); ours {
 		server, err := local.Serve()
 		if err != nil {
@@ -176,8 +184,8 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 		} else {
 			stopServing = server.Close
 		}
-		stopReading = s.readers(local.Log())
 	}
+	stopReading := s.readers(at.Log())
 	s.mu.Lock()
 	s.at, s.err = at, nil
 	if local, ours := at.(*Local); ours {
@@ -221,10 +229,10 @@ func (s *member) holds(at Store, seen events.Sequence) error {
 	return err
 }
 
-// readers begins what reads the log of a store that this process holds; end
-// ends it, and waits for that.
+// readers begins what reads the log of a store; end ends it, and waits for that.
 func (s *member) readers(log events.Log) (end func()) {
 	if s.lab.options.Reads == nil {
+		s.caught()
 		return func() {}
 	}
 	b := bus.New(log, bus.Config{})
@@ -232,7 +240,8 @@ func (s *member) readers(log events.Log) (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.lab.options.Reads(ctx, s.base(), b)
+		defer s.caught()
+		s.lab.options.Reads(ctx, s.base(), b, s.caught)
 	}()
 	return func() {
 		cancel()
@@ -312,7 +321,7 @@ func (s *member) bring(ctx context.Context, log events.Log, name string) error {
 	c := s.campaign(name)
 	if snapshots := s.kept(); c == nil && snapshots != nil {
 		restored := newCampaign(s, name)
-		snapshots.Restore(ctx, restored.record, s.lab.heard)
+		snapshots.Restore(ctx, restored.record)
 		if restored.Sequence() > 0 {
 			c = restored
 			s.enter(c)
@@ -380,11 +389,11 @@ func (s *member) rest() {
 func (s *member) take(e events.Event) {
 	c := s.campaign(e.Campaign)
 	if c != nil {
-		c.take(e)
+		c.record.Take(e)
 		return
 	}
 	c = newCampaign(s, e.Campaign)
-	c.take(e)
+	c.record.Take(e)
 	s.enter(c) // and not before: a campaign that is listed has a definition
 }
 

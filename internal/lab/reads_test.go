@@ -2,6 +2,8 @@ package lab_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 )
@@ -26,12 +29,13 @@ func TestReads(t *testing.T) {
 	begin := func() *lab.Lab {
 		l, err := lab.Open(t.Context(), lab.Options{
 			Folder: folder, Registry: builtin.Registry(), Log: t.Logf,
-			Reads: func(ctx context.Context, store string, b *bus.Bus) {
+			Reads: func(ctx context.Context, store string, b *bus.Bus, caught func()) {
 				mu.Lock()
 				reading++
 				mu.Unlock()
 				err := b.Consume(ctx, bus.Consumer{
-					Name: "reader",
+					Name:   "reader",
+					Caught: caught,
 					Handle: func(_ context.Context, e events.Event) error {
 						mu.Lock()
 						defer mu.Unlock()
@@ -98,5 +102,91 @@ func TestReads(t *testing.T) {
 	}
 	if !slices.Equal(read["bench"], want) || reading != 0 {
 		t.Errorf("read %v of %d events; %d are still reading", read["bench"], last, reading)
+	}
+}
+
+// Law: a lab is open once what reads the logs has read what was there, also what another process
+// holds; a store that cannot be read is not waited for. What another process records is read
+// too, through that process, and goes on to be read when the store is the lab's.
+func TestReadsWhatAnotherHolds(t *testing.T) {
+	private(t)
+	folder := t.TempDir()
+	options := lab.LocalOptions{Registry: builtin.Registry()}
+	h, err := lab.OpenLocal(t.Context(), filepath.Join(folder, "bench.campaign"), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := campaignfile.Parse(options.Registry, "bench.yaml", []byte(byHand))
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := engine.Request{Actor: "person:bo"}
+	if err := h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, by); err != nil {
+		t.Fatal(err)
+	}
+	other, err := h.Serve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "odd.campaign", "no store"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var last events.Position
+	read := make(map[events.Sequence]int)
+	keeps := make(map[bool]int)
+	count := func(of func() int) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return of()
+	}
+	l, err := lab.Open(t.Context(), lab.Options{
+		Folder: folder, Registry: builtin.Registry(), Log: t.Logf,
+		Reads: func(ctx context.Context, _ string, b *bus.Bus, caught func()) {
+			time.Sleep(50 * time.Millisecond) // it is slow, and waited for
+			mu.Lock()
+			keeps[b.Keeps()]++
+			after := last
+			mu.Unlock()
+			err := b.Consume(ctx, bus.Consumer{After: after, Caught: caught, Handle: func(_ context.Context, e events.Event) error {
+				mu.Lock()
+				defer mu.Unlock()
+				read[e.Sequence]++
+				last = e.Position
+				return nil
+			}})
+			if err != nil {
+				t.Log(err)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	if n := count(func() int { return read[1] }); n != 1 {
+		t.Errorf("the lab is open, and the campaign's first event was read %d times", n)
+	}
+	c, err := l.Campaign("bench")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Submit(t.Context(), note("through the other")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "what another process records is read", func() bool { return count(func() int { return read[2] }) == 1 })
+	other.Close()
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the lab writes to the store itself", func() bool {
+		_, err := c.Submit(t.Context(), note("our own"))
+		return err == nil
+	})
+	until(t, "it is read from there on", func() bool { return count(func() int { return read[3] }) == 1 })
+	mu.Lock()
+	defer mu.Unlock()
+	if read[1] != 1 || read[2] != 1 || keeps[true] == 0 || keeps[false] == 0 {
+		t.Errorf("each event is read so often: %v; offsets are kept: %v", read, keeps)
 	}
 }

@@ -14,29 +14,28 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Seen returns the sequence of the last event of a campaign that was applied; 0
-// where there is none, or where the campaign of that name is another by now.
-// instance is that of the campaign's definition; empty asks for whichever there
-// is.
-func (p *Planner) Seen(campaign, instance string) events.Sequence {
-	s := p.state.Streams[campaign]
-	if s == nil || instance != "" && s.Instance != instance {
-		return 0
+// takes reports whether an event can be about people. The others hold what is
+// computed: many, and long.
+func takes(e *events.Event) bool {
+	switch e.Kind {
+	case events.KindDecisionMade, events.KindModelFitted, events.KindMeasurementsJudged,
+		events.KindTrustAdjusted, events.KindExperimentDispatched:
+		return false
 	}
-	return s.Sequence
+	return true
 }
 
-// Apply takes an event in. The events of a campaign come in their order; what
-// was applied already is passed over. def is the campaign's definition when the
-// event was recorded.
-func (p *Planner) Apply(def *definition.Campaign, e events.Event, payload events.Payload) {
+// Apply takes an event of a campaign in. Those of a campaign come in their
+// order, those that [takes] refuses need not come; what was applied already is
+// passed over.
+func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	s := p.state.Streams[e.Campaign]
 	if d, defined := payload.(*events.CampaignDefined); defined && (s == nil || s.Instance != d.Instance) {
 		// Another campaign of the same name: what is said of the old one would
 		// be taken to be about it.
 		p.state.Matters = slices.DeleteFunc(p.state.Matters,
 			func(m *matter) bool { return m.Campaign == e.Campaign })
-		s = &stream{Instance: d.Instance}
+		s = &stream{Instance: d.Instance, Definition: &d.Definition}
 		p.state.Streams[e.Campaign] = s
 	}
 	if s == nil {
@@ -48,10 +47,13 @@ func (p *Planner) Apply(def *definition.Campaign, e events.Event, payload events
 	}
 	s.Sequence = e.Sequence
 	s.ready()
+	def := s.Definition
 	if def == nil {
 		def = &definition.Campaign{Name: e.Campaign}
 	}
 	switch payload := payload.(type) {
+	case *events.CampaignAmended:
+		s.Definition = &payload.Definition
 	case *events.QuestionAsked:
 		p.asked(def, e, payload)
 	case *events.QuestionAnswered:
@@ -84,6 +86,7 @@ func (p *Planner) Apply(def *definition.Campaign, e events.Event, payload events
 		p.experiment(def, s, e, payload)
 	}
 	if ends(payload) { // nobody asks for more of it
+		s.Definition = nil
 		s.Points = nil
 		s.Open = nil
 		s.Results = nil
@@ -325,14 +328,30 @@ func (p *Planner) begin(e events.Event, m *matter) {
 	if p.find(e.Campaign, m.Kind, m.Subject) != nil {
 		return
 	}
-	m.Key = fmt.Sprintf("%s/%d/%s/%s", e.Campaign, e.Sequence, m.Kind, m.Subject)
+	instance := p.state.Streams[e.Campaign].Instance
+	m.Key = matterKey(e.Campaign, instance, fmt.Sprintf("%d/%s/%s", e.Sequence, m.Kind, m.Subject))
+	before := p.state.Before[e.Campaign]
+	m.Done = before.Instance == instance && e.Sequence <= before.Sequence && !p.state.Known[m.Key]
 	m.Campaign = e.Campaign
 	m.Since = e.Time
 	m.Heading = harmless(m.Heading)
 	for i := range m.Lines {
 		m.Lines[i] = harmless(m.Lines[i])
 	}
-	p.state.Matters = append(p.state.Matters, m)
+	at := len(p.state.Matters) // however the stores are read, the order is one
+	for at > 0 && p.state.Matters[at-1].Since.After(m.Since) {
+		at--
+	}
+	p.state.Matters = slices.Insert(p.state.Matters, at, m)
+}
+
+// matterKey is the key of a matter of a campaign. An instance tells the campaign
+// from others that had its name.
+func matterKey(campaign, instance, rest string) string {
+	if instance != "" {
+		campaign += "/" + instance
+	}
+	return campaign + "/" + rest
 }
 
 // find returns the matter that holds, nil where there is none.
@@ -355,7 +374,6 @@ func (p *Planner) end(e events.Event, m *matter, ending string) {
 	m.Closed = e.Time
 	m.Ending = harmless(ending)
 	m.By = events.ActorName(e.Actor)
-	m.Seen = time.Time{}
 }
 
 // pointKey is a composition as text that is equal for equal ones.

@@ -2,34 +2,32 @@ package notify
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/internal/labfile"
-	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
 // Options of a Notifier.
 type Options struct {
-	// Lab says who is told what; nil tells nobody anything.
+	// Lab says who is sent what; without it no one is sent anything.
 	Lab *labfile.File
-	// Dir is the folder in which it remembers what was sent:
-	// FOLDER/.campaignd/notify. It is made, private to its user. One process at
-	// a time may use it.
-	Dir string
+	// Own returns the lab's log, as [lablog.Log.Store] does. Its stream
+	// [Stream] is written by one Notifier at a time.
+	Own func() (events.Store, error)
+	// Build is the program: no other one believes the snapshots that it keeps.
+	Build events.Build
+	// Earlier is the file in which an earlier version remembered what people
+	// were sent. It is taken over where it is there.
+	Earlier string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 	// Send sends messages. Default: [Shoutrrr].
 	Send Sender
-	// Log, if set, is told in a line what failed. It holds no secrets.
+	// Log, if set, takes a line about what failed. It holds no secrets.
 	Log func(line string)
 	// Every is how often it looks what is due. Default: 2 s.
 	Every time.Duration
@@ -41,23 +39,18 @@ type Options struct {
 // several goroutines.
 type Notifier struct {
 	options Options
-	path    string
 
-	mu      sync.Mutex
-	planner *Planner
-	changed bool // since it was last saved
-	unsaved bool // the last attempt to save failed
+	mu       sync.Mutex
+	planner  *Planner
+	pending  []events.Event // taken in, to be appended
+	changed  bool           // since the last snapshot
+	sequence events.Sequence
+	pieces   int  // of the snapshot that is kept
+	unsaid   bool // the last attempt to record failed
 }
 
-const (
-	// stateFile is the file in which a Notifier remembers.
-	stateFile = "state.json"
-	// maxState is the greatest size of it.
-	maxState = 256 << 20
-)
-
-// New returns a notifier that remembers what the last one in its folder did.
-// Nothing is sent before [Notifier.Run].
+// New returns a notifier that goes on with the lab's log. Nothing is sent before
+// [Notifier.Run].
 func New(o Options) (*Notifier, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -74,25 +67,16 @@ func New(o Options) (*Notifier, error) {
 	if o.Within <= 0 {
 		o.Within = 15 * time.Second
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("what people were told cannot be remembered: %w", err)
+	n := &Notifier{options: o}
+	err := n.restore(context.Background())
+	if err == nil {
+		err = n.takeOver()
 	}
-	n := &Notifier{options: o, path: filepath.Join(o.Dir, stateFile)}
-	data, err := input.Read(n.path, maxState)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		n.planner = NewPlanner(o.Lab, o.Now())
-		n.changed = true
-	case err != nil:
-		return nil, fmt.Errorf("what people were told cannot be read: %w", err)
-	default:
-		if n.planner, err = RestorePlanner(o.Lab, data); err != nil {
-			return nil, fmt.Errorf(
-				"%s is damaged: %w; remove it, and people are told again of what waits for them now",
-				n.path,
-				err,
-			)
-		}
+	if err == nil && n.sequence == 0 {
+		err = n.record(newEvent(kindBegun, o.Now(), &begun{}))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("what people were sent: %w", err)
 	}
 	if o.Lab != nil {
 		for _, problem := range o.Lab.CheckSecrets() {
@@ -102,26 +86,69 @@ func New(o Options) (*Notifier, error) {
 	return n, nil
 }
 
-// Seen returns the sequence of the last event of a campaign that it remembers:
-// events from the next one on are to be given to [Notifier.Observe]. instance
-// is that of the campaign's definition, so that a new campaign of an old name
-// is not taken for the old one; empty asks for whichever there is.
-func (n *Notifier) Seen(campaign, instance string) events.Sequence {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.planner.Seen(campaign, instance)
+// Serve folds the events of a store, and of what is appended to it, until ctx is
+// done or its log is closed. b is the bus over the log, also where another
+// process holds the store. caught is called once what was there is folded, or
+// cannot be read: so long no message should be decided on.
+func (n *Notifier) Serve(ctx context.Context, store string, b *bus.Bus, caught func()) {
+	for first := true; ; first = false {
+		n.mu.Lock()
+		after := n.planner.state.Places[store]
+		n.mu.Unlock()
+		err := b.Consume(ctx, bus.Consumer{
+			After:  n.found(ctx, b, after),
+			Takes:  takes,
+			Caught: caught,
+			Handle: func(_ context.Context, e events.Event) error {
+				n.take(store, e)
+				return nil
+			},
+		})
+		if err == nil {
+			return
+		}
+		if caught(); first {
+			n.options.Log(fmt.Sprintf("what happens in %s cannot be read: %v", store, err))
+		}
+		select {
+		case <-time.After(n.options.Every):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
-// Observe takes an event of a campaign in; those of one campaign come in their
-// order. def is the campaign's definition at that event. It does not wait for
-// anything slow.
-func (n *Notifier) Observe(
-	campaign string, def *definition.Campaign, e events.Event, payload events.Payload,
-) {
-	e.Campaign = campaign
+// found returns the position of a place in a log, or 0 where the log does not
+// hold it: it is another one of that name, or an older copy.
+func (n *Notifier) found(ctx context.Context, b *bus.Bus, at place) (p events.Position) {
+	if at.Position == 0 {
+		return 0
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	_ = b.Consume(ctx, bus.Consumer{ // what it cannot read is read again
+		After:  at.Position - 1,
+		Caught: end,
+		Handle: func(_ context.Context, e events.Event) error {
+			if end(); placeOf(e) == at {
+				p = at.Position
+			}
+			return nil
+		},
+	})
+	return p
+}
+
+// take folds an event of a store. One of a kind that is not known concerns no
+// one.
+func (n *Notifier) take(store string, e events.Event) {
+	payload, err := events.Decode(e)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.planner.Apply(def, e, payload)
+	if err == nil {
+		n.planner.Apply(e, payload)
+	}
+	n.planner.state.Places[store] = placeOf(e)
 	n.changed = true
 }
 
@@ -132,17 +159,26 @@ func (n *Notifier) Status() []Status {
 	return n.planner.Status(n.options.Now())
 }
 
-// Run sends what is due until the context is done, and then saves what it
-// remembers. It returns nil, or what kept it from saving that.
-func (n *Notifier) Run(ctx context.Context) error {
+// keepEvery is how often a snapshot is kept, where something has changed.
+const keepEvery = 30 * time.Second
+
+// Run sends what is due until the context is done. Before it is called, what was
+// in the stores has been folded by [Notifier.Serve].
+func (n *Notifier) Run(ctx context.Context) {
 	ticker := time.NewTicker(n.options.Every)
 	defer ticker.Stop()
+	kept := n.options.Now()
 	for {
 		n.Step(ctx)
+		if now := n.options.Now(); now.Sub(kept) > keepEvery {
+			n.keep()
+			kept = now
+		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return n.save()
+			n.keep()
+			return
 		}
 	}
 }
@@ -151,17 +187,17 @@ func (n *Notifier) Run(ctx context.Context) error {
 // again; Step is not called beside it.
 func (n *Notifier) Step(ctx context.Context) {
 	n.mu.Lock()
-	due := n.planner.Due(n.options.Now())
-	n.changed = n.changed || len(due) > 0
+	due, attempted := n.planner.Due(n.options.Now())
+	n.pending = append(n.pending, attempted...)
 	n.mu.Unlock()
-	// That they are about to be sent is on the disk before they are.
-	n.trySave()
+	// That they are about to be sent is in the log before they are.
+	n.tryRecord()
 	var sending sync.WaitGroup
 	for _, m := range due {
 		sending.Go(func() { n.send(ctx, m) })
 	}
 	sending.Wait()
-	n.trySave()
+	n.tryRecord()
 }
 
 func (n *Notifier) send(ctx context.Context, m Message) {
@@ -170,45 +206,27 @@ func (n *Notifier) send(ctx context.Context, m Message) {
 	defer cancel()
 	err := n.options.Send.Send(limited, to, m)
 	if err != nil && ctx.Err() != nil {
-		return // it is ended: whoever comes next sends the same again
+		return // it is ended: the next notifier sends the same again
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.changed = true
 	now := n.options.Now()
 	if err == nil {
-		n.planner.Sent(m.ID, now)
+		n.pending = append(n.pending, n.planner.Sent(m, now))
 		return
 	}
 	why := to.Scrub(err.Error())
-	n.planner.Failed(m.ID, now, why)
+	n.pending = append(n.pending, n.planner.Failed(m, now, why))
 	n.options.Log(fmt.Sprintf("%s cannot be reached at %s: %s", m.Person, to, why))
 }
 
-// trySave saves what has changed. A failure is said once, until it succeeds
-// again; messages are sent all the same, and perhaps again after a restart.
-func (n *Notifier) trySave() {
-	err := n.save()
-	if err != nil && !n.unsaved {
-		n.options.Log(fmt.Sprintf("what people were told cannot be saved, so that they may be told again: %v", err))
+// tryRecord appends what is to be appended. A failure is said once, until it
+// succeeds again; messages are sent all the same, and perhaps again after a
+// restart.
+func (n *Notifier) tryRecord() {
+	err := n.flush()
+	if err != nil && !n.unsaid {
+		n.options.Log(fmt.Sprintf("what people are sent cannot be recorded, so that they may be sent it again: %v", err))
 	}
-	n.unsaved = err != nil
-}
-
-func (n *Notifier) save() error {
-	n.mu.Lock()
-	if !n.changed {
-		n.mu.Unlock()
-		return nil
-	}
-	data := n.planner.State()
-	n.changed = false
-	n.mu.Unlock()
-	err := wholefile.Replace(n.path, data, 0o600)
-	if err != nil {
-		n.mu.Lock()
-		n.changed = true
-		n.mu.Unlock()
-	}
-	return err
+	n.unsaid = err != nil
 }

@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/bus"
+	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/labfile"
 )
@@ -30,45 +31,106 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bench is a notifier with a clock of its own.
+// bench is a notifier with a clock of its own, over a store in memory.
 type bench struct {
 	*Notifier
-	dir string
-	now time.Time
-	log []string
-	lab *labfile.File
+	own   *own
+	store *memlog.Log
+	now   time.Time
+	mu    sync.Mutex
+	log   []string
+	lab   *labfile.File
+	build string
+	path  string // of the file of an earlier version
+	end   func() // ends the notifier
 }
 
-func newBench(t *testing.T, notify string, send Sender) *bench {
-	lab, err := labfile.Parse(builtin.Registry(), "lab.yaml",
-		[]byte("url: https://lab.example.org\npeople: {ada: {notify: ["+notify+"]}}\nalarms: [ada]\n"))
+func newBench(t testing.TB, notify string, send Sender) *bench {
+	return benchOf(t, "url: https://lab.example.org\npeople: {ada: {notify: ["+notify+"]}}\nalarms: [ada]\n", send)
+}
+
+func benchOf(t testing.TB, lab string, send Sender) *bench {
+	file, err := labfile.Parse(builtin.Registry(), "lab.yaml", []byte(lab))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{dir: filepath.Join(t.TempDir(), "private", "notify"), now: monday, lab: lab}
+	b := &bench{
+		own: newOwn(), store: memlog.New(), now: monday, lab: file, build: "one",
+		path: filepath.Join(t.TempDir(), "state.json"),
+	}
 	b.open(t, send)
+	t.Cleanup(func() { b.end() })
 	return b
 }
 
-func (b *bench) open(t *testing.T, send Sender) {
+// open has another notifier take over, which has read all that was there.
+func (b *bench) open(t testing.TB, send Sender) {
+	t.Helper()
+	if b.end != nil {
+		b.end()
+	}
 	var err error
 	b.Notifier, err = New(Options{
-		Lab: b.lab, Dir: b.dir, Send: send,
+		Lab: b.lab, Send: send, Earlier: b.path, Build: events.Build{Revision: b.build},
+		Own: func() (events.Store, error) { return b.own, nil },
 		Now: func() time.Time { return b.now },
-		Log: func(line string) { b.log = append(b.log, line) },
+		Log: func(line string) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.log = append(b.log, line)
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	carrier := bus.New(b.store, bus.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	caught, ended := make(chan struct{}), make(chan struct{})
+	go func(n *Notifier) {
+		defer close(ended)
+		n.Serve(ctx, "kitchen", carrier, sync.OnceFunc(func() { close(caught) }))
+	}(b.Notifier)
+	b.end = func() {
+		cancel()
+		<-ended
+		if err := carrier.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	<-caught
 }
 
-// lose has experiments of a campaign get lost, the first with that sequence.
-func (b *bench) lose(sequence events.Sequence, ids ...string) {
-	for i, id := range ids {
-		payload := &events.ExperimentUnresolved{Experiment: id, Instrument: "oven", Cause: "the power failed"}
-		b.Observe("bread", &definition.Campaign{Name: "bread"}, events.Event{
-			Sequence: sequence + events.Sequence(i), Kind: events.KindOf(payload), Time: b.now, Actor: "engine",
-		}, payload)
+// happens has an event of a campaign happen now, and be folded.
+func (b *bench) happens(t testing.TB, campaign, actor string, payload events.Payload) {
+	t.Helper()
+	e, err := events.New(campaign, payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Time, e.Actor = b.now, actor
+	if _, err := b.store.Append(t.Context(), campaign, events.AnySequence, e); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); b.read() < b.store.Last(); time.Sleep(100 * time.Microsecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("an event is not folded")
+		}
+	}
+}
+
+// read is the position of the last event that is folded.
+func (b *bench) read() events.Position {
+	b.Notifier.mu.Lock()
+	defer b.Notifier.mu.Unlock()
+	return b.planner.state.Places["kitchen"].Position
+}
+
+// lose has experiments of a campaign get lost.
+func (b *bench) lose(t testing.TB, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		b.happens(t, "bread", "engine",
+			&events.ExperimentUnresolved{Experiment: id, Instrument: "oven", Cause: "the power failed"})
 	}
 }
 
@@ -99,7 +161,7 @@ func TestWebhook(t *testing.T) {
 	defer server.Close()
 	t.Setenv("HOOK", "sesame-17")
 	b := newBench(t, `"generic+`+server.URL+`/hook/${HOOK}?template=json"`, nil)
-	b.lose(1, "e1")
+	b.lose(t, "e1")
 	b.look(t)
 	if len(got) != 1 {
 		t.Fatalf("%d messages, %v", len(got), b.Status())
@@ -109,12 +171,13 @@ func TestWebhook(t *testing.T) {
 		!strings.Contains(m["message"], "https://lab.example.org/campaigns/bread") || !strings.Contains(m["message"], "[message ") {
 		t.Errorf("%v", m)
 	}
+	b.keep()
 	b.open(t, nil)
 	b.look(t)
-	if seen := b.Seen("bread", ""); len(got) != 1 || seen != 1 {
-		t.Errorf("after a restart %d messages are sent and %d events are known", len(got)-1, seen)
+	if len(got) != 1 {
+		t.Errorf("after a restart %d messages are sent", len(got)-1)
 	}
-	b.lose(1, "e1", "e2")
+	b.lose(t, "e2")
 	b.look(t)
 	if len(got) != 2 || !strings.Contains(got[1]["title"], "e2") {
 		t.Errorf("%v", got)
@@ -122,27 +185,10 @@ func TestWebhook(t *testing.T) {
 	if s := b.Status(); len(s) != 1 || s[0].Targets[0].Error != "" || !s[0].Targets[0].Delivered.Equal(b.now) {
 		t.Errorf("%+v", s)
 	}
-	private(t, b.dir, 0o700)
-	state := private(t, filepath.Join(b.dir, stateFile), 0o600)
-	if strings.Contains(state, "sesame") || strings.Contains(state, "generic") {
-		t.Errorf("an address is kept: %s", state)
+	b.keep()
+	if kept := b.own.text(t); strings.Contains(kept, "sesame") || strings.Contains(kept, "generic") {
+		t.Errorf("an address is kept: %s", kept)
 	}
-}
-
-// private returns what a file of that mode holds, "" for a folder.
-func private(t *testing.T, path string, mode os.FileMode) string {
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != mode {
-		t.Errorf("%s: %v, %v", path, info.Mode(), err)
-	}
-	if info.IsDir() {
-		return ""
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Error(err)
-	}
-	return string(data)
 }
 
 // Law: a service that refuses, cannot be reached, does not exist or is not named rightly
@@ -176,7 +222,7 @@ func TestFailuresHoldNoSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, `"`+address+`"`, nil)
-			b.lose(1, "e1")
+			b.lose(t, "e1")
 			b.look(t)
 			status, err := json.Marshal(b.Status())
 			if err != nil {
@@ -186,9 +232,10 @@ func TestFailuresHoldNoSecrets(t *testing.T) {
 			if target.Error == "" || target.Again.IsZero() || target.Waiting != 1 || len(b.log) == 0 {
 				t.Errorf("the failure does not show: %s, log %q", status, b.log)
 			}
-			kept := private(t, filepath.Join(b.dir, stateFile), 0o600)
+			b.keep()
+			kept := b.own.text(t)
 			for what, text := range map[string]string{
-				"status": string(status), "log": strings.Join(b.log, "\n"), "file": kept,
+				"status": string(status), "log": strings.Join(b.log, "\n"), "lab's log": kept,
 			} {
 				if strings.Contains(text, "s3cr3t") {
 					t.Errorf("the %s holds the secret: %s", what, text)
@@ -220,39 +267,45 @@ func (s *slow) Send(ctx context.Context, _ labfile.Secret, m Message) error {
 func TestSlowServices(t *testing.T) {
 	s := &slow{make(chan string, 1), make(chan struct{})}
 	b := newBench(t, `"ntfy://h/ada"`, s)
-	b.lose(1, "e1")
+	b.lose(t, "e1")
 	b.Step(t.Context())
 	b.now = b.now.Add(time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
-	over := make(chan error, 1)
-	go func() { over <- b.Run(ctx) }()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		b.Run(ctx)
+	}()
 	first := <-s.begun
-	b.lose(2, "e2")
+	b.lose(t, "e2")
 	if waiting := b.Status()[0].Targets[0].Waiting; waiting != 2 {
 		t.Errorf("%d wait", waiting)
 	}
 	cancel()
-	if err := <-over; err != nil {
-		t.Fatal(err)
-	}
+	<-over
 	close(s.let)
 	b.open(t, s)
 	b.Step(t.Context())
-	if again := <-s.begun; again != first || b.Seen("bread", "") != 2 {
-		t.Errorf("%q, then %q; %d events are known", first, again, b.Seen("bread", ""))
+	if again := <-s.begun; again != first {
+		t.Errorf("%q, then %q", first, again)
 	}
 }
 
 // Law: a memory that is damaged is not taken for an empty one, and what to do is said.
 func TestDamagedMemory(t *testing.T) {
-	dir := t.TempDir()
-	for _, text := range []string{"", "{", "{}", `{"version": 99}`, `[]`} {
-		if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(text), 0o600); err != nil {
+	path := filepath.Join(t.TempDir(), "state.json")
+	o := newOwn()
+	for _, text := range []string{"", "{", "{}", `{"version": 99}`, `{"version": 99, "streams": {}, "channels": {}}`, `[]`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := New(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "remove it") {
+		_, err := New(Options{Earlier: path, Own: func() (events.Store, error) { return o, nil }})
+		if err == nil || !strings.Contains(err.Error(), "remove it") {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+	if kinds := o.kinds(t); kinds != nil {
+		t.Errorf("what was refused has left %v", kinds)
 	}
 }
 
@@ -301,29 +354,33 @@ func TestEventsOnceAndNotBefore(t *testing.T) {
 
 // careless is a sender that says all it knows.
 type careless struct {
-	state string
-	told  []bool // whether the memory knew of the message when it was sent
+	own  *own
+	said []bool // whether the log knew of the message when it was sent
 }
 
-func (c *careless) Send(_ context.Context, to labfile.Secret, m Message) error {
-	data, err := os.ReadFile(c.state)
-	c.told = append(c.told, err == nil && strings.Contains(string(data), m.ID))
+func (c *careless) Send(ctx context.Context, to labfile.Secret, m Message) error {
+	known := false
+	for e := range c.own.log.Read(ctx, 0) {
+		known = known || e.Kind == kindAttempted && strings.Contains(string(e.Data), m.ID)
+	}
+	c.said = append(c.said, known)
 	address, _ := to.Reveal()
 	return errors.New("cannot reach " + address)
 }
 
-// Law: that a message is about to be sent is on the disk before it is; and whatever a
+// Law: that a message is about to be sent is in the lab's log before it is; and whatever a
 // sender says, no secret gets further.
 func TestCarelessSender(t *testing.T) {
 	c := new(careless)
 	b := newBench(t, `"ntfy://ada:s3cr3t@h/topic"`, c)
-	c.state = filepath.Join(b.dir, stateFile)
-	b.lose(1, "e1")
+	c.own = b.own
+	b.lose(t, "e1")
 	b.look(t)
-	if len(c.told) != 1 || !c.told[0] {
-		t.Errorf("what the memory knew of each message when it was sent: %v", c.told)
+	if len(c.said) != 1 || !c.said[0] {
+		t.Errorf("what the log knew of each message when it was sent: %v", c.said)
 	}
-	text := b.Status()[0].Targets[0].Error + strings.Join(b.log, "\n") + private(t, c.state, 0o600)
+	b.keep()
+	text := b.Status()[0].Targets[0].Error + strings.Join(b.log, "\n") + b.own.text(t)
 	if !strings.Contains(text, "cannot reach ntfy://h") || strings.Contains(text, "s3cr3t") {
 		t.Error(text)
 	}

@@ -2,17 +2,19 @@
 // finished campaigns, by e-mail, Slack, ntfy and whatever else shoutrrr knows.
 //
 // [Planner] decides, as a pure function of events and times: no clock, no
-// network, no goroutine. Its state is data. [Notifier] is the loop around it,
-// which keeps that state in a file and hands messages to a [Sender].
+// network, no goroutine. Its state is a fold: of the campaigns' events, and of
+// the lab's, in a stream of which stands who was sent what ([Stream]). [Notifier]
+// is around it: a consumer of each store, and a loop that records messages and
+// hands them to a [Sender].
 //
 // What holds, whatever is killed:
 //
-//   - Nobody is told of a question that is closed, or reminded of it.
+//   - No one is sent a question that is closed, or reminded of it.
 //   - Whatever is due and still holds is sent once. Where the process died between a message and
 //     the record of it, the same message is sent again, with the same identifier.
-//   - Nothing is sent in somebody's quiet hours, unless they want unknown outcomes to break
+//   - Nothing is sent in a person's quiet hours, unless they want unknown outcomes to break
 //     them. Afterwards one message says what still holds.
-//   - Nothing here holds up a campaign, and an address is never shown.
+//   - Nothing here holds up a campaign, and an address is never shown, or recorded.
 package notify
 
 import (

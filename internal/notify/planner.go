@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/labfile"
 )
 
@@ -29,48 +31,25 @@ const (
 	longestWait = time.Hour
 )
 
-// Planner decides who is told what, and when. It has no clock: time comes in
-// with events and with the calls. It is not safe for concurrent use.
+// Planner decides who is sent what, and when. Its state is folded from the
+// events of campaigns ([Planner.Apply]) and those of [Stream] ([Planner.Take]),
+// whichever of the two come first. It has no clock: time comes in with events
+// and with the calls. It is not safe for concurrent use.
 type Planner struct {
 	lab   *labfile.File
 	state *state
 }
 
-// NewPlanner returns a planner that remembers nothing. began is the present
-// time: of campaigns that ended before nobody is told any more.
-func NewPlanner(lab *labfile.File, began time.Time) *Planner {
+// NewPlanner returns a planner of which nothing was folded yet.
+func NewPlanner(lab *labfile.File) *Planner {
 	return &Planner{lab: orEmpty(lab), state: &state{
-		Version:  stateVersion,
-		Began:    began,
+		Places:   make(map[string]place),
 		Streams:  make(map[string]*stream),
 		Channels: make(map[string]*channel),
+		Said:     make(map[string]map[string]telling),
+		Before:   make(map[string]earlierStream),
+		Known:    make(map[string]bool),
 	}}
-}
-
-// RestorePlanner returns a planner that remembers what another did, by its
-// [Planner.State]. The lab may have changed.
-func RestorePlanner(lab *labfile.File, data []byte) (*Planner, error) {
-	p := &Planner{lab: orEmpty(lab), state: new(state)}
-	if err := json.Unmarshal(data, p.state); err != nil {
-		return nil, err
-	}
-	if p.state.Version != stateVersion {
-		return nil, fmt.Errorf("its version is %d, and this campaignd knows %d", p.state.Version,
-			stateVersion)
-	}
-	if p.state.Streams == nil || p.state.Channels == nil {
-		return nil, fmt.Errorf("it is not what campaignd has written")
-	}
-	return p, nil
-}
-
-// State is all that the planner remembers, as JSON.
-func (p *Planner) State() []byte {
-	data, err := json.Marshal(p.state)
-	if err != nil {
-		panic("notify: the state cannot be written: " + err.Error()) // finite numbers and text
-	}
-	return data
 }
 
 func orEmpty(lab *labfile.File) *labfile.File {
@@ -84,38 +63,45 @@ func orEmpty(lab *labfile.File) *labfile.File {
 func channelKey(person string, target int) string { return fmt.Sprintf("%s#%d", person, target) }
 
 // Due returns the messages to be sent now, in a fixed order, at most one for
-// each address. Each is answered by [Planner.Sent] or [Planner.Failed]; one
-// that is not, since the process died, is returned again as long as it is true.
-func (p *Planner) Due(now time.Time) []Message {
-	for _, m := range p.state.Matters {
-		if m.Seen.IsZero() {
-			m.Seen = now
-		}
-	}
+// each address, and the events that are to be recorded before. Each message is
+// answered by [Planner.Sent] or [Planner.Failed]; one that is not, since the
+// process died, is returned again as long as it is true.
+func (p *Planner) Due(now time.Time) (due []Message, record []events.Event) {
 	p.forget(now)
-	var due []Message
 	for _, name := range sortedKeys(p.lab.People) {
 		for target := range p.lab.People[name].Notify {
-			if m, ok := p.due(now, name, target); ok {
+			if dropped, ok := p.settleAttempt(name, target, now); ok {
+				record = append(record, p.record(kindDropped, now, dropped))
+			}
+			if m, notices, ok := p.due(now, name, target); ok {
+				record = append(record, p.record(kindAttempted, now, m.outcome(notices)))
 				due = append(due, m)
 			}
 		}
 	}
-	return due
+	return due, record
+}
+
+// record makes an event of the stream, and takes it in.
+func (p *Planner) record(kind events.Kind, now time.Time, o outcome) events.Event {
+	e := newEvent(kind, now, &o)
+	p.Take(e, &o)
+	return e
+}
+
+func (m Message) outcome(notices []notice) outcome {
+	return outcome{ID: m.ID, Person: m.Person, Target: m.Target, Notices: notices}
 }
 
 // due returns the message that is to be sent to one address now, if any.
-func (p *Planner) due(now time.Time, name string, target int) (Message, bool) {
+func (p *Planner) due(
+	now time.Time, name string, target int,
+) (due Message, notices []notice, ok bool) {
 	person, key := p.lab.People[name], channelKey(name, target)
-	c := p.state.Channels[key]
-	if c == nil {
-		c = new(channel)
-		p.state.Channels[key] = c
-	}
+	c := p.channel(key)
 	c.Sent = slices.DeleteFunc(c.Sent, func(t time.Time) bool { return !t.After(now.Add(-time.Hour)) })
-	p.settleAttempt(c, name, key, now)
 	if now.Before(c.Again) {
-		return Message{}, false
+		return due, nil, false
 	}
 	held := person.Quiet.Covers(now) || len(c.Sent) >= cmp.Or(person.PerHour, labfile.DefaultPerHour)
 	var all []notice
@@ -126,48 +112,49 @@ func (p *Planner) due(now time.Time, name string, target int) (Message, bool) {
 			continue
 		}
 		all = append(all, n)
-		ready = ready || !now.Before(m.Seen.Add(settle))
+		ready = ready || !now.Before(m.changed().Add(settle))
 	}
 	if c.Attempt != nil && len(all) > 0 {
-		// It may have been sent: the same again, so that it can be told to be
-		// the same.
-		if part := only(all, c.Attempt.Notices); len(part) == len(c.Attempt.Notices) {
-			c.Attempt.At = now
-			return p.message(now, name, target, c.Attempt.ID, part), true
-		}
-		return Message{}, false // a part of it is held
+		// It may have been sent: the same again, with the same identifier,
+		// unless a part of it is held.
+		all = only(all, c.Attempt.Notices)
+		ready = len(all) == len(c.Attempt.Notices)
 	}
 	if !ready {
-		return Message{}, false
+		return due, nil, false
 	}
 	id := identify(key, all)
-	c.Attempt = &attempt{ID: id, At: now, Notices: all}
-	return p.message(now, name, target, id, all), true
+	if c.Attempt != nil {
+		id = c.Attempt.ID
+	}
+	return p.message(now, name, target, id, all), all, true
 }
 
 // settleAttempt gives up a message of which a part holds no longer: that part
-// counts as told, since it may have been, and the rest is told anew.
-func (p *Planner) settleAttempt(c *channel, name, key string, now time.Time) {
+// counts as said, since it may have been, and the rest is said anew.
+func (p *Planner) settleAttempt(
+	name string, target int, now time.Time,
+) (dropped outcome, ok bool) {
+	key := channelKey(name, target)
+	c := p.channel(key)
 	if c.Attempt == nil {
-		return
+		return dropped, false
 	}
-	still := true
+	dropped = outcome{ID: c.Attempt.ID, Person: name, Target: target}
 	for _, n := range c.Attempt.Notices {
 		m := p.matter(n.Matter)
 		if m == nil {
-			still = false
+			ok = true
 			continue
 		}
-		if again, _, ok := p.notice(m, name, key, now); !ok || again != n {
-			still = false
+		if again, _, still := p.notice(m, name, key, now); !still || again != n {
+			ok = true
 			if n.Time != over && !m.open() {
-				m.tell(key, n, c.Attempt.At)
+				dropped.Notices = append(dropped.Notices, n)
 			}
 		}
 	}
-	if !still {
-		c.Attempt = nil
-	}
+	return dropped, ok
 }
 
 // only returns those of some notices that are among others.
@@ -175,29 +162,33 @@ func only(all, among []notice) []notice {
 	return slices.DeleteFunc(slices.Clone(all), func(n notice) bool { return !slices.Contains(among, n) })
 }
 
-// notice returns what somebody is to be told of a matter next on one of their
+// notice returns what a person is to be sent about a matter next on one of their
 // channels, and when that is due; false where there is nothing.
 func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, at time.Time, ok bool) {
-	told, n := m.Told[key], notice{Matter: m.Key}
+	n = notice{Matter: m.Key}
+	if m.Done {
+		return n, at, false
+	}
+	said := p.state.Said[m.Key][key]
 	if !m.open() {
 		n.Time = over
-		news := m.Kind == question && told.Times > 0 && !told.Over && m.By != name &&
-			m.Closed.Sub(told.First) > aware
+		news := m.Kind == question && said.Times > 0 && !said.Over && m.By != name &&
+			m.Closed.Sub(said.First) > aware
 		return n, m.Closed, news
 	}
 	if !m.Expires.IsZero() && !now.Before(m.Expires) {
 		return n, at, false // its expiry will be recorded
 	}
 	from, concerned := p.concerns(m, name)
-	if told.Times > 0 {
+	if said.Times > 0 {
 		every := time.Duration(p.lab.People[name].RemindEvery)
-		n.Time = told.Times
-		return n, told.Last.Add(every), m.Kind == question && every > 0
+		n.Time = said.Times
+		return n, said.Last.Add(every), m.Kind == question && every > 0
 	}
 	return n, from, concerned
 }
 
-// concerns says whether and from when somebody is told of a matter.
+// concerns says whether and from when a person hears of a matter.
 func (p *Planner) concerns(m *matter, name string) (from time.Time, ok bool) {
 	switch m.Kind {
 	case question:
@@ -217,71 +208,120 @@ func (p *Planner) concerns(m *matter, name string) (from time.Time, ok bool) {
 	return m.Since, slices.Contains(p.lab.Alarms, name)
 }
 
-// Sent records that a message was taken by the service.
-func (p *Planner) Sent(id string, now time.Time) {
-	key, c := p.attempted(id)
-	if c == nil {
-		return
-	}
-	for _, n := range c.Attempt.Notices {
-		if m := p.matter(n.Matter); m != nil {
-			m.tell(key, n, now)
-		}
-	}
-	c.Attempt = nil
-	c.Sent = append(c.Sent, now)
-	c.Delivered = now
-	c.Failures = 0
-	c.Again = time.Time{}
-	c.Error = ""
-	c.Failed = time.Time{}
+// Sent returns the event that a message was taken by the service.
+func (p *Planner) Sent(m Message, now time.Time) events.Event {
+	return p.record(kindDelivered, now, m.outcome(nil))
 }
 
-// Failed records that a message was not taken. What still holds is tried again:
-// after half a minute, and twice as long after each further failure, up to an
-// hour. why holds no secrets.
-func (p *Planner) Failed(id string, now time.Time, why string) {
-	_, c := p.attempted(id)
-	if c == nil {
+// Failed returns the event that a message was not taken. What still holds is
+// tried again: after half a minute, and twice as long after each further
+// failure, up to an hour. why holds no secrets.
+func (p *Planner) Failed(m Message, now time.Time, why string) events.Event {
+	failed := m.outcome(nil)
+	failed.Error = harmless(why)
+	return p.record(kindFailed, now, failed)
+}
+
+// Take takes an event of the stream in, of which payload is the payload.
+func (p *Planner) Take(e events.Event, payload events.Payload) {
+	switch payload := payload.(type) {
+	case *begun:
+		if p.state.Began.IsZero() {
+			p.state.Began = e.Time
+		}
+		p.takeOver(payload.Earlier)
+	case *outcome:
+		key := channelKey(payload.Person, payload.Target)
+		c := p.channel(key)
+		if e.Kind == kindAttempted {
+			c.Attempt = &attempt{ID: payload.ID, At: e.Time, Notices: payload.Notices}
+		}
+		if c.Attempt == nil || c.Attempt.ID != payload.ID {
+			return
+		}
+		switch e.Kind {
+		case kindDelivered:
+			p.tell(key, c.Attempt.Notices, e.Time)
+			*c = channel{Sent: append(c.Sent, e.Time), Delivered: e.Time}
+		case kindFailed:
+			c.fail(e.Time, payload.Error)
+		case kindDropped:
+			p.tell(key, payload.Notices, c.Attempt.At)
+			c.Attempt = nil
+		}
+	}
+}
+
+// takeOver takes the memory of an earlier version in.
+func (p *Planner) takeOver(e *earlier) {
+	if e == nil {
 		return
 	}
+	if e.Began.Before(p.state.Began) {
+		p.state.Began = e.Began
+	}
+	maps.Copy(p.state.Before, e.Streams)
+	keys := make(map[string]string)
+	for _, m := range e.Matters {
+		rest := strings.TrimPrefix(m.Key, m.Campaign+"/")
+		key := matterKey(m.Campaign, e.Streams[m.Campaign].Instance, rest)
+		keys[m.Key] = key
+		p.state.Known[key] = true
+		if m.Said != nil {
+			p.state.Said[key] = m.Said
+		}
+	}
+	for key, c := range e.Channels {
+		if c.Attempt != nil {
+			for i, n := range c.Attempt.Notices {
+				c.Attempt.Notices[i].Matter = keys[n.Matter]
+			}
+		}
+		p.state.Channels[key] = c
+	}
+}
+
+// fail notes that a message was not taken.
+func (c *channel) fail(at time.Time, why string) {
 	c.Attempt = nil
 	c.Failures++
 	wait := longestWait
 	if c.Failures < 8 {
 		wait = min(firstWait<<(c.Failures-1), longestWait)
 	}
-	c.Again = now.Add(wait)
-	c.Error = harmless(why)
-	c.Failed = now
+	c.Again = at.Add(wait)
+	c.Error = why
+	c.Failed = at
 }
 
-// attempted returns the channel that a message is being sent on, nil where
-// there is none.
-func (p *Planner) attempted(id string) (key string, c *channel) {
-	for key, c := range p.state.Channels {
-		if c.Attempt != nil && c.Attempt.ID == id {
-			return key, c
-		}
+// channel returns how a person is reached in one place.
+func (p *Planner) channel(key string) *channel {
+	c := p.state.Channels[key]
+	if c == nil {
+		c = new(channel)
+		p.state.Channels[key] = c
 	}
-	return "", nil
+	return c
 }
 
-func (m *matter) tell(key string, n notice, at time.Time) {
-	told := m.Told[key]
-	if n.Time == over {
-		told.Over = true
-	} else {
-		if told.Times == 0 {
-			told.First = at
+// tell notes what was said on a channel. That it comes again changes nothing.
+func (p *Planner) tell(key string, notices []notice, at time.Time) {
+	for _, n := range notices {
+		said := p.state.Said[n.Matter][key]
+		if n.Time == over {
+			said.Over = true
+		} else {
+			if said.Times == 0 {
+				said.First = at
+			}
+			said.Last = at
+			said.Times = n.Time + 1
 		}
-		told.Last = at
-		told.Times++
+		if p.state.Said[n.Matter] == nil {
+			p.state.Said[n.Matter] = make(map[string]telling)
+		}
+		p.state.Said[n.Matter][key] = said
 	}
-	if m.Told == nil {
-		m.Told = make(map[string]telling)
-	}
-	m.Told[key] = told
 }
 
 func (p *Planner) matter(key string) *matter {
@@ -293,7 +333,8 @@ func (p *Planner) matter(key string) *matter {
 	return nil
 }
 
-// forget drops the matters of which nobody will be told anything more.
+// forget drops the matters of which no one will hear anything more, and what was
+// said of such long ago.
 func (p *Planner) forget(now time.Time) {
 	trying := make(map[string]bool)
 	for _, c := range p.state.Channels {
@@ -315,6 +356,17 @@ func (p *Planner) forget(now time.Time) {
 				if _, _, ok := p.notice(m, name, channelKey(name, target), now); ok {
 					return false
 				}
+			}
+		}
+		return true
+	})
+	for _, m := range p.state.Matters {
+		trying[m.Key] = true
+	}
+	maps.DeleteFunc(p.state.Said, func(key string, said map[string]telling) bool {
+		for _, t := range said {
+			if trying[key] || now.Sub(t.Last) <= old {
+				return false
 			}
 		}
 		return true

@@ -91,10 +91,11 @@ func TestWhateverHappens(t *testing.T) {
 		}
 		pass := func(d time.Duration, fate func() string) {
 			for end := w.now.Add(d); w.now.Before(end); w.now = w.now.Add(5 * time.Minute) {
-				for _, m := range w.planner.Due(w.now) {
+				for _, m := range w.due() {
+					w.anew = rapid.Bool().Draw(rt, "anew")
 					switch w.restart(); fate() {
 					case "fails":
-						w.planner.Failed(m.ID, w.now, "no")
+						w.ended(w.planner.Failed(m, w.now, "no"))
 						delete(unsure, channelKey(m.Person, m.Target))
 					case "dies before":
 						for _, match := range entry.FindAllStringSubmatch(m.Title+"\n"+m.Text, -1) {
@@ -106,7 +107,7 @@ func TestWhateverHappens(t *testing.T) {
 						w.restart()
 					default:
 						arrives(m, true)
-						w.planner.Sent(m.ID, w.now)
+						w.ended(w.planner.Sent(m, w.now))
 					}
 				}
 			}

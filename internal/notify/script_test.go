@@ -39,8 +39,15 @@ import (
 //	status
 //	    How everybody is reached.
 //
-// Every memory is written and read again after each event and each message.
+// Every memory is written and read again after each event and each message: by its snapshot, and
+// once more by folding all events of the campaigns and of the stream.
 func TestScripts(t *testing.T) {
+	for _, anew := range []bool{false, true} {
+		scripts(t, anew)
+	}
+}
+
+func scripts(t *testing.T, anew bool) {
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		var w *world
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -53,6 +60,7 @@ func TestScripts(t *testing.T) {
 					now = mustTime(t, time.RFC3339, text)
 				}
 				w = newWorld(t, d.Input, now)
+				w.anew = anew
 			case "given":
 				for _, line := range strings.Split(strings.TrimSpace(d.Input), "\n") {
 					w.happens(line)
@@ -95,6 +103,15 @@ type world struct {
 	def      *definition.Campaign
 	sequence map[string]events.Sequence
 	sent     []delivery
+	anew     bool           // a restart folds all that happened
+	happened []occurrence   // to campaigns
+	recorded []events.Event // in the stream
+}
+
+// occurrence is an event of a campaign.
+type occurrence struct {
+	events.Event
+	payload events.Payload
 }
 
 // delivery is a message that arrived.
@@ -109,8 +126,8 @@ func newWorld(t testing.TB, lab string, now time.Time) *world {
 		t.Fatal(err)
 	}
 	low, high := 0.0, 1.0
-	return &world{
-		t: t, lab: file, planner: NewPlanner(file, now), now: now,
+	w := &world{
+		t: t, lab: file, planner: NewPlanner(file), now: now,
 		def: &definition.Campaign{
 			Name:       "bread",
 			Parameters: []definition.Parameter{{Name: "x", Min: &low, Max: &high}},
@@ -119,15 +136,53 @@ func newWorld(t testing.TB, lab string, now time.Time) *world {
 		},
 		sequence: make(map[string]events.Sequence),
 	}
+	w.recorded = []events.Event{newEvent(kindBegun, now, &begun{})}
+	w.planner = w.folded()
+	return w
+}
+
+// folded returns a planner that has folded all that happened.
+func (w *world) folded() *Planner {
+	p := NewPlanner(w.lab)
+	for _, e := range w.recorded {
+		payload, err := vocabulary.Decode(e)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		p.Take(e, payload)
+	}
+	for _, e := range w.happened {
+		p.Apply(e.Event, e.payload)
+	}
+	return p
 }
 
 // restart has another process take over.
 func (w *world) restart() {
-	planner, err := RestorePlanner(w.lab, w.planner.State())
+	if w.anew {
+		w.planner = w.folded()
+		return
+	}
+	data, err := pack(snapshot{State: w.planner.state})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.planner = planner
+	w.planner = NewPlanner(w.lab)
+	if err := unpack(data, &snapshot{State: w.planner.state}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// due is what is to be sent now, once that is recorded.
+func (w *world) due() []Message {
+	due, record := w.planner.Due(w.now)
+	w.recorded = append(w.recorded, record...)
+	return due
+}
+
+// ended records what became of a message.
+func (w *world) ended(e events.Event) {
+	w.recorded = append(w.recorded, e)
 }
 
 // happens applies the event of a line:
@@ -217,11 +272,20 @@ func (w *world) happens(line string) {
 	default:
 		w.t.Fatalf("there is no event %q", line)
 	}
+	if w.sequence[campaign] == 0 && f[0] != "define" { // a definition that counts for none
+		w.apply(campaign, actor, &events.CampaignDefined{Definition: *w.def})
+	}
 	w.sequence[campaign]++
-	w.planner.Apply(w.def, events.Event{
-		Campaign: campaign, Sequence: w.sequence[campaign], Kind: events.KindOf(payload), Time: w.now, Actor: actor,
-	}, payload)
+	w.apply(campaign, actor, payload)
 	w.restart()
+}
+
+func (w *world) apply(campaign, actor string, payload events.Payload) {
+	e := occurrence{events.Event{
+		Campaign: campaign, Sequence: w.sequence[campaign], Kind: events.KindOf(payload), Time: w.now, Actor: actor,
+	}, payload}
+	w.happened = append(w.happened, e)
+	w.planner.Apply(e.Event, e.payload)
 }
 
 func (w *world) number(text string) (x float64) {
@@ -247,7 +311,7 @@ func (w *world) clock(text string) time.Time {
 func (w *world) run(until time.Time, fails bool, crashes string, ids bool) string {
 	var b strings.Builder
 	for ; w.now.Before(until); w.now = w.now.Add(5 * time.Second) {
-		for _, m := range w.planner.Due(w.now) {
+		for _, m := range w.due() {
 			w.restart()
 			if crashes == "before" {
 				fmt.Fprintf(&b, "%s it dies before %s is sent to %s\n", w.now.Format("Mon 15:04:05"), m.ID, m.Person)
@@ -255,7 +319,7 @@ func (w *world) run(until time.Time, fails bool, crashes string, ids bool) strin
 			}
 			if fails {
 				fmt.Fprintf(&b, "%s %s is not reached: %s\n", w.now.Format("Mon 15:04:05"), m.Person, m.Title)
-				w.planner.Failed(m.ID, w.now, "no route to host")
+				w.ended(w.planner.Failed(m, w.now, "no route to host"))
 				continue
 			}
 			w.sent = append(w.sent, delivery{m, w.now})
@@ -272,7 +336,7 @@ func (w *world) run(until time.Time, fails bool, crashes string, ids bool) strin
 				fmt.Fprintf(&b, "%s it dies after that\n", w.now.Format("Mon 15:04:05"))
 				return b.String()
 			}
-			w.planner.Sent(m.ID, w.now)
+			w.ended(w.planner.Sent(m, w.now))
 			w.restart()
 		}
 	}

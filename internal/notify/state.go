@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // kind is what a message is about.
@@ -21,8 +22,8 @@ const (
 
 // matter is something that people are told of, for as long as it holds.
 type matter struct {
-	// Key identifies it: the campaign, and the sequence of the event that began
-	// it.
+	// Key identifies it for ever: the campaign with its instance, and the
+	// sequence of the event that began it.
 	Key      string `json:"key"`
 	Campaign string `json:"campaign"`
 	Kind     kind   `json:"kind"`
@@ -40,13 +41,20 @@ type matter struct {
 	Closed time.Time `json:"closed,omitzero"`
 	Ending string    `json:"ending,omitempty"`
 	By     string    `json:"by,omitempty"`
-	// Seen is when a plan was first made with it as it is now, open or closed.
-	Seen time.Time `json:"seen,omitzero"`
-	// Told is who was told of it, by channel.
-	Told map[string]telling `json:"told,omitempty"`
+	// Done says that there was nothing more to say about it in the memory of an
+	// earlier version.
+	Done bool `json:"done,omitempty"`
 }
 
 func (m *matter) open() bool { return m.Closed.IsZero() }
+
+// changed is since when it is as it is now, open or closed.
+func (m *matter) changed() time.Time {
+	if m.open() {
+		return m.Since
+	}
+	return m.Closed
+}
 
 // isNews reports whether a matter is only to be told: nothing ends it.
 func (m *matter) isNews() bool { return m.Kind == finished || m.Kind == contested }
@@ -95,6 +103,9 @@ type channel struct {
 type stream struct {
 	Instance string          `json:"instance,omitempty"`
 	Sequence events.Sequence `json:"sequence"`
+	// Definition is the campaign's in force, until it ends: one that goes on is
+	// amended.
+	Definition *definition.Campaign `json:"definition,omitempty"`
 	// Points is the composition of each experiment, as text that is equal for
 	// equal ones.
 	Points map[string]string `json:"points,omitempty"`
@@ -117,15 +128,30 @@ type result struct {
 	Excluded bool `json:"excluded,omitempty"`
 }
 
-// state is all that a planner remembers.
-type state struct {
-	Version int `json:"version"`
-	// Began is when this memory begins: campaigns that ended before are old
-	// news.
-	Began    time.Time           `json:"began"`
-	Streams  map[string]*stream  `json:"streams"`
-	Matters  []*matter           `json:"matters"` // in the order in which they began to hold here
-	Channels map[string]*channel `json:"channels"`
+// place is the last event of a store that was folded.
+type place struct {
+	Position events.Position `json:"position"`
+	Campaign string          `json:"campaign"`
+	Sequence events.Sequence `json:"sequence"`
+	Time     time.Time       `json:"time"`
 }
 
-const stateVersion = 1
+func placeOf(e events.Event) place { return place{e.Position, e.Campaign, e.Sequence, e.Time} }
+
+// state is what the events of the campaigns and of [Stream] come to.
+type state struct {
+	// Began is when the stream begins: campaigns that ended before are old
+	// news.
+	Began    time.Time           `json:"began"`
+	Places   map[string]place    `json:"places"` // by store
+	Streams  map[string]*stream  `json:"streams"`
+	Matters  []*matter           `json:"matters"` // in the order in which they began to hold
+	Channels map[string]*channel `json:"channels"`
+	// Said is who was sent what, by matter and channel; of a matter that is not
+	// there its events are not folded yet, or there is no more to say.
+	Said map[string]map[string]telling `json:"said"`
+	// Before is how far an earlier version's memory went, by campaign, and Known
+	// are the matters in it.
+	Before map[string]earlierStream `json:"before,omitempty"`
+	Known  map[string]bool          `json:"known,omitempty"`
+}

@@ -181,9 +181,9 @@ func snapshotPrefix(campaign string) string {
 }
 
 // Restore puts a record of which no event was taken yet, at rest, to where the
-// newest snapshot has it that is believed and that fits says is wanted. The
-// record stays as it is where there is none.
-func (s *Snapshots) Restore(ctx context.Context, r *Record, fits func(Campaign) bool) {
+// newest snapshot has it that is believed. The record stays as it is where there
+// is none.
+func (s *Snapshots) Restore(ctx context.Context, r *Record) {
 	if s.build.Revision == "" {
 		return
 	}
@@ -198,7 +198,7 @@ func (s *Snapshots) Restore(ctx context.Context, r *Record, fits func(Campaign) 
 	for i, kv := range slices.Backward(all) {
 		h, packed, ok := parseSnapshot(kv.Value)
 		if !ok || h.Build != s.build || h.Stands.Campaign != r.name || h.Stands.Definition == nil ||
-			!fits(h.Stands) || !s.extended(ctx, h.Head) {
+			!s.extended(ctx, h.Head) {
 			keys.bad = append(keys.bad, kv.Key)
 			continue
 		}

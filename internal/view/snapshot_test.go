@@ -211,7 +211,7 @@ func sameForAllOf(
 	}
 	last := want.State().Sequence
 	r := view.NewRecord(builtin.Registry(), name, new(view.Past))
-	view.NewSnapshots(s, build).Restore(t.Context(), r, func(view.Campaign) bool { return true })
+	view.NewSnapshots(s, build).Restore(t.Context(), r)
 	if r.Sequence() != believed {
 		t.Errorf("%s: it begins at event %d, and not at %d", what, r.Sequence(), believed)
 	}
@@ -333,7 +333,7 @@ func TestSnapshotsAreThinned(t *testing.T) {
 		}
 	}
 	kept = view.NewSnapshots(s, otherBuild) // which does not believe these
-	kept.Restore(t.Context(), view.NewRecord(builtin.Registry(), name, new(view.Past)), func(view.Campaign) bool { return true })
+	kept.Restore(t.Context(), view.NewRecord(builtin.Registry(), name, new(view.Past)))
 	if err := kept.Write(t.Context(), r); err != nil || len(valuesOf(t, s)) != 1 {
 		t.Errorf("those of another build stay: %d, %v", len(valuesOf(t, s)), err)
 	}

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/forward"
@@ -199,9 +201,11 @@ func (a *app) openLab(
 	ctx context.Context, s serving, named *labfile.File, people *accounts.Directory,
 ) (*openedLab, error) {
 	notifier, err := notify.New(notify.Options{
-		Lab: named,
-		Dir: filepath.Join(s.folder, lab.Private, "notify"),
-		Log: func(line string) { a.dated("%s", line) },
+		Lab:     named,
+		Own:     people.Lab().Store,
+		Build:   thisBuild().Build,
+		Earlier: filepath.Join(s.folder, lab.Private, "notify", "state.json"),
+		Log:     func(line string) { a.dated("%s", line) },
 	})
 	if err != nil {
 		return nil, err
@@ -219,11 +223,14 @@ func (a *app) openLab(
 		Registry: a.registry,
 		Build:    thisBuild().Build,
 		Account:  control.OwnAccount(),
-		Heard:    notifier.Observe,
-		Seen:     notifier.Seen,
-		Reads:    forwarder.Serve,
 		Own:      people.Lab(),
 		Log:      a.dated,
+	}
+	options.Reads = func(ctx context.Context, store string, b *bus.Bus, caught func()) {
+		var forwarding sync.WaitGroup
+		forwarding.Go(func() { forwarder.Serve(ctx, store, b) })
+		notifier.Serve(ctx, store, b, caught)
+		forwarding.Wait()
 	}
 	if a.store != "" {
 		options.Stores = []string{a.store}
@@ -237,11 +244,9 @@ func (a *app) openLab(
 	notifying, stop := context.WithCancel(ctx)
 	go func() {
 		defer close(telling)
-		if err := notifier.Run(notifying); err != nil {
-			a.dated("what people were sent is not saved: %v", err)
-		}
+		notifier.Run(notifying)
 	}()
-	// The notifier ends first, so that it can save its state.
+	// The notifier ends first: what it has folded belongs to stores that are there.
 	end := func() {
 		stop()
 		<-telling

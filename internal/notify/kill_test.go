@@ -1,0 +1,352 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/labfile"
+)
+
+// life is a process that is killed at one of the things it does to the world.
+type life struct {
+	mu    sync.Mutex
+	until int // it dies at that step; 0 for never
+	steps int
+	dead  bool
+	end   context.CancelFunc
+
+	arrived map[string][]string // the messages that arrived, by person
+}
+
+var errKilled = errors.New("killed")
+
+func (l *life) act() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.steps++
+	if l.steps == l.until {
+		l.dead = true
+		l.end()
+	}
+	if l.dead {
+		return errKilled
+	}
+	return nil
+}
+
+// Send implements [Sender].
+func (l *life) Send(_ context.Context, _ labfile.Secret, m Message) error {
+	if err := l.act(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.arrived[m.Person] = append(l.arrived[m.Person], m.ID+" "+m.Title)
+	l.mu.Unlock()
+	return l.act()
+}
+
+// live has a lab's people hear of things, in a process that is killed at a step and comes
+// back, perhaps as another program. It returns what arrived, and the number of steps.
+func live(t *testing.T, until int, upgraded bool) (map[string][]string, int) {
+	t.Helper()
+	l := &life{until: until, arrived: make(map[string][]string)}
+	var ctx context.Context
+	ctx, l.end = context.WithCancel(t.Context())
+	b := benchOf(t, "people: {ada: {notify: [\"ntfy://h/a\", \"ntfy://h/b\"]}, bo: {notify: [\"ntfy://h/c\"]}}\nalarms: [bo]\n", l)
+	b.own.act = l.act
+	look := func() {
+		for again := true; again; {
+			again = false
+			b.Step(ctx)
+			b.now = b.now.Add(10 * time.Second)
+			b.Step(ctx)
+			b.keep()
+			if l.dead {
+				l.dead = false
+				ctx = t.Context()
+				if upgraded {
+					b.build = "two"
+				}
+				b.open(t, l)
+				again = true
+			}
+		}
+	}
+	option := events.Option{Parameters: definition.Point{"x": definition.Number(0.5)}}
+	ask := func(id string) *events.QuestionAsked {
+		return &events.QuestionAsked{Question: id, Form: events.FormLabel, Expert: "ada", Options: []events.Option{option}}
+	}
+	b.happens(t, "bread", "engine", &events.CampaignDefined{
+		Instance: "b1", Definition: definition.Campaign{Name: "bread"},
+	})
+	b.happens(t, "bread", "engine", ask("q1"))
+	b.lose(t, "e1")
+	look()
+	b.now = b.now.Add(time.Hour)
+	b.happens(t, "bread", "engine", ask("q2"))
+	look()
+	b.happens(t, "bread", "person:bo", &events.QuestionAnswered{Question: "q1", Form: events.FormLabel, Expert: "ada"})
+	look()
+	b.now = b.now.Add(8 * 24 * time.Hour) // what was said of q1 is forgotten
+	look()
+	b.open(t, l)
+	b.lose(t, "e2")
+	look()
+	b.build = "three"
+	b.open(t, l)
+	look()
+	return l.arrived, l.steps
+}
+
+// Law: wherever the process is killed, before and after each of the things that it does to the
+// lab's log, to its snapshot and to people, and whether the next program believes the snapshot
+// or not, each message arrives, under the identifier that it has without that, at most once more
+// at each address, and none besides.
+func TestKilledAnywhere(t *testing.T) {
+	want, steps := live(t, 0, false)
+	if len(want["ada"]) != 6 || len(want["bo"]) != 2 || steps < 30 {
+		t.Fatalf("without being killed, %d steps: %v", steps, want)
+	}
+	twice := 0
+	for until := 1; until <= steps; until++ {
+		for _, upgraded := range []bool{false, true} {
+			got, _ := live(t, until, upgraded)
+			for person, messages := range want {
+				messages = slices.Sorted(slices.Values(messages))
+				arrived := slices.Sorted(slices.Values(got[person]))
+				twice += len(arrived) - len(messages)
+				addresses := map[string]int{"ada": 2, "bo": 1}[person]
+				if once := slices.Compact(slices.Clone(arrived)); !slices.Equal(once, messages) || len(arrived) > len(messages)+addresses {
+					t.Errorf("killed at step %d (upgraded: %t), %s gets\n%s\nand should get\n%s",
+						until, upgraded, person, strings.Join(arrived, "\n"), strings.Join(messages, "\n"))
+				}
+			}
+		}
+	}
+	if twice == 0 {
+		t.Error("no message came twice: the process was never killed between a message and its record")
+	}
+}
+
+// Law: without a snapshot, with one of another program and with a damaged one all is folded
+// anew; one that is believed goes on from where it was; either way the same is remembered.
+func TestSnapshotIsACache(t *testing.T) {
+	l := &life{arrived: make(map[string][]string)}
+	b := newBench(t, `"ntfy://h/ada"`, l)
+	b.lose(t, "e1", "e2")
+	b.look(t)
+	b.keep()
+	kept := func() string {
+		t.Helper()
+		data, err := json.Marshal(b.planner.state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	want := kept()
+	good := b.own.values["notify/000000"]
+	for name, damage := range map[string]func(){
+		"believed":        func() {},
+		"gone":            func() { clear(b.own.values) },
+		"another program": func() { b.build = "two" },
+		"no revision":     func() { b.build = "" },
+		"damaged":         func() { b.own.values["notify/000000"] = append(slices.Clone(good[:len(good)-6]), 1, 2, 3, 4, 5, 6) },
+		"cut off":         func() { b.own.values["notify/000000"] = good[:len(good)-1] },
+		"of another log": func() {
+			data, err := pack(snapshot{events.Build{Revision: "one"}, 99, NewPlanner(nil).state})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.own.values["notify/000000"] = data
+		},
+	} {
+		b.build = "one"
+		b.own.values = map[string][]byte{"notify/000000": good}
+		damage()
+		b.open(t, l)
+		if got := kept(); got != want {
+			t.Errorf("%s: it remembers\n%s\nand should\n%s", name, got, want)
+		}
+		b.look(t)
+	}
+	if n := len(l.arrived["ada"]); n != 1 {
+		t.Errorf("ada gets %v", l.arrived["ada"])
+	}
+}
+
+// Law: a snapshot that is larger than a value is kept in several, and none is left of it when
+// it is smaller again.
+func TestSnapshotInPieces(t *testing.T) {
+	l := &life{arrived: make(map[string][]string)}
+	b := newBench(t, `"ntfy://h/ada"`, l)
+	b.lose(t, "e1")
+	noise := make([]byte, 0, 3*events.MaxValueSize) // hardly compressible
+	for i := 0; len(noise) < cap(noise); i++ {
+		noise = fmt.Appendf(noise, "%s", identify(fmt.Sprint(i), nil))
+	}
+	b.planner.state.Matters[0].Lines = []string{string(noise)}
+	b.look(t)
+	b.keep()
+	if n := len(b.own.values); n < 2 {
+		t.Fatalf("%d pieces", n)
+	}
+	b.open(t, l)
+	if lines := b.planner.state.Matters[0].Lines; len(lines) != 1 || lines[0] != string(noise) {
+		t.Error("it is not restored")
+	}
+	b.planner.state.Matters[0].Lines = nil
+	b.changed = true
+	b.keep()
+	b.open(t, l)
+	if n := len(b.own.values); n != 1 || b.planner.state.Matters[0].Lines != nil {
+		t.Errorf("%d pieces are left", n)
+	}
+}
+
+// Law: a store that is another one of the name of an earlier, or an older copy of it, is folded
+// from its first event.
+func TestAnotherStoreOfTheName(t *testing.T) {
+	l := &life{arrived: make(map[string][]string)}
+	b := newBench(t, `"ntfy://h/ada"`, l)
+	b.lose(t, "e1", "e2", "e3")
+	b.look(t)
+	for i, n := range []int{1, 5} { // events of the new store: fewer, and more
+		b.store = memlog.New()
+		b.open(t, l)
+		b.happens(t, "rye", "engine", &events.CampaignDefined{Instance: fmt.Sprint(i)})
+		for range n - 1 {
+			b.happens(t, "rye", "engine", &events.NoteAdded{Text: "new"})
+		}
+		b.happens(t, "rye", "engine", &events.ExperimentUnresolved{Experiment: "e9", Cause: "smoke"})
+		b.keep()
+		b.open(t, l)
+		b.look(t)
+		if got := l.arrived["ada"]; len(got) != i+2 || !strings.Contains(got[i+1], "e9 of rye") {
+			t.Fatalf("ada gets %v", got)
+		}
+	}
+}
+
+// Law: while the lab's log takes nothing, messages are sent, and that is said once; what they
+// were is recorded once it takes events again, once, also what it had taken without saying so.
+func TestLogThatFails(t *testing.T) {
+	l := &life{arrived: make(map[string][]string)}
+	b := newBench(t, `"ntfy://h/ada"`, l)
+	b.lose(t, "e1")
+	b.Step(t.Context())
+	b.now = b.now.Add(10 * time.Second)
+	calls := 0
+	b.own.act = func() error {
+		if calls++; calls == 2 { // taken, and not acknowledged
+			return events.ErrUncertain
+		}
+		if calls > 2 {
+			return events.ErrStopped
+		}
+		return nil
+	}
+	b.Step(t.Context())
+	b.Step(t.Context())
+	b.keep()
+	b.mu.Lock()
+	if len(l.arrived["ada"]) != 1 || len(b.log) != 1 || len(b.own.values) != 0 {
+		t.Errorf("ada gets %v; %q is said; %d values are kept", l.arrived["ada"], b.log, len(b.own.values))
+	}
+	b.mu.Unlock()
+	b.own.act = nil
+	b.Step(t.Context())
+	if want := []events.Kind{kindBegun, kindAttempted, kindDelivered}; !slices.Equal(b.own.kinds(t), want) {
+		t.Errorf("it holds %v", b.own.kinds(t))
+	}
+	b.open(t, l)
+	b.look(t)
+	if len(l.arrived["ada"]) != 1 {
+		t.Errorf("ada gets %v", l.arrived["ada"])
+	}
+}
+
+// Law: what an earlier version remembered in a file is taken over: from there on people get what
+// that version would have sent them (testdata/earlier/sent.txt is what it did), with the same
+// identifier where it died in the middle of sending, though the campaigns are folded anew.
+func TestEarlierMemory(t *testing.T) {
+	read := func(name string) string {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join("testdata/earlier", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	w := newWorld(t, read("lab.yaml"), monday)
+	for line := range strings.Lines(read("events.txt")) {
+		at, what, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if at != "-" {
+			w.now = w.clock(at)
+		}
+		w.happens(what)
+	}
+	w.now = w.clock("Mon-14:01")
+	o := newOwn()
+	path := filepath.Join(t.TempDir(), "state.json")
+	if err := os.WriteFile(path, []byte(read("state.json")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for until := range 4 { // it is killed at first, before and after what it does is recorded
+		l := &life{until: until, end: func() {}}
+		if o.act = l.act; until == 3 {
+			o.act = nil
+		}
+		_, err := New(Options{
+			Lab: w.lab, Earlier: path, Now: func() time.Time { return w.now },
+			Own: func() (events.Store, error) { return o, nil },
+		})
+		if killed := until == 1 || until == 2; killed != errors.Is(err, errKilled) {
+			t.Fatal(until, err)
+		}
+		if until == 0 {
+			if err := os.WriteFile(path, []byte(read("state.json")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, want := range map[string]string{path + ".earlier": read("state.json"), path: earlierNote} {
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v", name, got, err)
+		}
+	}
+	w.recorded = nil
+	for e, err := range o.log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.recorded = append(w.recorded, e)
+	}
+	w.planner = w.folded()
+	w.now = monday.Add(4*time.Hour + 5*time.Second)
+	sent := w.run(w.clock("Tue-12:00"), false, "", true)
+	if id := "[message 02ddafdcf98c]"; !strings.Contains(sent, id) || !strings.Contains(read("sent.txt"), id) {
+		t.Errorf("the message that may have been sent is another one:\n%s", sent)
+	}
+	plain := func(text string) string {
+		lines := slices.Collect(strings.Lines(text))
+		return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+			return strings.Contains(line, "[message ")
+		}), "")
+	}
+	if got, want := plain(sent), plain(read("sent.txt")); got != want {
+		t.Errorf("sent is\n%s\nand an earlier version sent\n%s", got, want)
+	}
+}

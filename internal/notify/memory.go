@@ -1,0 +1,204 @@
+package notify
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/wholefile"
+)
+
+// snapshot is what a planner has folded, kept as values of the lab's log. It is
+// a cache: without it, both the stream and the stores are folded from their
+// first events.
+type snapshot struct {
+	Build    events.Build    `json:"build"`
+	Sequence events.Sequence `json:"sequence"` // of the last event of [Stream]
+	State    *state          `json:"state"`
+}
+
+// snapshotKey begins the keys of the pieces of a snapshot.
+const snapshotKey = "notify/"
+
+// restore goes on from the snapshot, where there is one that this program
+// believes, and folds what the stream holds since.
+func (n *Notifier) restore(ctx context.Context) error {
+	log, err := n.options.Own()
+	if err != nil {
+		return err
+	}
+	n.planner = NewPlanner(n.options.Lab)
+	var data []byte
+	for piece, err := range log.Values(ctx, snapshotKey) {
+		if err != nil {
+			return err
+		}
+		data = append(data, piece.Value...)
+		n.pieces++
+	}
+	last, err := log.LastSequence(ctx, Stream)
+	if err != nil {
+		return err
+	}
+	kept := snapshot{State: n.planner.state}
+	build := n.options.Build
+	if unpack(data, &kept) == nil && build.Revision != "" && kept.Build == build && kept.Sequence <= last {
+		n.sequence = kept.Sequence
+	} else {
+		n.planner = NewPlanner(n.options.Lab)
+	}
+	for e, err := range log.ReadCampaign(ctx, Stream, n.sequence) {
+		if err != nil {
+			return err
+		}
+		payload, err := vocabulary.Decode(e)
+		if err != nil {
+			return err
+		}
+		n.planner.Take(e, payload)
+		n.sequence = e.Sequence
+	}
+	return nil
+}
+
+// keep keeps a snapshot, unless it would hold what the log does not.
+func (n *Notifier) keep() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.changed || len(n.pending) > 0 || n.options.Build.Revision == "" {
+		return
+	}
+	log, err := n.options.Own()
+	if err != nil {
+		return
+	}
+	data, err := pack(snapshot{n.options.Build, n.sequence, n.planner.state})
+	if err != nil {
+		return
+	}
+	var changes []events.KeyValue
+	for piece := range slices.Chunk(data, events.MaxValueSize) {
+		key := fmt.Sprintf("%s%06d", snapshotKey, len(changes))
+		changes = append(changes, events.KeyValue{Key: key, Value: piece})
+	}
+	pieces := len(changes)
+	for i := pieces; i < n.pieces; i++ {
+		changes = append(changes, events.KeyValue{Key: fmt.Sprintf("%s%06d", snapshotKey, i)})
+	}
+	if log.SetValuesLazily(context.Background(), changes...) == nil {
+		n.pieces = pieces
+		n.changed = false
+	}
+}
+
+// pack is a value as compressed JSON with a checksum.
+func pack(v any) ([]byte, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	err := errors.Join(json.NewEncoder(w).Encode(v), w.Close())
+	return b.Bytes(), err
+}
+
+func unpack(data []byte, v any) error {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(r) // its end has the checksum
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, v)
+}
+
+// record takes an event in that is of the notifier itself, and appends it.
+func (n *Notifier) record(e events.Event) error {
+	payload, err := vocabulary.Decode(e)
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	n.planner.Take(e, payload)
+	n.pending = append(n.pending, e)
+	n.mu.Unlock()
+	return n.flush()
+}
+
+// flush appends what is to be appended. Nothing else appends to the stream, so
+// that what is there without having been acknowledged is the first of it.
+func (n *Notifier) flush() error {
+	n.mu.Lock()
+	pending := slices.Clone(n.pending)
+	n.mu.Unlock()
+	if len(pending) == 0 {
+		return nil
+	}
+	log, err := n.options.Own()
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	there, err := log.LastSequence(ctx, Stream)
+	if err != nil {
+		return err
+	}
+	known := int(there - n.sequence)
+	if known > len(pending) {
+		return fmt.Errorf("another process has written the stream %s of the lab's log", Stream)
+	}
+	if _, err := log.Append(ctx, Stream, there, pending[known:]...); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.pending = n.pending[len(pending):]
+	n.sequence += events.Sequence(len(pending))
+	n.changed = true
+	return nil
+}
+
+// maxEarlier is the greatest size of the file of an earlier version.
+const maxEarlier = 256 << 20
+
+// earlierNote is what that file says once it was taken over. It is no JSON.
+const earlierNote = "What people were sent is in the lab's log, in the folder ../lab.\n" +
+	"A campaignd from before it does not find it: use a newer one.\n"
+
+// takeOver makes an event of the file of an earlier version, if there is one,
+// and keeps the file under another name. A note in its place keeps a campaignd
+// of that time from sending everything anew without a word.
+func (n *Notifier) takeOver() error {
+	path := n.options.Earlier
+	text, err := input.Read(path, maxEarlier)
+	if path == "" || errors.Is(err, fs.ErrNotExist) || string(text) == earlierNote {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var was earlier
+	err = json.Unmarshal(text, &was)
+	if err == nil && (was.Version != 1 || was.Streams == nil || was.Channels == nil) {
+		err = errors.New("it is not what an earlier campaignd has written")
+	}
+	if err != nil {
+		return fmt.Errorf("%s is damaged: %w; remove it, and people are told again of what "+
+			"waits for them now", path, err)
+	}
+	err = n.record(newEvent(kindBegun, n.options.Now(), &begun{Earlier: &was}))
+	if err == nil {
+		err = wholefile.Replace(path+".earlier", text, 0o600)
+	}
+	if err == nil {
+		err = wholefile.Replace(path, []byte(earlierNote), 0o600)
+	}
+	return err
+}

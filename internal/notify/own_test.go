@@ -1,0 +1,121 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+)
+
+// own is a lab's log in memory: what outlives a process.
+type own struct {
+	events.Store // of which a notifier uses nothing but what is below
+
+	log    *memlog.Log
+	mu     sync.Mutex
+	values map[string][]byte
+	// act, if set, is called before each change and once it is made; an error is what the
+	// change answers.
+	act func() error
+}
+
+func newOwn() *own { return &own{log: memlog.New(), values: make(map[string][]byte)} }
+
+func (o *own) acts() error {
+	if o.act == nil {
+		return nil
+	}
+	return o.act()
+}
+
+func (o *own) Append(
+	ctx context.Context, stream string, expected events.Sequence, batch ...events.Event,
+) ([]events.Event, error) {
+	if err := o.acts(); err != nil {
+		return nil, err
+	}
+	stored, err := o.log.Append(ctx, stream, expected, batch...)
+	return stored, errors.Join(err, o.acts())
+}
+
+func (o *own) ReadCampaign(ctx context.Context, stream string, after events.Sequence) iter.Seq2[events.Event, error] {
+	return o.log.ReadCampaign(ctx, stream, after)
+}
+
+func (o *own) LastSequence(ctx context.Context, stream string) (events.Sequence, error) {
+	return o.log.LastSequence(ctx, stream)
+}
+
+func (o *own) Values(_ context.Context, prefix string) iter.Seq2[events.KeyValue, error] {
+	return func(yield func(events.KeyValue, error) bool) {
+		o.mu.Lock()
+		values := maps.Clone(o.values)
+		o.mu.Unlock()
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if strings.HasPrefix(key, prefix) && !yield(events.KeyValue{Key: key, Value: values[key]}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (o *own) SetValuesLazily(_ context.Context, changes ...events.KeyValue) error {
+	if err := errors.Join(o.acts(), events.CheckValues(changes)); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	for _, c := range changes {
+		if o.values[c.Key] = c.Value; c.Value == nil {
+			delete(o.values, c.Key)
+		}
+	}
+	o.mu.Unlock()
+	return o.acts()
+}
+
+// text is all that it holds, a snapshot unpacked.
+func (o *own) text(t testing.TB) string {
+	t.Helper()
+	var b strings.Builder
+	for e, err := range o.log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(string(e.Kind) + " " + string(e.Data) + "\n")
+	}
+	var packed []byte
+	for piece := range o.Values(t.Context(), "") {
+		packed = append(packed, piece.Value...)
+	}
+	var state any
+	if len(packed) > 0 {
+		if err := unpack(packed, &state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := json.Marshal(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String() + string(data)
+}
+
+// kinds are the kinds of its events.
+func (o *own) kinds(t testing.TB) (kinds []events.Kind) {
+	t.Helper()
+	for e, err := range o.log.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
+}
