@@ -190,3 +190,17 @@ func TestReadsWhatAnotherHolds(t *testing.T) {
 		t.Errorf("each event is read so often: %v; offsets are kept: %v", read, keeps)
 	}
 }
+
+// Law: what gives up reading holds nothing up.
+func TestReaderThatGivesUp(t *testing.T) {
+	private(t)
+	l, err := lab.Open(t.Context(), lab.Options{
+		Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf,
+		Reads: func(context.Context, string, *bus.Bus, func()) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	define(t, l, byHand)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/labfile"
@@ -147,6 +149,8 @@ func TestSnapshotIsACache(t *testing.T) {
 	b := newBench(t, `"ntfy://h/ada"`, l)
 	b.lose(t, "e1", "e2")
 	b.look(t)
+	anew := b.planner.state.Matters[0].Heading
+	b.planner.state.Matters[0].Heading = "by the snapshot"
 	b.keep()
 	kept := func() string {
 		t.Helper()
@@ -177,10 +181,20 @@ func TestSnapshotIsACache(t *testing.T) {
 		b.own.values = map[string][]byte{"notify/000000": good}
 		damage()
 		b.open(t, l)
+		if believed := b.planner.state.Matters[0].Heading != anew; believed != (name == "believed") {
+			t.Errorf("%s: it is believed: %t", name, believed)
+		}
+		b.planner.state.Matters[0].Heading = "by the snapshot"
 		if got := kept(); got != want {
 			t.Errorf("%s: it remembers\n%s\nand should\n%s", name, got, want)
 		}
 		b.look(t)
+	}
+	clear(b.own.values)
+	b.build = ""
+	b.open(t, l)
+	if b.keep(); len(b.own.values) > 0 {
+		t.Error("a program without a revision has kept a snapshot")
 	}
 	if n := len(l.arrived["ada"]); n != 1 {
 		t.Errorf("ada gets %v", l.arrived["ada"])
@@ -225,12 +239,23 @@ func TestAnotherStoreOfTheName(t *testing.T) {
 	b.look(t)
 	for i, n := range []int{1, 5} { // events of the new store: fewer, and more
 		b.store = memlog.New()
-		b.open(t, l)
-		b.happens(t, "rye", "engine", &events.CampaignDefined{Instance: fmt.Sprint(i)})
-		for range n - 1 {
-			b.happens(t, "rye", "engine", &events.NoteAdded{Text: "new"})
+		happened := []events.Payload{
+			&events.CampaignDefined{Instance: fmt.Sprint(i)},
+			&events.ExperimentUnresolved{Experiment: "e9", Cause: "smoke"},
 		}
-		b.happens(t, "rye", "engine", &events.ExperimentUnresolved{Experiment: "e9", Cause: "smoke"})
+		for range n - 1 {
+			happened = append(happened, &events.NoteAdded{Text: "new"})
+		}
+		for _, payload := range happened {
+			e, err := events.New("rye", payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Time, e.Actor = b.now, "engine"
+			if _, err := b.store.Append(t.Context(), "rye", events.AnySequence, e); err != nil {
+				t.Fatal(err)
+			}
+		}
 		b.keep()
 		b.open(t, l)
 		b.look(t)
@@ -249,6 +274,7 @@ func TestLogThatFails(t *testing.T) {
 	b.Step(t.Context())
 	b.now = b.now.Add(10 * time.Second)
 	calls := 0
+	b.own.appends = true
 	b.own.act = func() error {
 		if calls++; calls == 2 { // taken, and not acknowledged
 			return events.ErrUncertain
@@ -335,6 +361,9 @@ func TestEarlierMemory(t *testing.T) {
 		w.recorded = append(w.recorded, e)
 	}
 	w.planner = w.folded()
+	if began := w.planner.state.Began; !began.Equal(monday) {
+		t.Errorf("the memory begins at %s", began)
+	}
 	w.now = monday.Add(4*time.Hour + 5*time.Second)
 	sent := w.run(w.clock("Tue-12:00"), false, "", true)
 	if id := "[message 02ddafdcf98c]"; !strings.Contains(sent, id) || !strings.Contains(read("sent.txt"), id) {
@@ -348,5 +377,98 @@ func TestEarlierMemory(t *testing.T) {
 	}
 	if got, want := plain(sent), plain(read("sent.txt")); got != want {
 		t.Errorf("sent is\n%s\nand an earlier version sent\n%s", got, want)
+	}
+}
+
+// unread is a log that cannot be read at first.
+type unread struct {
+	events.Log
+	times int
+}
+
+func (u *unread) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	if u.times--; u.times >= 0 {
+		return func(yield func(events.Event, error) bool) { yield(events.Event{}, errors.New("smoke")) }
+	}
+	return u.Log.Read(ctx, after)
+}
+
+// Law: a store that cannot be read is not waited for, that is said once, and it is read as soon as
+// it can be.
+func TestStoreThatCannotBeRead(t *testing.T) {
+	b := newBench(t, `"ntfy://h/ada"`, &life{arrived: make(map[string][]string)})
+	b.options.Every = time.Millisecond
+	log := memlog.New()
+	e, err := events.New("rye", &events.ExperimentUnresolved{Experiment: "e9", Cause: "smoke"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Time, e.Actor = monday, "engine"
+	if _, err := log.Append(t.Context(), "rye", 0, e); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	caught := 0
+	b.Serve(ctx, "cellar", bus.New(&unread{log, 3}, bus.Config{}), func() {
+		if caught++; caught == 4 {
+			end()
+		}
+	})
+	if at := b.planner.state.Places["cellar"].Position; caught != 4 || at != 1 || len(b.log) != 1 {
+		t.Errorf("caught up %d times, at event %d; %q is said", caught, at, b.log)
+	}
+}
+
+// Law: what is remembered of several stores does not depend on which was read first; of a campaign
+// that has ended hardly anything is.
+func TestOneMemory(t *testing.T) {
+	w := newWorld(t, "people: {ada: {notify: [\"ntfy://h/ada\"]}}\nfinished: [ada]\n", monday)
+	for _, line := range []string{
+		"ask q1 ada", "rye: ask q1 ada", "oat: ask q1 ada", "ask q2 ada", "rye: ask q2 ada", "rye: complete",
+	} {
+		w.now = w.now.Add(time.Second)
+		w.happens(line)
+	}
+	remembered := func() string {
+		t.Helper()
+		data, err := json.Marshal(w.folded().state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	want := remembered()
+	for _, first := range []string{"bread", "rye", "oat"} {
+		slices.SortStableFunc(w.happened, func(a, b occurrence) int {
+			switch {
+			case (a.Campaign == first) == (b.Campaign == first):
+				return 0
+			case a.Campaign == first:
+				return -1
+			}
+			return 1
+		})
+		if got := remembered(); got != want {
+			t.Errorf("of %s first:\n%s\nand in the order of time:\n%s", first, got, want)
+		}
+	}
+	if ended, err := json.Marshal(w.planner.state.Streams["rye"]); err != nil || string(ended) != `{"sequence":3}` {
+		t.Errorf("of a campaign that has ended it remembers %s, %v", ended, err)
+	}
+}
+
+// Law: words are those of the definition in force.
+func TestAmendedWords(t *testing.T) {
+	w := newWorld(t, "people: {ada: {notify: [\"ntfy://h/ada\"]}}\n", monday)
+	w.happens("ask q1 ada")
+	amended := *w.def
+	amended.Parameters = nil // nothing to be named
+	w.sequence["bread"]++
+	w.apply("bread", "person:bo", &events.CampaignAmended{Definition: amended})
+	w.restart()
+	w.happens("ask q2 ada")
+	got := w.run(monday.Add(time.Minute), false, "", false)
+	if !strings.Contains(got, "q1 of bread (x 0.50)") || !strings.Contains(got, "q2 of bread\n") {
+		t.Error(got)
 	}
 }

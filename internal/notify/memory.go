@@ -49,8 +49,7 @@ func (n *Notifier) restore(ctx context.Context) error {
 		return err
 	}
 	kept := snapshot{State: n.planner.state}
-	build := n.options.Build
-	if unpack(data, &kept) == nil && build.Revision != "" && kept.Build == build && kept.Sequence <= last {
+	if unpack(data, &kept) == nil && kept.Build == n.options.Build && kept.Sequence <= last {
 		n.sequence = kept.Sequence
 	} else {
 		n.planner = NewPlanner(n.options.Lab)

@@ -23,8 +23,9 @@ type own struct {
 	mu     sync.Mutex
 	values map[string][]byte
 	// act, if set, is called before each change and once it is made; an error is what the
-	// change answers.
-	act func() error
+	// change answers. Where appends is set, changes of values do not call it.
+	act     func() error
+	appends bool
 }
 
 func newOwn() *own { return &own{log: memlog.New(), values: make(map[string][]byte)} }
@@ -34,6 +35,13 @@ func (o *own) acts() error {
 		return nil
 	}
 	return o.act()
+}
+
+func (o *own) keeps() error {
+	if o.appends {
+		return nil
+	}
+	return o.acts()
 }
 
 func (o *own) Append(
@@ -68,7 +76,7 @@ func (o *own) Values(_ context.Context, prefix string) iter.Seq2[events.KeyValue
 }
 
 func (o *own) SetValuesLazily(_ context.Context, changes ...events.KeyValue) error {
-	if err := errors.Join(o.acts(), events.CheckValues(changes)); err != nil {
+	if err := errors.Join(o.keeps(), events.CheckValues(changes)); err != nil {
 		return err
 	}
 	o.mu.Lock()
@@ -78,7 +86,7 @@ func (o *own) SetValuesLazily(_ context.Context, changes ...events.KeyValue) err
 		}
 	}
 	o.mu.Unlock()
-	return o.acts()
+	return o.keeps()
 }
 
 // text is all that it holds, a snapshot unpacked.

@@ -304,7 +304,7 @@ func (p *Planner) channel(key string) *channel {
 	return c
 }
 
-// tell notes what was said on a channel. That it comes again changes nothing.
+// tell notes what was said on a channel.
 func (p *Planner) tell(key string, notices []notice, at time.Time) {
 	for _, n := range notices {
 		said := p.state.Said[n.Matter][key]
@@ -315,7 +315,7 @@ func (p *Planner) tell(key string, notices []notice, at time.Time) {
 				said.First = at
 			}
 			said.Last = at
-			said.Times = n.Time + 1
+			said.Times++
 		}
 		if p.state.Said[n.Matter] == nil {
 			p.state.Said[n.Matter] = make(map[string]telling)
