@@ -45,6 +45,7 @@ func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 	s.after = c.After
 	s.takes = c.Takes
 	s.caught = c.Caught
+	s.bare = true
 	if c.RetryPause > 0 {
 		s.pause = c.RetryPause
 	}

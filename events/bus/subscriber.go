@@ -26,6 +26,7 @@ type Subscriber struct {
 	after           events.Position // where a subscription without a group begins
 	takes           func(e *events.Event) bool
 	caught          func()
+	bare            bool // its messages hold the event, and no form of it
 	refused         func(e events.Event, pause time.Duration)
 	pause, pauseMax time.Duration
 
@@ -157,7 +158,11 @@ func (s *Subscriber) readAndFollow(
 func (s *Subscriber) deliver(ctx context.Context, e events.Event, out chan<- *message.Message) bool {
 	ctx = context.WithValue(ctx, eventKey{}, e)
 	for pause := s.pause; ; pause = min(2*pause, s.pauseMax) {
-		switch offer(ctx, toMessage(e), out) {
+		msg := message.NewMessage(e.ID, nil)
+		if !s.bare {
+			msg = toMessage(e)
+		}
+		switch offer(ctx, msg, out) {
 		case acked:
 			return true
 		case unanswered:
