@@ -161,24 +161,24 @@ func TestSnapshotIsACache(t *testing.T) {
 		return string(data)
 	}
 	want := kept()
-	good := b.own.values["notify/000000"]
+	good := b.own.values[snapshotKey]
 	for name, damage := range map[string]func(){
 		"believed":        func() {},
 		"gone":            func() { clear(b.own.values) },
 		"another program": func() { b.build = "two" },
 		"no revision":     func() { b.build = "" },
-		"damaged":         func() { b.own.values["notify/000000"] = append(slices.Clone(good[:len(good)-6]), 1, 2, 3, 4, 5, 6) },
-		"cut off":         func() { b.own.values["notify/000000"] = good[:len(good)-1] },
+		"damaged":         func() { b.own.values[snapshotKey] = append(slices.Clone(good[:len(good)-6]), 1, 2, 3, 4, 5, 6) },
+		"cut off":         func() { b.own.values[snapshotKey] = good[:len(good)-1] },
 		"of another log": func() {
 			data, err := pack(snapshot{events.Build{Revision: "one"}, 99, NewPlanner(nil).state})
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.own.values["notify/000000"] = data
+			b.own.values[snapshotKey] = data
 		},
 	} {
 		b.build = "one"
-		b.own.values = map[string][]byte{"notify/000000": good}
+		b.own.values = map[string][]byte{snapshotKey: good}
 		damage()
 		b.open(t, l)
 		if believed := b.planner.state.Matters[0].Heading != anew; believed != (name == "believed") {
@@ -201,32 +201,24 @@ func TestSnapshotIsACache(t *testing.T) {
 	}
 }
 
-// Law: a snapshot that is larger than a value is kept in several, and none is left of it when
-// it is smaller again.
-func TestSnapshotInPieces(t *testing.T) {
+// Law: a snapshot that is too long for a value is not kept, and harms nothing.
+func TestSnapshotTooLong(t *testing.T) {
 	l := &life{arrived: make(map[string][]string)}
 	b := newBench(t, `"ntfy://h/ada"`, l)
 	b.lose(t, "e1")
+	b.look(t)
 	noise := make([]byte, 0, 3*events.MaxValueSize) // hardly compressible
 	for i := 0; len(noise) < cap(noise); i++ {
 		noise = fmt.Appendf(noise, "%s", identify(fmt.Sprint(i), nil))
 	}
 	b.planner.state.Matters[0].Lines = []string{string(noise)}
+	if b.keep(); len(b.own.values) > 0 {
+		t.Errorf("%d values are kept", len(b.own.values))
+	}
+	b.open(t, l)
 	b.look(t)
-	b.keep()
-	if n := len(b.own.values); n < 2 {
-		t.Fatalf("%d pieces", n)
-	}
-	b.open(t, l)
-	if lines := b.planner.state.Matters[0].Lines; len(lines) != 1 || lines[0] != string(noise) {
-		t.Error("it is not restored")
-	}
-	b.planner.state.Matters[0].Lines = nil
-	b.changed = true
-	b.keep()
-	b.open(t, l)
-	if n := len(b.own.values); n != 1 || b.planner.state.Matters[0].Lines != nil {
-		t.Errorf("%d pieces are left", n)
+	if len(l.arrived["ada"]) != 1 {
+		t.Errorf("ada gets %v", l.arrived["ada"])
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
-// snapshot is what a planner has folded, kept as values of the lab's log. It is
+// snapshot is what a planner has folded, kept as a value of the lab's log. It is
 // a cache: without it, both the stream and the stores are folded from their
 // first events.
 type snapshot struct {
@@ -25,8 +25,8 @@ type snapshot struct {
 	State    *state          `json:"state"`
 }
 
-// snapshotKey begins the keys of the pieces of a snapshot.
-const snapshotKey = "notify/"
+// snapshotKey is the key of the snapshot.
+const snapshotKey = "notify/snapshot"
 
 // restore goes on from the snapshot, where there is one that this program
 // believes, and folds what the stream holds since.
@@ -35,19 +35,15 @@ func (n *Notifier) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.planner = NewPlanner(n.options.Lab)
-	var data []byte
-	for piece, err := range log.Values(ctx, snapshotKey) {
-		if err != nil {
-			return err
-		}
-		data = append(data, piece.Value...)
-		n.pieces++
+	data, err := log.Value(ctx, snapshotKey)
+	if err != nil {
+		return err
 	}
 	last, err := log.LastSequence(ctx, Stream)
 	if err != nil {
 		return err
 	}
+	n.planner = NewPlanner(n.options.Lab)
 	kept := snapshot{State: n.planner.state}
 	if unpack(data, &kept) == nil && kept.Build == n.options.Build && kept.Sequence <= last {
 		n.sequence = kept.Sequence
@@ -68,7 +64,8 @@ func (n *Notifier) restore(ctx context.Context) error {
 	return nil
 }
 
-// keep keeps a snapshot, unless it would hold what the log does not.
+// keep keeps a snapshot, unless it would hold what the log does not, or is too
+// long.
 func (n *Notifier) keep() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,19 +80,8 @@ func (n *Notifier) keep() {
 	if err != nil {
 		return
 	}
-	var changes []events.KeyValue
-	for piece := range slices.Chunk(data, events.MaxValueSize) {
-		key := fmt.Sprintf("%s%06d", snapshotKey, len(changes))
-		changes = append(changes, events.KeyValue{Key: key, Value: piece})
-	}
-	pieces := len(changes)
-	for i := pieces; i < n.pieces; i++ {
-		changes = append(changes, events.KeyValue{Key: fmt.Sprintf("%s%06d", snapshotKey, i)})
-	}
-	if log.SetValuesLazily(context.Background(), changes...) == nil {
-		n.pieces = pieces
-		n.changed = false
-	}
+	value := events.KeyValue{Key: snapshotKey, Value: data}
+	n.changed = log.SetValuesLazily(context.Background(), value) != nil
 }
 
 // pack is a value as compressed JSON with a checksum.
@@ -118,16 +104,11 @@ func unpack(data []byte, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// record takes an event in that is of the notifier itself, and appends it.
-func (n *Notifier) record(e events.Event) error {
-	payload, err := vocabulary.Decode(e)
-	if err != nil {
-		return err
-	}
-	n.mu.Lock()
-	n.planner.Take(e, payload)
+// begin records that the stream begins, or takes an earlier memory over.
+func (n *Notifier) begin(b begun) error {
+	e := newEvent(kindBegun, n.options.Now(), &b)
+	n.planner.Take(e, &b)
 	n.pending = append(n.pending, e)
-	n.mu.Unlock()
 	return n.flush()
 }
 
@@ -192,8 +173,7 @@ func (n *Notifier) takeOver() error {
 		return fmt.Errorf("%s is damaged: %w; remove it, and people are told again of what "+
 			"waits for them now", path, err)
 	}
-	err = n.record(newEvent(kindBegun, n.options.Now(), &begun{Earlier: &was}))
-	if err == nil {
+	if err = n.begin(begun{Earlier: &was}); err == nil {
 		err = wholefile.Replace(path+".earlier", text, 0o600)
 	}
 	if err == nil {

@@ -45,7 +45,6 @@ type Notifier struct {
 	pending  []events.Event // taken in, to be appended
 	changed  bool           // since the last snapshot
 	sequence events.Sequence
-	pieces   int  // of the snapshot that is kept
 	unsaid   bool // the last attempt to record failed
 }
 
@@ -73,7 +72,7 @@ func New(o Options) (*Notifier, error) {
 		err = n.takeOver()
 	}
 	if err == nil && n.sequence == 0 {
-		err = n.record(newEvent(kindBegun, o.Now(), &begun{}))
+		err = n.begin(begun{})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("what people were sent: %w", err)

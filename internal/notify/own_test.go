@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,17 +60,10 @@ func (o *own) LastSequence(ctx context.Context, stream string) (events.Sequence,
 	return o.log.LastSequence(ctx, stream)
 }
 
-func (o *own) Values(_ context.Context, prefix string) iter.Seq2[events.KeyValue, error] {
-	return func(yield func(events.KeyValue, error) bool) {
-		o.mu.Lock()
-		values := maps.Clone(o.values)
-		o.mu.Unlock()
-		for _, key := range slices.Sorted(maps.Keys(values)) {
-			if strings.HasPrefix(key, prefix) && !yield(events.KeyValue{Key: key, Value: values[key]}, nil) {
-				return
-			}
-		}
-	}
+func (o *own) Value(_ context.Context, key string) ([]byte, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.values[key], nil
 }
 
 func (o *own) SetValuesLazily(_ context.Context, changes ...events.KeyValue) error {
@@ -99,12 +90,8 @@ func (o *own) text(t testing.TB) string {
 		}
 		b.WriteString(string(e.Kind) + " " + string(e.Data) + "\n")
 	}
-	var packed []byte
-	for piece := range o.Values(t.Context(), "") {
-		packed = append(packed, piece.Value...)
-	}
 	var state any
-	if len(packed) > 0 {
+	if packed := o.values[snapshotKey]; packed != nil {
 		if err := unpack(packed, &state); err != nil {
 			t.Fatal(err)
 		}
