@@ -58,6 +58,16 @@ type DecisionMade struct {
 	Answers []AnswersWeighed `json:"answers,omitempty"`
 }
 
+// Candidate returns a candidate by its name, nil for none. It points into d.
+func (d *DecisionMade) Candidate(name string) *Candidate {
+	for i := range d.Candidates {
+		if d.Candidates[i].Name == name {
+			return &d.Candidates[i]
+		}
+	}
+	return nil
+}
+
 // AnswersWeighed is what an expert's answers of one kind have turned out to be
 // worth, as measurements of the objective.
 type AnswersWeighed struct {

@@ -29,12 +29,7 @@ func (d Decision) Made() bool { return d.Action != "" }
 // Candidate returns the chosen candidate, nil where none is chosen yet. It
 // points into d.
 func (d Decision) Candidate() *events.Candidate {
-	for i := range d.Candidates {
-		if d.Candidates[i].Name == d.Chosen {
-			return &d.Candidates[i]
-		}
-	}
-	return nil
+	return d.DecisionMade.Candidate(d.Chosen)
 }
 
 // Run is the decision to measure a candidate, by a rule and for a reason in

@@ -69,6 +69,9 @@ func (c *Core) Projections() []projections.Projection {
 	return []projections.Projection{c.campaign, c.objective, c.belief, c.preference}
 }
 
+// Objective returns the core's projection of the objective.
+func (c *Core) Objective() *objective.Projection { return c.objective }
+
 // State returns what the campaign has done. It must not be modified.
 func (c *Core) State() *campaign.State { return c.campaign.State() }
 
@@ -91,6 +94,11 @@ func (c *Core) Apply(e events.Event) error {
 	if err != nil {
 		return err
 	}
+	return c.apply(e, payload)
+}
+
+// apply folds one event that says payload.
+func (c *Core) apply(e events.Event, payload events.Payload) error {
 	if err := c.Complete(e, payload); err != nil {
 		return err
 	}

@@ -31,6 +31,16 @@ func Load(ctx context.Context, reg registry.Registry, log events.Log, name strin
 // to a sequence, or to the end of the log where that comes first. The campaign
 // is named, since a core that has folded nothing does not know its name.
 func (c *Core) Forward(ctx context.Context, log events.Log, name string, to events.Sequence) error {
+	return c.Follow(ctx, log, name, to, func(events.Event, events.Payload) error { return nil })
+}
+
+// Follow is [Core.Forward] for those who need to know more than where it ends:
+// it calls each after every event that is folded, with what the event says. An
+// error of each ends it, and is returned.
+func (c *Core) Follow(
+	ctx context.Context, log events.Log, name string, to events.Sequence,
+	each func(events.Event, events.Payload) error,
+) error {
 	after := c.State().Sequence
 	if after >= to {
 		return nil
@@ -42,7 +52,14 @@ func (c *Core) Forward(ctx context.Context, log events.Log, name string, to even
 		if e.Sequence > to {
 			break
 		}
-		if err := c.Apply(e); err != nil {
+		payload, err := events.Decode(e)
+		if err != nil {
+			return err
+		}
+		if err := c.apply(e, payload); err != nil {
+			return err
+		}
+		if err := each(e, payload); err != nil {
 			return err
 		}
 	}

@@ -29,14 +29,13 @@ var forms = map[events.Form]struct {
 }
 
 func putChosen(d *events.DecisionMade) (about []events.Option, suggestion *events.Option) {
-	for _, x := range d.Candidates {
-		if x.Name == d.Chosen {
-			about = append(about, option(x))
-			about[0].Belief = x.Belief
-			return about, nil
-		}
+	x := d.Candidate(d.Chosen)
+	if x == nil {
+		panic("engine: the decision asks about a candidate that it does not name")
 	}
-	panic("engine: the decision asks about a candidate that it does not name")
+	about = append(about, option(*x))
+	about[0].Belief = x.Belief
+	return about, nil
 }
 
 func putAll(d *events.DecisionMade) (about []events.Option, suggestion *events.Option) {

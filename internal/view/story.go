@@ -236,10 +236,8 @@ func notTaken(named *events.QuestionAnswered, d *events.DecisionMade) string {
 	if named.Answer.Unsure() {
 		return ""
 	}
-	for _, c := range d.Candidates {
-		if c.Name == d.Chosen && maps.Equal(c.Parameters, named.Answer.Point) {
-			return ""
-		}
+	if c := d.Candidate(d.Chosen); c != nil && maps.Equal(c.Parameters, named.Answer.Point) {
+		return ""
 	}
 	why := strings.TrimSuffix(d.Reason, ".")
 	// Backwards, so that the first test that failed is the one named.

@@ -98,10 +98,8 @@ func suggestedExperiment(
 		return s, err
 	}
 	s.Reason = decision.Reason
-	for _, c := range decision.Candidates {
-		if c.Name == decision.Chosen {
-			s.Prediction = c.Prediction
-		}
+	if chosen := decision.Candidate(decision.Chosen); chosen != nil {
+		s.Prediction = chosen.Prediction
 	}
 	return s, nil
 }

@@ -52,9 +52,10 @@ func (t *Task) store(
 	if err != nil {
 		return err
 	}
-	model, err := refit(ctx, log, name)
+	// To everything that was measured; the campaign itself keeps its own fit.
+	model, err := fitted(ctx, core.Clone().Objective())
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; a store needs measurements to stand in for its instrument", err)
 	}
 	def := *core.State().Definition
 	if t.given, err = campaignSections(def); err != nil {
@@ -135,28 +136,6 @@ func (t *Task) standIn(past map[string][]answer, noise float64) {
 		}, err
 	}
 	t.reviewers = t.Truth.knowing
-}
-
-// refit fits the objective's model to everything that a campaign has measured.
-func refit(ctx context.Context, log events.Log, name string) (*objective.Model, error) {
-	p := objective.New()
-	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
-		if err != nil {
-			return nil, err
-		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.Apply(e, payload); err != nil {
-			return nil, err
-		}
-	}
-	m, err := fitted(ctx, p)
-	if err != nil {
-		return nil, fmt.Errorf("%w; a store needs measurements to stand in for its instrument", err)
-	}
-	return m, nil
 }
 
 // fitted returns the model fitted to what a projection holds.

@@ -12,7 +12,6 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
-	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // Trajectory is how a campaign went: a step for each experiment, in the order
@@ -86,29 +85,24 @@ func follow(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, truth Truth, times []float64,
 ) (Trajectory, []float64, error) {
 	f := follower{core: engine.NewCore(reg), truth: truth}
-	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
-		if err != nil {
-			return nil, nil, err
-		}
-		if err := f.core.Apply(e); err != nil {
-			return nil, nil, err
-		}
-		if e.Kind == events.KindCampaignDefined {
-			if f.noises, err = noises(*f.core.State().Definition); err != nil {
-				return nil, nil, err
-			}
-		}
-		if e.Kind == events.KindExperimentRequested {
+	// Every step needs the state after its own event.
+	each := func(e events.Event, _ events.Payload) (err error) {
+		switch e.Kind {
+		case events.KindCampaignDefined:
+			f.noises, err = noises(*f.core.State().Definition)
+		case events.KindExperimentRequested:
 			f.trust = append(f.trust, meanTrust(f.core.State()))
-			helps, err := f.core.Helps(ctx)
-			if err != nil {
-				return nil, nil, err
-			}
+			var helps []policies.Help
+			helps, err = f.core.Helps(ctx)
 			f.helps = append(f.helps, meanHelps(helps))
 		}
-		if err := f.look(ctx, e.Kind == events.KindDecisionMade); err != nil {
-			return nil, nil, err
+		if err != nil {
+			return err
 		}
+		return f.look(ctx, e.Kind == events.KindDecisionMade)
+	}
+	if err := f.core.Follow(ctx, log, name, events.AnySequence, each); err != nil {
+		return nil, nil, err
 	}
 	if err := f.recommend(ctx); err != nil {
 		return nil, nil, err
@@ -233,19 +227,13 @@ func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 		}
 		return points, err
 	}
-	for _, p := range f.core.Projections() {
-		fitted, ok := p.(*objective.Projection)
-		if !ok {
-			continue
-		}
-		model, err := fitted.Model(ctx) // of the fit that was recorded by then
-		if err != nil {
-			return nil, err
-		}
-		if model != nil {
-			i, _ := model.Best()
-			return []definition.Point{model.Observations[i].Point}, nil
-		}
+	model, err := f.core.Objective().Model(ctx) // of the fit that was recorded by then
+	if err != nil {
+		return nil, err
+	}
+	if model != nil {
+		i, _ := model.Best()
+		return []definition.Point{model.Observations[i].Point}, nil
 	}
 	if best := f.core.Counts().BestMeasured; best != nil {
 		return []definition.Point{best.Parameters}, nil
