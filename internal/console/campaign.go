@@ -58,7 +58,7 @@ type campaignPage struct {
 
 	// Tables.
 
-	Last        []line // events
+	Last        []view.Line // events
 	Columns     []string
 	Experiments []experimentRow
 	More        int // rows that are not shown
@@ -133,7 +133,7 @@ func (c *Console) showCampaign(
 		p.refused(refusal, of.Name(), action, r.PostForm)
 	}
 	best := of.Foregone()
-	log, err := c.stories.of(r.Context(), of)
+	log, err := of.Timeline(r.Context())
 	if err != nil {
 		c.fail(w, r, err)
 		return
@@ -159,9 +159,9 @@ func (c *Console) showCampaign(
 		p.At = at
 		p.Watch = ""
 		p.PastText = fmt.Sprintf("As it was at experiment %d, after event %d of %d", at, until,
-			len(log.Entries))
-		p.PastTime = log.Times[until-1]
-		log.Entries = log.Entries[:until]
+			len(log.Lines))
+		p.PastTime = log.Lines[until-1].Time
+		log.Lines = log.Lines[:until]
 		standing := lab.Standing{Campaign: view.CampaignOf(core, view.Shown{}, "")}
 		summary, err := of.Record().Summary(r.Context(), core)
 		if err == nil {
@@ -207,7 +207,7 @@ const mostRows = 60
 
 // fill takes what is shown from the core, whose campaign cannot record an event
 // meanwhile: everything here is quick.
-func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all bool) {
+func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log *view.Timeline, all bool) {
 	state := core.State()
 	def := state.Definition
 	p.Description = def.Description
@@ -265,7 +265,7 @@ func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all boo
 		p.Scatter = scatter(state, p.X, p.Y, best)
 	}
 	p.Parallel = parallel(state, best)
-	p.Last = log.last(10)
+	p.Last = log.Last(10)
 	p.rows(state, log, s.Bests, all)
 	for _, n := range slices.Backward(state.Notes) {
 		p.Notes = append(p.Notes, noteRow{n.Text, n.About, events.ActorName(n.Actor), n.Time})
@@ -279,7 +279,7 @@ func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log told, all boo
 
 // rows lists the experiments, the newest first, or the comparisons where
 // nothing is measured. Unless all are asked for, it lists mostRows of them.
-func (p *campaignPage) rows(s *campaign.State, log told, bests engine.Bests, all bool) {
+func (p *campaignPage) rows(s *campaign.State, log *view.Timeline, bests engine.Bests, all bool) {
 	def := s.Definition
 	for _, par := range def.Parameters {
 		p.Columns = append(p.Columns, format.Heading(par.Name, par.Unit))
@@ -316,7 +316,7 @@ func (p *campaignPage) rows(s *campaign.State, log told, bests engine.Bests, all
 		if value, ok := s.Value(x); ok {
 			row.Measured = format.Short(value.Value)
 		}
-		if made, ok := log.Made[x.Decision]; ok {
+		if made, ok := log.Decision(x.Decision); ok {
 			row.Why = made.Reason
 			if made.Prediction != nil {
 				row.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, "")
@@ -541,7 +541,7 @@ type logPage struct {
 	*shell
 	Path, Query    string
 	Routine        bool
-	Lines          []line
+	Lines          []view.Line
 	Total          int
 	Previous, Next string
 }
@@ -556,7 +556,7 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 	if of == nil {
 		return
 	}
-	all, err := c.stories.of(r.Context(), of)
+	all, err := of.Timeline(r.Context())
 	if err != nil {
 		c.fail(w, r, err)
 		return
@@ -566,9 +566,9 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 		Query: strings.TrimSpace(query.Get("q")), Routine: query.Has("routine")}
 	p.Campaign, p.Watch = of.Name(), of.Name()
 	words := strings.Fields(strings.ToLower(p.Query))
-	var found []line
-	for _, l := range slices.Backward(all.Entries) {
-		hay := strings.ToLower(strings.Join([]string{l.Text, string(l.Kind), l.Subject}, " "))
+	var found []view.Line
+	for _, l := range slices.Backward(all.Lines) {
+		hay := strings.ToLower(strings.Join([]string{l.Words(), string(l.Kind), l.Subject}, " "))
 		// A search finds routine events too.
 		if l.Routine && !p.Routine && len(words) == 0 {
 			continue
@@ -626,7 +626,7 @@ func subjectPath(campaign, id string) string {
 // eventList is a list of events on a page, which links what they are about.
 type eventList struct {
 	Page  interface{ SubjectPath(id string) string }
-	Lines []line
+	Lines []view.Line
 }
 
 // Told are the last events.

@@ -32,6 +32,9 @@ type drawnFigures struct {
 	groups   []report.FigureGroup
 }
 
+// mostDrawn is how many campaigns' figures are kept.
+const mostDrawn = 24
+
 func newFigureCache() *figureCache { return &figureCache{known: make(map[*lab.Campaign]*drawnFigures)} }
 
 // of returns the entry of a campaign; when there are too many, all others are
@@ -41,7 +44,7 @@ func (f *figureCache) of(c *lab.Campaign) *drawnFigures {
 	defer f.mu.Unlock()
 	d := f.known[c]
 	if d == nil {
-		if len(f.known) >= mostStories {
+		if len(f.known) >= mostDrawn {
 			clear(f.known)
 		}
 		d = new(drawnFigures)

@@ -98,7 +98,6 @@ type Console struct {
 	gate    *gate.Gate
 	answers *answers     // given and not recorded yet
 	hub     *hub         // who listens to which campaign
-	stories *stories     // the logs in words
 	figures *figureCache // the report's figures
 	whatIf  *whatif.Runs
 	cancel  context.CancelFunc
@@ -115,7 +114,7 @@ func New(o Options) *Console {
 	if o.Undo == 0 {
 		o.Undo = undoFor
 	}
-	c := &Console{options: o, lab: o.Lab, gate: o.Gate, stories: newStories(), figures: newFigureCache(), whatIf: o.WhatIf}
+	c := &Console{options: o, lab: o.Lab, gate: o.Gate, figures: newFigureCache(), whatIf: o.WhatIf}
 	if c.whatIf == nil {
 		c.whatIf = whatif.NewRuns(o.Log)
 	}

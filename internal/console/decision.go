@@ -37,7 +37,7 @@ type decisionPage struct {
 	AnsweredID             string
 	Review                 string
 	LookedBack             string
-	Story                  []line
+	Story                  []view.Line
 	Time                   time.Time
 	Place                  place
 	Previous, Next         string
@@ -204,10 +204,7 @@ func (p *decisionPage) fill(d *view.Decision) {
 	if d.Review != nil {
 		p.LookedBack = reviewText(d.Review)
 	}
-	for _, t := range d.Story {
-		p.Story = append(p.Story, line{Time: t.Time, Kind: t.Kind, Subject: t.Subject,
-			Text: entryText(t.Entry)})
-	}
+	p.Story = d.Story
 }
 
 // reviewText says how a choice looked once its composition was measured.

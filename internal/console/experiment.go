@@ -30,8 +30,8 @@ type experimentPage struct {
 	Excluded, Ongoing, Ended bool
 	Decision, Why            string
 	Predicted                string
-	Scale                    [1]card // the prediction among what was measured
-	Lines                    []line  // events about it
+	Scale                    [1]card     // the prediction among what was measured
+	Lines                    []view.Line // events about it
 	Dispatched               time.Time
 	ByHand, CanResolve       bool
 	CanRepeat                bool
@@ -61,7 +61,7 @@ func (c *Console) showExperiment(
 	if refusal != nil {
 		p.refused(refusal, of.Name(), action, r.PostForm)
 	}
-	log, err := c.stories.of(r.Context(), of)
+	log, err := of.Timeline(r.Context())
 	if err != nil {
 		c.fail(w, r, err)
 		return
@@ -82,7 +82,7 @@ func (c *Console) showExperiment(
 		return
 	}
 	p.CanResolve = p.May(Resolve)
-	for _, l := range log.Entries {
+	for _, l := range log.Lines {
 		if l.Subject == id {
 			p.Lines = append(p.Lines, l)
 		}
@@ -92,7 +92,7 @@ func (c *Console) showExperiment(
 }
 
 // fill takes what is shown from the core. best is the experiment to highlight.
-func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experiment, log told) {
+func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experiment, log *view.Timeline) {
 	s := core.State()
 	def := s.Definition
 	p.Status, p.Class = string(x.Status), classOf(x, best)
@@ -154,7 +154,7 @@ func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experi
 	if x.Excluded {
 		add("models", "left out of them")
 	}
-	if made, ok := log.Made[x.Decision]; ok {
+	if made, ok := log.Decision(x.Decision); ok {
 		p.Why = made.Reason
 		if made.Prediction != nil {
 			p.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)

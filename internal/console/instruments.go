@@ -3,65 +3,14 @@ package console
 import (
 	"fmt"
 	"html/template"
-	"strings"
 	"time"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
-
-// sign is what the log holds about a device: a sign of life, or an error.
-type sign struct {
-	At         time.Time
-	Experiment string
-	Text       string
-}
-
-// signs are the last ones of a device.
-type signs struct {
-	Heard sign // from the device itself
-	Error sign
-}
-
-// signOf notes what an event says about a device. Only the device itself gives
-// a sign of life: a person may report a result for it.
-func (ch *chronicle) signOf(e events.Event, payload events.Payload) {
-	var heard, wrong string
-	switch p := payload.(type) {
-	case *events.ExperimentDispatched:
-		ch.sentTo[p.Experiment] = [2]string{p.Instrument, p.Identity}
-		return
-	case *events.ExperimentStarted:
-		heard = "has begun"
-	case *events.ExperimentMeasured:
-		heard = "measured"
-	case *events.ExperimentFailed:
-		heard, wrong = "failed", p.Cause
-	case *events.ExperimentInfeasible:
-		heard, wrong = "cannot be made or measured", p.Cause
-	case *events.ExperimentDeferred:
-		heard, wrong = "did not take place", p.Cause
-	case *events.ExperimentUnresolved:
-		wrong = p.Cause
-	case *events.InstrumentStalled:
-		wrong = fmt.Sprintf("silent for %s", format.Duration(time.Duration(p.Waited*float64(time.Second))))
-	default:
-		return
-	}
-	about := payload.Subject()
-	device := ch.sentTo[about]
-	s := ch.signs[device]
-	if heard != "" && strings.HasPrefix(e.Actor, "instrument:") {
-		s.Heard = sign{e.Time, about, about + " " + heard}
-	}
-	if wrong != "" {
-		s.Error = sign{e.Time, about, about + ": " + sentence(wrong)}
-	}
-	ch.signs[device] = s
-}
 
 // device is an instrument of a campaign, as its page shows it. A campaign may
 // have had several: each name and identity is one.
@@ -71,7 +20,7 @@ type device struct {
 	Present                       bool // the one that the campaign has now
 	Under                         []command
 	Waiting                       []command // requested, and not sent yet
-	signs
+	view.Signs
 	Trouble string // why it is not driven now
 }
 
@@ -82,16 +31,20 @@ type command struct {
 }
 
 // devicesOf lists the instruments of a campaign, the present one first.
-func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []device) {
+func devicesOf(s *campaign.State, log *view.Timeline, standing lab.Standing) (devices []device) {
 	def := s.Definition
 	if !def.Measures() {
 		return nil
 	}
-	at := make(map[[2]string]int)
-	find := func(key [2]string) *device {
+	at := make(map[view.Device]int)
+	find := func(key view.Device) *device {
 		if _, known := at[key]; !known {
 			at[key] = len(devices)
-			devices = append(devices, device{Name: key[0], Identity: key[1], signs: told.Signs[key]})
+			d := device{Name: key.Name, Identity: key.Identity, Signs: log.Signs[key]}
+			if d.Error.Text != "" {
+				d.Error.Text = d.Error.Experiment + ": " + sentence(d.Error.Text)
+			}
+			devices = append(devices, d)
 		}
 		return &devices[at[key]]
 	}
@@ -99,7 +52,7 @@ func devicesOf(s *campaign.State, told told, standing lab.Standing) (devices []d
 	var waiting []command
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		key, sent := told.SentTo[x.ID]
+		key, sent := log.SentTo(x.ID)
 		if !sent || x.Status == campaign.Requested {
 			if x.Status == campaign.Requested {
 				waiting = append(waiting, command{x.ID, x.RequestedAt})

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -249,7 +250,7 @@ func madeOf(r *http.Request, def *definition.Campaign, recorded definition.Point
 	if !any {
 		return nil, nil
 	}
-	form := cloneMap(r.PostForm)
+	form := maps.Clone(r.PostForm)
 	for _, par := range def.Parameters {
 		if text(r, prefixActual+par.Name) == "" {
 			form[prefixActual+par.Name] = []string{recorded[par.Name].String()}

@@ -65,14 +65,14 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 	}
 	slices.SortFunc(mine, func(a, b one) int { return b.q.AnsweredAt.Compare(a.q.AnsweredAt) })
 	for _, a := range mine[:min(len(mine), mostAnswers)] {
-		t, err := c.stories.of(ctx, a.of)
+		t, err := a.of.Timeline(ctx)
 		if err != nil {
 			continue // the campaign's page says why
 		}
 		a.of.Read(func(core *engine.Core) {
 			s := core.State()
 			list = append(list, answered{a.of.Name(), a.q.ID, stop(view.Answer(s.Definition, &a.q)),
-				outcomeOf(s, &a.q, t.Reviews[a.q.ID]), a.q.AnsweredAt})
+				outcomeOf(s, &a.q, t.Review(a.q.ID)), a.q.AnsweredAt})
 		})
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -108,7 +109,7 @@ func (c *Console) showResults(
 		p.refused(refusal, of.Name(), action, r.PostForm)
 		wanted, p.Batch = text(r, "experiment"), text(r, "batch")
 	}
-	log, err := c.stories.of(r.Context(), of)
+	log, err := of.Timeline(r.Context())
 	if err != nil {
 		c.fail(w, r, err)
 		return
@@ -167,7 +168,7 @@ func (c *Console) showResults(
 
 // measureOf returns an experiment to be measured, with what to weigh in where a
 // batch size is given (0: none).
-func measureOf(def *definition.Campaign, x *campaign.Experiment, log told, batch float64) toMeasure {
+func measureOf(def *definition.Campaign, x *campaign.Experiment, log *view.Timeline, batch float64) toMeasure {
 	t := toMeasure{ID: x.ID, Replicate: x.Replicate}
 	shares := sharesOfWhole(def)
 	t.Shares = shares != nil
@@ -182,7 +183,7 @@ func measureOf(def *definition.Campaign, x *campaign.Experiment, log told, batch
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	if made, ok := log.Made[x.Decision]; ok {
+	if made, ok := log.Decision(x.Decision); ok {
 		t.Why = made.Reason
 		if made.Prediction != nil {
 			t.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)

@@ -134,6 +134,15 @@ func (c *Campaign) At(ctx context.Context, at events.Sequence) (*engine.Core, er
 	return c.record.At(ctx, log, at)
 }
 
+// Timeline returns the campaign event by event. It is the caller's.
+func (c *Campaign) Timeline(ctx context.Context) (*view.Timeline, error) {
+	log, err := c.Log()
+	if err != nil {
+		return nil, err
+	}
+	return c.record.Timeline(ctx, log)
+}
+
 // Record is the campaign for those who look at it, whose log is that of
 // [Campaign.Log].
 func (c *Campaign) Record() *view.Record { return c.record }

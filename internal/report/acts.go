@@ -22,12 +22,10 @@ type act struct {
 // act notes what a person did, in the words of the story. What the engine does
 // by itself is listed among the decisions; corrections of measurements stand
 // with the measurements.
-func (h *history) act(e events.Event, payload events.Payload) {
-	h.story.Follow(payload)
+func (h *history) act(e events.Event, entry view.Line, payload events.Payload) {
 	if !isAct(e, payload) {
 		return
 	}
-	entry := h.story.Entry(e, payload)
 	about := entry.Subject
 	switch p := payload.(type) {
 	case *events.RegionAllowed:

@@ -36,14 +36,14 @@ func TestWhatPeopleDid(t *testing.T) {
 		},
 		"nothing left to do": &events.CampaignStopped{Reason: "nothing left to do"},
 	}
-	h := &history{story: view.NewStory(&c.def)}
+	h, story := new(history), view.NewStory(&c.def)
 	for reason, payload := range acts {
 		e, err := events.New(c.def.Name, payload)
 		if err != nil {
 			t.Fatal(err)
 		}
 		e.Actor, e.Time = "person:ada", time.Now()
-		h.act(e, payload)
+		h.act(e, view.Line{Time: e.Time, Entry: story.Entry(e, payload)}, payload)
 		if n := len(h.acts); n == 0 || h.acts[n-1].Reason != reason || h.acts[n-1].Actor != "ada" ||
 			h.acts[n-1].Text == "" {
 			t.Errorf("%T is not told: %+v", payload, h.acts)

@@ -356,7 +356,7 @@ func (h *history) figureWidths() (Figure, bool) {
 	values := []float64{0}
 	for i := range h.decisions {
 		d := &h.decisions[i]
-		aided := candidate(d.DecisionMade, policies.Aided)
+		aided := d.Candidate(policies.Aided)
 		if aided == nil || aided.Belief == nil {
 			continue
 		}

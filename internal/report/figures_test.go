@@ -116,7 +116,7 @@ func TestPredictionsComeFromDecisions(t *testing.T) {
 			}
 			continue
 		}
-		want := chosen(h.decision(x.Decision).DecisionMade)
+		want := h.decision(x.Decision).Candidate(h.decision(x.Decision).Chosen)
 		if p == nil || *p != *want.Prediction || noise != 0.27 {
 			t.Errorf("%s has the prediction %v with noise %v, the decision %v", x.ID, p, noise, want.Prediction)
 		}

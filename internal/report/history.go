@@ -51,20 +51,20 @@ type history struct {
 	// corrections, by experiment, in order.
 	corrections map[string][]correction
 	amendments  []amendment
-	incidents   []incident
-	acts        []act
-	story       *view.Story
-	policies    []policySpan
+	// incidents are what went wrong, and take-overs.
+	incidents []view.Line
+	acts      []act
+	policies  []policySpan
 	// ended is when the campaign came to its last end; zero if it was
 	// continued since.
 	ended time.Time
 	// idle is the time it has spent between an end and its continuation.
 	idle time.Duration
 	// builds are the programs that worked on it, in order, each once.
-	builds      []events.Build
-	count       int // events
-	first, last events.Event
-	completed   string // the detail in campaign.completed
+	builds    []events.Build
+	timeline  *view.Timeline
+	last      view.Line
+	completed string // the detail in campaign.completed
 	// simulatedExpert holds the names of experts that were ever simulated.
 	simulatedExpert   map[string]bool
 	peopleAnswered    bool
@@ -128,53 +128,32 @@ type amendment struct {
 	time  time.Time
 }
 
-// incident is something that went wrong, or a take-over, when it happened.
-type incident struct {
-	kind  events.Kind
-	entry view.Entry
-	time  time.Time
-}
-
 // read folds a campaign and rebuilds its models. It fails with
 // engine.ErrNoCampaign where the log holds no event of it, and with the error
 // of the log or of the context.
 func read(ctx context.Context, reg registry.Registry, log events.Log, name string) (*history, error) {
 	h := &history{
 		core:            engine.NewCore(reg),
-		story:           view.NewStory(nil),
+		timeline:        view.NewTimeline(),
 		corrections:     map[string][]correction{},
 		simulatedExpert: map[string]bool{},
 	}
 	h.state = h.core.State()
 	measured := measuredSoFar{}
-	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err := h.core.Apply(e); err != nil {
-			return nil, err
-		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			return nil, err
-		}
-		if h.count == 0 {
-			h.first = e
-		}
-		h.last = e
-		h.count++
-		h.take(ctx, e, payload)
+	// A report shows the course of a campaign, so that it needs every event, and
+	// the models after many of them: no snapshot has these.
+	each := func(e events.Event, payload events.Payload) error {
+		h.take(ctx, e, h.timeline.Take(e, payload), payload)
 		h.follow(ctx, payload, &measured)
-		if err := h.stand(ctx, payload); err != nil {
-			return nil, err
-		}
+		return h.stand(ctx, payload)
+	}
+	if err := h.core.Follow(ctx, log, name, events.AnySequence, each); err != nil {
+		return nil, err
 	}
 	if h.state.Status == campaign.Undefined {
 		return nil, fmt.Errorf("%w: %q", engine.ErrNoCampaign, name)
 	}
+	h.last = h.timeline.Lines[len(h.timeline.Lines)-1]
 	h.def = h.state.Definition
 	h.sought = h.def.Sought()
 	h.format = newCompositionFormat(h.def)
@@ -208,21 +187,12 @@ func read(ctx context.Context, reg registry.Registry, log events.Log, name strin
 	return h, nil
 }
 
-// objective returns the core's projection of the objective, which every core
-// has.
-func (h *history) objective() *objective.Projection {
-	for _, p := range h.core.Projections() {
-		if o, ok := p.(*objective.Projection); ok {
-			return o
-		}
-	}
-	panic("report: the core has no projection of the objective")
-}
-
 // take notes what an event says. The core has applied the event already, so
 // h.state is the state after it.
-func (h *history) take(ctx context.Context, e events.Event, payload events.Payload) {
-	h.act(e, payload)
+func (h *history) take(
+	ctx context.Context, e events.Event, line view.Line, payload events.Payload,
+) {
+	h.act(e, line, payload)
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
 		h.build(p.Build)
@@ -237,7 +207,7 @@ func (h *history) take(ctx context.Context, e events.Event, payload events.Paylo
 	case *events.RecoveryDone:
 		h.build(p.Build)
 		if h.ended.IsZero() || len(p.Commands) > 0 {
-			h.incident(e, payload)
+			h.incidents = append(h.incidents, line)
 		} else { // it had come to an end, and was continued after a change
 			h.idle += e.Time.Sub(h.ended)
 			h.ended = time.Time{}
@@ -250,9 +220,9 @@ func (h *history) take(ctx context.Context, e events.Event, payload events.Paylo
 		if p.Model == events.ModelObjective {
 			h.failure = p.Cause
 		}
-		h.incident(e, payload)
+		h.incidents = append(h.incidents, line)
 	case *events.InstrumentStalled, *events.ExperimentUnresolved, *events.ExperimentResolved:
-		h.incident(e, payload)
+		h.incidents = append(h.incidents, line)
 	case *events.DecisionMade:
 		d := decision{DecisionMade: p, event: e, before: len(h.state.Experiments)}
 		if n := len(h.progress); n > 0 {
@@ -265,14 +235,6 @@ func (h *history) take(ctx context.Context, e events.Event, payload events.Paylo
 		h.decisions = append(h.decisions, d)
 	case *events.TrustAdjusted:
 		h.trust = append(h.trust, trustStep{p, len(h.decisions) - 1})
-	case *events.ExperimentRequested:
-		if d := h.decision(p.Decision); d != nil && d.experiment == "" {
-			d.experiment = p.Experiment
-		}
-	case *events.QuestionAsked:
-		if d := h.decision(p.Decision); d != nil {
-			d.question = p.Question
-		}
 	case *events.QuestionAnswered:
 		h.answered(p.Expert, e.Simulated)
 	case *events.ExperimentDispatched:
@@ -343,13 +305,6 @@ func (h *history) build(b events.Build) {
 	}
 }
 
-// incident notes something that went wrong, in the words of the story.
-func (h *history) incident(e events.Event, payload events.Payload) {
-	entry := h.story.Entry(e, payload)
-	entry.Remedy = nil // it is over, or stands among what needs a person
-	h.incidents = append(h.incidents, incident{e.Kind, entry, e.Time})
-}
-
 // decision returns the decision of an identifier, or nil. A caller may change
 // it, since it points into h.decisions.
 func (h *history) decision(id string) *decision {
@@ -370,7 +325,7 @@ func (h *history) prediction(x *campaign.Experiment) (p *events.Prediction, nois
 	if d == nil {
 		return nil, 0
 	}
-	c := chosen(d.DecisionMade)
+	c := d.Candidate(d.Chosen)
 	if c == nil || c.Prediction == nil {
 		return nil, 0
 	}
@@ -383,21 +338,6 @@ func (h *history) prediction(x *campaign.Experiment) (p *events.Prediction, nois
 		noise = d.Objective.Scale * math.Sqrt(d.Objective.Noise)
 	}
 	return c.Prediction, noise
-}
-
-// chosen returns the candidate a decision is about, or nil.
-func chosen(d *events.DecisionMade) *events.Candidate {
-	return candidate(d, d.Chosen)
-}
-
-// candidate returns the candidate of a decision by its name, or nil.
-func candidate(d *events.DecisionMade, name string) *events.Candidate {
-	for i := range d.Candidates {
-		if d.Candidates[i].Name == name {
-			return &d.Candidates[i]
-		}
-	}
-	return nil
 }
 
 // class returns how an experiment is drawn. Failure and exclusion outrank its
@@ -451,7 +391,7 @@ func (h *history) follow(ctx context.Context, payload events.Payload, m *measure
 		if p.Model != events.ModelObjective || m.n > everyFit && m.n*10 < m.evaluated*11 {
 			return
 		}
-		model, err := h.objective().Model(ctx)
+		model, err := h.core.Objective().Model(ctx)
 		if err != nil || model == nil || len(model.Observations) == 0 {
 			return
 		}
@@ -476,10 +416,21 @@ func (h *history) note(model *objective.Model, experiments int) {
 	h.progress = append(h.progress, point)
 }
 
-// place gives every decision its spot on the axis of experiments: the decisions
+// place gives every decision what it asked for, and its spot on the axis of experiments: the decisions
 // between two experiments share the step between them evenly, the last of them
 // falls on the experiment.
 func (h *history) place() {
+	for i := range h.state.Experiments {
+		x := &h.state.Experiments[i]
+		if d := h.decision(x.Decision); d != nil && d.experiment == "" {
+			d.experiment = x.ID
+		}
+	}
+	for i := range h.state.Questions {
+		if d := h.decision(h.state.Questions[i].Decision); d != nil {
+			d.question = h.state.Questions[i].ID
+		}
+	}
 	for from := 0; from < len(h.decisions); {
 		to := from
 		for to < len(h.decisions) && h.decisions[to].before == h.decisions[from].before {

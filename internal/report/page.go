@@ -141,7 +141,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		AnyExperts:     len(h.def.Experts) > 0 || len(s.Questions) > 0,
 		Warnings:       h.warnings(store),
 		Digest:         digest,
-		Events:         h.count,
+		Events:         len(h.timeline.Lines),
 		Position:       h.last.Position,
 		LastTime:       format.Time(h.last.Time),
 		DefinitionText: s.Source,

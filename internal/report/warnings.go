@@ -107,8 +107,8 @@ func (h *history) warnings(store string) []warning {
 func (h *history) incidentWarnings() []warning {
 	var stalls, fits, fates, recoveries []string
 	for _, i := range h.incidents {
-		line := format.Time(i.time) + ": " + i.entry.Line(nil)
-		switch i.kind {
+		line := format.Time(i.Time) + ": " + i.Words()
+		switch i.Kind {
 		case events.KindInstrumentStalled:
 			stalls = append(stalls, line)
 		case events.KindModelFitFailed:

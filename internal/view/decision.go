@@ -40,13 +40,7 @@ type Decision struct {
 	// Definition is that of the campaign when it was made.
 	Definition *definition.Campaign `json:"-"`
 	// Story is Followed in words.
-	Story []Told `json:"-"`
-}
-
-// Told is an entry of a story with the time of its event.
-type Told struct {
-	Entry
-	Time time.Time `json:"time"`
+	Story []Line `json:"-"`
 }
 
 // DecisionBehind returns the decision that led to an experiment, a question or
@@ -173,7 +167,8 @@ func (r *decisionReader) read(e events.Event) error {
 		return err
 	}
 	r.d.Followed = append(r.d.Followed, text)
-	r.d.Story = append(r.d.Story, Told{r.story.Entry(e, payload), e.Time})
+	line := Line{e.Sequence, e.Position, e.Time, r.story.Entry(e, payload)}
+	r.d.Story = append(r.d.Story, line)
 	return nil
 }
 

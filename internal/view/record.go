@@ -283,11 +283,13 @@ func LastUpTo(
 // megabytes.
 const mostPast = 32
 
-// Past keeps some earlier states of campaigns. Its methods may be called by
+// Past keeps some earlier states of campaigns, and some timelines. Its methods may be called by
 // several goroutines.
 type Past struct {
 	mu   sync.Mutex
 	kept []pastState // the last one used last
+
+	timelines []*keptTimeline // likewise
 }
 
 // pastState is a campaign as it was. The core is never changed; readers get

@@ -1,0 +1,232 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/format"
+)
+
+// Timeline is a campaign event by event, as its readers see it: what each event
+// says in words, and what belongs to one event, so that the state after the last
+// one does not hold it. It must be given all events in order.
+type Timeline struct {
+	// Lines are the events, by their sequence: that of event 1 first.
+	Lines []Line
+	// Before is, for each experiment as they were requested, the last event
+	// before its request.
+	Before []events.Sequence
+	// Signs are what was heard of each device last.
+	Signs map[Device]Signs
+
+	story     *Story
+	decisions []Decided // d1 first
+	sentTo    map[string]Device
+}
+
+// Line is an event in words.
+type Line struct {
+	Sequence events.Sequence
+	Position events.Position
+	Time     time.Time
+	Entry
+}
+
+// Words is what the event says in a line, without the commands of a terminal.
+func (l Line) Words() string {
+	l.Remedy = nil
+	return l.Line(nil)
+}
+
+// Decided is what a list of experiments shows of the decision behind one.
+type Decided struct {
+	Reason string
+	// Prediction is that of the chosen candidate, nil without a model.
+	Prediction *events.Prediction
+	// Review is its look back at an earlier choice, nil for none.
+	Review *events.ChoiceReview
+}
+
+// Device is an instrument: its name, and which one it is.
+type Device struct{ Name, Identity string }
+
+// Sign is what the log holds about a device: a sign of life, or an error.
+type Sign struct {
+	At         time.Time
+	Experiment string
+	Text       string
+}
+
+// Signs are the last ones of a device.
+type Signs struct {
+	Heard Sign // from the device itself
+	Error Sign
+}
+
+// NewTimeline returns the timeline of a campaign before its first event.
+func NewTimeline() *Timeline {
+	return &Timeline{
+		story: NewStory(nil), Signs: make(map[Device]Signs), sentTo: make(map[string]Device),
+	}
+}
+
+// Take takes the next event and returns its line.
+func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
+	line := Line{e.Sequence, e.Position, e.Time, t.story.Entry(e, payload)}
+	t.Lines = append(t.Lines, line)
+	switch p := payload.(type) {
+	case *events.DecisionMade:
+		d := Decided{Reason: p.Reason, Review: p.Review}
+		if chosen := p.Candidate(p.Chosen); chosen != nil {
+			d.Prediction = chosen.Prediction
+		}
+		t.decisions = append(t.decisions, d)
+	case *events.ExperimentRequested:
+		t.Before = append(t.Before, e.Sequence-1)
+	}
+	t.sign(e, payload)
+	return line
+}
+
+// sign notes what an event says about a device. Only the device itself gives a
+// sign of life: a person may report a result for it.
+func (t *Timeline) sign(e events.Event, payload events.Payload) {
+	var heard, wrong string
+	switch p := payload.(type) {
+	case *events.ExperimentDispatched:
+		t.sentTo[p.Experiment] = Device{p.Instrument, p.Identity}
+		return
+	case *events.ExperimentStarted:
+		heard = "has begun"
+	case *events.ExperimentMeasured:
+		heard = "measured"
+	case *events.ExperimentFailed:
+		heard, wrong = "failed", p.Cause
+	case *events.ExperimentInfeasible:
+		heard, wrong = "cannot be made or measured", p.Cause
+	case *events.ExperimentDeferred:
+		heard, wrong = "did not take place", p.Cause
+	case *events.ExperimentUnresolved:
+		wrong = p.Cause
+	case *events.InstrumentStalled:
+		waited := time.Duration(p.Waited * float64(time.Second))
+		wrong = fmt.Sprintf("silent for %s", format.Duration(waited))
+	default:
+		return
+	}
+	about := payload.Subject()
+	device := t.sentTo[about]
+	s := t.Signs[device]
+	if heard != "" && strings.HasPrefix(e.Actor, "instrument:") {
+		s.Heard = Sign{e.Time, about, about + " " + heard}
+	}
+	if wrong != "" {
+		s.Error = Sign{e.Time, about, wrong}
+	}
+	t.Signs[device] = s
+}
+
+// Decision returns what is known of a decision by its identifier; false where
+// there is none.
+func (t *Timeline) Decision(id string) (Decided, bool) {
+	n := events.DecisionNumber(id)
+	if n < 1 || n > len(t.decisions) {
+		return Decided{}, false
+	}
+	return t.decisions[n-1], true
+}
+
+// Review returns the last look back at the choice in a question, nil for none.
+func (t *Timeline) Review(question string) *events.ChoiceReview {
+	for _, d := range slices.Backward(t.decisions) {
+		if d.Review != nil && d.Review.Question == question {
+			return d.Review
+		}
+	}
+	return nil
+}
+
+// SentTo returns the device that an experiment was sent to last; false where it
+// was sent to none.
+func (t *Timeline) SentTo(experiment string) (Device, bool) {
+	device, sent := t.sentTo[experiment]
+	return device, sent
+}
+
+// Last returns the last events that are more than routine, the newest first.
+func (t *Timeline) Last(n int) (lines []Line) {
+	for _, l := range slices.Backward(t.Lines) {
+		if len(lines) == n {
+			break
+		}
+		if !l.Routine {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+// mostTimelines is how many timelines are kept: those of the campaigns that were
+// looked at last.
+const mostTimelines = 24
+
+// keptTimeline is the timeline of a record as far as it was asked for.
+type keptTimeline struct {
+	of *Record
+	mu sync.Mutex
+	*Timeline
+}
+
+// timeline returns the kept timeline of a campaign, a new one where there is
+// none.
+func (p *Past) timeline(of *Record) *keptTimeline {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept := &keptTimeline{of: of, Timeline: NewTimeline()}
+	own := func(k *keptTimeline) bool { return k.of == of }
+	if at := slices.IndexFunc(p.timelines, own); at >= 0 {
+		kept = p.timelines[at]
+		p.timelines = slices.Delete(p.timelines, at, at+1)
+	}
+	p.timelines = append(p.timelines, kept)
+	if len(p.timelines) > mostTimelines {
+		p.timelines = slices.Delete(p.timelines, 0, 1)
+	}
+	return kept
+}
+
+// Timeline returns the campaign event by event, up to the last event that was
+// taken or further. It is the caller's. Only the events since the last call are
+// read: a snapshot of a record holds none of them, and few campaigns are looked
+// at so closely.
+func (r *Record) Timeline(ctx context.Context, log events.Log) (*Timeline, error) {
+	kept := r.past.timeline(r)
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	if known := events.Sequence(len(kept.Lines)); r.Sequence() > known {
+		for e, err := range events.ReadCampaign(ctx, log, r.name, known) {
+			if err != nil {
+				return nil, err
+			}
+			payload, err := events.Decode(e)
+			if err != nil {
+				return nil, err
+			}
+			kept.Take(e, payload)
+		}
+	}
+	own := *kept.Timeline
+	own.Lines = slices.Clip(own.Lines)
+	own.Before = slices.Clip(own.Before)
+	own.decisions = slices.Clip(own.decisions)
+	own.Signs = maps.Clone(own.Signs)
+	own.sentTo = maps.Clone(own.sentTo)
+	own.story = nil // it goes on with the kept one
+	return &own, nil
+}
