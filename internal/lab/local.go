@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/telemetry"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // LocalOptions say how a store is opened and its campaigns are run.
@@ -108,7 +109,13 @@ func (h *Local) Close() error {
 	return h.log.Close()
 }
 
-// Load folds a campaign of the store.
+// Record implements [Store]. It reads no snapshot: the process may decide from
+// what it reads in a store that it holds.
+func (h *Local) Record(ctx context.Context, name string) (*view.Record, error) {
+	return view.FoldRecord(ctx, h.options.Registry, h.log, name, nil)
+}
+
+// Load folds a campaign of the store, for what is decided from it.
 func (h *Local) Load(ctx context.Context, name string) (*engine.Core, error) {
 	return engine.Load(ctx, h.options.Registry, h.log, name)
 }

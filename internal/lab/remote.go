@@ -12,9 +12,9 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/control"
-	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Server is a campaignd that serves campaigns over HTTP.
@@ -52,9 +52,9 @@ func (s Server) Open(ctx context.Context, campaign string) (*Remote, error) {
 // Log implements [Store].
 func (r *Remote) Log() events.Log { return r.Client }
 
-// Load implements [Store].
-func (r *Remote) Load(ctx context.Context, campaign string) (*engine.Core, error) {
-	return engine.Load(ctx, r.registry, r.Client, campaign)
+// Record implements [Store].
+func (r *Remote) Record(ctx context.Context, campaign string) (*view.Record, error) {
+	return view.FoldRecord(ctx, r.registry, r.Client, campaign, nil)
 }
 
 // YAML is the body of a request that is a campaign file; every other body is

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Store is a store of campaigns to those who ask something of it, wherever it
@@ -21,8 +21,8 @@ import (
 type Store interface {
 	// Log is the store's log, for reading.
 	Log() events.Log
-	// Load folds a campaign. The core is the caller's.
-	Load(ctx context.Context, campaign string) (*engine.Core, error)
+	// Record returns the record of a campaign, for readers.
+	Record(ctx context.Context, campaign string) (*view.Record, error)
 	// Submit has a person's request recorded, by the loop of the campaign where
 	// it is run. An error that wraps [events.ErrClosed] says that the run has
 	// just ended: nothing was recorded, and the store is free, or soon will be.
@@ -37,7 +37,7 @@ type Store interface {
 // Take takes a store for this process, or connects to the process that holds
 // it.
 func Take(ctx context.Context, folder string, o LocalOptions) (Store, error) {
-	peer, err := dial(ctx, folder, o.Registry)
+	peer, err := dial(ctx, folder, o)
 	if err == nil {
 		return peer, nil
 	}
@@ -55,35 +55,37 @@ func Take(ctx context.Context, folder string, o LocalOptions) (Store, error) {
 // is on the disk where none can be spoken to. That may be a copy on a read-only
 // disk, a store of another user, or one that another command holds for a
 // moment.
-func Look(ctx context.Context, folder string, reg registry.Registry) (Store, error) {
-	if peer, err := dial(ctx, folder, reg); err == nil {
+func Look(ctx context.Context, folder string, o LocalOptions) (Store, error) {
+	if peer, err := dial(ctx, folder, o); err == nil {
 		return peer, nil
 	}
-	return OpenCopy(folder, reg)
+	return OpenCopy(folder, o)
 }
 
 // Copy is a store as it was on the disk when it was opened, past the process
 // that holds it.
 type Copy struct {
-	log      events.Store
-	registry registry.Registry
+	log     events.Store
+	options LocalOptions
 }
 
 // OpenCopy opens a store as it is on the disk.
-func OpenCopy(folder string, reg registry.Registry) (*Copy, error) {
+func OpenCopy(folder string, o LocalOptions) (*Copy, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	return &Copy{log: log, registry: reg}, nil
+	return &Copy{log: log, options: o}, nil
 }
 
 // Log implements [Store]. It does not grow.
 func (c *Copy) Log() events.Log { return c.log }
 
-// Load implements [Store].
-func (c *Copy) Load(ctx context.Context, campaign string) (*engine.Core, error) {
-	return engine.Load(ctx, c.registry, c.log, campaign)
+// Record implements [Store]. It begins with a snapshot that the store holds, and
+// writes none.
+func (c *Copy) Record(ctx context.Context, campaign string) (*view.Record, error) {
+	snapshots := view.NewSnapshots(c.log, c.options.Build)
+	return view.FoldRecord(ctx, c.options.Registry, c.log, campaign, snapshots)
 }
 
 // Submit implements [Store]; it always fails, with [events.ErrReadOnly].
@@ -100,35 +102,44 @@ func (c *Copy) Close() error { return c.log.Close() }
 // Peer is a store that another process of this machine holds.
 type Peer struct {
 	*control.Client
-	folder   string
-	registry registry.Registry
+	folder  string
+	options LocalOptions
 }
 
 // dial connects to the process that holds a store. The error wraps
 // [control.ErrNobody] where there is none.
-func dial(ctx context.Context, folder string, reg registry.Registry) (*Peer, error) {
+func dial(ctx context.Context, folder string, o LocalOptions) (*Peer, error) {
 	client, err := control.Dial(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
-	return &Peer{Client: client, folder: folder, registry: reg}, nil
+	return &Peer{Client: client, folder: folder, options: o}, nil
 }
 
 // Log implements [Store].
 func (p *Peer) Log() events.Log { return p.Client }
 
-// Load implements [Store]. The campaign is read from the disk, where everything
+// Record implements [Store]. The campaign is read from the disk, where everything
 // is that was ever acknowledged: to send a long campaign takes ten times as
 // long, of the other process's time too. What cannot be read there is asked
 // for.
-func (p *Peer) Load(ctx context.Context, campaign string) (*engine.Core, error) {
-	if c, err := OpenCopy(p.folder, p.registry); err == nil {
-		core, err := c.Load(ctx, campaign)
+func (p *Peer) Record(ctx context.Context, campaign string) (*view.Record, error) {
+	if c, err := OpenCopy(p.folder, p.options); err == nil {
+		record, err := c.Record(ctx, campaign)
 		if err = errors.Join(err, c.Close()); err == nil {
-			return core, nil
+			return record, nil
 		}
 	}
-	return engine.Load(ctx, p.registry, p.Client, campaign)
+	return view.FoldRecord(ctx, p.options.Registry, p.Client, campaign, nil)
+}
+
+// Load returns a campaign of a store for readers. The core is the caller's.
+func Load(ctx context.Context, s Store, campaign string) (core *engine.Core, err error) {
+	record, err := s.Record(ctx, campaign)
+	if err == nil {
+		record.Read(func(now *engine.Core) { core = now.Clone() })
+	}
+	return core, err
 }
 
 // Running is a process that runs a campaign, and what the campaign is doing.
@@ -177,7 +188,7 @@ func Definition(ctx context.Context, s Store, campaign string) (*definition.Camp
 	if err == nil || !ok {
 		return def, err
 	}
-	c, failed := OpenCopy(peer.folder, peer.registry)
+	c, failed := OpenCopy(peer.folder, peer.options)
 	if failed != nil {
 		return nil, err
 	}

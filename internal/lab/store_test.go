@@ -35,14 +35,14 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	peer, err := lab.Look(t.Context(), store, builtin.Registry())
+	peer, err := lab.Look(t.Context(), store, lab.LocalOptions{Registry: builtin.Registry()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if read, err := lab.Definition(t.Context(), peer, def.Name); err != nil || read == nil || read.Name != def.Name {
 		t.Fatalf("while the owner holds it: %+v, %v", read, err)
 	}
-	direct, err := lab.OpenCopy(store, builtin.Registry())
+	direct, err := lab.OpenCopy(store, lab.LocalOptions{Registry: builtin.Registry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	if read, err := lab.Definition(t.Context(), peer, def.Name); err != nil || read.Name != def.Name {
 		t.Errorf("once the owner has ended: %v", err)
 	}
-	if core, err := peer.Load(t.Context(), def.Name); err != nil || core.State().Name != def.Name {
+	if core, err := lab.Load(t.Context(), peer, def.Name); err != nil || core.State().Name != def.Name {
 		t.Errorf("once the owner has ended: %v", err)
 	}
 }
@@ -80,7 +80,7 @@ func TestTakeAndLook(t *testing.T) {
 	if _, err := lab.Take(t.Context(), folder, missing); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("taking what is not there: %v", err)
 	}
-	if _, err := lab.Look(t.Context(), folder, options.Registry); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := lab.Look(t.Context(), folder, options); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("looking at what is not there: %v", err)
 	}
 
@@ -99,7 +99,7 @@ func TestTakeAndLook(t *testing.T) {
 	note := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "new bottle"}}
 	same := func(s lab.Store) {
 		t.Helper()
-		core, err := s.Load(t.Context(), def.Name)
+		core, err := lab.Load(t.Context(), s, def.Name)
 		if err != nil {
 			t.Fatalf("through a %T: %v", s, err)
 		}
@@ -112,7 +112,7 @@ func TestTakeAndLook(t *testing.T) {
 	}
 
 	// Held, and not served: it can be looked at alone.
-	looked, err := lab.Look(t.Context(), folder, options.Registry)
+	looked, err := lab.Look(t.Context(), folder, options)
 	if err != nil {
 		t.Fatal(err)
 	}

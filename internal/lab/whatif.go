@@ -11,7 +11,7 @@ func (c *Campaign) WhatIf() (whatif.Input, error) {
 	log, err := c.Log()
 	l := c.store.lab
 	return whatif.Input{
-		Registry: l.Registry(), Log: log, Campaign: c.name, Build: l.Build(),
+		Registry: l.Registry(), Log: log, Campaign: c.name, Record: c.record, Build: l.Build(),
 		Environment: instruments.Environment{Folder: l.Folder(), Logf: func(string, ...any) {}},
 	}, err
 }

@@ -84,15 +84,56 @@ func findDecision(
 	return nil, 0, nil
 }
 
+// Made returns the event of a decision.
+func (r *Record) Made(
+	ctx context.Context, log events.Log, id string,
+) (*events.DecisionMade, error) {
+	made, _, err := r.find(ctx, log, id)
+	return made, err
+}
+
+// find is [Record.Made], with the sequence of the event.
+func (r *Record) find(
+	ctx context.Context, log events.Log, id string,
+) (*events.DecisionMade, events.Sequence, error) {
+	made, at, err := findDecision(ctx, log, r.name, id, max(r.decisionAt(id), 1)-1)
+	if err == nil && made == nil {
+		err = fmt.Errorf("the log of %s holds no decision %s", r.name, id)
+	}
+	return made, at, err
+}
+
+// FirstOfTurn returns the event of the first decision of the turn that a
+// decision belongs to.
+func (r *Record) FirstOfTurn(
+	ctx context.Context, log events.Log, id string,
+) (first *events.DecisionMade, err error) {
+	turns := 0 // that were over before the decision
+	for n := events.DecisionNumber(id); n > 0; n-- {
+		made, at, err := r.find(ctx, log, events.DecisionID(n))
+		if err != nil {
+			return nil, err
+		}
+		before, err := r.At(ctx, log, at-1)
+		if err != nil {
+			return nil, err
+		}
+		if now := before.State().Turns; first == nil {
+			turns = now
+		} else if now != turns {
+			break
+		}
+		first = made
+	}
+	return first, nil
+}
+
 // Decision returns what a campaign's log says about a decision and what
 // followed from it: only the events from the decision on are read.
 func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Decision, error) {
-	made, at, err := findDecision(ctx, log, r.name, id, max(r.decisionAt(id), 1)-1)
+	made, at, err := r.find(ctx, log, id)
 	if err != nil {
 		return nil, err
-	}
-	if made == nil {
-		return nil, fmt.Errorf("the log of %s holds no decision %s", r.name, id)
 	}
 	now, err := r.Now(ctx, log)
 	if err != nil {

@@ -34,6 +34,8 @@ type Record struct {
 	stands  *Campaign    // at that event; nil until it is asked for
 	read    bool         // since the last call of Rest
 	broken  error        // why no event is taken any more
+	// snapshots are those in the campaign's store, nil where none are kept.
+	snapshots *Snapshots
 	// made are the sequences of the decisions: that of d1 first.
 	made []events.Sequence
 }
@@ -44,18 +46,23 @@ func NewRecord(reg registry.Registry, name string, past *Past) *Record {
 	return &Record{registry: reg, name: name, past: past, core: engine.NewCore(reg)}
 }
 
-// FoldRecord returns the record of a campaign up to the end of a log.
+// FoldRecord returns the record of a campaign up to the end of a log: from a
+// snapshot on where there is one that is believed, or from the first event.
+// Without snapshots (nil) it folds all.
 func FoldRecord(
-	ctx context.Context, reg registry.Registry, log events.Log, name string,
+	ctx context.Context, reg registry.Registry, log events.Log, name string, snapshots *Snapshots,
 ) (*Record, error) {
 	r := NewRecord(reg, name, new(Past))
-	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if r.Take(e); r.broken != nil {
-			return nil, r.broken
-		}
+	if snapshots != nil {
+		snapshots.Restore(ctx, r, func(Campaign) bool { return true })
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wake() {
+		r.fold(ctx, log, events.AnySequence)
+	}
+	if r.broken != nil {
+		return nil, r.broken
 	}
 	return r, r.known(r.core)
 }
@@ -77,14 +84,25 @@ func (r *Record) Take(e events.Event) (taken bool) {
 		return false
 	}
 	r.stands = nil
-	r.apply(e)
+	if r.broken = r.core.Apply(e); r.broken == nil {
+		r.note(e)
+	}
 	return true
 }
 
-// apply folds an event. The lock is held.
-func (r *Record) apply(e events.Event) {
-	r.broken = r.core.Apply(e)
-	if r.broken == nil && r.core.State().Decisions > len(r.made) {
+// fold takes the events of a log up to a sequence. The lock is held.
+func (r *Record) fold(ctx context.Context, log events.Log, to events.Sequence) {
+	each := func(e events.Event, _ events.Payload) error {
+		r.stands = nil
+		r.note(e)
+		return nil
+	}
+	r.broken = r.core.Follow(ctx, log, r.name, to, each)
+}
+
+// note notes what was folded last. The lock is held.
+func (r *Record) note(e events.Event) {
+	if r.core.State().Decisions > len(r.made) {
 		r.made = append(r.made, e.Sequence)
 	}
 }
@@ -176,19 +194,7 @@ func (r *Record) Now(ctx context.Context, log events.Log) (*engine.Core, error) 
 func (r *Record) At(
 	ctx context.Context, log events.Log, at events.Sequence,
 ) (*engine.Core, error) {
-	r.mu.Lock()
-	var core *engine.Core
-	r.read = true
-	if r.wake() && r.broken == nil && r.core.State().Sequence <= at {
-		core = r.core.Clone()
-	}
-	r.mu.Unlock()
-	if core == nil {
-		core = r.past.before(r, at)
-	}
-	if core == nil {
-		core = engine.NewCore(r.registry)
-	}
+	core := r.before(ctx, at)
 	// What is looked at next is often the experiment before: the last round
 	// sequence on the way is kept, so that few events lie between the two.
 	if round := at - at%between; round > core.State().Sequence {
@@ -202,6 +208,36 @@ func (r *Record) At(
 	}
 	r.keep(core, at)
 	return core, nil
+}
+
+// before returns the newest state that is at hand and not later than a
+// sequence: of the present one, those that were kept, and the snapshots.
+func (r *Record) before(ctx context.Context, at events.Sequence) *engine.Core {
+	r.mu.Lock()
+	r.read = true
+	if r.wake() && r.core.State().Sequence <= at {
+		defer r.mu.Unlock()
+		return r.core.Clone()
+	}
+	packed, snapshots := r.resting, r.snapshots
+	r.mu.Unlock()
+	core := r.past.before(r, at)
+	if core == nil {
+		core = engine.NewCore(r.registry)
+	}
+	after := core.State().Sequence
+	if packed == nil || packed.sequence <= after || packed.sequence > at {
+		packed = snapshots.between(ctx, r.name, after, at)
+	}
+	if packed == nil {
+		return core
+	}
+	found, _, err := packed.unpack(r)
+	if err != nil {
+		return core
+	}
+	r.past.keep(r, found.Clone())
+	return found
 }
 
 // Summary is [engine.Core.Summarize] of a core that [Record.At] returned. It

@@ -81,7 +81,7 @@ func (r *Record) wake() bool {
 	if r.core != nil || r.broken != nil {
 		return r.core != nil
 	}
-	core, made, err := r.unpack()
+	core, made, err := r.resting.unpack(r)
 	if err == nil {
 		r.core, r.made = core, made
 		return true
@@ -93,15 +93,8 @@ func (r *Record) wake() bool {
 		return false
 	}
 	r.core = engine.NewCore(r.registry)
-	ctx := context.Background() // the fold is what there was without a snapshot
-	for e, err := range events.ReadCampaign(ctx, from.log, r.name, 0) {
-		if r.broken = err; err == nil {
-			r.apply(e)
-		}
-		if r.broken != nil || e.Sequence == from.sequence {
-			break
-		}
-	}
+	// The fold is what there was without a snapshot.
+	r.fold(context.Background(), from.log, from.sequence)
 	if r.broken == nil && r.core.State().Sequence != from.sequence {
 		r.broken = err
 	}
@@ -111,8 +104,10 @@ func (r *Record) wake() bool {
 	return r.core != nil
 }
 
-func (r *Record) unpack() (*engine.Core, []events.Sequence, error) {
-	text := flate.NewReader(bytes.NewReader(r.resting.packed))
+// unpack returns a record's campaign at rest, and the sequences of its
+// decisions.
+func (at *resting) unpack(r *Record) (*engine.Core, []events.Sequence, error) {
+	text := flate.NewReader(bytes.NewReader(at.packed))
 	var p packing
 	if err := json.NewDecoder(text).Decode(&p); err != nil {
 		return nil, nil, err
@@ -121,7 +116,7 @@ func (r *Record) unpack() (*engine.Core, []events.Sequence, error) {
 	if err := core.Restore(p.Core); err != nil {
 		return nil, nil, err
 	}
-	if s := core.State(); s.Sequence != r.resting.sequence || s.Name != r.name {
+	if s := core.State(); s.Sequence != at.sequence || s.Name != r.name {
 		return nil, nil, fmt.Errorf("the snapshot is of event %d of %q", s.Sequence, s.Name)
 	}
 	return core, p.Made, nil
@@ -180,6 +175,11 @@ func snapshotPrefix(campaign string) string {
 	return fmt.Sprintf("record/%d/%s/", snapshotFormat, url.PathEscape(campaign))
 }
 
+// snapshotKey is that of the snapshot at a sequence: in order of the sequences.
+func snapshotKey(campaign string, at events.Sequence) string {
+	return fmt.Sprintf("%s%020d", snapshotPrefix(campaign), at)
+}
+
 // Restore puts a record of which no event was taken yet, at rest, to where the
 // newest snapshot has it that is believed. The record stays as it is where there
 // is none.
@@ -187,24 +187,19 @@ func (s *Snapshots) Restore(ctx context.Context, r *Record) {
 	if s.build.Revision == "" {
 		return
 	}
-	var all []events.KeyValue
-	for kv, err := range s.store.Values(ctx, snapshotPrefix(r.name)) {
-		if err != nil {
-			return
-		}
-		all = append(all, kv)
+	all, err := s.values(ctx, r.name)
+	if err != nil {
+		return
 	}
 	var keys keptKeys
 	for i, kv := range slices.Backward(all) {
-		h, packed, ok := parseSnapshot(kv.Value)
-		if !ok || h.Build != s.build || h.Stands.Campaign != r.name || h.Stands.Definition == nil ||
-			!s.extended(ctx, h.Head) {
+		stands, found := s.believed(ctx, kv.Value, r.name)
+		if found == nil {
 			keys.bad = append(keys.bad, kv.Key)
 			continue
 		}
 		r.mu.Lock()
-		r.core, r.stands = nil, &h.Stands
-		r.resting = &resting{sequence: h.Stands.Sequence, packed: packed, log: s.store}
+		r.core, r.stands, r.resting, r.snapshots = nil, stands, found, s
 		r.mu.Unlock()
 		for _, older := range all[:i+1] {
 			keys.good = append(keys.good, older.Key)
@@ -214,6 +209,57 @@ func (s *Snapshots) Restore(ctx context.Context, r *Record) {
 	s.mu.Lock()
 	s.kept[r.name] = keys
 	s.mu.Unlock()
+}
+
+// values returns what is kept of a campaign, the oldest first.
+func (s *Snapshots) values(ctx context.Context, campaign string) (all []events.KeyValue, err error) {
+	for kv, err := range s.store.Values(ctx, snapshotPrefix(campaign)) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kv)
+	}
+	return all, nil
+}
+
+// believed returns what a value holds of a campaign, nil where it is not
+// believed.
+func (s *Snapshots) believed(
+	ctx context.Context, value []byte, campaign string,
+) (*Campaign, *resting) {
+	h, packed, ok := parseSnapshot(value)
+	if !ok || h.Build != s.build || h.Stands.Campaign != campaign || h.Stands.Definition == nil ||
+		!s.extended(ctx, h.Head) {
+		return nil, nil
+	}
+	return &h.Stands, &resting{sequence: h.Stands.Sequence, packed: packed, log: s.store}
+}
+
+// between returns the newest snapshot of a campaign that is believed and of an
+// event behind a sequence, up to another one; nil for none.
+func (s *Snapshots) between(
+	ctx context.Context, campaign string, after, to events.Sequence,
+) *resting {
+	if s == nil || s.build.Revision == "" {
+		return nil
+	}
+	s.mu.Lock()
+	keys := slices.Clone(s.kept[campaign].good)
+	s.mu.Unlock()
+	for _, key := range slices.Backward(keys) {
+		if key <= snapshotKey(campaign, after) || key > snapshotKey(campaign, to) {
+			continue
+		}
+		value, err := s.store.Value(ctx, key)
+		if err != nil {
+			continue
+		}
+		_, found := s.believed(ctx, value, campaign)
+		if found != nil && after < found.sequence && found.sequence <= to {
+			return found
+		}
+	}
+	return nil
 }
 
 // extended reports whether the log extends a head.
@@ -237,7 +283,8 @@ func (s *Snapshots) Write(ctx context.Context, r *Record) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := fmt.Sprintf("%s%020d", snapshotPrefix(r.name), r.sequence())
+	r.snapshots = s
+	key := snapshotKey(r.name, r.sequence())
 	s.mu.Lock()
 	keys := s.kept[r.name]
 	s.mu.Unlock()

@@ -31,6 +31,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/study/pace"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
@@ -129,6 +130,8 @@ type Input struct {
 	Registry registry.Registry
 	Log      events.Log
 	Campaign string
+	// Record is the campaign's.
+	Record *view.Record
 	// Environment is what the campaign's own instrument finds, where it is a
 	// simulation.
 	Environment instruments.Environment
@@ -165,18 +168,22 @@ func Check(reg registry.Registry, s *campaign.State, q Question) error {
 // Work answers a question. The error wraps a [problem.Error] where the question
 // is at fault.
 func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
-	now, err := engine.Load(ctx, in.Registry, in.Log, in.Campaign)
+	now, err := in.Record.Now(ctx, in.Log)
 	if err != nil {
 		return nil, err
 	}
 	if err := Check(in.Registry, now.State(), q); err != nil {
 		return nil, err
 	}
-	decided, err := find(ctx, in, q)
+	decided, err := in.find(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	log, before, err := until(ctx, in, decided.At)
+	log, err := until(ctx, in, decided.At)
+	if err != nil {
+		return nil, err
+	}
+	before, err := in.Record.At(ctx, in.Log, decided.At)
 	if err != nil {
 		return nil, err
 	}
@@ -220,53 +227,32 @@ func (a *Answer) amend(ctx context.Context, log *memlog.Log, s *campaign.State) 
 
 // find returns the first decision of the turn that a decision belongs to, or
 // the decision itself where nothing is to be otherwise.
-func find(ctx context.Context, in Input, q Question) (*events.DecisionMade, error) {
-	core := engine.NewCore(in.Registry)
-	var first *events.DecisionMade
-	turn := -1
-	for e, err := range events.ReadCampaign(ctx, in.Log, in.Campaign, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if e.Kind == events.KindDecisionMade {
-			payload, err := events.Decode(e)
-			if err != nil {
-				return nil, err
-			}
-			d := payload.(*events.DecisionMade)
-			if turns := core.State().Turns; turns != turn || q.same() {
-				first, turn = d, turns
-			}
-			if d.Decision == q.Decision {
-				return first, nil
-			}
-		}
-		if err := core.Apply(e); err != nil {
-			return nil, err
-		}
+func (in Input) find(ctx context.Context, q Question) (*events.DecisionMade, error) {
+	if q.same() {
+		return in.Record.Made(ctx, in.Log, q.Decision)
 	}
-	return nil, problem.New(problem.NotFound, "%s has no decision %q", in.Campaign,
-		q.Decision).About(q.Decision)
+	return in.Record.FirstOfTurn(ctx, in.Log, q.Decision)
 }
 
 // same reports whether nothing is otherwise.
 func (q Question) same() bool { return q.Method == "" && q.Without == "" }
 
-// until returns a copy of the campaign up to an event, in memory.
-func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, *engine.Core, error) {
-	log, core := memlog.New(), engine.NewCore(in.Registry)
+// until returns a copy of the campaign up to an event, in memory. The engine
+// goes on from a log, so that each event is read and copied.
+func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, error) {
+	log := memlog.New()
 	for e, err := range events.ReadCampaign(ctx, in.Log, in.Campaign, 0) {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if e.Sequence > at {
 			break
 		}
 		if _, err := log.Append(ctx, in.Campaign, e.Sequence-1, e); err != nil {
-			return nil, nil, fmt.Errorf("event %d cannot be copied: %w", e.Sequence, err)
+			return nil, fmt.Errorf("event %d cannot be copied: %w", e.Sequence, err)
 		}
 	}
-	return log, core, core.Forward(ctx, log, in.Campaign, at)
+	return log, nil
 }
 
 // Change returns a definition in which something is otherwise. The error wraps

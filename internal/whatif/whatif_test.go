@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
@@ -48,7 +49,12 @@ func run(t *testing.T, source string) whatif.Input {
 	if _, err := studytest.Simulate(t.Context(), log, file.Definition); err != nil {
 		t.Fatal(err)
 	}
-	return whatif.Input{Registry: builtin.Registry(), Log: log, Campaign: file.Definition.Name}
+	name := file.Definition.Name
+	record, err := view.FoldRecord(t.Context(), builtin.Registry(), log, name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whatif.Input{Registry: builtin.Registry(), Log: log, Campaign: name, Record: record}
 }
 
 func work(t *testing.T, in whatif.Input, q whatif.Question) *whatif.Answer {

@@ -80,7 +80,7 @@ func (a *app) forgotDecision(ctx context.Context, arg string) error {
 // explain prints what is recorded about a decision, or about the one behind an
 // experiment or question.
 func (a *app) explain(ctx context.Context, s *session, id string) error {
-	record, err := view.FoldRecord(ctx, a.registry, s.Log(), s.name)
+	record, err := s.Record(ctx, s.name)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (*session, e
 	// to its socket. Patiently tries again while that is all that is wrong.
 	err := lab.Patiently(ctx, func() (err error) {
 		if mode == reading {
-			s.Store, err = lab.Look(ctx, t.store, a.registry)
+			s.Store, err = lab.Look(ctx, t.store, a.holding(lab.LocalOptions{}))
 		} else {
 			o := a.holding(lab.LocalOptions{MustExist: true, Campaign: t.campaign})
 			s.Store, err = lab.Take(ctx, t.store, o)
@@ -143,8 +143,10 @@ func (a *app) openLocal(ctx context.Context, store string, o lab.LocalOptions) (
 	return local, nil
 }
 
-// core reads the whole log and folds the campaign.
-func (s *session) core(ctx context.Context) (*engine.Core, error) { return s.Load(ctx, s.name) }
+// core is the session's campaign as it stands.
+func (s *session) core(ctx context.Context) (*engine.Core, error) {
+	return lab.Load(ctx, s, s.name)
+}
 
 // held reports whether another process holds the session's store, on this
 // machine or on a server. Then the log is read over a connection.

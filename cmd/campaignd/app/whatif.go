@@ -47,7 +47,11 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 				return err
 			}
 			defer s.Close()
-			core, err := s.core(cmd.Context())
+			record, err := s.Record(cmd.Context(), s.name)
+			if err != nil {
+				return err
+			}
+			core, err := record.Now(cmd.Context(), s.Log())
 			if err != nil {
 				return err
 			}
@@ -60,7 +64,8 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 			}
 			q.Decision = decision
 			answer, err := whatif.Work(cmd.Context(), whatif.Input{
-				Registry: a.registry, Log: s.Log(), Campaign: s.name, Build: thisBuild().Build,
+				Registry: a.registry, Log: s.Log(), Campaign: s.name, Record: record,
+				Build: thisBuild().Build,
 				Environment: instruments.Environment{Folder: t.base,
 					Logf: func(format string, args ...any) { a.remark(format, args...) }},
 			}, q)
