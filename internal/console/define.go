@@ -248,7 +248,8 @@ func (c *Console) along(
 	if err := exchange.TableOf(core.State()).WriteCSV(&table); err != nil {
 		return nil, err
 	}
-	rehearsal, err := c.rehearse(file)
+	defined := events.CampaignDefined{Definition: file.Definition, Source: file.Source}
+	rehearsal, err := engine.Rehearse(c.lab.Registry(), defined, v.Actor(), time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -268,23 +269,6 @@ func (c *Console) along(
 		}
 	}
 	return im.Rows, nil
-}
-
-// rehearse returns the campaign of a file as it is once it has begun, in
-// memory: nothing is written.
-func (c *Console) rehearse(file *campaignfile.File) (*engine.Core, error) {
-	def := file.Definition
-	e, err := events.New(def.Name, &events.CampaignDefined{Definition: def, Source: file.Source})
-	if err != nil {
-		return nil, err
-	}
-	e.Actor, e.Time = "person:rehearsal", time.Now()
-	first, err := events.Assign(def.Name, 0, []events.Event{e})
-	if err != nil {
-		return nil, err
-	}
-	core := engine.NewCore(c.lab.Registry())
-	return core, core.Apply(first[0])
 }
 
 // remarks are what a file may contain but probably does not mean. Finding them

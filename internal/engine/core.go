@@ -72,6 +72,9 @@ func (c *Core) Projections() []projections.Projection {
 // Objective returns the core's projection of the objective.
 func (c *Core) Objective() *objective.Projection { return c.objective }
 
+// Last is the time of the last event.
+func (c *Core) Last() time.Time { return c.last }
+
 // State returns what the campaign has done. It must not be modified.
 func (c *Core) State() *campaign.State { return c.campaign.State() }
 

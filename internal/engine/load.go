@@ -69,6 +69,25 @@ func (c *Core) Follow(
 	return nil
 }
 
+// Rehearse returns, in memory, the campaign that a definition would begin.
+func Rehearse(
+	reg registry.Registry, defined events.CampaignDefined, actor string, now time.Time,
+) (*Core, error) {
+	name := defined.Definition.Name
+	e, err := events.New(name, &defined)
+	if err != nil {
+		return nil, err
+	}
+	e.Actor = actor
+	e.Time = Stamp(now)
+	first, err := events.Assign(name, 0, []events.Event{e})
+	if err != nil {
+		return nil, err
+	}
+	core := NewCore(reg)
+	return core, core.Apply(first[0])
+}
+
 // NewInstance returns a random word for [events.CampaignDefined], or for an
 // epoch.
 func NewInstance() string { return rand.Text()[:10] }

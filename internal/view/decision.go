@@ -103,31 +103,6 @@ func (r *Record) find(
 	return made, at, err
 }
 
-// FirstOfTurn returns the event of the first decision of the turn that a
-// decision belongs to.
-func (r *Record) FirstOfTurn(
-	ctx context.Context, log events.Log, id string,
-) (first *events.DecisionMade, err error) {
-	turns := 0 // that were over before the decision
-	for n := events.DecisionNumber(id); n > 0; n-- {
-		made, at, err := r.find(ctx, log, events.DecisionID(n))
-		if err != nil {
-			return nil, err
-		}
-		before, err := r.At(ctx, log, at-1)
-		if err != nil {
-			return nil, err
-		}
-		if now := before.State().Turns; first == nil {
-			turns = now
-		} else if now != turns {
-			break
-		}
-		first = made
-	}
-	return first, nil
-}
-
 // Decision returns what a campaign's log says about a decision and what
 // followed from it: only the events from the decision on are read.
 func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Decision, error) {

@@ -38,6 +38,9 @@ type Record struct {
 	snapshots *Snapshots
 	// made are the sequences of the decisions: that of d1 first.
 	made []events.Sequence
+
+	reading  sync.Mutex // held while the timeline is brought forward
+	timeline *Timeline  // nil until it is asked for, and at rest
 }
 
 // NewRecord returns the record of a campaign of which no event was taken yet.
@@ -319,13 +322,11 @@ func LastUpTo(
 // megabytes.
 const mostPast = 32
 
-// Past keeps some earlier states of campaigns, and some timelines. Its methods may be called by
+// Past keeps some earlier states of campaigns. Its methods may be called by
 // several goroutines.
 type Past struct {
 	mu   sync.Mutex
 	kept []pastState // the last one used last
-
-	timelines []*keptTimeline // likewise
 }
 
 // pastState is a campaign as it was. The core is never changed; readers get

@@ -38,15 +38,18 @@ type packing struct {
 func (r *Record) Rest() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.core == nil {
-		return true
-	}
-	if r.read || r.pack() != nil {
+	if r.read || r.core != nil && r.pack() != nil {
 		r.read = false
 		return false
 	}
-	r.standing()
-	r.core, r.made = nil, nil
+	if r.core != nil {
+		r.standing()
+		r.core, r.made = nil, nil
+	}
+	if r.reading.TryLock() { // otherwise it is being read, and rests another time
+		r.timeline = nil
+		r.reading.Unlock()
+	}
 	return true
 }
 
@@ -187,9 +190,12 @@ func (s *Snapshots) Restore(ctx context.Context, r *Record) {
 	if s.build.Revision == "" {
 		return
 	}
-	all, err := s.values(ctx, r.name)
-	if err != nil {
-		return
+	var all []events.KeyValue
+	for kv, err := range s.store.Values(ctx, snapshotPrefix(r.name)) {
+		if err != nil {
+			return
+		}
+		all = append(all, kv)
 	}
 	var keys keptKeys
 	for i, kv := range slices.Backward(all) {
@@ -209,17 +215,6 @@ func (s *Snapshots) Restore(ctx context.Context, r *Record) {
 	s.mu.Lock()
 	s.kept[r.name] = keys
 	s.mu.Unlock()
-}
-
-// values returns what is kept of a campaign, the oldest first.
-func (s *Snapshots) values(ctx context.Context, campaign string) (all []events.KeyValue, err error) {
-	for kv, err := range s.store.Values(ctx, snapshotPrefix(campaign)) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, kv)
-	}
-	return all, nil
 }
 
 // believed returns what a value holds of a campaign, nil where it is not

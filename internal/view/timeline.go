@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -172,44 +171,22 @@ func (t *Timeline) Last(n int) (lines []Line) {
 	return lines
 }
 
-// mostTimelines is how many timelines are kept: those of the campaigns that were
-// looked at last.
-const mostTimelines = 24
-
-// keptTimeline is the timeline of a record as far as it was asked for.
-type keptTimeline struct {
-	of *Record
-	mu sync.Mutex
-	*Timeline
-}
-
-// timeline returns the kept timeline of a campaign, a new one where there is
-// none.
-func (p *Past) timeline(of *Record) *keptTimeline {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	kept := &keptTimeline{of: of, Timeline: NewTimeline()}
-	own := func(k *keptTimeline) bool { return k.of == of }
-	if at := slices.IndexFunc(p.timelines, own); at >= 0 {
-		kept = p.timelines[at]
-		p.timelines = slices.Delete(p.timelines, at, at+1)
-	}
-	p.timelines = append(p.timelines, kept)
-	if len(p.timelines) > mostTimelines {
-		p.timelines = slices.Delete(p.timelines, 0, 1)
-	}
-	return kept
-}
-
 // Timeline returns the campaign event by event, up to the last event that was
 // taken or further. It is the caller's. Only the events since the last call are
-// read: a snapshot of a record holds none of them, and few campaigns are looked
-// at so closely.
+// read, until the record is put to rest: a snapshot holds no timeline, since few
+// campaigns are looked at so closely.
 func (r *Record) Timeline(ctx context.Context, log events.Log) (*Timeline, error) {
-	kept := r.past.timeline(r)
-	kept.mu.Lock()
-	defer kept.mu.Unlock()
-	if known := events.Sequence(len(kept.Lines)); r.Sequence() > known {
+	r.mu.Lock()
+	r.read = true
+	last := r.sequence()
+	r.mu.Unlock()
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	if r.timeline == nil {
+		r.timeline = NewTimeline()
+	}
+	t := r.timeline
+	if known := events.Sequence(len(t.Lines)); last > known {
 		for e, err := range events.ReadCampaign(ctx, log, r.name, known) {
 			if err != nil {
 				return nil, err
@@ -218,15 +195,15 @@ func (r *Record) Timeline(ctx context.Context, log events.Log) (*Timeline, error
 			if err != nil {
 				return nil, err
 			}
-			kept.Take(e, payload)
+			t.Take(e, payload)
 		}
 	}
-	own := *kept.Timeline
+	own := *t
 	own.Lines = slices.Clip(own.Lines)
 	own.Before = slices.Clip(own.Before)
 	own.decisions = slices.Clip(own.decisions)
 	own.Signs = maps.Clone(own.Signs)
 	own.sentTo = maps.Clone(own.sentTo)
-	own.story = nil // it goes on with the kept one
+	own.story = nil // it goes on with the record's
 	return &own, nil
 }

@@ -175,7 +175,11 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 	if err := Check(in.Registry, now.State(), q); err != nil {
 		return nil, err
 	}
-	decided, err := in.find(ctx, q)
+	from := q.Decision
+	if !q.same() {
+		from = now.State().FirstOfTurn(from)
+	}
+	decided, err := in.Record.Made(ctx, in.Log, from)
 	if err != nil {
 		return nil, err
 	}
@@ -198,11 +202,11 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 		Definition: s.Definition, Changed: &changed, Before: []Experiment{},
 		Imagined: []Experiment{}, Real: []Experiment{},
 	}
-	if err := a.amend(ctx, log, s); err != nil {
+	if err := a.amend(ctx, log, before); err != nil {
 		return nil, err
 	}
 	a.real(now.State(), s)
-	if err := a.imagine(ctx, in, now, s, log); err != nil {
+	if err := a.imagine(ctx, in, now, before, log); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -210,7 +214,8 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 
 // amend changes the definition in a copy of the log. Policies hear none but the
 // experts whom it names.
-func (a *Answer) amend(ctx context.Context, log *memlog.Log, s *campaign.State) error {
+func (a *Answer) amend(ctx context.Context, log *memlog.Log, before *engine.Core) error {
+	s := before.State()
 	changes := campaignfile.Diff(*a.Definition, *a.Changed)
 	if changes == nil {
 		return nil
@@ -220,18 +225,9 @@ func (a *Answer) amend(ctx context.Context, log *memlog.Log, s *campaign.State) 
 	if err != nil {
 		return err
 	}
-	e.Actor, e.Time = "person:whatif", lastTime(ctx, log, s.Name)
+	e.Actor, e.Time = "person:whatif", before.Last()
 	_, err = log.Append(ctx, s.Name, s.Sequence, e)
 	return err
-}
-
-// find returns the first decision of the turn that a decision belongs to, or
-// the decision itself where nothing is to be otherwise.
-func (in Input) find(ctx context.Context, q Question) (*events.DecisionMade, error) {
-	if q.same() {
-		return in.Record.Made(ctx, in.Log, q.Decision)
-	}
-	return in.Record.FirstOfTurn(ctx, in.Log, q.Decision)
 }
 
 // same reports whether nothing is otherwise.
@@ -344,17 +340,6 @@ func Choices(reg registry.Registry, def definition.Campaign) (choices []Choice) 
 	return choices
 }
 
-// lastTime is the time of the last event.
-func lastTime(ctx context.Context, log events.Log, name string) (last time.Time) {
-	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
-		if err != nil {
-			break
-		}
-		last = e.Time
-	}
-	return last
-}
-
 // of tells an experiment.
 func of(s *campaign.State, x *campaign.Experiment) Experiment {
 	e := Experiment{ID: x.ID, Parameters: x.Parameters, Status: x.Status, Excluded: x.Excluded,
@@ -385,11 +370,11 @@ func (a *Answer) real(now, before *campaign.State) {
 
 // imagine lets the campaign go on in memory.
 func (a *Answer) imagine(
-	ctx context.Context, in Input, now *engine.Core, before *campaign.State, log *memlog.Log,
+	ctx context.Context, in Input, now, before *engine.Core, log *memlog.Log,
 ) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	sp, err := space.New(before.Bounded())
+	sp, err := space.New(before.State().Bounded())
 	if err != nil {
 		return problem.New(problem.NotPossible, "%w", err)
 	}
@@ -405,7 +390,7 @@ func (a *Answer) imagine(
 	a.Recorded = recorded
 	steady := pace.New(cancel)
 	w := &watch{
-		seen: len(before.Experiments), limit: a.limit(), open: make(map[string]bool),
+		seen: len(before.State().Experiments), limit: a.limit(), open: make(map[string]bool),
 		enough: func() { cancel(errEnough) }, heard: in.Heard,
 	}
 	switch {
@@ -420,7 +405,7 @@ func (a *Answer) imagine(
 	}
 	r := &drive.Runner{
 		Registry: in.Registry, Log: log, Campaign: in.Campaign, Reviewers: reviewers, Build: in.Build,
-		Now: clockFrom(lastTime(ctx, log, in.Campaign)), Eager: true, Meter: w, Observe: steady.Observe,
+		Now: clockFrom(before.Last()), Eager: true, Meter: w, Observe: steady.Observe,
 	}
 	if a.Changed.Measures() {
 		r.Instrument = imagined{steady}
@@ -435,7 +420,7 @@ func (a *Answer) imagine(
 		}
 		return err
 	}
-	a.tell(r.Core().State(), before, w)
+	a.tell(r.Core().State(), before.State(), w)
 	return nil
 }
 

@@ -43,6 +43,19 @@ func (s *State) RanIn(turn int) *Experiment {
 	return nil
 }
 
+// FirstOfTurn returns the first decision of the turn that a decision is in: the
+// one after the last decision before it that ended a turn.
+func (s *State) FirstOfTurn(decision string) string {
+	first := 1
+	for i := range s.Experiments {
+		n := events.DecisionNumber(s.Experiments[i].Decision)
+		if s.Experiments[i].Turn > 0 && n < events.DecisionNumber(decision) {
+			first = max(first, n+1)
+		}
+	}
+	return events.DecisionID(first)
+}
+
 // DecidedSince reports whether a decision was made after the one that asked a
 // question.
 func (s *State) DecidedSince(q *Question) bool {

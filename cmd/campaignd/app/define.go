@@ -76,7 +76,7 @@ func (a *app) openOrDefine(
 		return nil, err
 	}
 	if check != nil {
-		core, err := a.rehearse(ctx, def)
+		core, err := a.rehearse(def)
 		if err == nil {
 			err = check(core)
 		}

@@ -414,12 +414,11 @@ func (r *running) answer(ctx context.Context) error {
 // lacks the remark.
 func (r *running) undecided(ctx context.Context) map[string]string {
 	left := make(map[string]string)
-	for e, err := range events.ReadCampaign(ctx, r.local.Log(), r.target.campaign, 0) {
+	for e, err := range events.ReadKinds(
+		ctx, r.local.Log(), r.target.campaign, events.KindDecisionMade,
+	) {
 		if err != nil {
 			break
-		}
-		if e.Kind != events.KindDecisionMade {
-			continue
 		}
 		payload, err := events.Decode(e)
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/view"
@@ -103,12 +102,7 @@ func (a *app) showing(t target) view.Showing {
 }
 
 // rehearse returns, in memory, the campaign that a definition would begin.
-func (a *app) rehearse(ctx context.Context, def definition.Campaign) (*engine.Core, error) {
-	log := memlog.New()
-	defer log.Close()
+func (a *app) rehearse(def definition.Campaign) (*engine.Core, error) {
 	defined := events.CampaignDefined{Definition: def}
-	if err := engine.Define(ctx, log, defined, "person:"+a.as, time.Now(), ""); err != nil {
-		return nil, err
-	}
-	return engine.Load(ctx, a.registry, log, def.Name)
+	return engine.Rehearse(a.registry, defined, "person:"+a.as, time.Now())
 }

@@ -136,7 +136,7 @@ func (a *app) validate(ctx context.Context, path string) (*definition.Campaign, 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.rehearse(ctx, def); err != nil {
+	if _, err := a.rehearse(def); err != nil {
 		return nil, inputError{err}
 	}
 	return &t.file.Definition, nil
