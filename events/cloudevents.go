@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"net/url"
 	"strconv"
 	"strings"
@@ -148,6 +150,25 @@ func UnmarshalCloudEvent(line []byte) (Event, error) {
 		}
 	}
 	return FromCloudEventAttributes(attributes, data)
+}
+
+// WriteCloudEvents writes events as they are read, in the form of
+// [MarshalCloudEvent], one on a line. They are not collected: a log may be larger
+// than the memory.
+func WriteCloudEvents(w io.Writer, all iter.Seq2[Event, error]) error {
+	for e, err := range all {
+		var text []byte
+		if err == nil {
+			text, err = MarshalCloudEvent(e)
+		}
+		if err == nil {
+			_, err = w.Write(append(text, '\n'))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // CloudEventAttributes returns the CloudEvents context attributes of a stored

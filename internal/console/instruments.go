@@ -52,7 +52,7 @@ func devicesOf(s *campaign.State, log *view.Timeline, standing lab.Standing) (de
 	var waiting []command
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		key, sent := log.SentTo(x.ID)
+		key, sent := log.SentTo[x.ID]
 		if !sent || x.Status == campaign.Requested {
 			if x.Status == campaign.Requested {
 				waiting = append(waiting, command{x.ID, x.RequestedAt})

@@ -38,20 +38,12 @@ func (c *Console) exportLog(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	download(w, "application/x-ndjson", of.Name()+".jsonl")
-	for e, err := range events.ReadCampaign(r.Context(), log, of.Name(), 0) {
-		var text []byte
-		if err == nil {
-			text, err = events.MarshalCloudEvent(e)
-		}
-		if err == nil {
-			_, err = w.Write(append(text, '\n'))
-		}
-		if err != nil {
-			// The status is sent already. Cutting the connection is the only
-			// way left to say that the file is not whole.
-			c.options.Log("the events of %s: %v", of.Name(), err)
-			panic(http.ErrAbortHandler)
-		}
+	all := events.ReadCampaign(r.Context(), log, of.Name(), 0)
+	if err := events.WriteCloudEvents(w, all); err != nil {
+		// The status is sent already. Cutting the connection is the only way left
+		// to say that the file is not whole.
+		c.options.Log("the events of %s: %v", of.Name(), err)
+		panic(http.ErrAbortHandler)
 	}
 }
 

@@ -1,10 +1,16 @@
 package lab_test
 
 import (
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -13,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Law: what a command has had recorded it can say, although the process that recorded it
@@ -155,4 +162,114 @@ func TestTakeAndLook(t *testing.T) {
 		t.Error(err)
 	}
 	same(peer) // from the disk
+}
+
+// altered is a snapshot of which everything holds but what it says of the first experiment: who
+// believes it shows it.
+func altered(t *testing.T, value []byte) []byte {
+	t.Helper()
+	n := sha256.Size + 4 + binary.BigEndian.Uint32(value[sha256.Size:])
+	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(value[n:])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := bytes.Replace(text, []byte(`"origin":"initial"`), []byte(`"origin":"person"`), 1)
+	if bytes.Equal(text, other) {
+		t.Fatal("it says nothing of where the first experiment comes from")
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err == nil {
+		_, err = w.Write(other)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	rest := slices.Concat(value[sha256.Size:n], packed.Bytes())
+	sum := sha256.Sum256(rest)
+	return append(sum[:], rest...)
+}
+
+// Law: a reader of a store that no process holds begins with a snapshot where one is believed, sees
+// what a fold of the log gives, and writes nothing; the process that holds a store reads none.
+func TestCopyReadsSnapshots(t *testing.T) {
+	def, err := studytest.Define("ackley4", 1, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "lab.campaign")
+	options := lab.LocalOptions{Registry: builtin.Registry(), Build: events.Build{Revision: "sha256:1"}}
+	local, err := lab.OpenLocal(t.Context(), folder, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := studytest.Simulate(t.Context(), local.Log(), def); err != nil {
+		t.Fatal(err)
+	}
+	record, err := local.Record(t.Context(), def.Name)
+	if err == nil {
+		err = view.NewSnapshots(local.Events(), options.Build).Write(t.Context(), record)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := local.Load(t.Context(), def.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	valuesOf := func(s events.Store) (all []events.KeyValue) {
+		for kv, err := range s.Values(t.Context(), "record/") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, kv)
+		}
+		return all
+	}
+	digest, err := want.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := valuesOf(local.Events())
+	if len(before) != 1 {
+		t.Fatalf("there are %d snapshots", len(before))
+	}
+	for _, believed := range []bool{false, true} {
+		if believed {
+			before[0].Value = altered(t, before[0].Value)
+		}
+		// They were written without waiting for the disk.
+		if err := local.Events().SetValues(t.Context(), before...); err != nil {
+			t.Fatal(err)
+		}
+		for _, build := range []string{"sha256:1", "sha256:2", ""} {
+			options.Build.Revision = build
+			looked, err := lab.OpenCopy(folder, options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			core, err := lab.Load(t.Context(), looked, def.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := core.Digest()
+			if differs := believed && build == "sha256:1"; err != nil || (got != digest) != differs {
+				t.Errorf("altered %t, build %q: it differs from the log: %t, %v", believed, build, got != digest, err)
+			}
+			if !reflect.DeepEqual(valuesOf(looked.Log().(events.Store)), before) {
+				t.Errorf("build %q: the values have changed", build)
+			}
+			if err := looked.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if core, err := lab.Load(t.Context(), local, def.Name); err != nil {
+			t.Fatal(err)
+		} else if got, err := core.Digest(); err != nil || got != digest {
+			t.Errorf("who holds the store reads a snapshot: %v", err)
+		}
+	}
+	if err := local.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -84,16 +84,8 @@ func findDecision(
 	return nil, 0, nil
 }
 
-// Made returns the event of a decision.
+// Made returns the event of a decision, and its sequence.
 func (r *Record) Made(
-	ctx context.Context, log events.Log, id string,
-) (*events.DecisionMade, error) {
-	made, _, err := r.find(ctx, log, id)
-	return made, err
-}
-
-// find is [Record.Made], with the sequence of the event.
-func (r *Record) find(
 	ctx context.Context, log events.Log, id string,
 ) (*events.DecisionMade, events.Sequence, error) {
 	made, at, err := findDecision(ctx, log, r.name, id, max(r.decisionAt(id), 1)-1)
@@ -106,7 +98,7 @@ func (r *Record) find(
 // Decision returns what a campaign's log says about a decision and what
 // followed from it: only the events from the decision on are read.
 func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Decision, error) {
-	made, at, err := r.find(ctx, log, id)
+	made, at, err := r.Made(ctx, log, id)
 	if err != nil {
 		return nil, err
 	}

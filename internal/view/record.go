@@ -57,7 +57,7 @@ func FoldRecord(
 ) (*Record, error) {
 	r := NewRecord(reg, name, new(Past))
 	if snapshots != nil {
-		snapshots.Restore(ctx, r, func(Campaign) bool { return true })
+		snapshots.Restore(ctx, r)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,15 +222,18 @@ func (r *Record) before(ctx context.Context, at events.Sequence) *engine.Core {
 		defer r.mu.Unlock()
 		return r.core.Clone()
 	}
-	packed, snapshots := r.resting, r.snapshots
+	snapshots := r.snapshots
 	r.mu.Unlock()
+	var packed *resting
 	core := r.past.before(r, at)
 	if core == nil {
 		core = engine.NewCore(r.registry)
 	}
-	after := core.State().Sequence
-	if packed == nil || packed.sequence <= after || packed.sequence > at {
-		packed = snapshots.between(ctx, r.name, after, at)
+	between := func(c Campaign) bool {
+		return core.State().Sequence < c.Sequence && c.Sequence <= at
+	}
+	if snapshots != nil && core.State().Sequence < at {
+		packed, _, _ = snapshots.newest(ctx, r.name, between)
 	}
 	if packed == nil {
 		return core
@@ -246,15 +249,22 @@ func (r *Record) before(ctx context.Context, at events.Sequence) *engine.Core {
 // Summary is [engine.Core.Summarize] of a core that [Record.At] returned. It
 // fits a model, so the result is kept with the state.
 func (r *Record) Summary(ctx context.Context, core *engine.Core) (engine.Summary, error) {
-	at := core.State().Sequence
-	if known := r.past.summary(r, at); known != nil {
-		return *known, nil
+	r.past.mu.Lock()
+	k := r.past.find(r, core.State().Sequence)
+	r.past.mu.Unlock()
+	if k == nil {
+		return core.Summarize(ctx)
 	}
-	summary, err := core.Summarize(ctx)
-	if err == nil {
-		r.past.summarize(r, at, summary)
+	k.summing.Lock() // who comes second waits for the first
+	defer k.summing.Unlock()
+	if k.summary == nil {
+		summary, err := core.Summarize(ctx)
+		if err != nil {
+			return summary, err
+		}
+		k.summary = &summary
 	}
-	return summary, err
+	return *k.summary, nil
 }
 
 // keep keeps a copy of a core if it is at that sequence: the log may have ended
@@ -326,14 +336,16 @@ const mostPast = 32
 // several goroutines.
 type Past struct {
 	mu   sync.Mutex
-	kept []pastState // the last one used last
+	kept []*pastState // the last one used last
 }
 
 // pastState is a campaign as it was. The core is never changed; readers get
 // clones.
 type pastState struct {
-	of      *Record
-	core    *engine.Core
+	of   *Record
+	core *engine.Core
+
+	summing sync.Mutex
 	summary *engine.Summary // nil until it was asked for
 }
 
@@ -360,31 +372,12 @@ func (p *Past) before(of *Record, at events.Sequence) *engine.Core {
 // find returns the kept state of a campaign at a sequence, nil for none. The
 // lock is held.
 func (p *Past) find(of *Record, at events.Sequence) *pastState {
-	for i := range p.kept {
-		if k := &p.kept[i]; k.of == of && k.core.State().Sequence == at {
+	for _, k := range p.kept {
+		if k.of == of && k.core.State().Sequence == at {
 			return k
 		}
 	}
 	return nil
-}
-
-// summary returns what is known of a state, nil for nothing.
-func (p *Past) summary(of *Record, at events.Sequence) *engine.Summary {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if k := p.find(of, at); k != nil {
-		return k.summary
-	}
-	return nil
-}
-
-// summarize keeps what was worked out for a state, if that is kept.
-func (p *Past) summarize(of *Record, at events.Sequence, summary engine.Summary) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if k := p.find(of, at); k != nil {
-		k.summary = &summary
-	}
 }
 
 // keep keeps a state, in place of the one that was used longest ago where there
@@ -395,7 +388,7 @@ func (p *Past) keep(of *Record, core *engine.Core) {
 	if p.find(of, core.State().Sequence) != nil {
 		return
 	}
-	p.kept = append(p.kept, pastState{of: of, core: core})
+	p.kept = append(p.kept, &pastState{of: of, core: core})
 	if len(p.kept) > mostPast {
 		p.kept = slices.Delete(p.kept, 0, 1)
 	}

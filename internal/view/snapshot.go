@@ -178,83 +178,50 @@ func snapshotPrefix(campaign string) string {
 	return fmt.Sprintf("record/%d/%s/", snapshotFormat, url.PathEscape(campaign))
 }
 
-// snapshotKey is that of the snapshot at a sequence: in order of the sequences.
-func snapshotKey(campaign string, at events.Sequence) string {
-	return fmt.Sprintf("%s%020d", snapshotPrefix(campaign), at)
-}
-
 // Restore puts a record of which no event was taken yet, at rest, to where the
 // newest snapshot has it that is believed. The record stays as it is where there
 // is none.
 func (s *Snapshots) Restore(ctx context.Context, r *Record) {
-	if s.build.Revision == "" {
-		return
-	}
-	var all []events.KeyValue
-	for kv, err := range s.store.Values(ctx, snapshotPrefix(r.name)) {
-		if err != nil {
-			return
-		}
-		all = append(all, kv)
-	}
-	var keys keptKeys
-	for i, kv := range slices.Backward(all) {
-		stands, found := s.believed(ctx, kv.Value, r.name)
-		if found == nil {
-			keys.bad = append(keys.bad, kv.Key)
-			continue
-		}
+	found, stands, keys := s.newest(ctx, r.name, func(Campaign) bool { return true })
+	if found != nil {
 		r.mu.Lock()
 		r.core, r.stands, r.resting, r.snapshots = nil, stands, found, s
 		r.mu.Unlock()
-		for _, older := range all[:i+1] {
-			keys.good = append(keys.good, older.Key)
-		}
-		break
 	}
 	s.mu.Lock()
 	s.kept[r.name] = keys
 	s.mu.Unlock()
 }
 
-// believed returns what a value holds of a campaign, nil where it is not
-// believed.
-func (s *Snapshots) believed(
-	ctx context.Context, value []byte, campaign string,
-) (*Campaign, *resting) {
-	h, packed, ok := parseSnapshot(value)
-	if !ok || h.Build != s.build || h.Stands.Campaign != campaign || h.Stands.Definition == nil ||
-		!s.extended(ctx, h.Head) {
-		return nil, nil
+// newest returns the newest snapshot of a campaign that is believed and that
+// fits says is wanted, nil for none, and the keys of all that are kept.
+func (s *Snapshots) newest(
+	ctx context.Context, campaign string, fits func(Campaign) bool,
+) (found *resting, stands *Campaign, keys keptKeys) {
+	if s.build.Revision == "" {
+		return nil, nil, keys
 	}
-	return &h.Stands, &resting{sequence: h.Stands.Sequence, packed: packed, log: s.store}
-}
-
-// between returns the newest snapshot of a campaign that is believed and of an
-// event behind a sequence, up to another one; nil for none.
-func (s *Snapshots) between(
-	ctx context.Context, campaign string, after, to events.Sequence,
-) *resting {
-	if s == nil || s.build.Revision == "" {
-		return nil
-	}
-	s.mu.Lock()
-	keys := slices.Clone(s.kept[campaign].good)
-	s.mu.Unlock()
-	for _, key := range slices.Backward(keys) {
-		if key <= snapshotKey(campaign, after) || key > snapshotKey(campaign, to) {
-			continue
-		}
-		value, err := s.store.Value(ctx, key)
+	var all []events.KeyValue
+	for kv, err := range s.store.Values(ctx, snapshotPrefix(campaign)) {
 		if err != nil {
+			return nil, nil, keys
+		}
+		all = append(all, kv)
+	}
+	for i, kv := range slices.Backward(all) {
+		h, packed, ok := parseSnapshot(kv.Value)
+		if !ok || h.Build != s.build || h.Stands.Campaign != campaign || h.Stands.Definition == nil ||
+			!fits(h.Stands) || !s.extended(ctx, h.Head) {
+			keys.bad = append(keys.bad, kv.Key)
 			continue
 		}
-		_, found := s.believed(ctx, value, campaign)
-		if found != nil && after < found.sequence && found.sequence <= to {
-			return found
+		for _, older := range all[:i+1] {
+			keys.good = append(keys.good, older.Key)
 		}
+		found = &resting{sequence: h.Stands.Sequence, packed: packed, log: s.store}
+		return found, &h.Stands, keys
 	}
-	return nil
+	return nil, nil, keys
 }
 
 // extended reports whether the log extends a head.
@@ -279,7 +246,7 @@ func (s *Snapshots) Write(ctx context.Context, r *Record) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.snapshots = s
-	key := snapshotKey(r.name, r.sequence())
+	key := fmt.Sprintf("%s%020d", snapshotPrefix(r.name), r.sequence())
 	s.mu.Lock()
 	keys := s.kept[r.name]
 	s.mu.Unlock()

@@ -24,9 +24,11 @@ type Timeline struct {
 	// Signs are what was heard of each device last.
 	Signs map[Device]Signs
 
+	// SentTo are the devices that experiments were sent to last.
+	SentTo map[string]Device
+
 	story     *Story
 	decisions []Decided // d1 first
-	sentTo    map[string]Device
 }
 
 // Line is an event in words.
@@ -71,7 +73,7 @@ type Signs struct {
 // NewTimeline returns the timeline of a campaign before its first event.
 func NewTimeline() *Timeline {
 	return &Timeline{
-		story: NewStory(nil), Signs: make(map[Device]Signs), sentTo: make(map[string]Device),
+		story: NewStory(nil), Signs: make(map[Device]Signs), SentTo: make(map[string]Device),
 	}
 }
 
@@ -99,7 +101,7 @@ func (t *Timeline) sign(e events.Event, payload events.Payload) {
 	var heard, wrong string
 	switch p := payload.(type) {
 	case *events.ExperimentDispatched:
-		t.sentTo[p.Experiment] = Device{p.Instrument, p.Identity}
+		t.SentTo[p.Experiment] = Device{p.Instrument, p.Identity}
 		return
 	case *events.ExperimentStarted:
 		heard = "has begun"
@@ -120,7 +122,7 @@ func (t *Timeline) sign(e events.Event, payload events.Payload) {
 		return
 	}
 	about := payload.Subject()
-	device := t.sentTo[about]
+	device := t.SentTo[about]
 	s := t.Signs[device]
 	if heard != "" && strings.HasPrefix(e.Actor, "instrument:") {
 		s.Heard = Sign{e.Time, about, about + " " + heard}
@@ -149,13 +151,6 @@ func (t *Timeline) Review(question string) *events.ChoiceReview {
 		}
 	}
 	return nil
-}
-
-// SentTo returns the device that an experiment was sent to last; false where it
-// was sent to none.
-func (t *Timeline) SentTo(experiment string) (Device, bool) {
-	device, sent := t.sentTo[experiment]
-	return device, sent
 }
 
 // Last returns the last events that are more than routine, the newest first.
@@ -203,7 +198,7 @@ func (r *Record) Timeline(ctx context.Context, log events.Log) (*Timeline, error
 	own.Before = slices.Clip(own.Before)
 	own.decisions = slices.Clip(own.decisions)
 	own.Signs = maps.Clone(own.Signs)
-	own.sentTo = maps.Clone(own.sentTo)
+	own.SentTo = maps.Clone(own.SentTo)
 	own.story = nil // it goes on with the record's
 	return &own, nil
 }

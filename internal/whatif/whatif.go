@@ -179,7 +179,7 @@ func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 	if !q.same() {
 		from = now.State().FirstOfTurn(from)
 	}
-	decided, err := in.Record.Made(ctx, in.Log, from)
+	decided, _, err := in.Record.Made(ctx, in.Log, from)
 	if err != nil {
 		return nil, err
 	}

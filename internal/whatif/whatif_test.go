@@ -78,6 +78,40 @@ func content(all []whatif.Experiment) (list []string) {
 	return list
 }
 
+// Law: a decision's turn begins with the first one that was made while as many turns were over.
+func TestFirstOfTurn(t *testing.T) {
+	for _, parallel := range []int{1, 3} {
+		in := run(t, fmt.Sprintf(electrolyte, "cobol", parallel, "{name: bob, simulated: {accuracy: 2}}"))
+		first := make(map[string]string)
+		core, turns, began, several := engine.NewCore(in.Registry), -1, "", 0
+		for e, err := range events.ReadCampaign(t.Context(), in.Log, in.Campaign, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Kind == events.KindDecisionMade {
+				id := events.DecisionID(core.State().Decisions + 1)
+				if over := core.State().Turns; over != turns {
+					turns, began = over, id
+				} else {
+					several++
+				}
+				first[id] = began
+			}
+			if err := core.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for id, want := range first {
+			if got := core.State().FirstOfTurn(id); got != want {
+				t.Errorf("%d in parallel: the turn of %s begins with %s, want %s", parallel, id, got, want)
+			}
+		}
+		if several == 0 {
+			t.Error("no turn has several decisions")
+		}
+	}
+}
+
 // Law: where nothing is otherwise, the same is decided, for the same reason, and the campaign goes on
 // as it really did, to its end, from any of its decisions. The campaign's log is as it was.
 func TestNothingOtherwise(t *testing.T) {

@@ -84,6 +84,12 @@ func TestTurns(t *testing.T) {
 		t.Errorf("what is in no turn was asked in one: %v", asked)
 	}
 
+	for decision, want := range map[string]string{"d1": "d1", "d2": "d1", "d3": "d1", "d4": "d4", "d5": "d5"} {
+		if first := s.FirstOfTurn(decision); first != want {
+			t.Errorf("the turn of %s begins with %s, want %s", decision, first, want)
+		}
+	}
+
 	later := func(decision string) bool { return s.DecidedSince(&campaign.Question{Decision: decision}) }
 	if !later("d4") || later("d5") {
 		t.Error("d5 is the latest decision")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -80,20 +81,9 @@ func (a *app) forgotDecision(ctx context.Context, arg string) error {
 // explain prints what is recorded about a decision, or about the one behind an
 // experiment or question.
 func (a *app) explain(ctx context.Context, s *session, id string) error {
-	record, err := s.Record(ctx, s.name)
+	record, decision, err := behind(ctx, s, id)
 	if err != nil {
 		return err
-	}
-	core, err := record.Now(ctx, s.Log())
-	if err != nil {
-		return err
-	}
-	if err := known(core.State(), id); err != nil {
-		return err
-	}
-	decision, why := view.DecisionBehind(core.State(), id)
-	if decision == "" {
-		return fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
 	}
 	d, err := record.Decision(ctx, s.Log(), decision)
 	if err != nil {
@@ -103,4 +93,23 @@ func (a *app) explain(ctx context.Context, s *session, id string) error {
 		return a.printJSON(d)
 	}
 	return d.Write(a.stdout, commandFor)
+}
+
+// behind returns the record of a session's campaign, and the decision behind an
+// identifier there.
+func behind(ctx context.Context, s *session, id string) (*view.Record, string, error) {
+	record, err := s.Record(ctx, s.name)
+	if err != nil {
+		return nil, "", err
+	}
+	var decision, why string
+	record.Read(func(core *engine.Core) {
+		if err = known(core.State(), id); err == nil {
+			decision, why = view.DecisionBehind(core.State(), id)
+		}
+	})
+	if err == nil && decision == "" {
+		err = fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
+	}
+	return record, decision, err
 }

@@ -37,7 +37,9 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 			}
 			defer s.Close()
 			if format == "jsonl" {
-				return a.exportEvents(cmd.Context(), s)
+				return events.WriteCloudEvents(
+					a.stdout, events.ReadCampaign(cmd.Context(), s.Log(), s.name, 0),
+				)
 			}
 			core, err := s.core(cmd.Context())
 			if err != nil {
@@ -50,7 +52,6 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 	return cmd
 }
 
-// exportEvents writes the campaign's events as JSON Lines. They are not
 // collected first: a log may be larger than the memory.
 func (a *app) exportEvents(ctx context.Context, s *session) error {
 	for e, err := range events.ReadCampaign(ctx, s.Log(), s.name, 0) {

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
@@ -47,20 +46,9 @@ One course is no comparison of policies: campaignd simulate runs many.`,
 				return err
 			}
 			defer s.Close()
-			record, err := s.Record(cmd.Context(), s.name)
+			record, decision, err := behind(cmd.Context(), s, args[0])
 			if err != nil {
 				return err
-			}
-			core, err := record.Now(cmd.Context(), s.Log())
-			if err != nil {
-				return err
-			}
-			if err := known(core.State(), args[0]); err != nil {
-				return err
-			}
-			decision, why := view.DecisionBehind(core.State(), args[0])
-			if decision == "" {
-				return fmt.Errorf("%wno decision is behind %s: %s", errNo, args[0], why)
 			}
 			q.Decision = decision
 			answer, err := whatif.Work(cmd.Context(), whatif.Input{

@@ -35,12 +35,9 @@ type bench struct {
 
 	current *computation // nil where nothing is computed
 	results chan result  // has room for the one
-	// shadow belongs to the goroutine of the current computation. It is
-	// followed once there is one, or will soon be: backlog is what it has not
-	// folded.
+	// shadow belongs to the goroutine of the current computation, and folds the
+	// log up to the event that this one is made from; nil before the first.
 	shadow    *engine.Core
-	followed  bool
-	backlog   []events.Event
 	overtaken int // decisions in a row that something came before
 	wg        sync.WaitGroup
 
@@ -114,13 +111,6 @@ func (b *bench) calledFor(core *engine.Core, step engine.Step) bool {
 	return true // it names what it is made from
 }
 
-// follow takes events that the shadow core will have to fold.
-func (b *bench) follow(stored []events.Event) {
-	if b.followed { // before, it reads the log
-		b.backlog = append(b.backlog, stored...)
-	}
-}
-
 // begin makes a step in the background; nil is the summary. The world is that
 // of a decision.
 func (b *bench) begin(ctx context.Context, core *engine.Core, step engine.Step, world engine.World) {
@@ -137,21 +127,17 @@ func (b *bench) begin(ctx context.Context, core *engine.Core, step engine.Step, 
 	}
 	ctx, c.cancel = context.WithCancel(ctx)
 	b.current = c
-	backlog := b.backlog
-	b.backlog = nil
-	b.followed = true
 	exclusive := b.exclusive()
 	b.wg.Go(func() {
 		defer c.cancel()
-		b.results <- b.compute(ctx, step, c.at, backlog, world, exclusive)
+		b.results <- b.compute(ctx, step, c.at, world, exclusive)
 	})
 }
 
 // compute is the work of the goroutine of a computation, which alone touches
 // the shadow core.
 func (b *bench) compute(
-	ctx context.Context, step engine.Step, at events.Sequence, backlog []events.Event,
-	world engine.World, exclusive bool,
+	ctx context.Context, step engine.Step, at events.Sequence, world engine.World, exclusive bool,
 ) (made result) {
 	began := time.Now()
 	defer func() {
@@ -163,10 +149,16 @@ func (b *bench) compute(
 	if b.hold != nil {
 		b.hold(ctx, step)
 	}
-	if err := b.catchUp(ctx, at, backlog); err != nil {
+	if b.shadow == nil {
+		b.shadow = engine.NewCore(b.registry)
+	}
+	// The shadow core is kept, so it is brought forward whatever becomes of this
+	// computation.
+	err := b.shadow.Forward(context.WithoutCancel(ctx), b.log, b.campaign, at)
+	if err != nil {
 		return result{err: err}
 	}
-	if !exclusive { // only now: the backlog is folded once
+	if !exclusive {
 		if err := b.slot(ctx); err != nil {
 			return result{err: err}
 		}
@@ -181,27 +173,6 @@ func (b *bench) compute(
 		made.summary = &summary
 	}
 	return made
-}
-
-// catchUp folds what has happened since the last computation.
-func (b *bench) catchUp(ctx context.Context, at events.Sequence, backlog []events.Event) error {
-	if b.shadow == nil { // it is kept, so it is folded whole, whatever becomes of this computation
-		shadow := engine.NewCore(b.registry)
-		if err := shadow.Forward(context.WithoutCancel(ctx), b.log, b.campaign, at); err != nil {
-			return err
-		}
-		b.shadow = shadow
-		return nil
-	}
-	for _, e := range backlog {
-		if e.Sequence <= b.shadow.State().Sequence {
-			continue
-		}
-		if err := b.shadow.Apply(e); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // slot waits until there is room for a computation, first come, first served.

@@ -51,8 +51,6 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 		}
 		r.Meter.CountEvent(e)
 	}
-	// The shadow core folds it before the next computation.
-	r.bench.follow(stored)
 	// What is settled now is waited for no longer, and its place at the device
 	// is free.
 	r.couriers.releaseSettled(s)

@@ -205,18 +205,10 @@ func (a *API) streams(op huma.Operation) {
 			if h, ok := w.(*holder); ok {
 				h.stream()
 			}
-			for e, err := range events.ReadCampaign(r.Context(), log, c.Name(), events.Sequence(after)) {
-				if err != nil {
-					a.options.Log("the events of %s: %v", c.Name(), err)
-					panic(http.ErrAbortHandler) // the client sees that it was cut off
-				}
-				text, err := events.MarshalCloudEvent(e)
-				if err == nil {
-					_, err = w.Write(append(text, '\n'))
-				}
-				if err != nil {
-					return // the client has gone
-				}
+			all := events.ReadCampaign(r.Context(), log, c.Name(), events.Sequence(after))
+			if err := events.WriteCloudEvents(w, all); err != nil {
+				a.options.Log("the events of %s: %v", c.Name(), err)
+				panic(http.ErrAbortHandler) // the client sees that it was cut off
 			}
 		}}, nil
 	})
