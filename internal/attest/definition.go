@@ -18,7 +18,8 @@ import (
 // checkDefinitions holds each definition of a campaign to the campaign file
 // that is recorded with it, and the changes that an amendment lists to the two
 // definitions. What another program wrote may have meant something else by the
-// same file, so that a difference there is a remark.
+// same file, so that a difference there is a remark. As part of an audit it reads
+// the log itself.
 func checkDefinitions(
 	ctx context.Context,
 	reg registry.Registry,

@@ -54,7 +54,7 @@ func TestTimelineGoesOn(t *testing.T) {
 	}
 	log := memlog.New()
 	r := view.NewRecord(builtin.Registry(), name, new(view.Past))
-	var kept []*view.Timeline
+	kept := make(map[int]*view.Timeline) // by the events that there were
 	for i, e := range all {
 		if _, err := log.Append(t.Context(), name, e.Sequence-1, e); err != nil {
 			t.Fatal(err)
@@ -71,10 +71,9 @@ func TestTimelineGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept = append(kept, got)
+		kept[i+1] = got
 	}
-	for _, got := range kept {
-		n := len(got.Lines)
+	for n, got := range kept {
 		if !reflect.DeepEqual(got.Lines, lines[:n]) {
 			t.Errorf("the first %d events are told otherwise", n)
 		}
@@ -87,7 +86,7 @@ func TestTimelineGoesOn(t *testing.T) {
 			t.Errorf("after %d events, an experiment is requested later", n)
 		}
 	}
-	last := kept[len(kept)-1]
+	last := kept[len(all)]
 	for i, reason := range reasons {
 		if d, ok := last.Decision(events.DecisionID(i + 1)); !ok || d.Reason != reason {
 			t.Errorf("d%d was made for %q, and not %q", i+1, reason, d.Reason)

@@ -99,7 +99,8 @@ func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool
 }
 
 // replayTo folds a campaign's events up to and with a position of the log, and
-// returns the position of the last one. A position before the campaign's
+// returns the position of the last one. It reads no snapshot: what it prints is
+// to be compared with those. A position before the campaign's
 // definition is bad input.
 func (a *app) replayTo(
 	ctx context.Context, s *session, limit events.Position,

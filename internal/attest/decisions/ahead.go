@@ -75,8 +75,9 @@ func (h *ahead) take(number int) (s *stretch, own bool) {
 	return s, true
 }
 
-// walk is the work of one worker. Whatever is wrong with the log ends it: the
-// audit says what, or panics where its caller sees it.
+// walk is the work of one worker. It reads the log itself, since it makes a step
+// again in the state before its event. Whatever is wrong with the log ends it:
+// the audit says what, or panics where its caller sees it.
 func (h *ahead) walk(core *engine.Core, log events.Log, name string) {
 	var own *stretch
 	leave := func() {

@@ -148,7 +148,8 @@ func Audit(
 	return a.report, err
 }
 
-// walk checks and folds one event after the other.
+// walk checks and folds one event after the other. An audit believes nothing that
+// was folded before, so it reads the log itself and no snapshot.
 func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
