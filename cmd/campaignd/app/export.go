@@ -1,8 +1,6 @@
 package app
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
@@ -50,21 +48,4 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 	}
 	cmd.Flags().StringVar(&format, "format", "csv", "csv or jsonl")
 	return cmd
-}
-
-// collected first: a log may be larger than the memory.
-func (a *app) exportEvents(ctx context.Context, s *session) error {
-	for e, err := range events.ReadCampaign(ctx, s.Log(), s.name, 0) {
-		if err != nil {
-			return err
-		}
-		line, err := events.MarshalCloudEvent(e)
-		if err != nil {
-			return err
-		}
-		if _, err := a.stdout.Write(append(line, '\n')); err != nil {
-			return err
-		}
-	}
-	return nil
 }
