@@ -92,7 +92,9 @@ func (c *Console) showExperiment(
 }
 
 // fill takes what is shown from the core. best is the experiment to highlight.
-func (p *experimentPage) fill(core *engine.Core, best string, x *campaign.Experiment, log *view.Timeline) {
+func (p *experimentPage) fill(
+	core *engine.Core, best string, x *campaign.Experiment, log *view.Timeline,
+) {
 	s := core.State()
 	def := s.Definition
 	p.Status, p.Class = string(x.Status), classOf(x, best)

@@ -168,7 +168,9 @@ func (c *Console) showResults(
 
 // measureOf returns an experiment to be measured, with what to weigh in where a
 // batch size is given (0: none).
-func measureOf(def *definition.Campaign, x *campaign.Experiment, log *view.Timeline, batch float64) toMeasure {
+func measureOf(
+	def *definition.Campaign, x *campaign.Experiment, log *view.Timeline, batch float64,
+) toMeasure {
 	t := toMeasure{ID: x.ID, Replicate: x.Replicate}
 	shares := sharesOfWhole(def)
 	t.Shares = shares != nil

@@ -416,9 +416,9 @@ func (h *history) note(model *objective.Model, experiments int) {
 	h.progress = append(h.progress, point)
 }
 
-// place gives every decision what it asked for, and its spot on the axis of experiments: the decisions
-// between two experiments share the step between them evenly, the last of them
-// falls on the experiment.
+// place gives every decision what it asked for, and its spot on the axis of
+// experiments: the decisions between two experiments share the step between them
+// evenly, the last of them falls on the experiment.
 func (h *history) place() {
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]

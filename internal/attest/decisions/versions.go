@@ -86,7 +86,8 @@ func (a *auditor) uncalled(subject, format string, args ...any) {
 // its definitions in their order.
 type deciders [][]events.PolicyRef
 
-// decidersOf reads them from a log, which an audit knows before it folds it. What does not read is left to the audit.
+// decidersOf reads them from a log, before the audit folds it. What does not read
+// is left to the audit.
 func decidersOf(ctx context.Context, log events.Log, name string) (deciders, error) {
 	all := deciders{nil}
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
