@@ -124,7 +124,7 @@ func TestRecordAtBeginsWithSnapshot(t *testing.T) {
 		grow(t, s, name, all[third:]...)
 		own := view.NewRecord(builtin.Registry(), name, new(view.Past))
 		snapshots := view.NewSnapshots(s, thisBuild)
-		snapshots.Restore(t.Context(), own, func(view.Campaign) bool { return true })
+		snapshots.Restore(t.Context(), own)
 		for e, err := range events.ReadCampaign(t.Context(), s, name, own.Sequence()) {
 			if err != nil || !own.Take(e) {
 				t.Fatal(e.Sequence, err)
