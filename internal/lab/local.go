@@ -109,10 +109,9 @@ func (h *Local) Close() error {
 	return h.log.Close()
 }
 
-// Record implements [Store]. It reads no snapshot: the process may decide from
-// what it reads in a store that it holds.
+// Record implements [Store].
 func (h *Local) Record(ctx context.Context, name string) (*view.Record, error) {
-	return view.FoldRecord(ctx, h.options.Registry, h.log, name, nil)
+	return view.FoldRecord(ctx, h.options.Registry, h.log, name)
 }
 
 // Load folds a campaign of the store, for what is decided from it.

@@ -54,7 +54,7 @@ func (r *Remote) Log() events.Log { return r.Client }
 
 // Record implements [Store].
 func (r *Remote) Record(ctx context.Context, campaign string) (*view.Record, error) {
-	return view.FoldRecord(ctx, r.registry, r.Client, campaign, nil)
+	return view.FoldRecord(ctx, r.registry, r.Client, campaign)
 }
 
 // YAML is the body of a request that is a campaign file; every other body is

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -37,7 +38,7 @@ type Store interface {
 // Take takes a store for this process, or connects to the process that holds
 // it.
 func Take(ctx context.Context, folder string, o LocalOptions) (Store, error) {
-	peer, err := dial(ctx, folder, o)
+	peer, err := dial(ctx, folder, o.Registry)
 	if err == nil {
 		return peer, nil
 	}
@@ -55,37 +56,36 @@ func Take(ctx context.Context, folder string, o LocalOptions) (Store, error) {
 // is on the disk where none can be spoken to. That may be a copy on a read-only
 // disk, a store of another user, or one that another command holds for a
 // moment.
-func Look(ctx context.Context, folder string, o LocalOptions) (Store, error) {
-	if peer, err := dial(ctx, folder, o); err == nil {
+func Look(ctx context.Context, folder string, reg registry.Registry) (Store, error) {
+	if peer, err := dial(ctx, folder, reg); err == nil {
 		return peer, nil
 	}
-	return OpenCopy(folder, o)
+	return OpenCopy(folder, reg)
 }
 
 // Copy is a store as it was on the disk when it was opened, past the process
 // that holds it.
 type Copy struct {
-	log     events.Store
-	options LocalOptions
+	log      events.Store
+	registry registry.Registry
 }
 
 // OpenCopy opens a store as it is on the disk.
-func OpenCopy(folder string, o LocalOptions) (*Copy, error) {
+func OpenCopy(folder string, reg registry.Registry) (*Copy, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	return &Copy{log: log, options: o}, nil
+	return &Copy{log: log, registry: reg}, nil
 }
 
 // Log implements [Store]. It does not grow.
 func (c *Copy) Log() events.Log { return c.log }
 
-// Record implements [Store]. It begins with a snapshot that the store holds, and
-// writes none.
+// Record implements [Store]. It folds the log, and notices what is damaged in
+// it; a snapshot would not be read faster than one campaign is folded.
 func (c *Copy) Record(ctx context.Context, campaign string) (*view.Record, error) {
-	snapshots := view.NewSnapshots(c.log, c.options.Build)
-	return view.FoldRecord(ctx, c.options.Registry, c.log, campaign, snapshots)
+	return view.FoldRecord(ctx, c.registry, c.log, campaign)
 }
 
 // Submit implements [Store]; it always fails, with [events.ErrReadOnly].
@@ -102,18 +102,18 @@ func (c *Copy) Close() error { return c.log.Close() }
 // Peer is a store that another process of this machine holds.
 type Peer struct {
 	*control.Client
-	folder  string
-	options LocalOptions
+	folder   string
+	registry registry.Registry
 }
 
 // dial connects to the process that holds a store. The error wraps
 // [control.ErrNobody] where there is none.
-func dial(ctx context.Context, folder string, o LocalOptions) (*Peer, error) {
+func dial(ctx context.Context, folder string, reg registry.Registry) (*Peer, error) {
 	client, err := control.Dial(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
-	return &Peer{Client: client, folder: folder, options: o}, nil
+	return &Peer{Client: client, folder: folder, registry: reg}, nil
 }
 
 // Log implements [Store].
@@ -124,13 +124,13 @@ func (p *Peer) Log() events.Log { return p.Client }
 // long, of the other process's time too. What cannot be read there is asked
 // for.
 func (p *Peer) Record(ctx context.Context, campaign string) (*view.Record, error) {
-	if c, err := OpenCopy(p.folder, p.options); err == nil {
+	if c, err := OpenCopy(p.folder, p.registry); err == nil {
 		record, err := c.Record(ctx, campaign)
 		if err = errors.Join(err, c.Close()); err == nil {
 			return record, nil
 		}
 	}
-	return view.FoldRecord(ctx, p.options.Registry, p.Client, campaign, nil)
+	return view.FoldRecord(ctx, p.registry, p.Client, campaign)
 }
 
 // Load returns a campaign of a store for readers. The core is the caller's.
@@ -188,7 +188,7 @@ func Definition(ctx context.Context, s Store, campaign string) (*definition.Camp
 	if err == nil || !ok {
 		return def, err
 	}
-	c, failed := OpenCopy(peer.folder, peer.options)
+	c, failed := OpenCopy(peer.folder, peer.registry)
 	if failed != nil {
 		return nil, err
 	}

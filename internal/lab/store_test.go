@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -42,14 +41,14 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	peer, err := lab.Look(t.Context(), store, lab.LocalOptions{Registry: builtin.Registry()})
+	peer, err := lab.Look(t.Context(), store, builtin.Registry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if read, err := lab.Definition(t.Context(), peer, def.Name); err != nil || read == nil || read.Name != def.Name {
 		t.Fatalf("while the owner holds it: %+v, %v", read, err)
 	}
-	direct, err := lab.OpenCopy(store, lab.LocalOptions{Registry: builtin.Registry()})
+	direct, err := lab.OpenCopy(store, builtin.Registry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func TestTakeAndLook(t *testing.T) {
 	if _, err := lab.Take(t.Context(), folder, missing); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("taking what is not there: %v", err)
 	}
-	if _, err := lab.Look(t.Context(), folder, options); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := lab.Look(t.Context(), folder, options.Registry); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("looking at what is not there: %v", err)
 	}
 
@@ -119,7 +118,7 @@ func TestTakeAndLook(t *testing.T) {
 	}
 
 	// Held, and not served: it can be looked at alone.
-	looked, err := lab.Look(t.Context(), folder, options)
+	looked, err := lab.Look(t.Context(), folder, options.Registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,9 +189,9 @@ func altered(t *testing.T, value []byte) []byte {
 	return append(sum[:], rest...)
 }
 
-// Law: a reader of a store that no process holds begins with a snapshot where one is believed, sees
-// what a fold of the log gives, and writes nothing; the process that holds a store reads none.
-func TestCopyReadsSnapshots(t *testing.T) {
+// Law: a command sees what is in the log, and not what a snapshot says of it, whether it reads a
+// store or holds it: from there it may decide.
+func TestCommandsFoldTheLog(t *testing.T) {
 	def, err := studytest.Define("ackley4", 1, 6)
 	if err != nil {
 		t.Fatal(err)
@@ -213,63 +212,33 @@ func TestCopyReadsSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := local.Load(t.Context(), def.Name)
+	var kept []events.KeyValue
+	for kv, err := range local.Events().Values(t.Context(), "record/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, events.KeyValue{Key: kv.Key, Value: altered(t, kv.Value)})
+	}
+	if len(kept) != 1 {
+		t.Fatalf("there are %d snapshots", len(kept))
+	}
+	if err := local.Events().SetValues(t.Context(), kept...); err != nil {
+		t.Fatal(err)
+	}
+	copied, err := lab.OpenCopy(folder, options.Registry)
 	if err != nil {
 		t.Fatal(err)
 	}
-	valuesOf := func(s events.Store) (all []events.KeyValue) {
-		for kv, err := range s.Values(t.Context(), "record/") {
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, kv)
-		}
-		return all
-	}
-	digest, err := want.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := valuesOf(local.Events())
-	if len(before) != 1 {
-		t.Fatalf("there are %d snapshots", len(before))
-	}
-	for _, believed := range []bool{false, true} {
-		if believed {
-			before[0].Value = altered(t, before[0].Value)
-		}
-		// They were written without waiting for the disk.
-		if err := local.Events().SetValues(t.Context(), before...); err != nil {
+	for _, at := range []lab.Store{copied, local} {
+		core, err := lab.Load(t.Context(), at, def.Name)
+		if err != nil {
 			t.Fatal(err)
 		}
-		for _, build := range []string{"sha256:1", "sha256:2", ""} {
-			options.Build.Revision = build
-			looked, err := lab.OpenCopy(folder, options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			core, err := lab.Load(t.Context(), looked, def.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := core.Digest()
-			if differs := believed && build == "sha256:1"; err != nil || (got != digest) != differs {
-				t.Errorf("altered %t, build %q: it differs from the log: %t, %v", believed, build, got != digest, err)
-			}
-			if !reflect.DeepEqual(valuesOf(looked.Log().(events.Store)), before) {
-				t.Errorf("build %q: the values have changed", build)
-			}
-			if err := looked.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if core, err := lab.Load(t.Context(), local, def.Name); err != nil {
-			t.Fatal(err)
-		} else if got, err := core.Digest(); err != nil || got != digest {
-			t.Errorf("who holds the store reads a snapshot: %v", err)
+		if origin := core.State().Experiments[0].Origin; origin != events.OriginInitial {
+			t.Errorf("%T: the first experiment's origin is %q, as the snapshot has it", at, origin)
 		}
 	}
-	if err := local.Close(); err != nil {
+	if err := errors.Join(copied.Close(), local.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

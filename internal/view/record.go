@@ -49,16 +49,12 @@ func NewRecord(reg registry.Registry, name string, past *Past) *Record {
 	return &Record{registry: reg, name: name, past: past, core: engine.NewCore(reg)}
 }
 
-// FoldRecord returns the record of a campaign up to the end of a log: from a
-// snapshot on where there is one that is believed, or from the first event.
-// Without snapshots (nil) it folds all.
+// FoldRecord returns the record of a campaign up to the end of a log, folded from
+// the first event on.
 func FoldRecord(
-	ctx context.Context, reg registry.Registry, log events.Log, name string, snapshots *Snapshots,
+	ctx context.Context, reg registry.Registry, log events.Log, name string,
 ) (*Record, error) {
 	r := NewRecord(reg, name, new(Past))
-	if snapshots != nil {
-		snapshots.Restore(ctx, r)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.wake() {

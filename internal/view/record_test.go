@@ -16,7 +16,7 @@ import (
 // recordOf is the record of a campaign at the end of a log.
 func recordOf(t *testing.T, log events.Log, core *engine.Core) *view.Record {
 	t.Helper()
-	r, err := view.FoldRecord(t.Context(), builtin.Registry(), log, core.State().Name, nil)
+	r, err := view.FoldRecord(t.Context(), builtin.Registry(), log, core.State().Name)
 	if err != nil {
 		t.Fatal(err)
 	}

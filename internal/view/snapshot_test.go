@@ -58,7 +58,7 @@ func grow(t *testing.T, s events.Store, name string, all ...events.Event) {
 // keep writes a snapshot of a campaign as its store has it.
 func keep(t *testing.T, s events.Store, build events.Build, name string) {
 	t.Helper()
-	r, err := view.FoldRecord(t.Context(), builtin.Registry(), s, name, nil)
+	r, err := view.FoldRecord(t.Context(), builtin.Registry(), s, name)
 	if err == nil {
 		err = view.NewSnapshots(s, build).Write(t.Context(), r)
 	}
@@ -241,7 +241,7 @@ func sameForAllOf(
 		t.Errorf("%s: the end is not as a fold has it: %v", what, err)
 	}
 	id := events.DecisionID(want.State().Decisions)
-	folded, err := view.FoldRecord(t.Context(), builtin.Registry(), s, name, nil)
+	folded, err := view.FoldRecord(t.Context(), builtin.Registry(), s, name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,10 +140,8 @@ func TestRecordAtBeginsWithSnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, err := view.FoldRecord(t.Context(), builtin.Registry(), s, name, view.NewSnapshots(s, thisBuild))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := view.NewRecord(builtin.Registry(), name, new(view.Past))
+		view.NewSnapshots(s, thisBuild).Restore(t.Context(), r)
 		for _, at := range []events.Sequence{events.Sequence(third), events.Sequence(2 * third), 5} {
 			seen := &reads{Log: s}
 			got, err := r.At(t.Context(), seen, at)

@@ -48,7 +48,7 @@
 //
 // All that is written for people is written in [Row]s or lines, at 100 columns.
 //
-//	record, err := view.FoldRecord(ctx, registry, log, "bread", nil)
+//	record, err := view.FoldRecord(ctx, registry, log, "bread")
 //	decision, err := record.Decision(ctx, log, "d7")
 //	err = decision.Write(os.Stdout, how)
 package view

@@ -50,7 +50,7 @@ func run(t *testing.T, source string) whatif.Input {
 		t.Fatal(err)
 	}
 	name := file.Definition.Name
-	record, err := view.FoldRecord(t.Context(), builtin.Registry(), log, name, nil)
+	record, err := view.FoldRecord(t.Context(), builtin.Registry(), log, name)
 	if err != nil {
 		t.Fatal(err)
 	}

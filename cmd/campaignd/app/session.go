@@ -84,7 +84,7 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (*session, e
 	// to its socket. Patiently tries again while that is all that is wrong.
 	err := lab.Patiently(ctx, func() (err error) {
 		if mode == reading {
-			s.Store, err = lab.Look(ctx, t.store, a.holding(lab.LocalOptions{}))
+			s.Store, err = lab.Look(ctx, t.store, a.registry)
 		} else {
 			o := a.holding(lab.LocalOptions{MustExist: true, Campaign: t.campaign})
 			s.Store, err = lab.Take(ctx, t.store, o)
