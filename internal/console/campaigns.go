@@ -313,12 +313,8 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 	if s.Status.Ended() {
 		return needs
 	}
-	people := make(map[string]bool)
-	for _, e := range def.Experts {
-		people[e.Name] = e.Person
-	}
-	for _, q := range s.Waiting() {
-		if people[q.Expert] {
+	for _, q := range s.Questions {
+		if view.IsPerson(def, q.Expert) {
 			needs = append(needs, need{fmt.Sprintf("%s asks %s: %s", q.ID, q.Expert, headingOf(def, &q)),
 				"/questions/" + url.PathEscape(s.Definition.Name) + "/" + q.ID, "", "Answer", false})
 		}

@@ -42,14 +42,10 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 		}
 		each.Read(func(core *engine.Core) {
 			s := core.State()
-			people := make(map[string]bool)
-			for _, e := range s.Definition.Experts {
-				people[e.Name] = e.Person
-			}
 			n := 0
 			for i := len(s.Questions) - 1; i >= 0 && n < mostAnswers; i-- {
 				q := s.Questions[i]
-				if !view.AnsweredByPerson(&q, people) {
+				if !view.AnsweredByPerson(s.Definition, &q) {
 					continue
 				}
 				n++

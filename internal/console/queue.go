@@ -30,7 +30,7 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 			continue
 		}
 		s := each.Record().Stands()
-		for _, q := range s.Waiting() {
+		for _, q := range s.Questions {
 			if v.answersAs(q.Expert, each.Name()) != nil {
 				continue
 			}

@@ -8,7 +8,6 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
 )
@@ -66,23 +65,10 @@ func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := core.Read(ctx)
+	status, err := view.StatusOf(ctx, core, c.Foregone())
 	if err != nil {
 		return nil, err
 	}
-	v, err := read.View(ctx)
-	if err != nil {
-		return nil, err
-	}
-	diagnosis, err := diagnose.Run(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	status, err := view.StatusOf(ctx, core, read, diagnosis)
-	if err != nil {
-		return nil, err
-	}
-	status.Backtest = view.Backtest(core, c.Foregone())
 	c.cache.status, c.cache.sequence = status, core.State().Sequence
 	c.cache.found.keep(core.Revision(), status.Summary, nil)
 	return status, nil

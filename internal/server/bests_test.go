@@ -32,7 +32,7 @@ policy: lognei
 
 // Law: the best by the model and the best measured have one name and one number each, wherever they are shown: in the
 // list and the status of the API, in a diagnosis, on the pages, in the report, in the last words of a run and in a
-// status of the command line (both are written by view.Found). That is so after an import into a new campaign, which
+// status of the command line (both are written by view.Campaign.Found). That is so after an import into a new campaign, which
 // has made no decision and has no recorded fit, after an amendment, which no recorded fit outlives, and while the
 // campaign is run. Whoever looks records nothing.
 func TestTwoBests(t *testing.T) {
@@ -90,7 +90,8 @@ func TestTwoBests(t *testing.T) {
 		if p := predicted.Predictions; len(p) != 1 || p[0].Mean == nil || math.Abs(*p[0].Mean-want.BestByModel.Mean) > 1e-9 {
 			t.Errorf("%s: it is predicted as %+v", when, predicted)
 		}
-		said := fmt.Sprint(view.Found(core.State(), summary))
+		stands := view.Summarized(core, summary)
+		said := fmt.Sprint(stands.Found())
 		byModel, measured := view.ByModel(want.BestByModel), view.Measured(want.BestMeasured)
 		mean, _ := format.MeanSD(want.BestByModel.Mean, want.BestByModel.SD)
 		for _, part := range []string{"by the model: cup " + byModel, "measured: cup " + measured} {

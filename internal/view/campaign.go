@@ -1,8 +1,6 @@
 package view
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -10,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -23,6 +22,7 @@ type Campaign struct {
 	// Instance is as in [events.CampaignDefined].
 	Instance string
 	Status   campaign.Status
+	Reason   string // of the pause or the end
 	// Sequence is that of the last event.
 	Sequence events.Sequence
 	// Revision is what the models follow from.
@@ -38,8 +38,15 @@ type Campaign struct {
 	// and marks that they gave.
 	Named     int
 	Estimated int
-	// Questions are the open questions, by their identifiers.
-	Questions map[string]campaign.Question
+	// Unanswered counts the questions that were not answered in time, nor since,
+	// AtFirst the comparisons that were answered before the first decision.
+	Unanswered int
+	AtFirst    int
+	// Taken is how much has been asked for of the time of each expert for whom
+	// it is limited.
+	Taken map[string]definition.Duration
+	// Questions are the open questions, in their order.
+	Questions []campaign.Question
 	// Contested is set where an answer does not count that someone gave.
 	Contested bool
 	// Answered is when a person answered last, zero for never.
@@ -75,14 +82,13 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 		Summary:    core.Counts(),
 		Instance:   s.Instance,
 		Status:     s.Status,
+		Reason:     s.Reason,
 		Sequence:   s.Sequence,
 		Revision:   core.Revision(),
 		Definition: def,
 		Began:      s.DefinedAt,
 		Budget:     def.Budget.Experiments,
 		Asked:      s.AskedCount(),
-		Named:      Named(s),
-		Estimated:  Estimated(s),
 		Trust:      append([]campaign.Trust(nil), s.Trust...),
 		Failure:    s.Failure,
 		Backtest:   IsBacktest(core),
@@ -92,7 +98,6 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	shown.Fill(&c.Summary)
 	if !def.Measures() {
 		c.Budget = def.Budget.Comparisons
-		c.Done = Compared(s)
 	}
 	for i := range s.Experiments {
 		c.count(&s.Experiments[i])
@@ -100,8 +105,16 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	for _, value := range s.Results() {
 		c.Values = append(c.Values, value.Value)
 	}
-	c.asked(s)
+	for i := range s.Questions {
+		c.ask(&s.Questions[i])
+	}
+	c.Taken = timeTaken(s)
 	return c
+}
+
+// Summarized is [CampaignOf] with a summary that was just worked out.
+func Summarized(core *engine.Core, summary engine.Summary) Campaign {
+	return CampaignOf(core, Shown{summary: summary, known: true}, "")
 }
 
 // count counts an experiment.
@@ -121,38 +134,59 @@ func (c *Campaign) count(x *campaign.Experiment) {
 	}
 }
 
-// asked takes in the questions.
-func (c *Campaign) asked(s *campaign.State) {
-	people := make(map[string]bool)
-	for _, e := range s.Definition.Experts {
-		people[e.Name] = e.Person
+// ask counts a question.
+func (c *Campaign) ask(q *campaign.Question) {
+	switch q.Status {
+	case campaign.Asked:
+		c.Questions = append(c.Questions, *q)
+	case campaign.Expired:
+		c.Unanswered++
 	}
-	c.Questions = make(map[string]campaign.Question)
-	for i := range s.Questions {
-		q := &s.Questions[i]
-		if q.Status == campaign.Asked {
-			c.Questions[q.ID] = *q
+	switch q.Form {
+	case events.FormComparison:
+		if q.Decision == "" && len(q.Answer.Order) > 0 {
+			c.AtFirst++
 		}
-		if len(q.Aside) > 0 {
-			c.Contested = true
+		over := q.Status != campaign.Asked && !q.Volunteered && !q.Moot
+		if over && !c.Definition.Measures() {
+			c.Done++
 		}
-		if AnsweredByPerson(q, people) && q.AnsweredAt.After(c.Answered) {
-			c.Answered = q.AnsweredAt
+	case events.FormPinpoint:
+		if q.Answer.Point != nil {
+			c.Named++
 		}
+	}
+	c.Estimated += len(q.Answer.Estimates)
+	if len(q.Aside) > 0 {
+		c.Contested = true
+	}
+	if AnsweredByPerson(c.Definition, q) && q.AnsweredAt.After(c.Answered) {
+		c.Answered = q.AnsweredAt
 	}
 }
 
-// Waiting returns the open questions in their order.
-func (c *Campaign) Waiting() []campaign.Question {
-	return slices.SortedFunc(maps.Values(c.Questions), func(a, b campaign.Question) int {
-		return cmp.Compare(events.QuestionNumber(a.ID), events.QuestionNumber(b.ID))
+// timeTaken is how much has been asked for of each expert's time, where it is
+// limited.
+func timeTaken(s *campaign.State) map[string]definition.Duration {
+	taken := make(map[string]definition.Duration)
+	for i := range s.Definition.Experts {
+		if e := &s.Definition.Experts[i]; e.Time > 0 {
+			taken[e.Name] = definition.Duration(turn.TimeTaken(s, e))
+		}
+	}
+	return taken
+}
+
+// IsPerson reports whether an expert of a campaign is a person.
+func IsPerson(def *definition.Campaign, expert string) bool {
+	return slices.ContainsFunc(def.Experts, func(e definition.Expert) bool {
+		return e.Name == expert && e.Person
 	})
 }
 
-// AnsweredByPerson reports whether a question was put to one of the people, and
-// answered.
-func AnsweredByPerson(q *campaign.Question, people map[string]bool) bool {
-	return q.Status == campaign.Answered && !q.Volunteered && people[q.Expert]
+// AnsweredByPerson reports whether a question was put to a person, and answered.
+func AnsweredByPerson(def *definition.Campaign, q *campaign.Question) bool {
+	return q.Status == campaign.Answered && !q.Volunteered && IsPerson(def, q.Expert)
 }
 
 // BudgetText writes what the campaign may spend: "25 experiments".

@@ -17,7 +17,6 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
@@ -270,19 +269,7 @@ func TestNoDecisionBehind(t *testing.T) {
 // status returns how a campaign stands, as data and in words.
 func status(t *testing.T, core *engine.Core, running string) (*view.Status, string) {
 	t.Helper()
-	v, err := core.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := diagnose.Run(t.Context(), v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := core.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := view.StatusOf(t.Context(), core, read, d)
+	st, err := view.StatusOf(t.Context(), core, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -449,7 +436,8 @@ func TestOthersCannotForgeLines(t *testing.T) {
 // Law: comparisons count against the budget once they are over, those that nobody asked
 // for and those the campaign took back apart.
 func TestComparisonsThatCount(t *testing.T) {
-	s := &campaign.State{Questions: []campaign.Question{
+	c := view.Campaign{Definition: &definition.Campaign{Policy: definition.Policy{Duel: definition.Choice{Name: "eubo"}}}}
+	for _, q := range []campaign.Question{
 		{Form: events.FormComparison, Status: campaign.Answered, Answer: events.Answer{Order: []int{0, 1}}},
 		{Form: events.FormComparison, Status: campaign.Expired},
 		{Form: events.FormComparison, Status: campaign.Asked},
@@ -457,12 +445,14 @@ func TestComparisonsThatCount(t *testing.T) {
 		{Form: events.FormComparison, Status: campaign.Withdrawn, Moot: true},
 		{Form: events.FormLabel, Status: campaign.Answered},
 		{Form: events.FormPinpoint, Status: campaign.Answered, Answer: events.Answer{Point: salt(1)}},
-	}}
-	if n := view.Compared(s); n != 2 {
-		t.Errorf("%d comparisons count, want 2", n)
+	} {
+		c.Ask(&q)
 	}
-	if n := view.Named(s); n != 1 {
-		t.Errorf("%d compositions were named, want 1", n)
+	if c.Done != 2 {
+		t.Errorf("%d comparisons count, want 2", c.Done)
+	}
+	if c.Named != 1 {
+		t.Errorf("%d compositions were named, want 1", c.Named)
 	}
 }
 
@@ -485,7 +475,7 @@ func TestDocuments(t *testing.T) {
 		document any
 		fields   string
 	}{
-		"status": {st, "asked best_by_model best_measured budget campaign comparisons events excluded experiments experts expired labels model open" +
+		"status": {st.Document(), "asked best_by_model best_measured budget campaign comparisons events excluded experiments experts expired labels model open" +
 			" questions reason status stopped trust"},
 		"decision":   {d, "asked chose decision followed position review time"},
 		"suggestion": {suggestion, "campaign experiment further questions stopped"},

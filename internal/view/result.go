@@ -5,41 +5,45 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Standing says in a few words what state a campaign is in: "completed
+// StatusText says in a few words what state a campaign is in: "completed
 // (budget)".
-func Standing(s *campaign.State) string {
-	switch s.Status {
-	case campaign.Completed, campaign.Stopped, campaign.Paused:
-		if s.Reason != "" {
-			return fmt.Sprintf("%s (%s)", s.Status, s.Reason)
-		}
+func (c *Campaign) StatusText() string {
+	if why := c.Why(); why != "" {
+		return fmt.Sprintf("%s (%s)", c.Status, why)
 	}
-	return string(s.Status)
+	return string(c.Status)
+}
+
+// Why is the reason for which a campaign has ended or is paused; "" for none,
+// and while it runs.
+func (c *Campaign) Why() string {
+	if c.Status.Ended() || c.Status == campaign.Paused {
+		return c.Reason
+	}
+	return ""
 }
 
 // Found says what a campaign has found: the best composition by the model and
 // the best that was measured, or, where nothing is measured, what each expert
 // prefers.
-func Found(s *campaign.State, summary engine.Summary) []Row {
-	write := format.CompositionsOf(s.Definition)
-	if !s.Definition.Measures() {
-		return preferred(write, summary)
+func (c *Campaign) Found() []Row {
+	write := format.CompositionsOf(c.Definition)
+	if !c.Definition.Measures() {
+		return preferred(write, c.Preferred)
 	}
-	measured, byModel := summary.BestMeasured, summary.BestByModel
+	measured, byModel := c.BestMeasured, c.BestByModel
 	if measured == nil {
 		return []Row{{"best", "nothing was measured"}}
 	}
-	name := s.Definition.Sought().Name + " "
+	name := c.Definition.Sought().Name + " "
 	add := func(rows []Row, point definition.Point, further []definition.Quantity) []Row {
 		rows = append(rows, Row{"", write.LineWithUnits(point)})
 		if further := quantities(further); len(further) > 0 {
@@ -50,7 +54,7 @@ func Found(s *campaign.State, summary engine.Summary) []Row {
 	both := Row{"", "measured: " + name + Measured(measured) + ", in " + measured.Experiment}
 	switch {
 	case byModel == nil:
-		return add([]Row{{"best", "by the model: " + summary.NoModel}, both}, measured.Parameters,
+		return add([]Row{{"best", "by the model: " + c.NoModel}, both}, measured.Parameters,
 			measured.Further)
 	case byModel.Experiment == measured.Experiment:
 		return add([]Row{rowByModel(name, byModel), both}, measured.Parameters, measured.Further)
@@ -71,12 +75,12 @@ func ByModel(best *engine.ModelBest) string { return format.PlusMinus(best.Mean,
 func Measured(best *engine.Best) string { return format.Quantity(best.Value, best.Unit) }
 
 // preferred says what each expert prefers.
-func preferred(write format.Compositions, summary engine.Summary) []Row {
-	if len(summary.Preferred) == 0 {
+func preferred(write format.Compositions, bests []policies.Best) []Row {
+	if len(bests) == 0 {
 		return []Row{{"preferred", "nothing was compared"}}
 	}
-	rows := make([]Row, len(summary.Preferred))
-	for i, best := range summary.Preferred {
+	rows := make([]Row, len(bests))
+	for i, best := range bests {
 		rows[i] = rowf("preferred", "by %s: %s", best.Expert, write.LineWithUnits(best.Parameters))
 	}
 	return rows
@@ -84,44 +88,40 @@ func preferred(write format.Compositions, summary engine.Summary) []Row {
 
 // Effort says what a campaign has spent: experiments, and the answers of its
 // experts, each form of them where there are any or the policy asks for it.
-func Effort(s *campaign.State, summary engine.Summary) []Row {
-	def := s.Definition
+func (c *Campaign) Effort() []Row {
+	def := c.Definition
 	if !def.Measures() {
-		text := fmt.Sprintf("%d of %d", Compared(s), def.Budget.Comparisons)
-		if n := expired(s); n > 0 {
+		text := fmt.Sprintf("%d of %d", c.Done, c.Budget)
+		if n := c.Unanswered; n > 0 {
 			text += fmt.Sprintf(", %d of them unanswered", n)
 		}
-		return append([]Row{{"comparisons", text}}, timeRows(s)...)
+		return append([]Row{{"comparisons", text}}, c.timeRows()...)
 	}
-	rows := []Row{rowf("experiments", "%d of %d", summary.Experiments, def.Budget.Experiments)}
-	if len(def.Experts) == 0 && summary.Labels == 0 {
+	rows := []Row{rowf("experiments", "%d of %d", c.Experiments, c.Budget)}
+	if len(def.Experts) == 0 && c.Labels == 0 {
 		return rows
 	}
-	if summary.Labels > 0 || AsksForLabels(def) {
-		rows = append(rows, rowf("labels", "%d", summary.Labels))
+	if c.Labels > 0 || AsksForLabels(def) {
+		rows = append(rows, rowf("labels", "%d", c.Labels))
 	}
-	if all := summary.Comparisons; all > 0 {
-		rows = append(rows, rowf("comparisons", "%d%s", all, initially(initialComparisons(s), all)))
+	if all := c.Comparisons; all > 0 {
+		rows = append(rows, rowf("comparisons", "%d%s", all, initially(c.AtFirst, all)))
 	}
-	if n := Named(s); n > 0 {
+	if n := c.Named; n > 0 {
 		rows = append(rows, rowf("named", "%s by experts", format.Count(n, "composition")))
 	}
-	if n := Estimated(s); n > 0 {
+	if n := c.Estimated; n > 0 {
 		rows = append(rows, rowf("estimates", "of %s", format.Count(n, "composition")))
 	}
-	return append(rows, timeRows(s)...)
+	return append(rows, c.timeRows()...)
 }
 
 // timeRows say how much of their time experts have been asked for, where it is
 // limited.
-func timeRows(s *campaign.State) (rows []Row) {
-	for i := range s.Definition.Experts {
-		if e := &s.Definition.Experts[i]; e.Time > 0 {
-			rows = append(
-				rows,
-				rowf("time", "%s of %s's %s, as counted", definition.Duration(turn.TimeTaken(s, e)),
-					e.Name, e.Time),
-			)
+func (c *Campaign) timeRows() (rows []Row) {
+	for _, e := range c.Definition.Experts {
+		if e.Time > 0 {
+			rows = append(rows, rowf("time", "%s of %s's %s, as counted", c.Taken[e.Name], e.Name, e.Time))
 		}
 	}
 	return rows
@@ -142,52 +142,6 @@ func initially(n, all int) string {
 		return ", all at first"
 	}
 	return fmt.Sprintf(", %d of them at first", n)
-}
-
-// initialComparisons counts the comparisons that were answered before the first
-// decision.
-func initialComparisons(s *campaign.State) int {
-	return count(s.Questions, func(q *campaign.Question) bool {
-		return q.Form == events.FormComparison && q.Decision == "" && len(q.Answer.Order) > 0
-	})
-}
-
-// Compared counts the comparisons that were asked for and are over: what counts
-// against the budget of a campaign that measures nothing.
-func Compared(s *campaign.State) int {
-	return count(s.Questions, func(q *campaign.Question) bool {
-		return q.Form == events.FormComparison && !q.Volunteered && !q.Moot && q.Status != campaign.Asked
-	})
-}
-
-// Named counts the compositions that experts named.
-func Named(s *campaign.State) int {
-	return count(s.Questions, func(q *campaign.Question) bool {
-		return q.Form == events.FormPinpoint && q.Answer.Point != nil
-	})
-}
-
-// Estimated counts the numbers and marks that experts have given.
-func Estimated(s *campaign.State) (n int) {
-	for i := range s.Questions {
-		n += len(s.Questions[i].Answer.Estimates)
-	}
-	return n
-}
-
-// expired counts the questions that were not answered in time, nor since.
-func expired(s *campaign.State) int {
-	return count(s.Questions, func(q *campaign.Question) bool { return q.Status == campaign.Expired })
-}
-
-// count counts the questions for which holds is true.
-func count(questions []campaign.Question, holds func(*campaign.Question) bool) (n int) {
-	for i := range questions {
-		if holds(&questions[i]) {
-			n++
-		}
-	}
-	return n
 }
 
 // TrustIn says how far each expert is trusted: how probably their labels help
@@ -256,16 +210,19 @@ func sure(p float64) string {
 
 // Result says how a campaign ended: what it found, and at what cost. undecided
 // says why an expert's preference cannot be called the best.
-func Result(s *campaign.State, summary engine.Summary, undecided map[string]string) []Row {
-	rows := Found(s, summary)
-	for _, best := range summary.Preferred {
+func (c *Campaign) Result(undecided map[string]string) []Row {
+	rows := c.Found()
+	for _, best := range c.Preferred {
 		if text := undecided[best.Expert]; text != "" {
 			rows = append(rows, Row{"", "but for " + best.Expert + " " + text})
 		}
 	}
-	rows = append(rows, Effort(s, summary)...)
-	for _, line := range TrustIn(summary.Helps, s.Trust) {
+	rows = append(rows, c.Effort()...)
+	for _, line := range c.TrustLines() {
 		rows = append(rows, Row{"trust", line})
 	}
 	return rows
 }
+
+// TrustLines are those of [TrustIn].
+func (c *Campaign) TrustLines() []string { return TrustIn(c.Helps, c.Trust) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -14,14 +15,61 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Status is the state of a campaign.
+// Status is where a campaign stands, with what a diagnosis adds.
 type Status struct {
+	Campaign
+	Diagnosis diagnose.Diagnosis
+	// Expired are the questions that were not answered in time and that can
+	// still be answered.
+	Expired []campaign.Question
+	// Excluded are the exclusions that hold.
+	Excluded []campaign.Exclusion
+	// Backtest is [Backtest].
+	Backtest string
+}
+
+// StatusOf returns the status of a campaign, with a model that is fitted as the
+// next decision would fit it. One that cannot be built is a finding of the
+// diagnosis, not an error. best is as in [Backtest].
+func StatusOf(
+	ctx context.Context, core *engine.Core, best *instruments.Foregone,
+) (*Status, error) {
+	read, err := core.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := read.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	summary, err := read.Summarize(ctx)
+	if err != nil && v.ObjectiveError == nil {
+		return nil, err
+	}
+	st := &Status{
+		Campaign: Summarized(core, summary),
+		Expired:  []campaign.Question{},
+		Excluded: Exclusions(core.State()),
+		Backtest: Backtest(core, best),
+	}
+	for _, q := range core.State().Questions {
+		if q.Status == campaign.Expired && core.Answerable(&q) == nil {
+			st.Expired = append(st.Expired, q)
+		}
+	}
+	st.Diagnosis, err = diagnose.Run(ctx, v)
+	return st, err
+}
+
+// StatusDocument is a status as `status --json` and the API give it.
+type StatusDocument struct {
 	engine.Summary
 	Status campaign.Status `json:"status"`
 	// Reason says why it was paused, stopped or completed.
 	Reason string `json:"reason,omitempty"`
-	Budget int    `json:"budget"`
-	Asked  int    `json:"asked"`
+	// Budget is that of experiments, 0 where nothing is measured.
+	Budget int `json:"budget"`
+	Asked  int `json:"asked"`
 	// Trust is the dual variable of each expert, the weight λ of their belief:
 	// no measure of how far they are trusted, which Helps of the summary is.
 	Trust []campaign.Trust `json:"trust"`
@@ -29,28 +77,17 @@ type Status struct {
 	// answer.
 	Open      []campaign.Experiment `json:"open"`
 	Questions []campaign.Question   `json:"questions"`
-	// Expired are the questions that were not answered in time and that can
-	// still be answered.
-	Expired []campaign.Question `json:"expired"`
-	// Excluded are the exclusions that hold.
-	Excluded []campaign.Exclusion `json:"excluded"`
+	Expired   []campaign.Question   `json:"expired"`
+	Excluded  []campaign.Exclusion  `json:"excluded"`
 	// Model says how far the model can be trusted, Experts how each expert's
 	// labels have held against what was measured; a diagnosis says more.
-	Model   ModelStatus       `json:"model"`
-	Experts []diagnose.Expert `json:"experts"`
-	// Backtest is [Backtest], which the caller fills in.
-	Backtest string `json:"backtest,omitempty" doc:"Of a campaign whose results are looked up in a table: which row is the best, and whether it was found."`
+	Model    ModelStatus       `json:"model"`
+	Experts  []diagnose.Expert `json:"experts"`
+	Backtest string            `json:"backtest,omitempty" doc:"Of a campaign whose results are looked up in a table: which row is the best, and whether it was found."`
 	// Failure is the cause of the last fit, if it failed.
 	Failure string `json:"failure,omitempty"`
 	// Events counts the campaign's events.
 	Events events.Sequence `json:"events"`
-
-	// Doubtful are the measurements that a person must judge; those whose fate
-	// is unknown are among the open ones.
-	Doubtful []campaign.Experiment `json:"-"`
-
-	state     *campaign.State
-	diagnosis diagnose.Diagnosis
 }
 
 // ModelStatus is the verdict on a model, with its reasons.
@@ -60,52 +97,26 @@ type ModelStatus struct {
 	Findings []diagnose.Finding `json:"findings"`
 }
 
-// StatusOf returns where a campaign stands, from a reading of it. A model that
-// cannot be built is a finding of the diagnosis, not an error.
-func StatusOf(
-	ctx context.Context, core *engine.Core, read *engine.Reading, d diagnose.Diagnosis,
-) (*Status, error) {
-	summary, err := read.Summarize(ctx)
-	if err != nil {
-		view, viewErr := read.View(ctx)
-		if viewErr != nil || view.ObjectiveError == nil {
-			return nil, err
-		}
-	}
-	state := core.State()
-	st := &Status{
-		Summary:   summary,
-		Status:    state.Status,
-		Reason:    state.Reason,
-		Budget:    state.Definition.Budget.Experiments,
-		Asked:     state.AskedCount(),
-		Trust:     append([]campaign.Trust{}, state.Trust...),
-		Open:      []campaign.Experiment{},
-		Questions: []campaign.Question{},
-		Expired:   []campaign.Question{},
-		Excluded:  Exclusions(state),
-		Model:     ModelStatus{Verdict: d.Verdict, Headline: d.Headline, Findings: d.Findings},
+// Document returns the status as a document.
+func (st *Status) Document() *StatusDocument {
+	d := &st.Diagnosis
+	return &StatusDocument{
+		Summary:   st.Summary,
+		Status:    st.Status,
+		Reason:    st.Reason,
+		Budget:    st.Definition.Budget.Experiments,
+		Asked:     st.Asked,
+		Trust:     append([]campaign.Trust{}, st.Trust...),
+		Open:      append([]campaign.Experiment{}, st.UnderWay...),
+		Questions: append([]campaign.Question{}, st.Questions...),
+		Expired:   st.Expired,
+		Excluded:  st.Excluded,
+		Model:     ModelStatus{d.Verdict, d.Headline, d.Findings},
 		Experts:   d.Experts,
-		Failure:   state.Failure,
-		Events:    state.Sequence,
-		Doubtful:  Doubtful(state),
-		state:     state,
-		diagnosis: d,
+		Backtest:  st.Backtest,
+		Failure:   st.Failure,
+		Events:    st.Sequence,
 	}
-	for _, x := range state.Experiments {
-		if x.Status.Open() {
-			st.Open = append(st.Open, x)
-		}
-	}
-	for _, q := range state.Questions {
-		switch {
-		case q.Status == campaign.Asked:
-			st.Questions = append(st.Questions, q)
-		case q.Status == campaign.Expired && core.Answerable(&q) == nil:
-			st.Expired = append(st.Expired, q)
-		}
-	}
-	return st, nil
 }
 
 // Exclusions are the exclusions that hold.
@@ -138,19 +149,19 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 }
 
 // NeedsPerson says what a person must do before the campaign goes on.
-func (st *Status) NeedsPerson(how How) []string {
+func (c *Campaign) NeedsPerson(how How) []string {
 	needs := []string{}
 	// One failure of an instrument often leaves several experiments unknown:
 	// those with one cause are settled together.
 	type fate struct{ instrument, cause string }
 	unknown := make(map[fate][]string)
-	for _, x := range st.Open {
+	for _, x := range c.UnderWay {
 		if x.Status == campaign.Unresolved {
 			f := fate{x.Instrument, x.Cause}
 			unknown[f] = append(unknown[f], x.ID)
 		}
 	}
-	for _, x := range st.Open {
+	for _, x := range c.UnderWay {
 		f := fate{x.Instrument, x.Cause}
 		if x.Status != campaign.Unresolved || unknown[f] == nil {
 			continue // or it was named with another of the same cause
@@ -161,7 +172,7 @@ func (st *Status) NeedsPerson(how How) []string {
 			ids, x.Cause, x.Instrument, how(settle)))
 		delete(unknown, f)
 	}
-	for _, x := range st.Doubtful {
+	for _, x := range c.Doubtful {
 		settle := problem.Remedy{
 			Action: problem.Correct, Subject: x.ID, Ways: []string{problem.WayInclude, problem.WayExclude},
 		}

@@ -19,7 +19,7 @@ type Around struct {
 	// Running says which process runs it, and what that process does; "" where
 	// none does.
 	Running string
-	// NeedsPerson is what a person must do, at least [Status.NeedsPerson].
+	// NeedsPerson is what a person must do, at least [Campaign.NeedsPerson].
 	NeedsPerson []string
 	// Store is where it is kept.
 	Store string
@@ -30,11 +30,11 @@ type Around struct {
 // Write says how the campaign stands.
 func (st *Status) Write(w io.Writer, around Around, how How) error {
 	p := &page{w: w}
-	stands := Standing(st.state)
+	stands := st.StatusText()
 	if around.Running == "" && st.Status == campaign.Running {
 		stands = "not at its end"
 	}
-	p.line("Campaign %s: %s", st.Campaign, stands)
+	p.line("Campaign %s: %s", st.Summary.Campaign, stands)
 	p.raw("")
 	p.rows(statusNames, st.running(around.Running, how))
 	p.rows(statusNames, st.sofar())
@@ -50,7 +50,7 @@ func (st *Status) Write(w io.Writer, around Around, how How) error {
 	for _, what := range around.NeedsPerson {
 		p.rows(statusNames, []Row{{"NEEDS YOU", what}})
 	}
-	p.rows(statusNames, []Row{rowf("store", "%s, %s", around.Store, format.Count(int(st.Events), "event"))})
+	p.rows(statusNames, []Row{rowf("store", "%s, %s", around.Store, format.Count(int(st.Sequence), "event"))})
 	return p.err
 }
 
@@ -60,7 +60,7 @@ func (st *Status) running(running string, how How) (rows []Row) {
 	case running != "":
 		rows = append(rows, Row{"run", running})
 	case st.Status.Ended():
-	case st.state.Definition.ByHand():
+	case st.Definition.ByHand():
 		rows = append(rows, rowf("run", "by hand: `%s` says what is next, and `%s` takes its result",
 			how(problem.Remedy{Action: problem.Suggest}),
 			how(problem.Remedy{Action: problem.Tell, Subject: "EXPERIMENT"})))
@@ -68,7 +68,7 @@ func (st *Status) running(running string, how How) (rows []Row) {
 		rows = append(rows, rowf("run", "not running; go on with `%s`",
 			how(problem.Remedy{Action: problem.Run})))
 	}
-	def := st.state.Definition
+	def := st.Definition
 	if def.Parallel > 1 && !st.Status.Ended() && def.Measures() {
 		rows = append(rows, rowf("at once", "up to %s", format.Count(def.Parallel, "experiment")))
 	}
@@ -77,7 +77,7 @@ func (st *Status) running(running string, how How) (rows []Row) {
 
 // sofar says what was spent and found.
 func (st *Status) sofar() []Row {
-	rows := append(Effort(st.state, st.Summary), Found(st.state, st.Summary)...)
+	rows := append(st.Effort(), st.Found()...)
 	if st.Asked > 0 {
 		rows = append(rows, Row{"asked", format.Count(st.Asked, "question")})
 	}
@@ -86,10 +86,10 @@ func (st *Status) sofar() []Row {
 
 // trusted says how far the model and the experts can be trusted.
 func (st *Status) trusted(how How) (rows []Row) {
-	if d := st.diagnosis; d.Fit != nil || d.Verdict.Troubled() {
+	if d := st.Diagnosis; d.Fit != nil || d.Verdict.Troubled() {
 		rows = append(rows, Row{"model", modelLine(d, how)})
 	}
-	for _, x := range st.Experts {
+	for _, x := range st.Diagnosis.Experts {
 		for _, pairs := range []*diagnose.Agreement{x.Labels, x.Choices} {
 			if pairs != nil {
 				rows = append(rows, rowf("expert", "%s: %s, right in %s",
@@ -101,7 +101,7 @@ func (st *Status) trusted(how How) (rows []Row) {
 				x.Reading, pairsText(x.Estimates)))
 		}
 	}
-	for _, line := range TrustIn(st.Helps, st.Trust) {
+	for _, line := range st.TrustLines() {
 		rows = append(rows, Row{"trust", line})
 	}
 	return rows
@@ -127,9 +127,9 @@ func modelLine(d diagnose.Diagnosis, how How) string {
 
 // pending says what the campaign waits for.
 func (st *Status) pending(how How, now time.Time) (rows []Row) {
-	def := st.state.Definition
+	def := st.Definition
 	write := format.CompositionsOf(def)
-	for _, x := range st.Open {
+	for _, x := range st.UnderWay {
 		stalled := ""
 		if x.Stalled {
 			stalled = ", silent for longer than it should be"
@@ -174,13 +174,13 @@ func (st *Status) unanswered(expert string, how How) string {
 	if n := len(ids) - fewIDs; n > 0 {
 		ids = append([]string{fmt.Sprintf("%d before", n)}, ids[n:]...)
 	}
-	answer := how(AnswerTo(st.state.Definition, latest))
+	answer := how(AnswerTo(st.Definition, latest))
 	return fmt.Sprintf("%s to %s; an answer still counts: %s", format.List(ids...), expert, answer)
 }
 
 // excluded says in which regions nothing is suggested.
 func (st *Status) excluded(how How) (rows []Row) {
-	write := format.CompositionsOf(st.state.Definition)
+	write := format.CompositionsOf(st.Definition)
 	for _, r := range st.Excluded {
 		rows = append(rows, rowf("excluded", "%s: %s (%s; `%s` takes it back)",
 			r.ID, write.Region(r.Region), r.Reason,

@@ -16,14 +16,15 @@
 //
 // readers of a process share, [Past] keeps its earlier states, [Shown] what
 // models said last, [LastUpTo] finds a campaign's last event before a position.
-//   - Where a campaign stands: [Status] with [StatusOf] for a person who asks,
-//
-// [Progress] with [ProgressOf] for a display that is updated all the time,
-// [Standing] in a few words. [Found], [Effort] and [Result] say what it found
-// and spent, [TrustIn] how far experts are trusted; [Compared], [Named],
-// [Estimated] and [AsksForLabels] count and tell forms apart; [Exclusions] and
-// [Doubtful] list what holds and what a person must judge. [Backtest] is about
-// campaigns whose results are known beforehand.
+//   - Where a campaign stands: [Campaign], which [CampaignOf] and
+//     [Summarized] make: nothing else counts that. [Status], made by
+//     [StatusOf], adds what a diagnosis says; [StatusDocument] is its JSON. The
+//     methods of [Campaign] say in words what it found and spent, and
+//     [Campaign.NeedsPerson] what a person must do. [TrustIn] says how far
+//     experts are trusted, [AsksForLabels] and [IsPerson] whom a campaign asks
+//     for what; [Exclusions] and [Doubtful] list what holds and what a person
+//     must judge. [Backtest] is about campaigns whose results are known
+//     beforehand.
 //   - What happened: [Story] makes an [Entry] of each event. [Change],
 //     [Outcome]
 //

@@ -130,7 +130,7 @@ func (p *panel) answerRows(row func(what, format string, args ...any)) {
 	if r := s.Review; r != nil {
 		row("last choice", "%s was right with probability %.2f (%s)", r.Expert, r.Probability, r.Question)
 	}
-	for _, line := range view.TrustIn(s.Helps, s.Trust) {
+	for _, line := range s.TrustLines() {
 		row("trust", "%s", line)
 	}
 }

@@ -151,7 +151,7 @@ type plain struct {
 	// at this input, and of which it has not been printed yet how they are
 	// answered from elsewhere.
 	def       *definition.Campaign
-	questions map[string]campaign.Question
+	questions []campaign.Question
 	silent    []string
 	target    target
 	// slow prints, once it fires, which computation takes so long.
@@ -219,11 +219,12 @@ const slowComputation = 5 * time.Second
 // each waits in p.silent until stands has brought it. p.mu is held.
 func (p *plain) tellSilent() {
 	p.silent = slices.DeleteFunc(p.silent, func(id string) bool {
-		q, open := p.questions[id]
-		if open {
-			fmt.Fprintln(p.out, elsewhere(id, commandsOn(p.target)(view.AnswerTo(p.def, &q))))
+		i := slices.IndexFunc(p.questions, func(q campaign.Question) bool { return q.ID == id })
+		if i >= 0 {
+			answer := view.AnswerTo(p.def, &p.questions[i])
+			fmt.Fprintln(p.out, elsewhere(id, commandsOn(p.target)(answer)))
 		}
-		return open
+		return i >= 0
 	})
 }
 

@@ -73,9 +73,10 @@ agree.`,
 			if err != nil {
 				return err
 			}
+			stands := view.Summarized(core, summary)
 			a.printf("Campaign %s after position %d (its event %d): %s\n\n",
-				s.name, position, state.Sequence, view.Standing(state))
-			for _, row := range append(view.Effort(state, summary), view.Found(state, summary)...) {
+				s.name, position, stands.Sequence, stands.StatusText())
+			for _, row := range append(stands.Effort(), stands.Found()...) {
 				a.printf("  %-12s %s\n", row.Name, row.Text)
 			}
 			a.printf("  digest       %s\n", digest)

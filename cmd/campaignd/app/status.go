@@ -7,22 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/server/api"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
-
-// status is the document of `status --json`.
-type status struct {
-	*view.Status
-	// NeedsPerson says what a person must do before the campaign goes on.
-	NeedsPerson []string `json:"needs_person"`
-	// Run is the run of the campaign by some process, nil where there is none.
-	Run   *lab.Running `json:"run"`
-	Store string       `json:"store"`
-}
 
 // statusCommand is `campaignd status`.
 func (a *app) statusCommand() *cobra.Command {
@@ -51,28 +41,17 @@ func (a *app) statusCommand() *cobra.Command {
 // decision would fit them, and nothing is recorded: what is shown does not wait
 // for a run.
 func (a *app) status(ctx context.Context, core *engine.Core, s *session, t target) error {
-	read, err := core.Read(ctx)
+	st, err := view.StatusOf(ctx, core, core.Registry().Foregone(core.State().Definition, t.base))
 	if err != nil {
 		return err
 	}
-	v, err := read.View(ctx)
-	if err != nil {
-		return err
-	}
-	diagnosis, err := diagnose.Run(ctx, v)
-	if err != nil {
-		return err
-	}
-	st, err := view.StatusOf(ctx, core, read, diagnosis)
-	if err != nil {
-		return err
-	}
-	st.Backtest = view.Backtest(core, core.Registry().Foregone(core.State().Definition, t.base))
 	run := lab.RunningIn(s, s.name)
 	how := commandsOn(t)
 	needs := append(st.NeedsPerson(how), pauseInStatus(core.State(), a.about)...)
 	if a.json {
-		return a.printJSON(status{st, needs, run, a.where(t)})
+		return a.printJSON(api.Status{
+			StatusDocument: st.Document(), NeedsPerson: needs, Run: run, Store: a.where(t),
+		})
 	}
 	now := time.Now()
 	around := view.Around{

@@ -31,7 +31,7 @@ func (a *app) summarize(
 	if a.json {
 		return a.printJSON(result{Summary: summary, Store: a.where(t)})
 	}
-	s := core.State()
+	stands := view.Summarized(core, summary)
 	// row prints one row of the summary: a name in 12 columns, and a text that
 	// is wrapped to what is left of a terminal's width.
 	row := func(what, how string) {
@@ -47,13 +47,13 @@ func (a *app) summarize(
 			a.printf("  %-12s %s\n", what, line)
 		}
 	}
-	a.printf("\nCampaign %s: %s\n\n", s.Name, view.Standing(s))
-	for _, r := range view.Result(s, summary, undecided) {
+	a.printf("\nCampaign %s: %s\n\n", stands.Campaign, stands.StatusText())
+	for _, r := range stands.Result(undecided) {
 		row(r.Name, r.Text)
 	}
 	// Where a campaign ran on a table of known values, the best of them is
 	// known too.
-	if backtest := view.Backtest(core, core.Registry().Foregone(s.Definition, t.base)); backtest != "" {
+	if backtest := view.Backtest(core, core.Registry().Foregone(stands.Definition, t.base)); backtest != "" {
 		row("backtest", backtest)
 	}
 	row("store", a.where(t))

@@ -69,9 +69,9 @@ func listed(c *lab.Campaign) Listed {
 	return l
 }
 
-// Status is what `campaignd status --json` prints.
+// Status is where a campaign stands, as `campaignd status --json` prints it too.
 type Status struct {
-	*view.Status
+	*view.StatusDocument
 	NeedsPerson []string     `json:"needs_person" doc:"What a person must do before the campaign goes on."`
 	Run         *lab.Running `json:"run" doc:"What runs the campaign; null where nothing does."`
 	Store       string       `json:"store"`
@@ -83,7 +83,12 @@ func statusOf(ctx context.Context, c *lab.Campaign) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{Status: st, NeedsPerson: st.NeedsPerson(inWords), Run: c.Running(), Store: c.Store()}
+	s := &Status{
+		StatusDocument: st.Document(),
+		NeedsPerson:    st.NeedsPerson(inWords),
+		Run:            c.Running(),
+		Store:          c.Store(),
+	}
 	if st.Status == campaign.Paused {
 		s.NeedsPerson = append(s.NeedsPerson, "the campaign is paused")
 	}

@@ -90,7 +90,7 @@ func (a *API) openQuestions(ctx context.Context, in *questionsInput) (*questions
 			continue
 		}
 		s := c.Record().Stands()
-		for _, q := range s.Waiting() {
+		for _, q := range s.Questions {
 			if in.Expert == "" || q.Expert == in.Expert {
 				out.Body.Questions = append(out.Body.Questions, openQuestion(c, s.Definition, q))
 			}
