@@ -193,11 +193,10 @@ func (c *Console) showCampaign(
 	p.State = stateOf(standing)
 	may := p.May(Run)
 	ended := standing.Status.Ended()
-	running := standing.Here || standing.PID != 0
 	p.CanPause = may && standing.Status == campaign.Running
 	p.CanResume = may && standing.Status == campaign.Paused
 	p.CanStop = may && !ended
-	p.CanRun = may && !ended && !running
+	p.CanRun = may && !ended && !standing.Runs()
 	p.CanHalt = may && standing.Here
 	c.write(w, status, "campaign", p)
 }

@@ -64,8 +64,8 @@ func stateOf(s lab.Standing) state {
 		return state{"paused", "paused"}
 	case s.Here:
 		return state{"running", "running"}
-	case s.PID != 0:
-		return state{fmt.Sprintf("running in process %d", s.PID), "running"}
+	case s.Runs():
+		return state{fmt.Sprintf("running in process %d", s.Run.PID), "running"}
 	}
 	return state{"not running", "idle"}
 }
@@ -139,7 +139,7 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 		}
 		if s.Status.Ended() {
 			kinds = append(kinds, "ended")
-		} else if s.Here || s.PID != 0 {
+		} else if s.Runs() {
 			kinds = append(kinds, "running")
 		}
 		for _, k := range kinds {
@@ -204,7 +204,7 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 func matches(query string, s lab.Standing) bool {
 	def := s.Definition
 	text := strings.ToLower(strings.Join([]string{
-		s.ID, def.Description, def.Sought().Name, def.Driver().Name, string(s.Status),
+		s.Summary.Campaign, def.Description, def.Sought().Name, def.Driver().Name, string(s.Status),
 	}, " "))
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {
 		if !strings.Contains(text, word) {
@@ -222,9 +222,9 @@ func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
 		Name: c.Name(), Path: address(c), Description: def.Description, State: stateOf(s),
 		Done: s.Done, Budget: s.Budget, What: "experiments", Needs: needs,
 		Spark:     sparkline(s.Values, def.Sought()),
-		CanPause:  s.Status == campaign.Running && (s.Here || s.PID != 0),
+		CanPause:  s.Status == campaign.Running && s.Runs(),
 		CanResume: s.Status == campaign.Paused,
-		CanRun:    !s.Status.Ended() && !s.Here && s.PID == 0 && !slices.ContainsFunc(needs, need.runs),
+		CanRun:    !s.Status.Ended() && !s.Runs() && !slices.ContainsFunc(needs, need.runs),
 	}
 	if !def.Measures() {
 		row.What = "comparisons"
@@ -283,7 +283,7 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	switch {
 	case s.Status == campaign.Paused:
 		needs = append(needs, need{Text: "It is paused.", Post: base + "/resume", Button: "Resume it"})
-	case !s.Status.Ended() && !s.Here && s.PID == 0 && s.Trouble == nil:
+	case !s.Status.Ended() && !s.Runs() && s.Trouble == nil:
 		needs = append(needs, need{Text: "It is not running.", Post: base + "/run", Button: "Run it"})
 	}
 	return needs

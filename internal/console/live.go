@@ -91,7 +91,7 @@ type mark struct {
 func markOf(c *lab.Campaign) mark {
 	m := mark{sequence: c.Sequence()}
 	s := c.Standing()
-	m.doing = fmt.Sprint(s.Here, s.PID, s.WaitingFor, s.Computing.What, s.Trouble, s.NoModel)
+	m.doing = fmt.Sprint(s.Here, s.Run.PID, s.WaitingFor, s.Computing.What, s.Trouble, s.NoModel)
 	return m
 }
 

@@ -159,7 +159,7 @@ func (c *Console) showResults(
 	})
 	if p.Shown == nil {
 		p.Waits = standing.WaitingFor
-		for _, remedy := range standing.Remedies {
+		for _, remedy := range standing.Run.Remedies {
 			p.Ways = append(p.Ways, wayOf(remedy, of.Name()))
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
@@ -54,31 +53,26 @@ func (c *Campaign) Sequence() events.Sequence {
 type Standing struct {
 	view.Campaign
 	Driven
-	// ID finds the campaign with [Lab.Campaign].
-	ID string
-	// Store is the path of the store.
-	Store string
 }
 
 // Driven is who drives a campaign, as far as the log does not say it.
 type Driven struct {
-	// Run says what the run is doing, nil where the campaign is not run; PID is
-	// the process.
-	Run *control.Running
-	PID int
-	// Here is true where this process runs the campaign.
+	// Run is the run, in whichever process; zero where there is none.
+	Run Running
+	// Here is true where this process runs the campaign, or is about to.
 	Here bool
 	// Trouble is why a run ended before the campaign did, or waits to begin;
 	// nil for none.
 	Trouble error
-	// Remedies are what a person can do about what is waited for.
-	Remedies []problem.Remedy
 }
+
+// Runs reports whether the campaign is run, or about to be.
+func (d Driven) Runs() bool { return d.Here || d.Run.PID != 0 }
 
 // Standing returns where the campaign stands, without working anything out.
 func (c *Campaign) Standing() Standing {
 	run := c.Running()
-	s := Standing{ID: c.name, Store: c.store.path, Campaign: c.record.Stands()}
+	s := Standing{Campaign: c.record.Stands()}
 	broken := c.record.Broken()
 	c.mu.Lock()
 	s.Trouble = errors.Join(broken, c.trouble)
@@ -89,8 +83,8 @@ func (c *Campaign) Standing() Standing {
 		here.fill(&s)
 	}
 	if run != nil {
-		s.Run, s.PID = &run.Running, run.PID
-		s.WaitingFor, s.Remedies = run.WaitingFor, run.Remedies
+		s.Run = *run
+		s.WaitingFor = run.WaitingFor
 		s.Computing = engine.Computation{What: run.Computing, Since: run.ComputingSince}
 	}
 	return s

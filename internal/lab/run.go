@@ -22,26 +22,25 @@ type driving struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu       sync.Mutex
-	progress *view.Campaign // of the loop; nil before its first wait
-	shown    view.Shown     // what the loop had worked out last
-	idle     bool           // the loop waits, and not for a computation
+	mu      sync.Mutex
+	shown   view.Shown // what the loop had worked out last
+	idle    bool       // the loop waits, and not for a computation
+	waiting bool       // it has said what for
 }
 
-// fill tells what the loop knows better than the log: what was worked out,
-// where that is of the campaign as it is now.
+// fill fills in what the loop knows better than the log: what was worked out,
+// where that is of the campaign as it is now. What experts' labels have shown
+// stays until there is more.
 func (r *driving) fill(s *Standing) {
 	s.Here = true
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.progress == nil {
-		return
-	}
-	if r.shown.Of(s.Revision) {
+	switch {
+	case r.shown.Of(s.Revision):
 		r.shown.Fill(&s.Summary)
+	case s.Helps == nil:
+		s.Helps = r.shown.Helps()
 	}
-	s.Summary.Helps = r.progress.Helps
-	s.WaitingFor = r.progress.WaitingFor
 }
 
 // Start has the lab run the campaign, now and after restarts, until it has
@@ -230,10 +229,10 @@ func (c *Campaign) once(
 	defer func() { err = errors.Join(err, equipment.Close()) }()
 	equipment.Place = place
 	running, err := h.Start(ctx, c.name, equipment, Hooks{
-		Observe: func(core *engine.Core, wait engine.Wait) {
-			progress := view.CampaignOf(core, r.shown, wait.For) // which the loop alone changes
+		Observe: func(_ *engine.Core, wait engine.Wait) {
 			r.mu.Lock()
-			r.progress, r.idle = &progress, true
+			r.idle = true
+			r.waiting = wait.For != ""
 			r.mu.Unlock()
 			c.store.lab.announce()
 		},

@@ -77,7 +77,7 @@ func TestHeldByAnother(t *testing.T) {
 		_, err := c.Submit(t.Context(), note("our own"))
 		return err == nil
 	})
-	until(t, "the lab runs what was to be run", func() bool { return c.Standing().Run != nil })
+	until(t, "the lab runs what was to be run", func() bool { return c.Standing().Run.PID != 0 })
 	var notes []string
 	c.Read(func(core *engine.Core) {
 		for _, n := range core.State().Notes {
@@ -117,7 +117,7 @@ func TestNewStoreAppears(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Standing().Run != nil || c.Sequence() != 1 {
+	if c.Standing().Run.PID != 0 || c.Sequence() != 1 {
 		t.Errorf("it is run, and has %d events", c.Sequence())
 	}
 }

@@ -59,24 +59,17 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 		return nil, problem.New(problem.NotNow, "the campaign's instrument performs the "+
 			"experiments itself").About(c.name)
 	}
-	standing := c.Standing()
-	suggested := engine.Suggestion{
-		Ended:      s.Status.Ended(),
-		WaitingFor: standing.WaitingFor,
-		Remedies:   standing.Remedies,
-	}
-	for _, x := range s.Experiments {
-		if x.Status.Open() && x.Status != campaign.Unresolved && s.Status != campaign.Paused {
+	now := view.CampaignOf(core, view.Shown{}, "")
+	suggested := engine.Suggestion{Ended: now.Status.Ended(), Questions: now.Questions}
+	for _, x := range now.UnderWay {
+		if x.Status != campaign.Unresolved && now.Status != campaign.Paused {
 			suggested.Experiments = append(suggested.Experiments, x)
 		}
 	}
-	for _, q := range s.Questions {
-		if q.Status == campaign.Asked {
-			suggested.Questions = append(suggested.Questions, q)
-		}
-	}
-	if suggested.Experiments != nil {
-		suggested.WaitingFor, suggested.Remedies = "", nil
+	if suggested.Experiments == nil {
+		run := c.Standing().Run
+		suggested.WaitingFor = run.WaitingFor
+		suggested.Remedies = run.Remedies
 	}
 	return view.Suggest(ctx, core, local.log, suggested)
 }
@@ -93,7 +86,7 @@ func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error
 		default:
 		}
 		r.mu.Lock()
-		idle := r.idle && r.progress != nil && r.progress.WaitingFor != ""
+		idle := r.idle && r.waiting
 		r.mu.Unlock()
 		if idle || ended {
 			core, err := c.Load(ctx)

@@ -1,6 +1,9 @@
 package view
 
-import "github.com/campaignd/campaignd/internal/engine"
+import (
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/policies"
+)
 
 // Shown keeps the summary that was last computed for a campaign: models take a
 // while, and displays show the last one meanwhile. The zero Shown is that of a
@@ -18,6 +21,9 @@ func (s *Shown) Keep(at engine.Revision, summary engine.Summary) {
 
 // Of reports whether the kept summary is of that revision.
 func (s *Shown) Of(now engine.Revision) bool { return s.known && s.revision == now }
+
+// Helps is what experts' labels had shown then; nil for nothing.
+func (s *Shown) Helps() []policies.Help { return s.summary.Helps }
 
 // Fill copies what the models said into a summary that was counted from the
 // campaign as it is now.

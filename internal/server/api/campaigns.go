@@ -59,8 +59,8 @@ func listed(c *lab.Campaign) Listed {
 		Unresolved: append([]string{}, s.Unresolved...),
 		WaitingFor: s.WaitingFor,
 		Computing:  s.Computing.What,
-		PID:        s.PID,
-		Store:      s.Store,
+		PID:        s.Run.PID,
+		Store:      c.Store(),
 		Events:     uint64(s.Sequence),
 	}
 	if s.Trouble != nil {
