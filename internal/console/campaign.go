@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -21,43 +22,60 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// campaignPage is a campaign, now or as it was after an earlier experiment.
+// campaignPage is a campaign, now or as it was after an earlier experiment: where
+// it stands, and what is made of that.
 type campaignPage struct {
 	*shell
-	Path, Description string
-	State             state
-	World             string // simulated, or empty
-	Backtest          string // how a backtest found the best row of its table
-	Reason            string // of a pause or an end
-	Row               listed // progress and bests, as in the list
-	Facts             []view.Row
+	Path   string
+	Stands *view.Campaign
+	State  state
+	Needs  []need
+	Under  []underWay
+	Found  findings
+	Drawn  drawings
+	Tables tables
+	Past   *past // nil: now
+	// At of Count experiments had been requested.
+	At, Count int
+	Devices   []device
+	World     string // simulated, or empty
+	Backtest  string // how a backtest found the best row of its table
+	Can       allowed
+}
 
-	// What goes on.
+// underWay is an experiment that has no outcome yet.
+type underWay struct {
+	campaign.Experiment
+	Line, Device string
+}
 
-	Needs      []need
-	Under      []underWay
-	Computing  string // what is computed since when; empty for nothing
-	Since      time.Time
-	WaitingFor string
+// Since is when it was sent, or requested where that has not been done yet.
+func (x underWay) Since() time.Time {
+	if x.DispatchedAt.After(x.RequestedAt) {
+		return x.DispatchedAt
+	}
+	return x.RequestedAt
+}
 
-	// What was found.
+// findings are the best compositions that a campaign has found.
+type findings struct {
+	bests
+	Leading   []cardRow // the composition to go by
+	Preferred []view.Row
+}
 
-	BestRows   []cardRow
-	ByModelIn  string // the experiments of the two bests
-	MeasuredIn string
-	Preferred  []view.Row
-	Trust      []string
-
-	// Drawings, and the parameters on the scatter's axes by their numbers.
-
+// drawings are what is drawn of the experiments. X and Y are the numbers of the
+// parameters, of Axes, on the axes of the scatter.
+type drawings struct {
 	Curve    template.HTML
 	Scatter  template.HTML
 	Parallel template.HTML
 	Axes     []string
 	X, Y     int
+}
 
-	// Tables.
-
+// tables are the lists of a campaign's page.
+type tables struct {
 	Last        []view.Line // events
 	Columns     []string
 	Experiments []experimentRow
@@ -66,28 +84,12 @@ type campaignPage struct {
 	Duels       []duelRow
 	Notes       []noteRow
 	Exclusions  []exclusionRow
-	Measures    bool
-	Devices     []device
-
-	// Past is set where the page shows the campaign as it was when At of
-	// Count experiments had been requested.
-
-	Past      bool
-	PastText  string
-	PastTime  time.Time
-	At, Count int
-
-	// What the visitor may do, and the campaign's status allows.
-
-	CanPause, CanResume, CanStop, CanRun, CanHalt bool
-	ByHand                                        bool
 }
 
-// underWay is an experiment that has no outcome yet.
-type underWay struct {
-	ID, Line, Instrument, Status string
-	Since                        time.Time
-	Stalled                      bool
+// past says as of when an earlier state is shown.
+type past struct {
+	Text string
+	Time time.Time
 }
 
 // experimentRow is an experiment in the table.
@@ -132,203 +134,225 @@ func (c *Console) showCampaign(
 	if refusal != nil {
 		p.refused(refusal, of.Name(), action, r.PostForm)
 	}
-	best := of.Foregone()
 	log, err := of.Timeline(r.Context())
 	if err != nil {
 		c.fail(w, r, err)
 		return
 	}
 	query := r.URL.Query()
-	p.X, _ = strconv.Atoi(query.Get("x"))
-	p.Y = 1
-	if y, err := strconv.Atoi(query.Get("y")); err == nil {
-		p.Y = y
-	}
-	all := query.Has("all")
+	p.Drawn = axesOf(query)
 	p.Count = len(log.Before)
-	if at, err := strconv.Atoi(query.Get("at")); err == nil && at >= 1 && at < len(log.Before) {
-		until := log.Before[at] // the last event before the next experiment was requested
-		// A core of its own, which no later event changes: it is not locked
-		// while the page is made.
-		core, err := of.At(r.Context(), until)
-		if err != nil {
+	p.At, err = strconv.Atoi(query.Get("at"))
+	if err == nil && p.At >= 1 && p.At < p.Count {
+		if err := p.then(r, of, log); err != nil {
 			c.fail(w, r, err)
 			return
 		}
-		p.Past = true
-		p.At = at
-		p.Watch = ""
-		p.PastText = fmt.Sprintf("As it was at experiment %d, after event %d of %d", at, until,
-			len(log.Lines))
-		p.PastTime = log.Lines[until-1].Time
-		log.Lines = log.Lines[:until]
-		standing := lab.Standing{Campaign: view.CampaignOf(core, view.Shown{}, "")}
-		summary, err := of.Record().Summary(r.Context(), core)
-		if err == nil {
-			standing.Bests = summary.Bests
-			standing.Preferred = summary.Preferred
-			standing.Helps = summary.Helps
-		} else if r.Context().Err() == nil {
-			standing.NoModel = err.Error() // a model that cannot be built is no fault of the page
-		}
-		p.fill(core, standing, log, all)
-		p.Backtest = view.Backtest(core, best)
-		p.State = state{"as it was", "paused"}
-		c.write(w, status, "campaign", p)
-		return
+	} else {
+		p.At = p.Count
+		c.now(r, p, of, log)
 	}
-	p.At = p.Count
-	// Bests and trust need models, which are fitted in the background. The page
-	// waits a little for them, and shows the rest if they take longer.
+	c.write(w, status, "campaign", p)
+}
+
+// now fills in where the campaign stands. Bests and trust need models, which are
+// fitted in the background: the page waits a little for them, and shows the rest
+// if they take longer.
+func (c *Console) now(r *http.Request, p *campaignPage, of *lab.Campaign, log *view.Timeline) {
 	wait, cancel := context.WithTimeout(r.Context(), worthWaiting)
 	defer cancel()
 	c.lab.Find(wait, []*lab.Campaign{of})
 	standing := of.Standing()
+	p.State = stateOf(standing)
 	p.Needs = needsOf(of, standing)
+	p.Can = allowedIn(standing, p.May(Run))
+	best := of.Foregone()
 	of.Read(func(core *engine.Core) {
-		p.fill(core, standing, log, all)
+		p.fill(core, &standing.Campaign, log, r.URL.Query().Has("all"))
 		p.Backtest = view.Backtest(core, best)
 		p.Devices = devicesOf(core.State(), log, standing)
 	})
-	p.State = stateOf(standing)
-	may := p.May(Run)
-	ended := standing.Status.Ended()
-	p.CanPause = may && standing.Status == campaign.Running
-	p.CanResume = may && standing.Status == campaign.Paused
-	p.CanStop = may && !ended
-	p.CanRun = may && !ended && !standing.Runs()
-	p.CanHalt = may && standing.Here
-	c.write(w, status, "campaign", p)
+}
+
+// then fills in where the campaign stood just before the experiment that follows
+// the one that is asked for. The core is the page's own: it is not locked while
+// the page is made.
+func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timeline) error {
+	until := log.Before[p.At] // the last event before the next experiment was requested
+	core, err := of.At(r.Context(), until)
+	if err != nil {
+		return err
+	}
+	stood := view.CampaignOf(core, view.Shown{}, "")
+	summary, err := of.Record().Summary(r.Context(), core)
+	if err == nil {
+		stood = view.Summarized(core, summary)
+	} else if r.Context().Err() == nil {
+		stood.NoModel = err.Error() // a model that cannot be built is no fault of the page
+	}
+	p.Watch = ""
+	p.State = state{"as it was", "paused"}
+	p.Past = &past{
+		Text: fmt.Sprintf("As it was at experiment %d, after event %d of %d", p.At, until, len(log.Lines)),
+		Time: log.Lines[until-1].Time,
+	}
+	log.Lines = log.Lines[:until]
+	p.fill(core, &stood, log, r.URL.Query().Has("all"))
+	p.Backtest = view.Backtest(core, of.Foregone())
+	return nil
 }
 
 // mostRows is how many experiments are listed unless all are asked for.
 const mostRows = 60
 
-// fill takes what is shown from the core, whose campaign cannot record an event
-// meanwhile: everything here is quick.
-func (p *campaignPage) fill(core *engine.Core, s lab.Standing, log *view.Timeline, all bool) {
+// fill fills in the parts that there are of any state, from where the campaign
+// stands and from the core. The campaign cannot record an event meanwhile:
+// everything here is quick.
+func (p *campaignPage) fill(core *engine.Core, s *view.Campaign, log *view.Timeline, all bool) {
 	state := core.State()
-	def := state.Definition
-	p.Description = def.Description
-	p.Measures = def.Measures()
-	p.ByHand = def.ByHand()
-	p.Objective = format.HeadingOf(def.Sought())
-	p.Row = listed{Done: s.Done, Budget: s.Budget, What: "experiments"}
-	if !p.Measures {
-		p.Row.What = "comparisons"
-	}
-	if s.Budget > 0 {
-		p.Row.Share = min(100*s.Done/s.Budget, 100)
-	}
-	if state.Reason != "" && (state.Status.Ended() || state.Status == campaign.Paused) {
-		p.Reason = state.Reason
-	}
+	p.Stands = s
 	p.World = worldOf(state)
-	for i := range state.Experiments {
-		x := &state.Experiments[i]
-		if x.Status.Open() {
-			p.Under = append(p.Under, underWay{x.ID, format.CompositionsOf(def).LineWithUnits(x.Parameters),
-				instrumentName(state, x), string(x.Status), latest(x.RequestedAt, x.DispatchedAt), x.Stalled})
-		}
+	write := format.CompositionsOf(s.Definition)
+	for _, x := range s.UnderWay {
+		device := instrumentName(s.Definition, &x)
+		p.Under = append(p.Under, underWay{x, write.LineWithUnits(x.Parameters), device})
 	}
-	p.Computing = s.Computing.What
-	p.Since = s.Computing.Since
-	p.WaitingFor = s.WaitingFor
-	p.Trust = view.TrustIn(s.Helps, s.Trust)
+	p.Found = foundIn(s)
+	best, _ := s.Leading()
+	p.Drawn.draw(state, best)
+	p.Tables.list(state, log)
+	if s.Definition.Measures() {
+		p.Tables.experiments(state, log, s.Bests, all)
+	} else {
+		p.Tables.duels(state, all)
+	}
+}
+
+// foundIn writes what a campaign has found.
+func foundIn(s *view.Campaign) findings {
+	def := s.Definition
 	write := format.CompositionsOf(def)
-	best, leading := s.Leading()
-	if measured := s.BestMeasured; measured != nil {
-		p.Row.Measured, p.MeasuredIn = format.Quantity(measured.Value, measured.Unit), measured.Experiment
-		p.Row.ByModel = s.NoModel
-		if byModel := s.BestByModel; byModel != nil {
-			p.Row.ByModel, p.ByModelIn = view.ByModel(byModel), byModel.Experiment
-		}
+	f := findings{bests: bestsOf(s)}
+	if _, leading := s.Leading(); leading != nil {
 		at := positions(def, leading)
 		for k, par := range def.Parameters {
 			text, _ := write.Value(k, leading)
-			p.BestRows = append(p.BestRows,
+			f.Leading = append(f.Leading,
 				cardRow{Name: par.Name, Unit: par.Unit, Value: text, Description: par.Description,
 					Bar: bar(par.Name+" "+text, at[k], nan)})
 		}
 	}
 	for _, preferred := range s.Preferred {
-		p.Preferred = append(p.Preferred,
+		f.Preferred = append(f.Preferred,
 			view.Row{Name: preferred.Expert, Text: write.LineWithUnits(preferred.Parameters)})
 	}
-	p.Curve = convergence(state)
-	for _, par := range def.Parameters {
-		p.Axes = append(p.Axes, par.Name)
+	return f
+}
+
+// axesOf reads from an address which parameters are drawn against each other.
+func axesOf(query url.Values) (d drawings) {
+	d.X, _ = strconv.Atoi(query.Get("x"))
+	d.Y = 1
+	if y, err := strconv.Atoi(query.Get("y")); err == nil {
+		d.Y = y
 	}
-	p.X, p.Y = min(max(p.X, 0), len(p.Axes)-1), min(max(p.Y, 0), len(p.Axes)-1)
-	if len(def.Parameters) > 1 {
-		p.Scatter = scatter(state, p.X, p.Y, best)
+	return d
+}
+
+// draw draws the experiments, and highlights the best.
+func (d *drawings) draw(s *campaign.State, best string) {
+	for _, par := range s.Definition.Parameters {
+		d.Axes = append(d.Axes, par.Name)
 	}
-	p.Parallel = parallel(state, best)
-	p.Last = log.Last(10)
-	p.rows(state, log, s.Bests, all)
-	for _, n := range slices.Backward(state.Notes) {
-		p.Notes = append(p.Notes, noteRow{n.Text, n.About, events.ActorName(n.Actor), n.Time})
+	last := len(d.Axes) - 1
+	d.X = min(max(d.X, 0), last)
+	d.Y = min(max(d.Y, 0), last)
+	d.Curve = convergence(s)
+	if len(d.Axes) > 1 {
+		d.Scatter = scatter(s, d.X, d.Y, best)
 	}
-	for _, x := range state.Exclusions {
-		p.Exclusions = append(p.Exclusions, exclusionRow{
+	d.Parallel = parallel(s, best)
+}
+
+// list lists the last events, the notes and the exclusions, and names the
+// columns of the experiments.
+func (t *tables) list(s *campaign.State, log *view.Timeline) {
+	t.Last = log.Last(10)
+	t.Objective = format.HeadingOf(s.Definition.Sought())
+	for _, par := range s.Definition.Parameters {
+		t.Columns = append(t.Columns, format.Heading(par.Name, par.Unit))
+	}
+	for _, n := range slices.Backward(s.Notes) {
+		t.Notes = append(t.Notes, noteRow{n.Text, n.About, events.ActorName(n.Actor), n.Time})
+	}
+	write := format.CompositionsOf(s.Definition)
+	for _, x := range s.Exclusions {
+		t.Exclusions = append(t.Exclusions, exclusionRow{
 			x.ID, write.Region(x.Region), x.Reason, events.ActorName(x.Actor), x.Time, x.Lifted,
 		})
 	}
 }
 
-// rows lists the experiments, the newest first, or the comparisons where
-// nothing is measured. Unless all are asked for, it lists mostRows of them.
-func (p *campaignPage) rows(s *campaign.State, log *view.Timeline, bests engine.Bests, all bool) {
-	def := s.Definition
-	for _, par := range def.Parameters {
-		p.Columns = append(p.Columns, format.Heading(par.Name, par.Unit))
-	}
-	if !p.Measures {
-		for i := len(s.Questions) - 1; i >= 0; i-- {
-			q := &s.Questions[i]
-			if len(p.Duels) == mostRows && !all {
-				p.More = i + 1
-				break
-			}
-			row := duelRow{q.ID, q.Expert, stop(view.Answer(def, q)), q.Decision}
-			if q.Status == campaign.Asked {
-				row.Answer = "It waits for an answer."
-			}
-			p.Duels = append(p.Duels, row)
-		}
-		return
-	}
-	write := format.CompositionsOf(def)
-	leading, _ := bests.Leading()
-	for i := len(s.Experiments) - 1; i >= 0; i-- {
-		x := &s.Experiments[i]
-		if len(p.Experiments) == mostRows && !all {
-			p.More = i + 1
+// duels lists the comparisons, the newest first: unless all are asked for,
+// mostRows of them.
+func (t *tables) duels(s *campaign.State, all bool) {
+	for i, q := range slices.Backward(s.Questions) {
+		if len(t.Duels) == mostRows && !all {
+			t.More = i + 1
 			break
 		}
-		row := experimentRow{ID: x.ID, Status: string(x.Status), Class: classOf(x, leading),
-			Decision: x.Decision, Flagged: x.InDoubt(), Best: bestOf(bests, x.ID)}
-		for k := range def.Parameters {
-			text, _ := write.Value(k, x.Parameters)
-			row.Cells = append(row.Cells, text)
+		row := duelRow{q.ID, q.Expert, stop(view.Answer(s.Definition, &q)), q.Decision}
+		if q.Status == campaign.Asked {
+			row.Answer = "It waits for an answer."
 		}
-		if value, ok := s.Value(x); ok {
-			row.Measured = format.Short(value.Value)
-		}
-		if made, ok := log.Decision(x.Decision); ok {
-			row.Why = made.Reason
-			if made.Prediction != nil {
-				row.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, "")
-			}
-		} else {
-			_, row.Why = view.DecisionBehind(s, x.ID)
-			row.Why = sentence(row.Why)
-		}
-		if x.Cause != "" {
-			row.Why = strings.TrimSpace(sentence(x.Cause) + " " + row.Why)
-		}
-		p.Experiments = append(p.Experiments, row)
+		t.Duels = append(t.Duels, row)
 	}
+}
+
+// experiments lists the experiments, the newest first: unless all are asked for,
+// mostRows of them.
+func (t *tables) experiments(s *campaign.State, log *view.Timeline, bests engine.Bests, all bool) {
+	leading, _ := bests.Leading()
+	write := format.CompositionsOf(s.Definition)
+	for i := len(s.Experiments) - 1; i >= 0; i-- {
+		if len(t.Experiments) == mostRows && !all {
+			t.More = i + 1
+			break
+		}
+		row := experimentRowOf(s, &s.Experiments[i], write, log)
+		row.Class = classOf(&s.Experiments[i], leading)
+		row.Best = bestOf(bests, row.ID)
+		t.Experiments = append(t.Experiments, row)
+	}
+}
+
+// experimentRowOf writes the row of an experiment.
+func experimentRowOf(
+	s *campaign.State, x *campaign.Experiment, write format.Compositions, log *view.Timeline,
+) experimentRow {
+	row := experimentRow{
+		ID: x.ID, Status: string(x.Status), Decision: x.Decision, Flagged: x.InDoubt(),
+	}
+	for k := range s.Definition.Parameters {
+		text, _ := write.Value(k, x.Parameters)
+		row.Cells = append(row.Cells, text)
+	}
+	if value, ok := s.Value(x); ok {
+		row.Measured = format.Short(value.Value)
+	}
+	if made, ok := log.Decision(x.Decision); ok {
+		row.Why = made.Reason
+		if made.Prediction != nil {
+			row.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, "")
+		}
+	} else {
+		_, row.Why = view.DecisionBehind(s, x.ID)
+		row.Why = sentence(row.Why)
+	}
+	if x.Cause != "" {
+		row.Why = strings.TrimSpace(sentence(x.Cause) + " " + row.Why)
+	}
+	return row
 }
 
 // worldOf says whether measurements are simulated; empty for real ones, and
@@ -355,26 +379,16 @@ func worldOf(s *campaign.State) string {
 
 // instrumentName names what measures an experiment: with the device's identity
 // where it has reported one.
-func instrumentName(s *campaign.State, x *campaign.Experiment) string {
+func instrumentName(def *definition.Campaign, x *campaign.Experiment) string {
 	switch {
-	case s.Definition.ByHand():
+	case def.ByHand():
 		return "by hand"
 	case x.Identity != "" && x.Identity != x.Instrument:
 		return x.Instrument + " (" + x.Identity + ")"
 	case x.Instrument != "":
 		return x.Instrument
 	}
-	return s.Definition.Driver().Name
-}
-
-// latest returns the last of some times.
-func latest(times ...time.Time) (t time.Time) {
-	for _, other := range times {
-		if other.After(t) {
-			t = other
-		}
-	}
-	return t
+	return def.Driver().Name
 }
 
 // action is something that a form of a campaign asks for, and how the answer is
@@ -538,11 +552,10 @@ func text(r *http.Request, name string) string {
 // logPage is the log in words, searched and in pages.
 type logPage struct {
 	*shell
-	Path, Query    string
-	Routine        bool
-	Lines          []view.Line
-	Total          int
-	Previous, Next string
+	paged
+	Path, Query string
+	Routine     bool
+	Lines       []view.Line
 }
 
 // linesPerPage is how many events a page of the log shows.
@@ -576,12 +589,6 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 			found = append(found, l)
 		}
 	}
-	p.Total = len(found)
-	number, _ := strconv.Atoi(query.Get("page"))
-	last := max(1, (len(found)+linesPerPage-1)/linesPerPage)
-	number = min(max(number, 1), last)
-	from := (number - 1) * linesPerPage
-	p.Lines = found[from:min(from+linesPerPage, len(found))]
 	link := func(page int) string {
 		q := url.Values{"page": {strconv.Itoa(page)}}
 		if p.Query != "" {
@@ -592,12 +599,9 @@ func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 		}
 		return p.Path + "/log?" + q.Encode()
 	}
-	if number > 1 {
-		p.Previous = link(number - 1)
-	}
-	if number < last {
-		p.Next = link(number + 1)
-	}
+	var first int
+	p.paged, first = pagedBy(linesPerPage, len(found), r, link)
+	p.Lines = found[first:p.To]
 	c.write(w, http.StatusOK, "log", p)
 }
 
@@ -629,7 +633,7 @@ type eventList struct {
 }
 
 // Told are the last events.
-func (p *campaignPage) Told() eventList { return eventList{p, p.Last} }
+func (p *campaignPage) Told() eventList { return eventList{p, p.Tables.Last} }
 
 // Told are the events about the experiment.
 func (p *experimentPage) Told() eventList { return eventList{p, p.Lines} }

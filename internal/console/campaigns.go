@@ -20,21 +20,61 @@ import (
 // perPage is how many campaigns a page lists.
 const perPage = 50
 
-// listed is a campaign in the list, in finished texts.
+// listed is a campaign in the list: where it stands, and what is made of that.
 type listed struct {
-	Name, Path, Description string
-	State                   state
-	ByModel, Measured       string // the two bests
-	Preferred, Composition  string
-	Spark                   template.HTML
-	Done, Budget            int
-	What                    string // what Done and Budget count
-	Share                   int    // of the budget, in percent
-	Waits                   string
-	Needs                   []need
-	CanRun, CanPause        bool
-	CanResume               bool
-	Backtest                string // what a backtest is, where it is one
+	Name, Path  string
+	Stands      *view.Campaign
+	State       state
+	Best        bests
+	Composition string
+	Spark       template.HTML
+	Waits       string
+	Needs       []need
+	Can         allowed
+}
+
+// Backtest says what a backtest is, where the campaign is one.
+func (l listed) Backtest() string {
+	if !l.Stands.Backtest {
+		return ""
+	}
+	return view.BacktestMeaning
+}
+
+// bests are the two best values of a campaign, with their experiments. ByModel
+// says why there is none where that has no experiment.
+type bests struct {
+	ByModel, ByModelIn   string
+	Measured, MeasuredIn string
+}
+
+func bestsOf(s *view.Campaign) (b bests) {
+	if s.BestMeasured == nil {
+		return b
+	}
+	b.Measured = view.Measured(s.BestMeasured)
+	b.MeasuredIn = s.BestMeasured.Experiment
+	b.ByModel = s.NoModel
+	if s.BestByModel != nil {
+		b.ByModel = view.ByModel(s.BestByModel)
+		b.ByModelIn = s.BestByModel.Experiment
+	}
+	return b
+}
+
+// allowed is what may be done with a campaign.
+type allowed struct{ Run, Halt, Pause, Resume, Stop bool }
+
+// allowedIn says what the campaign's status and the visitor's rights allow.
+func allowedIn(s lab.Standing, may bool) allowed {
+	open := may && !s.Status.Ended()
+	return allowed{
+		Run:    open && !s.Runs(),
+		Halt:   may && s.Here,
+		Pause:  may && s.Status == campaign.Running,
+		Resume: may && s.Status == campaign.Paused,
+		Stop:   open,
+	}
 }
 
 // state is where a campaign stands, in words and as a class of the stylesheet.
@@ -73,17 +113,58 @@ func stateOf(s lab.Standing) state {
 // campaignsPage is the list of campaigns that the visitor may see.
 type campaignsPage struct {
 	*shell
+	paged
 	Rows             []listed
 	Query, Show      string
-	Total            int
-	From, To         int
-	Previous, Next   string
-	Counts           map[string]int
 	Filters          []filter
 	Troubles         []string // stores that cannot be opened
 	Unsent           []string // systems that do not take events
 	CanDefine        bool
 	Nothing, NoMatch bool // there is no campaign; none matches
+}
+
+// paged is which part of a list a page shows: the items From to To of Total,
+// and the addresses of the pages before and after it.
+type paged struct {
+	From, To, Total int
+	Previous, Next  string
+}
+
+// pagedBy divides a list into pages of so many items each, and returns the one
+// that ?page= asks for, else the nearest. link is the address of a page. The
+// page holds the items list[first:To].
+func pagedBy(each, total int, r *http.Request, link func(page int) string) (p paged, first int) {
+	last := max(1, (total+each-1)/each)
+	number, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	number = min(max(number, 1), last)
+	first = (number - 1) * each
+	p = paged{Total: total, To: min(first+each, total)}
+	p.From = min(first+1, p.To)
+	if number > 1 {
+		p.Previous = link(number - 1)
+	}
+	if number < last {
+		p.Next = link(number + 1)
+	}
+	return p, first
+}
+
+// listedAt is the address of a part of the list, and of a page of that.
+func listedAt(query, show string, page int) string {
+	q := url.Values{}
+	if query != "" {
+		q.Set("q", query)
+	}
+	if show != "" {
+		q.Set("show", show)
+	}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	if len(q) == 0 {
+		return "/campaigns"
+	}
+	return "/campaigns?" + q.Encode()
 }
 
 // filter is a link to a part of the list, with the number of campaigns in it.
@@ -109,9 +190,10 @@ func (c *Console) campaigns(w http.ResponseWriter, r *http.Request) {
 // showCampaigns lists the campaigns: ?q= searches, ?show= keeps a part, ?page=
 // pages. Counts are of all that match, before the part is chosen.
 func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
-	p := campaignsPage{shell: c.shellOf(r, "Campaigns"), Counts: make(map[string]int)}
+	p := campaignsPage{shell: c.shellOf(r, "Campaigns")}
 	p.Watch = "*"
-	p.Query, p.Show = strings.TrimSpace(r.URL.Query().Get("q")), r.URL.Query().Get("show")
+	p.Query = strings.TrimSpace(r.URL.Query().Get("q"))
+	p.Show = r.URL.Query().Get("show")
 	if p.Visitor.may(See, "") == nil { // stores are named like campaigns
 		p.Troubles = c.lab.Troubles()
 		if c.options.Unsent != nil {
@@ -119,84 +201,64 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
-	var rows []*lab.Campaign
-	standings := make(map[*lab.Campaign]lab.Standing)
-	needs := make(map[*lab.Campaign][]need)
-	any := false
+	all := c.chosen(&p)
+	link := func(page int) string { return listedAt(p.Query, p.Show, page) }
+	var first int
+	p.paged, first = pagedBy(perPage, len(all), r, link)
+	// Only the rows of this page need their bests, which take models.
+	ctx, cancel := context.WithTimeout(r.Context(), worthWaiting)
+	defer cancel()
+	shown := all[first:p.To]
+	c.lab.Find(ctx, shown)
+	for _, each := range shown {
+		p.Rows = append(p.Rows, listedOf(each, p.Visitor.may(Run, each.Name()) == nil))
+	}
+	c.write(w, http.StatusOK, "campaigns", p)
+}
+
+// chosen returns the campaigns of the part that the page shows, and fills in
+// how many there are in each part.
+func (c *Console) chosen(p *campaignsPage) (chosen []*lab.Campaign) {
+	counts := make(map[string]int)
+	p.Nothing = true
 	for _, each := range c.lab.Campaigns() {
 		if p.Visitor.may(See, each.Name()) != nil {
 			continue
 		}
-		any = true
+		p.Nothing = false
 		s := each.Standing()
 		if s.Definition == nil || !matches(p.Query, s) {
 			continue
 		}
-		n := needsOf(each, s)
-		kinds := []string{""}
-		if len(n) > 0 {
-			kinds = append(kinds, "needs")
+		parts := partsOf(s, needsOf(each, s))
+		for _, part := range parts {
+			counts[part]++
 		}
-		if s.Status.Ended() {
-			kinds = append(kinds, "ended")
-		} else if s.Runs() {
-			kinds = append(kinds, "running")
-		}
-		for _, k := range kinds {
-			p.Counts[k]++
-		}
-		if slices.Contains(kinds, p.Show) {
-			rows = append(rows, each)
-			standings[each], needs[each] = s, n
+		if slices.Contains(parts, p.Show) {
+			chosen = append(chosen, each)
 		}
 	}
-	p.Total = len(rows)
-	p.Nothing, p.NoMatch = !any, any && len(rows) == 0
-	number, _ := strconv.Atoi(r.URL.Query().Get("page"))
-	last := max(1, (len(rows)+perPage-1)/perPage)
-	number = min(max(number, 1), last)
-	from := (number - 1) * perPage
-	to := min(from+perPage, len(rows))
-	p.From, p.To = min(from+1, to), to
-	link := func(show string, page int) string {
-		q := url.Values{}
-		if p.Query != "" {
-			q.Set("q", p.Query)
-		}
-		if show != "" {
-			q.Set("show", show)
-		}
-		if page > 1 {
-			q.Set("page", strconv.Itoa(page))
-		}
-		if len(q) == 0 {
-			return "/campaigns"
-		}
-		return "/campaigns?" + q.Encode()
-	}
+	p.NoMatch = !p.Nothing && len(chosen) == 0
 	for _, s := range shows {
-		p.Filters = append(p.Filters, filter{s.text, link(s.word, 1), p.Counts[s.word], s.word == p.Show})
+		link := listedAt(p.Query, s.word, 1)
+		p.Filters = append(p.Filters, filter{s.text, link, counts[s.word], s.word == p.Show})
 	}
-	if number > 1 {
-		p.Previous = link(p.Show, number-1)
+	return chosen
+}
+
+// partsOf returns the parts of the list that hold a campaign, of shows.
+func partsOf(s lab.Standing, needs []need) []string {
+	parts := []string{""}
+	if len(needs) > 0 {
+		parts = append(parts, "needs")
 	}
-	if number < last {
-		p.Next = link(p.Show, number+1)
+	if s.Status.Ended() {
+		return append(parts, "ended")
 	}
-	// Only the rows of this page need their bests, which take models.
-	ctx, cancel := context.WithTimeout(r.Context(), worthWaiting)
-	defer cancel()
-	c.lab.Find(ctx, rows[from:to])
-	for _, each := range rows[from:to] {
-		standings[each] = each.Standing()
-		row := listedOf(each, standings[each], needs[each])
-		may := p.Visitor.may(Run, each.Name()) == nil
-		row.CanRun = row.CanRun && may
-		row.CanPause = row.CanPause && may
-		row.CanResume = row.CanResume && may
-		p.Rows = append(p.Rows, row)
+	if s.Runs() {
+		parts = append(parts, "running")
 	}
-	c.write(w, http.StatusOK, "campaigns", p)
+	return parts
 }
 
 // matches reports whether a campaign is found: every word stands in its name,
@@ -214,40 +276,20 @@ func matches(query string, s lab.Standing) bool {
 	return true
 }
 
-// listedOf writes a campaign's row. Can fields say what its status allows; the
-// caller removes what the visitor may not do.
-func listedOf(c *lab.Campaign, s lab.Standing, needs []need) listed {
-	def := s.Definition
+// listedOf writes a campaign's row, for a visitor who may run it or not.
+func listedOf(c *lab.Campaign, may bool) listed {
+	s := c.Standing()
 	row := listed{
-		Name: c.Name(), Path: address(c), Description: def.Description, State: stateOf(s),
-		Done: s.Done, Budget: s.Budget, What: "experiments", Needs: needs,
-		Spark:     sparkline(s.Values, def.Sought()),
-		CanPause:  s.Status == campaign.Running && s.Runs(),
-		CanResume: s.Status == campaign.Paused,
-		CanRun:    !s.Status.Ended() && !s.Runs() && !slices.ContainsFunc(needs, need.runs),
+		Name: c.Name(), Path: address(c), Stands: &s.Campaign, State: stateOf(s), Best: bestsOf(&s.Campaign),
+		Spark: sparkline(s.Values, s.Definition.Sought()), Needs: needsOf(c, s), Can: allowedIn(s, may),
 	}
-	if !def.Measures() {
-		row.What = "comparisons"
-	}
-	if s.Backtest {
-		row.Backtest = view.BacktestMeaning
-	}
-	if s.Budget > 0 {
-		row.Share = min(100*s.Done/s.Budget, 100)
-	}
-	write := format.CompositionsOf(def)
-	switch {
-	case s.BestMeasured != nil:
-		row.Measured = format.Quantity(s.BestMeasured.Value, s.BestMeasured.Unit) + ", in " +
-			s.BestMeasured.Experiment
-		row.ByModel = s.NoModel
-		if s.BestByModel != nil {
-			row.ByModel = view.ByModel(s.BestByModel) + ", in " + s.BestByModel.Experiment
-		}
-		_, leading := s.Leading()
+	// What is needed has its button already.
+	row.Can.Run = row.Can.Run && !slices.ContainsFunc(row.Needs, need.runs)
+	row.Can.Pause = row.Can.Pause && s.Runs()
+	write := format.CompositionsOf(s.Definition)
+	if _, leading := s.Leading(); leading != nil {
 		row.Composition = write.LineWithUnits(leading)
-	case len(s.Preferred) > 0:
-		row.Preferred = "preferred by " + s.Preferred[0].Expert
+	} else if len(s.Preferred) > 0 {
 		row.Composition = write.LineWithUnits(s.Preferred[0].Parameters)
 	}
 	switch {

@@ -102,7 +102,7 @@ func (p *experimentPage) fill(
 	p.Objective, p.Unit = sought.Name, sought.Unit
 	p.Ongoing, p.Unresolved = x.Status.Open(), x.Status == campaign.Unresolved
 	p.Ended, p.Excluded = !x.Status.Open(), x.Excluded
-	p.Instrument = instrumentName(s, x)
+	p.Instrument = instrumentName(def, x)
 	p.Cause = sentence(x.Cause)
 	p.Decision = x.Decision
 	p.Dispatched, p.ByHand = x.DispatchedAt, def.ByHand()

@@ -154,8 +154,8 @@ func (c *Console) showQuestion(
 			With(problem.Remedy{Text: "see what is asked", Action: problem.Answer}))
 		return
 	}
-	standing := of.Standing()
-	p.Trust = view.TrustIn(standing.Helps, standing.Trust)
+	stands := of.Standing()
+	p.Trust = stands.TrustLines()
 	if err := s.Visitor.answersAs(p.Expert, of.Name()); err != nil && p.Closed == "" {
 		p.Closed = sentence(err.Error())
 	}

@@ -189,12 +189,25 @@ func AnsweredByPerson(def *definition.Campaign, q *campaign.Question) bool {
 	return q.Status == campaign.Answered && !q.Volunteered && IsPerson(def, q.Expert)
 }
 
+// Counted is what Done, Open and Budget count: "experiment".
+func (c *Campaign) Counted() string {
+	if !c.Definition.Measures() {
+		return "comparison"
+	}
+	return "experiment"
+}
+
 // BudgetText writes what the campaign may spend: "25 experiments".
 func (c *Campaign) BudgetText() string {
-	if !c.Definition.Measures() {
-		return format.Count(c.Budget, "comparison")
+	return format.Count(c.Budget, c.Counted())
+}
+
+// Share is how much of the budget is spent, in percent.
+func (c *Campaign) Share() int {
+	if c.Budget == 0 {
+		return 0
 	}
-	return format.Count(c.Budget, "experiment")
+	return min(100*c.Done/c.Budget, 100)
 }
 
 // Computing writes what is being computed, and since when.
