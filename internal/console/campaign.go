@@ -103,17 +103,25 @@ type experimentRow struct {
 // duelRow is a comparison in the table of a campaign that measures nothing.
 type duelRow struct{ ID, Expert, Answer, Decision string }
 
-// noteRow is a note; About is the experiment or question that it is about.
+// noteRow is a note.
 type noteRow struct {
-	Text, About, Who string
-	At               time.Time
+	campaign.Note
+	Who string
 }
 
 // exclusionRow is an excluded region, lifted or not.
 type exclusionRow struct {
-	ID, Region, Reason, Who string
-	At                      time.Time
-	Lifted                  bool
+	campaign.Exclusion
+	Where, Who string
+}
+
+// exclusionRows lists exclusions of a campaign.
+func exclusionRows(def *definition.Campaign, all []campaign.Exclusion) (rows []exclusionRow) {
+	write := format.CompositionsOf(def)
+	for _, x := range all {
+		rows = append(rows, exclusionRow{x, write.Region(x.Region), events.ActorName(x.Actor)})
+	}
+	return rows
 }
 
 // campaign serves the page of a campaign.
@@ -283,14 +291,9 @@ func (t *tables) list(s *campaign.State, log *view.Timeline) {
 		t.Columns = append(t.Columns, format.Heading(par.Name, par.Unit))
 	}
 	for _, n := range slices.Backward(s.Notes) {
-		t.Notes = append(t.Notes, noteRow{n.Text, n.About, events.ActorName(n.Actor), n.Time})
+		t.Notes = append(t.Notes, noteRow{n, events.ActorName(n.Actor)})
 	}
-	write := format.CompositionsOf(s.Definition)
-	for _, x := range s.Exclusions {
-		t.Exclusions = append(t.Exclusions, exclusionRow{
-			x.ID, write.Region(x.Region), x.Reason, events.ActorName(x.Actor), x.Time, x.Lifted,
-		})
-	}
+	t.Exclusions = exclusionRows(s.Definition, s.Exclusions)
 }
 
 // duels lists the comparisons, the newest first: unless all are asked for,

@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"html/template"
-	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -121,29 +120,15 @@ func (p *decisionPage) fill(d *view.Decision) {
 	p.Reason = made.Reason
 	p.Time = d.Time
 	p.Facts = d.Facts()
-	letters := d.Letters()
-	winner := ""
 	if d.Asked != nil {
 		p.AskedID = d.Asked.ID
 		p.Asked = stop(view.Answer(def, d.Asked))
-		if d.Asked.Winner() != nil {
-			winner = d.Asked.Winner().Candidate
-		}
 	}
 	if d.Answered != nil {
 		p.AnsweredID, p.Answered = d.Answered.ID, stop(view.Answer(def, d.Answered))
 	}
 	p.Gloss = view.CandidateGloss(made)
-	for _, x := range made.Candidates {
-		name := strings.TrimSpace(letters[x.Name] + " " + x.Name)
-		switch {
-		case x.Name == made.Chosen:
-			name += " (chosen)"
-		case x.Name == winner && winner != "":
-			name += " (preferred)"
-		}
-		p.Names = append(p.Names, name)
-	}
+	p.Names = candidateNames(d)
 	p.Rows = view.CandidateTable(def, made)
 	for _, t := range made.Tests {
 		question, answer := view.TestWords(t)
@@ -151,52 +136,10 @@ func (p *decisionPage) fill(d *view.Decision) {
 	}
 	p.Models = view.Models(def, made)
 	shares := view.Shares(def, made)
-	sought := def.Sought()
 	p.AddUp = view.AddUp(shares)
-	for _, quantity := range []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB} {
-		t := shareTable{Caption: map[string]string{
-			events.QuantityMean: "expected " + sought.Name,
-			events.QuantitySD:   "standard deviation",
-			events.QuantityUCB:  "optimistic bound",
-		}[quantity]}
-		t.Caption = format.Heading(t.Caption, sought.Unit)
-		var of []view.Share
-		most := 0.0
-		for _, s := range shares {
-			if s.Quantity == quantity {
-				of = append(of, s)
-				t.Names = append(t.Names, strings.TrimSpace(letters[s.Candidate]+" "+s.Candidate))
-				for _, v := range s.Values {
-					most = max(most, math.Abs(v))
-				}
-			}
-		}
-		if of == nil {
-			continue
-		}
-		for i, name := range of[0].Parameters {
-			row := shareRow{Name: name}
-			for k, s := range of {
-				text := format.Short(s.Values[i])
-				if s.Values[i] > 0 {
-					text = "+" + text
-				}
-				row.Cells = append(row.Cells,
-					shareCell{figure.Typeset(text),
-						shareBar(name+" in "+t.Names[k]+": "+text, s.Values[i], most)})
-			}
-			t.Rows = append(t.Rows, row)
-		}
-		base, total := shareRow{Name: "on average"}, shareRow{Name: "in all"}
-		for _, s := range of {
-			base.Cells = append(base.Cells, shareCell{Text: figure.Typeset(format.Short(s.Base))})
-			total.Cells = append(total.Cells, shareCell{Text: figure.Typeset(format.Short(s.Total))})
-		}
-		t.Rows = append(append([]shareRow{base}, t.Rows...), total)
-		p.Shares = append(p.Shares, t)
-	}
+	p.Shares = shareTablesOf(def.Sought(), shares, d.Letters())
 	if made.Attributions != nil && made.Attributions.Plane != nil {
-		p.Plane, p.PlaneText = plane(made.Attributions.Plane, sought)
+		p.Plane, p.PlaneText = plane(made.Attributions.Plane, def.Sought())
 	}
 	if made.Review != nil {
 		p.Review = reviewText(made.Review)
@@ -205,6 +148,27 @@ func (p *decisionPage) fill(d *view.Decision) {
 		p.LookedBack = reviewText(d.Review)
 	}
 	p.Story = d.Story
+}
+
+// candidateNames names the candidates of a decision, with their letters and what
+// became of them.
+func candidateNames(d *view.Decision) (names []string) {
+	winner := ""
+	if d.Asked != nil && d.Asked.Winner() != nil {
+		winner = d.Asked.Winner().Candidate
+	}
+	letters := d.Letters()
+	for _, x := range d.Decision.Candidates {
+		name := strings.TrimSpace(letters[x.Name] + " " + x.Name)
+		switch {
+		case x.Name == d.Decision.Chosen:
+			name += " (chosen)"
+		case x.Name == winner && winner != "":
+			name += " (preferred)"
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // reviewText says how a choice looked once its composition was measured.

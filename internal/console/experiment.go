@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -19,24 +18,21 @@ import (
 // done about it: the page of those whose fate is unknown and of those in doubt.
 type experimentPage struct {
 	*shell
-	Path, ID, Status, Class  string
-	Rows                     []cardRow
-	Made                     bool // what was made is not what was asked for
-	Facts                    []view.Row
-	Value, Unit, Objective   string
-	Cause, Instrument        string
-	Flag, FlagSince          string // why it is in doubt
-	Doubtful, Unresolved     bool
-	Excluded, Ongoing, Ended bool
-	Decision, Why            string
-	Predicted                string
-	Scale                    [1]card     // the prediction among what was measured
-	Lines                    []view.Line // events about it
-	Dispatched               time.Time
-	ByHand, CanResolve       bool
-	CanRepeat                bool
-	Also                     string // other experiments whose fate is unknown too
-	Measured                 measuredFields
+	campaign.Experiment
+	Path, Class            string
+	Rows                   []cardRow
+	Made                   bool // what was made is not what was asked for
+	Facts                  []view.Row
+	Value, Unit, Objective string
+	Cause, Instrument      string
+	Doubt                  string // why it is in doubt
+	Why, Predicted         string
+	Scale                  [1]card     // the prediction among what was measured
+	Lines                  []view.Line // events about it
+	ByHand, CanResolve     bool
+	CanRepeat              bool
+	Also                   string // other experiments whose fate is unknown too
+	Measured               measuredFields
 }
 
 // experiment serves the page of an experiment.
@@ -56,7 +52,7 @@ func (c *Console) showExperiment(
 	if refusal != nil {
 		id = text(r, "experiment")
 	}
-	p := &experimentPage{shell: c.shellOf(r, id+" of "+of.Name()), Path: address(of), ID: id}
+	p := &experimentPage{shell: c.shellOf(r, id+" of "+of.Name()), Path: address(of)}
 	p.Campaign, p.Watch = of.Name(), of.Name()
 	if refusal != nil {
 		p.refused(refusal, of.Name(), action, r.PostForm)
@@ -97,72 +93,35 @@ func (p *experimentPage) fill(
 ) {
 	s := core.State()
 	def := s.Definition
-	p.Status, p.Class = string(x.Status), classOf(x, best)
+	p.Experiment = *x
+	p.Class = classOf(x, best)
 	sought := def.Sought()
 	p.Objective, p.Unit = sought.Name, sought.Unit
-	p.Ongoing, p.Unresolved = x.Status.Open(), x.Status == campaign.Unresolved
-	p.Ended, p.Excluded = !x.Status.Open(), x.Excluded
 	p.Instrument = instrumentName(def, x)
 	p.Cause = sentence(x.Cause)
-	p.Decision = x.Decision
-	p.Dispatched, p.ByHand = x.DispatchedAt, def.ByHand()
+	p.ByHand = def.ByHand()
 	p.CanRepeat = !s.Status.Ended()
-	if p.Unresolved {
+	if p.Unresolved() {
 		p.Also = alsoUnresolved(s, x.ID)
 	}
-	write := format.CompositionsToMake(def)
-	at := positions(def, x.Parameters)
-	// The table shows what was asked for, and what was made where it differs.
-	var actual definition.Point
-	measured, ok := s.Value(x)
-	if ok {
-		p.Value = format.Short(measured.Value)
-		actual = x.Measurement.Actual
-	}
-	for k, par := range def.Parameters {
-		value, _ := write.Value(k, x.Parameters)
-		row := cardRow{Name: par.Name, Unit: par.Unit, Value: value, Description: par.Description,
-			Bar: bar(par.Name+" "+value, at[k], nan)}
-		if actual != nil && actual[par.Name] != x.Parameters[par.Name] {
-			row.Incumbent, _ = write.Value(k, actual)
-			row.Differs, p.Made = true, true
-		}
-		p.Rows = append(p.Rows, row)
-	}
-	p.Measured = p.measuredFieldsOf("", s, x, p.WasTyped("resolve") || p.WasTyped("correct"))
 	if x.Flag != nil {
-		p.Flag, p.Doubtful = sentence(x.Flag.Reason), x.InDoubt()
+		p.Doubt = sentence(x.Flag.Reason)
 	}
-	add := func(name, text string) {
-		if text != "" {
-			p.Facts = append(p.Facts, view.Row{Name: name, Text: text})
-		}
+	var value *float64
+	if measured, ok := s.Value(x); ok {
+		value = &measured.Value
+		p.Value = format.Short(*value)
 	}
-	add("instrument", p.Instrument)
-	if x.Replicate > 1 {
-		add("replicate", format.Count(x.Replicate, "run")+" of this composition")
-	}
-	if ok {
-		if sd := measured.SD; sd != nil {
-			add("its standard deviation", format.ValueOf(sought, *sd))
-		}
-		for _, q := range x.Measurement.Further {
-			add(q.Name, format.Quantity(q.Value, q.Unit))
-		}
-	}
-	if x.Simulated {
-		add("world", "simulated")
-	}
-	if x.Excluded {
-		add("models", "left out of them")
-	}
+	p.compose(def)
+	p.Measured = p.measuredFieldsOf("", s, x, p.WasTyped("resolve") || p.WasTyped("correct"))
+	p.describe(s)
 	if made, ok := log.Decision(x.Decision); ok {
 		p.Why = made.Reason
 		if made.Prediction != nil {
 			p.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
 			b := newReference(core)
 			shown := b.span([]events.Option{{Prediction: made.Prediction}})
-			p.Scale[0].Scale = scale(b.values, valueOrNil(s, x), shown, made.Prediction)
+			p.Scale[0].Scale = scale(b.values, value, shown, made.Prediction)
 		}
 	} else {
 		_, why := view.DecisionBehind(s, x.ID)
@@ -170,14 +129,59 @@ func (p *experimentPage) fill(
 	}
 }
 
-// valueOrNil is the measured value of an experiment; nil if there is none.
-func valueOrNil(s *campaign.State, x *campaign.Experiment) *float64 {
-	value, ok := s.Value(x)
-	if !ok {
-		return nil
+// compose shows the composition that was asked for and, where it was measured,
+// what was made instead.
+func (p *experimentPage) compose(def *definition.Campaign) {
+	var actual definition.Point
+	if p.Measurement != nil {
+		actual = p.Measurement.Actual
 	}
-	return &value.Value
+	write := format.CompositionsToMake(def)
+	at := positions(def, p.Parameters)
+	for k, par := range def.Parameters {
+		value, _ := write.Value(k, p.Parameters)
+		row := cardRow{Name: par.Name, Unit: par.Unit, Value: value, Description: par.Description,
+			Bar: bar(par.Name+" "+value, at[k], nan)}
+		if actual != nil && actual[par.Name] != p.Parameters[par.Name] {
+			row.Incumbent, _ = write.Value(k, actual)
+			row.Differs, p.Made = true, true
+		}
+		p.Rows = append(p.Rows, row)
+	}
 }
+
+// describe lists what else is known of the experiment.
+func (p *experimentPage) describe(s *campaign.State) {
+	add := func(name, text string) {
+		if text != "" {
+			p.Facts = append(p.Facts, view.Row{Name: name, Text: text})
+		}
+	}
+	add("instrument", p.Instrument)
+	if p.Replicate > 1 {
+		add("replicate", format.Count(p.Replicate, "run")+" of this composition")
+	}
+	if measured, ok := s.Value(&p.Experiment); ok {
+		if sd := measured.SD; sd != nil {
+			add("its standard deviation", format.ValueOf(s.Definition.Sought(), *sd))
+		}
+		for _, q := range p.Measurement.Further {
+			add(q.Name, format.Quantity(q.Value, q.Unit))
+		}
+	}
+	if p.Simulated {
+		add("world", "simulated")
+	}
+	if p.Excluded {
+		add("models", "left out of them")
+	}
+}
+
+// Ongoing reports whether it has no outcome yet.
+func (p *experimentPage) Ongoing() bool { return p.Status.Open() }
+
+// Unresolved reports whether its fate is unknown.
+func (p *experimentPage) Unresolved() bool { return p.Status == campaign.Unresolved }
 
 // SubjectPath is where the page of what an event is about is.
 func (p *experimentPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
@@ -266,6 +270,9 @@ func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		c.Exclude = x.Excluded && c.Value == nil
 	default:
 		c.Outcome = events.Resolution(how)
+	}
+	if c.Reason == "" {
+		return engine.Request{}, problem.New(problem.Invalid, "say why, for the record").About(id)
 	}
 	return engine.Request{Correct: c}, nil
 }

@@ -37,62 +37,34 @@ func devicesOf(s *campaign.State, log *view.Timeline, standing lab.Standing) (de
 		return nil
 	}
 	at := make(map[view.Device]int)
-	find := func(key view.Device) *device {
-		if _, known := at[key]; !known {
-			at[key] = len(devices)
-			d := device{Name: key.Name, Identity: key.Identity, Signs: log.Signs[key]}
-			if d.Error.Text != "" {
-				d.Error.Text = d.Error.Experiment + ": " + sentence(d.Error.Text)
-			}
-			devices = append(devices, d)
-		}
-		return &devices[at[key]]
-	}
 	present := -1
 	var waiting []command
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		key, sent := log.SentTo[x.ID]
-		if !sent || x.Status == campaign.Requested {
-			if x.Status == campaign.Requested {
-				waiting = append(waiting, command{x.ID, x.RequestedAt})
-			}
+		if x.Status == campaign.Requested {
+			waiting = append(waiting, command{x.ID, x.RequestedAt})
 			continue
 		}
-		d := find(key)
-		d.World = map[bool]string{true: "real", false: "simulated"}[x.Real]
-		present = at[key]
-		switch x.Status {
-		case campaign.Dispatched, campaign.Started:
-			d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
-			if x.Stalled {
-				d.State = state{"stalled", "trouble"}
-			}
-		case campaign.Unresolved:
-			d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
-			d.State = state{"fate unknown", "trouble"}
+		if !sent {
+			continue
 		}
+		if _, known := at[key]; !known {
+			at[key] = len(devices)
+			devices = append(devices, deviceOf(key, log.Signs[key]))
+		}
+		present = at[key]
+		devices[present].give(x)
 	}
 	if present < 0 { // nothing has been sent yet
 		present = len(devices)
 		devices = append(devices, device{Name: def.Driver().Name})
 	}
+	devices[present].Present = true
 	for i := range devices {
-		d := &devices[i]
-		switch {
-		case d.State != (state{}):
-		case len(d.Under) > 0:
-			d.State = state{"at work", "running"}
-		case i != present:
-			d.State = state{"was used before", ""}
-		case s.Status.Ended():
-			d.State = state{"released", ""}
-		default:
-			d.State = state{"idle", ""}
-		}
+		devices[i].rest(s.Status.Ended())
 	}
 	d := &devices[present]
-	d.Present = true
 	d.Waiting = waiting
 	d.Driver = def.Driver().Name
 	if def.ByHand() {
@@ -107,6 +79,45 @@ func devicesOf(s *campaign.State, log *view.Timeline, standing lab.Standing) (de
 	}
 	devices[0], devices[present] = devices[present], devices[0]
 	return devices
+}
+
+// deviceOf returns a device that was sent something, with its last signs.
+func deviceOf(key view.Device, signs view.Signs) device {
+	d := device{Name: key.Name, Identity: key.Identity, Signs: signs}
+	if d.Error.Text != "" {
+		d.Error.Text = d.Error.Experiment + ": " + sentence(d.Error.Text)
+	}
+	return d
+}
+
+// give notes what an experiment that was sent to the device says of it.
+func (d *device) give(x *campaign.Experiment) {
+	d.World = map[bool]string{true: "real", false: "simulated"}[x.Real]
+	switch x.Status {
+	case campaign.Dispatched, campaign.Started:
+		d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
+		if x.Stalled {
+			d.State = state{"stalled", "trouble"}
+		}
+	case campaign.Unresolved:
+		d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
+		d.State = state{"fate unknown", "trouble"}
+	}
+}
+
+// rest says what state the device is in where nothing is wrong with it.
+func (d *device) rest(ended bool) {
+	switch {
+	case d.State != (state{}):
+	case len(d.Under) > 0:
+		d.State = state{"at work", "running"}
+	case !d.Present:
+		d.State = state{"was used before", ""}
+	case ended:
+		d.State = state{"released", ""}
+	default:
+		d.State = state{"idle", ""}
+	}
 }
 
 // oldest is the command that has waited longest.

@@ -50,10 +50,8 @@ func headingOf(def *definition.Campaign, q *campaign.Question) string {
 // questionPage is the page on which an expert answers a question.
 type questionPage struct {
 	*shell
-	ID, Heading, Expert, Aim string
-	Form                     events.Form
-	Status                   campaign.QuestionStatus
-	Asked, Expires           time.Time
+	campaign.Question
+	Heading, Aim string
 	// Cards are what the question is about, Suggestion is what the campaign
 	// would take.
 	Cards      []card
@@ -70,21 +68,17 @@ type questionPage struct {
 	Why               []string
 	Shares            []shareTable
 	Trust             []string
-	Step              string // the decision that asks
-	// Answer is the answer that counts, Comment what was said with it; Given
-	// is the visitor's own that is not recorded yet.
-	Answer, Comment, By string
-	Given               *pendingView
-	AnsweredBy          string
-	Contested           []contestedView // answers that do not count
-	Others              []string        // others whose answers are not recorded yet
-	Closed              string          // why it takes no answer
-	Opened              int64           // when the page was made, ms since 1970
-	At                  events.Sequence // the event that the page was made from
-	Source, Nearest     string          // the event of the answer shown; the neighbors shown
-	Fit                 string          // whether a named composition can be measured
-	FitOK               bool
-	Left                int // other questions that wait for the visitor
+	// Answer is the answer that counts; Given is the visitor's own that is not
+	// recorded yet.
+	Answer, AnsweredBy string
+	Given              *pendingView
+	Contested          []contestedView // answers that do not count
+	Others             []string        // others whose answers are not recorded yet
+	Closed             string          // why it takes no answer
+	Opened             int64           // when the page was made, ms since 1970
+	At                 events.Sequence // the event that the page was made from
+	Nearest            string          // the neighbors shown
+	Left               int             // other questions that wait for the visitor
 }
 
 func (p *questionPage) Path() string { return questionPath(p.Campaign, p.ID) }
@@ -123,7 +117,7 @@ func (c *Console) showQuestion(
 	id := r.PathValue("question")
 	s := c.shellOf(r, id)
 	s.Campaign, s.Watch = of.Name(), of.Name()
-	p := &questionPage{shell: s, ID: id, Opened: time.Now().UnixMilli()}
+	p := &questionPage{shell: s, Opened: time.Now().UnixMilli()}
 	if refusal != nil {
 		s.refused(refusal, of.Name(), "answer", r.PostForm)
 		if opened, err := strconv.ParseInt(r.PostForm.Get(fieldOpened), 10, 64); err == nil {
@@ -178,15 +172,9 @@ func (c *Console) showQuestion(
 func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	s := core.State()
 	def := s.Definition
-	p.Heading = headingOf(def, q)
-	p.Expert = q.Expert
-	p.Form = q.Form
-	p.Status = q.Status
-	p.Asked = q.AskedAt
-	p.Expires = q.Expires
+	p.Question = *q
 	p.At = s.Sequence
-	p.Source = q.Source
-	p.Step = q.Decision
+	p.Heading = headingOf(def, q)
 	p.Aim = aimOf(def)
 	p.Contested = contestedOf(s, q)
 	if q.Status == campaign.Answered {
@@ -194,21 +182,39 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 		if mine, ok := mineContested(q, p.Visitor.Name); ok && p.form == nil {
 			p.Failed, p.form = "answer", mine // theirs, to be sent instead
 		}
-		p.Answer, p.Comment = stop(view.Answer(def, q)), q.Comment
+		p.Answer = stop(view.Answer(def, q))
 	} else if err := core.Answerable(q); err != nil {
 		p.Closed = sentence(err.Error())
 	}
 	if q.Explanation != "" {
 		p.Why = append(p.Why, q.Explanation)
 	}
-	ref := newReference(core)
-	if ref.best != nil {
-		p.Best = &known{ref.best.ID, format.Result(ref.gave),
-			format.CompositionsOf(def).LineWithUnits(ref.best.Measurement.Actual)}
+	p.show(newReference(core))
+	switch q.Form {
+	case events.FormEstimate:
+		p.Marks = q.Scale.Marks
+		for _, par := range def.Parameters {
+			p.Columns = append(p.Columns, format.Heading(par.Name, par.Unit))
+		}
+		if p.Marks == 0 {
+			p.Unit = q.Scale.Unit
+		}
+	case events.FormPinpoint:
+		p.Fields = p.pointFields(core, q)
 	}
-	options := q.Options
-	if q.Suggestion != nil {
-		options = append(slices.Clone(options), *q.Suggestion)
+	p.Shares = sharesOf(def, q)
+}
+
+// show shows the options, and what the campaign would take, against what was
+// measured.
+func (p *questionPage) show(ref *reference) {
+	write := format.CompositionsOf(ref.def)
+	if ref.best != nil {
+		p.Best = &known{ref.best.ID, format.Result(ref.gave), write.LineWithUnits(ref.best.Measurement.Actual)}
+	}
+	options := p.Options
+	if p.Question.Suggestion != nil {
+		options = append(slices.Clone(options), *p.Question.Suggestion)
 	}
 	shown := ref.span(options)
 	p.Measured = len(ref.values) > 0
@@ -218,35 +224,22 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 		p.Expects = p.Expects || o.Prediction != nil
 	}
 	order := ref.order(points)
-	write := format.CompositionsOf(def).Apart(points...)
+	write = write.Apart(points...)
 	// An expert who estimates must not see what the model predicts: the
 	// estimate would echo it, and be counted as independent of it.
-	blind := q.Form == events.FormEstimate
+	blind := p.Form == events.FormEstimate
 	var nearest []string
 	for i, o := range options {
 		card := ref.card(write, o, order, points, shown, blind)
 		card.Index, card.Key = i, i+1
-		if len(q.Options) > 1 {
+		card.Typed = p.typedOf(i)
+		if len(p.Options) > 1 {
 			card.Name = humans.OptionName(i)
-		}
-		switch q.Form {
-		case events.FormEstimate:
-			card.Typed = p.Typed("answer", prefixNumber+strconv.Itoa(i))
-			for _, e := range q.Answer.Estimates {
-				if e.Option == i && p.form == nil {
-					card.Typed = strconv.FormatFloat(e.Value, 'g', -1, 64)
-				}
-			}
-		case events.FormComparison:
-			card.Typed = p.Typed("answer", prefixPlace+strconv.Itoa(i))
-			if at := slices.Index(q.Answer.Order, i); at >= 0 && p.form == nil {
-				card.Typed = strconv.Itoa(at + 1)
-			}
 		}
 		if card.NearID != "" && !blind {
 			nearest = append(nearest, card.NearID)
 		}
-		if q.Suggestion != nil && i == len(options)-1 {
+		if i == len(p.Options) {
 			p.Suggestion = &card
 		} else {
 			p.Cards = append(p.Cards, card)
@@ -254,19 +247,27 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 		}
 	}
 	p.Nearest = strings.Join(nearest, " ")
-	if q.Form == events.FormEstimate {
-		p.Marks, p.Unit = q.Scale.Marks, q.Scale.Unit
-		for _, par := range def.Parameters {
-			p.Columns = append(p.Columns, format.Heading(par.Name, par.Unit))
+}
+
+// typedOf is what stands in the field of an option: what was typed, else what
+// the answer that counts says of it.
+func (p *questionPage) typedOf(option int) string {
+	given := p.Question.Answer
+	switch p.Form {
+	case events.FormEstimate:
+		for _, e := range given.Estimates {
+			if e.Option == option && p.form == nil {
+				return strconv.FormatFloat(e.Value, 'g', -1, 64)
+			}
 		}
-		if q.Scale.Marks > 0 {
-			p.Unit = ""
+		return p.Typed("answer", prefixNumber+strconv.Itoa(option))
+	case events.FormComparison:
+		if at := slices.Index(given.Order, option); at >= 0 && p.form == nil {
+			return strconv.Itoa(at + 1)
 		}
+		return p.Typed("answer", prefixPlace+strconv.Itoa(option))
 	}
-	if q.Form == events.FormPinpoint {
-		p.Fields = p.pointFields(core, q)
-	}
-	p.Shares = sharesOf(def, q)
+	return ""
 }
 
 // aimOf says what the campaign seeks: "the highest conductivity (mS/cm)".

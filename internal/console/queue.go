@@ -6,13 +6,15 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // queued is a question in the list of those that wait.
 type queued struct {
-	Campaign, ID, Expert, Asks string
-	Asked, Expires             time.Time
-	Mine, Given                bool // addressed to the visitor by name; just answered by them
+	campaign.Question
+	Campaign, Asks string
+	Mine, Given    bool // addressed to the visitor by name; just answered by them
 }
 
 func (q queued) Path() string { return questionPath(q.Campaign, q.ID) }
@@ -35,9 +37,8 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 				continue
 			}
 			list = append(list, queued{
-				Campaign: each.Name(), ID: q.ID, Expert: q.Expert, Asks: headingOf(s.Definition, &q),
-				Asked: q.AskedAt, Expires: q.Expires, Mine: q.Expert == v.Name,
-				Given: given[each.Name()+"\x00"+q.ID],
+				Question: q, Campaign: each.Name(), Asks: headingOf(s.Definition, &q),
+				Mine: q.Expert == v.Name, Given: given[each.Name()+"\x00"+q.ID],
 			})
 		}
 	}
@@ -54,7 +55,7 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(ends(a), ends(b)), a.Asked.Compare(b.Asked))
+		return cmp.Or(cmp.Compare(ends(a), ends(b)), a.AskedAt.Compare(b.AskedAt))
 	})
 	return list
 }

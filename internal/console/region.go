@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/exchange"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -139,14 +139,7 @@ func (c *Console) showRegion(
 		}
 		p.Sides = append(p.Sides, side)
 	}
-	write := format.CompositionsOf(s.Definition)
-	for _, x := range s.Exclusions {
-		if !x.Lifted {
-			p.Holding = append(p.Holding, exclusionRow{
-				x.ID, write.Region(x.Region), x.Reason, events.ActorName(x.Actor), x.Time, x.Lifted,
-			})
-		}
-	}
+	p.Holding = exclusionRows(s.Definition, view.Exclusions(s))
 	if err = refusal; err == nil && (filled || form.Has("look")) {
 		err = p.look(core, form)
 	}
@@ -172,11 +165,10 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	if _, err := core.Handle(request); err != nil {
 		return err
 	}
-	region := definition.Region{Where: where}
 	// A space in which only this region is excluded tells whether a point lies
 	// in it, by the same rules that will exclude it.
 	alone := *def
-	alone.Excluded = []definition.Region{region}
+	alone.Excluded = []definition.Region{{Where: where}}
 	excluding, err := space.New(alone)
 	if err != nil {
 		return problem.New(problem.NotPossible, "%w", err)
@@ -185,30 +177,7 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 		_, excluded := excluding.Excluded(point)
 		return excluded
 	}
-	best := core.Counts().BestMeasured
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		switch {
-		case x.Measurement != nil:
-			p.All++
-			if !in(x.Measurement.Actual) {
-				continue
-			}
-			value, _ := s.Value(x)
-			shown := known{x.ID, format.Result(value),
-				format.CompositionsOf(def).LineWithUnits(x.Measurement.Actual)}
-			if best != nil && best.Experiment == x.ID {
-				p.Best = &shown
-			}
-			if len(p.Measured) < mostListed {
-				p.Measured = append(p.Measured, shown)
-			} else {
-				p.Hidden++
-			}
-		case x.Status.Open() && in(x.Parameters):
-			p.Under = append(p.Under, x.ID)
-		}
-	}
+	p.lies(core, in)
 	// Sampled with a fixed seed: the page shows the same share each time.
 	points, err := core.Space().Sample(sampled, 1)
 	if err != nil {
@@ -222,21 +191,56 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	}
 	p.Share = format.Percent(float64(n) / sampled)
 	p.Looked = true
-	p.Region = format.CompositionsOf(def).Region(region)
+	p.Region = format.CompositionsOf(def).Region(definition.Region{Where: where})
+	p.Fields = hiddenFieldsOf(where)
+	return nil
+}
+
+// lies lists the experiments that lie in a region.
+func (p *regionPage) lies(core *engine.Core, in func(definition.Point) bool) {
+	s := core.State()
+	write := format.CompositionsOf(s.Definition)
+	best := core.Counts().BestMeasured
+	for i := range s.Experiments {
+		x := &s.Experiments[i]
+		switch {
+		case x.Measurement != nil:
+			p.All++
+			if !in(x.Measurement.Actual) {
+				continue
+			}
+			value, _ := s.Value(x)
+			shown := known{x.ID, format.Result(value), write.LineWithUnits(x.Measurement.Actual)}
+			if best != nil && best.Experiment == x.ID {
+				p.Best = &shown
+			}
+			if len(p.Measured) < mostListed {
+				p.Measured = append(p.Measured, shown)
+			} else {
+				p.Hidden++
+			}
+		case x.Status.Open() && in(x.Parameters):
+			p.Under = append(p.Under, x.ID)
+		}
+	}
+}
+
+// hiddenFieldsOf are the fields that say the same region again.
+func hiddenFieldsOf(where map[string]definition.RegionSide) (fields []hiddenField) {
 	for _, name := range slices.Sorted(maps.Keys(where)) {
 		side := where[name]
 		end := func(prefix string, x *float64) {
 			if x != nil {
-				p.Fields = append(p.Fields, hiddenField{prefix + name, plain(*x)})
+				fields = append(fields, hiddenField{prefix + name, plain(*x)})
 			}
 		}
 		end(prefixMin, side.Min)
 		end(prefixMax, side.Max)
 		if side.Is != "" {
-			p.Fields = append(p.Fields, hiddenField{prefixIs + name, side.Is})
+			fields = append(fields, hiddenField{prefixIs + name, side.Is})
 		}
 	}
-	return nil
+	return fields
 }
 
 // plain writes a number as people type it, with all its digits.

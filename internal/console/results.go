@@ -126,26 +126,13 @@ func (c *Console) showResults(
 		sought := def.Sought()
 		p.Objective, p.Unit = sought.Name, sought.Unit
 		p.Ended = s.Status.Ended()
-		for i := range s.Experiments {
-			x := &s.Experiments[i]
+		for _, x := range standing.UnderWay {
 			byHand := def.ByHand() || x.Status == campaign.Requested
-			if x.Status.Open() && x.Status != campaign.Unresolved && byHand {
-				p.To = append(p.To, measureOf(def, x, log, batch))
+			if x.Status != campaign.Unresolved && byHand {
+				p.To = append(p.To, measureOf(def, &x, log, batch))
 			}
 		}
-		own := p.WasTyped("tell") && wanted == ""
-		p.OwnMeasured = p.measuredFieldsOf("own-", s, nil, own)
-		p.OwnMeasured.Own, p.OwnMeasured.Remarks = true, true
-		if !p.Ended && def.Measures() {
-			for _, par := range def.Parameters {
-				f := pointField{Name: par.Name, Unit: par.Unit, Description: par.Description,
-					Typed: p.Typed("tell", "own."+par.Name)}
-				for _, category := range par.Categories {
-					f.Choices = append(f.Choices, category.Name)
-				}
-				p.Own = append(p.Own, f)
-			}
-		}
+		p.own(s, p.WasTyped("tell") && wanted == "")
 		for i := range p.To {
 			if p.To[i].ID == wanted || p.Shown == nil {
 				p.Shown = &p.To[i]
@@ -164,6 +151,24 @@ func (c *Console) showResults(
 		}
 	}
 	c.write(w, status, "results", p)
+}
+
+// own fills in the form of an experiment that the person chose; typed says
+// whether it was refused.
+func (p *resultsPage) own(s *campaign.State, typed bool) {
+	p.OwnMeasured = p.measuredFieldsOf("own-", s, nil, typed)
+	p.OwnMeasured.Own, p.OwnMeasured.Remarks = true, true
+	if p.Ended || !s.Definition.Measures() {
+		return
+	}
+	for _, par := range s.Definition.Parameters {
+		f := pointField{Name: par.Name, Unit: par.Unit, Description: par.Description,
+			Typed: p.Typed("tell", "own."+par.Name)}
+		for _, category := range par.Categories {
+			f.Choices = append(f.Choices, category.Name)
+		}
+		p.Own = append(p.Own, f)
+	}
 }
 
 // measureOf returns an experiment to be measured, with what to weigh in where a

@@ -3,6 +3,7 @@ package console
 import (
 	"html/template"
 	"math"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -31,6 +32,67 @@ type shareCell struct {
 	Bar  template.HTML
 }
 
+// shareQuantities are the quantities that have a table each.
+var shareQuantities = []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB}
+
+// add adds the row of a parameter: its value at each option, and a bar of it,
+// which is longest at most.
+func (t *shareTable) add(parameter string, values []float64, most float64) {
+	row := shareRow{Name: parameter}
+	for i, v := range values {
+		text := format.Short(v)
+		if v > 0 {
+			text = "+" + text
+		}
+		row.Cells = append(row.Cells,
+			shareCell{figure.Typeset(text), shareBar(parameter+" in "+t.Names[i]+": "+text, v, most)})
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// shareTablesOf returns the shares of a decision, a table for each quantity.
+func shareTablesOf(
+	sought definition.Objective, shares []view.Share, letters map[string]string,
+) (tables []shareTable) {
+	captions := map[string]string{
+		events.QuantityMean: "expected " + sought.Name,
+		events.QuantitySD:   "standard deviation",
+		events.QuantityUCB:  "optimistic bound",
+	}
+	for _, quantity := range shareQuantities {
+		t := shareTable{Caption: format.Heading(captions[quantity], sought.Unit)}
+		base, total := shareRow{Name: "on average"}, shareRow{Name: "in all"}
+		var of []view.Share
+		most := 0.0
+		for _, s := range shares {
+			if s.Quantity != quantity {
+				continue
+			}
+			of = append(of, s)
+			t.Names = append(t.Names, strings.TrimSpace(letters[s.Candidate]+" "+s.Candidate))
+			base.Cells = append(base.Cells, shareCell{Text: figure.Typeset(format.Short(s.Base))})
+			total.Cells = append(total.Cells, shareCell{Text: figure.Typeset(format.Short(s.Total))})
+			for _, v := range s.Values {
+				most = max(most, math.Abs(v))
+			}
+		}
+		if of == nil {
+			continue
+		}
+		t.Rows = append(t.Rows, base)
+		for i, name := range of[0].Parameters {
+			values := make([]float64, len(of))
+			for k, s := range of {
+				values[k] = s.Values[i]
+			}
+			t.add(name, values, most)
+		}
+		t.Rows = append(t.Rows, total)
+		tables = append(tables, t)
+	}
+	return tables
+}
+
 // sharesOf returns the Shapley values that were recorded with a question, a
 // table for each quantity. Recorded values are of a standardized and maximized
 // objective, so only their sizes relative to each other are shown.
@@ -44,7 +106,7 @@ func sharesOf(def *definition.Campaign, q *campaign.Question) (tables []shareTab
 		events.QuantitySD:   "What makes the model unsure of it",
 		events.QuantityUCB:  "What makes it worth trying: the optimistic bound",
 	}
-	for _, quantity := range []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB} {
+	for _, quantity := range shareQuantities {
 		t := shareTable{Caption: captions[quantity]}
 		rows := make(map[string][]float64)
 		most := 0.0
@@ -66,20 +128,9 @@ func sharesOf(def *definition.Campaign, q *campaign.Question) (tables []shareTab
 			continue
 		}
 		for _, par := range def.Parameters {
-			values, ok := rows[par.Name]
-			if !ok || len(values) != len(t.Names) {
-				continue
+			if values := rows[par.Name]; len(values) == len(t.Names) {
+				t.add(par.Name, values, most)
 			}
-			row := shareRow{Name: par.Name}
-			for i, v := range values {
-				text := format.Short(v)
-				if v > 0 {
-					text = "+" + text
-				}
-				row.Cells = append(row.Cells,
-					shareCell{figure.Typeset(text), shareBar(par.Name+" in "+t.Names[i]+": "+text, v, most)})
-			}
-			t.Rows = append(t.Rows, row)
 		}
 		tables = append(tables, t)
 	}
