@@ -34,7 +34,9 @@ type campaignPage struct {
 	Found  findings
 	Drawn  drawings
 	Tables tables
-	Past   *past // nil: now
+	// PastText says as of when an earlier state is shown, "" for now.
+	PastText string
+	PastTime time.Time
 	// At of Count experiments had been requested.
 	At, Count int
 	Devices   []device
@@ -57,10 +59,10 @@ func (x underWay) Since() time.Time {
 	return x.RequestedAt
 }
 
-// findings are the best compositions that a campaign has found.
+// findings are what a campaign has found: the composition to go by, or what each
+// expert prefers.
 type findings struct {
-	bests
-	Leading   []cardRow // the composition to go by
+	Leading   []cardRow
 	Preferred []view.Row
 }
 
@@ -86,22 +88,19 @@ type tables struct {
 	Exclusions  []exclusionRow
 }
 
-// past says as of when an earlier state is shown.
-type past struct {
-	Text string
-	Time time.Time
-}
-
 // experimentRow is an experiment in the table.
 type experimentRow struct {
-	ID, Status, Class, Predicted, Measured, Why, Decision string
-	Best                                                  string // in which way it is the best
-	Cells                                                 []string
-	Flagged                                               bool
+	campaign.Experiment
+	Class, Predicted, Measured, Why string
+	Best                            string // in which way it is the best
+	Cells                           []string
 }
 
 // duelRow is a comparison in the table of a campaign that measures nothing.
-type duelRow struct{ ID, Expert, Answer, Decision string }
+type duelRow struct {
+	campaign.Question
+	Answer string
+}
 
 // noteRow is a note.
 type noteRow struct {
@@ -200,10 +199,9 @@ func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timelin
 	}
 	p.Watch = ""
 	p.State = state{"as it was", "paused"}
-	p.Past = &past{
-		Text: fmt.Sprintf("As it was at experiment %d, after event %d of %d", p.At, until, len(log.Lines)),
-		Time: log.Lines[until-1].Time,
-	}
+	p.PastText = fmt.Sprintf("As it was at experiment %d, after event %d of %d", p.At, until,
+		len(log.Lines))
+	p.PastTime = log.Lines[until-1].Time
 	log.Lines = log.Lines[:until]
 	p.fill(core, &stood, log, r.URL.Query().Has("all"))
 	p.Backtest = view.Backtest(core, of.Foregone())
@@ -237,18 +235,11 @@ func (p *campaignPage) fill(core *engine.Core, s *view.Campaign, log *view.Timel
 }
 
 // foundIn writes what a campaign has found.
-func foundIn(s *view.Campaign) findings {
+func foundIn(s *view.Campaign) (f findings) {
 	def := s.Definition
 	write := format.CompositionsOf(def)
-	f := findings{bests: bestsOf(s)}
 	if _, leading := s.Leading(); leading != nil {
-		at := positions(def, leading)
-		for k, par := range def.Parameters {
-			text, _ := write.Value(k, leading)
-			f.Leading = append(f.Leading,
-				cardRow{Name: par.Name, Unit: par.Unit, Value: text, Description: par.Description,
-					Bar: bar(par.Name+" "+text, at[k], nan)})
-		}
+		f.Leading = cardRows(def, write, leading)
 	}
 	for _, preferred := range s.Preferred {
 		f.Preferred = append(f.Preferred,
@@ -304,7 +295,7 @@ func (t *tables) duels(s *campaign.State, all bool) {
 			t.More = i + 1
 			break
 		}
-		row := duelRow{q.ID, q.Expert, stop(view.Answer(s.Definition, &q)), q.Decision}
+		row := duelRow{q, stop(view.Answer(s.Definition, &q))}
 		if q.Status == campaign.Asked {
 			row.Answer = "It waits for an answer."
 		}
@@ -333,9 +324,7 @@ func (t *tables) experiments(s *campaign.State, log *view.Timeline, bests engine
 func experimentRowOf(
 	s *campaign.State, x *campaign.Experiment, write format.Compositions, log *view.Timeline,
 ) experimentRow {
-	row := experimentRow{
-		ID: x.ID, Status: string(x.Status), Decision: x.Decision, Flagged: x.InDoubt(),
-	}
+	row := experimentRow{Experiment: *x}
 	for k := range s.Definition.Parameters {
 		text, _ := write.Value(k, x.Parameters)
 		row.Cells = append(row.Cells, text)
@@ -343,14 +332,10 @@ func experimentRowOf(
 	if value, ok := s.Value(x); ok {
 		row.Measured = format.Short(value.Value)
 	}
-	if made, ok := log.Decision(x.Decision); ok {
-		row.Why = made.Reason
-		if made.Prediction != nil {
-			row.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, "")
-		}
-	} else {
-		_, row.Why = view.DecisionBehind(s, x.ID)
-		row.Why = sentence(row.Why)
+	why, expected := reasonOf(s, x, log)
+	row.Why = why
+	if expected != nil {
+		row.Predicted = format.PlusMinus(expected.Mean, expected.SD, "")
 	}
 	if x.Cause != "" {
 		row.Why = strings.TrimSpace(sentence(x.Cause) + " " + row.Why)

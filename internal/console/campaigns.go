@@ -25,41 +25,10 @@ type listed struct {
 	Name, Path  string
 	Stands      *view.Campaign
 	State       state
-	Best        bests
 	Composition string
 	Spark       template.HTML
-	Waits       string
 	Needs       []need
 	Can         allowed
-}
-
-// Backtest says what a backtest is, where the campaign is one.
-func (l listed) Backtest() string {
-	if !l.Stands.Backtest {
-		return ""
-	}
-	return view.BacktestMeaning
-}
-
-// bests are the two best values of a campaign, with their experiments. ByModel
-// says why there is none where that has no experiment.
-type bests struct {
-	ByModel, ByModelIn   string
-	Measured, MeasuredIn string
-}
-
-func bestsOf(s *view.Campaign) (b bests) {
-	if s.BestMeasured == nil {
-		return b
-	}
-	b.Measured = view.Measured(s.BestMeasured)
-	b.MeasuredIn = s.BestMeasured.Experiment
-	b.ByModel = s.NoModel
-	if s.BestByModel != nil {
-		b.ByModel = view.ByModel(s.BestByModel)
-		b.ByModelIn = s.BestByModel.Experiment
-	}
-	return b
 }
 
 // allowed is what may be done with a campaign.
@@ -280,7 +249,7 @@ func matches(query string, s lab.Standing) bool {
 func listedOf(c *lab.Campaign, may bool) listed {
 	s := c.Standing()
 	row := listed{
-		Name: c.Name(), Path: address(c), Stands: &s.Campaign, State: stateOf(s), Best: bestsOf(&s.Campaign),
+		Name: c.Name(), Path: address(c), Stands: &s.Campaign, State: stateOf(s),
 		Spark: sparkline(s.Values, s.Definition.Sought()), Needs: needsOf(c, s), Can: allowedIn(s, may),
 	}
 	// What is needed has its button already.
@@ -291,13 +260,6 @@ func listedOf(c *lab.Campaign, may bool) listed {
 		row.Composition = write.LineWithUnits(leading)
 	} else if len(s.Preferred) > 0 {
 		row.Composition = write.LineWithUnits(s.Preferred[0].Parameters)
-	}
-	switch {
-	case s.Status.Ended():
-	case s.Computing.What != "":
-		row.Waits = "computing: " + s.Computing.What
-	case s.WaitingFor != "":
-		row.Waits = "waiting for " + s.WaitingFor
 	}
 	return row
 }

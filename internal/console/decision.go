@@ -137,7 +137,7 @@ func (p *decisionPage) fill(d *view.Decision) {
 	p.Models = view.Models(def, made)
 	shares := view.Shares(def, made)
 	p.AddUp = view.AddUp(shares)
-	p.Shares = shareTablesOf(def.Sought(), shares, d.Letters())
+	p.Shares = sharesIn(d, shares)
 	if made.Attributions != nil && made.Attributions.Plane != nil {
 		p.Plane, p.PlaneText = plane(made.Attributions.Plane, def.Sought())
 	}

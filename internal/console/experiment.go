@@ -63,7 +63,8 @@ func (c *Console) showExperiment(
 		return
 	}
 	found := false
-	best, _ := of.Standing().Leading()
+	stands := of.Standing()
+	best, _ := stands.Leading()
 	of.Read(func(core *engine.Core) {
 		if x := core.State().Experiment(id); x != nil {
 			found = true
@@ -76,6 +77,10 @@ func (c *Console) showExperiment(
 		}
 		c.fail(w, r, refusal)
 		return
+	}
+	if p.Unresolved() {
+		others := slices.DeleteFunc(slices.Clone(stands.Unresolved), func(x string) bool { return x == id })
+		p.Also = events.ExperimentList(others)
 	}
 	p.CanResolve = p.May(Resolve)
 	for _, l := range log.Lines {
@@ -101,9 +106,6 @@ func (p *experimentPage) fill(
 	p.Cause = sentence(x.Cause)
 	p.ByHand = def.ByHand()
 	p.CanRepeat = !s.Status.Ended()
-	if p.Unresolved() {
-		p.Also = alsoUnresolved(s, x.ID)
-	}
 	if x.Flag != nil {
 		p.Doubt = sentence(x.Flag.Reason)
 	}
@@ -115,18 +117,26 @@ func (p *experimentPage) fill(
 	p.compose(def)
 	p.Measured = p.measuredFieldsOf("", s, x, p.WasTyped("resolve") || p.WasTyped("correct"))
 	p.describe(s)
-	if made, ok := log.Decision(x.Decision); ok {
-		p.Why = made.Reason
-		if made.Prediction != nil {
-			p.Predicted = format.PlusMinus(made.Prediction.Mean, made.Prediction.SD, made.Prediction.Unit)
-			b := newReference(core)
-			shown := b.span([]events.Option{{Prediction: made.Prediction}})
-			p.Scale[0].Scale = scale(b.values, value, shown, made.Prediction)
-		}
-	} else {
-		_, why := view.DecisionBehind(s, x.ID)
-		p.Why = sentence(why)
+	var expected *events.Prediction
+	p.Why, expected = reasonOf(s, x, log)
+	if expected != nil {
+		p.Predicted = format.PlusMinus(expected.Mean, expected.SD, expected.Unit)
+		b := newReference(core)
+		shown := b.span([]events.Option{{Prediction: expected}})
+		p.Scale[0].Scale = scale(b.values, value, shown, expected)
 	}
+}
+
+// reasonOf says why an experiment was chosen, and what the model expected of it:
+// nil for nothing.
+func reasonOf(
+	s *campaign.State, x *campaign.Experiment, log *view.Timeline,
+) (why string, expected *events.Prediction) {
+	if made, ok := log.Decision(x.Decision); ok {
+		return made.Reason, made.Prediction
+	}
+	_, why = view.DecisionBehind(s, x.ID)
+	return sentence(why), nil
 }
 
 // compose shows the composition that was asked for and, where it was measured,
@@ -137,17 +147,27 @@ func (p *experimentPage) compose(def *definition.Campaign) {
 		actual = p.Measurement.Actual
 	}
 	write := format.CompositionsToMake(def)
-	at := positions(def, p.Parameters)
+	p.Rows = cardRows(def, write, p.Parameters)
 	for k, par := range def.Parameters {
-		value, _ := write.Value(k, p.Parameters)
-		row := cardRow{Name: par.Name, Unit: par.Unit, Value: value, Description: par.Description,
-			Bar: bar(par.Name+" "+value, at[k], nan)}
 		if actual != nil && actual[par.Name] != p.Parameters[par.Name] {
-			row.Incumbent, _ = write.Value(k, actual)
-			row.Differs, p.Made = true, true
+			p.Rows[k].Incumbent, _ = write.Value(k, actual)
+			p.Rows[k].Differs = true
+			p.Made = true
 		}
-		p.Rows = append(p.Rows, row)
 	}
+}
+
+// cardRows are the rows of a composition.
+func cardRows(
+	def *definition.Campaign, write format.Compositions, point definition.Point,
+) (rows []cardRow) {
+	at := positions(def, point)
+	for k, par := range def.Parameters {
+		value, _ := write.Value(k, point)
+		rows = append(rows, cardRow{Name: par.Name, Unit: par.Unit, Value: value,
+			Description: par.Description, Bar: bar(par.Name+" "+value, at[k], nan)})
+	}
+	return rows
 }
 
 // describe lists what else is known of the experiment.
@@ -197,18 +217,6 @@ func experimentOf(of *lab.Campaign, id string) (x campaign.Experiment, err error
 		}
 	})
 	return x, err
-}
-
-// alsoUnresolved lists the other experiments whose fate is unknown: one answer
-// of a person may settle all of them.
-func alsoUnresolved(s *campaign.State, id string) string {
-	var ids []string
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Status == campaign.Unresolved && x.ID != id {
-			ids = append(ids, x.ID)
-		}
-	}
-	return events.ExperimentList(ids)
 }
 
 // resolution reads the form that settles what became of an experiment. A value

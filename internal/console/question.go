@@ -202,7 +202,7 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	case events.FormPinpoint:
 		p.Fields = p.pointFields(core, q)
 	}
-	p.Shares = sharesOf(def, q)
+	p.Shares = sharesOf(q)
 }
 
 // show shows the options, and what the campaign would take, against what was

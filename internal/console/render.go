@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/plaintext"
 	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
@@ -56,7 +57,11 @@ var templates = func() map[string]*template.Template {
 		"age":     age,
 		"path":    url.PathEscape,
 		"count":   format.Count,
-		"list":    func(items ...any) []any { return items },
+		// What view says of a campaign.
+		"backtest": func() string { return view.BacktestMeaning },
+		"bymodel":  view.ByModel,
+		"measured": view.Measured,
+		"list":     func(items ...any) []any { return items },
 		"row": func(prefix string, f quantityField, known bool) quantityRow {
 			return quantityRow{prefix, f, known}
 		},

@@ -1,12 +1,12 @@
 package console
 
 import (
+	"cmp"
 	"html/template"
 	"math"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/view"
@@ -32,9 +32,6 @@ type shareCell struct {
 	Bar  template.HTML
 }
 
-// shareQuantities are the quantities that have a table each.
-var shareQuantities = []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB}
-
 // add adds the row of a parameter: its value at each option, and a bar of it,
 // which is longest at most.
 func (t *shareTable) add(parameter string, values []float64, most float64) {
@@ -50,89 +47,83 @@ func (t *shareTable) add(parameter string, values []float64, most float64) {
 	t.Rows = append(t.Rows, row)
 }
 
-// shareTablesOf returns the shares of a decision, a table for each quantity.
-func shareTablesOf(
-	sought definition.Objective, shares []view.Share, letters map[string]string,
+// shareTables returns shares, a table for each quantity. sums adds the rows of
+// what they are added to, and of what they add up to.
+func shareTables(
+	captions map[string]string, shares []view.Share, name func(candidate string) string, sums bool,
 ) (tables []shareTable) {
-	captions := map[string]string{
-		events.QuantityMean: "expected " + sought.Name,
-		events.QuantitySD:   "standard deviation",
-		events.QuantityUCB:  "optimistic bound",
-	}
-	for _, quantity := range shareQuantities {
-		t := shareTable{Caption: format.Heading(captions[quantity], sought.Unit)}
+	for _, quantity := range []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB} {
+		t := shareTable{Caption: captions[quantity]}
 		base, total := shareRow{Name: "on average"}, shareRow{Name: "in all"}
-		var of []view.Share
+		var parameters []string
+		values := make(map[string][]float64)
 		most := 0.0
 		for _, s := range shares {
 			if s.Quantity != quantity {
 				continue
 			}
-			of = append(of, s)
-			t.Names = append(t.Names, strings.TrimSpace(letters[s.Candidate]+" "+s.Candidate))
+			t.Names = append(t.Names, name(s.Candidate))
 			base.Cells = append(base.Cells, shareCell{Text: figure.Typeset(format.Short(s.Base))})
 			total.Cells = append(total.Cells, shareCell{Text: figure.Typeset(format.Short(s.Total))})
-			for _, v := range s.Values {
-				most = max(most, math.Abs(v))
-			}
-		}
-		if of == nil {
-			continue
-		}
-		t.Rows = append(t.Rows, base)
-		for i, name := range of[0].Parameters {
-			values := make([]float64, len(of))
-			for k, s := range of {
-				values[k] = s.Values[i]
-			}
-			t.add(name, values, most)
-		}
-		t.Rows = append(t.Rows, total)
-		tables = append(tables, t)
-	}
-	return tables
-}
-
-// sharesOf returns the Shapley values that were recorded with a question, a
-// table for each quantity. Recorded values are of a standardized and maximized
-// objective, so only their sizes relative to each other are shown.
-func sharesOf(def *definition.Campaign, q *campaign.Question) (tables []shareTable) {
-	if q.Attributions == nil {
-		return nil
-	}
-	letters := view.Letters(q)
-	captions := map[string]string{
-		events.QuantityMean: "What makes it good or bad, in what the model expects",
-		events.QuantitySD:   "What makes the model unsure of it",
-		events.QuantityUCB:  "What makes it worth trying: the optimistic bound",
-	}
-	for _, quantity := range shareQuantities {
-		t := shareTable{Caption: captions[quantity]}
-		rows := make(map[string][]float64)
-		most := 0.0
-		for _, s := range q.Attributions.Shapley {
-			if s.Quantity != quantity {
-				continue
-			}
-			name := letters[s.Candidate]
-			if name == "" {
-				name = s.Candidate
-			}
-			t.Names = append(t.Names, name)
-			for i, par := range s.Parameters {
-				rows[par] = append(rows[par], s.Values[i])
+			for i, parameter := range s.Parameters {
+				if values[parameter] == nil {
+					parameters = append(parameters, parameter)
+				}
+				values[parameter] = append(values[parameter], s.Values[i])
 				most = max(most, math.Abs(s.Values[i]))
 			}
 		}
 		if t.Names == nil {
 			continue
 		}
-		for _, par := range def.Parameters {
-			if values := rows[par.Name]; len(values) == len(t.Names) {
-				t.add(par.Name, values, most)
+		if sums {
+			t.Rows = append(t.Rows, base)
+		}
+		for _, parameter := range parameters {
+			if v := values[parameter]; len(v) == len(t.Names) {
+				t.add(parameter, v, most)
 			}
+		}
+		if sums {
+			t.Rows = append(t.Rows, total)
 		}
 		tables = append(tables, t)
 	}
 	return tables
+}
+
+// sharesOf returns the Shapley values that were recorded with a question.
+// Recorded values are of a standardized and maximized objective, so only their
+// sizes relative to each other are shown.
+func sharesOf(q *campaign.Question) []shareTable {
+	if q.Attributions == nil {
+		return nil
+	}
+	captions := map[string]string{
+		events.QuantityMean: "What makes it good or bad, in what the model expects",
+		events.QuantitySD:   "What makes the model unsure of it",
+		events.QuantityUCB:  "What makes it worth trying: the optimistic bound",
+	}
+	var shares []view.Share
+	for _, s := range q.Attributions.Shapley {
+		shares = append(shares, view.Share{
+			Candidate: s.Candidate, Quantity: s.Quantity, Parameters: s.Parameters, Values: s.Values,
+		})
+	}
+	letters := view.Letters(q)
+	name := func(candidate string) string { return cmp.Or(letters[candidate], candidate) }
+	return shareTables(captions, shares, name, false)
+}
+
+// sharesIn returns the shares of a decision, in the campaign's unit.
+func sharesIn(d *view.Decision, shares []view.Share) []shareTable {
+	sought := d.Definition.Sought()
+	captions := map[string]string{
+		events.QuantityMean: format.Heading("expected "+sought.Name, sought.Unit),
+		events.QuantitySD:   format.Heading("standard deviation", sought.Unit),
+		events.QuantityUCB:  format.Heading("optimistic bound", sought.Unit),
+	}
+	letters := d.Letters()
+	name := func(candidate string) string { return strings.TrimSpace(letters[candidate] + " " + candidate) }
+	return shareTables(captions, shares, name, true)
 }

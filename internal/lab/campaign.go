@@ -76,12 +76,9 @@ func (c *Campaign) Standing() Standing {
 	broken := c.record.Broken()
 	c.mu.Lock()
 	s.Trouble = errors.Join(broken, c.trouble)
-	here := c.run
+	s.Here = c.run != nil
 	c.mu.Unlock()
 	c.cache.found.fill(&s)
-	if here != nil {
-		here.fill(&s)
-	}
 	if run != nil {
 		s.Run = *run
 		s.WaitingFor = run.WaitingFor

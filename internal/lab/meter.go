@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/telemetry"
-	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // metrics are what all campaigns of a store report together. The ages of queues
@@ -96,20 +96,18 @@ type meter struct {
 var _ drive.Meter = (*meter)(nil)
 
 // begin returns the meter of a campaign that stands at s.
-func (m *metrics) begin(s *campaign.State) *meter {
+func (m *metrics) begin(s view.Campaign) *meter {
 	one := &meter{
 		metrics:    m,
-		campaign:   s.Name,
+		campaign:   s.Campaign,
 		asked:      make(map[string]time.Time),
 		dispatched: make(map[string]time.Time),
 	}
-	for i := range s.Questions {
-		if q := &s.Questions[i]; q.Status == campaign.Asked {
-			one.asked[q.ID] = q.AskedAt
-		}
+	for _, q := range s.Questions {
+		one.asked[q.ID] = q.AskedAt
 	}
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Status.Open() && !x.DispatchedAt.IsZero() {
+	for _, x := range s.UnderWay {
+		if !x.DispatchedAt.IsZero() {
 			one.dispatched[x.ID] = x.DispatchedAt
 		}
 	}

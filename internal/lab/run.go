@@ -14,7 +14,6 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/view"
 )
 
 // driving is a campaign that this process runs, or is about to.
@@ -23,24 +22,8 @@ type driving struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
-	shown   view.Shown // what the loop had worked out last
-	idle    bool       // the loop waits, and not for a computation
-	waiting bool       // it has said what for
-}
-
-// fill fills in what the loop knows better than the log: what was worked out,
-// where that is of the campaign as it is now. What experts' labels have shown
-// stays until there is more.
-func (r *driving) fill(s *Standing) {
-	s.Here = true
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.shown.Of(s.Revision):
-		r.shown.Fill(&s.Summary)
-	case s.Helps == nil:
-		s.Helps = r.shown.Helps()
-	}
+	idle    bool // the loop waits, and not for a computation
+	waiting bool // it has said what for
 }
 
 // Start has the lab run the campaign, now and after restarts, until it has
@@ -237,9 +220,7 @@ func (c *Campaign) once(
 			c.store.lab.announce()
 		},
 		Summarized: func(at engine.Revision, summary engine.Summary) {
-			r.mu.Lock()
-			r.shown.Keep(at, summary)
-			r.mu.Unlock()
+			c.cache.found.keep(at, summary, nil)
 		},
 		Working: func(core *engine.Core, computation engine.Computation) {
 			r.mu.Lock()

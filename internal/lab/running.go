@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/equip"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // Hooks are called from a campaign's loop as it goes on: they must be quick,
@@ -83,7 +84,7 @@ func (h *Local) Start(
 		return nil, err
 	}
 	state := c.runner.Core().State()
-	c.meter = h.metrics.begin(state)
+	c.meter = h.metrics.begin(view.CampaignOf(c.runner.Core(), view.Shown{}, ""))
 	c.runner.Meter = c.meter
 	c.watch(ctx, state)
 	close(c.started)

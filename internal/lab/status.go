@@ -40,16 +40,28 @@ func (f *found) keep(at engine.Revision, summary engine.Summary, err error) {
 }
 
 // fill puts what the models say into a standing, where it is known of the
-// campaign as it is now.
+// campaign as it is now. What experts' labels have shown stays while the
+// campaign is run here, for its loop brings what follows in a moment.
 func (f *found) fill(s *Standing) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case !f.shown.Of(s.Revision):
+		if s.Here {
+			s.Helps = f.shown.Helps()
+		}
 	case f.failed != nil:
 		s.Summary.NoModel = f.failed.Error()
 	default:
 		f.shown.Fill(&s.Summary)
+	}
+}
+
+// keep keeps what was worked out for a page, unless the campaign has gone
+// on meanwhile: its loop may have worked out what follows.
+func (c *Campaign) keep(at engine.Revision, summary engine.Summary, err error) {
+	if at == c.record.Stands().Revision {
+		c.cache.found.keep(at, summary, err)
 	}
 }
 
@@ -70,7 +82,7 @@ func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
 		return nil, err
 	}
 	c.cache.status, c.cache.sequence = status, core.State().Sequence
-	c.cache.found.keep(core.Revision(), status.Summary, nil)
+	c.keep(core.Revision(), status.Summary, nil)
 	return status, nil
 }
 
@@ -145,7 +157,7 @@ func (c *Campaign) find() <-chan struct{} {
 	l.wg.Go(func() {
 		at, summary, err := c.workOut(l)
 		if l.ctx.Err() == nil {
-			f.keep(at, summary, err)
+			c.keep(at, summary, err)
 		}
 		f.mu.Lock()
 		f.working = nil

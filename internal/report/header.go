@@ -51,17 +51,12 @@ func (h *history) statusText() string {
 	}
 	text := "Running"
 	var open []string
-	if n := s.Count(campaign.Requested, campaign.Dispatched, campaign.Started); n > 0 {
+	now := view.CampaignOf(h.core, view.Shown{}, "")
+	if n := len(now.UnderWay) - len(now.Unresolved); n > 0 {
 		open = append(open, format.Count(n, "experiment")+" under way")
 	}
-	waiting := 0
-	for i := range s.Questions {
-		if s.Questions[i].Status == campaign.Asked {
-			waiting++
-		}
-	}
-	if waiting > 0 {
-		open = append(open, format.Count(waiting, "question")+" open")
+	if n := len(now.Questions); n > 0 {
+		open = append(open, format.Count(n, "question")+" open")
 	}
 	if open != nil {
 		text += ": " + strings.Join(open, ", ")

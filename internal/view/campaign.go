@@ -92,7 +92,7 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 		Trust:      append([]campaign.Trust(nil), s.Trust...),
 		Failure:    s.Failure,
 		Backtest:   IsBacktest(core),
-		Doubtful:   Doubtful(s),
+		Doubtful:   doubtful(s),
 		WaitingFor: waitingFor,
 	}
 	shown.Fill(&c.Summary)

@@ -130,8 +130,8 @@ func Exclusions(state *campaign.State) []campaign.Exclusion {
 	return held
 }
 
-// Doubtful returns the measurements in doubt that are not being measured again.
-func Doubtful(state *campaign.State) (in []campaign.Experiment) {
+// doubtful returns the measurements in doubt that are not being measured again.
+func doubtful(state *campaign.State) (in []campaign.Experiment) {
 	for i := range state.Experiments {
 		x := &state.Experiments[i]
 		if x.Flag != nil && x.Flag.Verdict == events.VerdictSuspect && !beingRepeated(state, x) {

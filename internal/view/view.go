@@ -22,9 +22,8 @@
 //     methods of [Campaign] say in words what it found and spent, and
 //     [Campaign.NeedsPerson] what a person must do. [TrustIn] says how far
 //     experts are trusted, [AsksForLabels] and [IsPerson] whom a campaign asks
-//     for what; [Exclusions] and [Doubtful] list what holds and what a person
-//     must judge. [Backtest] is about campaigns whose results are known
-//     beforehand.
+//     for what, [Exclusions] lists those that hold. [Backtest] is about campaigns
+//     whose results are known beforehand.
 //   - What happened: [Story] makes an [Entry] of each event. [Change],
 //     [Outcome]
 //

@@ -12,7 +12,6 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -147,13 +146,12 @@ type plain struct {
 	story   *view.Story
 	after   events.Sequence // what came before was printed by an earlier process
 	waiting string          // the last wait for a person that was printed
-	// questions are the open ones. silent names those that no one can answer
-	// at this input, and of which it has not been printed yet how they are
-	// answered from elsewhere.
-	def       *definition.Campaign
-	questions []campaign.Question
-	silent    []string
-	target    target
+	// now is where the campaign stands. silent names the open questions that no
+	// one can answer at this input, and of which it has not been printed yet how
+	// they are answered from elsewhere.
+	now    view.Campaign
+	silent []string
+	target target
 	// slow prints, once it fires, which computation takes so long.
 	slow *time.Timer
 }
@@ -206,7 +204,7 @@ func (p *plain) stands(now view.Campaign) {
 		fmt.Fprintf(p.out, "waiting for %s\n", waiting)
 	}
 	p.waiting = waiting
-	p.questions, p.def = now.Questions, now.Definition
+	p.now = now
 	p.tellSilent()
 }
 
@@ -219,9 +217,10 @@ const slowComputation = 5 * time.Second
 // each waits in p.silent until stands has brought it. p.mu is held.
 func (p *plain) tellSilent() {
 	p.silent = slices.DeleteFunc(p.silent, func(id string) bool {
-		i := slices.IndexFunc(p.questions, func(q campaign.Question) bool { return q.ID == id })
+		open := p.now.Questions
+		i := slices.IndexFunc(open, func(q campaign.Question) bool { return q.ID == id })
 		if i >= 0 {
-			answer := view.AnswerTo(p.def, &p.questions[i])
+			answer := view.AnswerTo(p.now.Definition, &open[i])
 			fmt.Fprintln(p.out, elsewhere(id, commandsOn(p.target)(answer)))
 		}
 		return i >= 0
