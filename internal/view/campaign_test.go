@@ -439,6 +439,7 @@ func TestComparisonsThatCount(t *testing.T) {
 	c := view.Campaign{Definition: &definition.Campaign{Policy: definition.Policy{Duel: definition.Choice{Name: "eubo"}}}}
 	for _, q := range []campaign.Question{
 		{Form: events.FormComparison, Status: campaign.Answered, Answer: events.Answer{Order: []int{0, 1}}},
+		{Form: events.FormComparison, Status: campaign.Answered, Answer: events.Answer{Order: []int{1, 0}}, Decision: "d1"},
 		{Form: events.FormComparison, Status: campaign.Expired},
 		{Form: events.FormComparison, Status: campaign.Asked},
 		{Form: events.FormComparison, Status: campaign.Answered, Volunteered: true},
@@ -448,11 +449,51 @@ func TestComparisonsThatCount(t *testing.T) {
 	} {
 		c.Ask(&q)
 	}
-	if c.Done != 2 {
-		t.Errorf("%d comparisons count, want 2", c.Done)
+	if c.Done != 3 || c.AtFirst != 1 || c.Unanswered != 1 || len(c.Questions) != 1 {
+		t.Errorf("%d comparisons count, %d at first, %d unanswered, %d open; want 3, 1, 1, 1",
+			c.Done, c.AtFirst, c.Unanswered, len(c.Questions))
 	}
 	if c.Named != 1 {
 		t.Errorf("%d compositions were named, want 1", c.Named)
+	}
+	for budget, share := range map[int]int{0: 0, 2: 100, 3: 100, 4: 75} {
+		if c.Budget = budget; c.Share() != share {
+			t.Errorf("3 of %d are %d %%, want %d", budget, c.Share(), share)
+		}
+	}
+}
+
+// Law: when a person answered last is known of people's answers alone, and not of those that
+// no one was asked for.
+func TestAnsweredByPeople(t *testing.T) {
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	c := view.Campaign{Definition: &definition.Campaign{Experts: []definition.Expert{{Name: "ada", Person: true}, {Name: "sim"}}}}
+	for i, q := range []campaign.Question{
+		{Expert: "ada", Status: campaign.Answered, AnsweredAt: at},
+		{Expert: "sim", Status: campaign.Answered},
+		{Expert: "ada", Status: campaign.Answered, Volunteered: true},
+		{Expert: "ada", Status: campaign.Expired},
+	} {
+		if i > 0 {
+			q.AnsweredAt = at.Add(time.Hour)
+		}
+		if c.Ask(&q); !c.Answered.Equal(at) {
+			t.Errorf("%+v: a person answered at %v", q, c.Answered)
+		}
+	}
+}
+
+// Law: a list in a status is a list where there is nothing in it, as programs read it.
+func TestStatusListsAreLists(t *testing.T) {
+	st, _ := status(t, fold(t, byHand()), "")
+	text, err := json.Marshal(st.Document())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"trust", "open", "questions", "expired", "excluded"} {
+		if !strings.Contains(string(text), `"`+name+`":[]`) {
+			t.Errorf("%s is no empty list in %s", name, text)
+		}
 	}
 }
 
