@@ -279,8 +279,5 @@ func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	default:
 		c.Outcome = events.Resolution(how)
 	}
-	if c.Reason == "" {
-		return engine.Request{}, problem.New(problem.Invalid, "say why, for the record").About(id)
-	}
 	return engine.Request{Correct: c}, nil
 }
