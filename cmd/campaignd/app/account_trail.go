@@ -10,6 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
+// accountTrail is `campaignd account trail`. --verify proves the whole log of
+// the lab, which holds other streams too.
 func (a *app) accountTrail(ask asker) *cobra.Command {
 	var last int
 	var verify bool
@@ -75,6 +77,7 @@ func (a *app) trail(cmd *cobra.Command, ask asker, last int) ([]accounts.Entry, 
 			return nil, err
 		}
 		entries = append(entries, r.Entries...)
+		// A page that is not full is the last one.
 		if len(r.Entries) < limit {
 			break
 		}

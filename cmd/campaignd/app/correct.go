@@ -34,6 +34,9 @@ type correction struct {
 }
 
 // correctCommand is `campaignd correct`.
+//
+// Of an experiment it goes on to correct, of a question to answer. The flags of
+// both are one set, and otherFlag refuses those of the other.
 func (a *app) correctCommand() *cobra.Command {
 	f := correction{said: make(map[events.Resolution]*bool)}
 	cmd := &cobra.Command{
@@ -86,6 +89,7 @@ with --not-performed, which is also the one thing that is said of several at onc
 	flags.StringVar(&f.actual, "actual", "",
 		"the composition that was really made: `lipf6=1.08,ec=0.3`; what is not named stays")
 	flags.StringArrayVar(&f.further, "further", nil, furtherHelp)
+	// The order of a map does not show: pflag sorts flags by name.
 	for outcome, help := range map[events.Resolution]string{
 		events.ResolvedMeasured:     "it was measured after all, with the result that was taken back",
 		events.ResolvedFailed:       "it gave no result",

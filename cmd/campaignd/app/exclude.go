@@ -13,6 +13,9 @@ import (
 )
 
 // excludeCommand is `campaignd exclude`.
+//
+// A composition and a region reach the engine as they are typed here; the
+// twentieth around a composition is the engine's rule.
 func (a *app) excludeCommand() *cobra.Command {
 	var at, where, reason string
 	cmd := &cobra.Command{
@@ -81,7 +84,8 @@ category.
 	return cmd
 }
 
-// allowCommand is `campaignd allow`, the reverse of exclude.
+// allowCommand is `campaignd allow`, the reverse of exclude. It takes the
+// exclusion's own name (n1): regions can overlap.
 func (a *app) allowCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
@@ -104,7 +108,7 @@ func (a *app) allowCommand() *cobra.Command {
 }
 
 // isSubject reports whether a text has the form of an experiment (e7) or of a
-// question (q3).
+// question (q3). Whether there is such a one is not looked at: see [known].
 func isSubject(text string) bool {
 	return events.ExperimentNumber(text) > 0 || events.QuestionNumber(text) > 0
 }

@@ -82,6 +82,9 @@ campaign file that has no store yet, the store is made.`,
 // The table can be read once only, because it may be standard input. For a new
 // store it is read before the store is made, so that a bad table leaves none
 // behind; otherwise within the request, against the campaign as it is.
+//
+// im is filled by read, and used for the printed counts afterwards. A request
+// that is sent again is the same one: the rows are read once.
 func (a *app) importRows(ctx context.Context, t target, path string, im *exchange.Import) error {
 	actor, err := a.actor()
 	if err != nil {

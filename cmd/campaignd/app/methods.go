@@ -14,6 +14,8 @@ import (
 )
 
 // methodsCommand is `campaignd methods`.
+//
+// The list is made from the registry, so that it names methods of a plug-in too.
 func (a *app) methodsCommand() *cobra.Command {
 	var markdown bool
 	cmd := &cobra.Command{
@@ -96,6 +98,8 @@ func methodCells(m view.Method) []string {
 
 // printMethod prints a method with its settings, as they may stand in a
 // campaign file.
+//
+// The settings are printed as a campaign file may have them.
 func (a *app) printMethod(m view.Method) error {
 	if a.json {
 		return a.printJSON(m)

@@ -7,7 +7,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
-// pauseCommand is `campaignd pause`.
+// pauseCommand is `campaignd pause`. It is recorded, unlike Ctrl-C, which ends
+// only this process: a paused campaign stays paused for every process.
 func (a *app) pauseCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{

@@ -11,6 +11,9 @@ import (
 )
 
 // schemaCommand is `campaignd schema`.
+//
+// That of the campaign file depends on the registry: the settings of each
+// instrument, channel and method are its owner's. The others are fixed files.
 func (a *app) schemaCommand() *cobra.Command {
 	var version int
 	var list bool

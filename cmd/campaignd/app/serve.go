@@ -35,6 +35,8 @@ type serving struct {
 	confined        bool
 }
 
+// serveCommand is `campaignd serve`. The flags say where to listen and what
+// protects that; everything about people and instruments stands in lab.yaml.
 func (a *app) serveCommand() *cobra.Command {
 	s := serving{folder: "."}
 	cmd := &cobra.Command{
@@ -89,6 +91,9 @@ who may equip the lab, with --confined of nobody.`,
 
 // serve serves a folder until it is interrupted. Whatever can be refused of the
 // flags and files is refused before the lab is opened.
+//
+// The deferred calls end what was opened in the reverse order: the lab and its
+// campaigns, the listener, telemetry, and the accounts last.
 func (a *app) serve(ctx context.Context, s serving) error {
 	proxy, err := s.trusted()
 	if err != nil {
@@ -142,7 +147,8 @@ func (a *app) serve(ctx context.Context, s serving) error {
 }
 
 // listen listens at the address, within the bounds of connections, and speaks
-// TLS there if the flags say so.
+// TLS there if the flags say so. The bounds are below TLS, so that a handshake
+// that never ends counts as well.
 func (s serving) listen(proxy *net.IPNet) (listener net.Listener, scheme string, err error) {
 	if listener, err = net.Listen("tcp", s.address); err != nil {
 		return nil, "", badInput("nobody can be served: %w; choose another address with --listen", err)
@@ -161,6 +167,9 @@ func (s serving) listen(proxy *net.IPNet) (listener net.Listener, scheme string,
 
 // openAccounts opens the accounts of the lab, for the commands that change them
 // too, and refuses to listen where they do not protect it.
+//
+// safe is asked between the two, since it depends on whether there are any
+// accounts; a server that is refused leaves no socket behind.
 func (a *app) openAccounts(
 	s serving, named *labfile.File,
 ) (people *accounts.Directory, closed func(), err error) {
@@ -195,6 +204,9 @@ type openedLab struct {
 	close     func()
 }
 
+// openLab opens the lab with what listens to it: the notifier observes events
+// and the forwarder reads them, both from the moment when the first campaign
+// goes on. close ends the notifier first, and then the lab.
 func (a *app) openLab(
 	ctx context.Context, s serving, named *labfile.File, people *accounts.Directory,
 ) (*openedLab, error) {
@@ -251,7 +263,8 @@ func (a *app) openLab(
 	return &openedLab{l, notifier, forwarder, end}, nil
 }
 
-// served says what is served, and to whom.
+// served says what is served, and to whom. Secure marks cookies as for HTTPS
+// alone, also where a proxy speaks it.
 func (a *app) served(
 	s serving, named *labfile.File, open *openedLab, who gate.Options,
 ) server.Options {
@@ -295,6 +308,10 @@ func (s serving) trusted() (*net.IPNet, error) {
 
 // safe refuses to listen where people who are not known, or words that can be
 // read on the way, would reach campaigns.
+//
+// An address of this machine needs nothing, unless a proxy leads to it.
+// Elsewhere accounts and encryption are both required: one without the other
+// protects no one.
 func (s serving) safe(host string, nobody bool) error {
 	if nobody && s.proxy != "" { // on this machine too: whoever reaches the proxy would be served
 		return badInput("--behind-proxy %s: there are no accounts, so that everybody whom the proxy lets through could do everything; "+

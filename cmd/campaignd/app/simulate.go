@@ -38,6 +38,9 @@ type simulation struct {
 }
 
 // simulateCommand is `campaignd simulate`.
+//
+// It shares nothing with the stores of campaigns but reading them (openPast):
+// campaigns of a study live in memory.
 func (a *app) simulateCommand() *cobra.Command {
 	s := simulation{app: a}
 	cmd := &cobra.Command{
@@ -132,6 +135,9 @@ type studiedProvenance struct {
 // run runs what is missing of the study, then writes and prints the comparison.
 // Campaigns that failed make the command fail at the end, after the others are
 // compared.
+//
+// Campaigns that an earlier command has run are taken from the study's folder,
+// so that an interrupted study goes on where it was.
 func (s *simulation) run(ctx context.Context) error {
 	options := studyfile.Options{Registry: s.registry, Size: s.size}
 	var err error
@@ -244,7 +250,8 @@ func (a *app) openPast(ctx context.Context, path, campaign string) (events.Log, 
 }
 
 // write writes the tables and the page into the study's folder, each as a
-// whole.
+// whole. The date on the page and the times are all that does not follow from
+// the study.
 func (s *simulation) write(study *simulate.Study, summary simulate.Summary) error {
 	input := page.Input{Study: study, Summary: summary, Command: s.command(), Date: time.Now()}
 	for _, file := range []struct {

@@ -117,7 +117,8 @@ func (p *studyProgress) finished(simulate.Unit) {
 }
 
 // line is how far the study has come, with a bar for a terminal. The rate and
-// the time left count this command's campaigns alone.
+// the time left count this command's campaigns alone. It is called with p.mu
+// held.
 func (p *studyProgress) line(bar bool) string {
 	elapsed := time.Since(p.began)
 	text := fmt.Sprintf("%d of %s", p.before+p.done, format.Count(p.before+p.total, "campaign"))
@@ -150,7 +151,8 @@ func (p *studyProgress) close() {
 // table prints the comparison, a table for each task: final simple regret, its
 // paired difference to the task's baseline, the mean rank, the number of
 // experiments until the regret came near the best, questions asked, and median
-// seconds a suggestion.
+// seconds a suggestion. Every arm of a task is compared over the same seeds,
+// those of which all arms have a result.
 func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 	for _, t := range summary.Tasks {
 		if len(t.Seeds) == 0 {
@@ -255,7 +257,7 @@ func (s *simulation) ratios(summary simulate.Summary) {
 }
 
 // ratioText is a ratio as a change in percent, with its interval where there is
-// one.
+// one. An infinite bound stands for "no interval".
 func ratioText(r simulate.Ratio) string {
 	percent := func(x float64) string { return fmt.Sprintf("%+.0f", 100*(x-1)) }
 	switch {

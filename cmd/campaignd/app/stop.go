@@ -7,7 +7,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
-// stopCommand is `campaignd stop`.
+// stopCommand is `campaignd stop`. A stopped campaign can never go on; its
+// measurements can be taken over into another one.
 func (a *app) stopCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{

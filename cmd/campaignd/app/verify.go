@@ -11,6 +11,9 @@ import (
 )
 
 // verifyCommand is `campaignd verify`.
+//
+// It opens no store and asks no server, and can be run by someone who has
+// neither.
 func (a *app) verifyCommand() *cobra.Command {
 	var keys []string
 	cmd := &cobra.Command{
