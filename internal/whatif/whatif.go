@@ -124,7 +124,7 @@ type Answer struct {
 	Changed    *definition.Campaign `json:"-"`
 }
 
-// Input is a campaign, for reading.
+// Input is a campaign, for reading. The log is only read.
 type Input struct {
 	Registry registry.Registry
 	Log      events.Log
@@ -164,6 +164,11 @@ func Check(reg registry.Registry, s *campaign.State, q Question) error {
 
 // Work answers a question. The error wraps a [problem.Error] where the question
 // is at fault.
+//
+// Its steps: fold the campaign as it is, find where the turn of the decision
+// began, copy the log up to there, append the amendment, and let a Runner go on
+// with stand-ins. Where nothing is changed the decisions are those that were
+// made, bit for bit: a test holds it to that.
 func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 	now, err := engine.Load(ctx, in.Registry, in.Log, in.Campaign)
 	if err != nil {
@@ -219,7 +224,8 @@ func (a *Answer) amend(ctx context.Context, log *memlog.Log, s *campaign.State) 
 }
 
 // find returns the first decision of the turn that a decision belongs to, or
-// the decision itself where nothing is to be otherwise.
+// the decision itself where nothing is to be otherwise. The number of turns that
+// are over is looked at before the decision is folded.
 func find(ctx context.Context, in Input, q Question) (*events.DecisionMade, error) {
 	core := engine.NewCore(in.Registry)
 	var first *events.DecisionMade
@@ -252,7 +258,8 @@ func find(ctx context.Context, in Input, q Question) (*events.DecisionMade, erro
 // same reports whether nothing is otherwise.
 func (q Question) same() bool { return q.Method == "" && q.Without == "" }
 
-// until returns a copy of the campaign up to an event, in memory.
+// until returns a copy of the campaign up to an event, in memory. Sequences are
+// the same in the copy, and so are all seeds.
 func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, *engine.Core, error) {
 	log, core := memlog.New(), engine.NewCore(in.Registry)
 	for e, err := range events.ReadCampaign(ctx, in.Log, in.Campaign, 0) {
@@ -271,6 +278,9 @@ func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, *eng
 
 // Change returns a definition in which something is otherwise. The error wraps
 // a [problem.Error].
+//
+// It changes more than an amendment may: experts can go. That is safe in a copy
+// that no one continues.
 func Change(reg registry.Registry, def definition.Campaign, q Question) (definition.Campaign, error) {
 	if q.same() {
 		return def, nil
@@ -314,6 +324,9 @@ func Change(reg registry.Registry, def definition.Campaign, q Question) (definit
 
 // sound completes a definition of which a campaign began with another policy,
 // or says why no campaign can be run with it.
+//
+// The initial answers of the other policy are left out first, as they would be
+// wanted of experts now; they are kept where the definition is valid with them.
 func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Campaign, error) {
 	asked := def.Initial
 	def.Initial.Labels = nil
@@ -369,7 +382,8 @@ func lastTime(ctx context.Context, log events.Log, name string) (last time.Time)
 	return last
 }
 
-// of tells an experiment.
+// of tells an experiment. The value is the one that counts in s: a correction of
+// later is not seen from before.
 func of(s *campaign.State, x *campaign.Experiment) Experiment {
 	e := Experiment{ID: x.ID, Parameters: x.Parameters, Status: x.Status, Excluded: x.Excluded,
 		Decision: x.Decision}
@@ -380,7 +394,8 @@ func of(s *campaign.State, x *campaign.Experiment) Experiment {
 }
 
 // real tells what was known before the decision, as it was known then, and what
-// really happened since.
+// really happened since. What was under way at the decision counts as happened
+// since.
 func (a *Answer) real(now, before *campaign.State) {
 	for i := range now.Experiments {
 		x := &now.Experiments[i]
@@ -398,6 +413,10 @@ func (a *Answer) real(now, before *campaign.State) {
 }
 
 // imagine lets the campaign go on in memory.
+//
+// pace brings results one at a time, so that the order of goroutines changes
+// nothing. The context ends with errEnough once watch has seen enough, which is
+// no error.
 func (a *Answer) imagine(
 	ctx context.Context, in Input, now *engine.Core, before *campaign.State, log *memlog.Log,
 ) (err error) {
@@ -461,7 +480,8 @@ func (a *Answer) limit() int {
 	return min(max(len(a.Real), Least), Most)
 }
 
-// tell tells what was imagined.
+// tell tells what was imagined. A result's From and Was are read from the
+// identity that the stand-in gave it.
 func (a *Answer) tell(s, before *campaign.State, w *watch) {
 	if w.first != nil {
 		suggested := *w.first
@@ -526,6 +546,7 @@ type watch struct {
 	heard  func(done, of int)
 }
 
+// tell reports the progress, where someone listens.
 func (w *watch) tell() {
 	if w.heard != nil {
 		w.heard(w.done, w.limit)
@@ -538,7 +559,8 @@ func (*watch) Trace(parent, _ string) (string, func(error)) { return parent, fun
 // ObserveDuration implements drive.Meter.
 func (*watch) ObserveDuration(string, time.Duration) {}
 
-// CountEvent implements drive.Meter.
+// CountEvent implements drive.Meter. It counts outcomes of experiments that were
+// requested in what is imagined, not of those that were under way before.
 func (w *watch) CountEvent(e events.Event) {
 	payload, err := events.Decode(e)
 	if err != nil {
