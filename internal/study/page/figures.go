@@ -17,7 +17,8 @@ import (
 // target is the page: it stands alone.
 var target figure.Page
 
-// look is how an arm is drawn, the same on the whole page.
+// look is how an arm is drawn, the same on the whole page. Color and dashes
+// together tell eighteen arms apart before looks come again.
 type look struct {
 	color  figure.Color
 	dashes []vg.Length
@@ -41,15 +42,18 @@ func lookOf(arm, baseline int) look {
 	return look{color: palette[arm%len(palette)], dashes: dashing[arm/len(palette)%len(dashing)], width: 2}
 }
 
+// swatch is the arm's entry in the legend.
 func (l look) swatch() template.HTML { return target.Swatch(l.color, l.dashes...) }
 
-// view draws one task.
+// view draws one task. baseline is the study's, which is drawn in black; a task
+// may compare with another one.
 type view struct {
 	task     simulate.TaskSummary
 	baseline int
 	initial  int
 }
 
+// look is that of an arm, by its place in the study.
 func (v view) look(arm int) look { return lookOf(arm, v.baseline) }
 
 // withUnit writes a name with the objective's unit, as on an axis.
@@ -64,6 +68,8 @@ const leading = 15
 // which their ends would lie on a linear axis.
 const logarithmic = 15
 
+// regret draws the main figure of a task. It grows with the number of arms, so
+// that each has a label at the end of its line.
 func (v view) regret() panel {
 	c := target.Chart(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s",
 		v.withUnit("simple regret"))
@@ -84,6 +90,8 @@ func (v view) regret() panel {
 	return f
 }
 
+// cumulative draws what the whole search cost, which is not what was found in
+// the end.
 func (v view) cumulative() panel {
 	c := target.Chart(380, 250, v.task.Steps+"s", v.cumulativeTitle())
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.CumulativeCurve })
@@ -99,6 +107,8 @@ func (v view) cumulative() panel {
 	return f
 }
 
+// cumulativeTitle has no unit where steps are comparisons, whose regret is a
+// probability.
 func (v view) cumulativeTitle() string {
 	if v.task.Compares {
 		return "cumulative regret"
@@ -106,6 +116,7 @@ func (v view) cumulativeTitle() string {
 	return v.withUnit("cumulative regret")
 }
 
+// asked draws the number of questions; ok is false where no arm asks any.
 func (v view) asked() (panel, bool) {
 	some := false
 	for _, a := range v.task.Arms {
@@ -127,7 +138,8 @@ func (v view) asked() (panel, bool) {
 			"examples given at the beginning are not counted. Arms that ask nobody are left out."}, true
 }
 
-// helps draws how probable it is that the labels help.
+// helps draws how probable it is that the labels help. ok is false where no arm
+// reads labels.
 func (v view) helps() (panel, bool) {
 	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.HelpsCurve }
 	if !v.some(curve) {
@@ -142,7 +154,7 @@ func (v view) helps() (panel, bool) {
 			"A third is assumed of anybody. Arms without labels are left out."}, true
 }
 
-// weight draws the dual variable.
+// weight draws the dual variable. ok is false where no arm has one.
 func (v view) weight() (panel, bool) {
 	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.TrustCurve }
 	if !v.some(curve) {
@@ -204,6 +216,10 @@ func (v view) turned() string {
 
 // curves draws a curve with its standard error for each arm, on a logarithmic
 // axis if that is allowed and helps.
+//
+// Two passes, so that no band covers another arm's line. A single seed has no
+// standard error and no band. Labels at the ends are left out where they would
+// not fit; the legend at the top of the page has all names.
 func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) []simulate.Mean) (log bool) {
 	var values []float64
 	least, greatest := math.Inf(1), math.Inf(-1)
@@ -279,6 +295,9 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 
 // differences draws the paired difference of each arm to the baseline with its
 // interval.
+//
+// The baseline has a row, too: a point at 0. Intervals that reach beyond the
+// axis are cut at its ends.
 func (v view) differences() panel {
 	base := v.task.Arms[v.task.Baseline].Arm.Name
 	rows := len(v.task.Arms)
@@ -318,6 +337,9 @@ func (v view) differences() panel {
 }
 
 // rankFigure draws the mean rank of each arm, and that on each task.
+//
+// ok is false for a single arm, and where no task has a seed with a result of
+// every arm.
 func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 	rows := len(s.Ranks)
 	if rows < 2 || math.IsNaN(s.Ranks[0]) {

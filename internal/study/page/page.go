@@ -53,7 +53,8 @@ func Write(w io.Writer, in Input) error {
 	return err
 }
 
-// pageData is what page.html shows.
+// pageData is what page.html shows. All texts are finished; the template decides
+// only what to leave out.
 type pageData struct {
 	Style             template.CSS
 	Name, Description string
@@ -75,11 +76,14 @@ type pageData struct {
 	Source string
 }
 
+// legendEntry is an arm's mark with its name.
 type legendEntry struct {
 	Symbol template.HTML
 	Text   string
 }
 
+// taskData is a section of the page. Provenance and Doubt are of tasks that a
+// store's surrogate answers.
 type taskData struct {
 	ID, Name, About string
 	Facts           string
@@ -100,6 +104,8 @@ type panel struct {
 	Caption string
 }
 
+// page gathers everything in the order of the template. What a reader has to
+// know before the results is a warning.
 func (in Input) page() pageData {
 	s, file := in.Study, in.Study.File
 	d := pageData{
@@ -162,6 +168,7 @@ func (in Input) page() pageData {
 	return d
 }
 
+// task gathers the section of a task that has at least one seed to compare.
 func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	d := taskData{
 		ID:    fmt.Sprint("task", i+1),
@@ -203,7 +210,8 @@ func (in Input) baseline() string {
 	return in.Study.Arms[in.Study.File.Baseline].Name
 }
 
-// initial is the size of the initial design, the same for every arm or 0.
+// initial is the size of the initial design, the same for every arm or 0. It is
+// shaded in the figures only where it is the same for all.
 func (in Input) initial(task int) int {
 	size := -1
 	for _, u := range in.Study.Units {
@@ -219,6 +227,7 @@ func (in Input) initial(task int) int {
 	return max(size, 0)
 }
 
+// seedsText is the range of the seeds, from which the study can be run again.
 func seedsText(s studyfile.Seeds) string {
 	if s.Count == 1 {
 		return fmt.Sprint(s.First)

@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 
-// overviewRow is an arm in the overview.
+// overviewRow is an arm in the overview. There is a cell for each task, in the
+// order of the study.
 type overviewRow struct {
 	Symbol   legendEntry
 	Cells    []overviewCell
@@ -25,6 +26,8 @@ type overviewCell struct {
 	Experiments    string // until the final regret of the baseline
 }
 
+// overview compares every arm on every task at a glance: the baseline with its
+// regret, the others with their difference to it.
 func (d *pageData) overview(s simulate.Summary, baseline int) {
 	for _, t := range s.Tasks {
 		d.TaskName = append(d.TaskName, format.Heading(t.Task.Name, t.Task.Truth.Sought.Unit))
@@ -101,7 +104,7 @@ type ratioRow struct {
 }
 
 // class says whether a difference is significant: better, worse, or empty where
-// the interval holds 0.
+// the interval holds 0. Of an interval without bounds it is empty.
 func class(d *simulate.Interval) string {
 	switch {
 	case d.Upper < 0:
@@ -112,7 +115,8 @@ func class(d *simulate.Interval) string {
 	return ""
 }
 
-// armRow is an arm in the table of a task.
+// armRow is an arm in the table of a task. Texts are "–" where there is nothing
+// to say. The classes are of the style sheet.
 type armRow struct {
 	Symbol                           legendEntry
 	Regret, Difference, Class        string
@@ -151,6 +155,7 @@ func riskCells(r *simulate.RiskSummary) riskRow {
 	return row
 }
 
+// rows has a row for each arm, in the order of the study.
 func (v view) rows() []armRow {
 	var rows []armRow
 	n := len(v.task.Seeds)
@@ -202,13 +207,16 @@ func provenance(t simulate.TaskSummary) string {
 		"of the experiments. Conclusions are as good as the surrogate is."
 }
 
-// timesRow says how long an arm takes to suggest an experiment.
+// timesRow says how long an arm takes to suggest an experiment. Median, Most and
+// Slowly are the median, the 90 % quantile and the greatest time.
 type timesRow struct {
 	Task                 string
 	Symbol               legendEntry
 	Median, Most, Slowly string
 }
 
+// times leaves out arms whose times are not known. A task's name stands in its
+// first row only.
 func (d *pageData) times(s simulate.Summary) {
 	for _, t := range s.Tasks {
 		for j, a := range t.Arms {
@@ -277,4 +285,5 @@ func signed(x float64, d *simulate.Interval) string {
 	return figure.Typeset(text)
 }
 
+// number writes a value without an error of its own.
 func number(x float64) string { return figure.Typeset(format.Rounded(x, 4)) }
