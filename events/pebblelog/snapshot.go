@@ -128,6 +128,7 @@ func readManifest(fsys vfs.FS, dir string) (name string, content []byte, err err
 	return name, content, err
 }
 
+// readFile reads a file whole.
 func readFile(fsys vfs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -179,6 +180,7 @@ func (s *snapshotFS) OpenDir(name string) (vfs.File, error) { return s.copies.Op
 
 // What would change the store is refused.
 
+// refuseChange is the answer of every method that would write.
 func refuseChange(op, name string) error {
 	return &fs.PathError{Op: op, Path: name, Err: events.ErrReadOnly}
 }
