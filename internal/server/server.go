@@ -79,6 +79,12 @@ func New(o Options) *Server {
 }
 
 // Handler returns everything that is served.
+//
+// The order matters. Panics anywhere are caught; the headers are set on every
+// answer, refusals included; the body is bounded before anything reads it; who
+// asks is known before the requests under way are counted, by account or, of
+// strangers, by address; and only a request that has its place waits for its
+// body and has its form read.
 func (s *Server) Handler() http.Handler {
 	g := s.gate
 	formed := g.Formed(&s.mux, api.Base, s.unread)
@@ -91,6 +97,10 @@ func (s *Server) Patterns() []string { return append(s.mux.Patterns(), s.console
 
 // Serve serves on a listener until the context is done. Requests under way
 // finish.
+//
+// ctx only ends serving. Requests run under a context that outlives it, so that
+// one under way is not cut off between its decision and its answer; those that
+// still run after five seconds are.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer s.whatIf.Close()
 	defer s.console.Close()
