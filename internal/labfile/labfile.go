@@ -280,7 +280,8 @@ func (f *File) Offers(reg registry.Registry, def *definition.Campaign, reach reg
 }
 
 // same reports whether a choice of the lab, completed for a campaign, is what
-// its definition records. settings are empty ones of the choice.
+// its definition records. settings are empty ones of the choice. Complete works
+// on a copy, since it may fill in the definition.
 func same(lab definition.Choice, settings definition.Settings, def *definition.Campaign,
 	recorded definition.Choice) bool {
 	if lab.Name != recorded.Name || lab.Decode(settings) != nil {

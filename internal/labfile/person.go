@@ -76,7 +76,9 @@ func (q *Quiet) Covers(t time.Time) bool {
 	return q != nil && q.wall().covers(t.In(q.Location()))
 }
 
-// Until is the end of the quiet hours that cover t, t itself where none do.
+// Until is the end of the quiet hours that cover t, t itself where none do. It
+// goes minute by minute instead of computing the end, so that clock changes need
+// no cases of their own.
 func (q *Quiet) Until(t time.Time) time.Time {
 	if !q.Covers(t) {
 		return t
@@ -98,8 +100,11 @@ type wall struct {
 	weekends bool
 }
 
+// wall reads the times of the day once.
 func (q *Quiet) wall() wall { return wall{minutes(q.From), minutes(q.To), q.Weekends} }
 
+// covers takes a time in the person's zone. Hours without times, 0 to 0, cover
+// nothing.
 func (w wall) covers(local time.Time) bool {
 	if day := local.Weekday(); w.weekends && (day == time.Saturday || day == time.Sunday) {
 		return true
