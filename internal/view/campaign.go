@@ -67,7 +67,9 @@ type Campaign struct {
 
 // CampaignOf returns where a campaign stands, with the models of shown: nothing
 // is worked out, for the loop of a campaign asks this. waitingFor says what it
-// waits for.
+// waits for. Lists are copied, so that the result can leave the goroutine of the
+// campaign's loop; what their elements point to is shared, as is the definition,
+// which an amendment replaces.
 func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	s := core.State()
 	def := s.Definition
@@ -104,7 +106,8 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	return c
 }
 
-// count counts an experiment.
+// count counts an experiment. Imported experiments and those that were called
+// off cost the budget nothing.
 func (c *Campaign) count(x *campaign.Experiment) {
 	if x.Status.Open() {
 		c.UnderWay = append(c.UnderWay, *x)
@@ -121,7 +124,9 @@ func (c *Campaign) count(x *campaign.Experiment) {
 	}
 }
 
-// asked takes in the questions.
+// asked takes in the questions. It gathers the open ones, whether an answer was
+// contested, and when a person answered last. Answers of experts that are
+// programs, and initial answers, are no sign of a person at work.
 func (c *Campaign) asked(s *campaign.State) {
 	people := make(map[string]bool)
 	for _, e := range s.Definition.Experts {

@@ -29,7 +29,9 @@ func Standing(s *campaign.State) string {
 
 // Found says what a campaign has found: the best composition by the model and
 // the best that was measured, or, where nothing is measured, what each expert
-// prefers.
+// prefers. The best by the model comes first: the best measured value is best
+// partly by luck of its noise. Where both are one experiment its composition is
+// written once.
 func Found(s *campaign.State, summary engine.Summary) []Row {
 	write := format.CompositionsOf(s.Definition)
 	if !s.Definition.Measures() {
@@ -83,7 +85,8 @@ func preferred(write format.Compositions, summary engine.Summary) []Row {
 }
 
 // Effort says what a campaign has spent: experiments, and the answers of its
-// experts, each form of them where there are any or the policy asks for it.
+// experts, each form of them where there are any or the policy asks for it. A
+// campaign without experts and labels has a single row.
 func Effort(s *campaign.State, summary engine.Summary) []Row {
 	def := s.Definition
 	if !def.Measures() {
@@ -145,7 +148,7 @@ func initially(n, all int) string {
 }
 
 // initialComparisons counts the comparisons that were answered before the first
-// decision.
+// decision. They are those that no decision asked for.
 func initialComparisons(s *campaign.State) int {
 	return count(s.Questions, func(q *campaign.Question) bool {
 		return q.Form == events.FormComparison && q.Decision == "" && len(q.Answer.Order) > 0
@@ -167,7 +170,8 @@ func Named(s *campaign.State) int {
 	})
 }
 
-// Estimated counts the numbers and marks that experts have given.
+// Estimated counts the numbers and marks that experts have given. A question
+// counts with each row that was answered.
 func Estimated(s *campaign.State) (n int) {
 	for i := range s.Questions {
 		n += len(s.Questions[i].Answer.Estimates)
@@ -224,7 +228,9 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 
 // worthText says what an expert's answers of a kind are worth, each against one
 // measurement and where nothing is known yet, and in which direction they are
-// taken. The kind is named where the expert has given several.
+// taken. The kind is named where the expert has given several. The three
+// readings, of which the likeliest is told: the answers are guesses, mislead, or
+// help. Misleading answers are turned over, and are then worth something too.
 func worthText(h policies.Help, several bool) string {
 	word := h.Expert + "'s word"
 	if several {

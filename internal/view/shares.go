@@ -46,7 +46,10 @@ func AddUp(shares []Share) bool {
 const sameValue = 1e-6
 
 // Shares returns the Shapley values of a decision in the campaign's unit, in
-// the order in which they were recorded: nil where it has none, or no model.
+// the order in which they were recorded: nil where it has none, or no model. A
+// mean is scaled, turned by the goal and shifted; a bound likewise; a standard
+// deviation is only scaled. The sums are formed after that, in the campaign's
+// unit.
 func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 	if d.Attributions == nil || d.Objective == nil {
 		return nil
@@ -79,7 +82,8 @@ func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 }
 
 // recorded is what a decision recorded of a quantity at a candidate, compressed
-// like the fit's values; nil if it did not record it in that form.
+// like the fit's values; nil if it did not record it in that form. A standard
+// deviation has no compressed form where the mean is compressed.
 func recorded(d *events.DecisionMade, candidate, quantity string) *float64 {
 	compressed := d.Objective.Compressed
 	for i := range d.Candidates {

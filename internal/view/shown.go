@@ -20,7 +20,8 @@ func (s *Shown) Keep(at engine.Revision, summary engine.Summary) {
 func (s *Shown) Of(now engine.Revision) bool { return s.known && s.revision == now }
 
 // Fill copies what the models said into a summary that was counted from the
-// campaign as it is now.
+// campaign as it is now. What is counted is of now, and what models said may be
+// of an earlier revision; [Shown.Of] tells the caller.
 func (s *Shown) Fill(counted *engine.Summary) {
 	if !s.known {
 		return

@@ -120,6 +120,8 @@ func Exclusions(state *campaign.State) []campaign.Exclusion {
 }
 
 // Doubtful returns the measurements in doubt that are not being measured again.
+// The repetition may settle the doubt by itself, so that no person is needed
+// yet.
 func Doubtful(state *campaign.State) (in []campaign.Experiment) {
 	for i := range state.Experiments {
 		x := &state.Experiments[i]
