@@ -169,6 +169,7 @@ func (i Identity) Recent(now time.Time, within time.Duration) error {
 		With(problem.Remedy{Text: "show it again, then repeat the request", Action: problem.Confirm})
 }
 
+// forbidden names the roles that would be enough.
 func (i Identity) forbidden(p Permission, campaign string) error {
 	var able []string
 	for _, r := range roles {
@@ -182,6 +183,7 @@ func (i Identity) forbidden(p Permission, campaign string) error {
 			Subject: i.Account, Ways: able})
 }
 
+// inCampaign is empty for the lab.
 func inCampaign(campaign string) string {
 	if campaign == "" {
 		return ""

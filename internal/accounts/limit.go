@@ -61,6 +61,7 @@ type TooSoonError struct {
 	Wait time.Duration
 }
 
+// Error says at least a second: “in 0s” would invite the next attempt.
 func (e *TooSoonError) Error() string {
 	return fmt.Sprintf(
 		"after several failed attempts the next one is heard in %s",
@@ -76,6 +77,7 @@ type limits struct {
 	oldest *list.List // of *count, the one touched last at the back
 }
 
+// count is the failures of one account, address or both.
 type count struct {
 	at       [32]byte
 	name     [32]byte // where the account's failures are counted; zero for an address
@@ -85,6 +87,7 @@ type count struct {
 	told     bool      // that it is locked out, in the audit log
 }
 
+// newLimits keeps up to that many counts.
 func newLimits(most int) *limits {
 	return &limits{most: most, counts: make(map[[32]byte]*list.Element), oldest: list.New()}
 }
@@ -189,6 +192,7 @@ const (
 // attempts are the newest entries that count, the oldest first.
 type attempts []Entry
 
+// add keeps the newest, up to twice as many as are needed.
 func (all *attempts) add(e Entry) {
 	if !e.counts() {
 		return
@@ -308,6 +312,7 @@ func (l *limits) fail(k counter, now time.Time) {
 	}
 }
 
+// drop forgets a count, in the map and in the order. The caller holds mu.
 func (l *limits) drop(at [32]byte) {
 	if e := l.counts[at]; e != nil {
 		l.oldest.Remove(e)

@@ -104,6 +104,8 @@ func (o *OIDC) Validate() error {
 	return nil
 }
 
+// isLoopback allows an issuer on the machine itself without TLS, as tests and
+// first steps need.
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
 // issuer is an issuer that people can be sent to. Discovery is lazy: an
@@ -168,11 +170,14 @@ func (i *issuer) discover(ctx context.Context) (*oidc.Provider, error) {
 	return found, nil
 }
 
+// unreachable is no verdict about the person: the issuer, or the way to it,
+// failed.
 func (i *issuer) unreachable(err error) error {
 	return problem.New(problem.Unavailable, "%s does not answer as it should: %w", i.name(), err).
 		With(problem.Remedy{Text: "try again, or log in with a password", Action: problem.LogIn})
 }
 
+// name is what people are shown.
 func (i *issuer) name() string {
 	if i.config.Name != "" {
 		return i.config.Name
@@ -183,6 +188,7 @@ func (i *issuer) name() string {
 	return i.config.Issuer
 }
 
+// oauth asks for the scope openid once, whatever the settings list.
 func (i *issuer) oauth(p *oidc.Provider) *oauth2.Config {
 	scopes := i.config.Scopes
 	if scopes == nil {
@@ -549,7 +555,8 @@ func (d *Directory) linked(
 }
 
 // sync makes the roles that the issuer gives an account those that it gives
-// now. The last admin stays one.
+// now. The last admin stays one. Roles that an administrator gave are not
+// touched.
 func (d *Directory) sync(ctx context.Context, by Identity, a *account, given []Grant) (entries []Entry) {
 	var kept []Grant
 	wasAdmin := a.isAdmin()

@@ -112,6 +112,7 @@ func (d *Directory) holder(a *account) holder {
 	return h
 }
 
+// The methods of webauthn.User.
 func (h holder) WebAuthnID() []byte   { return h.Handle }
 func (h holder) WebAuthnName() string { return h.Name }
 func (h holder) WebAuthnDisplayName() string {
@@ -125,6 +126,7 @@ func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.credentia
 // HasPasskeys reports whether people can log in with passkeys here.
 func (d *Directory) HasPasskeys() bool { return d.relying != nil }
 
+// noPasskeys is why passkeys cannot be used here, nil where they can.
 func (d *Directory) noPasskeys() error {
 	if d.relying != nil {
 		return nil
@@ -186,7 +188,9 @@ func (d *Directory) options(ctx context.Context, value any, c *ceremony) (string
 }
 
 // FinishPasskey adds the passkey that the browser has made: the answer is the
-// JSON of its PublicKeyCredential. The name is what its owner calls it.
+// JSON of its PublicKeyCredential. The name is what its owner calls it. The
+// session is looked at again before anything is written: it may have ended while
+// the authenticator was asked.
 func (d *Directory) FinishPasskey(
 	ctx context.Context,
 	sessionToken, ceremonyName, name string,
@@ -465,6 +469,8 @@ func refusedPasskey(err error) error {
 		With(problem.Remedy{Text: "try again, or log in with a password", Action: problem.LogIn})
 }
 
+// tooLate is the answer where no ceremony of that name is under way. It does not
+// say which of the reasons holds, since that is not known.
 func tooLate() error {
 	return problem.New(problem.Unauthenticated,
 		"this took too long, or was begun in another window, or the server was started again meanwhile").

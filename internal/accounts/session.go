@@ -175,6 +175,8 @@ func wrongLogin() error {
 	)
 }
 
+// disabled names the remedy. Who knows the name of the account alone is not told
+// it: a wrong password has the same answer for every account.
 func disabled(name string) error {
 	return problem.New(problem.Unauthenticated, "the account %s is disabled", name).About(name).
 		With(problem.Remedy{Text: "have an admin enable it", Action: problem.Enable, Subject: name})
@@ -324,6 +326,8 @@ func (d *Directory) lateSeen(secret string) *sessionValue {
 	return seen
 }
 
+// noSession does not say why: a token that was never one and one that has ended
+// look the same from here.
 func noSession() error {
 	return problem.New(problem.Unauthenticated, "not logged in, or not any more").
 		With(problem.Remedy{Text: "log in", Action: problem.LogIn})

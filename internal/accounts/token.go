@@ -285,6 +285,7 @@ func (d *Directory) token(bearer string) (t *token, a *account, why string) {
 	return t, a, why
 }
 
+// noToken says why: what was guessed is still only an unknown token.
 func noToken(why string) error {
 	return problem.New(problem.Unauthenticated, "%s", why).
 		With(problem.Remedy{Text: "log in, and make a new one", Action: problem.LogIn})
