@@ -141,6 +141,7 @@ func unexplained(readings []reading, terms func(reading) []float64) float64 {
 	return sum
 }
 
+// dot is the inner product.
 func dot(a, b []float64) float64 {
 	var sum float64
 	for i := range a {
@@ -149,6 +150,7 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
+// subtract changes from in place.
 func subtract(from, what []float64, times float64) {
 	for i := range from {
 		from[i] -= times * what[i]
