@@ -14,7 +14,7 @@ import (
 )
 
 // Campaign is a campaign of the lab. Its methods may be called by several
-// goroutines.
+// goroutines. starting is taken before mu, never after it.
 type Campaign struct {
 	store *member
 	name  string
@@ -34,6 +34,8 @@ type Campaign struct {
 	foregone foregone
 }
 
+// newCampaign is a campaign of which no event was taken yet: [member.take] lists
+// it after the first.
 func newCampaign(s *member, name string) *Campaign {
 	record := view.NewRecord(s.lab.options.Registry, name, &s.lab.past)
 	return &Campaign{store: s, name: name, record: record}
@@ -45,7 +47,9 @@ func (c *Campaign) Name() string { return c.name }
 // Store is the path of its store.
 func (c *Campaign) Store() string { return c.store.path }
 
-// take folds an event.
+// take folds an event. Only the goroutine that follows the store, or the one
+// that brings this campaign up to date, calls it, so that Heard gets the events
+// in their order.
 func (c *Campaign) take(e events.Event) {
 	taken := c.record.Take(e)
 	if heard := c.store.lab.options.Heard; taken && heard != nil {
@@ -86,7 +90,9 @@ type Driven struct {
 	Remedies []problem.Remedy
 }
 
-// Standing returns where the campaign stands, without working anything out.
+// Standing returns where the campaign stands, without working anything out. It
+// is put together from parts that each have a lock of their own, and may be of
+// two neighboring moments; the next change is announced.
 func (c *Campaign) Standing() Standing {
 	run := c.Running()
 	s := Standing{ID: c.name, Store: c.store.path, Campaign: c.record.Stands()}
@@ -162,7 +168,8 @@ func (c *Campaign) Defined() *definition.Campaign {
 }
 
 // recordedAt returns the sequence of the event by which a request was recorded,
-// 0 for none.
+// 0 for none. It knows what this process has folded; the engine asks again where
+// it records.
 func (c *Campaign) recordedAt(r engine.Request) (at events.Sequence, err error) {
 	c.Read(func(core *engine.Core) { at, err = core.Recorded(r) })
 	return at, err
@@ -186,6 +193,9 @@ func (c *Campaign) Recorded(ctx context.Context, r engine.Request) ([]events.Eve
 // Submit has a person's request recorded, by the process that holds the store.
 // When it returns, the campaign as the lab shows it holds what was recorded, so
 // that the page that follows a form shows what the form has changed.
+//
+// Only a request with an identifier is sent again where it is uncertain whether
+// it was recorded: any other might count twice.
 func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
 	var at Store
 	var stored []events.Event
