@@ -16,6 +16,7 @@ type fates struct {
 	refused map[string]error           // never to be seen, and what the writer was told
 }
 
+// newFates knows of no event yet.
 func newFates() *fates {
 	return &fates{stored: make(map[string]events.Position), refused: make(map[string]error)}
 }
@@ -83,6 +84,7 @@ func named(n int, format string, args ...any) []events.Event {
 	return batch
 }
 
+// endID is the ID of the event after which watchers stop.
 const endID = "the end"
 
 // watch follows the log until the event endID and calls f with each event
@@ -115,6 +117,9 @@ func (s *subject) watched(
 	return errors.Join(err, endErr, <-ended)
 }
 
+// checkRefused has writers meet conflicts by racing and on purpose, and looks
+// for their batches among what is followed, read and, after reopening, there.
+// Reopening is tried twice, with an event in between.
 func checkRefused(s *subject) error {
 	const writers, tries = 8, 24
 	ctx, cancel := s.context()
@@ -184,6 +189,8 @@ func checkRefused(s *subject) error {
 	return told.agree(s)
 }
 
+// checkSeen asks, with each event that a follower is given, everything else that
+// could know of it: no reader may be behind another.
 func checkSeen(s *subject) error {
 	const writers, batches = 4, 25
 	ctx, cancel := s.context()
@@ -241,6 +248,8 @@ func checkSeen(s *subject) error {
 	return told.agree(s)
 }
 
+// checkLast compares Last with what was acknowledged and with what followers are
+// given.
 func checkLast(s *subject) error {
 	const writers, batches = 4, 25
 	ctx, cancel := s.context()
