@@ -55,7 +55,8 @@ func (a *app) accountToken(ask asker) *cobra.Command {
 
 // tokenCreate is `campaignd account token create`. The secret is the answer and
 // goes to standard output alone, so that it can be piped into a file; what it is
-// good for is a remark.
+// good for is a remark. Whether the account may give these scopes is checked
+// where the accounts are held, not here.
 func (a *app) tokenCreate(ask asker) *cobra.Command {
 	var n accounts.NewToken
 	var scopes []string
@@ -233,7 +234,8 @@ func (a *app) accountSessions(ask asker) *cobra.Command {
 }
 
 // accountPasskey is `campaignd account passkey`. Passkeys are made in the
-// browser alone, which holds the other half.
+// browser alone, which holds the other half. Their identifiers are in `account
+// list --json`.
 func (a *app) accountPasskey(ask asker) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "passkey",
@@ -257,7 +259,8 @@ func (a *app) accountPasskey(ask asker) *cobra.Command {
 }
 
 // newPassword asks for a password twice, without showing it, or reads it from
-// standard input: the text before the first end of a line.
+// standard input: the text before the first end of a line. Rules for passwords
+// are those of the accounts; only an empty one is refused here.
 func (a *app) newPassword(ctx context.Context, stdin bool) (accounts.Secret, error) {
 	if stdin {
 		// Longer than any password, short enough not to read a file that was

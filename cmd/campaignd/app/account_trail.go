@@ -63,7 +63,8 @@ replaced.`,
 
 // trail reads the audit log, the oldest entry first: all of it, or the last
 // entries. It reads pages from the newest entry back, so that the last ones of
-// a long log are found without reading the others.
+// a long log are found without reading the others. Entries that come while it
+// reads are not in it, since each page ends before the one before.
 func (a *app) trail(cmd *cobra.Command, ask asker, last int) ([]accounts.Entry, error) {
 	const page = 1000
 	entries := []accounts.Entry{}

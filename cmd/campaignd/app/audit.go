@@ -152,7 +152,8 @@ func (a *app) audit(
 // checkpoints, then what was computed again.
 //
 // What is wrong is in capitals, so that it cannot be overlooked in a long
-// output; what an auditor should only know is a note.
+// output; what an auditor should only know is a note. Of a damaged log there is
+// nothing to print after the checkpoints: the rest was not computed.
 func (a *app) printAudit(r *audited) {
 	if r.Chain == attest.ChainSound {
 		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n",
@@ -266,7 +267,8 @@ func (a *app) printBuilds(r *audited) {
 
 // unmadeText says why decisions were not made again: another version of their
 // family of methods, a family or module that this program has not, or a record
-// that does not say which it was.
+// that does not say which it was. Only what differs is named: a family's module
+// is left out where it is that of the program itself.
 func unmadeText(u decisions.Unmade) string {
 	made := format.Count(u.Decisions, "decision")
 	if u.Family == "" && u.Version == u.Here {

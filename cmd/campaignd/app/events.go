@@ -214,7 +214,8 @@ func (a *app) follow(
 // store, so the end of the process cannot be waited for: it reads what is
 // there, and then follows, until the campaign has ended.
 //
-// s stays open all the while.
+// s stays open all the while. Following is begun again where it ends without an
+// error before the campaign does.
 func (a *app) followRemote(
 	ctx context.Context, s *session, last *events.Position, over func() bool,
 	take func(iter.Seq2[events.Event, error]) error,

@@ -85,7 +85,8 @@ category.
 }
 
 // allowCommand is `campaignd allow`, the reverse of exclude. It takes the
-// exclusion's own name (n1): regions can overlap.
+// exclusion's own name (n1): regions can overlap. A reason is not required: what
+// was kept away is only possible again.
 func (a *app) allowCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
@@ -115,7 +116,8 @@ func isSubject(text string) bool {
 
 // parseRegion reads a region: "lipf6=1.8..,ec=0.45..0.52,solvent=PC". Intervals
 // include their ends; a missing end is open. A single value of a number is the
-// interval from it to it. An empty text gives nil.
+// interval from it to it. An empty text gives nil. Which end is the lower one is
+// not looked at here.
 func parseRegion(def *definition.Campaign, text string) (map[string]definition.RegionSide, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

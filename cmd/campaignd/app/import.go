@@ -156,7 +156,8 @@ func tableName(path string) string {
 }
 
 // openTable opens a CSV file, or standard input, and returns its name for
-// messages. The caller closes it.
+// messages. The caller closes it. The bound on size is not applied to standard
+// input.
 func (a *app) openTable(path string) (name string, in io.ReadCloser, err error) {
 	if path == standardInput {
 		return tableName(path), io.NopCloser(a.stdin), nil

@@ -160,6 +160,8 @@ const checkPoints = 8
 //
 // The seed of the design is the campaign's, so that a check that is repeated
 // measures at the same compositions.
+//
+// Nothing is opened here: Open is called by the suite, for every restart.
 func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrumenttest.Env, error) {
 	if !t.file.Definition.Measures() {
 		return instrumenttest.Env{}, badInput(

@@ -16,6 +16,7 @@ import (
 // predictCommand is `campaignd predict`.
 //
 // The models are those that the next decision would have; nothing is recorded.
+// The table may have the parameters in any order and nothing else.
 func (a *app) predictCommand() *cobra.Command {
 	var at string
 	cmd := &cobra.Command{

@@ -78,7 +78,8 @@ kind of event.`,
 	return cmd
 }
 
-// schemaNames are the documents that there is a schema of.
+// schemaNames are the documents that there is a schema of. The shell completes
+// them too.
 func schemaNames() []string {
 	names := []string{"campaign", "lab", "event"}
 	for _, info := range events.Kinds() {

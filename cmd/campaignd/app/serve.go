@@ -26,7 +26,8 @@ import (
 // defaultAddress is where the server listens: on this machine alone.
 const defaultAddress = "127.0.0.1:7070"
 
-// serving is what the flags of serve say.
+// serving is what the flags of serve say. domains, proxy and cert exclude each
+// other: they are three ways to TLS.
 type serving struct {
 	folder, address string
 	cert, key       string
@@ -264,7 +265,8 @@ func (a *app) openLab(
 }
 
 // served says what is served, and to whom. Secure marks cookies as for HTTPS
-// alone, also where a proxy speaks it.
+// alone, also where a proxy speaks it. Signing is asked for at each checkpoint,
+// so that a key that was made meanwhile is used.
 func (a *app) served(
 	s serving, named *labfile.File, open *openedLab, who gate.Options,
 ) server.Options {
@@ -294,7 +296,9 @@ func (a *app) dated(format string, args ...any) {
 // encrypts reports whether the server speaks TLS itself.
 func (s serving) encrypts() bool { return s.cert != "" || len(s.domains) > 0 }
 
-// trusted is the network of the proxy that is trusted, nil for none.
+// trusted is the network of the proxy that is trusted, nil for none. Only
+// requests from it may say for whom they come; an address alone is written as a
+// network of one, /32.
 func (s serving) trusted() (*net.IPNet, error) {
 	if s.proxy == "" {
 		return nil, nil

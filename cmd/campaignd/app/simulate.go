@@ -218,7 +218,8 @@ func (s *simulation) run(ctx context.Context) error {
 	return nil
 }
 
-// parseSeeds reads --seeds: "30" or "1001-1060".
+// parseSeeds reads --seeds: "30" or "1001-1060". A count begins at 1. No text
+// leaves the seeds of the file.
 func parseSeeds(text string) (studyfile.Seeds, error) {
 	if text == "" {
 		return studyfile.Seeds{}, nil
@@ -235,7 +236,8 @@ func parseSeeds(text string) (studyfile.Seeds, error) {
 }
 
 // openPast opens the store of a campaign that was run, for a task that asks
-// what had been otherwise. The last result closes it.
+// what had been otherwise. The last result closes it. A store with several
+// campaigns needs the name.
 func (a *app) openPast(ctx context.Context, path, campaign string) (events.Log, string, func() error, error) {
 	s, err := a.openStore(ctx, target{store: path, campaign: campaign}, reading)
 	if err != nil {
@@ -271,7 +273,8 @@ func (s *simulation) write(study *simulate.Study, summary simulate.Summary) erro
 	return nil
 }
 
-// command is the command line that runs the study again, for its page.
+// command is the command line that runs the study again, for its page. --out and
+// --workers change nothing of the results and are left out.
 func (s *simulation) command() string {
 	words := []string{"campaignd simulate", shellArg(s.path)}
 	if s.size != "" {
