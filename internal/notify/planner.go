@@ -73,6 +73,7 @@ func (p *Planner) State() []byte {
 	return data
 }
 
+// orEmpty is a lab of no people in place of none.
 func orEmpty(lab *labfile.File) *labfile.File {
 	if lab == nil {
 		return new(labfile.File)
@@ -80,7 +81,8 @@ func orEmpty(lab *labfile.File) *labfile.File {
 	return lab
 }
 
-// channelKey names a person's address.
+// channelKey names a person's address. It is the place in the list, not the
+// address: an address that is put right keeps what was sent.
 func channelKey(person string, target int) string { return fmt.Sprintf("%s#%d", person, target) }
 
 // Due returns the messages to be sent now, in a fixed order, at most one for
@@ -105,6 +107,10 @@ func (p *Planner) Due(now time.Time) []Message {
 }
 
 // due returns the message that is to be sent to one address now, if any.
+//
+// An attempt that is not settled comes first, with its identifier and its
+// notices, or not at all. A new message waits until one of its notices has
+// settled, and then takes all that are due along.
 func (p *Planner) due(now time.Time, name string, target int) (Message, bool) {
 	person, key := p.lab.People[name], channelKey(name, target)
 	c := p.state.Channels[key]
@@ -146,7 +152,8 @@ func (p *Planner) due(now time.Time, name string, target int) (Message, bool) {
 }
 
 // settleAttempt gives up a message of which a part holds no longer: that part
-// counts as told, since it may have been, and the rest is told anew.
+// counts as told, since it may have been, and the rest is told anew. It counts
+// as told in favor of silence: people are not reminded of what is over.
 func (p *Planner) settleAttempt(c *channel, name, key string, now time.Time) {
 	if c.Attempt == nil {
 		return
@@ -176,7 +183,9 @@ func only(all, among []notice) []notice {
 }
 
 // notice returns what somebody is to be told of a matter next on one of their
-// channels, and when that is due; false where there is nothing.
+// channels, and when that is due; false where there is nothing. That a question
+// is over is news only for those who were told of it, did not answer it
+// themselves and have had a minute to begin; reminders are of questions alone.
 func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, at time.Time, ok bool) {
 	told, n := m.Told[key], notice{Matter: m.Key}
 	if !m.open() {
@@ -197,7 +206,9 @@ func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, 
 	return n, from, concerned
 }
 
-// concerns says whether and from when somebody is told of a matter.
+// concerns says whether and from when somebody is told of a matter. A stand-in's
+// time begins when the expert could first be told, at the end of their quiet
+// hours.
 func (p *Planner) concerns(m *matter, name string) (from time.Time, ok bool) {
 	switch m.Kind {
 	case question:
@@ -239,7 +250,8 @@ func (p *Planner) Sent(id string, now time.Time) {
 
 // Failed records that a message was not taken. What still holds is tried again:
 // after half a minute, and twice as long after each further failure, up to an
-// hour. why holds no secrets.
+// hour. why holds no secrets. The next attempt is a new message, of what holds
+// by then.
 func (p *Planner) Failed(id string, now time.Time, why string) {
 	_, c := p.attempted(id)
 	if c == nil {
@@ -267,6 +279,7 @@ func (p *Planner) attempted(id string) (key string, c *channel) {
 	return "", nil
 }
 
+// tell records that a channel was told.
 func (m *matter) tell(key string, n notice, at time.Time) {
 	told := m.Told[key]
 	if n.Time == over {
@@ -284,6 +297,7 @@ func (m *matter) tell(key string, n notice, at time.Time) {
 	m.Told[key] = told
 }
 
+// matter returns the matter of a key, nil once it is forgotten.
 func (p *Planner) matter(key string) *matter {
 	for _, m := range p.state.Matters {
 		if m.Key == key {
@@ -293,7 +307,8 @@ func (p *Planner) matter(key string) *matter {
 	return nil
 }
 
-// forget drops the matters of which nobody will be told anything more.
+// forget drops the matters of which nobody will be told anything more. One that
+// is part of an attempt stays, since the attempt may be sent again.
 func (p *Planner) forget(now time.Time) {
 	trying := make(map[string]bool)
 	for _, c := range p.state.Channels {
@@ -364,4 +379,5 @@ func (p *Planner) Status(now time.Time) []Status {
 	return list
 }
 
+// sortedKeys gives maps an order: equal states plan equal messages.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -14,7 +14,8 @@ import (
 // most is how many things a message lists.
 const most = 20
 
-// message puts notices into words.
+// message puts notices into words. The identifier is the last line, for a person
+// who gets one twice.
 func (p *Planner) message(now time.Time, name string, target int, id string, notices []notice) Message {
 	m := Message{ID: id, Person: name, Target: target}
 	var lines []string
