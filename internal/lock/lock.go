@@ -194,6 +194,8 @@ type queue struct {
 	turn   bool
 }
 
+// queueOf is the queue of a key: a device, or its turns. Files are named by a
+// hash, since a device's name may hold anything.
 func queueOf(dir, key string, h Holder) queue {
 	return queue{dir: dir, device: h.Device, base: fmt.Sprintf("%x", sha256.Sum256([]byte(key))),
 		turn: key != h.Device}
@@ -237,7 +239,10 @@ func (q queue) gate() (open func(), err error) {
 }
 
 // seats reads who is in the queue, in the order in which they came; behind the
-// gate. own is left out.
+// gate. own is left out. Whether a seat's process lives is found out by taking
+// its lock: a lock that can be had is one whose process has ended. A seat of the
+// dead counts only where a command stands in it, on which the device may still
+// be at work.
 func (q queue) seats(own string) (seats []seat, err error) {
 	entries, err := os.ReadDir(q.dir)
 	if err != nil {
@@ -298,6 +303,8 @@ func seated(q queue, path string, f *os.File, text seat) (*Lease, error) {
 	return l, nil
 }
 
+// enter sits down behind all that are there. It never waits for the device, only
+// for the gate.
 func enter(dir, key string, h Holder) (*Lease, error) {
 	q := queueOf(dir, key, h)
 	if err := shared(dir); err != nil {
@@ -331,6 +338,9 @@ func next(taken []seat) uint64 {
 // waits, and there are fewer who have it than each of them, and this one,
 // allows. Otherwise it returns a [HeldError], and where the seat is gone a
 // [LostError].
+//
+// Capacity is the least that any of them allows, since each was promised that no
+// more would use the device with it.
 func (l *Lease) Try() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -390,6 +400,8 @@ func (l *Lease) Check() error {
 	return nil
 }
 
+// check compares the open file with the one of that name: a folder of temporary
+// files may be emptied. The caller holds mu.
 func (l *Lease) check() error {
 	if l.file == nil {
 		return fmt.Errorf("the lock of %s was given back", l.q.device)
@@ -440,6 +452,7 @@ func (l *Lease) Release() { l.end(true) }
 // in it keeps its place.
 func (l *Lease) Leave() { l.end(false) }
 
+// end closes the file, which gives up its lock. An empty file is a free seat.
 func (l *Lease) end(empty bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
