@@ -218,6 +218,7 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	return instruments.FateFinished, nil
 }
 
+// answer is the row that a command was started with.
 func (i *Instrument) answer(cmd instruments.Command) (row, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
