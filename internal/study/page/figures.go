@@ -31,7 +31,8 @@ var (
 )
 
 // lookOf gives black to the baseline and the palette's colors to the others, in
-// turn; when the palette is used up, lines are dashed.
+// turn; when the palette is used up, lines are dashed. An arm keeps its look on
+// every task, whichever arms failed there.
 func lookOf(arm, baseline int) look {
 	switch {
 	case arm == baseline:
@@ -91,7 +92,8 @@ func (v view) regret() panel {
 }
 
 // cumulative draws what the whole search cost, which is not what was found in
-// the end.
+// the end. Of comparisons the regret is a probability, which the caption says
+// with its formula.
 func (v view) cumulative() panel {
 	c := target.Chart(380, 250, v.task.Steps+"s", v.cumulativeTitle())
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.CumulativeCurve })
@@ -116,7 +118,8 @@ func (v view) cumulativeTitle() string {
 	return v.withUnit("cumulative regret")
 }
 
-// asked draws the number of questions; ok is false where no arm asks any.
+// asked draws the number of questions; ok is false where no arm asks any. Arms
+// without a question would all lie at 0.
 func (v view) asked() (panel, bool) {
 	some := false
 	for _, a := range v.task.Arms {
@@ -180,7 +183,8 @@ func (v view) some(curve func(simulate.ArmSummary) []simulate.Mean) bool {
 	return false
 }
 
-// risk draws how well and how reliably anchored experts were asked.
+// risk draws how well and how reliably anchored experts were asked. There are
+// none where experts have no anchors.
 func (v view) risk() []panel {
 	if !v.task.Anchored {
 		return nil
@@ -297,7 +301,7 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 // interval.
 //
 // The baseline has a row, too: a point at 0. Intervals that reach beyond the
-// axis are cut at its ends.
+// axis are cut at its ends. Rows go from the top down in the order of the arms.
 func (v view) differences() panel {
 	base := v.task.Arms[v.task.Baseline].Arm.Name
 	rows := len(v.task.Arms)
@@ -339,7 +343,7 @@ func (v view) differences() panel {
 // rankFigure draws the mean rank of each arm, and that on each task.
 //
 // ok is false for a single arm, and where no task has a seed with a result of
-// every arm.
+// every arm. The label of an arm is its name on the last task that has a result.
 func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 	rows := len(s.Ranks)
 	if rows < 2 || math.IsNaN(s.Ranks[0]) {

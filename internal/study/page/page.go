@@ -3,6 +3,10 @@
 //
 // figures.go draws curves and intervals, tables.go writes the tables, page.go
 // arranges them for page.html.
+//
+// [Write] is the only entrance. Everything is computed in Go and handed to the
+// template as finished texts and figures (pageData); statistics come from
+// package simulate and are only written here.
 package page
 
 import (
@@ -42,7 +46,8 @@ var page = template.Must(template.New("study").Parse(source))
 
 // Write writes the page. On an error nothing has been written to w, unless it
 // is w's own. The page uses no clock and no randomness: equal inputs give equal
-// pages.
+// pages. The page is made whole in memory first, so that a fault in it leaves no
+// half page behind.
 func Write(w io.Writer, in Input) error {
 	w = plaintext.NewWriter(w, true)
 	var b bytes.Buffer
@@ -169,6 +174,7 @@ func (in Input) page() pageData {
 }
 
 // task gathers the section of a task that has at least one seed to compare.
+// Figures that have nothing to show are left out, and the others move up.
 func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	d := taskData{
 		ID:    fmt.Sprint("task", i+1),

@@ -27,7 +27,8 @@ type overviewCell struct {
 }
 
 // overview compares every arm on every task at a glance: the baseline with its
-// regret, the others with their difference to it.
+// regret, the others with their difference to it. A task without a common seed
+// has dashes.
 func (d *pageData) overview(s simulate.Summary, baseline int) {
 	for _, t := range s.Tasks {
 		d.TaskName = append(d.TaskName, format.Heading(t.Task.Name, t.Task.Truth.Sought.Unit))
@@ -59,7 +60,9 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 }
 
 // ratios shows the regret along the campaigns in comparison with each task's
-// baseline.
+// baseline. The class of a cell comes from the stricter interval, which is
+// corrected for the number of cells, while the interval that is written is the
+// usual one.
 func (d *pageData) ratios(s simulate.Summary) {
 	percent := func(x float64) string {
 		return strings.Replace(fmt.Sprintf("%+.0f %%", 100*(x-1)),
@@ -116,7 +119,8 @@ func class(d *simulate.Interval) string {
 }
 
 // armRow is an arm in the table of a task. Texts are "–" where there is nothing
-// to say. The classes are of the style sheet.
+// to say. The classes are of the style sheet. It has the cells of all kinds of
+// task; the template shows those of this one.
 type armRow struct {
 	Symbol                           legendEntry
 	Regret, Difference, Class        string
@@ -269,7 +273,7 @@ func intervalText(d *simulate.Interval) string {
 }
 
 // signed writes a number of an interval to two digits of the interval's half
-// width, with its sign.
+// width, with its sign. All three numbers of an interval get the same decimals.
 func signed(x float64, d *simulate.Interval) string {
 	half := (d.Upper - d.Lower) / 2
 	if math.IsInf(half, 0) || !(half > 0) {

@@ -161,6 +161,8 @@ type csvTable struct {
 	err error
 }
 
+// newCSV begins a table. Errors are kept until flush, so that rows are written
+// without asking.
 func newCSV(w io.Writer, header ...string) *csvTable {
 	t := &csvTable{w: csv.NewWriter(w)}
 	t.err = t.w.Write(header)
@@ -190,6 +192,7 @@ func (t *csvTable) row(cells ...any) {
 	}
 }
 
+// flush ends the table, and returns the first error.
 func (t *csvTable) flush() error {
 	t.w.Flush()
 	if t.err != nil {

@@ -187,6 +187,7 @@ func (r *Risk) adjusted() float64 {
 	return *r.Adjusted
 }
 
+// best is NaN where there is no risk: such steps are left out of means.
 func (r *Risk) best() float64 {
 	if r == nil {
 		return math.NaN()
@@ -194,6 +195,7 @@ func (r *Risk) best() float64 {
 	return r.Best
 }
 
+// queried likewise.
 func (r *Risk) queried() float64 {
 	if r == nil {
 		return math.NaN()

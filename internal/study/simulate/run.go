@@ -38,6 +38,7 @@ type FailedError struct {
 	Err       error
 }
 
+// Error names the campaign by what finds it again in the study.
 func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s, %s, seed %d: %v", e.Task, e.Arm, e.Seed, e.Err)
 }

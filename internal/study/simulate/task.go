@@ -86,6 +86,8 @@ func (t Truth) Rank(p definition.Point) (float64, error) {
 	return t.rankOf(v), nil
 }
 
+// rankOf is the rank ρ of simulated experts: −3 for the best value of the space,
+// 3 for the worst.
 func (t Truth) rankOf(value float64) float64 {
 	if t.Best == t.Worst {
 		return 0

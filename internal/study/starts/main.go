@@ -34,6 +34,7 @@ type line struct {
 	Initial []simulate.Said `json:"initial"`
 }
 
+// main prints the first error and ends; there is no other exit status.
 func main() {
 	if err := run(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "starts:", err)
@@ -41,6 +42,8 @@ func main() {
 	}
 }
 
+// run prints the tasks and the starts, and answers requests until its input
+// ends. Each answer is flushed, since the other program waits for it.
 func run(ctx context.Context, args []string) error {
 	if len(args) != 3 {
 		return errors.New("say STUDY SIZE FIRST-LAST, with - for no size and for the study's own seeds")
@@ -122,6 +125,7 @@ type task struct {
 	Worst       float64                 `json:"worst"`
 }
 
+// about lists each task once, by the definition of its first campaign.
 func about(study *simulate.Study) map[string]any {
 	var list []task
 	seen := map[string]bool{}
