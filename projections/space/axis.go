@@ -121,6 +121,7 @@ func (a axis) withCategories(categories []definition.CategoryDef) (axis, error) 
 	return a, nil
 }
 
+// categorical reports whether the axis has categories instead of numbers.
 func (a *axis) categorical() bool { return a.categories != nil }
 
 // encode is the coordinate of a number; outside the bounds it lies outside [0,
@@ -147,6 +148,8 @@ func (a *axis) first() float64 {
 	return a.lo
 }
 
+// last is the greatest value that can be made: with a step that does not divide
+// the range it is less than the bound.
 func (a *axis) last() float64 {
 	if a.grid != nil {
 		return a.grid.value(a.grid.len() - 1)

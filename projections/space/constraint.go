@@ -275,6 +275,8 @@ type part struct {
 	index int
 }
 
+// partKind is what can be left out of a definition to find out what contradicts
+// what.
 type partKind uint8
 
 const (

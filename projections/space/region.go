@@ -147,6 +147,7 @@ func (c cell) empty() bool {
 	return false
 }
 
+// anyTrue reports whether some value is true.
 func anyTrue(list []bool) bool {
 	for _, v := range list {
 		if v {
