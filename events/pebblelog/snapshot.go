@@ -226,6 +226,8 @@ type heldFile struct {
 	at int64
 }
 
+// Read reads at an offset of its own, since the open file is shared by all
+// readers of the snapshot.
 func (f *heldFile) Read(p []byte) (int, error) {
 	n, err := f.ReadAt(p, f.at)
 	f.at += int64(n)
