@@ -240,6 +240,7 @@ func defaultExperiments(def definition.Campaign) int {
 	return n
 }
 
+// categorical reports whether a parameter has categories.
 func categorical(p definition.Parameter) bool { return len(p.Categories) > 0 }
 
 // unlike returns how many categories of a parameter have to be measured before
