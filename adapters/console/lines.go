@@ -26,7 +26,7 @@ const maxLine = 1 << 20
 // key it answers the only open form. What happens otherwise depends on who
 // writes the lines:
 //
-//   - A person at a terminal (interactive) is told what is wrong. In
+//   - A person at a terminal (interactive) sees what is wrong. In
 //     particular, a line that comes when nothing is asked, or that names what is
 //     not asked any more, say just after a question was withdrawn, does not answer
 //     the next question, which the person has not seen.
@@ -196,7 +196,7 @@ var keyed = regexp.MustCompile(`^([eq][0-9]+):?(?: +(.*))?$`)
 
 // named deals with a line that names a form which is not open: it must not
 // answer another one that is. From a pipe it is kept for its form; a person is
-// told that it is too late. It reports whether there is nothing more to be
+// shown that it is too late. It reports whether there is nothing more to be
 // done.
 func (l *Lines) named(line string) bool {
 	parts := keyed.FindStringSubmatch(line)

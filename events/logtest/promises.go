@@ -13,7 +13,7 @@ import (
 type fates struct {
 	mu      sync.Mutex
 	stored  map[string]events.Position // acknowledged, and where
-	refused map[string]error           // never to be seen, and what the writer was told
+	refused map[string]error           // never to be seen, and what its Append returned
 }
 
 // newFates knows of no event yet.
@@ -21,7 +21,7 @@ func newFates() *fates {
 	return &fates{stored: make(map[string]events.Position), refused: make(map[string]error)}
 }
 
-// took notes what a writer was told of a batch.
+// took notes what Append returned for a batch.
 func (f *fates) took(batch, stored []events.Event, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,7 +36,7 @@ func (f *fates) took(batch, stored []events.Event, err error) {
 	}
 }
 
-// met reports an event that was refused, or is not where its writer was told.
+// met reports an event that was refused, or is not at the position that Append returned.
 func (f *fates) met(e events.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *subject) watch(ctx context.Context, f func(events.Event) error) error {
 	return errors.New("following waited in vain for the last event")
 }
 
-// watched runs n writers at once beside those who watch, and then writes the
+// watched runs n writers at once with those who watch, and then writes the
 // event that these wait for.
 func (s *subject) watched(
 	ctx context.Context, n int, write func(i int) error, watchers ...func(events.Event) error,

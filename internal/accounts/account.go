@@ -41,7 +41,7 @@ type Link struct {
 	Since   time.Time `json:"since"`
 }
 
-// public is what others are told. What of it depends on a value is told where
+// public is what others see. What of it depends on a value is shown where
 // there is one.
 func (a *account) public(v *values) Account {
 	p := Account{
@@ -429,7 +429,7 @@ func (d *Directory) Grant(ctx context.Context, by Identity, name string, g Grant
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
 	}
-	g.Issuer = "" // of an administrator, whoever else said so before
+	g.Issuer = "" // of an administrator, even if an issuer said so before
 	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
 		if err := g.check(); err != nil {
 			return nil, err
@@ -452,13 +452,13 @@ func (d *Directory) Revoke(ctx context.Context, by Identity, name string, g Gran
 		if !slices.ContainsFunc(a.Grants, same) {
 			return nil, problem.New(problem.Conflict, "%s is not %s", a.Name, g).About(a.Name)
 		}
-		g.Issuer = "" // whoever gave it
+		g.Issuer = "" // no matter who gave it
 		return []Entry{granted(by.entry(ctx, KindRevoked, a.Name), g)}, nil
 	})
 }
 
 // Disable ends an account: its sessions and tokens end at once, and it cannot
-// log in. This is also how somebody is removed who has left: a name that stands
+// log in. This is also how a person is removed who has left: a name that stands
 // in logs is never given to another person.
 func (d *Directory) Disable(ctx context.Context, by Identity, name string) (Account, error) {
 	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {

@@ -40,7 +40,7 @@ const (
 )
 
 // Entry is an entry of the audit log. It holds no secret: no password, no
-// token, no hash of one, and no name that nobody has.
+// token, no hash of one, and no name that no one has.
 type Entry struct {
 	// Number counts from 1: the sequence of the event in its stream.
 	Number uint64    `json:"number"`

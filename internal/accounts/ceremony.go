@@ -39,7 +39,7 @@ const (
 	mostOfOne      = 32
 )
 
-// ceremonies are those that have begun, by a random name that only whoever
+// ceremonies are those that have begun, by a random name that only the one who
 // began one knows.
 type ceremonies struct {
 	mu    sync.Mutex

@@ -48,7 +48,7 @@ type Options struct {
 	// OIDC is the OpenID Connect issuer of the lab; nil: there is none.
 	OIDC *OIDC
 
-	// Log, if set, is told in a line what people should know of, such as that
+	// Log, if set, takes a line about what people should know of, such as that
 	// the accounts of an earlier version were taken over.
 	Log func(line string)
 

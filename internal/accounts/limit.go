@@ -14,7 +14,7 @@ import (
 
 // Attempts to log in with a password are counted by account, by address, and by
 // both. After some failures each further one doubles the time until the next
-// attempt is heard, up to a bound. So guessing is slow, and nobody is locked
+// attempt is heard, up to a bound. So guessing is slow, and no one is locked
 // out for long.
 //
 // Another's failures must not keep a person out for ever: the counts of the
@@ -320,7 +320,7 @@ func (l *limits) drop(at [32]byte) {
 	}
 }
 
-// at is the place of a counter: of fixed length, whatever somebody types.
+// at is the place of a counter: of fixed length, whatever is typed.
 func at(by counted, what string) counter {
 	return counter{by: by, at: sha256.Sum256([]byte(string(by) + "\x00" + what))}
 }

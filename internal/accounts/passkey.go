@@ -46,8 +46,8 @@ func passkeyID(credential []byte) string {
 	return string(keyOf(base64.RawURLEncoding.EncodeToString(credential)))[:16]
 }
 
-// public is what others are told of a passkey. One whose credential was
-// forgotten is still told, so that its owner can remove it.
+// public is what others see of a passkey. One whose credential was
+// forgotten is still shown, so that its owner can remove it.
 func (k *passkey) public(v *values) Passkey {
 	p := Passkey{ID: k.ID, Name: k.Name, Created: k.Created}
 	if kept := v.passkeys[k.Secret]; kept != nil {
@@ -306,7 +306,7 @@ func (d *Directory) FinishPasskeyLogin(
 	return d.begin(proved.account, ByPasskey, shown(from), d.now(), used)
 }
 
-// BeginPasskeyConfirm is BeginPasskeyLogin for somebody who is logged in and
+// BeginPasskeyConfirm is BeginPasskeyLogin for a person who is logged in and
 // shows again who they are.
 func (d *Directory) BeginPasskeyConfirm(
 	ctx context.Context,
@@ -455,7 +455,7 @@ func (d *Directory) RemovePasskey(ctx context.Context, by Identity, name, id str
 }
 
 // refusedPasskey is the answer to a passkey that proves nothing. The library's
-// words help whoever sets up the site, and hold no secret.
+// words help those who set up the site, and hold no secret.
 func refusedPasskey(err error) error {
 	message := "the passkey was not accepted"
 	var detail *protocol.Error

@@ -155,7 +155,7 @@ func (s *state) change(e Entry, facts *Facts) {
 	case KindRevoked:
 		g := e.grant()
 		a.Grants = slices.DeleteFunc(slices.Clone(a.Grants), func(has Grant) bool {
-			// An admin takes a role whoever gave it; an issuer takes what it
+			// An admin takes a role no matter who gave it; an issuer takes what it
 			// gave.
 			return has.Role == g.Role && has.Campaign == g.Campaign &&
 				(g.Issuer == "" || g.Issuer == has.Issuer)

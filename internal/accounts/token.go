@@ -81,7 +81,7 @@ type NewToken struct {
 }
 
 // CreateToken makes an API token of an account. People make their own, where
-// they have shown [JustNow] who they are, and no token makes another; whoever
+// they have shown [JustNow] who they are, and no token makes another; who
 // works in the folder itself may make anybody's. The secret is returned once
 // and kept nowhere.
 func (d *Directory) CreateToken(
@@ -363,7 +363,7 @@ func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (To
 		owner = t.Account
 	}
 	d.mu.RUnlock()
-	// Whoever may not revoke a token does not learn either whether there is
+	// Who may not revoke a token does not learn either whether there is
 	// one.
 	if err := d.ownOrAdmin(by, owner); err != nil {
 		return Token{}, err

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// The keys of the values that the accounts keep beside the lab's log. What
+// The keys of the values that the accounts keep next to the lab's log. What
 // follows is a reference that an event holds, the ID of a token, or the name of
 // an account.
 const (

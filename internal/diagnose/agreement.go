@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Agreement is the probability that, of two compositions the expert told apart,
+// Agreement is the probability that, of two compositions the expert distinguished,
 // the one the expert likes better is the better one. One half is guessing.
 //
 // For labels the two are an accepted and a rejected composition, and the share

@@ -73,7 +73,7 @@ func (c *Core) Granted(
 		return nil, err
 	}
 	s := c.State()
-	// Two batches with one time could not be told apart by ReadBatch, which
+	// Two batches with one time could not be distinguished by ReadBatch, which
 	// finds the events of a request by their cause and time.
 	if Stamp(now).Equal(c.last) { // a coarse clock: what was asked for next is no part of what was recorded before
 		now = now.Add(time.Microsecond)

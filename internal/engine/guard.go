@@ -71,7 +71,7 @@ func (c *Core) guard(r Request) error {
 
 // CheckActor rejects an actor that is not a person with a printable name. Actors
 // of other forms are the engine's, the instruments' and the experts': what a
-// person says under such a name could not be told from what these say.
+// person says under such a name could not be distinguished from what these say.
 func CheckActor(actor string) error {
 	name, ok := strings.CutPrefix(actor, "person:")
 	switch {

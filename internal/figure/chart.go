@@ -52,8 +52,8 @@ type endLabel struct {
 
 func (e endLabel) lines() []string { return strings.Split(e.text, "\n") }
 
-// spot is a place of the chart that shows a text when it is pointed at; id
-// connects it with others of the page.
+// spot is a place of the chart that shows a text when it is pointed at; id, if
+// any, is what it leads to.
 type spot struct {
 	x, y     float64
 	text, id string

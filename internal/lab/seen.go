@@ -214,7 +214,7 @@ type watchedLog struct {
 	first  sync.Once
 }
 
-// Append implements [events.Log]. A failure to note it is told once and stops
+// Append implements [events.Log]. A failure to note it is reported once and stops
 // nothing: the event is stored.
 func (l *watchedLog) Append(
 	ctx context.Context,

@@ -27,7 +27,7 @@ func (c *checker) fault(n *yamltree.Node, message, remedy string) {
 
 var validName = regexp.MustCompile(namePattern)
 
-// name checks a key that is somebody's or something's name.
+// name checks a key that names a person or a thing.
 func (c *checker) name(n *yamltree.Node, name string) {
 	if len(name) > nameLength || !validName.MatchString(name) {
 		c.faults = append(c.faults, n.KeyFault(yamltree.WrongForm(name),
@@ -65,7 +65,7 @@ func (c *checker) check(root *yamltree.Node, lab *Lab) {
 	}
 }
 
-// somebody reports a name that is nobody's.
+// somebody reports a name that no one has.
 func (c *checker) somebody(n *yamltree.Node, name string, people []string) {
 	remedy := yamltree.Suggest(name, people)
 	if len(people) == 0 {

@@ -22,7 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Name is what the file is called, beside the stores that are served and the
+// Name is what the file is called, next to the stores that are served and the
 // campaign files that refer to it.
 const Name = "lab.yaml"
 
@@ -35,10 +35,10 @@ type Lab struct {
 	URL string `json:"url,omitempty"`
 	// People by the name under which they log in and answer.
 	People map[string]Person `json:"people,omitempty"`
-	// Alarms lists who is told of what needs a person: unknown outcomes,
+	// Alarms lists who gets messages about what needs a person: unknown outcomes,
 	// doubts, silent instruments, campaigns that campaignd paused.
 	Alarms []string `json:"alarms,omitempty" jsonschema:"uniqueItems=true"`
-	// Finished lists who is told of campaigns that have ended.
+	// Finished lists who gets messages about campaigns that have ended.
 	Finished []string `json:"finished,omitempty" jsonschema:"uniqueItems=true"`
 	// Instruments are those that campaign files can name: instrument: {lab:
 	// NAME}.

@@ -164,7 +164,7 @@ func experts(c *checker, node *yamltree.Node) map[string]Expert {
 	})
 }
 
-// entries reads a mapping of names to choices with fields beside them. An entry
+// entries reads a mapping of names to choices with fields of their own. An entry
 // whose choice is faulty is not in the result, but its other fields have been
 // checked.
 func entries[T any](

@@ -174,8 +174,8 @@ type Lease struct {
 	written time.Time
 }
 
-// seat is what stands in a seat's file. Everybody can write it: what cannot be
-// read counts as somebody who has the device alone.
+// seat is what stands in a seat's file. Every user can write it: what cannot be
+// read counts as a holder who has the device alone.
 type seat struct {
 	Holder
 	// Ticket says who came first.
@@ -216,7 +216,7 @@ func (q queue) remedy(err error) error {
 		"set %s to a folder in which everybody who drives the device may write", q.device, err, Variable)
 }
 
-// gateWithin is how long the gate is waited for. Whoever has it only looks at
+// gateWithin is how long the gate is waited for. Its holder only looks at
 // files.
 const gateWithin = 10 * time.Second
 
@@ -326,7 +326,7 @@ func enter(dir, key string, h Holder) (*Lease, error) {
 	return l, nil
 }
 
-// next is the ticket of whoever comes now.
+// next is the ticket of the next one to come.
 func next(taken []seat) uint64 {
 	if len(taken) == 0 {
 		return 1
@@ -334,7 +334,7 @@ func next(taken []seat) uint64 {
 	return taken[len(taken)-1].Ticket + 1
 }
 
-// Try returns nil once the device is the lease's: nobody who came before still
+// Try returns nil once the device is the lease's: no one who came before still
 // waits, and there are fewer who have it than each of them, and this one,
 // allows. Otherwise it returns a [HeldError], and where the seat is gone a
 // [LostError].
@@ -573,7 +573,7 @@ func (q queue) forget(path string, mine func(Holder) bool) {
 // mostText is more than any holder writes about itself.
 const mostText = 16 << 10
 
-// read reads who has a seat, from its open file if there is one. Nobody is
+// read reads who has a seat, from its open file if there is one. No one is
 // known where that is not written yet. What it says of people is shown as
 // words.
 func read(path string, f *os.File) (s seat) {
@@ -603,7 +603,7 @@ func read(path string, f *os.File) (s seat) {
 	return s
 }
 
-// shared creates the folder, in which everybody may create files and nobody may
+// shared creates the folder, in which every user may create files and no one may
 // remove those of others.
 func shared(dir string) error {
 	err := os.Mkdir(dir, 0o777)

@@ -86,7 +86,7 @@ func (p *Planner) Apply(def *definition.Campaign, e events.Event, payload events
 	default:
 		p.experiment(def, s, e, payload)
 	}
-	if ends(payload) { // nobody asks for more of it
+	if ends(payload) { // no more of it is needed
 		s.Points = nil
 		s.Open = nil
 		s.Results = nil
@@ -205,7 +205,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 	}
 }
 
-// doubts has the measurements in doubt wait for a person where nobody is
+// doubts has the measurements in doubt wait for a person where no one is
 // measuring the same composition again. It is called after every event, since
 // any of them may end or begin the repetition.
 func (p *Planner) doubts(s *stream, e events.Event) {
@@ -246,8 +246,8 @@ func (p *Planner) asked(def *definition.Campaign, e events.Event, payload *event
 	p.begin(e, m)
 }
 
-// contest tells whoever gave an answer what somebody else has done about it.
-// was is who gave it, and is told nothing of their own doings. A later one
+// contest tells the author of an answer what another person has done about it.
+// was is that author, who hears nothing of their own doings. A later one
 // replaces an earlier one, whose text would be out of date.
 func (p *Planner) contest(e events.Event, question, was, does, text string) {
 	who := events.ActorName(e.Actor)
@@ -363,7 +363,7 @@ func (p *Planner) close(e events.Event, k kind, subject, ending string) {
 	}
 }
 
-// end has Seen begin anew: that a matter is over is itself something to be told,
+// end has Seen begin anew: that a matter is over is itself news,
 // after the wait for more.
 func (p *Planner) end(e events.Event, m *matter, ending string) {
 	m.Closed = e.Time

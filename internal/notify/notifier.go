@@ -19,7 +19,7 @@ import (
 
 // Options of a Notifier.
 type Options struct {
-	// Lab says who is told what; nil tells nobody anything.
+	// Lab says who gets which messages; nil sends none.
 	Lab *labfile.File
 	// Dir is the folder in which it remembers what was sent:
 	// FOLDER/.campaignd/notify. It is made, private to its user. One process at
@@ -29,7 +29,7 @@ type Options struct {
 	Now func() time.Time
 	// Send sends messages. Default: [Shoutrrr].
 	Send Sender
-	// Log, if set, is told in a line what failed. It holds no secrets.
+	// Log, if set, takes a line about what failed. It holds no secrets.
 	Log func(line string)
 	// Every is how often it looks what is due. Default: 2 s.
 	Every time.Duration
@@ -151,7 +151,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 }
 
 // Step looks once what is due and sends it. Run does nothing else again and
-// again; Step is not called beside it. The state is written before the messages
+// again; Step is not called while it runs. The state is written before the messages
 // leave, so that a process that dies between the two sends the same messages
 // with the same identifiers.
 func (n *Notifier) Step(ctx context.Context) {
@@ -177,7 +177,7 @@ func (n *Notifier) send(ctx context.Context, m Message) {
 	defer cancel()
 	err := n.options.Send.Send(limited, to, m)
 	if err != nil && ctx.Err() != nil {
-		return // it is ended: whoever comes next sends the same again
+		return // it is ended: the next process sends the same again
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

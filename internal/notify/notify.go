@@ -7,10 +7,10 @@
 //
 // What holds, whatever is killed:
 //
-//   - Nobody is told of a question that is closed, or reminded of it.
+//   - No one gets a message about a question that is closed, or a reminder of it.
 //   - Whatever is due and still holds is sent once. Where the process died between a message and
 //     the record of it, the same message is sent again, with the same identifier.
-//   - Nothing is sent in somebody's quiet hours, unless they want unknown outcomes to break
+//   - Nothing is sent in a person's quiet hours, unless they want unknown outcomes to break
 //     them. Afterwards one message says what still holds.
 //   - Nothing here holds up a campaign, and an address is never shown.
 package notify
@@ -48,7 +48,7 @@ type Status struct {
 	// Person is their name in the lab file.
 	Person string `json:"person"`
 	// Targets are their addresses, in the order of the lab file; none where
-	// nobody tells them anything.
+	// they have none.
 	Targets []TargetStatus `json:"targets"`
 	// Quiet is set in their quiet hours.
 	Quiet bool `json:"quiet,omitempty"`
@@ -66,6 +66,6 @@ type TargetStatus struct {
 	Failed time.Time `json:"failed,omitzero"`
 	// Again is when the next attempt is made.
 	Again time.Time `json:"again,omitzero"`
-	// Waiting counts what they are to be told and have not been yet.
+	// Waiting counts what they are to get and have not got yet.
 	Waiting int `json:"waiting"`
 }

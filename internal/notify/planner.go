@@ -17,10 +17,10 @@ const (
 	// settle is how long something new waits for more of its kind, so that
 	// several questions at once become one message.
 	settle = 5 * time.Second
-	// aware is how long somebody must have known of a question for its end to
+	// aware is how long a person must have known of a question for its end to
 	// be news.
 	aware = time.Minute
-	// old is how long news, as of a finished campaign, is kept for somebody who
+	// old is how long news, as of a finished campaign, is kept for a person who
 	// cannot be reached.
 	old = 7 * 24 * time.Hour
 	// The wait after the first failure of a service, doubled with each, and the
@@ -29,7 +29,7 @@ const (
 	longestWait = time.Hour
 )
 
-// Planner decides who is told what, and when. It has no clock: time comes in
+// Planner decides who gets which message, and when. It has no clock: time comes in
 // with events and with the calls. It is not safe for concurrent use.
 type Planner struct {
 	lab   *labfile.File
@@ -37,7 +37,7 @@ type Planner struct {
 }
 
 // NewPlanner returns a planner that remembers nothing. began is the present
-// time: of campaigns that ended before nobody is told any more.
+// time: of campaigns that ended before it there are no messages any more.
 func NewPlanner(lab *labfile.File, began time.Time) *Planner {
 	return &Planner{lab: orEmpty(lab), state: &state{
 		Version:  stateVersion,
@@ -135,7 +135,7 @@ func (p *Planner) due(now time.Time, name string, target int) (Message, bool) {
 		ready = ready || !now.Before(m.Seen.Add(settle))
 	}
 	if c.Attempt != nil && len(all) > 0 {
-		// It may have been sent: the same again, so that it can be told to be
+		// It may have been sent: the same again, so that it can be seen to be
 		// the same.
 		if part := only(all, c.Attempt.Notices); len(part) == len(c.Attempt.Notices) {
 			c.Attempt.At = now
@@ -152,8 +152,8 @@ func (p *Planner) due(now time.Time, name string, target int) (Message, bool) {
 }
 
 // settleAttempt gives up a message of which a part holds no longer: that part
-// counts as told, since it may have been, and the rest is told anew. It counts
-// as told in favor of silence: people are not reminded of what is over.
+// counts as sent, since it may have been, and the rest is sent anew. It counts
+// as sent in favor of silence: people are not reminded of what is over.
 func (p *Planner) settleAttempt(c *channel, name, key string, now time.Time) {
 	if c.Attempt == nil {
 		return
@@ -182,9 +182,9 @@ func only(all, among []notice) []notice {
 	return slices.DeleteFunc(slices.Clone(all), func(n notice) bool { return !slices.Contains(among, n) })
 }
 
-// notice returns what somebody is to be told of a matter next on one of their
+// notice returns what a person is to learn of a matter next on one of their
 // channels, and when that is due; false where there is nothing. That a question
-// is over is news only for those who were told of it, did not answer it
+// is over is news only for those who knew of it, did not answer it
 // themselves and have had a minute to begin; reminders are of questions alone.
 func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, at time.Time, ok bool) {
 	told, n := m.Told[key], notice{Matter: m.Key}
@@ -206,8 +206,8 @@ func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, 
 	return n, from, concerned
 }
 
-// concerns says whether and from when somebody is told of a matter. A stand-in's
-// time begins when the expert could first be told, at the end of their quiet
+// concerns says whether and from when a person hears of a matter. A stand-in's
+// time begins when the expert could first know of it, at the end of their quiet
 // hours.
 func (p *Planner) concerns(m *matter, name string) (from time.Time, ok bool) {
 	switch m.Kind {
@@ -279,7 +279,7 @@ func (p *Planner) attempted(id string) (key string, c *channel) {
 	return "", nil
 }
 
-// tell records that a channel was told.
+// tell records that a message about the matter was taken.
 func (m *matter) tell(key string, n notice, at time.Time) {
 	told := m.Told[key]
 	if n.Time == over {
@@ -307,7 +307,7 @@ func (p *Planner) matter(key string) *matter {
 	return nil
 }
 
-// forget drops the matters of which nobody will be told anything more. One that
+// forget drops the matters about which nothing more will be sent. One that
 // is part of an attempt stays, since the attempt may be sent again.
 func (p *Planner) forget(now time.Time) {
 	trying := make(map[string]bool)

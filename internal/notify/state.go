@@ -19,7 +19,7 @@ const (
 	contested  kind = "contested" // two people have answered a question
 )
 
-// matter is something that people are told of, for as long as it holds.
+// matter is something that people get messages about, for as long as it holds.
 type matter struct {
 	// Key identifies it: the campaign, and the sequence of the event that began
 	// it.
@@ -42,13 +42,13 @@ type matter struct {
 	By     string    `json:"by,omitempty"`
 	// Seen is when a plan was first made with it as it is now, open or closed.
 	Seen time.Time `json:"seen,omitzero"`
-	// Told is who was told of it, by channel.
+	// Told is who was sent a message about it, by channel.
 	Told map[string]telling `json:"told,omitempty"`
 }
 
 func (m *matter) open() bool { return m.Closed.IsZero() }
 
-// isNews reports whether a matter is only to be told: nothing ends it.
+// isNews reports whether a matter is only news: nothing ends it.
 func (m *matter) isNews() bool { return m.Kind == finished || m.Kind == contested }
 
 // telling is what a person was sent about a matter.
@@ -56,14 +56,14 @@ type telling struct {
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
 	Times int       `json:"times"`
-	// Over is set where they were told that it holds no longer.
+	// Over is set where they were sent that it holds no longer.
 	Over bool `json:"over,omitempty"`
 }
 
 // notice is one thing that a message tells.
 type notice struct {
 	Matter string `json:"matter"`
-	// Time counts how often the matter was told before; −1 says that it is
+	// Time counts the messages about the matter before this one; −1 says that it is
 	// over.
 	Time int `json:"time"`
 }

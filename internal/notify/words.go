@@ -115,7 +115,7 @@ func (m *matter) over() string {
 	return fmt.Sprintf("No longer needed: %s (%s)", heading, m.Ending)
 }
 
-// beside is what is said beside a question: in whose place, and until when.
+// beside is what is said besides a question: in whose place, and until when.
 func (p *Planner) beside(now time.Time, name string, m *matter) (lines []string) {
 	if m.Kind != question {
 		return nil
@@ -151,15 +151,15 @@ func (p *Planner) link(m *matter) string {
 	return p.lab.URL + "/campaigns/" + url.PathEscape(m.Campaign)
 }
 
-// inert has characters with which services let a text call everybody, or link
+// inert has characters with which services let a text notify a whole group, or link
 // elsewhere, replaced by others that look alike.
 var inert = strings.NewReplacer("<", "‹", ">", "›", "@", "＠")
 
 // longest is how much of a text by others is passed on, in characters.
 const longest = 600
 
-// harmless makes a line of a text by others: it stays within its line and calls
-// nobody.
+// harmless makes a line of a text by others: it stays within its line and notifies
+// no group.
 func harmless(text string) string {
 	return format.Shorten(inert.Replace(plaintext.Line(text)), longest)
 }

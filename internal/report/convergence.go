@@ -135,7 +135,7 @@ func (h *history) figureConvergence() (Figure, bool) {
 // their classes. Experiments that failed have no value and stand at the lower
 // edge. Classes are drawn in order, so that failures come last, on top. Each
 // point has a tooltip and a link to its row of the table, also where it is too
-// small to be told apart.
+// small to be seen apart.
 func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbol) {
 	radius := crowded(3.6, len(results))
 	for k := range classes {
@@ -215,7 +215,7 @@ func (h *history) spotText(x *campaign.Experiment) string {
 func (h *history) value(v float64) string { return figure.Typeset(format.Fixed(v, h.places)) }
 
 // decimals is the number of decimals that measured values are written with, so
-// that neighbors can be told apart over the range that was measured. It is
+// that neighbors can be distinguished over the range that was measured. It is
 // worked out once, in read, so that all tables and figures of a report agree.
 func (h *history) decimals() int {
 	low, high := math.Inf(1), math.Inf(-1)

@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// openNotice is shown where everybody may do everything.
+// openNotice is shown where there are no accounts.
 const openNotice = "There are no accounts: everybody who reaches this page may do everything here."
 
 // visitor says who asks for a page. What they may do is passed as functions, so

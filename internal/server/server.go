@@ -37,7 +37,7 @@ type Options struct {
 	// Signer, if set, returns the key that signs checkpoints; nil for none.
 	Signer func() (note.Signer, error)
 	// Reached, if set, says how each person of the lab is reached, and what
-	// they are due to be told.
+	// messages they are due to get.
 	Reached func() []notify.Status
 	// Forwards, if set, says how each system to which events are sent takes
 	// them.
@@ -147,8 +147,8 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-// recovered answers a programmer's mistake as a problem, and tells whoever
-// looks after the server where it was.
+// recovered answers a programmer's mistake as a problem, and logs for those who
+// look after the server where it was.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

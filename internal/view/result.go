@@ -229,7 +229,7 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 // worthText says what an expert's answers of a kind are worth, each against one
 // measurement and where nothing is known yet, and in which direction they are
 // taken. The kind is named where the expert has given several. The three
-// readings, of which the likeliest is told: the answers are guesses, mislead, or
+// readings, of which the likeliest is given: the answers are guesses, mislead, or
 // help. Misleading answers are turned over, and are then worth something too.
 func worthText(h policies.Help, several bool) string {
 	word := h.Expert + "'s word"

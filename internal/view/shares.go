@@ -20,7 +20,7 @@ type Share struct {
 	Total               float64
 	// Model is what the model itself says of the quantity there; nil where the
 	// decision did not record it, or only in a unit that bad results stretch,
-	// or a standard deviation only as people are told it (model.intervals). It
+	// or a standard deviation only as people see it (model.intervals). It
 	// is the total, but for decisions of version 2 of the policies: they rested
 	// on the measured compositions alone (Adachi et al. 2024, Prop. 4), which
 	// know less and less about candidates far away.

@@ -51,7 +51,7 @@ const (
 	mostKept    = 32 // questions in all; the oldest answers are forgotten
 )
 
-// Runs answers questions beside all else, one at a time, and keeps the newest
+// Runs answers questions next to all else, one at a time, and keeps the newest
 // answers for as long as the process lives. Its methods may be called by
 // several goroutines.
 //
@@ -79,8 +79,8 @@ type run struct {
 	over    chan struct{}
 }
 
-// NewRuns returns what answers questions until it is closed. log is told of
-// mistakes in the program; nil tells nobody.
+// NewRuns returns what answers questions until it is closed. log hears of
+// mistakes in the program; nil drops them.
 func NewRuns(log func(format string, args ...any)) *Runs {
 	if log == nil {
 		log = func(string, ...any) {}
@@ -96,7 +96,7 @@ func (r *Runs) Close() {
 	r.wg.Wait()
 }
 
-// Begin takes a question of somebody. The input is made when its turn comes. A
+// Begin takes a person's question. The input is made when its turn comes. A
 // request that is not empty is that of one question, however often it comes.
 //
 // The bounds keep a server's memory and processors for its campaigns. It returns

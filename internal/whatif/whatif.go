@@ -5,12 +5,12 @@
 // there as an amendment would, and lets the engine go on: what it decides first
 // is what would have been suggested, from the same log. Where something can
 // stand in for the lab, it goes on to measure. Nothing is written to the
-// campaign's log, no instrument is driven and nobody is asked: results that the
+// campaign's log, no instrument is driven and no one is asked: results that the
 // log holds are those that were measured, the others come from the campaign's
 // own simulation or from the mean of its model as of now; people answer what
 // they have answered, and can't tell what they have not been asked.
 //
-// [Runs] does that beside all else in a server, one at a time.
+// [Runs] does that next to all else in a server, one at a time.
 package whatif
 
 import (
@@ -43,7 +43,7 @@ type Question struct {
 	// Method is the name of the policy from there on; empty: as it was.
 	Method string `json:"method,omitempty"`
 	// Without is the expert who is left out, with all they have said; what they
-	// have excluded stays so. Empty: nobody.
+	// have excluded stays so. Empty: no one.
 	Without string `json:"without,omitempty"`
 	// Experiments is how many experiments to go on for, at most; 0 for as many
 	// as were really run since, within [Least] and [Most].
@@ -133,7 +133,7 @@ type Input struct {
 	// simulation.
 	Environment instruments.Environment
 	Build       events.Build
-	// Heard, if set, is told how many experiments have been imagined, of how
+	// Heard, if set, learns how many experiments have been imagined, of how
 	// many.
 	Heard func(done, of int)
 }
@@ -525,7 +525,7 @@ func (a *Answer) tell(s, before *campaign.State, w *watch) {
 }
 
 // clockFrom returns a clock that goes on from the last event, by so little with
-// each reading that nobody is late: the same question has the same answer.
+// each reading that no one is late: the same question has the same answer.
 func clockFrom(last time.Time) func() time.Time {
 	return func() time.Time {
 		last = last.Add(time.Microsecond)

@@ -255,7 +255,7 @@ func maybe(grad, buffer []float64) []float64 {
 }
 
 // snapPair takes both points to the nearest compositions and evaluates the pair
-// there. Snapping may bring them closer; whether they can still be told apart is
+// there. Snapping may bring them closer; whether they still differ enough is
 // for the caller to ask of [Near].
 func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second Result, err error) {
 	points := [2]definition.Point{}
@@ -281,7 +281,7 @@ func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second
 }
 
 // sameWithin is how close two compositions may be in the unit cube, in every
-// coordinate, to count as the same: nobody can tell compositions apart that
+// coordinate, to count as the same: no one can tell compositions apart that
 // differ by less than a fiftieth of each range, and a comparison of them says
 // nothing.
 const sameWithin = 0.02

@@ -18,7 +18,7 @@ import (
 //
 //   - Experiments under way. The objective model expects their results
 //     (Desautels et al. 2014): their mean stays, what is unknown around them
-//     goes, so that the next candidate is worth an experiment beside them.
+//     goes, so that the next candidate is worth an experiment next to them.
 //     A barrier keeps it from being the same composition all the same.
 //   - Compositions that only ever failed: the same barrier.
 //   - Where experiments fail: −ln P(x) of the feasibility model is added to the
@@ -108,7 +108,7 @@ func (s *Step) Find(
 		}
 		return r, err
 	}
-	// Where compositions come in steps, the search may end beside one that is
+	// Where compositions come in steps, the search may end next to one that is
 	// to be avoided and be snapped onto it: a wider barrier sends it further
 	// away.
 	reach := barrierReach * math.Sqrt(float64(s.View.Space.Dim()))
@@ -249,7 +249,7 @@ func (s *Step) likelihood(d policies.Decision) (policies.Decision, error) {
 // failed taken to be as bad as the worst result: a failure is not an
 // observation of the objective, but suggesting it again would be no use. It is
 // what campaigns do that do not want a model of what is feasible; with one, the
-// objective is not told anything that was not measured.
+// objective learns nothing that was not measured.
 func pessimistic(ctx context.Context, v policies.View) (*objective.Model, error) {
 	if v.Feasibility != nil {
 		return v.Objective, nil

@@ -109,7 +109,7 @@ func (m Modeled) decide(
 	return s.likelihood(d)
 }
 
-// open begins a step. The order matters: the model is first told of failures,
+// open begins a step. The order matters: the model first learns of failures,
 // then of what is under way; β and the choice of a rougher model follow from the
 // result.
 func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, error) {

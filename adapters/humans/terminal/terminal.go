@@ -23,7 +23,7 @@ import (
 )
 
 // New returns a reviewer that asks the expert of that name through a
-// [console.Prompter]: whoever sits at the terminal answers in the expert's
+// [console.Prompter]: the person at the terminal answers in the expert's
 // name. An answer that is not understood is explained and asked for again. now
 // is the clock by which the time left is shown; it decides nothing. The error
 // of a question wraps [console.ErrClosed] where no one can answer.

@@ -26,7 +26,7 @@ const (
 
 const (
 	// ownLevel is the level of the F test by which values of two compositions
-	// are told apart.
+	// are distinguished.
 	ownLevel = 0.01
 	// staleLevel is that of the test by which they follow the run before, taken
 	// after each reading from the fifth on, at most 12 times. An honest

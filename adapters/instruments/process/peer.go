@@ -137,7 +137,7 @@ func (i *Instrument) spawn() (*peer, error) {
 //
 // Its order at the end: the program has ended, its helpers are killed, what it
 // wrote is read to the end or for as long as drain, and only then the waiting
-// callers are told. A result that was written just before the end is not lost.
+// callers get an error. A result that was written just before the end is not lost.
 func (p *peer) supervise(stdout, stderr *os.File) {
 	defer p.i.wg.Done()
 	var reading sync.WaitGroup

@@ -38,7 +38,7 @@ func (s *server) run(
 }
 
 // finish keeps the outcome of a job in the ledger and releases the entry's
-// lock. The outcome is kept before it is told: campaignd must not know of one
+// lock. The outcome is kept before it is sent: campaignd must not know of one
 // that a crash could take back.
 func (s *server) finish(j *job, o instruments.Outcome) {
 	e := j.entry

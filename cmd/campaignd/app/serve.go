@@ -317,7 +317,7 @@ func (s serving) trusted() (*net.IPNet, error) {
 // Elsewhere accounts and encryption are both required: one without the other
 // protects no one.
 func (s serving) safe(host string, nobody bool) error {
-	if nobody && s.proxy != "" { // on this machine too: whoever reaches the proxy would be served
+	if nobody && s.proxy != "" { // on this machine too: all who reach the proxy would be served
 		return badInput("--behind-proxy %s: there are no accounts, so that everybody whom the proxy lets through could do everything; "+
 			"make one with `campaignd account add NAME --role admin --folder %s`", s.proxy,
 			shellArg(s.folder))

@@ -476,7 +476,7 @@ func (a *auditor) checkAnswer(
 	}
 }
 
-// checkShown holds what was shown beside a question to what there was before
+// checkShown holds what was shown with a question to what there was before
 // the answer, and the time that a person took to what a time can be. Answers
 // were never recorded otherwise.
 func (a *auditor) checkShown(question string, took float64, shown *events.Shown) {
