@@ -41,7 +41,7 @@ type Identity struct {
 	// Scopes and Campaigns are the bounds of a token; nil: no bounds.
 	Scopes    []Permission `json:"scopes,omitempty"`
 	Campaigns []string     `json:"campaigns,omitempty"`
-	// Credential identifies the session or the token in the audit trail. It is
+	// Credential identifies the session or the token in the audit log. It is
 	// no secret.
 	Credential string `json:"credential,omitempty"`
 	// Since is when the session began; zero for a token.

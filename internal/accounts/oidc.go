@@ -290,7 +290,7 @@ func (d *Directory) FinishOIDC(
 		return fail("", tooLate())
 	}
 	if answer.Error != "" {
-		// The words are the browser's: its person may read them, and the trail
+		// The words are the browser's: its person may read them, and the audit log
 		// does not keep them.
 		refuse("", d.issuer.name()+" sent them back without having said who they are")
 		return "", Identity{}, problem.New(problem.Unauthenticated, "%s says: %s", d.issuer.name(),

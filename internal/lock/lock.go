@@ -383,7 +383,7 @@ func (l *Lease) Try() error {
 	return held
 }
 
-// touchAfter is how soon a seat is written again, for those who tidy up by age.
+// touchAfter is how soon a seat is written again, for programs that remove files by age.
 const touchAfter = time.Hour
 
 // Check returns nil while the seat keeps its place, and otherwise a

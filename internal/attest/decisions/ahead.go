@@ -14,8 +14,8 @@ import (
 // What takes long in an audit, fits, judgments and decisions, is made ahead of
 // it on all cores. Each of several workers folds all events into a core of its
 // own and makes, from the state before, what is recorded in the stretches that
-// no other worker has taken: a stretch reaches from one measurement to the next,
-// within which models are shared. What is made depends on the events and the
+// no other worker has taken: each reaches from one measurement to the next, within
+// which models are shared. What is made depends on the events and the
 // step alone, so the audit finds what it would have made itself, in its own
 // order; what no worker has made, it does make itself.
 //
@@ -68,7 +68,7 @@ func (h *ahead) end() {
 	h.work.Wait()
 }
 
-// take returns a stretch, and whether it is the caller's to make. The first to
+// take returns one of them, and whether it is the caller's to make. The first to
 // ask makes it, worker or audit; no one asks twice for the same work.
 func (h *ahead) take(number int) (s *stretch, own bool) {
 	h.mu.Lock()
@@ -85,8 +85,8 @@ func (h *ahead) take(number int) (s *stretch, own bool) {
 // audit says what, or panics where its caller sees it.
 //
 // Every worker folds the whole log, which is cheap compared with a fit, and
-// computes only in its own stretches. A stretch that it leaves is closed, also
-// by a panic: the audit must not wait for ever.
+// computes only between measurements that it has taken. What it leaves is closed,
+// also by a panic: the audit must not wait for ever.
 func (h *ahead) walk(core *engine.Core, log events.Log, name string) {
 	var own *stretch
 	leave := func() {
@@ -194,8 +194,8 @@ func buildOf(payload events.Payload, own events.Build) events.Build {
 // again makes the step that the present event records: it waits for the worker
 // that has taken it, if any.
 //
-// A stretch that the audit has taken has no one who would close done, so it is
-// not waited for (a.own).
+// What the audit itself has taken has no one who would close done, so it is not
+// waited for (a.own).
 func (a *auditor) again(ctx context.Context, step engine.Step, build events.Build) ([]events.Payload, error) {
 	s, own := a.ahead.take(a.measurements)
 	if !own && s != a.own {

@@ -297,7 +297,7 @@ func (g *Gate) NoteRefused(who accounts.Identity, p accounts.Permission, campaig
 }
 
 // AnswersAs refuses an answer in the place of an expert, and notes that in the
-// audit trail.
+// audit log.
 func (g *Gate) AnswersAs(ctx context.Context, expert, campaign string) error {
 	who := IdentityOf(ctx)
 	err := who.AnswersAs(expert, campaign)
