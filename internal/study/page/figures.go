@@ -27,12 +27,16 @@ type look struct {
 
 var (
 	palette = []figure.Color{figure.Blue, figure.Red, figure.Green, figure.Purple, figure.Orange, figure.Sky}
+	// The lengths of dash and gap, in points; nil is a line without gaps.
 	dashing = [][]vg.Length{nil, {5, 2.5}, {1.5, 2}}
 )
 
 // lookOf gives black to the baseline and the palette's colors to the others, in
 // turn; when the palette is used up, lines are dashed. An arm keeps its look on
 // every task, whichever arms failed there.
+//
+// The arms after the baseline move up by one, so that the first of the others is
+// blue wherever the baseline stands.
 func lookOf(arm, baseline int) look {
 	switch {
 	case arm == baseline:
@@ -70,7 +74,9 @@ const leading = 15
 const logarithmic = 15
 
 // regret draws the main figure of a task. It grows with the number of arms, so
-// that each has a label at the end of its line.
+// that each has a label at the end of its line. Only this figure may have a
+// logarithmic axis: a simple regret may shrink by powers of ten, and arms then
+// differ in what is left of it.
 func (v view) regret() panel {
 	c := target.Chart(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s",
 		v.withUnit("simple regret"))
@@ -142,7 +148,8 @@ func (v view) asked() (panel, bool) {
 }
 
 // helps draws how probable it is that the labels help. ok is false where no arm
-// reads labels.
+// reads labels. The axis goes from 0 to 1 whatever the values are, so that the
+// figures of two tasks can be compared by eye.
 func (v view) helps() (panel, bool) {
 	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.HelpsCurve }
 	if !v.some(curve) {
@@ -157,7 +164,8 @@ func (v view) helps() (panel, bool) {
 			"A third is assumed of anybody. Arms without labels are left out."}, true
 }
 
-// weight draws the dual variable. ok is false where no arm has one.
+// weight draws the dual variable. ok is false where no arm has one. λ is no
+// probability, hence the limits come from the values.
 func (v view) weight() (panel, bool) {
 	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.TrustCurve }
 	if !v.some(curve) {
@@ -171,7 +179,8 @@ func (v view) weight() (panel, bool) {
 			"it falls while the expert may accept what is chosen. Arms without one are left out."}, true
 }
 
-// some reports whether any arm has a curve.
+// some reports whether any arm has a curve. A mean over no seeds (N = 0) is a
+// gap in a curve, not a zero.
 func (v view) some(curve func(simulate.ArmSummary) []simulate.Mean) bool {
 	for _, a := range v.task.Arms {
 		for _, m := range curve(a) {
@@ -189,6 +198,8 @@ func (v view) risk() []panel {
 	if !v.task.Anchored {
 		return nil
 	}
+	// An arm without anchors has no curve here, although the task has experts
+	// with anchors.
 	of := func(f func(*simulate.RiskSummary) []simulate.Mean) func(simulate.ArmSummary) []simulate.Mean {
 		return func(a simulate.ArmSummary) []simulate.Mean {
 			if a.Risk == nil {
@@ -240,8 +251,11 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 			least, greatest = min(least, m.Mean), max(greatest, m.Mean+spread)
 		}
 	}
+	// Compared are the least mean and the greatest upper end: the lower ends of
+	// bands may be negative, which says nothing about the lines.
 	log = mayLog && least > 0 && greatest/least > logarithmic
 	n := float64(v.task.Experiments)
+	// A campaign of one experiment has a point, and an axis needs two ends.
 	c.X.Min, c.X.Max = 1, max(n, 2)
 	c.X.Tick.Marker = figure.Ticks{Want: 10, Whole: true}
 	if log {
@@ -249,6 +263,8 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 		c.Y.Scale, c.Y.Tick.Marker = plot.LogScale{}, figure.LogTicks{}
 	} else {
 		figure.Limits(&c.Y, 0.05, values...)
+		// The margin below, or a band, must not suggest that a quantity that is
+		// never negative could be.
 		if len(values) > 0 && c.Y.Min < 0 && least >= 0 {
 			c.Y.Min = 0
 		}
@@ -271,6 +287,8 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 				}
 				at := float64(i + 1)
 				x = append(x, at)
+				// The band is cut at the axis: on a logarithmic one there is
+				// nothing at or below 0.
 				lower = append(lower, max(m.Mean-spread, c.Y.Min))
 				upper = append(upper, max(m.Mean+spread, c.Y.Min))
 				line = append(line, plotter.XY{X: at, Y: m.Mean})
@@ -288,6 +306,7 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 			if vg.Length(leading*len(v.task.Arms)) < c.Height-40 { // else the legend must do
 				c.End(last.Y, a.Arm.Name, figure.OfText(look.color))
 			}
+			// A line of one point would not be seen.
 			if len(line) == 1 {
 				c.Discs(line, look.color, 3)
 			}
@@ -308,6 +327,8 @@ func (v view) differences() panel {
 	height := max(250, vg.Length(60+24*rows))
 	c := target.Chart(380, height, v.withUnit("simple regret − that of "+base), "")
 	c.Y.Min, c.Y.Max = -0.5, float64(rows)-0.5
+	// 0 is always on the axis, since the reader looks for which intervals touch
+	// it.
 	values := []float64{0}
 	var ticks []plot.Tick
 	for j, a := range v.task.Arms {
@@ -328,6 +349,8 @@ func (v view) differences() panel {
 			c.Discs(plotter.XYs{{X: 0, Y: y}}, look.color, 3.4)
 			continue
 		}
+		// The interval of a single seed has no bounds; it is then as long as the
+		// axis.
 		lower, upper := max(d.Lower, c.X.Min), min(d.Upper, c.X.Max)
 		c.Line(plotter.XYs{{X: lower, Y: y}, {X: upper, Y: y}}, look.color, 2)
 		c.Discs(plotter.XYs{{X: d.Mean, Y: y}}, look.color, 3.8)
@@ -361,6 +384,8 @@ func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 		for _, t := range s.Tasks {
 			if len(t.Seeds) > 0 {
 				points = append(points, plotter.XY{X: t.Arms[j].Rank, Y: y})
+				// Each task writes the same label again, so that there is one
+				// for each arm.
 				ticks = append(ticks[:j:j], plot.Tick{Value: y, Label: t.Arms[j].Arm.Name})
 			}
 		}

@@ -59,7 +59,9 @@ func Write(w io.Writer, in Input) error {
 }
 
 // pageData is what page.html shows. All texts are finished; the template decides
-// only what to leave out.
+// only what to leave out. The names of the fields are the template's: one that
+// is renamed here fails only when a page is written, which the tests of this
+// package do.
 type pageData struct {
 	Style             template.CSS
 	Name, Description string
@@ -111,6 +113,9 @@ type panel struct {
 
 // page gathers everything in the order of the template. What a reader has to
 // know before the results is a warning.
+//
+// The symbols of the legend come before the tables, which take them over by an
+// arm's place in the study.
 func (in Input) page() pageData {
 	s, file := in.Study, in.Study.File
 	d := pageData{
@@ -132,6 +137,8 @@ func (in Input) page() pageData {
 				t.Task.Name, t.Missing, t.Missing+len(t.Seeds), len(t.Seeds)))
 		}
 	}
+	// Several builds are no error: results are kept from run to run, and the
+	// program may have changed in between. The reader has to know it.
 	var builds []string
 	for _, b := range in.Summary.Builds {
 		builds = append(builds, b.Version+" "+b.Go+" "+b.Arch)
@@ -141,6 +148,8 @@ func (in Input) page() pageData {
 			"The campaigns were run by several builds, whose last bits may differ: "+
 				strings.Join(builds, "; ")+".")
 	}
+	// Student's t is right for few seeds of normal differences; with so few it
+	// cannot be seen whether they are normal.
 	if file.Seeds.Count < 10 {
 		d.Warnings = append(d.Warnings,
 			fmt.Sprintf("%s only: intervals are wide, and standard errors themselves uncertain.",
@@ -164,6 +173,8 @@ func (in Input) page() pageData {
 	if f, ok := rankFigure(in.Summary, file.Baseline); ok {
 		d.RankFigure = &f
 	}
+	// The number of a section is that of the task in the study, also where a
+	// task before it is left out.
 	for i, t := range in.Summary.Tasks {
 		if len(t.Seeds) > 0 {
 			d.Tasks = append(d.Tasks, in.task(i, t))
@@ -206,7 +217,9 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	return d
 }
 
-// baseline is the arm that the others are compared with.
+// baseline is the arm that the others are compared with. A task may name a
+// baseline of its own. The head of the page then names none, rather than one
+// that is wrong for some of the tables.
 func (in Input) baseline() string {
 	for _, t := range in.Summary.Tasks {
 		if t.Baseline != in.Study.File.Baseline {
@@ -219,6 +232,7 @@ func (in Input) baseline() string {
 // initial is the size of the initial design, the same for every arm or 0. It is
 // shaded in the figures only where it is the same for all.
 func (in Input) initial(task int) int {
+	// A size of -1 stands for none seen so far.
 	size := -1
 	for _, u := range in.Study.Units {
 		if u.Task != task {

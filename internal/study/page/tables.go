@@ -28,7 +28,8 @@ type overviewCell struct {
 
 // overview compares every arm on every task at a glance: the baseline with its
 // regret, the others with their difference to it. A task without a common seed
-// has dashes.
+// has dashes. It relies on d.Arms being in the order of the study, as the arms
+// of every task are.
 func (d *pageData) overview(s simulate.Summary, baseline int) {
 	for _, t := range s.Tasks {
 		d.TaskName = append(d.TaskName, format.Heading(t.Task.Name, t.Task.Truth.Sought.Unit))
@@ -48,6 +49,7 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 				cell.Text = meanText(a.Regret)
 			default:
 				cell.Text = signed(diff.Mean, diff)
+				// A single pair of campaigns has a difference and no interval.
 				if !math.IsInf(diff.Lower, 0) {
 					cell.Interval = "[" + signed(diff.Lower, diff) + ", " + signed(diff.Upper, diff) + "]"
 				}
@@ -63,6 +65,10 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 // baseline. The class of a cell comes from the stricter interval, which is
 // corrected for the number of cells, while the interval that is written is the
 // usual one.
+//
+// A ratio is 1 where both are equally good; the page writes it as a change in
+// percent, with a true minus sign. An arm may be a peer, which is no arm of the
+// study and has no symbol.
 func (d *pageData) ratios(s simulate.Summary) {
 	percent := func(x float64) string {
 		return strings.Replace(fmt.Sprintf("%+.0f %%", 100*(x-1)),
@@ -107,7 +113,9 @@ type ratioRow struct {
 }
 
 // class says whether a difference is significant: better, worse, or empty where
-// the interval holds 0. Of an interval without bounds it is empty.
+// the interval holds 0. Of an interval without bounds it is empty. Less is
+// better for every quantity that is written with it but one, which riskCells
+// turns.
 func class(d *simulate.Interval) string {
 	switch {
 	case d.Upper < 0:
@@ -182,6 +190,8 @@ func (v view) rows() []armRow {
 			FromLog:              format.Percent(a.FromLog),
 			FromSurrogate:        format.Percent(a.FromSurrogate),
 		}
+		// Half of the arm's campaigns or more never came near the optimum; see
+		// simulate.NearShare. The overview's number counts up to another regret.
 		if math.IsNaN(a.Until) {
 			r.Until = "–"
 		}
@@ -253,6 +263,8 @@ func seconds(s float64) string {
 }
 
 // meanText writes a mean ± its standard error, both to two digits of the error.
+// A single seed has a mean and no error, and identical results have an error of
+// 0: both are written as a number alone.
 func meanText(m simulate.Mean) string {
 	switch {
 	case m.N == 0 || math.IsNaN(m.Mean):
