@@ -36,7 +36,8 @@ func (a *app) request(ctx context.Context, t target, r engine.Request) error {
 // It does nothing where another process holds the store, which then does the
 // same.
 //
-// The request is recorded whatever goes wrong here, and the error says so.
+// The request is recorded whatever goes wrong here. The error of a report that
+// could not be written says so.
 func (a *app) afterwards(ctx context.Context, s *session, t target, stored []events.Event) error {
 	local, ours := s.Store.(*lab.Local)
 	if !ours {
