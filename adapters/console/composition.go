@@ -84,7 +84,7 @@ func Properties(parameters []definition.Parameter, values []string) Text {
 }
 
 // list writes items one after the other, breaking lines between them where it
-// can.
+// can. An item wider than a line is broken like any text.
 func list(items []string, width int) []string {
 	const glue = "\x00" // holds an item together while lines are broken
 	text := make([]string, len(items))
@@ -128,7 +128,8 @@ func Options(c Compositions, options []events.Option, call func(i int) string) T
 // whether predictions are broken before their ±, which makes columns narrower.
 type layout struct{ units, same, narrow bool }
 
-// sideBySide is the table of Options.
+// sideBySide is the table of Options. It calls itself at most once, without
+// units, where the names would crowd out the columns.
 func sideBySide(
 	c Compositions, options []events.Option, call func(i int) string, width int, l layout,
 ) []string {
@@ -228,7 +229,8 @@ func predictionRows(options []events.Option, l layout) []row {
 	return []row{expects, below}
 }
 
-// widthsOf is the width of the names, and of each column.
+// widthsOf is the width of the names, and of each column. The width of the names
+// comes first.
 func widthsOf(rows []row) []int {
 	widths := make([]int, 1+len(rows[0].cells))
 	for _, r := range rows {
@@ -331,7 +333,11 @@ func ParseComposition(parameters []definition.Parameter, text string) (definitio
 	return point, nil
 }
 
-// split takes a composition apart into the texts of its values.
+// split takes a composition apart into the texts of its values. Without any
+// NAME= the values are those of the parameters in order, separated by commas or
+// semicolons where there are two such parts, otherwise by spaces. A text that
+// names one parameter must name all: what stands before the first name belongs
+// to none.
 func split(parameters []definition.Parameter, text string) (values map[string]string, faults []string) {
 	values = make(map[string]string, len(parameters))
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }

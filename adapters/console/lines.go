@@ -26,7 +26,7 @@ const maxLine = 1 << 20
 // key it answers the only open form. What happens otherwise depends on who
 // writes the lines:
 //
-//   - A person at a terminal (interactive) is told what is wrong. In
+//   - A person at a terminal (interactive) sees what is wrong. In
 //     particular, a line that comes when nothing is asked, or that names what is
 //     not asked any more, say just after a question was withdrawn, does not answer
 //     the next question, which the person has not seen.
@@ -53,7 +53,8 @@ type Lines struct {
 	err    error               // the input has ended
 }
 
-// pending is an open form.
+// pending is an open form. Its line is sent, or its channel closed, under the
+// lock and only once: in the same step it leaves open.
 type pending struct {
 	form Form
 	line chan string // has room for one, and is closed at the end of input
@@ -68,6 +69,9 @@ func NewLines(in io.Reader, out io.Writer, interactive bool) *Lines {
 }
 
 // Prompt implements Prompter.
+//
+// Lines that came early answer before the end of input counts: a file may be
+// read to its end while questions are still to come.
 func (l *Lines) Prompt(ctx context.Context, f Form) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -124,7 +128,8 @@ func (l *Lines) Prompt(ctx context.Context, f Form) (string, error) {
 	return "", ctx.Err()
 }
 
-// read hands out lines until the input ends.
+// read hands out lines until the input ends. Prompts that come later find err
+// and do not wait.
 func (l *Lines) read() {
 	s := bufio.NewScanner(l.in)
 	s.Buffer(nil, maxLine)
@@ -143,7 +148,8 @@ func (l *Lines) read() {
 	l.open = nil
 }
 
-// deliver gives a line to the form it answers.
+// deliver gives a line to the form it answers. With lines of a pipe it waits
+// until something is asked, which stops reading: the pipe holds the rest.
 func (l *Lines) deliver(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +196,7 @@ var keyed = regexp.MustCompile(`^([eq][0-9]+):?(?: +(.*))?$`)
 
 // named deals with a line that names a form which is not open: it must not
 // answer another one that is. From a pipe it is kept for its form; a person is
-// told that it is too late. It reports whether there is nothing more to be
+// shown that it is too late. It reports whether there is nothing more to be
 // done.
 func (l *Lines) named(line string) bool {
 	parts := keyed.FindStringSubmatch(line)
@@ -224,6 +230,9 @@ func (l *Lines) takeEarly(f Form) (line string, ok bool) {
 	return kept[0], true
 }
 
+// give passes a line to an open form, with the lock held. [Form.Then] must
+// therefore not prompt itself. Sending never waits, since the channel has room
+// for the one line that a form gets.
 func (l *Lines) give(p *pending, line string) {
 	line, whole := p.take(line)
 	if !whole {
@@ -235,7 +244,7 @@ func (l *Lines) give(p *pending, line string) {
 }
 
 // take takes a line of a form, and returns the one that stands for all where it
-// was the last.
+// was the last. Otherwise the form that follows replaces the one that was shown.
 func (p *pending) take(line string) (all string, whole bool) {
 	if p.form.Then == nil {
 		return line, true
@@ -248,7 +257,8 @@ func (p *pending) take(line string) (all string, whole bool) {
 	return "", false
 }
 
-// remove reports whether p was open.
+// remove reports whether p was open. False means that a line or the end of input
+// has reached it, and that its channel says so.
 func (l *Lines) remove(p *pending) bool {
 	k := slices.Index(l.open, p)
 	if k < 0 {
@@ -258,6 +268,7 @@ func (l *Lines) remove(p *pending) bool {
 	return true
 }
 
+// closed is why no line can come any more.
 func (l *Lines) closed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -265,7 +276,9 @@ func (l *Lines) closed() error {
 }
 
 // show writes a form: the whole of it, or only what was wrong with the last
-// answer, and what is asked next.
+// answer, and what is asked next. On a low screen the body is shortened first,
+// then title and hint; what helps to judge scrolls away above, since the line to
+// fill in must stay in sight.
 func (l *Lines) show(f Form) {
 	width, height := 80, math.MaxInt
 	if l.Size != nil {

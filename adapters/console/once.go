@@ -3,7 +3,9 @@ package console
 import "context"
 
 // Once asks a person one thing, however many callers wait for the answer and
-// however often they come back. The zero value is not usable: call [NewOnce].
+// however often they come back. The zero value is not usable: call [NewOnce]. It
+// differs from sync.Once in that a caller can stop waiting, and that asking may
+// fail and be repeated.
 type Once[T any] struct {
 	turn   chan struct{} // held by the caller who is asking
 	over   chan struct{} // closed when there is an answer
@@ -17,7 +19,9 @@ func NewOnce[T any]() *Once[T] {
 
 // Get returns the answer. While there is none, one caller at a time runs ask
 // with its own context; if ask fails, that caller gets the error and the next
-// one takes its turn. The first answer stands for ever.
+// one takes its turn. The first answer stands for ever. over is looked at first,
+// so that an answer never competes with a free turn in the select, and once more
+// with the turn held, since the caller before may have got it.
 func (o *Once[T]) Get(ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {

@@ -56,7 +56,8 @@ func (t Table) Rows(rows ...int) Text {
 }
 
 // window is the rows around one that have room: from the first to the one
-// before to.
+// before to. It grows by a row below and a row above in turn. The row itself is
+// in it even where it has no room.
 func window(rows [][]string, at, room int) (from, to int) {
 	from, to = at, at+1
 	room -= len(rows[at])
@@ -84,7 +85,8 @@ type laid struct {
 	rows       [][]string
 }
 
-// layout lays the table out for a width, in the first way that fits.
+// layout lays the table out for a width, in the first way that fits. A row of a
+// table is one line, a paragraph may be several: hence rows are lists of lines.
 func (t Table) layout(width, at int) laid {
 	parameters := t.Compositions.Parameters()
 	var all, varying []int
@@ -131,7 +133,9 @@ func mark(marked bool) string {
 }
 
 // columns lays the table out with columns for some parameters, under letters or
-// names.
+// names. Parameters without a column are the same in all rows and are named once
+// below; wide is what the table needs, which the caller compares with what there
+// is.
 func (t Table) columns(shown []int, letters bool, width, at int) (l laid, wide int) {
 	parameters := t.Compositions.Parameters()
 	lines := make([]string, len(t.Points)+2) // names, units, and the rows

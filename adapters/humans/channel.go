@@ -32,7 +32,7 @@ type Channel struct {
 type Environment struct {
 	// Folder is that of the campaign file, from which relative paths start.
 	Folder string
-	// Prompter asks whoever sits at the terminal; nil where there is no
+	// Prompter asks the person at the terminal; nil where there is no
 	// terminal.
 	Prompter console.Prompter
 	// Now is the clock by which a person is shown the time that is left. It

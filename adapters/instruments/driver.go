@@ -47,7 +47,7 @@ type Environment struct {
 	Folder string
 	// Store is the folder of the campaign's store, empty where there is none.
 	Store string
-	// Prompter asks whoever sits at the terminal; nil where there is no
+	// Prompter asks the person at the terminal; nil where there is no
 	// terminal.
 	Prompter console.Prompter
 	// Acts is the file to which the device's side appends what it does, for a

@@ -223,7 +223,7 @@ type Outcome struct {
 	Once bool `json:"-"`
 }
 
-// Recordable returns the outcome with texts that the log can hold: legible, and
+// Recordable returns the outcome with texts that the log can hold: readable, and
 // clipped, with a mark, where they are too long.
 func (o Outcome) Recordable() Outcome {
 	o.Cause, o.Rejected = Legible(o.Cause, MaxCause), Legible(o.Rejected, MaxRejected)

@@ -75,7 +75,7 @@ type Config struct {
 	RetryPauseMax time.Duration
 	// Now is the clock that stamps published messages. Default: time.Now.
 	Now func() time.Time
-	// Logger is told of subscriptions that end with an error. Default: silent;
+	// Logger hears of subscriptions that end with an error. Default: silent;
 	// Subscriber.Close returns the errors in any case.
 	Logger watermill.LoggerAdapter
 }

@@ -21,6 +21,9 @@ func together(n int, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
+// checkContention: each writer reads the sequence and appends with it, until it
+// has won ten times. Every loss must be explained by a sequence past the one
+// that it saw.
 func checkContention(s *subject) error {
 	const writers, wins = 8, 10
 	ctx, cancel := s.context()
@@ -62,6 +65,7 @@ func checkContention(s *subject) error {
 	return contiguous(all)
 }
 
+// checkAnySequence: more writers than campaigns, so that some share one.
 func checkAnySequence(s *subject) error {
 	const writers, each = 16, 20
 	ctx, cancel := s.context()
@@ -88,6 +92,8 @@ func checkAnySequence(s *subject) error {
 	return contiguous(all)
 }
 
+// checkAtomic reads the whole log over and over while batches are appended, and
+// once more after the last: half a batch would be seen at some moment.
 func checkAtomic(s *subject) error {
 	const writers, batches, size = 4, 25, 5
 	ctx, cancel := s.context()
@@ -143,6 +149,9 @@ func wholeBatches(ctx context.Context, log events.Log, size int) error {
 	return nil
 }
 
+// checkFollow has followers begin at the start, in the middle, at the end and
+// beyond what there is, and others that come late: catching up and waiting meet
+// in every way.
 func checkFollow(s *subject) error {
 	const writers, each, before = 16, 25, 100
 	const total = before + writers*each
@@ -191,6 +200,9 @@ func follow(ctx context.Context, log events.Log, start, total events.Position) e
 	return fmt.Errorf("following after %d: waited in vain for position %d", start, next)
 }
 
+// checkFollowEnds ends a context in the middle of catching up and while a
+// follower waits, and closes the log under a waiting one. A follower that does
+// not end is found by the patience of the suite.
 func checkFollowEnds(s *subject) error {
 	all, err := s.fill(5)
 	if err != nil {

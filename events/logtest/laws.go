@@ -12,6 +12,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
+// checkOrder looks at an empty log, then at three campaigns whose names begin
+// alike.
 func checkOrder(s *subject) error {
 	if err := s.holds(nil); err != nil {
 		return fmt.Errorf("a new log: %w", err)
@@ -23,6 +25,8 @@ func checkOrder(s *subject) error {
 	return s.holds(all)
 }
 
+// checkReadAfter asks from every position and from beyond the end. A Read is of
+// the log at its call, even where it is iterated later.
 func checkReadAfter(s *subject) error {
 	all, err := s.fill(12)
 	if err != nil {
@@ -63,6 +67,8 @@ func checkReadAfter(s *subject) error {
 	return nil
 }
 
+// checkIdentity mixes events with and without IDs in one batch, and looks
+// whether the caller's batch stays as it was.
 func checkIdentity(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -82,6 +88,8 @@ func checkIdentity(s *subject) error {
 	return s.holds(stored)
 }
 
+// checkTime takes times of another zone, with a monotonic reading, and none:
+// what comes back is what a disk can keep.
 func checkTime(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -101,6 +109,7 @@ func checkTime(s *subject) error {
 	return s.holds(stored)
 }
 
+// checkMemory changes a batch after it was appended.
 func checkMemory(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -122,6 +131,8 @@ func checkMemory(s *subject) error {
 	return nil
 }
 
+// checkEmptyBatch: an empty batch is how a writer asks whether it has seen all,
+// and waits for what is on its way.
 func checkEmptyBatch(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -142,6 +153,7 @@ func checkEmptyBatch(s *subject) error {
 	return s.holds(all)
 }
 
+// checkInvalid breaks each rule of an event once, in the last event of a batch.
 func checkInvalid(s *subject) error {
 	all, err := s.fill(2)
 	if err != nil {
@@ -183,6 +195,8 @@ func checkInvalid(s *subject) error {
 	return nil
 }
 
+// checkConflict expects sequences that were and that never were, of a campaign
+// whose name begins with another's; the error must name all three values.
 func checkConflict(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -213,6 +227,8 @@ func checkConflict(s *subject) error {
 	return err
 }
 
+// checkCampaign asks for each campaign from each sequence, and for campaigns
+// that there are not, which yield nothing.
 func checkCampaign(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -258,6 +274,7 @@ func checkCampaign(s *subject) error {
 	return nil
 }
 
+// checkOffsets sets an offset back as well: a consumer may want to read again.
 func checkOffsets(s *subject) error {
 	store, ok := s.Log.(events.OffsetStore)
 	if !ok {
@@ -290,6 +307,8 @@ func checkOffsets(s *subject) error {
 	return nil
 }
 
+// checkCancelled: an Append that fails by its context may have stored its batch
+// only if it says that this is uncertain.
 func checkCancelled(s *subject) error {
 	all, err := s.fill(5)
 	if err != nil {
@@ -331,6 +350,8 @@ func checkCancelled(s *subject) error {
 	return nil
 }
 
+// checkClosed calls everything on a closed log, a Read that was made before
+// among it. Ending without an error would look like the end of the log.
 func checkClosed(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -381,6 +402,8 @@ func checkClosed(s *subject) error {
 	return nil
 }
 
+// checkReopened appends and reopens in turn, so that the second opening is of a
+// log that was opened before.
 func checkReopened(s *subject) error {
 	var all []events.Event
 	for range 3 {

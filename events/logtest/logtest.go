@@ -42,6 +42,7 @@ func RunInMemory(t *testing.T, open func(testing.TB) events.Log) {
 	run(t, volatile, open, nil)
 }
 
+// run gives each law a log of its own, so that no law depends on another.
 func run(
 	t *testing.T, laws []law, open func(testing.TB) events.Log, reopen func(testing.TB, events.Log) events.Log,
 ) {
@@ -68,6 +69,8 @@ type law struct {
 	check     func(*subject) error
 }
 
+// laws are those of every log. The text of a law is what a broken one is
+// reported with.
 var laws = []law{
 	{"Order", "positions and sequences count up from 1 without a gap, and events come back as " +
 		"they were written", false, checkOrder},
@@ -125,7 +128,9 @@ func (s *subject) context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), s.patience)
 }
 
-// sample returns an event whose every field is particular to i.
+// sample returns an event whose every field is particular to i. Its payload has
+// two spaces, an escape and a letter of two bytes, which a log that parses it
+// and writes it anew would change.
 func sample(i int) events.Event {
 	return events.Event{
 		ID:        fmt.Sprintf("id-%d", i),
@@ -234,7 +239,8 @@ func (s *subject) holds(want []events.Event) error {
 }
 
 // fill appends n samples to three campaigns in batches of one to four and
-// returns them as stored.
+// returns them as stored. The names are chosen to be confused: one begins
+// another, and one holds a slash and a letter of two bytes.
 func (s *subject) fill(n int) ([]events.Event, error) {
 	ctx, cancel := s.context()
 	defer cancel()

@@ -13,14 +13,15 @@ import (
 type fates struct {
 	mu      sync.Mutex
 	stored  map[string]events.Position // acknowledged, and where
-	refused map[string]error           // never to be seen, and what the writer was told
+	refused map[string]error           // never to be seen, and what its Append returned
 }
 
+// newFates knows of no event yet.
 func newFates() *fates {
 	return &fates{stored: make(map[string]events.Position), refused: make(map[string]error)}
 }
 
-// took notes what a writer was told of a batch.
+// took notes what Append returned for a batch.
 func (f *fates) took(batch, stored []events.Event, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -35,7 +36,7 @@ func (f *fates) took(batch, stored []events.Event, err error) {
 	}
 }
 
-// met reports an event that was refused, or is not where its writer was told.
+// met reports an event that was refused, or is not at the position that Append returned.
 func (f *fates) met(e events.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,6 +84,7 @@ func named(n int, format string, args ...any) []events.Event {
 	return batch
 }
 
+// endID is the ID of the event after which watchers stop.
 const endID = "the end"
 
 // watch follows the log until the event endID and calls f with each event
@@ -99,7 +101,7 @@ func (s *subject) watch(ctx context.Context, f func(events.Event) error) error {
 	return errors.New("following waited in vain for the last event")
 }
 
-// watched runs n writers at once beside those who watch, and then writes the
+// watched runs n writers at once with those who watch, and then writes the
 // event that these wait for.
 func (s *subject) watched(
 	ctx context.Context, n int, write func(i int) error, watchers ...func(events.Event) error,
@@ -115,6 +117,9 @@ func (s *subject) watched(
 	return errors.Join(err, endErr, <-ended)
 }
 
+// checkRefused has writers meet conflicts by racing and on purpose, and looks
+// for their batches among what is followed, read and, after reopening, there.
+// Reopening is tried twice, with an event in between.
 func checkRefused(s *subject) error {
 	const writers, tries = 8, 24
 	ctx, cancel := s.context()
@@ -184,6 +189,8 @@ func checkRefused(s *subject) error {
 	return told.agree(s)
 }
 
+// checkSeen asks, with each event that a follower is given, everything else that
+// could know of it: no reader may be behind another.
 func checkSeen(s *subject) error {
 	const writers, batches = 4, 25
 	ctx, cancel := s.context()
@@ -241,6 +248,8 @@ func checkSeen(s *subject) error {
 	return told.agree(s)
 }
 
+// checkLast compares Last with what was acknowledged and with what followers are
+// given.
 func checkLast(s *subject) error {
 	const writers, batches = 4, 25
 	ctx, cancel := s.context()

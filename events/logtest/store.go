@@ -54,6 +54,7 @@ type tree struct {
 	leaves []tlog.Hash
 }
 
+// ReadHashes implements tlog.HashReader.
 func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	out := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
@@ -104,6 +105,8 @@ func (s *subject) grown(n int) (*tree, error) {
 	return treeOf(all)
 }
 
+// checkCampaigns appends to campaigns again after others have begun: only the
+// first event counts for the order.
 func checkCampaigns(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -134,6 +137,8 @@ func checkCampaigns(s *subject) error {
 	return nil
 }
 
+// checkHead compares the head after every event with a tree that is computed
+// from the events alone.
 func checkHead(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -161,6 +166,8 @@ func checkHead(s *subject) error {
 	return nil
 }
 
+// checkVerify also checks the store campaign by campaign, one that it does not
+// hold included.
 func checkVerify(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -198,6 +205,8 @@ func checkVerify(s *subject) error {
 	return nil
 }
 
+// checkExtends tries heads with a wrong hash, with a wrong size, and of sizes
+// that no log has.
 func checkExtends(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -234,6 +243,8 @@ func checkExtends(s *subject) error {
 	return nil
 }
 
+// checkProofs checks every proof of a small log with the library that a stranger
+// would use, and asks for proofs of what is not so.
 func checkProofs(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -283,6 +294,7 @@ func checkProofs(s *subject) error {
 	return nil
 }
 
+// checkWorking: what a failing disk does is tested with the store that has one.
 func checkWorking(s *subject) error {
 	if _, err := s.fill(3); err != nil {
 		return err
@@ -298,6 +310,7 @@ func checkWorking(s *subject) error {
 	}
 }
 
+// checkClosedStore is checkClosed for what a store can do beyond a log.
 func checkClosedStore(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -343,6 +356,7 @@ func checkClosedStore(s *subject) error {
 	return nil
 }
 
+// checkSameHead is what a checkpoint relies on.
 func checkSameHead(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()

@@ -39,6 +39,8 @@ func (s *subject) hasValues(prefix string, want ...events.KeyValue) error {
 	return nil
 }
 
+// checkValues sets, overwrites, empties and removes values by both methods. An
+// empty value is a value. Neither the events nor the head may change by it.
 func checkValues(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -83,6 +85,8 @@ func checkValues(s *subject) error {
 	return s.holds(all)
 }
 
+// checkValuesRefused puts a change that is not allowed behind one that is: a
+// store that writes as it goes is caught. What is just allowed is kept.
 func checkValuesRefused(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -113,6 +117,8 @@ func checkValuesRefused(s *subject) error {
 	return s.hasValues("", long)
 }
 
+// checkValuesReopened also removes a value that is removed already, which is no
+// error.
 func checkValuesReopened(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()

@@ -39,7 +39,8 @@ func New() *Log {
 	}
 }
 
-// Append implements [events.Log].
+// Append implements [events.Log]. A batch is stored whole under the lock, so
+// that no reader sees a part of it.
 func (l *Log) Append(
 	ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event,
 ) ([]events.Event, error) {
@@ -75,7 +76,9 @@ func (l *Log) announce() {
 	l.changed = make(chan struct{})
 }
 
-// Read implements [events.Log].
+// Read implements [events.Log]. Where it ends is settled by the call. The lock
+// is taken for each event, and not while the caller looks at it: a reader may
+// append.
 func (l *Log) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	last := l.Last()
 	return func(yield func(events.Event, error) bool) {
@@ -92,7 +95,8 @@ func (l *Log) Read(ctx context.Context, after events.Position) iter.Seq2[events.
 	}
 }
 
-// Follow implements [events.Log].
+// Follow implements [events.Log]. The channel is taken together with the length,
+// so that no event between the two is missed.
 func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for next := after + 1; ; {
@@ -211,7 +215,8 @@ func (l *Log) SetOffset(consumer string, position events.Position) error {
 	return nil
 }
 
-// Close implements [events.Log]. Closing twice is not an error.
+// Close implements [events.Log]. Closing twice is not an error. Readers are
+// woken, and find it closed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

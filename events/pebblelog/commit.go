@@ -16,7 +16,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// request is one Append on its way through the committer and the syncer.
+// request is one Append on its way through the committer and the syncer. The
+// committer owns it from put to done; withdraw takes it back only while no one
+// has it.
 type request struct {
 	campaign string
 	expected events.Sequence
@@ -100,6 +102,8 @@ func (q *queue) take(buf []*request) []*request {
 	return buf
 }
 
+// close lets the committer end once the queue is empty. Requests that come later
+// are refused.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -118,6 +122,10 @@ type group struct {
 const maxGroupSize = 2 << 20
 
 // Append implements [events.Log].
+//
+// What has been taken by the committer cannot be withdrawn: a context that ends
+// then leaves it open whether the batch is stored ([events.ErrUncertain]), which
+// the next read of the campaign shows.
 func (l *Log) Append(
 	ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event,
 ) ([]events.Event, error) {
@@ -172,6 +180,9 @@ func (l *Log) start() {
 
 // commit is the committer: it owns the positions, the sequences, the tree and
 // the batch. It ends when the queue is closed.
+//
+// A request with an error adds nothing and stays in its group, so that requests
+// are answered in the order in which they came.
 func (l *Log) commit() {
 	defer close(l.groups)
 	var taken []*request
@@ -254,7 +265,8 @@ func (g *group) index() {
 	}
 }
 
-// sequence returns the campaign's sequence as the committer knows it.
+// sequence returns the campaign's sequence as the committer knows it. The first
+// time it is read from the database, up to what the committer has added.
 func (l *Log) sequence(campaign string) (events.Sequence, error) {
 	if s, ok := l.sequences[campaign]; ok {
 		return s, nil
@@ -295,6 +307,10 @@ const headSyncInterval = 1024
 
 // sync is the syncer: it waits for the disk, group by group, and tells readers
 // and writers. It ends when the committer has.
+//
+// Its order is what "acknowledged means durable" rests on: the database is
+// synced, then HEAD is written, then readers see the events, then the writer is
+// answered. What was under way when the disk failed is answered as uncertain.
 func (l *Log) sync() {
 	defer close(l.done)
 	written := 0

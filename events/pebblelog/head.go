@@ -30,11 +30,14 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// formatSlot is a slot's line, always of slotSize bytes.
 func formatSlot(head tlog.Tree) []byte {
 	line := fmt.Appendf(make([]byte, 0, slotSize), slotLine, head.N, head.Hash)
 	return fmt.Appendf(line, "%08x\n", crc32.Checksum(line, castagnoli))
 }
 
+// parseSlot reads a slot; false for one that is torn or damaged. It formats what
+// it read and compares, so that nothing but the one way of writing is accepted.
 func parseSlot(slot []byte) (tlog.Tree, bool) {
 	var head tlog.Tree
 	var root string
@@ -56,7 +59,7 @@ type headFile struct {
 	next int64 // the slot to write next
 }
 
-// createHead writes a HEAD of an empty log.
+// createHead writes a HEAD of an empty log. Both slots are valid from the start.
 func createHead(fsys vfs.FS, name string) error {
 	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -71,7 +74,8 @@ func createHead(fsys vfs.FS, name string) error {
 }
 
 // readHead returns the newest head in HEAD, the slot that does not hold it, and
-// a note if a slot is not readable.
+// a note if a slot is not readable. One readable slot is enough; a note then
+// says that the other one is not.
 func readHead(fsys vfs.FS, name string) (head tlog.Tree, other int64, note string, err error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

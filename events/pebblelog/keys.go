@@ -20,10 +20,13 @@ const (
 	eventKeySize = 1 + 8
 )
 
+// appendEventKey appends an event's key. Numbers are big-endian, so that keys
+// sort as the numbers do.
 func appendEventKey(dst []byte, p events.Position) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, eventPrefix), uint64(p))
 }
 
+// parseEventKey reads an event's key; false for any other.
 func parseEventKey(key []byte) (events.Position, bool) {
 	if len(key) != eventKeySize || key[0] != eventPrefix {
 		return 0, false
@@ -39,10 +42,12 @@ func appendCampaignPrefix(dst []byte, campaign string) []byte {
 	return append(dst, campaign...)
 }
 
+// appendSequenceKey appends the index key of a campaign's event.
 func appendSequenceKey(dst []byte, campaign string, s events.Sequence) []byte {
 	return binary.BigEndian.AppendUint64(appendCampaignPrefix(dst, campaign), uint64(s))
 }
 
+// parseSequenceKey reads an index key; false for any other.
 func parseSequenceKey(key []byte) (string, events.Sequence, bool) {
 	if len(key) < 3+8 || key[0] != sequencePrefix || int(binary.BigEndian.Uint16(key[1:])) != len(key)-3-8 {
 		return "", 0, false
@@ -50,14 +55,17 @@ func parseSequenceKey(key []byte) (string, events.Sequence, bool) {
 	return string(key[3 : len(key)-8]), events.Sequence(binary.BigEndian.Uint64(key[len(key)-8:])), true
 }
 
+// offsetKey is that of a consumer's offset.
 func offsetKey(consumer string) []byte {
 	return append([]byte{offsetPrefix}, consumer...)
 }
 
+// valueKey is that of a value.
 func valueKey(key string) []byte {
 	return append([]byte{valuePrefix}, key...)
 }
 
+// parsePosition reads a position that is stored as a value.
 func parsePosition(value []byte) (events.Position, bool) {
 	if len(value) != 8 {
 		return 0, false

@@ -40,6 +40,9 @@ type Options struct {
 }
 
 // Log is an [events.Store] on disk.
+//
+// Three parties share it: the committer and the syncer, one goroutine each, and
+// any number of callers. What each may touch is said at the fields.
 type Log struct {
 	db       *pebble.DB
 	files    vfs.FS    // of the database,
@@ -100,7 +103,8 @@ func (l *Log) announce(head tlog.Tree) {
 	l.changed = make(chan struct{})
 }
 
-// use calls f with the database, which stays open meanwhile.
+// use calls f with the database, which stays open meanwhile. f must not call
+// back into code of a caller, which might close the log.
 func (l *Log) use(f func(*pebble.DB) error) error {
 	l.readers.RLock()
 	defer l.readers.RUnlock()
@@ -111,6 +115,7 @@ func (l *Log) use(f func(*pebble.DB) error) error {
 }
 
 // stopped returns the error of a log that has failed, nil for one that has not.
+// A log that has failed once never writes again; it is opened anew.
 func (l *Log) stopped() error {
 	if err := l.guard.Err(); err != nil {
 		return fmt.Errorf("%w: %w; nothing acknowledged is lost: "+
@@ -141,6 +146,8 @@ func (l *Log) Close() error {
 	return l.closeErr
 }
 
+// close makes the log invisible to new callers first, then lets the committer
+// and the syncer end with what they have, and only then closes the database.
 func (l *Log) close() error {
 	l.mu.Lock()
 	l.closed = true

@@ -12,7 +12,8 @@ import (
 
 // modeFS gives the files of a store the permissions of its directory: that is
 // private in a new store, and those it is opened to can read what is in it. The
-// umask, which belongs to the whole process, has no say in it.
+// umask, which belongs to the whole process, has no say in it. Windows has no
+// such permissions, and is left as it is.
 type modeFS struct {
 	vfs.FS
 	store string

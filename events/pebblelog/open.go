@@ -69,6 +69,7 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
+// open is Open on a file system.
 func open(fsys vfs.FS, dir string, o Options) (*Log, error) {
 	if o.ReadOnly {
 		return openToRead(fsys, dir, o)
@@ -91,6 +92,9 @@ const (
 // openToRead opens a store as it is now, without a lock: others may read and
 // write it meanwhile. HEAD is read before the database, which then must hold
 // what it says.
+//
+// What it finds wrong is believed only once the store has not changed for a few
+// looks: files that are being replaced look damaged for a moment.
 func openToRead(fsys vfs.FS, dir string, o Options) (l *Log, err error) {
 	if err := mustHoldStore(fsys, dir); err != nil {
 		return nil, err
@@ -115,7 +119,8 @@ func otherFormat(err error) bool {
 	return errors.Is(err, events.ErrNewerFormat) || errors.Is(err, events.ErrEarlierFormat)
 }
 
-// lookOnce is one look at a store.
+// lookOnce is one look at a store. It copies the small files and opens the
+// database on the copy (snapshotFS).
 func lookOnce(fsys vfs.FS, dir string, o Options) (_ *Log, head tlog.Tree, err error) {
 	if err := prepare(fsys, dir, o); err != nil {
 		return nil, head, err
@@ -156,6 +161,10 @@ func lookOnce(fsys vfs.FS, dir string, o Options) (_ *Log, head tlog.Tree, err e
 }
 
 // openToWrite opens a store for this process alone, or creates it.
+//
+// The order: the lock, the layout, HEAD, a look that changes nothing, and only
+// then the database for writing. All that can refuse an existing store comes
+// before the database is opened for writing.
 func openToWrite(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
 	if o.MustExist {
 		if err := mustHoldStore(fsys, dir); err != nil {
@@ -271,6 +280,8 @@ func openPebble(fsys vfs.FS, dir string, o Options, readOnly bool) (*Log, error)
 	return l, nil
 }
 
+// pebbleOptions are those of a log that is appended to and mostly read in order.
+// Every file goes through the guard.
 func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guardfs.Guard) *pebble.Options {
 	var large atomic.Bool // whether a memtable worth the name was flushed
 	size := cmp.Or(o.memTableSize, 16<<20)
@@ -321,6 +332,10 @@ func openingFailed(err error) error {
 
 // checkTail compares the end of the database with the head that was kept
 // outside it, and returns the edge of the tree.
+//
+// Events beyond the head are sound where their hashes are: HEAD is written after
+// the database. Fewer events than the head knows are a loss, whatever the
+// database says.
 func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
 	first, last, err := bounds(db)
 	if err != nil {
@@ -374,7 +389,9 @@ func checkValue(t *edge, p events.Position, value []byte) error {
 	return nil
 }
 
-// resume opens HEAD for writing and brings it up to date.
+// resume opens HEAD for writing and brings it up to date. The database must hold
+// the same events as at the first look: no one else can have written, under the
+// lock.
 func (l *Log) resume(fsys vfs.FS, dir string, other int64) error {
 	_, last, err := bounds(l.db)
 	if err != nil {
@@ -395,7 +412,8 @@ func (l *Log) resume(fsys vfs.FS, dir string, other int64) error {
 	return nil
 }
 
-// lockStore takes the lock of a store.
+// lockStore takes the lock of a store. Errors of the path are passed on; any
+// other one means that a process holds it.
 func lockStore(fsys vfs.FS, name string) (io.Closer, error) {
 	lock, err := fsys.Lock(name)
 	var pathErr *fs.PathError
@@ -407,6 +425,9 @@ func lockStore(fsys vfs.FS, name string) (io.Closer, error) {
 }
 
 // prepare checks the layout of a store and creates it where there is none yet.
+//
+// A directory with files of other kinds is refused, so that a mistyped path does
+// not become a store.
 func prepare(fsys vfs.FS, dir string, o Options) error {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -475,10 +496,12 @@ func create(fsys vfs.FS, dir string, o Options) error {
 	return errors.Join(fsys.Remove(path(creatingName)), syncDir(fsys, dir))
 }
 
+// formatLine is all that FORMAT holds.
 func formatLine(version int) []byte {
 	return fmt.Appendf(nil, "campaignd-store %d\n", version)
 }
 
+// checkFormat refuses a layout that this program does not know.
 func checkFormat(fsys vfs.FS, name string) error {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -502,6 +525,7 @@ func checkFormat(fsys vfs.FS, name string) error {
 	return nil
 }
 
+// writeFile writes and syncs a file; its directory is for syncDir.
 func writeFile(fsys vfs.FS, name string, content []byte) error {
 	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -511,6 +535,7 @@ func writeFile(fsys vfs.FS, name string, content []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// syncDir makes the names in a directory durable.
 func syncDir(fsys vfs.FS, dir string) error {
 	d, err := fsys.OpenDir(dir)
 	if err != nil {

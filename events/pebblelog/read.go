@@ -66,11 +66,13 @@ func scan(
 	return nil
 }
 
+// missing is the error of a gap.
 func missing(from, to events.Position) error {
 	return fmt.Errorf("%w: the events at positions %d to %d are missing",
 		events.ErrDamaged, from, to)
 }
 
+// unreadable tells damage from a failure of the disk, which may pass.
 func unreadable(p events.Position, err error) error {
 	if pebble.IsCorruptionError(err) {
 		return fmt.Errorf("%w: the events from position %d on cannot be read: %w",
@@ -117,6 +119,8 @@ type order struct {
 	of       *events.Sequence // and its entry in last
 }
 
+// newOrder is that of a reader who begins behind a position. Only one who begins
+// with the first event knows that each campaign begins with 1.
 func newOrder(after events.Position) *order {
 	return &order{whole: after == 0, last: make(map[string]*events.Sequence)}
 }
@@ -170,7 +174,7 @@ func (l *Log) chunk(
 	return dst, err
 }
 
-// Read implements [events.Log].
+// Read implements [events.Log]. What is appended after the call is not read.
 func (l *Log) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	last := l.Last()
 	return func(yield func(events.Event, error) bool) {
@@ -179,6 +183,8 @@ func (l *Log) Read(ctx context.Context, after events.Position) iter.Seq2[events.
 }
 
 // yieldAll yields the events in (after, last] and reports whether to go on.
+// Chunks grow, so that one event costs little and a whole log few looks at the
+// database.
 func (l *Log) yieldAll(
 	ctx context.Context, seen *order, after, last events.Position,
 	yield func(events.Event, error) bool,
@@ -222,7 +228,8 @@ func (l *Log) usable(ctx context.Context) error {
 	return nil
 }
 
-// Follow implements [events.Log].
+// Follow implements [events.Log]. It waits without polling, and ends without an
+// error when ctx does.
 func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		seen, after := newOrder(after), after // of this iteration; there may be others
@@ -378,6 +385,7 @@ func join(
 	return dst, nil
 }
 
+// keyOf is nil for an iterator that stands nowhere.
 func keyOf(it *pebble.Iterator, valid bool) []byte {
 	if !valid {
 		return nil
@@ -503,7 +511,8 @@ func (l *Log) Offset(consumer string) (events.Position, error) {
 	return position, nil
 }
 
-// SetOffset implements [events.OffsetStore].
+// SetOffset implements [events.OffsetStore]. It is not synced: after a power
+// failure a consumer may be given events again, which it must bear anyhow.
 func (l *Log) SetOffset(consumer string, position events.Position) error {
 	err := l.use(func(db *pebble.DB) error {
 		if l.readOnly {

@@ -128,6 +128,7 @@ func readManifest(fsys vfs.FS, dir string) (name string, content []byte, err err
 	return name, content, err
 }
 
+// readFile reads a file whole.
 func readFile(fsys vfs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -179,6 +180,7 @@ func (s *snapshotFS) OpenDir(name string) (vfs.File, error) { return s.copies.Op
 
 // What would change the store is refused.
 
+// refuseChange is the answer of every method that would write.
 func refuseChange(op, name string) error {
 	return &fs.PathError{Op: op, Path: name, Err: events.ErrReadOnly}
 }
@@ -224,6 +226,8 @@ type heldFile struct {
 	at int64
 }
 
+// Read reads at an offset of its own, since the open file is shared by all
+// readers of the snapshot.
 func (f *heldFile) Read(p []byte) (int, error) {
 	n, err := f.ReadAt(p, f.at)
 	f.at += int64(n)

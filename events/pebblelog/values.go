@@ -54,6 +54,7 @@ func (l *Log) Values(ctx context.Context, prefix string) iter.Seq2[events.KeyVal
 	}
 }
 
+// values copies what it returns: the database may be closed meanwhile.
 func (l *Log) values(ctx context.Context, prefix string) (all []events.KeyValue, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -97,6 +98,7 @@ func (l *Log) SetValuesLazily(ctx context.Context, changes ...events.KeyValue) e
 	return l.setValues(ctx, pebble.NoSync, changes)
 }
 
+// setValues writes all changes or none, in one batch of the database.
 func (l *Log) setValues(
 	ctx context.Context, how *pebble.WriteOptions, changes []events.KeyValue,
 ) error {

@@ -45,6 +45,7 @@ type verifier struct {
 	named []uint64
 }
 
+// fault notes a fault; beyond the bound it only counts.
 func (v *verifier) fault(from, to events.Position, lost, what string, args ...any) {
 	if len(v.Faults) == events.MaxFaults {
 		v.More++
@@ -61,8 +62,12 @@ func (v *verifier) fault(from, to events.Position, lost, what string, args ...an
 		Lost: lost})
 }
 
+// lostEvents is what a fault says is lost where events cannot be read.
 const lostEvents = "these events"
 
+// run reads everything. After an event that cannot be read the tree can no
+// longer be computed, and only what is said of single events and of the index
+// goes on.
 func (v *verifier) run(ctx context.Context, l *Log) error {
 	// The events, in chunks so that Close need not wait for all of it.
 	for after := events.Position(0); after < v.Events; {

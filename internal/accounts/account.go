@@ -41,7 +41,7 @@ type Link struct {
 	Since   time.Time `json:"since"`
 }
 
-// public is what others are told. What of it depends on a value is told where
+// public is what others see. What of it depends on a value is shown where
 // there is one.
 func (a *account) public(v *values) Account {
 	p := Account{
@@ -100,6 +100,8 @@ var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
 // canonicalName is the name of an account as it is stored.
 func canonicalName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
+// checkName refuses a name that would need quoting, or that events use for a
+// part of the program.
 func checkName(name string) error {
 	if !accountName.MatchString(name) {
 		return problem.New(
@@ -141,7 +143,9 @@ func (a *account) checkDetails() error {
 	return nil
 }
 
-// checkExperts refuses an account under whose names another person answers.
+// checkExperts refuses an account under whose names another person answers. Both
+// ways are looked at: the account's names against other accounts, and its own
+// name against what others answer as.
 func (d *Directory) checkExperts(a *account) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -177,6 +181,9 @@ func (d *Directory) mayGive(by Identity) error {
 
 // Add makes an account, for those who may [Administer] and have shown [JustNow]
 // who they are. The first one must be an admin's.
+//
+// The password is hashed before writing is taken, since that takes tens of
+// milliseconds in which no other change could be made.
 func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account, error) {
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
@@ -264,6 +271,7 @@ func (d *Directory) newAccount(ctx context.Context, by Identity, n NewAccount) (
 	return a.after(entries), entries, nil
 }
 
+// granted completes an entry about a role that is given or taken.
 func granted(e Entry, g Grant) Entry {
 	e.Role, e.Campaign = g.Role, g.Campaign
 	if g.Issuer != "" {
@@ -294,6 +302,8 @@ func (d *Directory) Account(name string) (Account, error) {
 	return d.public(a), nil
 }
 
+// noAccount is the answer to a name that no account has, for callers who may
+// know which there are.
 func noAccount(name string) error {
 	return problem.New(problem.NotFound, "there is no account %q", shown(name)).About(shown(name)).
 		With(problem.Remedy{Text: "make one", Action: problem.AddAccount})
@@ -315,7 +325,9 @@ func (d *Directory) update(
 	return d.edit(canonicalName(name), edit)
 }
 
-// edit is update for a caller that holds writing and has checked who asks.
+// edit is update for a caller that holds writing and has checked who asks. The
+// last admin is protected here, by a fold of what is to be recorded, so that no
+// way of changing an account can forget it.
 func (d *Directory) edit(name string, edit func(a *account, c *change) ([]Entry, error)) (Account, error) {
 	before := d.account(name)
 	if before == nil {
@@ -392,7 +404,9 @@ func (d *Directory) Change(ctx context.Context, by Identity, name string, change
 	})
 }
 
-// of returns an account with the changes, and what of it they change.
+// of returns an account with the changes, and what of it they change. what is
+// the reason in the audit log: it names what changed, and of the experts who
+// they are now.
 func (c Changes) of(a *account) (after *account, what []string) {
 	changed := *a
 	if name := c.DisplayName; name != nil && strings.TrimSpace(*name) != a.DisplayName {
@@ -415,7 +429,7 @@ func (d *Directory) Grant(ctx context.Context, by Identity, name string, g Grant
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
 	}
-	g.Issuer = "" // of an administrator, whoever else said so before
+	g.Issuer = "" // of an administrator, even if an issuer said so before
 	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {
 		if err := g.check(); err != nil {
 			return nil, err
@@ -438,13 +452,13 @@ func (d *Directory) Revoke(ctx context.Context, by Identity, name string, g Gran
 		if !slices.ContainsFunc(a.Grants, same) {
 			return nil, problem.New(problem.Conflict, "%s is not %s", a.Name, g).About(a.Name)
 		}
-		g.Issuer = "" // whoever gave it
+		g.Issuer = "" // no matter who gave it
 		return []Entry{granted(by.entry(ctx, KindRevoked, a.Name), g)}, nil
 	})
 }
 
 // Disable ends an account: its sessions and tokens end at once, and it cannot
-// log in. This is also how somebody is removed who has left: a name that stands
+// log in. This is also how a person is removed who has left: a name that stands
 // in logs is never given to another person.
 func (d *Directory) Disable(ctx context.Context, by Identity, name string) (Account, error) {
 	return d.update(by, name, func(a *account, _ *change) ([]Entry, error) {

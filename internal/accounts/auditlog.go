@@ -40,7 +40,7 @@ const (
 )
 
 // Entry is an entry of the audit log. It holds no secret: no password, no
-// token, no hash of one, and no name that nobody has.
+// token, no hash of one, and no name that no one has.
 type Entry struct {
 	// Number counts from 1: the sequence of the event in its stream.
 	Number uint64    `json:"number"`
@@ -261,6 +261,9 @@ func (d *Directory) First() (first Entry, ok bool) {
 
 // AuditLog returns a page of the audit log, to those who may [Audit] the lab. A
 // page that is shorter than its limit is the last one.
+//
+// A page is read from the log, not from the state: entries are not kept in
+// memory.
 func (d *Directory) AuditLog(by Identity, p Page) ([]Entry, error) {
 	if err := d.mayOrRefuse(by, Audit, ""); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ const (
 	mostOfOne      = 32
 )
 
-// ceremonies are those that have begun, by a random name that only whoever
+// ceremonies are those that have begun, by a random name that only the one who
 // began one knows.
 type ceremonies struct {
 	mu    sync.Mutex
@@ -47,9 +47,13 @@ type ceremonies struct {
 	order []key // the oldest first; some may be over already
 }
 
+// newCeremonies begins empty with each process: a ceremony does not survive a
+// restart.
 func newCeremonies() *ceremonies { return &ceremonies{begun: make(map[key]*ceremony)} }
 
-// begin remembers a ceremony and returns its name.
+// begin remembers a ceremony and returns its name. It first drops what has run
+// out, and then the oldest, of the same network where that has too many: one
+// address can displace its own only, until the whole is full.
 func (c *ceremonies) begin(now time.Time, x *ceremony) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

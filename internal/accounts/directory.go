@@ -48,7 +48,7 @@ type Options struct {
 	// OIDC is the OpenID Connect issuer of the lab; nil: there is none.
 	OIDC *OIDC
 
-	// Log, if set, is told in a line what people should know of, such as that
+	// Log, if set, takes a line about what people should know of, such as that
 	// the accounts of an earlier version were taken over.
 	Log func(line string)
 
@@ -165,7 +165,8 @@ func (d *Directory) load(limits *limits) error {
 }
 
 // replay makes the state from the log. Values that no event names are what a
-// process left that ended between writing the two: they are removed.
+// process left that ended between writing the two: they are removed. The values
+// are looked at after all events, when it is known which of them are named.
 func (d *Directory) replay(limits *limits) error {
 	ctx := context.Background()
 	var attempts attempts
@@ -267,10 +268,12 @@ func (d *Directory) mend() (anew bool, err error) {
 // ErrInUse says that another process holds the accounts.
 var ErrInUse = lablog.ErrInUse
 
+// unavailable is a fault of the disk or of the process: trying again may help.
 func unavailable(err error) error {
 	return problem.New(problem.Unavailable, "the accounts cannot be read or written: %w", err)
 }
 
+// damaged is a fault of what is stored, which no repetition mends.
 func damaged(format string, args ...any) error {
 	return problem.New(
 		problem.Damaged,
@@ -455,6 +458,7 @@ func (d *Directory) refuse(e Entry) {
 // refusals counts those that repeat. It is guarded by writing.
 type refusals struct{ seen map[Entry]*repeated }
 
+// repeated is a refusal that was recorded at since, and how often it came again.
 type repeated struct {
 	since time.Time
 	times int
@@ -465,6 +469,7 @@ const (
 	refusalsPeriod = time.Minute
 )
 
+// newRefusals has seen none. The counts are lost with the process.
 func newRefusals() *refusals { return &refusals{seen: make(map[Entry]*repeated)} }
 
 // due reports whether a refusal is to be recorded now, and how many times it
@@ -490,6 +495,7 @@ func (r *refusals) due(e Entry, now time.Time) (times int, due bool) {
 // key is the SHA-256 of a random secret, in hexadecimal digits.
 type key string
 
+// keyOf needs no salt and no slow hash: the secret has 256 random bits.
 func keyOf(secret string) key {
 	return key(sum([]byte(secret)))
 }

@@ -13,7 +13,7 @@
 //
 // What must be forgettable is no event: the hashes of passwords and tokens,
 // sessions, the credentials and counters of passkeys, from where and when a
-// person came last. They are values beside the log ([events.ValueStore]), under
+// person came last. They are values next to the log ([events.ValueStore]), under
 // references that events hold. A value is written before the event that names
 // it; one that no event names is removed when the accounts are opened; where
 // one is missing that an event names, that password, session, token or passkey

@@ -26,7 +26,7 @@ const (
 )
 
 // Identity is who makes a request, and what they may. The zero Identity is
-// nobody: it may nothing. It is a value as of the request: what is granted or
+// no one's: it may nothing. It is a value as of the request: what is granted or
 // taken later counts from the next [Directory.Authenticate] on.
 type Identity struct {
 	// Account is the name people are recorded under, without "person:".
@@ -41,7 +41,7 @@ type Identity struct {
 	// Scopes and Campaigns are the bounds of a token; nil: no bounds.
 	Scopes    []Permission `json:"scopes,omitempty"`
 	Campaigns []string     `json:"campaigns,omitempty"`
-	// Credential identifies the session or the token in the audit trail. It is
+	// Credential identifies the session or the token in the audit log. It is
 	// no secret.
 	Credential string `json:"credential,omitempty"`
 	// Since is when the session began; zero for a token.
@@ -52,7 +52,7 @@ type Identity struct {
 	// From is the address of the request, where it is known.
 	From string `json:"from,omitempty"`
 
-	everything bool // nobody else could have made the request
+	everything bool // no one else could have made the request
 }
 
 // OpenIdentity is that of a request to a lab without accounts, over the
@@ -64,7 +64,7 @@ func OpenIdentity(user string) Identity {
 }
 
 // SystemIdentity is that of the system's user who works in the folder itself,
-// such as "ada (uid 1000)": whoever may write the files may do everything.
+// such as "ada (uid 1000)": who may write the files may do everything.
 func SystemIdentity(user string) Identity {
 	return Identity{Account: user, Method: BySystem, everything: true}
 }
@@ -77,7 +77,7 @@ func (i Identity) Known() bool { return i.everything || i.Account != "" }
 
 // May returns nil where the identity may do something in a campaign, otherwise
 // a problem.Error that says what is missing: [problem.Unauthenticated] for
-// nobody, [problem.Forbidden] for everybody else. The empty campaign stands for
+// no one, [problem.Forbidden] for everyone else. The empty campaign stands for
 // the lab: only a grant for all campaigns gives anything there, and only such a
 // one gives [Permission]s of the lab, whatever the campaign.
 func (i Identity) May(p Permission, campaign string) error {
@@ -136,8 +136,8 @@ func (i Identity) AnswersAs(expert, campaign string) error {
 }
 
 // OnBehalf reports whether an answer as this expert is one in the place of
-// somebody else, so that both are recorded. Whoever may do everything because
-// there are no accounts answers as whoever they say.
+// another person, so that both are recorded. Who may do everything because
+// there are no accounts answers as the one they say.
 func (i Identity) OnBehalf(expert string) bool {
 	return !i.everything && expert != i.Account && !slices.Contains(i.ExpertNames, expert)
 }
@@ -169,6 +169,7 @@ func (i Identity) Recent(now time.Time, within time.Duration) error {
 		With(problem.Remedy{Text: "show it again, then repeat the request", Action: problem.Confirm})
 }
 
+// forbidden names the roles that would be enough.
 func (i Identity) forbidden(p Permission, campaign string) error {
 	var able []string
 	for _, r := range roles {
@@ -182,6 +183,7 @@ func (i Identity) forbidden(p Permission, campaign string) error {
 			Subject: i.Account, Ways: able})
 }
 
+// inCampaign is empty for the lab.
 func inCampaign(campaign string) string {
 	if campaign == "" {
 		return ""

@@ -14,7 +14,7 @@ import (
 
 // Attempts to log in with a password are counted by account, by address, and by
 // both. After some failures each further one doubles the time until the next
-// attempt is heard, up to a bound. So guessing is slow, and nobody is locked
+// attempt is heard, up to a bound. So guessing is slow, and no one is locked
 // out for long.
 //
 // Another's failures must not keep a person out for ever: the counts of the
@@ -61,6 +61,7 @@ type TooSoonError struct {
 	Wait time.Duration
 }
 
+// Error says at least a second: “in 0s” would invite the next attempt.
 func (e *TooSoonError) Error() string {
 	return fmt.Sprintf(
 		"after several failed attempts the next one is heard in %s",
@@ -76,6 +77,7 @@ type limits struct {
 	oldest *list.List // of *count, the one touched last at the back
 }
 
+// count is the failures of one account, address or both.
 type count struct {
 	at       [32]byte
 	name     [32]byte // where the account's failures are counted; zero for an address
@@ -85,6 +87,7 @@ type count struct {
 	told     bool      // that it is locked out, in the audit log
 }
 
+// newLimits keeps up to that many counts.
 func newLimits(most int) *limits {
 	return &limits{most: most, counts: make(map[[32]byte]*list.Element), oldest: list.New()}
 }
@@ -189,6 +192,7 @@ const (
 // attempts are the newest entries that count, the oldest first.
 type attempts []Entry
 
+// add keeps the newest, up to twice as many as are needed.
 func (all *attempts) add(e Entry) {
 	if !e.counts() {
 		return
@@ -308,6 +312,7 @@ func (l *limits) fail(k counter, now time.Time) {
 	}
 }
 
+// drop forgets a count, in the map and in the order. The caller holds mu.
 func (l *limits) drop(at [32]byte) {
 	if e := l.counts[at]; e != nil {
 		l.oldest.Remove(e)
@@ -315,7 +320,7 @@ func (l *limits) drop(at [32]byte) {
 	}
 }
 
-// at is the place of a counter: of fixed length, whatever somebody types.
+// at is the place of a counter: of fixed length, whatever is typed.
 func at(by counted, what string) counter {
 	return counter{by: by, at: sha256.Sum256([]byte(string(by) + "\x00" + what))}
 }

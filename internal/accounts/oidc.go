@@ -23,9 +23,9 @@ import (
 
 // OIDC is the OpenID Connect issuer of a lab: whom it knows, campaignd lets in,
 // within bounds. At least Domains or Roles must be given, since many an issuer
-// knows everybody.
+// knows everyone.
 type OIDC struct {
-	// Name is what people are told it is called, such as "University login";
+	// Name is what people see it called, such as "University login";
 	// the issuer's host by default.
 	Name string `yaml:"name" json:"name,omitempty"`
 	// Issuer is its address, as its discovery document says it.
@@ -48,7 +48,7 @@ type OIDC struct {
 	// "realm_access.roles"; Roles says which of its values gives which role.
 	RoleClaim string          `yaml:"role_claim" json:"role_claim,omitempty"`
 	Roles     map[string]Role `yaml:"roles" json:"roles,omitempty"`
-	// NewAccounts makes an account for whoever is let in and has none, with the
+	// NewAccounts makes an account for a person who is let in and has none, with the
 	// DefaultRole where the claim gives none. Its name is the
 	// preferred_username, or else the verified e-mail address; of an address in
 	// one of the Domains it is what stands before the "@".
@@ -104,6 +104,8 @@ func (o *OIDC) Validate() error {
 	return nil
 }
 
+// isLoopback allows an issuer on the machine itself without TLS, as tests and
+// first steps need.
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
 // issuer is an issuer that people can be sent to. Discovery is lazy: an
@@ -168,11 +170,14 @@ func (i *issuer) discover(ctx context.Context) (*oidc.Provider, error) {
 	return found, nil
 }
 
+// unreachable is no verdict about the person: the issuer, or the way to it,
+// failed.
 func (i *issuer) unreachable(err error) error {
 	return problem.New(problem.Unavailable, "%s does not answer as it should: %w", i.name(), err).
 		With(problem.Remedy{Text: "try again, or log in with a password", Action: problem.LogIn})
 }
 
+// name is what people are shown.
 func (i *issuer) name() string {
 	if i.config.Name != "" {
 		return i.config.Name
@@ -183,6 +188,7 @@ func (i *issuer) name() string {
 	return i.config.Issuer
 }
 
+// oauth asks for the scope openid once, whatever the settings list.
 func (i *issuer) oauth(p *oidc.Provider) *oauth2.Config {
 	scopes := i.config.Scopes
 	if scopes == nil {
@@ -207,8 +213,8 @@ func (d *Directory) OIDCName() string {
 
 // BeginOIDC begins a login with OpenID Connect: the browser is sent to the
 // address, and keeps the ceremony in a cookie until it comes back, within ten
-// minutes. With confirm, the name of the account that somebody is logged in
-// with here, the issuer is to have them show who they are, whoever is logged in
+// minutes. With confirm, the name of the account that a person is logged in
+// with here, the issuer is to have them show who they are, no matter who is logged in
 // there, and it must be that account which comes back.
 func (d *Directory) BeginOIDC(ctx context.Context, confirm string) (address, ceremonyName string, err error) {
 	if d.issuer == nil {
@@ -284,7 +290,7 @@ func (d *Directory) FinishOIDC(
 		return fail("", tooLate())
 	}
 	if answer.Error != "" {
-		// The words are the browser's: its person may read them, and the trail
+		// The words are the browser's: its person may read them, and the audit log
 		// does not keep them.
 		refuse("", d.issuer.name()+" sent them back without having said who they are")
 		return "", Identity{}, problem.New(problem.Unauthenticated, "%s says: %s", d.issuer.name(),
@@ -395,7 +401,7 @@ func (i *issuer) admits(said claims) ([]Grant, error) {
 	return slices.Compact(given), nil
 }
 
-// accountName is the name that somebody's new account gets, "" where the issuer
+// accountName is the name that a person's new account gets, "" where the issuer
 // says none. An address stands for the person before its "@" only in the
 // Domains, in which that is one person; elsewhere all of it is the name, so
 // that bo@other.example is not taken for bo.
@@ -472,8 +478,8 @@ func (d *Directory) revokeIssuer(ctx context.Context, subject string) (name stri
 	return a.Name, d.commit(c)
 }
 
-// atIssuer returns the accounts that are tied to somebody at the issuer, and
-// those that are tied to nobody there and have their e-mail address.
+// atIssuer returns the accounts that are tied to a person at the issuer, and
+// those that are tied to no one there and have their e-mail address.
 func (d *Directory) atIssuer(subject string, said claims) (own, same []*account) {
 	issuer := d.issuer.config.Issuer
 	d.mu.RLock()
@@ -492,7 +498,7 @@ func (d *Directory) atIssuer(subject string, said claims) (own, same []*account)
 	return own, same
 }
 
-// linked returns the account of somebody at the issuer as it is to be, with
+// linked returns the account of a person at the issuer as it is to be, with
 // what changes. name is that of the account where the answer is no. The caller
 // holds writing.
 func (d *Directory) linked(
@@ -549,7 +555,8 @@ func (d *Directory) linked(
 }
 
 // sync makes the roles that the issuer gives an account those that it gives
-// now. The last admin stays one.
+// now. The last admin stays one. Roles that an administrator gave are not
+// touched.
 func (d *Directory) sync(ctx context.Context, by Identity, a *account, given []Grant) (entries []Entry) {
 	var kept []Grant
 	wasAdmin := a.isAdmin()

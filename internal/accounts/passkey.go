@@ -46,8 +46,8 @@ func passkeyID(credential []byte) string {
 	return string(keyOf(base64.RawURLEncoding.EncodeToString(credential)))[:16]
 }
 
-// public is what others are told of a passkey. One whose credential was
-// forgotten is still told, so that its owner can remove it.
+// public is what others see of a passkey. One whose credential was
+// forgotten is still shown, so that its owner can remove it.
 func (k *passkey) public(v *values) Passkey {
 	p := Passkey{ID: k.ID, Name: k.Name, Created: k.Created}
 	if kept := v.passkeys[k.Secret]; kept != nil {
@@ -112,6 +112,7 @@ func (d *Directory) holder(a *account) holder {
 	return h
 }
 
+// The methods of webauthn.User.
 func (h holder) WebAuthnID() []byte   { return h.Handle }
 func (h holder) WebAuthnName() string { return h.Name }
 func (h holder) WebAuthnDisplayName() string {
@@ -125,6 +126,7 @@ func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.credentia
 // HasPasskeys reports whether people can log in with passkeys here.
 func (d *Directory) HasPasskeys() bool { return d.relying != nil }
 
+// noPasskeys is why passkeys cannot be used here, nil where they can.
 func (d *Directory) noPasskeys() error {
 	if d.relying != nil {
 		return nil
@@ -186,7 +188,9 @@ func (d *Directory) options(ctx context.Context, value any, c *ceremony) (string
 }
 
 // FinishPasskey adds the passkey that the browser has made: the answer is the
-// JSON of its PublicKeyCredential. The name is what its owner calls it.
+// JSON of its PublicKeyCredential. The name is what its owner calls it. The
+// session is looked at again before anything is written: it may have ended while
+// the authenticator was asked.
 func (d *Directory) FinishPasskey(
 	ctx context.Context,
 	sessionToken, ceremonyName, name string,
@@ -302,7 +306,7 @@ func (d *Directory) FinishPasskeyLogin(
 	return d.begin(proved.account, ByPasskey, shown(from), d.now(), used)
 }
 
-// BeginPasskeyConfirm is BeginPasskeyLogin for somebody who is logged in and
+// BeginPasskeyConfirm is BeginPasskeyLogin for a person who is logged in and
 // shows again who they are.
 func (d *Directory) BeginPasskeyConfirm(
 	ctx context.Context,
@@ -451,7 +455,7 @@ func (d *Directory) RemovePasskey(ctx context.Context, by Identity, name, id str
 }
 
 // refusedPasskey is the answer to a passkey that proves nothing. The library's
-// words help whoever sets up the site, and hold no secret.
+// words help those who set up the site, and hold no secret.
 func refusedPasskey(err error) error {
 	message := "the passkey was not accepted"
 	var detail *protocol.Error
@@ -465,6 +469,8 @@ func refusedPasskey(err error) error {
 		With(problem.Remedy{Text: "try again, or log in with a password", Action: problem.LogIn})
 }
 
+// tooLate is the answer where no ceremony of that name is under way. It does not
+// say which of the reasons holds, since that is not known.
 func tooLate() error {
 	return problem.New(problem.Unauthenticated,
 		"this took too long, or was begun in another window, or the server was started again meanwhile").

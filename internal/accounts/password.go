@@ -61,6 +61,7 @@ type passwords struct {
 	dummyHash Secret
 }
 
+// newPasswords hashes once, for dummyHash.
 func newPasswords(o Options) (*passwords, error) {
 	p := &passwords{
 		params: owasp, least: o.MinPassword,
@@ -146,7 +147,9 @@ func (d *Directory) newPassword(ctx context.Context, name, password string) (has
 
 // matches reports whether a password is the one that was stored as a hash;
 // where none was, it takes as long and is not. again is a new hash, where the
-// stored one was made with other parameters than those of today.
+// stored one was made with other parameters than those of today. A password that
+// cannot be prepared is checked like any other, so that refusing it takes no
+// less time.
 func (p *passwords) matches(
 	ctx context.Context, stored hash, password string,
 ) (ok bool, again hash, err error) {

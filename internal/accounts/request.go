@@ -65,7 +65,7 @@ type (
 // Reply is what came of a [Request].
 type Reply struct {
 	Account *Account `json:"account,omitempty"`
-	// First, where an admin was added beside others, tells how the first one
+	// First, where an admin was added to others, tells how the first one
 	// came about.
 	First    *Entry    `json:"first,omitempty"`
 	Accounts []Account `json:"accounts,omitempty"`
@@ -144,7 +144,7 @@ func (d *Directory) Do(ctx context.Context, by Identity, r Request) (a Reply, er
 }
 
 // wire is a request or an answer on its way between two processes of a user:
-// what is not part of its JSON elsewhere goes beside it.
+// what is not part of its JSON elsewhere goes with it.
 type wire struct {
 	Request *Request       `json:"request,omitempty"`
 	Answer  *Reply         `json:"answer,omitempty"`

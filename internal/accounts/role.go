@@ -73,7 +73,7 @@ const (
 	// Expert answers the questions that are put to them, under their own name.
 	Expert Role = "expert"
 	// Scientist is responsible for campaigns: defines and runs them, enters
-	// what others told them.
+	// what others said to them.
 	Scientist Role = "scientist"
 	// Integrator is responsible for the devices.
 	Integrator Role = "integrator"

@@ -59,7 +59,7 @@ func (d *Directory) ended(s *session, now time.Time) bool {
 	return proof == nil || now.Sub(proof.Seen) > d.o.Idle || now.Sub(s.Created) > d.o.Lifetime
 }
 
-// public is what others are told of a session that is not over.
+// public is what others see of a session that is not over.
 func (s *session) public(v *values) Session {
 	return Session{
 		ID:        s.ID,
@@ -82,7 +82,7 @@ func (s *session) identity(a *account, from string) Identity {
 }
 
 // Login checks a name and a password that came from an address, and begins a
-// session. The token is what proves the session from now on: whoever has it is
+// session. The token is what proves the session from now on: who has it is
 // that person. It is a new one each time, whatever the browser had before,
 // which the caller ends with [Directory.Logout].
 //
@@ -175,6 +175,8 @@ func wrongLogin() error {
 	)
 }
 
+// disabled names the remedy. Who knows the name of the account alone does not get
+// it: a wrong password has the same answer for every account.
 func disabled(name string) error {
 	return problem.New(problem.Unauthenticated, "the account %s is disabled", name).About(name).
 		With(problem.Remedy{Text: "have an admin enable it", Action: problem.Enable, Subject: name})
@@ -324,6 +326,8 @@ func (d *Directory) lateSeen(secret string) *sessionValue {
 	return seen
 }
 
+// noSession does not say why: a token that was never one and one that has ended
+// look the same from here.
 func noSession() error {
 	return problem.New(problem.Unauthenticated, "not logged in, or not any more").
 		With(problem.Remedy{Text: "log in", Action: problem.LogIn})

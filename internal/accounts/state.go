@@ -21,6 +21,7 @@ type state struct {
 	released []string
 }
 
+// newState is that before the first event.
 func newState() *state {
 	return &state{
 		accounts: make(map[string]*account),
@@ -154,7 +155,7 @@ func (s *state) change(e Entry, facts *Facts) {
 	case KindRevoked:
 		g := e.grant()
 		a.Grants = slices.DeleteFunc(slices.Clone(a.Grants), func(has Grant) bool {
-			// An admin takes a role whoever gave it; an issuer takes what it
+			// An admin takes a role no matter who gave it; an issuer takes what it
 			// gave.
 			return has.Role == g.Role && has.Campaign == g.Campaign &&
 				(g.Issuer == "" || g.Issuer == has.Issuer)
@@ -183,6 +184,8 @@ func (s *state) change(e Entry, facts *Facts) {
 	s.accounts[a.Name] = &a
 }
 
+// describe takes over what is said of a person. The handle stays where there is
+// none: authenticators know the account by it.
 func (a *account) describe(d *Details) {
 	a.DisplayName = d.DisplayName
 	a.Email = d.Email
@@ -192,6 +195,7 @@ func (a *account) describe(d *Details) {
 	}
 }
 
+// take adds what an earlier version kept.
 func (s *state) take(taken *Taken) {
 	s.taken = true
 	for _, a := range taken.Accounts {
@@ -205,6 +209,7 @@ func (s *state) take(taken *Taken) {
 	}
 }
 
+// endSession removes a session, and releases what proves it.
 func (s *state) endSession(id string) {
 	if ended := s.sessions[id]; ended != nil {
 		s.released = append(s.released, sessionKey+ended.Secret)
@@ -212,6 +217,7 @@ func (s *state) endSession(id string) {
 	}
 }
 
+// endSessions ends all of an account's.
 func (s *state) endSessions(account string) {
 	for id, x := range s.sessions {
 		if x.Account == account {

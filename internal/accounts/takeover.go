@@ -30,9 +30,9 @@ import (
 //     the state. It is the mark: without it, a process that ended in between goes on after
 //     the last entry that is there.
 //   - The folder is kept under another name. A file in its place keeps a campaignd of that
-//     time from beginning accounts anew, without which it would let everybody in.
+//     time from beginning accounts anew, without which it would let everyone in.
 
-// earlierDir is where the accounts beside the lab's log in dir were.
+// earlierDir is where the accounts next to the lab's log in dir were.
 func earlierDir(dir string) string { return filepath.Join(filepath.Dir(dir), "accounts") }
 
 // movedNote is what the file in the place of the folder says.
@@ -164,7 +164,7 @@ type earlierPasskey struct {
 	Credential webauthn.Credential `json:"credential"`
 }
 
-// takeState makes an event, and values, of what the database held beside the
+// takeState makes an event, and values, of what the database held besides the
 // audit trail.
 func (d *Directory) takeState(old *earlier.Accounts) error {
 	taken := &Taken{Accounts: []*account{}}

@@ -81,7 +81,7 @@ type NewToken struct {
 }
 
 // CreateToken makes an API token of an account. People make their own, where
-// they have shown [JustNow] who they are, and no token makes another; whoever
+// they have shown [JustNow] who they are, and no token makes another; who
 // works in the folder itself may make anybody's. The secret is returned once
 // and kept nowhere.
 func (d *Directory) CreateToken(
@@ -285,6 +285,7 @@ func (d *Directory) token(bearer string) (t *token, a *account, why string) {
 	return t, a, why
 }
 
+// noToken says why: what was guessed is still only an unknown token.
 func noToken(why string) error {
 	return problem.New(problem.Unauthenticated, "%s", why).
 		With(problem.Remedy{Text: "log in, and make a new one", Action: problem.LogIn})
@@ -362,7 +363,7 @@ func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (To
 		owner = t.Account
 	}
 	d.mu.RUnlock()
-	// Whoever may not revoke a token does not learn either whether there is
+	// Who may not revoke a token does not learn either whether there is
 	// one.
 	if err := d.ownOrAdmin(by, owner); err != nil {
 		return Token{}, err

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// The keys of the values that the accounts keep beside the lab's log. What
+// The keys of the values that the accounts keep next to the lab's log. What
 // follows is a reference that an event holds, the ID of a token, or the name of
 // an account.
 const (
@@ -60,6 +60,7 @@ type passkeyValue struct {
 	Used       time.Time           `json:"used,omitzero"`
 }
 
+// newValues has none.
 func newValues() *values {
 	return &values{
 		passwords: make(map[string]hash),
@@ -118,6 +119,7 @@ func (v *values) put(c events.KeyValue) error {
 	return nil
 }
 
+// put sets or, without a text, removes one value of a kind.
 func put[T any](all map[string]T, id string, text []byte) error {
 	if text == nil {
 		delete(all, id)

@@ -13,9 +13,9 @@ import (
 // they stand in the product's code and comments. Some are names in stored events or in the API
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
-	"whoever": 31, "nobody": 79, "somebody": 42, "everybody": 19, "beside": 42, "aside": 43,
-	"told": 128, "door": 6, "trail": 51, "moot": 15, "desk": 18, "book": 6, "tidy": 1,
-	"legible": 47, "stretch": 22,
+	"whoever": 6, "nobody": 53, "somebody": 15, "everybody": 10, "beside": 21, "aside": 43, "told": 57,
+	"door": 6, "trail": 49, "moot": 15, "desk": 18, "book": 6, "tidy": 0,
+	"legible": 46, "stretch": 20,
 }
 
 // Law: no new word of a dialect comes in.

@@ -108,6 +108,9 @@ type Options struct {
 // Run audits a log on disk. Where its bytes are not those that were written,
 // that is all that is said: what does not read cannot be made again. The
 // checkpoint is left to the caller, who may have a key.
+//
+// The order is that of trust: bytes first, then what earlier checkpoints say,
+// then what can be computed again from bytes that are sound.
 func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 	r := NewAudit()
 	err := r.verify(ctx, log)
@@ -149,7 +152,8 @@ func isLab(ctx context.Context, log events.Log) (bool, error) {
 	return false, nil
 }
 
-// verify checks every byte of the log.
+// verify checks every byte of the log. Faults of the log are a result; only a
+// log that cannot be read at all is an error.
 func (r *Audit) verify(ctx context.Context, log events.Store) error {
 	found, err := log.Verify(ctx)
 	if err != nil {
@@ -182,7 +186,8 @@ func NewAudit() *Audit {
 }
 
 // campaign makes the decisions and fits of a campaign again, and adds what was
-// found.
+// found. A last event in the future is a note: clocks differ, and a log that was
+// dated ahead shows it here.
 func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o Options) error {
 	report, err := decisions.Audit(ctx, o.Registry, log, name, o.Build)
 	if err != nil {
@@ -213,7 +218,8 @@ func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o O
 }
 
 // compare compares the log with each earlier checkpoint. The place of a change
-// is between the last one that holds and the first that does not.
+// is between the last one that holds and the first that does not. All of them
+// are compared, also after one that does not hold.
 func (r *Audit) compare(ctx context.Context, log events.Store, since []Earlier) error {
 	if len(since) == 0 {
 		return nil
@@ -271,7 +277,8 @@ func NameOf(b events.Build) string {
 }
 
 // isNamed reports whether a person means a build by a revision, or a beginning
-// of one, or by a version.
+// of one, or by a version. The empty name means no build, although every
+// revision begins with it.
 func isNamed(b events.Build, name string) bool {
 	if name == "" {
 		return false

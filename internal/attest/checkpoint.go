@@ -75,7 +75,8 @@ func Identity(ctx context.Context, log events.Log) (string, error) {
 }
 
 // Prove turns the checkpoint into a proof that the log holds the event at a
-// position.
+// position. The proof holds the event's record itself: who checks it needs
+// nothing else.
 func (c *Checkpoint) Prove(ctx context.Context, log events.Store, p events.Position) error {
 	hashes, err := log.ProveEvent(ctx, p, int64(c.Events))
 	if err != nil {
@@ -129,7 +130,8 @@ func (c *Checkpoint) Contradicts(
 
 // Find returns the event of a campaign that says most about a subject: the
 // result of an experiment, the answer to a question, a decision; else the
-// newest one about it. what may also be a position of the log.
+// newest one about it. what may also be a position of the log. Of several that
+// say most, as a measurement that was made again, the newest is taken.
 func Find(ctx context.Context, log events.Store, campaign, what string) (events.Event, error) {
 	var found events.Event
 	if n, err := strconv.ParseUint(what, 10, 63); err == nil {

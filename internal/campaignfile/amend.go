@@ -19,6 +19,9 @@ import (
 // alphabetical order, and entries of lists in theirs. Categories and values of
 // a parameter that were added or removed are changes of their own, wherever in
 // the list they stand; they have the index of the list that has them.
+//
+// It works on the JSON of both, so that a setting of any driver, channel or
+// method is compared without this package knowing its type.
 func Diff(from, to definition.Campaign) []events.Change {
 	var changes []events.Change
 	diff("", plain(from), plain(to), &changes)
@@ -27,6 +30,8 @@ func Diff(from, to definition.Campaign) []events.Change {
 
 // plain is a definition, or a part of one, as maps, slices and json.Numbers. It
 // panics on what cannot be written as JSON: a definition was read from it.
+// Numbers keep their text (json.Number): two that differ in the last digit are a
+// change.
 func plain(def any) any {
 	data, err := json.Marshal(def)
 	if err != nil {
@@ -45,6 +50,7 @@ func plain(def any) any {
 type absent struct{}
 
 // diff appends the changes between two trees of [plain], both at the pointer.
+// The order of the changes is fixed, since they are recorded.
 func diff(pointer string, from, to any, changes *[]events.Change) {
 	if reflect.DeepEqual(from, to) {
 		return
@@ -89,6 +95,9 @@ func grows(pointer string) bool {
 // diffGrown appends what was added to a list and what was removed. It reports
 // false, and appends nothing, where that does not describe the change: entries
 // were renamed, or stand in another order.
+//
+// Without it a category that is added in front would look like a change of every
+// category behind it.
 func diffGrown(pointer string, from, to []any, changes *[]events.Change) bool {
 	var found []events.Change
 	has := func(list []any, entry any) bool {
@@ -120,6 +129,7 @@ func diffGrown(pointer string, from, to []any, changes *[]events.Change) bool {
 	return true
 }
 
+// member is a field of an object, absent where it has none.
 func member(m map[string]any, name string) any {
 	if v, ok := m[name]; ok {
 		return v
@@ -127,6 +137,7 @@ func member(m map[string]any, name string) any {
 	return absent{}
 }
 
+// element is an entry of a list, absent beyond its end.
 func element(list []any, i int) any {
 	if i < len(list) {
 		return list[i]
@@ -134,7 +145,8 @@ func element(list []any, i int) any {
 	return absent{}
 }
 
-// text is a value as JSON, as it stands in an event; empty for an absent one.
+// text is a value as JSON, as it stands in an event; empty for an absent one. It
+// is what an auditor reads: HTML characters stay as they are.
 func text(v any) string {
 	if _, ok := v.(absent); ok {
 		return ""
@@ -149,7 +161,7 @@ func text(v any) string {
 }
 
 // AmendError reports changes that are not allowed while the campaign is under
-// way. It lists all of them.
+// way. It lists all of them. All of them, so that a person mends the file once.
 type AmendError struct {
 	// Refused is never empty.
 	Refused []Refusal
@@ -192,7 +204,8 @@ func (r Refusal) Text() string {
 }
 
 // elementSteps is the number of steps of a path that name an element of the
-// file: an entry of a list of named things, or a key.
+// file: an entry of a list of named things, or a key. It is where a message
+// stops naming the place and begins to name what changes there.
 func elementSteps(steps []string) int {
 	if len(steps) < 2 {
 		return len(steps)
@@ -221,7 +234,8 @@ func inWords(steps []string) string {
 	return b.String()
 }
 
-// placeOf names the element of the file that a path leads to.
+// placeOf names the element of the file that a path leads to. The name is added,
+// since people know their parameters by name and not by number.
 func placeOf(def definition.Campaign, steps []string) string {
 	n := elementSteps(steps)
 	place := inWords(steps[:n])
@@ -268,6 +282,8 @@ func change(c events.Change) string {
 	return c.From + " → " + c.To
 }
 
+// Error has a line for each place and one for the reason below it; a terminal
+// prints it as it is.
 func (e *AmendError) Error() string {
 	var b strings.Builder
 	b.WriteString("the campaign is under way and cannot be changed so:")
@@ -283,7 +299,8 @@ func (e *AmendError) Error() string {
 }
 
 // defaultInitial is how a campaign would begin if its file did not mention the
-// experts' initial answers: how many there are follows from the policy.
+// experts' initial answers: how many there are follows from the policy. All
+// three are pointers: nil is what a file leaves out.
 func defaultInitial(reg registry.Registry, def definition.Campaign) definition.Initial {
 	def.Initial.Labels = nil
 	def.Initial.Comparisons = nil
@@ -292,22 +309,27 @@ func defaultInitial(reg registry.Registry, def definition.Campaign) definition.I
 }
 
 // timesOfExperts are the settings of an expert that can change while the
-// campaign is under way.
+// campaign is under way. None of them changes what an answer means.
 var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_takes"}
 
 // Amend returns the changes that lead from one completed definition of a
 // campaign to another, if all of them are allowed while it is under way:
 //
 //   - budget, stop, policy and model, with all their settings;
-//   - min and max of a parameter, further categories (with descriptors where its others have them) and further values;
+//   - min and max of a parameter, further categories (with descriptors where its
+//     others have them) and further values;
 //   - further excluded regions;
-//   - how long initial answers are waited for; answer_within, meanwhile, time and answer_takes of an expert, and the instrument's stall_after, give_up_after,
+//   - how long initial answers are waited for; answer_within, meanwhile, time and
+//     answer_takes of an expert, and the instrument's stall_after, give_up_after,
 //     reply_within and the environment of its program;
 //   - descriptions.
 //
 // Otherwise it fails with an *[AmendError] that names each forbidden change
 // with its reason; it also fails if the new definition does not pass
 // [Validate]. Equal definitions give no changes and no error.
+//
+// What may change is what does not alter the meaning of what was measured or
+// answered so far. Both definitions must be complete; neither is changed.
 func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change, error) {
 	changes := Diff(old, new)
 	// A policy brings its own defaults of initial answers. Where an amended
@@ -370,7 +392,8 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 	return changes, nil
 }
 
-// pointer writes a path as a JSON pointer.
+// pointer writes a path as a JSON pointer. Its escapes are those of RFC 6901, as
+// in [diff].
 func pointer(p path) string {
 	var b strings.Builder
 	for _, step := range p {
@@ -381,6 +404,9 @@ func pointer(p path) string {
 
 // refuse says why a change is not allowed, "" if it is. follow names the
 // initial settings whose default changes with the policy.
+//
+// A field that has no case is refused: a new setting has to be allowed here on
+// purpose.
 func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	last := steps[len(steps)-1]
 	switch steps[0] {
@@ -423,7 +449,8 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	return "this cannot be changed while the campaign is under way"
 }
 
-// refuseParameter is refuse for a change of a parameter.
+// refuseParameter is refuse for a change of a parameter. Bounds may move both
+// ways: what was measured outside stays measured, and is asked for no more.
 func refuseParameter(c events.Change, steps []string) string {
 	if len(steps) < 3 {
 		return "parameters can neither be added nor removed; " +

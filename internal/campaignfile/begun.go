@@ -16,6 +16,9 @@ import (
 // and the budget and would change with an amendment of these, and the absence
 // of settings that this program has and the one that began the campaign had
 // not.
+//
+// Without it, `amend` and `run` would find differences in a file that no one has
+// touched, after each new version of the program.
 func (f *File) Begun(reg registry.Registry, def, begun definition.Campaign) definition.Campaign {
 	said := f.said.Initial
 	if said.Experiments == nil && len(said.Points) == 0 {
@@ -38,6 +41,9 @@ func CompleteBegun(reg registry.Registry, def, begun definition.Campaign) defini
 // after a campaign had begun, unless the file gives them (said). A definition
 // without such a setting means what it meant then, so that neither a decision
 // of the campaign nor its audit changes.
+//
+// It needs no list of settings and versions: the difference between what was
+// recorded and what completing it adds today is that list.
 func withoutLater(reg registry.Registry, def, said, begun definition.Campaign) definition.Campaign {
 	sayings, tree := plain(said), plain(def)
 	// What completing the begun definition adds today is what its program did
@@ -57,6 +63,8 @@ func withoutLater(reg registry.Registry, def, said, begun definition.Campaign) d
 }
 
 // under returns the object at a path of a tree, nil where there is none.
+// Deleting from the nil map that it returns does nothing, which is what callers
+// rely on.
 func under(tree any, path []string) map[string]any {
 	for _, step := range path {
 		switch at := tree.(type) {

@@ -11,7 +11,8 @@ import (
 )
 
 // Defaults that the doc comments of events/definition promise; docs and schemas
-// repeat them.
+// repeat them. They are recorded with each campaign, so that changing one here
+// changes no campaign that has begun.
 const (
 	defaultSeed        = 1
 	defaultReplicates  = 1
@@ -37,6 +38,9 @@ const (
 // The order matters. Drivers and channels come first, because rules ask whether
 // experts are people; then the policy, because what experts are asked first
 // follows from it; then the initial design.
+//
+// Everything behind it (engine, policies, audit) reads a complete definition and
+// has no defaults of its own.
 func Complete(reg registry.Registry, def definition.Campaign) definition.Campaign {
 	definition.Default(&def.Seed, defaultSeed)
 	definition.Default(&def.Replicates, defaultReplicates)
@@ -60,7 +64,8 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 }
 
 // completeInstrument has the driver complete its settings. Times after which an
-// instrument counts as stalled do not apply to a person.
+// instrument counts as stalled do not apply to a person. An unknown driver is
+// left for Validate to name.
 func completeInstrument(reg registry.Registry, def *definition.Campaign) {
 	driver, known := reg.DriverOf(def)
 	if !known {
@@ -76,7 +81,9 @@ func completeInstrument(reg registry.Registry, def *definition.Campaign) {
 }
 
 // completeChoice has the owner of a choice write out the defaults. A choice
-// whose settings cannot be read is returned unchanged; Validate reports it.
+// whose settings cannot be read is returned unchanged; Validate reports it. The
+// settings are made anew from the choice's JSON, so that def and the result
+// share none.
 func completeChoice(
 	c definition.Choice, settings definition.Settings, def *definition.Campaign,
 ) definition.Choice {
@@ -89,6 +96,10 @@ func completeChoice(
 
 // completeExperts has each channel complete its settings, and gives people
 // their deadlines.
+//
+// A channel is Unhurried where a question can wait for days, as in a browser:
+// there the campaign goes on by itself for a while instead of giving the
+// question a deadline.
 func completeExperts(reg registry.Registry, def *definition.Campaign) {
 	def.Experts = slices.Clone(def.Experts)
 	for i := range def.Experts {
@@ -117,6 +128,9 @@ func completeExperts(reg registry.Registry, def *definition.Campaign) {
 
 // completePolicy completes the rules of a policy. The rule of trust comes
 // first: it chooses next and handover where the file leaves them open.
+//
+// Each of the three rules sees the ones before it completed. A campaign of
+// comparisons has one rule, duel, in their place.
 func completePolicy(reg registry.Registry, def *definition.Campaign) {
 	if !def.Measures() {
 		completeRule(reg, def, policies.Duel)
@@ -164,6 +178,8 @@ func modelsUtility(def definition.Campaign) bool {
 
 // completeInitial returns the initial design and initial questions with
 // defaults. A space with categories begins with a design that covers them.
+// Counts of labels, comparisons and estimates that a method needs its rules have
+// set before; what is left open is none.
 func completeInitial(def definition.Campaign) definition.Initial {
 	in := def.Initial
 	if len(in.Points) > 0 {
@@ -224,6 +240,7 @@ func defaultExperiments(def definition.Campaign) int {
 	return n
 }
 
+// categorical reports whether a parameter has categories.
 func categorical(p definition.Parameter) bool { return len(p.Categories) > 0 }
 
 // unlike returns how many categories of a parameter have to be measured before

@@ -18,6 +18,10 @@ import (
 // within which limits, what is sought, how the campaign begins, how it goes on,
 // and when it ends. It makes no estimates. Each rule, driver and channel
 // contributes its own words.
+//
+// It is for a person who wants to know whether the file says what they mean; a
+// program reads the definition. What cannot be read is "?", since a faulty
+// definition can be explained too.
 func Explain(reg registry.Registry, def definition.Campaign) string {
 	var b strings.Builder
 	sought := def.Sought()
@@ -60,7 +64,8 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 }
 
 // explainSpace lists parameters, constraints and excluded regions, and counts
-// what is left: degrees of freedom, or compositions.
+// what is left: degrees of freedom, or compositions. Degrees of freedom are
+// those of the numbers and categories together, less the independent equalities.
 func explainSpace(reg registry.Registry, b *strings.Builder, def definition.Campaign) {
 	b.WriteString("\nWhat is varied\n")
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
@@ -164,6 +169,7 @@ func constraintText(def definition.Campaign, c definition.Constraint) string {
 }
 
 // regionText writes an excluded region: "ec from 0.1 to 0.2 with solvent PC".
+// Parameters come in the order of the definition, not of the map.
 func regionText(def definition.Campaign, r definition.Region) string {
 	var parts []string
 	for _, p := range def.Parameters {
@@ -186,6 +192,9 @@ func regionText(def definition.Campaign, r definition.Region) string {
 
 // equalityRank is the number of independent equalities, by Gaussian elimination
 // with partial pivoting on rows that are scaled to a greatest coefficient of 1.
+//
+// Scaling makes one tolerance fit sums of any size. A pivot below 1e-9 counts as
+// zero.
 func equalityRank(def definition.Campaign) int {
 	var rows [][]float64
 	for _, c := range def.Constraints {
@@ -249,7 +258,8 @@ func objectiveText(def definition.Campaign) string {
 	return text
 }
 
-// initialText says how a campaign begins.
+// initialText says how a campaign begins. Pointers may be nil where the
+// definition was not completed.
 func initialText(def definition.Campaign) string {
 	in := def.Initial
 	n := 0
@@ -293,6 +303,9 @@ func initialText(def definition.Campaign) string {
 // waitText says how long the campaign waits for the answers that people are
 // asked for at first, and what happens then; empty where it does not wait for
 // people.
+//
+// Its cases are those of Core.Expiry of the engine: no wait, a deadline for each
+// answer, one for all.
 func waitText(def definition.Campaign) string {
 	in := def.Initial
 	asked := 0

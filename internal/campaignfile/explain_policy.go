@@ -12,7 +12,8 @@ import (
 
 // ruleText says in words what happens in a part of a policy. "none" and "never"
 // are described by another rule of the policy where that knows what it means in
-// its company (policies.PartSettings).
+// its company (policies.PartSettings). The first such rule, in the order of the
+// parts, has the word.
 func ruleText(reg registry.Registry, def definition.Campaign, part policies.Part) string {
 	settings, err := reg.Methods.Settings(def.Policy, part)
 	if err != nil {

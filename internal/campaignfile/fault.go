@@ -5,8 +5,10 @@ import "github.com/campaignd/campaignd/internal/yamltree"
 // path leads to a field of a campaign file.
 type path = yamltree.Path
 
+// at is a path of keys (strings) and indices (ints).
 func at(steps ...any) path { return steps }
 
+// fault has no place in the file yet: see [placed].
 func fault(at path, message, remedy string) yamltree.Fault {
 	return yamltree.Fault{Path: at, Message: message, Remedy: remedy}
 }
@@ -28,6 +30,8 @@ type formFault struct {
 // of the node that is nearest to the field at. Short forms and references of a
 // file are written out before it is checked, so that the field itself may not
 // stand in the file.
+//
+// onKey points at the key instead of its value, where the key is what is wrong.
 func placed(root *yamltree.Node, f yamltree.Fault, at path, onKey bool) yamltree.Fault {
 	node, rest := root.Written(at)
 	if node == nil {

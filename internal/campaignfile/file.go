@@ -70,13 +70,17 @@ func Parse(reg registry.Registry, name string, data []byte) (*File, error) {
 }
 
 // ParseIn is [Parse] in a lab, whose instruments and experts the campaign file
-// can name; nil for none.
+// can name; nil for none. A server reads campaign files with it: the lab file is
+// its own, and files of the sender's machine are none of its business.
 func ParseIn(reg registry.Registry, lab *labfile.File, name string, data []byte) (*File, error) {
 	return parse(reg, name, data, of(lab), noFurther)
 }
 
 // parse is all of reading; from is where names of the lab lead, check a further
 // check of the complete definition.
+//
+// A tree that could not be read at all has only its faults of syntax; all later
+// steps collect theirs and are reported together.
 func parse(
 	reg registry.Registry, name string, data []byte, from source,
 	check func(definition.Campaign) []yamltree.Fault,
@@ -131,6 +135,11 @@ func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 // faults of the steps before, and with a further check of the complete
 // definition. It returns the definition, what the tree says without defaults,
 // and all faults.
+//
+// Its order: references and short forms are written out; faults of form are
+// collected, and what they break is taken out of the tree; the rest is decoded,
+// completed and checked for meaning. A fault of meaning at a place that has one
+// of form is left out, as it is mostly its echo.
 func define(
 	reg registry.Registry, refers resolved, faults []yamltree.Fault,
 	check func(definition.Campaign) []yamltree.Fault,
@@ -193,14 +202,16 @@ func define(
 	return def, said, nil
 }
 
-// unread reports whether there is a node at a path that could not be read.
+// unread reports whether there is a node at a path that could not be read. Its
+// own fault is reported with the syntax.
 func unread(root *yamltree.Node, p path) bool {
 	node, rest := root.Find(p)
 	return len(rest) == 0 && node.Faulty
 }
 
 // ambiguous reports instruments and experts that name more than one driver or
-// channel, and leaves the first, so that the rest can be checked.
+// channel, and leaves the first, so that the rest can be checked. The schema
+// cannot say it in words that help: there a driver is a property like others.
 func ambiguous(reg registry.Registry, tree map[string]any) []yamltree.Fault {
 	var faults []yamltree.Fault
 	if instrument, ok := tree["instrument"].(map[string]any); ok {
@@ -222,7 +233,8 @@ func ambiguous(reg registry.Registry, tree map[string]any) []yamltree.Fault {
 }
 
 // several returns the names that an object has as keys, where they are more
-// than one, and deletes all but the first.
+// than one, and deletes all but the first. The first is that of the registry's
+// order, so that the same file always has the same faults.
 func several(object map[string]any, names []string) []string {
 	var named []string
 	for _, name := range names {
@@ -244,7 +256,8 @@ func several(object map[string]any, names []string) []string {
 const maxSyntax = 500
 
 // echoes reports whether a fault of meaning at p may be the mere consequence of
-// a fault of form at, above or below the same place.
+// a fault of form at, above or below the same place. It may hide a fault that is
+// none; that one shows once the other is mended.
 func echoes(p path, syntax []path) bool {
 	for _, q := range syntax {
 		if p.Within(q) || q.Within(p) {
@@ -256,6 +269,8 @@ func echoes(p path, syntax []path) bool {
 
 // prune removes the entry at p from its mapping; for an entry of a list it
 // removes the whole list.
+//
+// What is not there is no error: two faults may lie at one place.
 func prune(tree map[string]any, p path) {
 	var node any = tree
 	for i, step := range p {
@@ -292,7 +307,8 @@ func prune(tree map[string]any, p path) {
 }
 
 // checkFiles has the owners of the instrument's and the channels' settings
-// check the files that these name, relative to dir.
+// check the files that these name, relative to dir. To open them is the driver's
+// task when the campaign begins.
 func checkFiles(reg registry.Registry, def definition.Campaign, dir string) []yamltree.Fault {
 	var faults []yamltree.Fault
 	check := func(settings definition.Settings, here path) {

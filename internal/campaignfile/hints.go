@@ -10,7 +10,8 @@ import (
 )
 
 // hintForValue is what to write instead of a value of the wrong kind, where its
-// meaning can be guessed; empty where it cannot.
+// meaning can be guessed; empty where it cannot. A wrong guess misleads, so
+// there is one only where the meaning is plain.
 func hintForValue(where path, value any) string {
 	side := len(where) == 4 && where[0] == "excluded" && where[2] == "where"
 	constraint := len(where) == 2 && where[0] == "constraints"
@@ -55,7 +56,8 @@ var (
 )
 
 // constraintHint turns a constraint written as a formula into the form of
-// campaign files.
+// campaign files. A formula that it does not understand gets the example. Strict
+// and loose comparisons are one: bounds of real numbers have no other meaning.
 func constraintHint(text string) string {
 	example := constraintExample + " for ec + dmc ≤ 0.8; also at_least and equals"
 	parts := comparison.FindStringSubmatch(text)
@@ -87,7 +89,8 @@ func constraintHint(text string) string {
 var namesOfHowMany = []string{"n", "number", "count", "size", "samples", "trials", "runs"}
 
 // hintForKey is what to write instead of a key that campaign files do not have
-// and other programs do.
+// and other programs do. It comes before the suggestion of a similar key, which
+// is about typing errors.
 func hintForKey(where path, name string, siblings any) string {
 	parameter := len(where) == 2 && where[0] == "parameters"
 	switch {

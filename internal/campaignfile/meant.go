@@ -15,6 +15,8 @@ import (
 // changed since nor a seed from the command line is a change of the file. A
 // source that this program cannot read any more is ignored: then everything in
 // the file is meant.
+//
+// It is what `amend`, `run` and `import` compare a file by.
 func Meant(
 	reg registry.Registry, recorded definition.Campaign, source string, wanted definition.Campaign,
 ) (definition.Campaign, error) {
@@ -26,7 +28,9 @@ func Meant(
 }
 
 // merge is a three-way merge: recorded, changed where after differs from
-// before. Lists of different lengths are not merged; the file's is taken.
+// before. Lists of different lengths are not merged; the file's is taken. before
+// is what the recorded source means to this program, after what the file means,
+// recorded what the campaign has.
 func merge(before, after, recorded any) any {
 	if reflect.DeepEqual(before, after) {
 		return recorded
@@ -62,6 +66,7 @@ func all[T any](x, y, z any) (a, b, c T, ok bool) {
 	return a, b, c, first && second && third
 }
 
+// isAbsent tells a field that is gone from one that is null.
 func isAbsent(value any) bool {
 	_, ok := value.(absent)
 	return ok

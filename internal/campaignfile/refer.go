@@ -19,7 +19,8 @@ import (
 // file needs no lab file. Campaigns are recorded with such a file.
 const labKey = "lab"
 
-// source is where references to a lab lead.
+// source is where references to a lab lead. Its words are for messages; find
+// alone decides whether there is a lab.
 type source struct {
 	// find returns what the lab names. It is called only where the campaign
 	// file refers to something that it does not explain itself, so that other
@@ -39,7 +40,8 @@ func noLab() source {
 	}
 }
 
-// inFolder is the lab file in a folder.
+// inFolder is the lab file in a folder. The lab file is read at most once, and
+// only if a name leads to it (see [resolver]).
 func inFolder(reg registry.Registry, folder string) source {
 	path := filepath.Join(folder, labfile.Name)
 	return source{
@@ -83,6 +85,9 @@ type resolved struct {
 //	experts: [{name: ada, lab: {}, …}]      the same, with further keys in the place of the lab's
 //
 // The error is that of a lab file that cannot be read.
+//
+// The tree is not changed: what is written out stands in a copy that shares its
+// nodes, so that places still lead into the file.
 func resolve(reg registry.Registry, root *yamltree.Node, from source) (resolved, error) {
 	r := resolver{from: from, out: resolved{root: root}}
 	own := root.Field(labKey)
@@ -128,6 +133,10 @@ type resolver struct {
 // named returns what a name stands for, nil where that is unknown. here is the
 // reference itself, entries chooses instruments or experts, and taken is the
 // list to which a name from the lab file is added.
+//
+// The campaign file's own section comes first: a recorded file explains itself,
+// whatever the lab file says by now. If that section is faulty its names are not
+// looked for elsewhere.
 func (r *resolver) named(
 	here *yamltree.Node, at path, what, name string,
 	entries func(labfile.Named) map[string]*yamltree.Node, taken *[]string,
@@ -164,7 +173,8 @@ func (r *resolver) named(
 }
 
 // instrument writes out the instrument's reference. Keys of the campaign file
-// take the place of the lab's.
+// take the place of the lab's. A reference that leads nowhere leaves the other
+// keys, so that these are checked all the same.
 func (r *resolver) instrument(instrument *yamltree.Node) *yamltree.Node {
 	here := instrument.Field(labKey)
 	rest := instrument.Without(labKey)
@@ -185,6 +195,8 @@ func (r *resolver) instrument(instrument *yamltree.Node) *yamltree.Node {
 
 // expert writes out an expert's reference, by a bare name or with lab: among
 // other keys.
+//
+// lab: {} takes the expert of the same name; lab: NAME one under another name.
 func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
 	entries := func(n labfile.Named) map[string]*yamltree.Node { return n.Experts }
 	if name, bare := expert.Value.(string); bare && !expert.Faulty {
@@ -218,7 +230,8 @@ func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
 	return merged(rest, node)
 }
 
-// merged is what a campaign file says, completed by what the lab says.
+// merged is what a campaign file says, completed by what the lab says. lab may
+// be nil, which has no keys. Keys are whole: a mapping within is not merged.
 func merged(here, lab *yamltree.Node) *yamltree.Node {
 	for _, key := range lab.Keys() {
 		if here.Field(key) == nil {
@@ -232,6 +245,9 @@ func merged(here, lab *yamltree.Node) *yamltree.Node {
 // as it was read, with used at its end; root is its tree. Where a section
 // cannot be added to the text, because it has one already or is written in
 // JSON, it is the whole file as JSON.
+//
+// It is what is recorded, so a log can be read, audited and continued on a
+// machine without the lab file.
 func selfContained(text string, root *yamltree.Node, used labfile.Named) (string, error) {
 	if len(used.Instruments)+len(used.Experts) == 0 {
 		return text, nil
@@ -271,7 +287,8 @@ func selfContained(text string, root *yamltree.Node, used labfile.Named) (string
 }
 
 // LabInstrument is the name under which a recorded campaign file takes its
-// instrument from the lab file; "" where it does not.
+// instrument from the lab file; "" where it does not. It reads the source alone,
+// and needs no lab file.
 func LabInstrument(source string) string {
 	root, _ := yamltree.Read([]byte(source), fileFormat)
 	here := root.Field("instrument").Field(labKey)

@@ -13,6 +13,9 @@ import (
 
 // Remarks say what a definition may contain but probably does not mean, one a
 // sentence. Relative paths start from dir, the folder of the campaign file.
+//
+// None of them keeps a campaign from beginning. The definition must be complete
+// and valid.
 func Remarks(reg registry.Registry, def definition.Campaign, dir string) (remarks []string) {
 	remarks = unasked(reg, def)
 	if settings, err := reg.InstrumentSettings(&def); err == nil {
@@ -55,7 +58,8 @@ func unshown(def definition.Campaign) (remarks []string) {
 
 // unmeasurable remarks on compositions that a person makes and that would have
 // more digits than a balance, because nothing says how finely the parameters
-// can be set.
+// can be set. The suggested step is a hundredth of the range's power of ten; one
+// parameter is enough for the remark.
 func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
 	driver, _ := reg.DriverOf(&def)
 	if !driver.ByHand || len(def.Steps()) > 0 {
@@ -107,7 +111,9 @@ func readsExperts(reg registry.Registry, def definition.Campaign) bool {
 	return p.Trust.Name != policies.None || p.Handover.Name != policies.Never || err == nil && theirs
 }
 
-// drowned remarks on noise so large that a measurement would tell nothing.
+// drowned remarks on noise so large that a measurement would tell nothing. A
+// result drawn evenly from the plausible range has a standard deviation of 0.29
+// of it.
 func drowned(def definition.Campaign) (remarks []string) {
 	say := func(format string, args ...any) { remarks = append(remarks, fmt.Sprintf(format, args...)) }
 	if o := def.Objective; o.Noise != nil && o.Min != nil && o.Max != nil &&

@@ -68,6 +68,9 @@ func compile(reg registry.Registry) compiledSchema {
 
 // checkSchema checks an expanded tree against the schema of the campaign file,
 // and returns its faults.
+//
+// Faults are in the order in which the library finds them; yamltree sorts them
+// by their places.
 func checkSchema(reg registry.Registry, tree map[string]any) []formFault {
 	schema := schemaOf(reg)
 	err := schema.schema.Validate(tree)
@@ -110,6 +113,10 @@ func (f *faultFinder) report(at path, problem, advice string) {
 }
 
 // collect adds the faults of the leaves of a validation error.
+//
+// The library's errors form a tree that follows the schema; causes are what a
+// person can act on, and the nodes above them are left out unless they have a
+// case here.
 func (f *faultFinder) collect(e *jsonschema.ValidationError) {
 	where, value := locate(f.tree, e.InstanceLocation)
 	if name, ok := value.(string); ok && isPolicy(where) { // expand has written out those that there are
@@ -149,7 +156,8 @@ func (f *faultFinder) collect(e *jsonschema.ValidationError) {
 func isPolicy(where path) bool { return len(where) == 1 && where[0] == "policy" }
 
 // wrongValue says what is wrong with a value of the right type; "" for other
-// kinds of error.
+// kinds of error. The words are yamltree's, which the lab file and studies use
+// as well.
 func wrongValue(k jsonschema.ErrorKind, where path) (problem, advice string) {
 	switch k := k.(type) {
 	case *kind.Enum:
@@ -207,7 +215,8 @@ func (f *faultFinder) noBranch(e *jsonschema.ValidationError, where path, value 
 	}
 }
 
-// wrongType reports a value of another type than is wanted.
+// wrongType reports a value of another type than is wanted. A duration is a text
+// with a pattern in the schema, known here by its µs.
 func (f *faultFinder) wrongType(e *jsonschema.ValidationError, where path, value any, want []string) {
 	problem, advice := yamltree.WrongType(value, want...)
 	advice = cmp.Or(hintForValue(where, value), advice)
@@ -241,7 +250,9 @@ func (f *faultFinder) unknownKeys(e *jsonschema.ValidationError, where path, val
 }
 
 // typeOf returns the type error that a branch of an AnyOf comes down to, if it
-// is about the same value: one that lies depth steps deep.
+// is about the same value: one that lies depth steps deep. A deeper type error
+// means that the branch fits the value itself and only something within it does
+// not.
 func typeOf(e *jsonschema.ValidationError, depth int) (*kind.Type, bool) {
 	for len(e.Causes) == 1 {
 		e = e.Causes[0]
@@ -296,6 +307,7 @@ func patternAdvice(p path) string {
 	return durationAdvice
 }
 
+// durationAdvice is for every time in a campaign file.
 const durationAdvice = `write a time with its unit: "90s", "15m", "36h" or "14d"`
 
 // propertiesOf returns the properties that the schema at a location knows,
@@ -306,7 +318,8 @@ func propertiesOf(plain any, location string) []string {
 }
 
 // schemaAt returns the part of the schema at a location that validation
-// reports.
+// reports. A step that leads nowhere is skipped, so that the nearest part above
+// is returned.
 func schemaAt(plain any, location string) map[string]any {
 	_, fragment, _ := strings.Cut(location, "#")
 	node := plain
@@ -346,6 +359,7 @@ func locate(tree any, location []string) (path, any) {
 	return p, tree
 }
 
+// float is a bound of the schema as messages write it.
 func float(r *big.Rat) float64 {
 	x, _ := r.Float64()
 	return x

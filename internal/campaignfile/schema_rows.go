@@ -18,6 +18,9 @@ import (
 // Schema returns the JSON Schema of campaign files that name what a registry
 // holds. campaignd's own rows are in the embedded schema, with their doc
 // comments; rows of other modules are described by the tags of their settings.
+//
+// A registry without rows of others gives the embedded text byte for byte, so
+// that `campaignd schema` and the published file agree.
 func Schema(reg registry.Registry) ([]byte, error) {
 	var schema map[string]any
 	if err := json.Unmarshal(schemas.Campaign(), &schema); err != nil {
@@ -60,13 +63,15 @@ func methodNames(schema any) []string {
 	return names
 }
 
-// methodEnum is the part of the schema that lists the methods.
+// methodEnum is the part of the schema that lists the methods. The generated
+// schema has that shape; another one shows as a panic at the first use.
 func methodEnum(schema map[string]any) map[string]any {
 	policy := schema["$defs"].(map[string]any)["Policy"].(map[string]any)
 	return policy["anyOf"].([]any)[1].(map[string]any)
 }
 
-// addMethods adds the methods of a table to the schema.
+// addMethods adds the methods of a table to the schema. Names that are there
+// keep their order.
 func addMethods(schema map[string]any, methods []policies.Method) {
 	list := methodEnum(schema)
 	known := methodNames(schema)
@@ -96,6 +101,8 @@ func addRules(defs map[string]any, methods policies.Registry, part policies.Part
 }
 
 // addRow adds a choice to the definition that holds it, unless it is there.
+//
+// null is allowed as well: a choice without a value has its default settings.
 func addRow(defs map[string]any, holder, name string, settings definition.Settings) error {
 	long := defs[holder].(map[string]any)
 	if branches, ok := long["anyOf"].([]any); ok {
@@ -126,6 +133,7 @@ func mapped(t reflect.Type) *reflected.Schema {
 	return nil
 }
 
+// plainOf is a generated schema as plain JSON, like the one that it is added to.
 func plainOf(schema *reflected.Schema) (map[string]any, error) {
 	text, err := json.Marshal(schema)
 	if err != nil {

@@ -19,6 +19,9 @@ import (
 //
 // A choice without a value ("terminal:") has its default settings. What does
 // not have the expected shape is left as it is: the schema reports it.
+//
+// It comes before the schema, which then describes one form of each thing, and
+// changes the plain tree alone, so that places still lead to what was written.
 func expand(reg registry.Registry, tree map[string]any) {
 	if parameters, ok := tree["parameters"].([]any); ok {
 		for _, p := range parameters {
@@ -78,7 +81,8 @@ func expand(reg registry.Registry, tree map[string]any) {
 
 // lengthen writes out a choice whose settings are left out, or given as the
 // bare value of its main setting. A bare value that the settings do not take is
-// left for the schema to report.
+// left for the schema to report. Decoding decides what is a bare value: an
+// object of settings does not decode as the main setting's value.
 func lengthen(holder map[string]any, name string, settings definition.Settings) {
 	value, named := holder[name]
 	if !named {

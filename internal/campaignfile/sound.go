@@ -18,6 +18,8 @@ import (
 // for definitions that come from a program instead of a file. What the
 // definition before, was, leaves out may be left out: that default was
 // introduced later, and the campaign goes on as it was without it.
+//
+// The engine asks it of every amendment, whichever program it comes from.
 func Sound(reg registry.Registry, was, def definition.Campaign) error {
 	text, err := json.Marshal(def)
 	if err != nil {

@@ -18,6 +18,9 @@ import (
 // [Complete]), in the order of its fields; none means that the campaign can be
 // started. Types, names of fields and single numbers are left to the schema;
 // files that the definition names are not opened.
+//
+// Later checks assume what earlier ones have found sound: the space is built
+// only from parameters, constraints and regions without a fault.
 func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	v := validator{reg: reg, def: def}
 	if v.counts(); len(v.faults) > 0 {
@@ -73,10 +76,12 @@ func (v *validator) counts() {
 	}
 }
 
+// report adds a fault. Its place in the file is found later (see [placed]).
 func (v *validator) report(p path, problem, advice string) {
 	v.faults = append(v.faults, fault(p, problem, advice))
 }
 
+// finite is true of a number that is not given.
 func finite(x *float64) bool { return x == nil || !(math.IsNaN(*x) || math.IsInf(*x, 0)) }
 
 // parameter returns the parameter of that name, nil if there is none.
@@ -137,6 +142,7 @@ func (v *validator) parameters() {
 	}
 }
 
+// count is how many conditions hold.
 func count(conditions ...bool) (n int) {
 	for _, c := range conditions {
 		if c {
@@ -146,6 +152,8 @@ func count(conditions ...bool) (n int) {
 	return n
 }
 
+// bounds checks a number between min and max, which must leave it something to
+// vary in.
 func (v *validator) bounds(here path, p definition.Parameter) {
 	switch {
 	case p.Min == nil:
@@ -165,6 +173,8 @@ func (v *validator) bounds(here path, p definition.Parameter) {
 	}
 }
 
+// values checks a list of numbers. One value is allowed: it holds a parameter
+// fixed.
 func (v *validator) values(here path, p definition.Parameter) {
 	if len(p.Values) == 0 {
 		v.report(here.To("values"), "the list is empty", "give the values that "+p.Name+" may have")
@@ -220,7 +230,8 @@ func (v *validator) categories(here path, p definition.Parameter) {
 	}
 }
 
-// constraints checks that each is one comparison of a sum of numbers.
+// constraints checks that each is one comparison of a sum of numbers. Whether
+// they can hold together is for space to say.
 func (v *validator) constraints() {
 	for i, c := range v.def.Constraints {
 		here := at("constraints", i)
@@ -263,7 +274,7 @@ func (v *validator) constraints() {
 }
 
 // excluded checks that each region names parameters, by an interval or a
-// category.
+// category. A side without an end is open; an interval includes its ends.
 func (v *validator) excluded() {
 	for i, r := range v.def.Excluded {
 		here := at("excluded", i, "where")
@@ -303,7 +314,8 @@ func (v *validator) excluded() {
 	}
 }
 
-// objective checks name, goal and the bounds of plausible results.
+// objective checks name, goal and the bounds of plausible results. Its range is
+// that of plausible results: a target outside it could never be reached.
 func (v *validator) objective() {
 	o := v.def.Objective
 	if v.parameter(o.Name) != nil {
@@ -325,6 +337,9 @@ func (v *validator) objective() {
 
 // space checks that at least one composition can be measured, and that given
 // ones can. It sets v.points, which later checks use.
+//
+// Candidates are checked against the space without them, and only then become
+// the space.
 func (v *validator) space() {
 	free := v.def
 	free.Candidates = nil
@@ -369,6 +384,8 @@ func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), space.ErrOutside.Error()+": ")
 }
 
+// sortedKeys are the keys of a map in order: faults and changes never follow a
+// map's.
 func sortedKeys[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
 	for name := range m {

@@ -43,7 +43,8 @@ func (v *validator) steps() {
 }
 
 // instrument checks that one is named where the campaign measures, and none
-// where it does not, and has its owner check the settings.
+// where it does not, and has its owner check the settings. What only the device
+// knows, such as its limits, is compared when it has described itself.
 func (v *validator) instrument() {
 	in, here := &v.def.Instrument, at("instrument")
 	if !v.def.Measures() {
@@ -102,6 +103,9 @@ func faultsOf(found []definition.Fault) []yamltree.Fault {
 
 // time checks the budget of an expert's time: it has to be enough for what they
 // are asked at first.
+//
+// A comparison is of two compositions, each of which takes AnswerTakes. A
+// simulated expert's labels are examples and take none.
 func (v *validator) time(here path, e definition.Expert) {
 	switch {
 	case e.Time == 0 && e.AnswerTakes > 0:
@@ -162,7 +166,8 @@ func (v *validator) experts() {
 }
 
 // anchors checks the compositions at which an expert trusts their own judgment:
-// a rule must read them, and the space must contain them.
+// a rule must read them, and the space must contain them. Anchors may lie
+// outside constraints: they say where a judgment is good, and are not measured.
 func (v *validator) anchors(here path, e definition.Expert) {
 	if len(e.Anchors) > 0 && !modelsUtility(v.def) {
 		v.report(here.To("anchors"), "no rule of this policy reads anchors",

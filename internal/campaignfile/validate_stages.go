@@ -11,6 +11,9 @@ import (
 )
 
 // initial checks the initial design, and what experts are asked first.
+//
+// Points have to be allowed, since they are measured; the designs keep to the
+// space by themselves.
 func (v *validator) initial() {
 	in, here := v.def.Initial, at("initial")
 	if in.Design == definition.DesignPoints {
@@ -92,7 +95,8 @@ func (v *validator) policy() {
 	}
 }
 
-// rule checks what a part of the policy chooses.
+// rule checks what a part of the policy chooses. The part is the key under
+// policy, and so the place of the fault.
 func (v *validator) rule(part policies.Part) {
 	here := at("policy", string(part))
 	choice := *policies.Choice(&v.def.Policy, part)
@@ -145,6 +149,7 @@ func (v *validator) duel() {
 }
 
 // budget checks that the initial design and the initial labels fit into it.
+// Replicates count as experiments.
 func (v *validator) budget() {
 	b, in := v.def.Budget, v.def.Initial
 	if !v.def.Measures() {

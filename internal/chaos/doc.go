@@ -11,7 +11,7 @@
 // compared with.
 //
 //   - A campaign ends, or waits for a person and names what that person has to do;
-//     once everybody is honest, it ends.
+//     once everyone is honest, it ends.
 //   - No command is acted on twice, none before its intent is in the log, and none
 //     while the fate of another is unknown.
 //   - Nothing that was reported is lost: results, answers and requests that were

@@ -20,7 +20,9 @@ const (
 )
 
 // listen opens the store's socket. The caller holds the store's lock, so a
-// socket that exists already was left by a process that has died.
+// socket that exists already was left by a process that has died. Where the path
+// is too long the record of it is written last, so that a client that finds the
+// record finds the socket.
 func listen(store string) (listener net.Listener, remove func(), err error) {
 	store, err = filepath.Abs(store)
 	if err != nil {
@@ -64,6 +66,7 @@ func removeElsewhere(record string) error {
 	return removeOld(record)
 }
 
+// removeOld removes a file, if there is one.
 func removeOld(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -71,6 +74,8 @@ func removeOld(path string) error {
 	return nil
 }
 
+// readRecord reads where a socket is. Only a path that ends as ours do is
+// believed, since the file lies in a folder that is copied and restored.
 func readRecord(record string) (socket string, err error) {
 	text, err := os.ReadFile(record)
 	if err != nil {

@@ -128,7 +128,8 @@ func (c *Client) Status() Status { return c.status }
 
 // Submit asks the owner to fulfill a request and returns the recorded events.
 // One with an identifier can be sent again after [ErrCutOff], here or to the
-// process that holds the store by then.
+// process that holds the store by then. A request without an identifier whose
+// answer was lost is never sent again by itself: it might be recorded twice.
 func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error) {
 	// An owner of an earlier version takes what is left out for something else.
 	if err := r.Check(); err != nil {
@@ -191,7 +192,8 @@ func (c *Client) ReadCampaign(
 	return c.stream(ctx, url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "campaign": {campaign}})
 }
 
-// Last implements events.Log. It is 0 where the owner does not answer.
+// Last implements events.Log. It is 0 where the owner does not answer. It asks
+// the owner each time, and is not free.
 func (c *Client) Last() events.Position {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
@@ -292,6 +294,7 @@ func (c *Client) refusal(response *http.Response) error {
 // maxRefusal is how long an answer is read that is no success, in bytes.
 const maxRefusal = 1 << 20
 
+// call sends a request and decodes the answer.
 func (c *Client) call(ctx context.Context, method, path string, body, result any) error {
 	response, err := c.request(ctx, method, path, body)
 	if err != nil {
@@ -301,6 +304,9 @@ func (c *Client) call(ctx context.Context, method, path string, body, result any
 	return json.NewDecoder(response.Body).Decode(result)
 }
 
+// stream reads events line by line. Only a last line that says so ends it well;
+// a connection that is cut is an error, since otherwise half a log would be
+// taken for the whole.
 func (c *Client) stream(ctx context.Context, query url.Values) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		follow := query.Has("follow")

@@ -32,7 +32,8 @@ type Service struct {
 	Closing <-chan struct{}
 }
 
-// Server serves one store.
+// Server serves one store. It is closed before the store's lock is given up, so
+// that no client reaches a store that another process holds by then.
 type Server struct {
 	http    http.Server
 	closing chan struct{} // ends the streams
@@ -72,6 +73,7 @@ func ServeHandler(folder string, h http.Handler) (*Server, error) {
 	return serve(folder, h, make(chan struct{}))
 }
 
+// serve opens the socket and answers on it in a goroutine of its own.
 func serve(folder string, h http.Handler, closing chan struct{}) (*Server, error) {
 	listener, remove, err := listen(folder)
 	if err != nil {
@@ -89,7 +91,8 @@ func serve(folder string, h http.Handler, closing chan struct{}) (*Server, error
 }
 
 // Close ends the streams, lets requests under way finish, and removes the
-// socket.
+// socket. Streams end first: they would otherwise outlast the patience of two
+// seconds.
 func (s *Server) Close() {
 	s.once.Do(func() {
 		close(s.closing)
@@ -103,6 +106,7 @@ func (s *Server) Close() {
 	})
 }
 
+// handler is the protocol, without a connection.
 type handler struct{ service Service }
 
 // closing reports whether the owner is releasing the store.
@@ -115,17 +119,21 @@ func (h handler) closing() bool {
 	}
 }
 
+// status is also how a client finds out whether anyone answers at all.
 func (h handler) status(w http.ResponseWriter, r *http.Request) {
 	status := h.service.Status()
 	status.Identifies = true
 	answer(w, status, nil)
 }
 
+// sequence answers with the newest sequence of a campaign.
 func (h handler) sequence(w http.ResponseWriter, r *http.Request) {
 	sequence, err := h.service.Log.LastSequence(r.Context(), r.URL.Query().Get("campaign"))
 	answer(w, sequence, err)
 }
 
+// submit takes a request. The account comes from the system and overwrites what
+// the request says.
 func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 	var s submission
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
@@ -167,7 +175,8 @@ func answer(w http.ResponseWriter, value any, err error) {
 }
 
 // events streams events, of all kinds or of some. The last line distinguishes a
-// stream that ended from one that was cut off.
+// stream that ended from one that was cut off. Followers get each event at once;
+// other streams are buffered, which is many times as fast.
 func (h handler) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/projections/objective"
 )
 
-// Agreement is the probability that, of two compositions the expert told apart,
+// Agreement is the probability that, of two compositions the expert distinguished,
 // the one the expert likes better is the better one. One half is guessing.
 //
 // For labels the two are an accepted and a rejected composition, and the share
@@ -37,7 +37,8 @@ const draws = 256
 
 // overDraws averages a share over functions drawn from the posterior at some
 // points, and returns its variance among them. The share is a function of the
-// values there, in which smaller is better.
+// values there, in which smaller is better. Mean and variance are updated draw
+// by draw (Welford).
 func overDraws(
 	m *objective.Model, points [][]float64, share func(f []float64) float64,
 ) (mean, variance float64) {
@@ -107,7 +108,8 @@ func agreementOfEstimates(m *objective.Model, points [][]float64, pairs [][2]int
 		func(theta float64) float64 { return theta*(1-theta)/worth + variance })
 }
 
-// shareBelow is the share of pairs with a below b, ties counting half.
+// shareBelow is the share of pairs with a below b, ties counting half. It takes
+// n log n steps, as it is called for each draw.
 func shareBelow(a, b []float64) float64 {
 	sorted := slices.Sorted(slices.Values(b))
 	count := 0.0
@@ -123,7 +125,8 @@ func shareBelow(a, b []float64) float64 {
 }
 
 // newAgreement returns the agreement of a share whose variance, were theta its
-// true value, is variance(theta).
+// true value, is variance(theta). Bounds are found by bisection between the
+// share, which is never contradicted, and the end.
 func newAgreement(share float64, pairs int, variance func(theta float64) float64) *Agreement {
 	a := &Agreement{Pairs: pairs, Share: share}
 	contradicted := func(theta float64) bool {
@@ -155,7 +158,8 @@ func hanleyMcNeil(theta float64, m, n int) float64 {
 	return (theta*(1-theta) + float64(m-1)*(q1-theta*theta) + float64(n-1)*(q2-theta*theta)) / float64(m*n)
 }
 
-// reading says what an agreement means.
+// reading says what an agreement means. The interval must leave guessing out, on
+// one side or the other.
 func (a *Agreement) reading() string {
 	switch {
 	case a.Lower > 0.5:

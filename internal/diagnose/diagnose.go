@@ -84,6 +84,9 @@ type Diagnosis struct {
 
 // Run diagnoses a campaign. It fails with the context's error, wrapped; a model
 // that cannot be used is a finding.
+//
+// Explanations are compared, which takes a dozen fits, only where there are
+// compositions enough to judge by.
 func Run(ctx context.Context, v policies.View) (Diagnosis, error) {
 	def := v.Campaign.Definition
 	sought := def.Sought()

@@ -9,7 +9,9 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Frame is the unit cube of the models, parameter by parameter.
+// Frame is the unit cube of the models, parameter by parameter. Coordinates are
+// in the order of the parameters; a category takes as many as it has descriptors
+// or, without, as there are categories.
 type Frame struct {
 	def   *definition.Campaign
 	at    []int     // first coordinate of each parameter
@@ -160,7 +162,9 @@ func (f *Frame) shared(c definition.Constraint) bool {
 }
 
 // leastDirection returns the shortest direction that keeps all equalities,
-// moves parameter i by 1 and leaves the fixed ones.
+// moves parameter i by 1 and leaves the fixed ones. The singular value
+// decomposition gives the shortest solution also where rows depend on each
+// other; the check afterwards finds rows that contradict each other.
 func (f *Frame) leastDirection(x []float64, i int, fixed []int) ([]float64, Exchange, bool) {
 	rows := append([][]float64(nil), f.a...)
 	right := make([]float64, len(rows))
@@ -239,6 +243,7 @@ func (f *Frame) Reach(x, dir []float64) (from, to float64) {
 }
 
 // Feasible reports whether x keeps bounds and inequalities, up to rounding.
+// Equalities are not looked at: the directions keep them.
 func (f *Frame) Feasible(x []float64) bool {
 	for k, v := range x {
 		if v < f.lower[k]-1e-9 || v > f.upper[k]+1e-9 {

@@ -65,6 +65,8 @@ func Experts(v policies.View) []Expert {
 	return out
 }
 
+// expertOf goes through all answers that count, each by its form, and then asks
+// the model.
 func expertOf(v policies.View, name string) Expert {
 	x := Expert{Name: name}
 	var said answers
@@ -193,6 +195,7 @@ func (a *answers) sitting(v policies.View, q *campaign.Question) {
 	}
 }
 
+// label takes the composition of a label.
 func (a *answers) label(v policies.View, q *campaign.Question) {
 	x, err := v.Space.Encode(q.Composition())
 	switch {
@@ -206,7 +209,7 @@ func (a *answers) label(v policies.View, q *campaign.Question) {
 
 // choice takes the pairs of an order, those that were left out of it coming
 // after the others, and a pinpointed composition against the one that was
-// suggested.
+// suggested. Options that the order leaves out are not compared with each other.
 func (a *answers) choice(v policies.View, q *campaign.Question) {
 	var points []definition.Point // from best to worst
 	placed := len(q.Answer.Order) // of them in an order

@@ -90,7 +90,8 @@ type reader struct {
 	logarithm float64
 }
 
-// read writes the findings and the verdict.
+// read writes the findings and the verdict. Experts are read last: what they are
+// worth depends on whether the model can be used.
 func (r *reader) read() {
 	d := r.d
 	switch {
@@ -160,6 +161,9 @@ func (f *Finding) offer(remedies ...problem.Remedy) {
 }
 
 // model reads the checks of a model that there is.
+//
+// The order is that of causes: results of the wrong composition make everything
+// else meaningless, and too few of them leave the rest untested.
 func (r *reader) model() {
 	if failure := r.v.Campaign.Failure; failure != "" {
 		r.find(Doubtful, sayOldFit, failure).offer(look, correct)
@@ -288,7 +292,8 @@ func (r *reader) outliers() {
 	}
 }
 
-// repetitions compares repeated measurements with the noise.
+// repetitions compares repeated measurements with the noise. Surprise is a
+// probability: it is small where the scatter contradicts the noise.
 func (r *reader) repetitions() {
 	n := r.d.Noise
 	p := n.Replicates
@@ -350,7 +355,9 @@ func (r *reader) predictions(check *LeaveOneOut) {
 	f.offer(r.more(r.d.Fit.Compositions)...)
 }
 
-// calibration reads how well the model knows how far off it is.
+// calibration reads how well the model knows how far off it is. The three
+// intervals are looked at apart, and the worst speaks; being too cautious harms
+// little and is a note.
 func (r *reader) calibration(check *LeaveOneOut) {
 	worst := check.Coverage[0]
 	most := check.Coverage[0]
@@ -466,7 +473,9 @@ func (r *reader) headline() string {
 		how, number(*check.R2), but, c.Within, len(check.Rows))
 }
 
-// more is how the campaign comes to n more compositions.
+// more is how the campaign comes to n more compositions. What is possible
+// depends on how the campaign stands: it may have room in its budget, have used
+// it up or have been stopped.
 func (r *reader) more(n int) []problem.Remedy {
 	s := r.v.Campaign
 	n = max(n, 1)
@@ -515,6 +524,7 @@ func percent(x float64) string {
 	return strconv.FormatFloat(100*x, 'f', 0, 64) + " %"
 }
 
+// plural counts nouns that take an s.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

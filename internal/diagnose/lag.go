@@ -57,7 +57,8 @@ func (l *Lag) alarming(dimensions int) bool {
 // lagOf compares the readings for each instrument of a campaign, and returns
 // the worst for the campaign; nil where there is too little to compare. The
 // order is that of the ends, which with several experiments under way is not
-// that of the requests. What was imported has none.
+// that of the requests. What was imported has none. Instruments are looked at
+// one by one, since each has a before of its own.
 func lagOf(
 	ctx context.Context, def *definition.Campaign, s *campaign.State, m *objective.Model,
 ) (*Lag, error) {

@@ -124,7 +124,9 @@ func seen(m *objective.Model) *LeaveOneOut {
 	return out
 }
 
-// blind predicts with hyperparameters fitted without what is predicted.
+// blind predicts with hyperparameters fitted without what is predicted. The fit
+// without a part gives the hyperparameters; the predictions at them are then
+// made from all others, one composition left out at a time.
 func (l *LeaveOneOut) blind(ctx context.Context, def *definition.Campaign, m *objective.Model) error {
 	l.Refitted = true
 	all, rows := sampleOf(def, m), rowsOf(m)
@@ -265,6 +267,7 @@ func rankCorrelation(x, y []float64) *float64 {
 	return &r
 }
 
+// ranks are counted from 0.
 func ranks(x []float64) []float64 {
 	order := make([]int, len(x))
 	for i := range order {

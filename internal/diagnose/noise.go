@@ -74,6 +74,7 @@ func noiseOf(sought definition.Objective, m *objective.Model) *Noise {
 }
 
 // replicates pools the repetitions; noise is what they are compared with.
+// Surprise is two-sided, and 0 where the model assumes no noise.
 func replicates(m *objective.Model, noise float64) *Replicates {
 	var groups [][]int
 	at := make(map[int]int) // only looked up

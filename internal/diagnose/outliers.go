@@ -83,6 +83,8 @@ func explain(
 	return e, err
 }
 
+// explain weighs the sets. A set is weighed by a fit without it, so that this
+// makes at most a dozen fits.
 func (s sample) explain(
 	ctx context.Context, def *definition.Campaign, m *objective.Model, check *LeaveOneOut,
 ) (explained, error) {
@@ -148,7 +150,8 @@ func (s sample) explain(
 }
 
 // suspects returns the observations that stand out most when their composition
-// is left out, the worst first.
+// is left out, the worst first. Replicates have a score each, against the
+// prediction of their composition.
 func suspects(m *objective.Model, check *LeaveOneOut) []int {
 	n := float64(len(check.Rows))
 	// Among few values none can be far out: the greatest possible standard

@@ -87,7 +87,7 @@ type refit struct {
 
 // fit fits the model of a definition to the sample. It makes few searches and
 // starts from the campaign's own fit: this is a comparison, not the campaign's
-// model.
+// model. The seed is fixed, as everything here is a function of the view.
 func (s sample) fit(ctx context.Context, model definition.Model, warm events.ObjectiveFit) (refit, error) {
 	r := refit{shift: stat.Mean(s.y, nil)}
 	r.scale = stat.StdDev(s.y, nil)

@@ -85,7 +85,8 @@ type slicer struct {
 }
 
 // numeric samples the slice along a numeric parameter; ok is false where it
-// cannot be varied.
+// cannot be varied. A measurement is put next to the point of the slice at its
+// value of the parameter, or at the end that it lies beyond.
 func (s *slicer) numeric(f *Frame, i int, best []float64) (ok bool) {
 	dir, how, ok := f.Direction(best, i)
 	if !ok {
@@ -157,7 +158,9 @@ func (s *slicer) see(k int, value float64, beside []float64) {
 	})
 }
 
-// effect finds the greatest difference along the slice.
+// effect finds the greatest difference along the slice. The two extremes are
+// correlated, so that the deviation of their difference is less than that of two
+// independent values.
 func (s *slicer) effect() {
 	low, high := 0, 0
 	for k, m := range s.Mean {

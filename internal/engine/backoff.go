@@ -25,6 +25,10 @@ const (
 // the order of their ends, which with several under way is not that of their
 // requests. Whatever else ended, a person's word included, ends it; so does
 // resuming.
+//
+// ResumedAt is the number of experiments requested before the last resumption,
+// ResumedOn its time: one that was requested before it and ended after it
+// counts, for its instrument was still the one in doubt.
 func failingRow(s *campaign.State) (row []*campaign.Experiment) {
 	var last *campaign.Experiment // that ended in another way
 	for i := range s.Experiments {
@@ -55,6 +59,11 @@ func blamesInstrument(x *campaign.Experiment) bool {
 // restsUntil returns until when the instrument is left alone, by the times of
 // the log alone; zero where it need not be. One failure may happen to anybody,
 // and a person at the bench knows when to go on.
+//
+// It reads the times of events and no clock, so that a process that takes the
+// campaign over rests until the same moment, and an audit finds the same steps.
+// Unless the row begins with a deferral its first occurrence does not count
+// (n--).
 func restsUntil(s *campaign.State, w World) time.Time {
 	row := failingRow(s)
 	n := len(occurrences(row))
@@ -71,7 +80,8 @@ func restsUntil(s *campaign.State, w World) time.Time {
 	return row[len(row)-1].EndedAt.Add(rest)
 }
 
-// rest says why the experiment x waits, and until when.
+// rest says why the experiment x waits, and until when. It is called only where
+// restsUntil has a time, so the row is not empty.
 func rest(s *campaign.State, x *campaign.Experiment, until time.Time) string {
 	row := failingRow(s)
 	last := row[len(row)-1]

@@ -8,6 +8,10 @@ import (
 
 // Basis names all that a fit reads: equal bases of one campaign give equal
 // fits.
+//
+// The event of the definition is part of each: an amendment can change the
+// space, the noise or what the policy needs. A basis is compared within one
+// process or one audit, and never recorded.
 func (c *Core) Basis(model, expert string) string {
 	defined, observations := c.State().DefinedBy, c.objective.Version()
 	switch model {
@@ -21,12 +25,16 @@ func (c *Core) Basis(model, expert string) string {
 
 // Bases remembers for each model since which event its basis has been as it is:
 // a fit may have been made from any event since.
+//
+// The audit notes them while it folds a log: a fit that names an event from
+// before its basis changed cannot have been made from it.
 type Bases map[[2]string]struct {
 	basis string
 	since events.Sequence
 }
 
-// Note looks at the core after an event.
+// Note looks at the core after an event. Models that the policy does not have
+// are noted too; nothing asks for theirs.
 func (b *Bases) Note(c *Core) {
 	if *b == nil {
 		*b = make(Bases)

@@ -8,7 +8,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Envelope is what the events of a batch have in common.
+// Envelope is what the events of a batch have in common. All events of a batch
+// have one actor, one time and one trace; an audit holds them to that
+// (internal/attest/decisions).
 type Envelope struct {
 	// Actor, Account and Trace are those of [events.Event].
 	Actor, Account, Trace string
@@ -23,6 +25,10 @@ type Envelope struct {
 
 // NewBatch returns the events of payloads behind the state's last event. It
 // fails where the log would refuse them: then nothing was written.
+//
+// The caller appends the batch with the state's sequence as the expected one.
+// Assign makes here the checks that the log makes, so that what cannot be
+// recorded is refused before anything was written.
 func NewBatch(
 	s *campaign.State, now time.Time, env Envelope, payloads ...events.Payload,
 ) ([]events.Event, error) {
@@ -55,6 +61,10 @@ func NewBatch(
 
 // Granted returns the events of a person's request, or why they cannot be had.
 // The whole of it is checked before anything is written.
+//
+// simulated marks payloads as in [Envelope]; nil where no payload of a request
+// is about a simulated world. Nothing of the core changes: the caller appends
+// the events, and then folds them.
 func (c *Core) Granted(
 	r Request, now time.Time, simulated func(events.Payload) bool,
 ) ([]events.Event, error) {
@@ -63,6 +73,8 @@ func (c *Core) Granted(
 		return nil, err
 	}
 	s := c.State()
+	// Two batches with one time could not be distinguished by ReadBatch, which
+	// finds the events of a request by their cause and time.
 	if Stamp(now).Equal(c.last) { // a coarse clock: what was asked for next is no part of what was recorded before
 		now = now.Add(time.Microsecond)
 	}

@@ -22,6 +22,11 @@ const failuresInARow = 4
 //
 // Experiments that ended together count once (see together.go), as long as
 // another such occurrence leaves something of the budget.
+//
+// It stands before nextDispatch in the list of rules: nothing more is sent once
+// the row is long enough. Both rows are looked at: fruitless has what was tried
+// since the campaign was resumed, failingRow also what the instrument keeps
+// putting off, which costs time alone.
 func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
 	left := s.Definition.Budget.Experiments - s.Spent()
 	if s.Status == campaign.Paused || left <= 0 && w.Eager {
@@ -34,12 +39,17 @@ func (c *Core) nextCircuitBreak(s *campaign.State, w World) (Step, error) {
 		if left <= 0 {
 			reason += ". The budget is spent with them"
 		}
+		// Occurrences stands only where it differs from the number of
+		// experiments: a pause without it is one that counted each, as earlier
+		// programs did.
 		payload := &events.CampaignPaused{Reason: reason}
 		if times < len(row) {
 			payload.Occurrences = times
 		}
 		return Record{[]events.Payload{payload}}, nil
 	}
+	// The last case looks ahead: where one more occurrence as large as the last
+	// would spend the budget, four occurrences would never be seen.
 	if row := fruitless(s, w); len(row) >= failuresInARow {
 		groups := countedIn(row, w)
 		times := len(groups)
@@ -83,6 +93,9 @@ func countedIn(row []*campaign.Experiment, w World) [][]*campaign.Experiment {
 // campaign was resumed, one after the other, in the order of their ends. What
 // was put off has not been tried. Where each is counted the last
 // [failuresInARow] are enough.
+//
+// Where the campaign is Eager what was put off counts, since no time passes in
+// which it could be tried again.
 func fruitless(s *campaign.State, w World) []*campaign.Experiment {
 	var ended []*campaign.Experiment
 	for i := s.ResumedAt; i < len(s.Experiments); i++ {
@@ -102,7 +115,9 @@ func fruitless(s *campaign.State, w World) []*campaign.Experiment {
 }
 
 // withoutResult reports whether an instrument was given the experiment, or a
-// person tried it, and there is no result.
+// person tried it, and there is no result. An experiment that can be measured
+// only once ([campaign.Experiment].Once) and was called off for it says nothing
+// against the instrument.
 func withoutResult(x *campaign.Experiment) bool {
 	switch x.Status {
 	case campaign.Failed, campaign.Infeasible, campaign.Deferred:
@@ -113,7 +128,9 @@ func withoutResult(x *campaign.Experiment) bool {
 	return false
 }
 
-// sortByEnd sorts experiments by when they ended, and then by their numbers.
+// sortByEnd sorts experiments by when they ended, and then by their numbers. The
+// sort is stable and the list comes in the order of numbers, so that equal times
+// have one order in every process.
 func sortByEnd(list []*campaign.Experiment) {
 	slices.SortStableFunc(list, func(a, b *campaign.Experiment) int { return a.EndedAt.Compare(b.EndedAt) })
 }

@@ -14,6 +14,10 @@ import (
 // a definition has every default written out, a fit has all that its model is
 // made of. campaignd writes no other, so that the event was changed or is
 // another program's.
+//
+// It comes before any projection folds the event, so that these need no check
+// for a missing default, and a forged event is an error with a name rather than
+// a panic.
 func (c *Core) Complete(e events.Event, payload events.Payload) error {
 	var err error
 	switch p := payload.(type) {
@@ -32,6 +36,7 @@ func (c *Core) Complete(e events.Event, payload events.Payload) error {
 	return nil
 }
 
+// lacks names the settings that a definition does not write out.
 func lacks(def definition.Campaign) error {
 	if missing := def.Missing(); missing != nil {
 		return fmt.Errorf(
@@ -42,7 +47,9 @@ func lacks(def definition.Campaign) error {
 	return nil
 }
 
-// fits says what is wrong with the form of a fit.
+// fits says what is wrong with the form of a fit. It looks at the form alone:
+// whether the numbers are those that a fit gives is the audit's question. It is
+// asked only once there is a space, whose dimension it compares with.
 func (c *Core) fits(p *events.ModelFitted) error {
 	scales := func(lengthscales []float64, scale float64) error {
 		// No event holds a number that is not finite.

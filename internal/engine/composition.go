@@ -15,6 +15,9 @@ import (
 // not ask for: a sum that is not what it says, a number outside the bounds.
 // What was made is a fact, but such a one is nearly always a slip of the hand.
 // made says that it was made rather than asked for.
+//
+// It can be overridden by the person (WayAnyway): the rule is ours, the fact
+// theirs.
 func (c *Core) plausible(point definition.Point, made bool) error {
 	if strays := c.space.Strays(point, made); strays != nil {
 		return notPossible("%s", strings.Join(strays, "; ")).With(problem.Remedy{
@@ -26,12 +29,17 @@ func (c *Core) plausible(point definition.Point, made bool) error {
 }
 
 // elsewhereFrom is how far what was made may be from what was asked for, as a
-// share of a parameter's range, and still be that composition.
+// share of a parameter's range, and still be that composition. That leaves room
+// for the errors of weighing and dispensing.
 const elsewhereFrom = 0.05
 
 // Elsewhere is the engine's word that what was made is another composition than
 // was asked for. The measurement counts where it was made. It is no repetition
 // of anything, and none of it can be had by asking again.
+//
+// It follows from the request and the measurement alone, so that it is written
+// in the batch of the measurement and an audit makes it again. Categories are
+// equal or not.
 func (c *Core) Elsewhere(x *campaign.Experiment, actual definition.Point) []events.Payload {
 	var apart []string
 	for i, p := range c.State().Definition.Parameters {

@@ -22,6 +22,9 @@ import (
 
 // Core is the state of one campaign and the rules for its next step. It is not
 // safe for concurrent use.
+//
+// The projections are its data; all else follows from them, and is rebuilt by
+// refresh.
 type Core struct {
 	registry registry.Registry
 
@@ -51,7 +54,9 @@ func NewCore(reg registry.Registry) *Core {
 
 // Clone returns a core in the same state, which each of the two changes from
 // then on without the other: for readers, who need not fold what is folded
-// already.
+// already. Space and policy are shared. A policy may keep a cache of its own
+// (policies/duel does), so the two cores must not decide or summarize at the
+// same time.
 func (c *Core) Clone() *Core {
 	own := *c
 	own.campaign = c.campaign.Clone()
@@ -64,7 +69,9 @@ func (c *Core) Clone() *Core {
 // Registry returns what the campaign's definition may name.
 func (c *Core) Registry() registry.Registry { return c.registry }
 
-// Projections returns the core's projections in the order of their digest.
+// Projections returns the core's projections in the order of their digest. The
+// campaign comes first, so that a contradiction in the history is named before
+// another projection folds the event.
 func (c *Core) Projections() []projections.Projection {
 	return []projections.Projection{c.campaign, c.objective, c.belief, c.preference}
 }
@@ -92,6 +99,9 @@ func (c *Core) Digest() (string, error) { return projections.Digest(c.Projection
 
 // Apply folds one event. An error leaves the core unusable: the log holds an
 // event that this build cannot have written.
+//
+// Nothing of it depends on the process: the same events give the same core, byte
+// for byte in [Core.Digest].
 func (c *Core) Apply(e events.Event) error {
 	payload, err := events.Decode(e)
 	if err != nil {
@@ -136,7 +146,8 @@ func (c *Core) Snapshot() (Snapshot, error) {
 	return s, nil
 }
 
-// Restore replaces the core's state. An error leaves the core unusable.
+// Restore replaces the core's state. An error leaves the core unusable. The
+// number of projections is compared, what is in them is theirs to judge.
 func (c *Core) Restore(s Snapshot) error {
 	all := c.Projections()
 	if len(s.Projections) != len(all) {
@@ -154,11 +165,15 @@ func (c *Core) Restore(s Snapshot) error {
 }
 
 // refresh rebuilds what follows from the definition, if it has changed.
+//
+// It is called after every event. An error names the event of the definition:
+// the registry may lack a method that the log's writer had.
 func (c *Core) refresh() error {
 	s := c.State()
 	if s.Definition == nil {
 		return nil
 	}
+	// Each exclusion that is added or lifted changes one of the two counts.
 	definedBy := fmt.Sprint(s.DefinedBy, " ", len(s.Exclusions), " ", len(s.Excluded()))
 	if c.definedBy == definedBy {
 		return nil
@@ -181,6 +196,10 @@ func (c *Core) refresh() error {
 // View returns what a policy may see. Models that have no fit yet are nil. The
 // only error is that of a cancelled context; what is wrong with a model the
 // view says.
+//
+// Models are caches: the projections build them from recorded fits, and again
+// only when observations or fits have changed. The slices of beliefs and
+// preferences follow the definition's list of experts.
 func (c *Core) View(ctx context.Context) (policies.View, error) {
 	view := policies.View{Campaign: c.State(), Space: c.space}
 	view.Objective, view.ObjectiveError = c.objective.Model(ctx)
@@ -199,7 +218,9 @@ func (c *Core) View(ctx context.Context) (policies.View, error) {
 }
 
 // seedFor derives a seed from the campaign's seed and what it is for. It never
-// depends on a position or a time.
+// depends on a position or a time. So a campaign that is copied or served
+// elsewhere has the same seeds (law 4 of docs/architecture.md). The zero byte
+// keeps ("a", "bc") and ("ab", "c") apart.
 func seedFor(seed uint64, purpose ...any) uint64 {
 	hash := sha256.New()
 	binary.Write(hash, binary.BigEndian, seed)

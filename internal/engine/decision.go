@@ -10,6 +10,10 @@ import (
 
 // nextDecision fits what has changed and decides, while there is room for
 // another experiment and no answer is awaited.
+//
+// The order matters. A person's matters come first, since a wait for them says
+// what they can do. Decisions are numbered, and a decision's seed follows from
+// its number.
 func (c *Core) nextDecision(s *campaign.State, w World) (Step, error) {
 	if id := firstUnresolved(s); id != "" {
 		return Wait{
@@ -72,6 +76,9 @@ func (c *Core) andMore(s *campaign.State, first *campaign.Question) string {
 // question is open. It may not where the answer is what is to be measured next,
 // nor where there is nothing to measure, nor while the first answers are waited
 // for.
+//
+// The bound is the expert's Meanwhile: so many experiments of the policy may be
+// requested after the question. Those of people and imports do not count.
 func (c *Core) goesOnBeside(s *campaign.State, q *campaign.Question) bool {
 	if forms[q.Form].next || !s.Definition.Measures() {
 		return false
@@ -96,6 +103,9 @@ func (c *Core) goesOnBeside(s *campaign.State, q *campaign.Question) bool {
 // lastUnderWay reports whether experiments are under way in a finite space in
 // which every composition is, or where each is tried once has been tried: what
 // to do then depends on how they end.
+//
+// Otherwise a policy would find no candidate left and end the campaign as
+// exhausted, though one that is under way may yet be put off.
 func (c *Core) lastUnderWay(s *campaign.State) (bool, error) {
 	points, finite := c.space.Finite()
 	if !finite || underWay(s) == 0 {
@@ -143,6 +153,10 @@ func initialOpen(s *campaign.State) bool {
 }
 
 // nextFit is the fit that the policy wants before it decides, if any.
+//
+// The objective comes first: a belief shares its kernel. Fits are lazy: they are
+// wanted here, where a decision follows, and at the end (nextEnd), not after
+// each event.
 func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
 	if c.objective.Stale() && c.policy.Needs().Objective {
 		return c.fitObjective(), true
@@ -158,7 +172,9 @@ func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
 	return Fit{}, false
 }
 
-// fitObjective is the fit of the objective to the present observations.
+// fitObjective is the fit of the objective to the present observations. The
+// revision counts changes of the observations: a fit to the same ones has the
+// same seed, in any process.
 func (c *Core) fitObjective() Fit {
 	return Fit{
 		Model: events.ModelObjective,

@@ -50,4 +50,15 @@
 // [Core.Counts] is a campaign in numbers, for nothing. [Core.Read] fits the
 // models that no fit is recorded of yet, for those who look at the campaign: no
 // decision reads them.
+//
+// # What is where
+//
+// next.go has World, the steps and the list of rules; decision.go, initial.go,
+// outlier.go, circuit_breaker.go and backoff.go the longer ones. make.go makes
+// what a step computes. request.go takes people's requests apart by noun:
+// tell.go, correct.go, resolve.go, exclude.go, steer.go, question.go; guard.go
+// refuses what no one can have meant. outcome.go and reply.go take what
+// instruments and experts say, followups.go says what that leads to. batch.go
+// and repeat.go are about recording: envelopes, and requests that count once.
+// read.go and summary.go are for those who look on.
 package engine

@@ -11,6 +11,10 @@ import (
 // composition has been excluded since. A measurement of something else than was
 // asked for is flagged, and so is one that equals the one before, and one in
 // doubt that cannot be measured again is kept.
+//
+// One batch, so that a crash can never leave the one without the other, and so
+// that an audit can hold each to the first. Outcomes that people report go
+// through it as well as those of instruments.
 func (c *Core) WithFollowUps(payload events.Payload) []events.Payload {
 	payloads := []events.Payload{payload}
 	if measured, ok := payload.(*events.ExperimentMeasured); ok {
@@ -38,7 +42,9 @@ func (c *Core) WithFollowUps(payload events.Payload) []events.Payload {
 	return append(payloads, c.Retry(x, x.Replicate))
 }
 
-// Retry requests an experiment's composition once more.
+// Retry requests an experiment's composition once more. Origin and decision
+// stay, so that what is learned from it counts for the same decision; the number
+// is the next free one.
 func (c *Core) Retry(x *campaign.Experiment, replicate int) *events.ExperimentRequested {
 	return &events.ExperimentRequested{
 		Experiment: events.ExperimentID(len(c.State().Experiments) + 1), Parameters: x.Parameters,

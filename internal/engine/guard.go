@@ -27,6 +27,10 @@ const (
 // meant, whatever the campaign's state is: the requester must have a name,
 // texts must be short enough and printable, numbers within reason, and an
 // amended definition one that a campaign can be run with.
+//
+// It works by reflection over the request's fields, so that a new kind of
+// request is guarded from its first day; only an amendment, whose definition has
+// rules of its own, is left to guardAmendment.
 func (c *Core) guard(r Request) error {
 	if err := CheckActor(r.Actor); err != nil {
 		return err
@@ -55,6 +59,7 @@ func (c *Core) guard(r Request) error {
 			return err
 		}
 	}
+	// One request is one batch with one actor, cause and reply.
 	if parts > 1 {
 		return notPossible("the request asks for %d things at once", parts)
 	}
@@ -64,7 +69,9 @@ func (c *Core) guard(r Request) error {
 	return nil
 }
 
-// CheckActor rejects an actor that is not a person with a printable name.
+// CheckActor rejects an actor that is not a person with a printable name. Actors
+// of other forms are the engine's, the instruments' and the experts': what a
+// person says under such a name could not be distinguished from what these say.
 func CheckActor(actor string) error {
 	name, ok := strings.CutPrefix(actor, "person:")
 	switch {
@@ -85,7 +92,8 @@ func CheckActor(actor string) error {
 
 // unprintable says why a text must not be shown to people as it is: it is not
 // UTF-8, or it holds a character that moves the cursor or turns the text
-// around, save those in except. It is "" where it may.
+// around, save those in except. It is "" where it may. It refuses rather than
+// cleans: what is recorded of a person is what they wrote.
 func unprintable(s, except string) string {
 	if !utf8.ValidString(s) {
 		return "is not UTF-8"
@@ -98,7 +106,8 @@ func unprintable(s, except string) string {
 	return ""
 }
 
-// shortened is a text that is fit for a message.
+// shortened is a text that is fit for a message. A cut inside of a character
+// leaves none of its bytes.
 func shortened(s string) string {
 	const most = 80
 	if len(s) <= most {
@@ -108,7 +117,8 @@ func shortened(s string) string {
 }
 
 // checkPart looks at every text and every number of a part of a request; where
-// names it for the person.
+// names it for the person. A definition.Value is a number or a name, and is
+// looked at as what it is.
 func checkPart(where string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -152,6 +162,8 @@ func checkPart(where string, v reflect.Value) error {
 	return nil
 }
 
+// checkText refuses what is too long for an event or must not be printed. Line
+// breaks and tabs are allowed: reasons and notes are prose.
 func checkText(where, s string) error {
 	if len(s) > maxText {
 		return notPossible("%s: the text has %d bytes, at most %d are recorded; keep it in a file and name that",
@@ -163,6 +175,7 @@ func checkText(where, s string) error {
 	return nil
 }
 
+// checkNumber refuses what JSON cannot hold, and what is certainly a slip.
 func checkNumber(where string, x float64) error {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
@@ -182,7 +195,8 @@ func sortedMapKeys(m reflect.Value) []reflect.Value {
 }
 
 // guardAmendment rejects a definition that no campaign can be run with: it may
-// come from another program than ours.
+// come from another program than ours. The bound is on the file and the changes
+// together, since they stand in one event.
 func (c *Core) guardAmendment(a *events.CampaignAmended) error {
 	if err := checkText("the reason", a.Reason); err != nil {
 		return err

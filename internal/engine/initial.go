@@ -9,6 +9,10 @@ import (
 )
 
 // nextInitial collects what experts say at first, and runs the initial design.
+//
+// Experts come before the design, one after the other in the definition's order.
+// The design does not wait for people's answers: it runs while their questions
+// are open, and nextDecision waits for them.
 func (c *Core) nextInitial(s *campaign.State, w World) (Step, error) {
 	for _, expert := range s.Definition.Experts {
 		step, sitting, err := c.nextEstimates(s, w, expert)
@@ -55,6 +59,9 @@ func initialAnswers(s *campaign.State, expert string, form events.Form) (have in
 
 // nextLabel collects an expert's initial labels: examples of a simulated one,
 // questions to a person.
+//
+// Compositions are sampled all at once by one seed, of which the next one is
+// taken: so they do not depend on the order of answers.
 func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (Step, error) {
 	def := s.Definition
 	have, open := initialAnswers(s, expert.Name, events.FormLabel)
@@ -83,7 +90,8 @@ func (c *Core) nextLabel(s *campaign.State, w World, expert definition.Expert) (
 }
 
 // examples asks an expert for examples, or waits for those that they are asked
-// for.
+// for. The step is repeated until w.Prompted says that the expert has been
+// asked: then it is a wait during which nothing else begins.
 func examples(s *campaign.State, w World, wanted Examples) Step {
 	if w.Prompted != wanted.Expert {
 		return wanted
@@ -94,6 +102,9 @@ func examples(s *campaign.State, w World, wanted Examples) Step {
 // nextComparison collects an expert's initial comparisons. In a campaign
 // without measurements they are part of the campaign: every expert is asked,
 // about compositions spread evenly (Sinaga et al. 2026, App. G).
+//
+// How many options a comparison has follows from what the policy needs, and is
+// two otherwise.
 func (c *Core) nextComparison(s *campaign.State, w World, expert definition.Expert) (Step, error) {
 	def := s.Definition
 	have, open := initialAnswers(s, expert.Name, events.FormComparison)
@@ -157,6 +168,10 @@ func (c *Core) initialOptions(expert string, have, want, size int) (options []de
 // nextDesign requests the next experiment of the initial design. Experiments
 // that were imported or run by hand serve as the design too; one that did not
 // take place leaves its place to be taken again.
+//
+// done counts by composition and not by place, so that a design that names one
+// composition twice runs it twice, and an amendment that reorders the points
+// repeats none.
 func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 	def := s.Definition
 	done := make(map[string]int)
@@ -209,7 +224,8 @@ func (c *Core) nextDesign(s *campaign.State, w World) (Step, error) {
 }
 
 // initialDesign returns the compositions of the initial design that may be
-// measured.
+// measured. It is worked out again each time it is asked for: the same seed
+// gives the same design, and nothing of it has to be kept.
 func (c *Core) initialDesign() ([]definition.Point, error) {
 	def := c.State().Definition
 	if def.Initial.Design != definition.DesignPoints {
@@ -248,6 +264,10 @@ func (c *Core) nextReplicate(s *campaign.State, w World) (Step, error) {
 // replicateDue returns the latest run of the first composition, of the design
 // or of a decision, that has been measured less often than the definition asks
 // for and is not being measured.
+//
+// A series is what belongs together: all runs of a decision, or of a composition
+// of the design. The map is read by name alone, and order keeps the first
+// appearance.
 func (c *Core) replicateDue(s *campaign.State) (*campaign.Experiment, error) {
 	if s.Definition.Replicates == 1 {
 		return nil, nil

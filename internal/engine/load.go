@@ -15,7 +15,9 @@ import (
 // ErrNoCampaign means that the log holds no events of the campaign.
 const ErrNoCampaign = problem.NoCampaign
 
-// Load folds a campaign's events into a core.
+// Load folds a campaign's events into a core. It fails with [ErrNoCampaign],
+// with the error of the log, or with the first event that contradicts those
+// before it.
 func Load(ctx context.Context, reg registry.Registry, log events.Log, name string) (*Core, error) {
 	core := NewCore(reg)
 	if err := core.Forward(ctx, log, name, events.AnySequence); err != nil {
@@ -29,7 +31,9 @@ func Load(ctx context.Context, reg registry.Registry, log events.Log, name strin
 
 // Forward folds the events of the campaign that follow the core's last one, up
 // to a sequence, or to the end of the log where that comes first. The campaign
-// is named, since a core that has folded nothing does not know its name.
+// is named, since a core that has folded nothing does not know its name. It is
+// safe to call again after an error of the log: the core stands where the last
+// event left it. After one of [Core.Apply] the core is of no use.
 func (c *Core) Forward(ctx context.Context, log events.Log, name string, to events.Sequence) error {
 	return c.Follow(ctx, log, name, to, func(events.Event, events.Payload) error { return nil })
 }
@@ -89,8 +93,10 @@ func Rehearse(
 }
 
 // NewInstance returns a random word for [events.CampaignDefined], or for an
-// epoch.
+// epoch. Fifty random bits: enough that no two copies of a campaign in one lab
+// have the same. Nothing is decided from it.
 func NewInstance() string { return rand.Text()[:10] }
 
-// Stamp is an event's time: UTC, to the microsecond.
+// Stamp is an event's time: UTC, to the microsecond. An audit holds every event
+// to this form.
 func Stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -12,6 +12,10 @@ import (
 // Make makes what takes long, a fit, a judgment or a decision, and returns what
 // is to be recorded of it. It depends on the folded events and the world alone;
 // the only error of a fit is that of a cancelled context.
+//
+// It may run in another goroutine than the loop's, on a core of its own (drive's
+// bench, the workers of an audit). It changes the caches of models and nothing
+// else.
 func (c *Core) Make(
 	ctx context.Context, step Step, build events.Build, w World,
 ) ([]events.Payload, error) {
@@ -36,6 +40,9 @@ func (c *Core) Make(
 
 // Fit makes the fit of a step. A fit that does not succeed is an event too; the
 // only error is that of a cancelled context.
+//
+// A cancelled fit leaves nothing: a shorter search would be another result than
+// an audit gets.
 func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Payload, error) {
 	fitted := &events.ModelFitted{
 		Model: step.Model, Expert: step.Expert, At: c.State().Sequence, Seed: step.Seed,
@@ -70,6 +77,7 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 	}, nil
 }
 
+// fitBelief needs a model of the objective, whose kernel the belief shares.
 func (c *Core) fitBelief(ctx context.Context, expert string) (events.BeliefFit, error) {
 	model, err := c.objective.Model(ctx)
 	if err != nil {
@@ -84,6 +92,9 @@ func (c *Core) fitBelief(ctx context.Context, expert string) (events.BeliefFit, 
 // Decide makes the decision of a step and returns what is to be recorded with
 // it, the decision first. From the world follows when a question expires; the
 // decision does not depend on it.
+//
+// All payloads belong in one batch, so that no crash separates a decision from
+// what it asks for.
 func (c *Core) Decide(
 	ctx context.Context, step Decide, build events.Build, w World,
 ) ([]events.Payload, error) {
@@ -96,6 +107,8 @@ func (c *Core) Decide(
 	if err != nil {
 		return nil, fmt.Errorf("decision %s: %w", step.Decision, err)
 	}
+	// The policy knows nothing of the log: where the decision stands, and who
+	// made it, is added here.
 	d.Decision = step.Decision
 	d.At = s.Sequence
 	d.Build = build

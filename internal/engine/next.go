@@ -11,7 +11,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// World is what the core cannot know from the log.
+// World is what the core cannot know from the log. All of it is of one process
+// and one moment. Where an event depends on it, such as on ByHand, the event
+// says so, and an audit can hold it to that.
 type World struct {
 	// Now is the present time.
 	Now time.Time
@@ -27,12 +29,12 @@ type World struct {
 	// Recovering is set while the instrument is being asked what became of
 	// commands another process dispatched.
 	Recovering bool
-	// Eager: see [Runner].
+	// Eager is set for campaigns in memory: see Eager of drive.Runner.
 	Eager bool
 	// CountEach counts each experiment without a result before a pause, also of
 	// those that ended together, as campaigns of before did: an audit asks so.
 	CountEach bool
-	// ByHand is set where people run the experiments (see [Runner.Suggest]).
+	// ByHand is set where people run the experiments (see Suggest of drive.Runner).
 	// Questions record it.
 	ByHand bool
 	// Lost says why the campaign does not have its instrument any more, the
@@ -50,7 +52,9 @@ type World struct {
 }
 
 // Attended returns a world in which every open experiment and question
-// is waited for: what the core does next then, it does by itself.
+// is waited for: what the core does next then, it does by itself. An audit asks
+// what comes next in such a world, with a Capacity of 0, as if the instrument
+// were busy.
 func (c *Core) Attended(w World) World {
 	s := c.State()
 	w.InFlight = make(map[string]bool, len(s.Experiments)+len(s.Questions))
@@ -63,7 +67,9 @@ func (c *Core) Attended(w World) World {
 	return w
 }
 
-// Step is the next thing to do.
+// Step is the next thing to do. A step has one effect. Those that are computed
+// can be compared with ==, by which drive's bench knows whether what it makes is
+// still called for.
 type Step interface{ step() }
 
 type (
@@ -140,6 +146,11 @@ var errUndefined = errors.New("engine: the campaign is not defined")
 
 // Next returns the next step. It depends on the folded events and the given
 // world alone, and changes nothing.
+//
+// The order of the rules is part of what is recorded: an audit asks the same
+// list, so a rule that moves changes what logs of before are held to. A ticket
+// that is held is given back before any step that would keep others waiting for
+// it.
 func (c *Core) Next(w World) (Step, error) {
 	s := c.State()
 	if s.Status == campaign.Undefined {
@@ -173,7 +184,9 @@ func (c *Core) Next(w World) (Step, error) {
 	return nil, errors.New("engine: no rule applies") // nextDecision always answers
 }
 
-// nextLost pauses a campaign that does not have its device any more.
+// nextLost pauses a campaign that does not have its device any more. It is the
+// first rule: under a lease that is lost nothing may be sent, not even what
+// another rule has ready.
 func (c *Core) nextLost(s *campaign.State, w World) (Step, error) {
 	if w.Lost == "" || s.Status == campaign.Paused || s.Status.Ended() {
 		return nil, nil
@@ -186,6 +199,10 @@ func (c *Core) nextLost(s *campaign.State, w World) (Step, error) {
 }
 
 // nextRecovery looks for commands that another process dispatched.
+//
+// A command that is under way and waited for by no goroutine of this process is
+// one of another process (law 3). While the device is lost no one is there to
+// ask; an ended campaign asks all the same, since it sends nothing.
 func (c *Core) nextRecovery(s *campaign.State, w World) (Step, error) {
 	if w.Recovering || w.Lost != "" && !s.Status.Ended() {
 		return nil, nil
@@ -205,6 +222,9 @@ func (c *Core) nextRecovery(s *campaign.State, w World) (Step, error) {
 
 // nextWatch says that an instrument is silent, and gives an experiment up whose
 // instrument has been silent for too long: its fate is then unknown.
+//
+// Both events say the time that the definition allows and not that of the clock,
+// so that an audit can hold them to it.
 func (c *Core) nextWatch(s *campaign.State, w World) (Step, error) {
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
@@ -243,7 +263,7 @@ func watchTimes(s *campaign.State, x *campaign.Experiment) (stall, giveUp time.T
 
 // nextRecovered waits for the instrument's word on commands another process
 // dispatched: until it is recorded, nothing begins and nothing ends but what
-// has its time.
+// has its time. Requests of people are seen to by the loop all the while.
 func (c *Core) nextRecovered(s *campaign.State, w World) (Step, error) {
 	if !w.Recovering {
 		return nil, nil
@@ -274,6 +294,8 @@ func overdue(q *campaign.Question, now time.Time) bool {
 
 // nextEnd winds an ended campaign up: nothing new starts, what is under way is
 // awaited.
+//
+// Results of what is under way still count, though nothing is decided with them.
 func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 	if !s.Status.Ended() {
 		return nil, nil
@@ -303,7 +325,8 @@ func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 	return Done{}, nil
 }
 
-// nextQuestion expires questions and puts open ones.
+// nextQuestion expires questions and puts open ones. Experts who are asked one
+// thing at a time (Occupied) get the next question once the one before is over.
 func (c *Core) nextQuestion(s *campaign.State, w World) (Step, error) {
 	for i := range s.Questions {
 		q := &s.Questions[i]
@@ -382,6 +405,8 @@ func (c *Core) nextDispatch(s *campaign.State, w World) (Step, error) {
 	return Dispatch{Experiment: x.ID}, nil
 }
 
+// firstRequested is the next experiment to be dispatched, nil where there is
+// none: they go in the order of their requests.
 func firstRequested(s *campaign.State) *campaign.Experiment {
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; x.Status == campaign.Requested {
@@ -391,6 +416,8 @@ func firstRequested(s *campaign.State) *campaign.Experiment {
 	return nil
 }
 
+// nextPause keeps a paused campaign from beginning anything. The rules before it
+// go on: what is under way ends, questions are put and expire.
 func (c *Core) nextPause(s *campaign.State, w World) (Step, error) {
 	if s.Status == campaign.Paused {
 		reason := ""
@@ -425,7 +452,9 @@ func AfterPause(s *campaign.State) []problem.Remedy {
 	}
 }
 
-// timeIsUp completes the campaign when its time is spent, and is nil before.
+// timeIsUp completes the campaign when its time is spent, and is nil before. It
+// is asked only where something new would begin, so that the last experiment is
+// never cut off.
 func timeIsUp(s *campaign.State, w World) Step {
 	limit := time.Duration(s.Definition.Budget.Time)
 	if limit == 0 || w.Now.Sub(s.DefinedAt) < limit {
@@ -436,6 +465,8 @@ func timeIsUp(s *campaign.State, w World) Step {
 	}}}
 }
 
+// firstUnresolved is the first experiment whose fate is unknown, empty where
+// there is none.
 func firstUnresolved(s *campaign.State) string {
 	for i := range s.Experiments {
 		if s.Experiments[i].Status == campaign.Unresolved {
@@ -445,6 +476,9 @@ func firstUnresolved(s *campaign.State) string {
 	return ""
 }
 
+// waitingForInstrument says what a campaign waits for that has experiments under
+// way or requested, in the order of what a person can do about it: a silent
+// instrument, one that rests, another campaign.
 func waitingForInstrument(s *campaign.State, w World) string {
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
@@ -473,7 +507,8 @@ func (c *Core) Deadline(w World) time.Time { return deadline(c.State(), w) }
 
 // deadline returns when the core must be asked again though nothing has
 // arrived: the first question expires, or an instrument counts as stalled or is
-// given up, or has rested. Zero means never.
+// given up, or has rested. Zero means never. A deadline that is passed stays
+// one: the rule that it belongs to answers first.
 func deadline(s *campaign.State, w World) time.Time {
 	var first time.Time
 	add := func(t time.Time) {

@@ -13,6 +13,10 @@ import (
 // Concluded returns what is recorded of an instrument's answer to a command, or
 // of why there is none; nothing where it says nothing new. from is the
 // instrument as it described itself.
+//
+// failed is an error of the call and not of the experiment: the line is gone,
+// the program has died. Then the fate is unknown, whatever the instrument did.
+// The experiment exists, since the engine had it dispatched.
 func (c *Core) Concluded(
 	experiment string, o instruments.Outcome, failed error, from instruments.Description,
 ) []events.Payload {
@@ -34,6 +38,10 @@ func (c *Core) Concluded(
 // conclude turns an outcome into an event; nil where it says nothing new. A
 // measurement that is not what the campaign asked for is rejected, with the
 // instrument's answer kept.
+//
+// The first switch is about what comes too late: a person's word has settled the
+// experiment and is the last, so what the instrument says is kept as a note,
+// from which a person can correct it.
 func (c *Core) conclude(
 	x *campaign.Experiment, o instruments.Outcome, from instruments.Description,
 ) events.Payload {
@@ -99,7 +107,8 @@ func isKnown(s instruments.Status) bool {
 }
 
 // admitted is the event of a measurement: a failure where it is not what the
-// campaign asked for.
+// campaign asked for. The identity that the device described stands in where the
+// measurement names none.
 func (c *Core) admitted(
 	x *campaign.Experiment, reported *events.Measurement, from instruments.Description,
 ) events.Payload {

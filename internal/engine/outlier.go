@@ -39,6 +39,11 @@ const (
 // nextOutlier has each measurement judged before a fit believes it, doubts what
 // is far from what was expected, and settles doubts whose repetition has been
 // measured.
+//
+// Three steps follow each other: a judgment is recorded, then each doubt is
+// settled or raised from that record alone, and only then may a fit follow. One
+// doubt is raised at a time, since each changes what the others are held
+// against.
 func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 	outliers := s.Definition.Outliers
 	if outliers.Threshold == nil ||
@@ -91,6 +96,9 @@ func (c *Core) nextOutlier(s *campaign.State, _ World) (Step, error) {
 // Judge makes the judgment of a step: what is expected of each measurement that
 // is to be judged, or whose doubt can be settled. The only errors are that of a
 // cancelled context and of a composition outside the space.
+//
+// What was imported is not judged: it was measured before the campaign, and
+// cannot be asked for again. Nor is a repetition, which is what settles a doubt.
 func (c *Core) Judge(ctx context.Context, build events.Build) (*events.MeasurementsJudged, error) {
 	s := c.State()
 	var judged []objective.Observation
@@ -130,7 +138,8 @@ func (c *Core) settles(s *campaign.State) bool {
 }
 
 // repetition is the measurement that settles a doubt about another; nil where
-// there is none, not yet, or where a person decides.
+// there is none, not yet, or where a person decides. One that was made
+// elsewhere, or that a person has excluded, settles nothing.
 func (c *Core) repetition(s *campaign.State, o objective.Observation) *objective.Observation {
 	x := s.Experiment(o.Experiment)
 	if x.Flag == nil || x.Flag.Repetition == "" {
@@ -158,6 +167,9 @@ func (c *Core) replicated(o objective.Observation, expected events.Expected) boo
 
 // flagOutlier flags a measurement, and requests its repetition where that is
 // wanted and possible.
+//
+// Why it is not repeated stands in the reason: there is no budget, the
+// composition is excluded, or it was made elsewhere.
 func (c *Core) flagOutlier(
 	s *campaign.State, o objective.Observation, expected events.Expected, deviation float64,
 ) []events.Payload {
@@ -186,6 +198,9 @@ func (c *Core) flagOutlier(
 // settle says what the repetition of a suspect measurement makes of it; nil
 // where there is none, or not yet. The two agree: it is confirmed. They do not:
 // the one that is nearer to what was expected stands.
+//
+// Agreement has to be closer than the distance to what was expected: two values
+// that both lie far off in the same way confirm each other.
 func (c *Core) settle(s *campaign.State, o objective.Observation) []events.Payload {
 	repetition := c.repetition(s, o)
 	if repetition == nil {
@@ -249,7 +264,8 @@ func (c *Core) keep(s *campaign.State, repetition string) []events.Payload {
 }
 
 // lastTry follows a repetition that was put off to the experiment that took its
-// place.
+// place. It is the later experiment of the same composition, decision, origin
+// and replicate: what Retry requests.
 func (c *Core) lastTry(s *campaign.State, id string) string {
 	x := s.Experiment(id)
 	if x == nil {
@@ -284,6 +300,7 @@ func (c *Core) suspectRepeatedBy(s *campaign.State, id string) *objective.Observ
 	return nil
 }
 
+// flag is the word on a measurement without its reason and repetition.
 func (c *Core) flag(
 	o objective.Observation, expected events.Expected, deviation float64, verdict events.Verdict,
 ) *events.MeasurementFlagged {
@@ -308,6 +325,8 @@ func (c *Core) amount(value float64) string {
 	return strings.TrimSpace(fmt.Sprintf("%.4g %s", value, c.sought().Unit))
 }
 
+// interval writes what was expected: the mean ± one standard deviation, noise of
+// a measurement included.
 func (c *Core) interval(e events.Expected) string {
 	return strings.TrimSpace(fmt.Sprintf(
 		"%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, c.sought().Unit,

@@ -11,6 +11,11 @@ import (
 // compare: those that the expert has least often seen together, then those seen
 // least often, then by chance. So no pair comes again before every pair has
 // come. It returns fewer where there are fewer.
+//
+// It is greedy: the first composition is the one seen least, each further one
+// the one least often seen with those chosen. together[i·n+j] counts the
+// questions that showed i and j. The lot decides ties, and is drawn by the seed
+// alone.
 func (c *Core) leastCompared(
 	points []definition.Point,
 	expert string,

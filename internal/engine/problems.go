@@ -34,12 +34,14 @@ func notNow(subject, format string, args ...any) *problem.Error {
 	return problem.New(problem.NotNow, format, args...).About(subject)
 }
 
+// noExperiment is notFound for the commonest subject.
 func noExperiment(id string) *problem.Error {
 	return notFound(id, "there is no experiment %s", id)
 }
 
 // asProblem returns an error about a question as a problem, with what can be
-// done about it where that is known already.
+// done about it where that is known already. Without it an error of a contract,
+// which knows no questions, would reach the person without its subject.
 func asProblem(q *campaign.Question, err error) *problem.Error {
 	var known *problem.Error
 	if errors.As(err, &known) {

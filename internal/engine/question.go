@@ -28,6 +28,8 @@ var forms = map[events.Form]struct {
 	events.FormEstimate:   {put: putAll, scaled: true},
 }
 
+// putChosen is about the one candidate that the decision chose, with what is
+// believed of it.
 func putChosen(d *events.DecisionMade) (about []events.Option, suggestion *events.Option) {
 	x := d.Candidate(d.Chosen)
 	if x == nil {
@@ -38,6 +40,8 @@ func putChosen(d *events.DecisionMade) (about []events.Option, suggestion *event
 	return about, nil
 }
 
+// putAll is about all candidates in the order of the decision; a reviewer may
+// show them in another one.
 func putAll(d *events.DecisionMade) (about []events.Option, suggestion *events.Option) {
 	for _, x := range d.Candidates {
 		about = append(about, option(x))
@@ -45,6 +49,8 @@ func putAll(d *events.DecisionMade) (about []events.Option, suggestion *events.O
 	return about, nil
 }
 
+// putSuggestion is about no composition: the expert is to name one, and sees the
+// campaign's own.
 func putSuggestion(d *events.DecisionMade) (about []events.Option, suggestion *events.Option) {
 	if len(d.Candidates) == 0 {
 		return nil, nil
@@ -58,7 +64,8 @@ func option(x events.Candidate) events.Option {
 	return events.Option{Candidate: x.Name, Parameters: x.Parameters, Prediction: x.Prediction}
 }
 
-// Withdrawn is the event of a question that could not be put.
+// Withdrawn is the event of a question that could not be put. It says nothing of
+// what the expert thinks.
 func Withdrawn(q *campaign.Question, reason string) events.Payload {
 	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason}
 }
@@ -81,6 +88,10 @@ func (c *Core) outside(q *campaign.Question) error {
 }
 
 // Posed is what a reviewer sees of a question.
+//
+// It has all that an answer needs, since a channel sees neither log nor state:
+// units, steps, the scale, what is allowed. Allowed is of the space at this
+// moment.
 func (c *Core) Posed(q *campaign.Question) humans.Question {
 	s := c.State()
 	question := humans.Question{
@@ -108,7 +119,8 @@ func (c *Core) answered(q *campaign.Question, r humans.Reply) ([]events.Payload,
 	return c.withExclusion(payloads, q, r)
 }
 
-// admit says what is wrong with a reply to a question.
+// admit says what is wrong with a reply to a question. It stands between every
+// channel and the log, for channels can be written elsewhere.
 func (c *Core) admit(q *campaign.Question, r humans.Reply) error {
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return err
@@ -143,7 +155,9 @@ func (c *Core) wasThere(shown *events.Shown) error {
 	return nil
 }
 
-// withExclusion adds the exclusion that a reply asks for.
+// withExclusion adds the exclusion that a reply asks for. An exclusion is a fact
+// of its own in the same batch, so that it can be lifted without touching the
+// answer.
 func (c *Core) withExclusion(
 	payloads []events.Payload, q *campaign.Question, r humans.Reply,
 ) ([]events.Payload, error) {
@@ -162,6 +176,9 @@ func (c *Core) withExclusion(
 }
 
 // superseded turns a changed reply to an answered question into events.
+//
+// Only what differs is recorded; a reply that repeats the answer and asks for an
+// exclusion records the exclusion alone.
 func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return nil, asProblem(q, err)
@@ -192,6 +209,9 @@ func (c *Core) superseded(q *campaign.Question, r humans.Reply) ([]events.Payloa
 
 // contested turns a reply by a person who did not know the answer that counts
 // into the event that keeps it as well.
+//
+// It counts for nothing until a person who sees both answers changes the one
+// that counts. The same answer of one actor is kept once.
 func (c *Core) contested(q *campaign.Question, r humans.Reply, actor string) ([]events.Payload, error) {
 	if err := c.admit(q, r); err != nil {
 		return nil, asProblem(q, err)
@@ -237,6 +257,10 @@ type Answer struct {
 // answer records an answer of an actor. If another one was recorded that they
 // did not know, theirs is recorded as contested; their own earlier answer they
 // know.
+//
+// "Can't tell" is taken also where another answer would come too late: it names
+// no composition that could be measured. Only a withdrawn question takes
+// nothing.
 func (c *Core) answer(a *Answer, actor string) ([]events.Payload, error) {
 	q := c.State().Question(a.Question)
 	if q == nil {
@@ -278,7 +302,8 @@ func (c *Core) Answerable(q *campaign.Question) error {
 	return nil
 }
 
-// ask is the event by which a decision's question is put in a world.
+// ask is the event by which a decision's question is put in a world. The number
+// of the question is the next one, as the batch asks no other.
 func (c *Core) ask(d *events.DecisionMade, explanation string, w World) events.Payload {
 	about, suggestion := forms[d.Form].put(d)
 	return &events.QuestionAsked{
@@ -306,6 +331,9 @@ func (c *Core) scale(form events.Form) *events.Scale {
 // Initial questions that are open together are answered one after the other,
 // each in the usual time, and the campaign waits for them no longer than its
 // definition says.
+//
+// An audit asks it again with the world of the event (internal/attest/decisions,
+// checkExpiry), so it may read nothing but the state and w.
 func (c *Core) Expiry(w World, expert string, form events.Form, options int, initial bool) time.Time {
 	def := c.State().Definition
 	i := slices.IndexFunc(def.Experts, func(e definition.Expert) bool { return e.Name == expert })
@@ -345,7 +373,8 @@ func (c *Core) Expiry(w World, expert string, form events.Form, options int, ini
 }
 
 // lastInitial returns when the last of an expert's open initial questions
-// expires, or now.
+// expires, or now. Each initial question is due after the ones before it, since
+// one person answers them all.
 func (c *Core) lastInitial(expert string, now time.Time) time.Time {
 	last := now
 	questions := c.State().Questions

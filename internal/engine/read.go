@@ -20,6 +20,8 @@ import (
 //
 // A fit can take long: a page that shows several things of one state reads it
 // once.
+//
+// It is not safe for concurrent use, like the core that it is of.
 type Reading struct {
 	core  *Core // with the fits that were missing
 	unfit error // why the one of the objective failed
@@ -39,6 +41,9 @@ func (r *Reading) View(ctx context.Context) (policies.View, error) {
 
 // Read fits the models that are missing, on copies of their projections: the
 // campaign stays as it is, and the reading as it was.
+//
+// Where nothing is missing the reading is of the core itself, and follows it;
+// otherwise it stays at this event.
 func (c *Core) Read(ctx context.Context) (*Reading, error) {
 	if _, missing := c.missingFit(); !missing {
 		return &Reading{core: c}, nil

@@ -29,7 +29,8 @@ func (r Request) Identified(id string) Request {
 }
 
 // Key names an identified request for what is remembered outside the log; empty
-// for a request without an identifier.
+// for a request without an identifier. The zero byte cannot stand in a name or
+// an identifier that guard accepts.
 func (r Request) Key() string {
 	if r.ID == "" {
 		return ""
@@ -38,7 +39,8 @@ func (r Request) Key() string {
 }
 
 // digest is what tells another request under the same identifier; empty without
-// one.
+// one. A digest that the caller gave is taken as it is: it is of what was sent,
+// which may have been read into another request by now.
 func (r Request) digest() string {
 	switch {
 	case r.ID == "":
@@ -76,6 +78,9 @@ func (c *Core) Recorded(r Request) (events.Sequence, error) {
 	return found.Sequence, nil
 }
 
+// anotherRequest refuses an identifier that has been used for something else: to
+// answer with the events of the first would tell the caller that theirs was
+// done.
 func anotherRequest(id string) error {
 	text := "the identifier %q came with another request before"
 	return problem.New(problem.NotPossible, text, id).
@@ -83,7 +88,8 @@ func anotherRequest(id string) error {
 }
 
 // Repeated returns the events of a request that was recorded before, none where
-// it was not.
+// it was not. It is asked before a request is judged: what was recorded once
+// must not be refused because the campaign has changed since.
 func (c *Core) Repeated(ctx context.Context, log events.Log, r Request) ([]events.Event, error) {
 	at, err := c.Recorded(r)
 	if at == 0 || err != nil {
@@ -93,7 +99,8 @@ func (c *Core) Repeated(ctx context.Context, log events.Log, r Request) ([]event
 }
 
 // ReadBatch returns the events that were recorded together with the first of
-// them, which is at a sequence of a campaign.
+// them, which is at a sequence of a campaign. The end of a batch is not
+// recorded; it follows from cause, time and actor.
 func ReadBatch(
 	ctx context.Context, log events.Log, campaign string, at events.Sequence,
 ) (batch []events.Event, err error) {
@@ -122,6 +129,10 @@ func sameRequest(first, e events.Event) bool {
 // Submit fulfills a request on a campaign that no process runs, and folds it
 // into core. Where another writer was quicker, what it wrote is folded and the
 // request judged anew: it may be there by now.
+//
+// There is no lock: the log refuses a batch whose writer has not seen the newest
+// event, and that is what ends each round. The core may have been overtaken by
+// any number of events, or by a process that has begun to run the campaign.
 func Submit(
 	ctx context.Context, log events.Log, core *Core, request Request, now time.Time,
 ) ([]events.Event, error) {
@@ -166,6 +177,9 @@ func Define(
 // DefineBy is [Define] by a request, whose parts are empty: it says who asks
 // and under which identifier. A campaign that was opened by the same request is
 // opened.
+//
+// The expected sequence 0 is what makes a campaign open once: of two requests,
+// one appends.
 func DefineBy(
 	ctx context.Context, log events.Log, definition events.CampaignDefined, by Request,
 	now time.Time, trace string,

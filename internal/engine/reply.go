@@ -9,6 +9,9 @@ import (
 // Heard returns what is recorded of a reviewer's reply to a question, or of why
 // there is none, and who says it; nothing where it is of no use any more. over
 // is set where the wait for the reply had ended before it came.
+//
+// An answer that cannot be taken withdraws its question: it would otherwise be
+// put to the same expert again without end.
 func (c *Core) Heard(
 	question string, r humans.Reply, over bool, failed error,
 ) (actor string, payloads []events.Payload) {

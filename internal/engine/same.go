@@ -46,14 +46,16 @@ func (c *Core) Same(x *campaign.Experiment, instrument string, m *events.Measure
 		)}}
 }
 
-// run is a value that an instrument gave one or several times in a row.
+// run is a value that an instrument gave one or several times in a row. Runs of
+// equal values count as one: a program that repeats itself says nothing new.
 type run struct {
 	value  float64
 	newest *campaign.Experiment
 }
 
 // runsOfValues returns what an instrument has measured, but for one experiment,
-// in the order of the ends.
+// in the order of the ends. The values are those that count now, corrections
+// included; what was imported has no instrument that could repeat itself.
 func (c *Core) runsOfValues(instrument, but string) (runs []run) {
 	s := c.State()
 	var ended []*campaign.Experiment

@@ -24,6 +24,8 @@ func (c *Core) steerable() error {
 	return nil
 }
 
+// pause holds back what only the engine says: that a device is lost, and how
+// failures were counted.
 func (c *Core) pause(r *events.CampaignPaused) ([]events.Payload, error) {
 	if err := c.steerable(); err != nil {
 		return nil, err
@@ -37,6 +39,7 @@ func (c *Core) pause(r *events.CampaignPaused) ([]events.Payload, error) {
 	return []events.Payload{r}, nil
 }
 
+// resume also ends the rest of an instrument, of a campaign that is not paused.
 func (c *Core) resume(r *events.CampaignResumed) ([]events.Payload, error) {
 	if err := c.steerable(); err != nil {
 		return nil, err
@@ -48,6 +51,8 @@ func (c *Core) resume(r *events.CampaignResumed) ([]events.Payload, error) {
 	return []events.Payload{r}, nil
 }
 
+// stop takes a paused campaign too. It is for good: what is under way is
+// awaited, and nothing new begins.
 func (c *Core) stop(r *events.CampaignStopped) ([]events.Payload, error) {
 	if err := c.steerable(); err != nil {
 		return nil, err
@@ -57,6 +62,9 @@ func (c *Core) stop(r *events.CampaignStopped) ([]events.Payload, error) {
 
 // amend checks an amendment and says itself what it changes: who asks for it
 // may be another program than ours.
+//
+// A completed campaign can be amended, and goes on if its budget was raised. A
+// copy is recorded, since the request belongs to the caller.
 func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 	if c.State().Status == campaign.Stopped {
 		return nil, problem.New(
@@ -82,7 +90,8 @@ func (c *Core) amend(a *events.CampaignAmended) ([]events.Payload, error) {
 }
 
 // Unamendable says what of the campaign's identity an amended definition would
-// change, or "".
+// change, or "". What is recorded refers to parameters and experts by name. The
+// audit asks it too.
 func (c *Core) Unamendable(def definition.Campaign) string {
 	old := c.State().Definition
 	same := func(a, b definition.Parameter) bool { return a.Name == b.Name && a.Unit == b.Unit }
@@ -102,6 +111,8 @@ type Note struct {
 	About string `json:"about,omitempty" doc:"An experiment, question or decision."`
 }
 
+// note holds a remark to what it is about. It changes nothing that a decision
+// reads, and is taken in every state.
 func (c *Core) note(n *Note) ([]events.Payload, error) {
 	s := c.State()
 	if strings.TrimSpace(n.Text) == "" {

@@ -21,7 +21,8 @@ type Suggestion struct {
 }
 
 // Suggestion is what a person is to do where the campaign waits for what a step
-// says.
+// says. The lists are copies of entries, so that they may be kept while the
+// campaign goes on.
 func (c *Core) Suggestion(wait Wait) Suggestion {
 	var suggestion Suggestion
 	s := c.State()

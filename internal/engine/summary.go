@@ -97,7 +97,9 @@ type Revision struct {
 	DefinedBy   string
 }
 
-// Revision is what the models of the summary follow from now.
+// Revision is what the models of the summary follow from now. It is cheap enough
+// to be asked after every event: the loop compares it before it has a summary
+// worked out.
 func (c *Core) Revision() Revision {
 	s := c.State()
 	return Revision{c.objective.Version(), s.Comparisons(), c.answers(), s.DefinedBy}
@@ -113,6 +115,8 @@ func (c *Core) Summarize(ctx context.Context) (Summary, error) {
 }
 
 // Summarize returns the campaign's summary.
+//
+// With an error the summary still has the counts.
 func (r *Reading) Summarize(ctx context.Context) (Summary, error) {
 	c := r.core
 	summary := c.Counts()
@@ -158,7 +162,8 @@ func (c *Core) Counts() Summary {
 
 // Helps returns what each expert's labels have shown so far (see
 // [policies.Helper]); nothing where the model cannot be used. The only error is
-// that of a cancelled context.
+// that of a cancelled context. It needs the model, which is why Counts does
+// without.
 func (c *Core) Helps(ctx context.Context) ([]policies.Help, error) {
 	helper, ok := c.policy.(policies.Helper)
 	model, err := c.objective.Model(ctx)
@@ -182,7 +187,8 @@ func (c *Core) Informed(ctx context.Context, v policies.View) (*objective.Model,
 }
 
 // answers tells apart what experts have answered, of every form: it is a digest
-// of the events that the answers which count came from.
+// of the events that the answers which count came from. Sources change when an
+// answer is given or superseded, which a count would not see.
 func (c *Core) answers() uint64 {
 	h := fnv.New64a()
 	for i := range c.State().Questions {

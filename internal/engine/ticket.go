@@ -38,7 +38,8 @@ const (
 // keepsTicket reports whether a ticket that is not used yet is kept while a
 // step is done. A step that takes long, or waits for a person, does not keep
 // it: others wait for it. What is only written may lead to the command that it
-// is for.
+// is for. A Record can be what stands between the ticket and its command, such
+// as a question that expires.
 func keepsTicket(step Step) bool {
 	switch step.(type) {
 	case Record, Dispatch, Ask:

@@ -19,6 +19,9 @@ const maxFurther = 1 << 20
 
 // recordable returns an instrument's answer to a command as it can be recorded,
 // with remarks on what had to be left out for that, or contradicts itself.
+//
+// It comes before any judgment of the outcome, so that nothing later meets a
+// text that cannot be recorded.
 func recordable(experiment string, o instruments.Outcome) (instruments.Outcome, []events.Payload) {
 	o.Status, o.Cause = instruments.Status(legible(string(o.Status))), legible(o.Cause)
 	if o.Measurement == nil {
@@ -44,6 +47,8 @@ func recordable(experiment string, o instruments.Outcome) (instruments.Outcome, 
 }
 
 // tidyMeasurement also says how many further quantities it left out.
+// tidyMeasurement cuts the texts of a measurement, and its further quantities
+// where they are more than an event can hold. It
 func tidyMeasurement(m events.Measurement) (events.Measurement, int) {
 	m.Identity = legible(m.Identity)
 	var kept []definition.Quantity

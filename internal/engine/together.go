@@ -16,7 +16,8 @@ const togetherWithin = time.Minute
 // occurrences groups experiments that gave no result, in the order of their
 // ends: those that ended together, with one cause, are one occurrence. A plate
 // of 24 that could not be made says no more about the instrument than one
-// experiment does.
+// experiment does. A group is known by its first: what ended within the minute
+// after that one belongs to it, whatever came in between.
 func occurrences(row []*campaign.Experiment) (groups [][]*campaign.Experiment) {
 	for _, x := range row {
 		i := slices.IndexFunc(groups, func(g []*campaign.Experiment) bool { return endedTogether(g[0], x) })
@@ -40,7 +41,8 @@ func endedTogether(first, x *campaign.Experiment) bool {
 }
 
 // ownCause is why an experiment gave no result, without the command that it
-// was.
+// was. Programs like to name the command in their messages, which would make
+// each cause another one.
 func ownCause(x *campaign.Experiment) string {
 	if x.Command == "" {
 		return x.Cause

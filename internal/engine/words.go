@@ -15,7 +15,8 @@ type Computation struct {
 	Since time.Time
 }
 
-// InWords says what a step computes; nil is the summary.
+// InWords says what a step computes; nil is the summary. It is for status lines
+// and pages; nothing of it is recorded.
 func (c *Core) InWords(step Step) string {
 	measurements := countOf(c.objective.Observed(), "measurement")
 	switch step := step.(type) {

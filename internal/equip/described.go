@@ -19,6 +19,7 @@ const (
 // Described calls try, which has an instrument describe itself, until it does,
 // or cannot at all. tell hears why it does not yet ([instruments.ErrLater]),
 // and how soon it is asked again. The error of an ended context is its cause.
+// Only [instruments.ErrLater] is waited for: any other error would come again.
 func Described(
 	ctx context.Context, try func() error, tell func(err error, again time.Duration),
 ) error {

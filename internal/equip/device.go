@@ -41,6 +41,8 @@ func TakeDevice(
 	return lease.Release, nil
 }
 
+// deviceOf is by what campaigns of a machine know that they mean one device: a
+// serial number, where the driver gives it.
 func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Name) }
 
 // holderOf says who wants a device, and how many may have it at a time.
@@ -60,6 +62,7 @@ func holderOf(d instruments.Description, campaign, where string, capacity int) l
 	return holder
 }
 
+// absolute makes the path of a store the same from every working directory.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
@@ -69,7 +72,9 @@ func absolute(path string) string {
 
 // capacity is how many campaigns may use the instrument of a campaign at a
 // time: what the lab file in a folder says now of the instrument that the
-// campaign file names. Without it the campaign has its instrument alone.
+// campaign file names. Without it the campaign has its instrument alone. The lab
+// file is read anew each time: its author may have changed it since. What cannot
+// be read counts as the safe side.
 func capacity(
 	reg registry.Registry, folder, source string, remark func(format string, args ...any),
 ) int {
@@ -95,7 +100,8 @@ type Place struct {
 	holder lock.Holder
 }
 
-// take takes the device, or keeps the place in its queue.
+// take takes the device, or keeps the place in its queue. A place in the queue
+// of another device, or one that was lost, is given up first.
 func (p *Place) take(h lock.Holder) (*lock.Lease, error) {
 	if p.lease != nil && (p.holder.Device != h.Device || p.lease.Check() != nil) {
 		p.Leave()
@@ -170,6 +176,7 @@ type device struct {
 	open map[*lock.Lease]bool // tickets
 }
 
+// Check and Release implement [drive.Lease].
 func (d *device) Check() error { return d.lease.Check() }
 func (d *device) Release()     { d.lease.Release() }
 
@@ -211,6 +218,7 @@ func (d *device) Adopt(commands []string) (map[string]drive.HeldTicket, error) {
 	return tickets, err
 }
 
+// ticket keeps a turn, so that close can leave it.
 func (d *device) ticket(l *lock.Lease) drive.HeldTicket {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -238,6 +246,7 @@ type ticket struct {
 	device *device
 }
 
+// End implements [drive.HeldTicket]: the device has room for another command.
 func (t *ticket) End() {
 	t.Release()
 	t.device.mu.Lock()

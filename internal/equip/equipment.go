@@ -1,5 +1,11 @@
 // Package equip opens what the definition of a campaign names: the instrument,
 // whose device it leases, and the reviewers of the experts.
+//
+// A process opens an [Equipment] for each run of a campaign and closes it
+// afterwards. Before a campaign exists, [Equipment.Prepare] completes its
+// definition and takes the device. A device is leased through package lock,
+// whose queue a [Place] keeps while the equipment is closed. Nothing here sends
+// a command.
 package equip
 
 import (
@@ -81,7 +87,8 @@ func (e *Equipment) Close() error {
 }
 
 // Lease leases a device to a campaign, which has the given campaign file, until
-// it is given back or the equipment is closed.
+// it is given back or the equipment is closed. A lease that is still good is
+// returned again: the run asks for it after Prepare has taken it.
 func (e *Equipment) Lease(
 	d instruments.Description, campaign, source string,
 ) (drive.Lease, error) {
@@ -191,7 +198,7 @@ func CloseInstrument(i instruments.Instrument) error {
 
 // OpenReviewers returns the reviewers of a definition's experts, by name.
 // Relative paths start from folder; prompter asks at the terminal, nil where
-// there is no terminal.
+// there is no terminal. Nothing is asked by opening them.
 func OpenReviewers(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	folder string, prompter console.Prompter,

@@ -16,7 +16,8 @@ func FurtherColumn(name string) string { return furtherPrefix + name }
 const ColumnSD = columnSD
 
 // ParseColumn reads "salt (mol/kg)=salt": which column a table has under
-// another name. The name is behind the last equals sign.
+// another name. The name is behind the last equals sign. A heading may hold
+// equals signs, a campaign's name cannot.
 func ParseColumn(text string) (column, name string, err error) {
 	at := strings.LastIndex(text, "=")
 	if at >= 0 {
@@ -47,7 +48,9 @@ func Heading(column string) (name, unit string) {
 }
 
 // Guess says which of the columns that are missing a column may be by its
-// heading: "" where none comes near. Only a person knows.
+// heading: "" where none comes near. Only a person knows. It compares without
+// case and units and goes no further: measurements under the wrong name would be
+// recorded for good.
 func Guess(column string, missing []string) string {
 	name, _ := Heading(column)
 	for _, m := range missing {
@@ -59,7 +62,8 @@ func Guess(column string, missing []string) string {
 }
 
 // rename gives the columns of a header the names that the campaign has for
-// them.
+// them. A name given for a column that the file lacks is a fault: most likely it
+// is mistyped.
 func (f Form) rename(file string, header []string) ([]string, error) {
 	for column := range f.columns {
 		if !slices.Contains(header, column) {
@@ -76,7 +80,8 @@ func (f Form) rename(file string, header []string) ([]string, error) {
 	return names, nil
 }
 
-// checkHeader refuses columns that may not be there, or are not.
+// checkHeader refuses columns that may not be there, or are not. All faults come
+// in one message, so that the file is mended once.
 func checkHeader(def *definition.Campaign, file string, header []string, form Form) error {
 	var wanted []string
 	for _, par := range def.Parameters {
@@ -114,6 +119,7 @@ func checkHeader(def *definition.Campaign, file string, header []string, form Fo
 		strings.Join(faults, ", "), columnNames(def, form.required), remedy)
 }
 
+// columnNames lists what a header must have: the parameters, and extra.
 func columnNames(def *definition.Campaign, extra []string) string {
 	names := ParameterNames(def)
 	if len(extra) > 0 {

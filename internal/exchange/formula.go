@@ -18,7 +18,8 @@ func formulaLike(cell string) bool {
 
 // asText writes a cell so that a spreadsheet takes it for text: with an
 // apostrophe before what would be a formula. Numbers stay as they are.
-// [fromText] reads it.
+// [fromText] reads it. Without it a comment that begins with an equals sign
+// would run in the spreadsheet of the reader.
 func asText(cell string) string {
 	if _, err := strconv.ParseFloat(cell, 64); err == nil || !formulaLike(cell) {
 		return cell

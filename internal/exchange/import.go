@@ -65,7 +65,8 @@ type Words struct {
 }
 
 // known reports whether a column of a header may be there, besides the
-// parameters and the objective.
+// parameters and the objective. A unit or standard deviation of a further
+// quantity counts only where its value is there as well.
 func (im *Import) known(name string, header []string) bool {
 	switch name {
 	case columnStatus, columnUnit, columnSD, columnExcluded, columnSimulated:
@@ -97,7 +98,8 @@ func (im *Import) remedy() string {
 }
 
 // Read reads and checks the rows of a file of that name. Every fault is named,
-// in a [Fault] or a [Faults], and then there are no rows.
+// in a [Fault] or a [Faults], and then there are no rows. It reads the way a
+// preview does, so that the two never disagree.
 func (im *Import) Read(file string, in io.Reader) error {
 	p, err := im.look(file, in, Form{known: im.known})
 	if err != nil {
@@ -133,7 +135,7 @@ func (im *Import) Read(file string, in io.Reader) error {
 }
 
 // skip says why a row of an exported table is no measurement to be taken over,
-// "" for one that is.
+// "" for one that is. A table without a column of that kind is taken whole.
 func (im *Import) skip(row Row) string {
 	status := im.sheet.cell(row, columnStatus).text
 	if im.sheet.has(columnStatus) && status != string(campaign.Measured) {
@@ -158,7 +160,8 @@ func (im *Import) Left() string {
 	return strings.Join(parts, ", ")
 }
 
-// tell reads a row.
+// tell reads a row. Whether the campaign would take the measurement is not asked
+// here. Simulated values enter a campaign that measures only on purpose.
 func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	s, def := im.sheet, im.def
 	tell := engine.Tell{Anyway: im.Anyway}
@@ -210,7 +213,9 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	return tell, faults
 }
 
-// unit is that of a further quantity in a row.
+// unit is that of a further quantity in a row. What the row says wins over what
+// the caller said of the column, and that over the heading; a heading counts
+// only where the column was renamed, since further_x (g) is a name.
 func (im *Import) unit(row Row, name string) string {
 	if unit := im.sheet.cell(row, furtherUnitPrefix+name).text; unit != "" {
 		return unit

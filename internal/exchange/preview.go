@@ -100,7 +100,9 @@ func (im *Import) Preview(file string, in io.Reader) (*Preview, error) {
 	return p, nil
 }
 
-// look reads a file and judges its rows.
+// look reads a file and judges its rows. Known rows are found for the whole file
+// at once, after each was judged alone: a row that the campaign refuses may be
+// one that it has taken before.
 func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	im.def = im.Core.State().Definition
 	form.required = []string{im.def.Sought().Name}
@@ -141,7 +143,9 @@ func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	return p, nil
 }
 
-// judge says what becomes of a row, the measurements of the campaign apart.
+// judge says what becomes of a row, the measurements of the campaign apart. The
+// engine is asked with each row alone, and its events are thrown away: a
+// decision about a request changes no state.
 func (im *Import) judge(row Row) PreviewRow {
 	seen := PreviewRow{Line: row.line, Fate: FateNew, row: row}
 	for _, c := range row.cells {

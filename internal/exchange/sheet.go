@@ -126,7 +126,7 @@ type Form struct {
 	// columns are the campaign's names of columns that the file has under
 	// others.
 	columns map[string]string
-	// missing, if set, is told of columns that must be there and are not, which
+	// missing, if set, takes columns that must be there and are not, which
 	// is then no fault.
 	missing func(name string)
 }

@@ -19,7 +19,8 @@ type Table struct {
 	Rows    [][]Cell
 }
 
-// Cell is a number, a text, true or false, or nothing (nil).
+// Cell is a number, a text, true or false, or nothing (nil). A whole number is
+// an int, a time a time.Time in UTC.
 type Cell any
 
 // TableOf returns the experiments of a campaign, a row each; its comparisons
@@ -68,7 +69,8 @@ func textOf(cell Cell) string {
 	return cell.(string)
 }
 
-// comparisons are those of a campaign that measures nothing.
+// comparisons are those of a campaign that measures nothing. Comparisons of more
+// than two are left out, since the columns are those of A and B.
 func comparisons(state *campaign.State) *Table {
 	def := state.Definition
 	t := &Table{Columns: []string{"comparison", "status", "expert", "decision"}}
@@ -122,6 +124,9 @@ const (
 var recordColumns = []string{"experiment", "origin", "decision", "replicate", "requested_at",
 	"ended_at", "cause"}
 
+// experiments has a row for each experiment, also for those without a
+// measurement: their cells are empty and their status says why. Of a corrected
+// measurement the table has what holds now.
 func experiments(state *campaign.State) *Table {
 	def := state.Definition
 	t := &Table{Columns: []string{"experiment", columnStatus, "origin", "decision", "replicate"}}
@@ -195,6 +200,8 @@ func quantityOf(q definition.Quantity) []Cell {
 	return []Cell{q.Value, q.Unit, sd}
 }
 
+// valueOf is a number or the name of a category; nil where the composition has
+// no such parameter.
 func valueOf(p definition.Point, name string) Cell {
 	v, ok := p[name]
 	if !ok {
@@ -206,6 +213,7 @@ func valueOf(p definition.Point, name string) Cell {
 	return v.Name()
 }
 
+// timeOf is nil for a time that has not come.
 func timeOf(t time.Time) Cell {
 	if t.IsZero() {
 		return nil

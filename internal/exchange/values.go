@@ -12,6 +12,8 @@ import (
 func Number(what, text string) (float64, error) { return numberIn(what, text, false) }
 
 // numberIn is Number in a table where the decimal comma is certain, or is not.
+// One cell may be ambiguous (“1,500”) where another of the table settles how
+// commas are meant.
 func numberIn(what, text string, comma bool) (float64, error) {
 	x, err := format.ReadNumberIn(text, comma)
 	if err != nil {
@@ -37,7 +39,8 @@ func optionalIn(what, text string, comma bool) (*float64, error) {
 	return &x, nil
 }
 
-// Value reads a parameter's value.
+// Value reads a parameter's value. It does not check bounds, which the engine
+// does for the whole composition.
 func Value(def *definition.Campaign, name, text string) (definition.Value, error) {
 	return valueIn(def, name, text, false)
 }

@@ -49,7 +49,8 @@ type Canvas struct {
 	pens   []pen // the last one draws
 }
 
-// pen is the state of a vg.Canvas.
+// pen is the state of a vg.Canvas. pen is the state that Push and Pop of
+// vg.Canvas save and restore.
 type pen struct {
 	color  Color
 	width  vg.Length
@@ -83,6 +84,7 @@ func (c *Canvas) SVG() template.HTML {
 	return template.HTML(head + "\n" + c.body.String() + "</svg>")
 }
 
+// escape makes a text safe in an element and in a quoted attribute.
 func escape(s string) string { return template.HTMLEscapeString(s) }
 
 // number writes a length to a hundredth, which no screen shows.

@@ -42,6 +42,8 @@ type Chart struct {
 	spots []spot
 }
 
+// endLabel is the name of a line at its right end, at a height in the chart's
+// own units.
 type endLabel struct {
 	y     float64
 	text  string // lines
@@ -50,6 +52,8 @@ type endLabel struct {
 
 func (e endLabel) lines() []string { return strings.Split(e.text, "\n") }
 
+// spot is a place of the chart that shows a text when it is pointed at; id, if
+// any, is what it leads to.
 type spot struct {
 	x, y     float64
 	text, id string
@@ -58,6 +62,7 @@ type spot struct {
 // FontSize is that of everything written in a chart, in points.
 const FontSize = 9
 
+// topMargin is the room above the axes.
 const topMargin = 26
 
 // Style returns how text of the given size, in points, is drawn.
@@ -142,6 +147,7 @@ func (c *Chart) Discs(points plotter.XYs, color Color, radius vg.Length) {
 // Shade marks a range of x over the whole height.
 func (c *Chart) Shade(from, to float64) { c.Add(shading{from, to}) }
 
+// shading is a vertical band from one x to another.
 type shading struct{ from, to float64 }
 
 // Plot implements plot.Plotter.

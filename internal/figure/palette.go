@@ -135,6 +135,8 @@ type Paint interface{ attributes(Palette) string }
 // Role is what an element is, as classes of the console's stylesheet.
 type Role string
 
+// attributes leaves the look of a role to the style sheet; a page without one is
+// a mistake of the program.
 func (r Role) attributes(p Palette) string {
 	switch {
 	case r == "":

@@ -55,6 +55,9 @@ type Options struct {
 
 // Forwarder sends events to the targets of a lab. Its methods may be called
 // from several goroutines.
+//
+// It knows how targets take events; how far each has come is kept by the bus, in
+// the store.
 type Forwarder struct {
 	options Options
 	targets []*target // in the order of their names
@@ -122,6 +125,8 @@ func (f *Forwarder) Serve(ctx context.Context, store string, b *bus.Bus) {
 // group is the name of a target's consumer.
 func group(target string) string { return "forward/" + target }
 
+// serve sends a store's events to one target. The sender is its own, so that no
+// store waits for another's connection.
 func (f *Forwarder) serve(ctx context.Context, t *target, store string, b *bus.Bus) {
 	r := &route{bus: b}
 	f.mu.Lock()
@@ -177,6 +182,8 @@ func toMessage(ctx context.Context, e events.Event) (*message.Message, error) {
 // campaignKey is where a message on its way to a publisher holds its campaign.
 const campaignKey = "campaign"
 
+// took notes that a target has taken an event, and says so where it did not
+// before.
 func (f *Forwarder) took(t *target, store string, r *route) {
 	f.mu.Lock()
 	failed := !r.failed.IsZero()
@@ -190,6 +197,8 @@ func (f *Forwarder) took(t *target, store string, r *route) {
 	}
 }
 
+// refused notes why a target has not taken an event. It is said once, at the
+// first; the status has the last.
 func (f *Forwarder) refused(
 	t *target, store string, r *route, e events.Event, err error, pause time.Duration,
 ) {

@@ -58,7 +58,8 @@ func opener(to labfile.Forward) func(w *wires) (message.Publisher, error) {
 }
 
 // openHTTP returns a publisher to an HTTP address. Each event is a POST; an
-// answer other than 2xx is a refusal.
+// answer other than 2xx is a refusal. Redirections are not followed: they would
+// carry the token elsewhere.
 func openHTTP(u *url.URL, token labfile.Token) (message.Publisher, error) {
 	secret, err := token.Reveal()
 	if err != nil {
@@ -133,6 +134,7 @@ func openKafka(u *url.URL, w *wires) (message.Publisher, error) {
 	}, watermill.NopLogger{})
 }
 
+// kafkaMarshaler writes a CloudEvent in structured mode.
 type kafkaMarshaler struct{}
 
 // Marshal implements the marshaler of Watermill's publisher.
@@ -165,6 +167,8 @@ func openNATS(u *url.URL, subject string, w *wires) (message.Publisher, error) {
 	return publisher, nil
 }
 
+// natsPublisher finds or makes the stream. The connection stays the caller's
+// where it fails.
 func natsPublisher(conn *nats.Conn, subject string) (message.Publisher, error) {
 	js, err := conn.JetStream()
 	if err != nil {
@@ -187,6 +191,7 @@ func natsPublisher(conn *nats.Conn, subject string) (message.Publisher, error) {
 	}, watermill.NopLogger{})
 }
 
+// natsMarshaler writes a CloudEvent in structured mode.
 type natsMarshaler struct{}
 
 // Marshal implements the marshaler of Watermill's publisher.
@@ -200,7 +205,9 @@ func (natsMarshaler) Marshal(subject string, msg *message.Message) (*nats.Msg, e
 // openAMQP returns a publisher to an exchange of AMQP 0-9-1, which confirms
 // each message once it is on disk in every queue that takes it. Where there is
 // no such exchange, one is made that gives every queue all of them; where
-// messages have reached no queue, a queue is made.
+// messages have reached no queue, a queue is made. It learns of an exchange
+// without a queue from the message before, through unbound, which outlives the
+// connection.
 func openAMQP(
 	address, exchange string, unbound *atomic.Bool, w *wires,
 ) (message.Publisher, error) {
@@ -245,7 +252,8 @@ func amqpMessage(p amqp091.Publishing) amqp091.Publishing {
 }
 
 // declare makes an exchange where there is none of the name, and, where it is
-// to be bound, a queue.
+// to be bound, a queue. It asks passively first, so that an exchange of another
+// type that is there is used as it is.
 func declare(conn *amqp091.Connection, exchange string, bind bool) error {
 	channel, err := conn.Channel()
 	if err != nil {

@@ -23,6 +23,9 @@ const (
 
 // sender publishes one message at a time. After any failure it begins with a
 // new connection: publishers differ in what they recover from by themselves.
+//
+// A client that hangs cannot be called off: its network connections are cut
+// instead, and whatever it does then is waited for in the background.
 type sender struct {
 	open   func(w *wires) (message.Publisher, error)
 	within time.Duration
@@ -39,7 +42,8 @@ type connection struct {
 }
 
 // send publishes a message and returns once the target has taken it. What does
-// not end in time, or when ctx is done, is cut off.
+// not end in time, or when ctx is done, is cut off. Sends do not overlap: the
+// caller sends one event after the other.
 func (s *sender) send(ctx context.Context, topic string, msg *message.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
@@ -150,7 +154,8 @@ type wires struct {
 	conns []net.Conn
 }
 
-// Dial opens a connection, as the clients of brokers have it done.
+// Dial opens a connection, as the clients of brokers have it done. A connection
+// that is established just after the cut is closed at once.
 func (w *wires) Dial(network, address string) (net.Conn, error) {
 	conn, err := net.DialTimeout(network, address, dialWithin)
 	if err != nil {

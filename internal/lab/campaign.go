@@ -13,7 +13,7 @@ import (
 )
 
 // Campaign is a campaign of the lab. Its methods may be called by several
-// goroutines.
+// goroutines. starting is taken before mu, never after it.
 type Campaign struct {
 	store *member
 	name  string
@@ -33,6 +33,8 @@ type Campaign struct {
 	foregone foregone
 }
 
+// newCampaign is a campaign of which no event was taken yet: [member.take] lists
+// it after the first.
 func newCampaign(s *member, name string) *Campaign {
 	record := view.NewRecord(s.lab.options.Registry, name, &s.lab.past)
 	return &Campaign{store: s, name: name, record: record}
@@ -69,7 +71,9 @@ type Driven struct {
 // Runs reports whether the campaign is run, or about to be.
 func (d Driven) Runs() bool { return d.Here || d.Run.PID != 0 }
 
-// Standing returns where the campaign stands, without working anything out.
+// Standing returns where the campaign stands, without working anything out. It
+// is put together from parts that each have a lock of their own, and may be of
+// two neighboring moments; the next change is announced.
 func (c *Campaign) Standing() Standing {
 	run := c.Running()
 	s := Standing{Campaign: c.record.Stands()}
@@ -151,7 +155,8 @@ func (c *Campaign) Defined() *definition.Campaign {
 }
 
 // recordedAt returns the sequence of the event by which a request was recorded,
-// 0 for none.
+// 0 for none. It knows what this process has folded; the engine asks again where
+// it records.
 func (c *Campaign) recordedAt(r engine.Request) (at events.Sequence, err error) {
 	c.Read(func(core *engine.Core) { at, err = core.Recorded(r) })
 	return at, err
@@ -175,6 +180,9 @@ func (c *Campaign) Recorded(ctx context.Context, r engine.Request) ([]events.Eve
 // Submit has a person's request recorded, by the process that holds the store.
 // When it returns, the campaign as the lab shows it holds what was recorded, so
 // that the page that follows a form shows what the form has changed.
+//
+// Only a request with an identifier is sent again where it is uncertain whether
+// it was recorded: any other might count twice.
 func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
 	var at Store
 	var stored []events.Event

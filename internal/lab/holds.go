@@ -43,7 +43,8 @@ func (c *Custody) apply(e events.Event) error {
 	return nil
 }
 
-// CustodyOf folds what a lab's log says of a store.
+// CustodyOf folds what a lab's log says of a store. It reads the stream from its
+// beginning; a store changes hands seldom.
 func CustodyOf(ctx context.Context, log events.Store, stream string) (*Custody, error) {
 	c := &Custody{Started: make(map[string]bool)}
 	for e, err := range log.ReadCampaign(ctx, stream, 0) {
@@ -73,7 +74,8 @@ type custodian struct {
 }
 
 // read folds the custody where that was not done yet, or the log was opened
-// again. The caller holds mu.
+// again. The caller holds mu. A log that was opened again is another value, by
+// which that is noticed.
 func (c *custodian) read() error {
 	log, err := c.own.Store()
 	if err != nil || log == c.log {
@@ -122,6 +124,9 @@ func (c *custodian) look() (events.Sequence, error) {
 
 // hold records who holds the store, unless another process has said so since
 // the look. That one has taken it then: the error wraps [events.ErrInUse].
+//
+// Lost is set where the one before has not let go: it was killed, or its disk
+// failed.
 func (c *custodian) hold(seen events.Sequence, holder events.StoreHeld) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +156,9 @@ func (c *custodian) taken() error {
 	return problem.New(problem.Unavailable, "%w: %s has taken it", events.ErrInUse, by)
 }
 
-// release records that the holder has let go of the store.
+// release records that the holder has let go of the store. The holder may be a
+// process through which this one has read the store: its hold was recorded as
+// well.
 func (c *custodian) release() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,6 +182,8 @@ func (c *custodian) isStarted(campaign string) (bool, error) {
 
 // setStarted records that the lab goes on with a campaign, or not any more.
 // Where this process had the store and another one has taken it, it is refused.
+// It needs no hold: a person may say it of a store that another process has, and
+// the loop repeats it until no other event comes between.
 func (c *custodian) setStarted(campaign string, started bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -235,6 +235,8 @@ func empty(path string) bool {
 // made.
 const watchEvery = 2 * time.Second
 
+// watch adds stores that appear in the folder. Stores that disappear stay
+// members.
 func (l *Lab) watch() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -258,6 +260,7 @@ func (l *Lab) watch() {
 // more seldom than the pages of one are asked for that someone works with.
 const restEvery = 30 * time.Second
 
+// unload calls Rest at intervals.
 func (l *Lab) unload() {
 	tick := time.NewTicker(restEvery)
 	defer tick.Stop()
@@ -280,7 +283,8 @@ func (l *Lab) Rest() {
 	}
 }
 
-// add begins to hold a store, once.
+// add begins to hold a store, once. The goroutine that it starts opens the
+// store; wait says when it is read.
 func (l *Lab) add(path string) *member {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -368,7 +372,8 @@ func (l *Lab) Changed() <-chan struct{} {
 	return l.changed
 }
 
-// announce says that a campaign has changed.
+// announce says that a campaign has changed. Those who wait look again at what
+// they wait for: the channel says that, not what, has changed.
 func (l *Lab) announce() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -390,6 +395,9 @@ func (l *Lab) Parse(name string, source []byte) (*campaignfile.File, error) {
 // Reaches returns what a definition reaches beyond the campaign that neither
 // the lab file, as it is now, nor the campaign as it was, nil for a new one,
 // reaches already; ok is false where that is nothing.
+//
+// It answers what a person adds who may define campaigns and not equip the lab:
+// what the lab file offers was allowed by its author.
 func (l *Lab) Reaches(def, was *definition.Campaign) (first registry.Reach, ok bool, err error) {
 	reg := l.options.Registry
 	found := reg.Reaches(def)
@@ -465,7 +473,8 @@ func (l *Lab) begin(
 	return c, false, err
 }
 
-// define begins a campaign of a new name.
+// define begins a campaign of a new name. The instrument is asked to describe
+// itself before anything is written, and is closed again: the run opens its own.
 func (l *Lab) define(
 	ctx context.Context, file *campaignfile.File, by engine.Request, run bool,
 ) (*Campaign, error) {

@@ -135,6 +135,10 @@ func (h *Local) Define(
 
 // Submit has a person's request fulfilled: by the loop that runs the campaign,
 // or directly where none does.
+//
+// The loop is looked for twice, the second time with direct held: between the
+// two looks one may have begun, and two writers of one campaign would meet in
+// conflicts.
 func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]events.Event, error) {
 	if c := h.find(name); c != nil {
 		return c.submit(ctx, r)
@@ -212,7 +216,8 @@ func (h *Local) find(name string) *Run {
 	return nil
 }
 
-// register adds a campaign to those that are run, once.
+// register adds a campaign to those that are run, once. It waits for a request
+// that is just being recorded directly.
 func (h *Local) register(c *Run) error {
 	h.direct.Lock()
 	defer h.direct.Unlock()

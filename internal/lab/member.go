@@ -43,6 +43,7 @@ type member struct {
 	caught func()
 }
 
+// newMember is a store that is not open yet.
 func newMember(l *Lab, path string) *member {
 	read := make(chan struct{})
 	return &member{
@@ -83,6 +84,10 @@ func (s *member) wait(ctx context.Context) error {
 }
 
 // hold opens the store and follows its log until the lab is closed.
+//
+// One turn is one holding: by this process until its disk fails, or through
+// another process until that lets go. Trouble is announced and tried again after
+// a pause; a mended disk and a store that was let go of are no trouble.
 func (s *member) hold() {
 	for s.lab.ctx.Err() == nil {
 		at, release, err := s.open(s.lab.ctx)
@@ -156,7 +161,10 @@ func (s *member) mending(ctx context.Context, at Store) (_ context.Context, done
 	return ctx, func() { cancel(nil) }
 }
 
-// open takes the store, or connects to the process that holds it.
+// open takes the store, or connects to the process that holds it. The order
+// matters: what the lab's log says is read before the store is taken, the hold
+// is recorded before the store is offered, and on the way out runs end before
+// what serves and reads the log, and that before the store.
 func (s *member) open(ctx context.Context) (at Store, release func(), err error) {
 	seen, err := s.custody.look()
 	if err != nil {
@@ -250,7 +258,9 @@ func (s *member) readers(log events.Log) (end func()) {
 	}
 }
 
-// follow folds the log for as long as it can be read.
+// follow folds the log for as long as it can be read. Campaigns that were
+// started go on before ready is closed, and only where this process holds the
+// store.
 func (s *member) follow(ctx context.Context, at Store) error {
 	last, err := s.catchUp(ctx, at)
 	if err != nil {
@@ -316,7 +326,8 @@ func (s *member) catchUp(ctx context.Context, at Store) (last events.Position, e
 	return last, nil
 }
 
-// bring folds the events of a campaign up to the end of its log.
+// bring folds the events of a campaign up to the end of its log. A snapshot
+// serves only where no event that it skips must still be given to Heard.
 func (s *member) bring(ctx context.Context, log events.Log, name string) error {
 	c := s.campaign(name)
 	if snapshots := s.kept(); c == nil && snapshots != nil {
@@ -386,6 +397,7 @@ func (s *member) rest() {
 
 // take folds an event into its campaign. An event that was folded before is
 // left alone. It may be called side by side for events of different campaigns.
+// Events of one campaign must come in order and not side by side.
 func (s *member) take(e events.Event) {
 	c := s.campaign(e.Campaign)
 	if c != nil {
@@ -423,7 +435,7 @@ func (s *member) failure() error {
 }
 
 // holder returns the store as it is held now: by this process or by another
-// one.
+// one. The store may change hands right after: [Persist] asks again.
 func (s *member) holder() (Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -455,7 +467,8 @@ func (s *member) define(
 	return local.Define(ctx, defined, by)
 }
 
-// await waits until a campaign is folded up to a sequence.
+// await waits until a campaign is folded up to a sequence. The channel is taken
+// before looking, so that no change between the two is missed.
 func (s *member) await(ctx context.Context, name string, at events.Sequence) (*Campaign, error) {
 	for {
 		changed := s.lab.Changed()

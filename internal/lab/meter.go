@@ -51,6 +51,7 @@ func newMetrics() (*metrics, error) {
 	return m, nil
 }
 
+// close ends what watches the queues.
 func (m *metrics) close() {
 	for _, stop := range m.stop {
 		stop()
@@ -95,7 +96,8 @@ type meter struct {
 
 var _ drive.Meter = (*meter)(nil)
 
-// begin returns the meter of a campaign that stands at s.
+// begin returns the meter of a campaign that stands at s. What was open when the
+// run began counts from when it was opened, not from now.
 func (m *metrics) begin(s view.Campaign) *meter {
 	one := &meter{
 		metrics:    m,
@@ -149,6 +151,8 @@ func (m *meter) ObserveDuration(what string, d time.Duration) {
 	}
 }
 
+// reportAppend reports the append before, whose events have been counted by
+// then.
 func (m *meter) reportAppend() {
 	if m.batch > 0 {
 		m.Appended(context.Background(), m.batch, m.appended)
@@ -156,7 +160,8 @@ func (m *meter) reportAppend() {
 	m.batch = 0
 }
 
-// CountEvent implements drive.Meter.
+// CountEvent implements drive.Meter. A duration belongs to the event that
+// follows its computation; the ages of queues come from the events' own times.
 func (m *meter) CountEvent(e events.Event) {
 	m.batch++
 	ctx := context.Background()

@@ -124,7 +124,8 @@ var errUnanswered = problem.New(problem.Uncertain, "the server ended before it a
 
 // Post sends a body to the server's API and reads the JSON of the answer, where
 // it is wanted. Where the connection is cut it is sent again: the server counts
-// it once.
+// it once. The identifier is one for all attempts: it is how the server knows a
+// repeat.
 func (s Server) Post(ctx context.Context, path string, body, into any) error {
 	id := rand.Text()
 	return Persist(ctx, true, func() error { return s.reach(ctx) }, func() error {
@@ -148,6 +149,7 @@ func (s Server) reach(ctx context.Context) error {
 	return response.Body.Close() // whatever it says of its stores
 }
 
+// call is ask with the answer decoded, where it is wanted.
 func (s Server) call(ctx context.Context, method, path, id string, body, into any) error {
 	response, err := s.ask(ctx, method, path, id, body)
 	if err != nil {
@@ -160,7 +162,9 @@ func (s Server) call(ctx context.Context, method, path, id string, body, into an
 	return json.NewDecoder(response.Body).Decode(into)
 }
 
-// refusal is what the server says about a request that it does not fulfill.
+// refusal is what the server says about a request that it does not fulfill. The
+// faults of a campaign file are put into the message, which is all that a
+// command shows.
 func (s Server) refusal(response *http.Response) error {
 	var refused struct {
 		problem.Error

@@ -42,7 +42,9 @@ func (c *Campaign) Start(ctx context.Context) error {
 	}
 }
 
-// goOn goes on with a campaign that was started and has not ended.
+// goOn goes on with a campaign that was started and has not ended. It is called
+// whenever a campaign may have become able to go on: after the store was taken,
+// and after an amendment or a resumption.
 func (c *Campaign) goOn() {
 	started, err := c.store.custody.isStarted(c.name)
 	if err != nil {
@@ -77,6 +79,9 @@ func Over(core *engine.Core) bool {
 
 // start begins to run the campaign, unless it is run; ready yields whether that
 // went well.
+//
+// Whether the campaign is over is asked with starting held, so that no step by
+// hand comes between the question and the run.
 func (c *Campaign) start() (ready <-chan error) {
 	c.starting.Lock()
 	defer c.starting.Unlock()
@@ -134,6 +139,8 @@ func (c *Campaign) current() *driving {
 	return c.run
 }
 
+// halt ends the run and waits for its end; without one it does nothing. Nothing
+// is written in the lab's log.
 func (c *Campaign) halt() {
 	if r := c.current(); r != nil {
 		r.cancel()
@@ -149,6 +156,10 @@ const lostPause = time.Second
 // value, as soon as it is known whether the campaign can be run, or that it
 // waits for its device: a person who starts a campaign is not kept waiting for
 // a device.
+//
+// Each attempt opens the instruments anew: while the campaign waits for its
+// turn, others may use them. The end of the campaign is recorded as the end of
+// the run, so that a restart does not begin it again.
 func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<- error) error {
 	var once sync.Once
 	answer := func(err error) { once.Do(func() { began <- err }) }

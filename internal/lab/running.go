@@ -30,6 +30,10 @@ type Hooks struct {
 }
 
 // Run is a campaign that this process runs, in a store that it holds.
+//
+// started and over bound the time in which requests are taken: before, they
+// wait; after, they fail with errEnded, which [Persist] takes for a reason to
+// look for the store's next holder.
 type Run struct {
 	store  *Local
 	hooks  Hooks
@@ -127,6 +131,8 @@ func (c *Run) submit(ctx context.Context, r engine.Request) ([]events.Event, err
 	}
 }
 
+// observe keeps what the loop waits for, for status, before the hook is called.
+// Nothing is being computed then.
 func (c *Run) observe(core *engine.Core, wait engine.Wait) {
 	c.mu.Lock()
 	c.wait, c.computing = wait, engine.Computation{}
@@ -136,6 +142,8 @@ func (c *Run) observe(core *engine.Core, wait engine.Wait) {
 	}
 }
 
+// working keeps what is being computed; a zero computation means that it is
+// done.
 func (c *Run) working(core *engine.Core) {
 	computation := c.runner.Computing()
 	c.mu.Lock()
@@ -160,6 +168,7 @@ func (c *Run) status() control.Running {
 	}
 }
 
+// remark is for what a person should know and no event says.
 func (c *Run) remark(format string, args ...any) {
 	if c.store.options.Remark != nil {
 		c.store.options.Remark(c.runner.Campaign, fmt.Sprintf(format, args...))

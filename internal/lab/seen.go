@@ -50,7 +50,8 @@ func stateFolder() (string, error) {
 }
 
 // openSeen opens the record of a campaign. Of two campaigns none has the
-// other's.
+// other's. The name of the file is a hash of the name, the instance and the
+// beginning: a campaign that was begun anew under the same name is another one.
 func openSeen(s *campaign.State) (*seen, error) {
 	dir, err := stateFolder()
 	if err != nil {
@@ -112,7 +113,8 @@ func (s *seen) addHead(ctx context.Context, log events.Store) error {
 	return s.add(head)
 }
 
-// close keeps the newest head alone.
+// close keeps the newest head alone. The file stays short that way; while it is
+// open it only grows, so that a crash cannot lose the newest head.
 func (s *seen) close() error {
 	head, ok, err := s.newest()
 	err = errors.Join(err, s.file.Close())
@@ -123,7 +125,8 @@ func (s *seen) close() error {
 }
 
 // unlike says how a log differs from what was seen of it; nothing where it
-// extends it.
+// extends it. Without a record of its own it believes a log that has given no
+// command yet, and no other.
 func (s *seen) unlike(
 	ctx context.Context, log events.Store, state *campaign.State,
 ) (string, error) {
@@ -156,7 +159,8 @@ func (s *seen) unlike(
 }
 
 // remembers reports whether a campaign's instrument may remember commands
-// beyond this process.
+// beyond this process. An instrument that the definition determines, as a
+// simulation or a table, does not.
 func (h *Local) remembers(def *definition.Campaign) bool {
 	driver, _ := h.options.Registry.DriverOf(def)
 	return def.Measures() && driver.Identify == nil
@@ -210,7 +214,8 @@ type watchedLog struct {
 	first  sync.Once
 }
 
-// Append implements [events.Log].
+// Append implements [events.Log]. A failure to note it is reported once and stops
+// nothing: the event is stored.
 func (l *watchedLog) Append(
 	ctx context.Context,
 	name string,

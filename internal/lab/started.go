@@ -28,7 +28,8 @@ const startedNote = "Which campaigns go on is in the lab's log, in the folder la
 	"A campaignd from before it does not find them: use a newer one.\n"
 
 // takeOverStarted makes events of the file of an earlier version, if there is
-// one.
+// one. It may be interrupted anywhere: what is an event already is left alone,
+// and the file stays until all are.
 func (l *Lab) takeOverStarted() error {
 	path := l.private(startedFile)
 	text, err := os.ReadFile(path)

@@ -66,7 +66,9 @@ func (c *Campaign) keep(at engine.Revision, summary engine.Summary, err error) {
 }
 
 // Status returns how the campaign stands, with its model's diagnosis. The error
-// is that of the context or of the log.
+// is that of the context or of the log. One caller works it out and the others
+// wait for the lock, whatever their contexts say. The status is shared and must
+// not be changed.
 func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
 	c.cache.mu.Lock()
 	defer c.cache.mu.Unlock()
@@ -135,7 +137,8 @@ func (l *Lab) Find(ctx context.Context, campaigns []*Campaign) {
 }
 
 // find begins to work out what the campaign's models say is best, unless that
-// is known; the channel is closed once it is worked out.
+// is known; the channel is closed once it is worked out. The channel is nil
+// where nothing is to be worked out.
 func (c *Campaign) find() <-chan struct{} {
 	s := c.Standing()
 	if s.Definition == nil ||
@@ -168,6 +171,8 @@ func (c *Campaign) find() <-chan struct{} {
 	return done
 }
 
+// workOut waits for a slot, so that a page of many campaigns leaves a processor
+// for answers.
 func (c *Campaign) workOut(l *Lab) (engine.Revision, engine.Summary, error) {
 	select {
 	case l.slots <- struct{}{}:

@@ -196,6 +196,8 @@ func Definition(ctx context.Context, s Store, campaign string) (*definition.Camp
 	return def, errors.Join(err, c.Close())
 }
 
+// definitionIn reads the kinds of event alone that hold a definition. The last
+// one is in force.
 func definitionIn(
 	ctx context.Context, log events.Log, campaign string,
 ) (def *definition.Campaign, err error) {

@@ -75,7 +75,9 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 }
 
 // settled waits until the loop waits for a person or an instrument, and returns
-// the campaign then: what it suggests before may still be overtaken.
+// the campaign then: what it suggests before may still be overtaken. It looks at
+// the loop and at the log: the loop says that it waits, and the engine, asked
+// about the newest state, that nothing has come since which would have it go on.
 func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error) {
 	for {
 		changed := c.store.lab.Changed()

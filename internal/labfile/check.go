@@ -20,13 +20,14 @@ type checker struct {
 	faults []yamltree.Fault
 }
 
+// fault adds what is wrong at a node, and what to write instead.
 func (c *checker) fault(n *yamltree.Node, message, remedy string) {
 	c.faults = append(c.faults, n.Fault(message, remedy))
 }
 
 var validName = regexp.MustCompile(namePattern)
 
-// name checks a key that is somebody's or something's name.
+// name checks a key that names a person or a thing.
 func (c *checker) name(n *yamltree.Node, name string) {
 	if len(name) > nameLength || !validName.MatchString(name) {
 		c.faults = append(c.faults, n.KeyFault(yamltree.WrongForm(name),
@@ -34,7 +35,9 @@ func (c *checker) name(n *yamltree.Node, name string) {
 	}
 }
 
-// check checks what the types do not say.
+// check checks what the types do not say. Decoding has reported what it could
+// not read; such parts are passed over here, so that one mistake has one
+// message. People who could not be read still count as names.
 func (c *checker) check(root *yamltree.Node, lab *Lab) {
 	c.web(root.Field("url"), lab.URL)
 	people := slices.Sorted(slices.Values(root.Field("people").Keys()))
@@ -62,7 +65,7 @@ func (c *checker) check(root *yamltree.Node, lab *Lab) {
 	}
 }
 
-// somebody reports a name that is nobody's.
+// somebody reports a name that no one has.
 func (c *checker) somebody(n *yamltree.Node, name string, people []string) {
 	remedy := yamltree.Suggest(name, people)
 	if len(people) == 0 {
@@ -73,6 +76,9 @@ func (c *checker) somebody(n *yamltree.Node, name string, people []string) {
 	}
 }
 
+// person checks one of people: addresses, who stands in for whom and when, and
+// quiet hours. A stand-in without a time, and a time without a stand-in, would
+// both silently do nothing.
 func (c *checker) person(n *yamltree.Node, name string, p Person, people []string) {
 	for i, secret := range p.Notify {
 		item := n.Field("notify").Items[i]
@@ -114,6 +120,8 @@ func (c *checker) person(n *yamltree.Node, name string, p Person, people []strin
 	}
 }
 
+// quiet checks quiet hours. The zone Local is refused: it would mean another
+// time on another machine.
 func (c *checker) quiet(n *yamltree.Node, q *Quiet) {
 	if _, err := time.LoadLocation(q.Zone); q.Zone != "" && (err != nil || q.Zone == "Local") {
 		c.fault(n.Field("zone"), fmt.Sprintf("there is no time zone %q", q.Zone),
@@ -146,6 +154,8 @@ func (c *checker) web(n *yamltree.Node, address string) {
 	}
 }
 
+// oidc checks the service at which people log in. Its secret is never in the
+// file itself.
 func (c *checker) oidc(n *yamltree.Node, o *OIDC) {
 	c.web(n.Field("issuer"), o.Issuer)
 	switch {
@@ -163,6 +173,8 @@ func (c *checker) oidc(n *yamltree.Node, o *OIDC) {
 	}
 }
 
+// passkeys checks for which site passkeys are made; browsers accept a bare
+// domain only.
 func (c *checker) passkeys(n *yamltree.Node, lab *Lab) {
 	p := lab.Passkeys
 	if p.Domain == "" && lab.URL == "" {
@@ -186,7 +198,9 @@ func hostOf(address string) string {
 }
 
 // CheckSecrets says which addresses cannot be used now, since a variable or a
-// file that they need is not there: whose, and why.
+// file that they need is not there: whose, and why. These are no faults of the
+// file: the same file is read where the variables are not set, for example by
+// check.
 func (l *Lab) CheckSecrets() []error {
 	var problems []error
 	for _, name := range sortedKeys(l.People) {
@@ -208,7 +222,8 @@ func (l *Lab) CheckSecrets() []error {
 	return problems
 }
 
-// fieldNames are the keys of a struct.
+// fieldNames are the keys of a struct. They are read from the tags, so that a
+// new field is known as a key at once.
 func fieldNames[T any]() []string {
 	var names []string
 	t := reflect.TypeFor[T]()

@@ -78,7 +78,8 @@ func (t Token) GoString() string { return t.String() }
 func (t Token) IsZero() bool { return t.s == nil }
 
 // Reveal returns the token itself, with what the environment and files hold
-// now. The error does not hold any part of it.
+// now. The error does not hold any part of it. It is sent as the value of a
+// header, which has no line breaks.
 func (t Token) Reveal() (string, error) {
 	if t.IsZero() {
 		return "", nil

@@ -22,7 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Name is what the file is called, beside the stores that are served and the
+// Name is what the file is called, next to the stores that are served and the
 // campaign files that refer to it.
 const Name = "lab.yaml"
 
@@ -35,10 +35,10 @@ type Lab struct {
 	URL string `json:"url,omitempty"`
 	// People by the name under which they log in and answer.
 	People map[string]Person `json:"people,omitempty"`
-	// Alarms lists who is told of what needs a person: unknown outcomes,
+	// Alarms lists who gets messages about what needs a person: unknown outcomes,
 	// doubts, silent instruments, campaigns that campaignd paused.
 	Alarms []string `json:"alarms,omitempty" jsonschema:"uniqueItems=true"`
-	// Finished lists who is told of campaigns that have ended.
+	// Finished lists who gets messages about campaigns that have ended.
 	Finished []string `json:"finished,omitempty" jsonschema:"uniqueItems=true"`
 	// Instruments are those that campaign files can name: instrument: {lab:
 	// NAME}.
@@ -280,7 +280,8 @@ func (f *File) Offers(reg registry.Registry, def *definition.Campaign, reach reg
 }
 
 // same reports whether a choice of the lab, completed for a campaign, is what
-// its definition records. settings are empty ones of the choice.
+// its definition records. settings are empty ones of the choice. Complete works
+// on a copy, since it may fill in the definition.
 func same(lab definition.Choice, settings definition.Settings, def *definition.Campaign,
 	recorded definition.Choice) bool {
 	if lab.Name != recorded.Name || lab.Decode(settings) != nil {

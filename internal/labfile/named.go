@@ -19,7 +19,9 @@ type Named struct {
 	Instruments, Experts map[string]*yamltree.Node
 }
 
-// ReadNamed reads instruments and experts from a tree with those two keys.
+// ReadNamed reads instruments and experts from a tree with those two keys. It
+// checks as [Parse] does and keeps the trees: what they mean in a campaign is
+// found out by the campaign file that refers to them.
 func ReadNamed(reg registry.Registry, root *yamltree.Node) (Named, []yamltree.Fault) {
 	c := checker{reg: reg}
 	var both struct {
@@ -35,7 +37,9 @@ func ReadNamed(reg registry.Registry, root *yamltree.Node) (Named, []yamltree.Fa
 	return namedIn(root), nil
 }
 
-// namedIn takes what can be referred to from a tree that is in order.
+// namedIn takes what can be referred to from a tree that is in order. Capacity
+// is left out, which a campaign file does not know, and a bare word becomes a
+// choice without settings.
 func namedIn(root *yamltree.Node) Named {
 	take := func(of *yamltree.Node) map[string]*yamltree.Node {
 		found := make(map[string]*yamltree.Node)
@@ -55,7 +59,8 @@ func namedIn(root *yamltree.Node) Named {
 	return Named{take(root.Field("instruments")), take(root.Field("experts"))}
 }
 
-// Only returns the entries of some names.
+// Only returns the entries of some names. Names that are not there are passed
+// over.
 func (n Named) Only(instruments, experts []string) Named {
 	keep := func(all map[string]*yamltree.Node, names []string) map[string]*yamltree.Node {
 		kept := make(map[string]*yamltree.Node)
@@ -87,7 +92,8 @@ func (n Named) Plain() map[string]any {
 }
 
 // YAML writes the two as YAML that [ReadNamed] reads, each line indented by so
-// much. Keys are in alphabetical order.
+// much. Keys are in alphabetical order. Each entry is a line of JSON, which is
+// YAML as well.
 func (n Named) YAML(indent string) (string, error) {
 	var b strings.Builder
 	for _, part := range []struct {
@@ -158,7 +164,9 @@ func experts(c *checker, node *yamltree.Node) map[string]Expert {
 	})
 }
 
-// entries reads a mapping of names to choices with fields beside them.
+// entries reads a mapping of names to choices with fields of their own. An entry
+// whose choice is faulty is not in the result, but its other fields have been
+// checked.
 func entries[T any](
 	c *checker, node *yamltree.Node, kind kindOf, fields func(*yamltree.Node, definition.Choice) T,
 ) map[string]T {
@@ -204,7 +212,8 @@ func named[T any](c *checker, node *yamltree.Node) map[string]T {
 }
 
 // section reads a part of the file, with what is in order of it where there are
-// faults; nil where there is nothing to read.
+// faults; nil where there is nothing to read. So later checks can go on with the
+// parts that were read.
 func section[T any](c *checker, node *yamltree.Node) *T {
 	if node == nil || node.Faulty {
 		return nil
@@ -219,6 +228,11 @@ func section[T any](c *checker, node *yamltree.Node) *T {
 
 // choice reads the choice among the keys of an entry, and returns the entry
 // without what has been looked at.
+//
+// An entry may be a bare word (the choice without settings), a mapping with the
+// choice as one key, and the settings may be a single value for choices that
+// have a short form. ok is false where there is no usable choice; the fault is
+// reported then.
 func (c *checker) choice(
 	entry *yamltree.Node, kind kindOf, fields []string,
 ) (choice definition.Choice, rest *yamltree.Node, ok bool) {
@@ -295,4 +309,5 @@ func (c *checker) above(entry *yamltree.Node, key string, faults []yamltree.Faul
 	return faults
 }
 
+// sortedKeys keeps messages in one order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

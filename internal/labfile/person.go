@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Person is somebody who is told of things.
+// Person is a member of the lab who gets messages.
 type Person struct {
 	// Name in full, as messages and pages show it. Default: the key.
 	Name string `json:"name,omitempty" jsonschema:"maxLength=200"`
@@ -22,11 +22,11 @@ type Person struct {
 	// Urgent has unknown outcomes break into quiet hours.
 	Urgent bool `json:"urgent,omitempty"`
 	// StandIn is who is asked in their place, EscalateAfter how long after they
-	// could first be told of a question; quiet hours at that time do not count.
+	// could first know of a question; quiet hours at that time do not count.
 	StandIn string `json:"stand_in,omitempty"`
-	// EscalateAfter is how long a question waits before the stand-in is told.
+	// EscalateAfter is how long a question waits before the stand-in is asked.
 	EscalateAfter definition.Duration `json:"escalate_after,omitempty"`
-	// RemindEvery is how often they are told again of a question that is open.
+	// RemindEvery is how often they are reminded of a question that is open.
 	// Absent: never.
 	RemindEvery definition.Duration `json:"remind_every,omitempty"`
 	// PerHour is how many messages they are sent in an hour at most; what is
@@ -34,11 +34,11 @@ type Person struct {
 	PerHour int `json:"per_hour,omitempty" jsonschema:"minimum=1,maximum=1000"`
 }
 
-// DefaultPerHour is how many messages somebody is sent in an hour, who says
+// DefaultPerHour is how many messages a person is sent in an hour, who says
 // nothing of it.
 const DefaultPerHour = 12
 
-// Quiet are the hours in which somebody is not to be disturbed, by the clock on
+// Quiet are the hours in which a person is not to be disturbed, by the clock on
 // their wall.
 type Quiet struct {
 	// From and To are times of the day; from 19:00 to 08:00 is a night.
@@ -76,7 +76,9 @@ func (q *Quiet) Covers(t time.Time) bool {
 	return q != nil && q.wall().covers(t.In(q.Location()))
 }
 
-// Until is the end of the quiet hours that cover t, t itself where none do.
+// Until is the end of the quiet hours that cover t, t itself where none do. It
+// goes minute by minute instead of computing the end, so that clock changes need
+// no cases of their own.
 func (q *Quiet) Until(t time.Time) time.Time {
 	if !q.Covers(t) {
 		return t
@@ -98,8 +100,11 @@ type wall struct {
 	weekends bool
 }
 
+// wall reads the times of the day once.
 func (q *Quiet) wall() wall { return wall{minutes(q.From), minutes(q.To), q.Weekends} }
 
+// covers takes a time in the person's zone. Hours without times, 0 to 0, cover
+// nothing.
 func (w wall) covers(local time.Time) bool {
 	if day := local.Weekday(); w.weekends && (day == time.Saturday || day == time.Sunday) {
 		return true

@@ -21,6 +21,8 @@ type Secret struct {
 	s *secret
 }
 
+// secret is the text of the file. What it stands for is not kept: it is looked
+// up each time, so that a changed variable or file counts.
 type secret struct {
 	written string // as in the file
 	folder  string // relative paths start from it
@@ -38,6 +40,7 @@ func (s *Secret) UnmarshalText(text []byte) error {
 // MarshalText implements encoding.TextMarshaler: it is [Secret.String].
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// startFrom sets the folder, which UnmarshalText cannot know.
 func (s Secret) startFrom(folder string) {
 	if s.s != nil {
 		s.s.folder = folder
@@ -140,7 +143,8 @@ func (s Secret) fault() (message, remedy string) {
 }
 
 // String says where the address leads to: the service, and the host where that
-// is a server's name and not itself a token.
+// is a server's name and not itself a token. It reveals the address to find the
+// host, and shows less where it cannot.
 func (s Secret) String() string {
 	text, err := s.Reveal()
 	if err != nil {
@@ -170,7 +174,7 @@ var hosted = []string{
 	"kafka", "nats", "tls", "amqp", "amqps",
 }
 
-// shown is an address without its secrets.
+// shown is an address without its secrets. In doubt it leaves the host out.
 func shown(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "" {
@@ -192,6 +196,9 @@ const withheld = "•••"
 // Scrub takes whatever belongs to the address out of a text by others, such as
 // the error of a service: each part of it, however it is escaped, and every
 // address but its scheme and host.
+//
+// A part of less than three characters would cover half the text, and leaving it
+// would show a password: then nothing is shown.
 func (s Secret) Scrub(text string) string {
 	address, err := s.Reveal()
 	if err != nil {

@@ -174,8 +174,8 @@ type Lease struct {
 	written time.Time
 }
 
-// seat is what stands in a seat's file. Everybody can write it: what cannot be
-// read counts as somebody who has the device alone.
+// seat is what stands in a seat's file. Every user can write it: what cannot be
+// read counts as a holder who has the device alone.
 type seat struct {
 	Holder
 	// Ticket says who came first.
@@ -194,6 +194,8 @@ type queue struct {
 	turn   bool
 }
 
+// queueOf is the queue of a key: a device, or its turns. Files are named by a
+// hash, since a device's name may hold anything.
 func queueOf(dir, key string, h Holder) queue {
 	return queue{dir: dir, device: h.Device, base: fmt.Sprintf("%x", sha256.Sum256([]byte(key))),
 		turn: key != h.Device}
@@ -214,7 +216,7 @@ func (q queue) remedy(err error) error {
 		"set %s to a folder in which everybody who drives the device may write", q.device, err, Variable)
 }
 
-// gateWithin is how long the gate is waited for. Whoever has it only looks at
+// gateWithin is how long the gate is waited for. Its holder only looks at
 // files.
 const gateWithin = 10 * time.Second
 
@@ -237,7 +239,10 @@ func (q queue) gate() (open func(), err error) {
 }
 
 // seats reads who is in the queue, in the order in which they came; behind the
-// gate. own is left out.
+// gate. own is left out. Whether a seat's process lives is found out by taking
+// its lock: a lock that can be had is one whose process has ended. A seat of the
+// dead counts only where a command stands in it, on which the device may still
+// be at work.
 func (q queue) seats(own string) (seats []seat, err error) {
 	entries, err := os.ReadDir(q.dir)
 	if err != nil {
@@ -298,6 +303,8 @@ func seated(q queue, path string, f *os.File, text seat) (*Lease, error) {
 	return l, nil
 }
 
+// enter sits down behind all that are there. It never waits for the device, only
+// for the gate.
 func enter(dir, key string, h Holder) (*Lease, error) {
 	q := queueOf(dir, key, h)
 	if err := shared(dir); err != nil {
@@ -319,7 +326,7 @@ func enter(dir, key string, h Holder) (*Lease, error) {
 	return l, nil
 }
 
-// next is the ticket of whoever comes now.
+// next is the ticket of the next one to come.
 func next(taken []seat) uint64 {
 	if len(taken) == 0 {
 		return 1
@@ -327,10 +334,13 @@ func next(taken []seat) uint64 {
 	return taken[len(taken)-1].Ticket + 1
 }
 
-// Try returns nil once the device is the lease's: nobody who came before still
+// Try returns nil once the device is the lease's: no one who came before still
 // waits, and there are fewer who have it than each of them, and this one,
 // allows. Otherwise it returns a [HeldError], and where the seat is gone a
 // [LostError].
+//
+// Capacity is the least that any of them allows, since each was promised that no
+// more would use the device with it.
 func (l *Lease) Try() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -373,7 +383,7 @@ func (l *Lease) Try() error {
 	return held
 }
 
-// touchAfter is how soon a seat is written again, for those who tidy up by age.
+// touchAfter is how soon a seat is written again, for programs that remove files by age.
 const touchAfter = time.Hour
 
 // Check returns nil while the seat keeps its place, and otherwise a
@@ -390,6 +400,8 @@ func (l *Lease) Check() error {
 	return nil
 }
 
+// check compares the open file with the one of that name: a folder of temporary
+// files may be emptied. The caller holds mu.
 func (l *Lease) check() error {
 	if l.file == nil {
 		return fmt.Errorf("the lock of %s was given back", l.q.device)
@@ -440,6 +452,7 @@ func (l *Lease) Release() { l.end(true) }
 // in it keeps its place.
 func (l *Lease) Leave() { l.end(false) }
 
+// end closes the file, which gives up its lock. An empty file is a free seat.
 func (l *Lease) end(empty bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -560,7 +573,7 @@ func (q queue) forget(path string, mine func(Holder) bool) {
 // mostText is more than any holder writes about itself.
 const mostText = 16 << 10
 
-// read reads who has a seat, from its open file if there is one. Nobody is
+// read reads who has a seat, from its open file if there is one. No one is
 // known where that is not written yet. What it says of people is shown as
 // words.
 func read(path string, f *os.File) (s seat) {
@@ -590,7 +603,7 @@ func read(path string, f *os.File) (s seat) {
 	return s
 }
 
-// shared creates the folder, in which everybody may create files and nobody may
+// shared creates the folder, in which every user may create files and no one may
 // remove those of others.
 func shared(dir string) error {
 	err := os.Mkdir(dir, 0o777)

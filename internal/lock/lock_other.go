@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 )
 
+// systemDir names a folder in which nothing is locked: tryLock takes no lock
+// here.
 func systemDir() string { return filepath.Join(os.TempDir(), "campaignd-locks") }
 
 func tryLock(path string) (*os.File, error) {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 )
 
+// systemDir is the same for every user of the machine.
 func systemDir() string {
 	if dir := os.Getenv("ProgramData"); dir != "" {
 		return filepath.Join(dir, "campaignd-locks")

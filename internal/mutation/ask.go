@@ -11,6 +11,8 @@ import (
 )
 
 // together is the recorded time up to which tests are run in one process.
+// Joining quick tests spares starting a process for each; a longer batch would
+// tell later that one of its tests fails.
 const together = time.Second
 
 // question is a test that is asked about a mutant.
@@ -21,7 +23,8 @@ type question struct {
 
 // asked returns the tests that reach a mutant, in the order in which they are
 // run: first the quick ones, by how near they are to the mutant, then the slow
-// ones, the quickest first.
+// ones, the quickest first. Most mutants are killed by a quick test near them,
+// so that the slow ones are seldom run.
 func (c *court) asked(m *mutant) []question {
 	var all []question
 	places := c.places(m)
@@ -79,7 +82,8 @@ func (b batch) seconds() float64 {
 }
 
 // batches puts quick tests together that follow each other; a subtest is only
-// with others of its test.
+// with others of its test. Only neighbors are joined: the order of asked is
+// kept.
 func batches(all []question) []batch {
 	var made []batch
 	for _, q := range all {
@@ -105,7 +109,8 @@ func parent(test recordedTest) string {
 	return top
 }
 
-// batchPattern is the -test.run of a batch.
+// batchPattern is the -test.run of a batch. All tests of a batch have the same
+// parent, since the pattern of -test.run is matched level by level.
 func batchPattern(batch []recordedTest) string {
 	var names []string
 	for _, test := range batch {
@@ -123,7 +128,9 @@ func batchPattern(batch []recordedTest) string {
 }
 
 // places returns the blocks whose tests can notice a mutant: the one around it,
-// or those that use a declaration of the package.
+// or those that use a declaration of the package. A mutant of a function is in a
+// block; a constant or variable of the package has no block of its own, and what
+// uses it tells of it.
 func (c *court) places(m *mutant) map[string]bool {
 	found := make(map[string]bool)
 	if b, ok := enclosing(c.blocks[m.source], m.from); ok {
@@ -141,6 +148,7 @@ func (c *court) places(m *mutant) map[string]bool {
 }
 
 // spec returns the declaration of constants or variables that a mutant lies in.
+// Nil for a mutant of a function.
 func (m *mutant) spec() *ast.ValueSpec {
 	decl, ok := m.decl.(*ast.GenDecl)
 	if !ok {
@@ -156,7 +164,9 @@ func (m *mutant) spec() *ast.ValueSpec {
 }
 
 // users adds the blocks that use a constant or variable of a package, itself or
-// by another that is made of it.
+// by another that is made of it. Objects are compared by package and name:
+// packages are type-checked apart, and one object has a value in each. seen ends
+// cycles.
 func (c *court) users(object types.Object, found, seen map[string]bool) {
 	name := object.Pkg().Path() + "." + object.Name()
 	if seen[name] {

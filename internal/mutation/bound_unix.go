@@ -10,7 +10,8 @@ import (
 )
 
 // bound is a command with bounded memory, which is killed with all its children
-// when the context ends.
+// when the context ends. A test may have started programs of its own: the group
+// is killed, not the process alone.
 func bound(ctx context.Context, name string, args []string) *exec.Cmd {
 	// A system that cannot bound the memory goes on without.
 	script := "ulimit -v " + strconv.Itoa(mostMemory) + ` 2>/dev/null; exec "$0" "$@"`

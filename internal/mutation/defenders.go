@@ -28,7 +28,8 @@ var usual = []string{
 	"./internal/diagnose/...",
 }
 
-// defender is a folder whose packages' tests defend the mutated packages.
+// defender is a folder whose packages' tests defend the mutated packages. The
+// why is for the reader of the table; a test asks that each row has one.
 type defender struct {
 	folder string // from the module's root, with all below it
 	why    string
@@ -70,7 +71,8 @@ var defenders = []defender{
 }
 
 // rank returns where a package stands among the defenders; the module's path is
-// cut from its own already.
+// cut from its own already. The first row that fits counts: a folder within
+// another one stands before it.
 func rank(table []defender, folder string) (int, bool) {
 	for i, d := range table {
 		if folder == d.folder || strings.HasPrefix(folder, d.folder+"/") {

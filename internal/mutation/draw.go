@@ -14,6 +14,9 @@ import (
 // a new entry of equivalents adds mutants at the end only. A mutant's place
 // follows from its key: the sample stays the same where the code does, so that
 // a second run says what has become of the survivors of the first.
+//
+// Mutants are compiled in batches of what is still missing, since a batch is one
+// type check for each package and most of it compiles.
 func draw(
 	all []*mutant, n int, seed uint64, equivalent map[string]*entry,
 ) (drawn, listed []*mutant, invalid int, err error) {
@@ -39,7 +42,9 @@ func draw(
 	return drawn, listed, invalid, nil
 }
 
-// ordered returns mutants in the order of a seed.
+// ordered returns mutants in the order of a seed. Sorting by a hash draws
+// without replacement, and needs no generator whose sequence would depend on how
+// many mutants there are.
 func ordered(all []*mutant, seed uint64) []*mutant {
 	places := make(map[*mutant][sha256.Size]byte, len(all))
 	for _, m := range all {
@@ -53,7 +58,10 @@ func ordered(all []*mutant, seed uint64) []*mutant {
 	return order
 }
 
-// compiling returns those mutants that compile, in the same order.
+// compiling returns those mutants that compile, in the same order. All mutants
+// of a package are type-checked in one go, as they will be built, and a fault is
+// blamed on the copy in which it lies. Mutants that cannot be switched are
+// checked one by one.
 func compiling(batch []*mutant) ([]*mutant, error) {
 	bad := make(map[int]bool)
 	perFile := make(map[*source]map[int]*mutant)

@@ -17,7 +17,8 @@ type entry struct {
 
 // readEquivalent reads a list of equivalent mutants, by their keys. An entry is
 // a line with the key of the mutant and indented lines that say why; lines that
-// begin with # are comments. No file is an empty list.
+// begin with # are comments. No file is an empty list. A reason is required: an
+// entry without one could hide a missing test.
 func readEquivalent(path string) (map[string]*entry, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -33,7 +33,8 @@ type binary struct {
 	suite
 }
 
-// suite is a package whose tests defend the mutated ones.
+// suite is a package whose tests defend the mutated ones. It is compared by
+// value, and is a key.
 type suite struct {
 	path   string // import path
 	folder string // from the module's root, with slashes
@@ -55,7 +56,8 @@ type workshop struct {
 	long     bool   // tests run in full
 }
 
-// build compiles a package's tests with an overlay.
+// build compiles a package's tests with an overlay. Vet is off: it would refuse
+// some mutants.
 func (w *workshop) build(ctx context.Context, s suite, overlay, to string) (*binary, error) {
 	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off",
 		"-overlay", overlay, "-o", to, s.path)
@@ -69,6 +71,10 @@ func (w *workshop) build(ctx context.Context, s suite, overlay, to string) (*bin
 // run executes some tests of a binary in the copy of their package's folder.
 // The mark goes at the end of PATH; the overlay is that of programs that the
 // tests build.
+//
+// A failure by a signal or by running out of memory counts as failed, as a
+// failing test does. Only what is not the test's doing is an error: the binary
+// cannot be started, or the context has ended.
 func (w *workshop) run(
 	ctx context.Context, b *binary, mark, overlay string, limit time.Duration, args ...string,
 ) (outcome, string, error) {
@@ -116,7 +122,8 @@ func (w *workshop) run(
 }
 
 // shortDir makes a temporary folder for the files of a test. Its path is short:
-// tests make sockets below it, whose paths are bounded to about 100 bytes.
+// tests make sockets below it, whose paths are bounded to about 100 bytes. Mkdir
+// decides which of several processes gets a name.
 func shortDir() (string, error) {
 	for i := 0; ; i++ {
 		dir := filepath.Join(os.TempDir(), "m"+strconv.Itoa(i))
@@ -138,7 +145,8 @@ func removeAll(dir string) {
 	_ = os.RemoveAll(dir)
 }
 
-// copyTree copies the files of a module without its history.
+// copyTree copies the files of a module without its history. Links and other
+// special files are left out.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

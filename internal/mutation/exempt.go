@@ -30,7 +30,9 @@ var unmeasured = []struct{ path, name string }{
 // but by adding the next.
 var versions = regexp.MustCompile(`[vV]ersion`)
 
-// excluded reports whether nothing at or below a node is mutated.
+// excluded reports whether nothing at or below a node is mutated. These are
+// rules for whole kinds of mutants; a single one that no test can kill is listed
+// in equivalent.txt.
 func (w *walker) excluded(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.ExprStmt:
@@ -54,12 +56,14 @@ func (w *walker) excluded(n ast.Node) bool {
 	return false
 }
 
+// excludedExpr is the part of excluded that holds for any expression.
 func (w *walker) excludedExpr(e ast.Expr) bool {
 	return w.isDuration(e) || w.isCapacity(e) || w.isVersionField(e) || w.isPadding(e)
 }
 
 // isPadding reports whether an expression is the zero that a return statement
-// gives beside false or an error, where no caller reads it.
+// gives beside false or an error, where no caller reads it. The last result
+// itself is mutated.
 func (w *walker) isPadding(e ast.Expr) bool {
 	if len(w.stack) == 0 {
 		return false
@@ -121,7 +125,8 @@ func (w *walker) isText(call *ast.CallExpr) bool {
 }
 
 // called returns the function or method that a call names; nil where it names
-// none, or one of the language.
+// none, or one of the language. A function value has no name here, so that its
+// calls are mutated.
 func (w *walker) called(call *ast.CallExpr) *types.Func {
 	var name *ast.Ident
 	switch function := ast.Unparen(call.Fun).(type) {

@@ -59,7 +59,8 @@ type compiled struct {
 	err    error
 }
 
-// newCourt writes the overlay of a sample.
+// newCourt writes the overlay of a sample. Mutants have the numbers from 1 in
+// the order of the sample; 0 selects none.
 func newCourt(
 	w *workshop, probed []*subject, defenses []*defense, sample []*mutant,
 ) (*court, error) {
@@ -110,6 +111,10 @@ func newCourt(
 
 // judge runs the tests that reach a mutant until one fails, or those of the
 // patience are used up.
+//
+// Patience is counted in recorded seconds, not in those of the clock: what is
+// asked must not depend on how busy the machine is. The first batch is asked in
+// any case.
 func (c *court) judge(ctx context.Context, number int, m *mutant) (v verdict, err error) {
 	start := time.Now()
 	v = verdict{mutant: m, fate: unreached}
@@ -158,7 +163,9 @@ func (c *court) judge(ctx context.Context, number int, m *mutant) (v verdict, er
 
 // try runs tests with a mutant. One that fails must pass without it: where it
 // does not it is left out, and the others are tried again. It returns which
-// test decided, and how many passed.
+// test decided, and how many passed. The test that failed is looked for in the
+// output; a crash may name none, and then all of the batch are suspects that
+// must pass without the mutant.
 func (c *court) try(
 	ctx context.Context, b *binary, overlay string, number int, batch batch,
 ) (fate, string, int, error) {
@@ -209,7 +216,8 @@ func batchName(batch []recordedTest) string {
 	return fmt.Sprintf("%s and %d more", batch[0].Name, len(batch)-1)
 }
 
-// limit is the time that tests have which took some seconds.
+// limit is the time that tests have which took some seconds. The floor is for
+// tests so quick that starting them takes longer.
 func (c *court) limit(seconds float64) time.Duration {
 	return c.floor + time.Duration(limitFactor*seconds*float64(time.Second))
 }
@@ -223,7 +231,8 @@ func (c *court) isSound(s suite, name string) bool {
 }
 
 // confirm reports whether a test passes in the binary of the mutants while none
-// is selected. It is run once for that.
+// is selected. It is run once for that. Two goroutines may run it side by side
+// for one test; both store what they found.
 func (c *court) confirm(ctx context.Context, s suite, test recordedTest) (bool, error) {
 	key := s.folder + " " + test.Name
 	c.mu.Lock()
@@ -250,7 +259,8 @@ func (c *court) confirm(ctx context.Context, s suite, test recordedTest) (bool, 
 	return outcome == passed, nil
 }
 
-// binary returns the tests of a package, compiled with all mutants.
+// binary returns the tests of a package, compiled with all mutants. The lock is
+// not held while it is built, so that other packages are built meanwhile.
 func (c *court) binary(ctx context.Context, s suite) (*binary, error) {
 	c.mu.Lock()
 	one := c.binaries[s.path]
@@ -263,7 +273,8 @@ func (c *court) binary(ctx context.Context, s suite) (*binary, error) {
 	return one.binary, one.err
 }
 
-// aloneOverlay writes the overlay of a mutant that has a build of its own.
+// aloneOverlay writes the overlay of a mutant that has a build of its own. It
+// replaces one file, so that the build cache serves all other packages.
 func (c *court) aloneOverlay(number int, m *mutant) (string, error) {
 	o, err := c.newOverlay(fmt.Sprintf("alone%d", number))
 	if err != nil {

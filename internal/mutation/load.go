@@ -19,7 +19,8 @@ import (
 	"strings"
 )
 
-// listed is what `go list` says of a package.
+// listed is what `go list` says of a package. The fields have the names that the
+// tool prints.
 type listed struct {
 	ImportPath string
 	Name       string
@@ -113,6 +114,9 @@ var rewriting = []string{"os", "strconv", "strings", "sync/atomic"}
 // load parses and type-checks the packages that the patterns name, without
 // their tests and without the suites, whose subject is other code. It returns
 // those of both lists, and of these those of the second.
+//
+// Imports are read from export data, which the first list has the go command
+// build: a package is type-checked without its dependencies' sources.
 func load(
 	ctx context.Context, root string, usual, patterns []string,
 ) (all, chosen []*subject, err error) {
@@ -160,6 +164,8 @@ func load(
 // tests, by the last word of its path: logtest, instrumenttest, policytest.
 func isSuite(path string) bool { return strings.HasSuffix(path, "test") }
 
+// parse reads a package and keeps how it was checked, for the same check of its
+// mutants.
 func parse(fset *token.FileSet, imports types.Importer, root string, one listed) (*subject, error) {
 	s := &subject{
 		path: one.ImportPath,
@@ -220,7 +226,8 @@ type fault struct {
 }
 
 // faults type-checks the package with other texts of some of its files, by
-// their paths, and with further files.
+// their paths, and with further files. Files that are not replaced are not
+// parsed again.
 func (s *subject) faults(texts map[string][]byte) ([]fault, error) {
 	var trees []*ast.File
 	for _, file := range s.files {

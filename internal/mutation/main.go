@@ -60,6 +60,8 @@ type options struct {
 	patience   time.Duration // the recorded time of tests asked about a mutant; 0 for all
 }
 
+// It ends with 1 where the score is too low or the list of equivalents is stale,
+// and with 2 where there is no result.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -119,6 +121,11 @@ func main() {
 }
 
 // run draws a sample and judges it.
+//
+// The steps: find all mutants of the chosen packages (load, candidates), draw a
+// sample of those that compile (draw), record which tests reach which blocks or
+// take that from the cache (record), build the sample and judge it (newCourt,
+// judgeAll).
 func run(ctx context.Context, o options, progress io.Writer) (result, error) {
 	var r result
 	if !filepath.IsAbs(o.equivalent) {
@@ -206,7 +213,8 @@ func run(ctx context.Context, o options, progress io.Writer) (result, error) {
 }
 
 // stale returns the keys of entries whose file is one of the packages' and has
-// no such mutant, and of those whose file is gone.
+// no such mutant, and of those whose file is gone. Entries of files that this
+// run does not mutate are not judged.
 func stale(root string, entries map[string]*entry, subjects []*subject, all []*mutant) []string {
 	files := make(map[string]bool)
 	for _, s := range subjects {

@@ -46,7 +46,9 @@ var (
 	}
 )
 
-// mutant is one change of one file: the bytes [from, to) become another text.
+// mutant is one change of one file: the bytes [from, to) become another text. It
+// refers to the text of its file by offsets, so that it is good for the state of
+// the sources that was read.
 type mutant struct {
 	subject  *subject
 	source   *source
@@ -59,7 +61,8 @@ type mutant struct {
 	same     int // how many mutants before it in the file have the same function, operator and site
 }
 
-// key names a mutant so that it survives edits elsewhere in its file.
+// key names a mutant so that it survives edits elsewhere in its file. It has no
+// line number; the second of several alike has #2 behind its operator.
 func (m *mutant) key() string {
 	operator := m.operator
 	if m.same > 0 {
@@ -75,7 +78,8 @@ func (m *mutant) apply(from, to int) string {
 }
 
 // candidates returns every mutant of a package, in the order of its files and
-// lines.
+// lines. Functions that only write an error's text are left out, as are
+// generated files.
 func candidates(s *subject) []*mutant {
 	var all []*mutant
 	for _, file := range s.files {
@@ -138,7 +142,8 @@ type walker struct {
 	found    []*mutant
 }
 
-// walk visits a node and everything below it that is mutated.
+// walk visits a node and everything below it that is mutated. The stack has the
+// ancestors of a node when visit sees it, and not the node.
 func (w *walker) walk(root ast.Node) {
 	ast.Inspect(root, func(n ast.Node) bool {
 		if n == nil {
@@ -180,6 +185,7 @@ func oneLine(text string) string {
 	return string(runes)
 }
 
+// visit notes the mutants of one node; what is below it has its own turn.
 func (w *walker) visit(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
@@ -220,6 +226,7 @@ func (w *walker) visit(n ast.Node) {
 	}
 }
 
+// binary notes the mutants of an operator with two sides.
 func (w *walker) binary(n *ast.BinaryExpr) {
 	operator := func(name, text string) {
 		w.add(name, n, n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), text)
@@ -247,6 +254,8 @@ func (w *walker) isNumber(e ast.Expr) bool {
 	return ok && basic.Info()&types.IsNumeric != 0
 }
 
+// ifStatement negates the condition, unless it is a comparison, and drops the
+// else.
 func (w *walker) ifStatement(n *ast.IfStmt) {
 	compared := false
 	if binary, ok := ast.Unparen(n.Cond).(*ast.BinaryExpr); ok {
@@ -261,6 +270,8 @@ func (w *walker) ifStatement(n *ast.IfStmt) {
 	}
 }
 
+// assignment changes += and its like, and drops an assignment. A definition
+// stays, without which most functions do not compile; so does one to the blank.
 func (w *walker) assignment(n *ast.AssignStmt) {
 	if text, ok := arithmetic[n.Tok]; ok && w.isNumber(n.Lhs[0]) {
 		w.add(opArith, n, n.TokPos, n.TokPos+2, text)
@@ -292,12 +303,14 @@ func (w *walker) drop(n ast.Stmt) {
 	}
 }
 
+// body empties a case.
 func (w *walker) body(clause ast.Node, body []ast.Stmt) {
 	if len(body) > 0 {
 		w.add(opCase, clause, body[0].Pos(), body[len(body)-1].End(), "")
 	}
 }
 
+// literal changes a number. Texts are not mutated.
 func (w *walker) literal(n *ast.BasicLit) {
 	switch n.Kind {
 	case token.INT:
@@ -350,6 +363,7 @@ func (w *walker) around(n ast.Expr) ast.Node {
 	return n
 }
 
+// slice moves a bound by one.
 func (w *walker) slice(n *ast.SliceExpr) {
 	if n.Low != nil && !isLiteral(n.Low) {
 		w.add(opSlice, n, n.Low.End(), n.Low.End(), "+1")
@@ -406,7 +420,8 @@ func fieldTypes(fields *ast.FieldList) []ast.Expr {
 	return all
 }
 
-// zero writes the zero value of a type.
+// zero writes the zero value of a type. Of a type parameter, and of what has no
+// shorter form, it is *new(T).
 func (w *walker) zero(typ ast.Expr) string {
 	t := w.subject.info.TypeOf(typ)
 	if _, ok := t.(*types.TypeParam); !ok {

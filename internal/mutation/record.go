@@ -31,7 +31,8 @@ const splitAbove = 2 * time.Second
 // recordLimit bounds a test that is recorded.
 const recordLimit = 20 * time.Minute
 
-// recording says which blocks the tests of a package reach.
+// recording says which blocks the tests of a package reach. It is the JSON of a
+// file of the cache.
 type recording struct {
 	Places []string // blocks by the names that [block.place] gives
 	Tests  []recordedTest
@@ -60,6 +61,9 @@ type defense struct {
 // only. It also returns the folders of packages that depend on a subject, have
 // tests and are in no row of the table. Recordings are of all packages that are
 // probed.
+//
+// A row of the table without tests is an error, since a folder that was moved
+// would defend nothing without a word.
 func (w *workshop) defenses(
 	ctx context.Context, subjects, probed []*subject, table []defender, own bool,
 ) (found []*defense, unlisted []string, err error) {
@@ -155,6 +159,9 @@ func sources(all []listed) (sums, dirs map[string]string, err error) {
 }
 
 // recordingKey is a hash of what the recording of a package's tests depends on.
+// That is the version of Go and the system, the sources of all packages that the
+// tests depend on and whether each is probed, and the package's own folder with
+// its test data.
 func (w *workshop) recordingKey(
 	tests listed, dir string, sums map[string]string, probed map[string]bool,
 ) (string, error) {
@@ -172,7 +179,8 @@ func (w *workshop) recordingKey(
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// sumFiles returns a hash of files of a folder.
+// sumFiles returns a hash of files of a folder. The length stands before each
+// text, so that no two lists of files read alike.
 func sumFiles(dir string, names []string) (string, error) {
 	sum := sha256.New()
 	for _, name := range names {
@@ -215,7 +223,7 @@ func sumTree(dir string) (string, error) {
 }
 
 // record finds which blocks each test reaches, of the packages whose recording
-// is not in the cache.
+// is not in the cache. Recordings with failures are used and not kept.
 func (w *workshop) record(
 	ctx context.Context, probed []*subject, all []*defense, jobs int, progress io.Writer,
 ) error {
@@ -364,6 +372,9 @@ type recorder struct {
 
 // split records a test, or its subtests where it is slow or fails. It also
 // returns the outputs of those that fail.
+//
+// Subtests are taken apart only where that helps: a slow test whose subtests run
+// by themselves. Where one of them fails alone, the whole is one test.
 func (r *recorder) split(
 	ctx context.Context, name string,
 ) (tests []recordedTest, faults []string, err error) {
@@ -395,7 +406,8 @@ func (r *recorder) split(
 	return tests, faults, nil
 }
 
-// record runs a test or subtest. The fault says that it failed, and how.
+// record runs a test or subtest. The fault says that it failed, and how. The
+// time is that of the process, its start included.
 func (r *recorder) record(
 	ctx context.Context, name string,
 ) (test recordedTest, fault, out string, err error) {
@@ -423,7 +435,8 @@ func pattern(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// readNumbers reads the numbers of a file of probes, each once.
+// readNumbers reads the numbers of a file of probes, each once. No file means
+// that nothing was reached.
 func readNumbers(path string) ([]int, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -453,7 +466,8 @@ func lastLines(out string) string {
 	return strings.Join(lines[max(0, len(lines)-most):], "\n")
 }
 
-// each calls do for 0 to n-1, so many at a time, until one fails.
+// each calls do for 0 to n-1, so many at a time, until one fails. The first
+// error ends the context of the others and is returned.
 func each(ctx context.Context, jobs, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -28,7 +28,8 @@ func (m *mutant) where() string {
 	return fmt.Sprintf("%s:%d", m.source.rel, m.source.line(m.from))
 }
 
-// diff returns the lines of a mutant before and after.
+// diff returns the lines of a mutant before and after. Whole lines are shown, at
+// most eight of each side.
 func (m *mutant) diff() string {
 	text := m.source.text
 	from := bytes.LastIndexByte(text[:m.from], '\n') + 1
@@ -58,6 +59,8 @@ type tally struct {
 	killed, ended, survived, unreached int
 }
 
+// dead counts those that a test noticed, all those that were judged: mutants
+// that do not compile and equivalent ones are not among them.
 func (t tally) dead() int { return t.killed + t.ended }
 func (t tally) all() int  { return t.dead() + t.survived + t.unreached }
 
@@ -69,6 +72,7 @@ func (t tally) score() float64 {
 	return 100 * float64(t.dead()) / float64(t.all())
 }
 
+// add counts one.
 func (t *tally) add(f fate) {
 	switch f {
 	case killed:
@@ -101,7 +105,8 @@ func list(out io.Writer, r result) {
 	}
 }
 
-// report writes a result for people, and returns the score.
+// report writes a result for people, and returns the score. Survivors come
+// first, each with its key, which is what equivalent.txt takes.
 func report(out io.Writer, r result) float64 {
 	var sum tally
 	perPackage := make(map[string]*tally)

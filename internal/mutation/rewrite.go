@@ -44,6 +44,7 @@ func edited(text []byte, edits []edit) []byte {
 // the copy where its number is selected. The numbers are the keys.
 //
 // The text of a copy begins in the result at the offset given for its number.
+// The function itself stays and has the dispatch at the beginning of its body.
 func switched(file *source, mutants map[int]*mutant) (text []byte, starts map[int]int) {
 	var edits []edit
 	var copies []string
@@ -91,6 +92,8 @@ func switched(file *source, mutants map[int]*mutant) (text []byte, starts map[in
 
 // forward returns how a function calls a copy of itself whose name has a
 // suffix, and the edits that name its receiver and parameters for that.
+// Parameters without a name, or with the blank, get one: they could not be
+// passed on otherwise.
 func forward(file *source, decl *ast.FuncDecl) (call func(suffix string) string, edits []edit) {
 	next := 0
 	names := func(fields *ast.FieldList) []string {
@@ -187,7 +190,9 @@ type block struct {
 // place names a block within one state of the tree.
 func (b block) place() string { return b.file.rel + ":" + strconv.Itoa(b.from) }
 
-// blocks returns the blocks of a file, an outer one before those in it.
+// blocks returns the blocks of a file, an outer one before those in it. A
+// statement that may leave the run, as if, for, return or switch may, ends it:
+// behind it a new block begins.
 func blocks(file *source) []block {
 	var all []block
 	list := func(statements []ast.Stmt) {
@@ -231,7 +236,8 @@ func isClause(s ast.Stmt) bool {
 	return false
 }
 
-// enclosing returns the innermost of a file's blocks around an offset.
+// enclosing returns the innermost of a file's blocks around an offset. Of equal
+// ones it is the later, which lies within.
 func enclosing(all []block, offset int) (block, bool) {
 	var best block
 	found := false
@@ -305,7 +311,8 @@ func (w *workshop) newOverlay(name string) (*overlay, error) {
 	return &overlay{workshop: w, dir: dir, replace: make(map[string]string)}, nil
 }
 
-// put sets the text that a build reads at a path of the tree.
+// put sets the text that a build reads at a path of the tree. The file in the
+// copy is replaced as well, for programs that tests build there.
 func (o *overlay) put(path string, text []byte) error {
 	rel, err := filepath.Rel(o.root, path)
 	if err != nil {

@@ -28,6 +28,9 @@ func takes(e *events.Event) bool {
 // Apply takes an event of a campaign in. Those of a campaign come in their
 // order, those that [takes] refuses need not come; what was applied already is
 // passed over.
+//
+// It only begins and closes matters; who hears of them, and when, is decided by
+// [Planner.Due] from the lab file as it is then.
 func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	s := p.state.Streams[e.Campaign]
 	if d, defined := payload.(*events.CampaignDefined); defined && (s == nil || s.Instance != d.Instance) {
@@ -97,6 +100,7 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 }
 
 // ready has a stream take something in: what was read of an empty one is nil.
+// JSON leaves empty maps out.
 func (s *stream) ready() {
 	if s.Points == nil {
 		s.Points = make(map[string]string)
@@ -124,7 +128,8 @@ func ends(payload events.Payload) bool {
 	return false
 }
 
-// experiment takes in what became of experiments.
+// experiment takes in what became of experiments. Any outcome, and a deferral
+// too, settles that the fate is unknown or that the instrument is silent.
 func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event, payload events.Payload) {
 	measured := func(experiment string, m *events.Measurement) {
 		s.Results[experiment] = result{Value: m.Objective.Value,
@@ -203,8 +208,9 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 	}
 }
 
-// doubts has the measurements in doubt wait for a person where nobody is
-// measuring the same composition again.
+// doubts has the measurements in doubt wait for a person where no one is
+// measuring the same composition again. It is called after every event, since
+// any of them may end or begin the repetition.
 func (p *Planner) doubts(s *stream, e events.Event) {
 	repeated := make(map[string]bool)
 	for experiment := range s.Open {
@@ -243,8 +249,9 @@ func (p *Planner) asked(def *definition.Campaign, e events.Event, payload *event
 	p.begin(e, m)
 }
 
-// contest tells whoever gave an answer what somebody else has done about it.
-// was is who gave it, and is told nothing of their own doings.
+// contest tells the author of an answer what another person has done about it.
+// was is that author, who hears nothing of their own doings. A later one
+// replaces an earlier one, whose text would be out of date.
 func (p *Planner) contest(e events.Event, question, was, does, text string) {
 	who := events.ActorName(e.Actor)
 	if was == "" || was == who {
@@ -283,7 +290,9 @@ func asks(
 	return words, lines
 }
 
-// ended closes what a campaign waited for, and says that it has ended.
+// ended closes what a campaign waited for, and says that it has ended. A
+// campaign that ended before this memory began is no news: its log is only read
+// again.
 func (p *Planner) ended(def *definition.Campaign, e events.Event, text, reason string) {
 	for _, m := range p.state.Matters {
 		if m.open() && m.Campaign == e.Campaign {
@@ -323,7 +332,9 @@ func (s *stream) best(def *definition.Campaign) string {
 	return fmt.Sprintf("Best measured: %s (%s: %s)", format.ValueOf(sought, best.Value), at, best.Line)
 }
 
-// begin adds a matter that holds from an event on, unless it holds already.
+// begin adds a matter that holds from an event on, unless it holds already. The
+// key has the event's sequence, so that a doubt that returns is another matter.
+// Texts are made harmless here, once, since they come from the log.
 func (p *Planner) begin(e events.Event, m *matter) {
 	if p.find(e.Campaign, m.Kind, m.Subject) != nil {
 		return
@@ -364,12 +375,15 @@ func (p *Planner) find(campaign string, k kind, subject string) *matter {
 	return nil
 }
 
+// close ends the matter of that kind and subject, where one holds.
 func (p *Planner) close(e events.Event, k kind, subject, ending string) {
 	if m := p.find(e.Campaign, k, subject); m != nil {
 		p.end(e, m, ending)
 	}
 }
 
+// end has Seen begin anew: that a matter is over is itself news,
+// after the wait for more.
 func (p *Planner) end(e events.Event, m *matter, ending string) {
 	m.Closed = e.Time
 	m.Ending = harmless(ending)
@@ -385,6 +399,7 @@ func pointKey(point definition.Point) string {
 	return string(text)
 }
 
+// orElse is the other text in place of an empty one.
 func orElse(text, other string) string {
 	if text == "" {
 		return other

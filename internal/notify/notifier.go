@@ -37,6 +37,9 @@ type Options struct {
 
 // Notifier tells people what waits for them. Its methods may be called from
 // several goroutines.
+//
+// The lock is never held while a message is sent or a file is written:
+// [Notifier.Observe] is called from the loops of campaigns.
 type Notifier struct {
 	options Options
 
@@ -183,7 +186,9 @@ func (n *Notifier) Run(ctx context.Context) {
 }
 
 // Step looks once what is due and sends it. Run does nothing else again and
-// again; Step is not called beside it.
+// again; Step is not called while it runs. The state is written before the messages
+// leave, so that a process that dies between the two sends the same messages
+// with the same identifiers.
 func (n *Notifier) Step(ctx context.Context) {
 	n.mu.Lock()
 	due, attempted := n.planner.Due(n.options.Now())
@@ -199,6 +204,8 @@ func (n *Notifier) Step(ctx context.Context) {
 	n.tryRecord()
 }
 
+// send sends a message and records what came of it. Where the context ends it
+// records nothing, as if the process had died.
 func (n *Notifier) send(ctx context.Context, m Message) {
 	to := n.options.Lab.People[m.Person].Notify[m.Target]
 	limited, cancel := context.WithTimeout(ctx, n.options.Within)

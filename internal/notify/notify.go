@@ -50,7 +50,7 @@ type Status struct {
 	// Person is their name in the lab file.
 	Person string `json:"person"`
 	// Targets are their addresses, in the order of the lab file; none where
-	// nobody tells them anything.
+	// they have none.
 	Targets []TargetStatus `json:"targets"`
 	// Quiet is set in their quiet hours.
 	Quiet bool `json:"quiet,omitempty"`
@@ -68,6 +68,6 @@ type TargetStatus struct {
 	Failed time.Time `json:"failed,omitzero"`
 	// Again is when the next attempt is made.
 	Again time.Time `json:"again,omitzero"`
-	// Waiting counts what they are to be told and have not been yet.
+	// Waiting counts what they are to get and have not got yet.
 	Waiting int `json:"waiting"`
 }

@@ -19,10 +19,10 @@ const (
 	// settle is how long something new waits for more of its kind, so that
 	// several questions at once become one message.
 	settle = 5 * time.Second
-	// aware is how long somebody must have known of a question for its end to
+	// aware is how long a person must have known of a question for its end to
 	// be news.
 	aware = time.Minute
-	// old is how long news, as of a finished campaign, is kept for somebody who
+	// old is how long news, as of a finished campaign, is kept for a person who
 	// cannot be reached.
 	old = 7 * 24 * time.Hour
 	// The wait after the first failure of a service, doubled with each, and the
@@ -59,7 +59,8 @@ func orEmpty(lab *labfile.File) *labfile.File {
 	return lab
 }
 
-// channelKey names a person's address.
+// channelKey names a person's address. It is the place in the list, not the
+// address: an address that is put right keeps what was sent.
 func channelKey(person string, target int) string { return fmt.Sprintf("%s#%d", person, target) }
 
 // Due returns the messages to be sent now, in a fixed order, at most one for
@@ -163,7 +164,9 @@ func only(all, among []notice) []notice {
 }
 
 // notice returns what a person is to be sent about a matter next on one of their
-// channels, and when that is due; false where there is nothing.
+// channels, and when that is due; false where there is nothing. That a question
+// is over is news only for those who knew of it, did not answer it themselves
+// and have had a minute to begin; reminders are of questions alone.
 func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, at time.Time, ok bool) {
 	n = notice{Matter: m.Key}
 	if m.Done {
@@ -188,7 +191,9 @@ func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, 
 	return n, from, concerned
 }
 
-// concerns says whether and from when a person hears of a matter.
+// concerns says whether and from when a person hears of a matter. A stand-in's
+// time begins when the expert could first know of it, at the end of their quiet
+// hours.
 func (p *Planner) concerns(m *matter, name string) (from time.Time, ok bool) {
 	switch m.Kind {
 	case question:
@@ -324,6 +329,7 @@ func (p *Planner) tell(key string, notices []notice, at time.Time) {
 	}
 }
 
+// matter returns the matter of a key, nil once it is forgotten.
 func (p *Planner) matter(key string) *matter {
 	for _, m := range p.state.Matters {
 		if m.Key == key {
@@ -416,4 +422,5 @@ func (p *Planner) Status(now time.Time) []Status {
 	return list
 }
 
+// sortedKeys gives maps an order: equal states plan equal messages.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -33,6 +33,9 @@ var titled = []string{
 // Send implements [Sender]. An error holds no part of the address. Services
 // cannot be called off: where one does not answer in time, nothing more is sent
 // to that address until it has.
+//
+// The goroutine that waits for a service outlives the call; its address stays
+// busy until it ends.
 func (s *Shoutrrr) Send(ctx context.Context, to labfile.Secret, m Message) error {
 	address, err := to.Reveal()
 	if err != nil {
@@ -144,6 +147,7 @@ func (s *Shoutrrr) take(address string) bool {
 	return true
 }
 
+// free has an address be used again.
 func (s *Shoutrrr) free(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 	contested  kind = "contested" // two people have answered a question
 )
 
-// matter is something that people are told of, for as long as it holds.
+// matter is something that people get messages about, for as long as it holds.
 type matter struct {
 	// Key identifies it for ever: the campaign with its instance, and the
 	// sequence of the event that began it.
@@ -64,14 +64,14 @@ type telling struct {
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
 	Times int       `json:"times"`
-	// Over is set where they were told that it holds no longer.
+	// Over is set where they were sent that it holds no longer.
 	Over bool `json:"over,omitempty"`
 }
 
 // notice is one thing that a message tells.
 type notice struct {
 	Matter string `json:"matter"`
-	// Time counts how often the matter was told before; −1 says that it is
+	// Time counts the messages about the matter before this one; −1 says that it is
 	// over.
 	Time int `json:"time"`
 }

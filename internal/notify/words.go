@@ -14,7 +14,8 @@ import (
 // most is how many things a message lists.
 const most = 20
 
-// message puts notices into words.
+// message puts notices into words. The identifier is the last line, for a person
+// who gets one twice.
 func (p *Planner) message(now time.Time, name string, target int, id string, notices []notice) Message {
 	m := Message{ID: id, Person: name, Target: target}
 	var lines []string
@@ -114,7 +115,7 @@ func (m *matter) over() string {
 	return fmt.Sprintf("No longer needed: %s (%s)", heading, m.Ending)
 }
 
-// beside is what is said beside a question: in whose place, and until when.
+// beside is what is said besides a question: in whose place, and until when.
 func (p *Planner) beside(now time.Time, name string, m *matter) (lines []string) {
 	if m.Kind != question {
 		return nil
@@ -150,15 +151,15 @@ func (p *Planner) link(m *matter) string {
 	return p.lab.URL + "/campaigns/" + url.PathEscape(m.Campaign)
 }
 
-// inert has characters with which services let a text call everybody, or link
+// inert has characters with which services let a text notify a whole group, or link
 // elsewhere, replaced by others that look alike.
 var inert = strings.NewReplacer("<", "‹", ">", "›", "@", "＠")
 
 // longest is how much of a text by others is passed on, in characters.
 const longest = 600
 
-// harmless makes a line of a text by others: it stays within its line and calls
-// nobody.
+// harmless makes a line of a text by others: it stays within its line and notifies
+// no group.
 func harmless(text string) string {
 	return format.Shorten(inert.Replace(plaintext.Line(text)), longest)
 }

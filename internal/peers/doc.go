@@ -1,4 +1,4 @@
-// Package peers measures the log beside other stores that people use for
+// Package peers measures the log next to other stores that people use for
 // events, on the same machine and disk, with the same bytes. It is a module of
 // its own, so that the product does not depend on them:
 //

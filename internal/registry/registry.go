@@ -1,6 +1,6 @@
 // Package registry is the table of what a program can name in a campaign file:
 // the drivers of instruments, the channels to experts, and the methods that
-// decide. A row is all that a new one needs beside its own package.
+// decide. A row is all that a new one needs besides its own package.
 package registry
 
 import (

@@ -8,7 +8,8 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// act is something that a person did to the campaign, with their reason.
+// act is something that a person did to the campaign, with their reason. The
+// page lists them in the order of the log.
 type act struct {
 	Time, Actor string
 	// Text says what they did: "paused the campaign".
@@ -28,6 +29,7 @@ func (h *history) act(e events.Event, entry view.Line, payload events.Payload) {
 	}
 	about := entry.Subject
 	switch p := payload.(type) {
+	// The row of the exclusion is gone with it: a link would lead nowhere.
 	case *events.RegionAllowed:
 		about = ""
 	case *events.RegionExcluded:
@@ -50,11 +52,15 @@ func (h *history) act(e events.Event, entry view.Line, payload events.Payload) {
 
 // isAct reports whether an event is something that a person did, or an answer
 // with a comment. Answers without one are in the tables of questions.
+//
+// A new kind of event that a person causes has to be added here; until it is,
+// the report leaves it out, and nothing else depends on it.
 func isAct(e events.Event, payload events.Payload) bool {
 	switch p := payload.(type) {
 	case *events.QuestionAnswered:
 		return p.Comment != ""
 	case *events.ExperimentCancelled:
+		// the engine cancels experiments too: at the end, and outside the space
 		return strings.HasPrefix(e.Actor, "person:")
 	case *events.CampaignPaused, *events.CampaignResumed, *events.CampaignStopped,
 		*events.RegionExcluded, *events.RegionAllowed, *events.ExperimentResolved,
@@ -65,6 +71,7 @@ func isAct(e events.Event, payload events.Payload) bool {
 }
 
 // exclusionRow is a region that a person excluded, and that is still excluded.
+// ID is what a request to allow the region again names.
 type exclusionRow struct{ ID, Region, Reason, Actor, Time string }
 
 // exclusions lists the regions that are excluded now.

@@ -18,7 +18,9 @@ import (
 )
 
 // choice is one decision in which an expert chose between candidates: what was
-// shown, what was answered, and what came of it.
+// shown, what was answered, and what came of it. It is a block of the page under
+// "Experts". Campaigns that only compare have none: their answers lead to no
+// experiment that could be looked at afterwards.
 type choice struct {
 	ID, Expert, Question string // ID is the decision's
 	Answer               string // empty while the question is open
@@ -42,11 +44,13 @@ type choiceOption struct {
 }
 
 // drawnChoices is the number of choices, the newest, that are drawn: each is
-// some twenty kilobytes.
+// some twenty kilobytes. A page of all choices of a long campaign would be tens
+// of megabytes; the older ones keep their table.
 const drawnChoices = 30
 
 // choices returns the choices between candidates that are measured, newest
-// last; left is how many of them have no figures.
+// last; left is how many of them have no figures. The error is that of a figure
+// which cannot be drawn.
 func (h *history) choices() (all []choice, left int, err error) {
 	if !h.def.Measures() {
 		return nil, 0, nil // the table of comparisons says it
@@ -69,6 +73,10 @@ func (h *history) choices() (all []choice, left int, err error) {
 }
 
 // choice gathers what is known of the i-th decision, with figures or without.
+//
+// What the decision recorded is enough for all of it: no model is evaluated
+// here, so that the figures show what the decision knew and not what is known
+// now.
 func (h *history) choice(i int, figures bool) (choice, error) {
 	d := &h.decisions[i]
 	c := choice{ID: d.Decision, Expert: d.Expert, Question: d.question}
@@ -95,6 +103,8 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 		name := strings.TrimSpace(letters[o.Name] + " " + o.Name)
 		c.Options = append(c.Options, choiceOption{name, o.Name == winner})
 	}
+	// A copy: the decision belongs to the history, whose order the other tables
+	// use.
 	ordered := *d.DecisionMade
 	ordered.Candidates = candidates // as the expert saw them
 	for _, row := range view.CandidateTable(h.def, &ordered) {
@@ -141,7 +151,9 @@ func (h *history) ledTo(i int) (experiment, measured string) {
 }
 
 // sharesCaption says what the bars of Shapley values are. Where the values and
-// the base add up to the model's own prediction, it is shorter.
+// the base add up to the model's own prediction, it is shorter. Decisions of
+// version 2 of the policies attributed what the measured compositions say alone;
+// logs hold them, so their text stays.
 func sharesCaption(shares []view.Share) string {
 	if view.AddUp(shares) {
 		return "Shapley values: what each parameter adds to what the model says of either candidate," +
@@ -154,10 +166,13 @@ func sharesCaption(shares []view.Share) string {
 		" composition, and is less sure."
 }
 
-// optionColor is that of the k-th candidate: A, B, …
+// optionColor is that of the k-th candidate: A, B, … Options and experts share
+// the palette: in a figure of options experts are not drawn.
 func optionColor(k int) figure.Color { return expertColors[k%len(expertColors)] }
 
-// Measures of the bars of shares, in pixels of a full-width page.
+// Measures of the bars of shares, in pixels of a full-width page. It is drawn on
+// a bare canvas: a chart has one pair of axes, and here each panel has an axis
+// in its middle, with a number at the end of each bar.
 const (
 	sharesWidth = 1040.0
 	sharesNames = 110.0 // the column of names
@@ -168,7 +183,8 @@ const (
 )
 
 // sharesPanel is one quantity of a drawing of shares: bars to both sides of an
-// axis.
+// axis. The panels of one drawing differ in axis alone; reach, row and greatest
+// are theirs together.
 type sharesPanel struct {
 	*figure.Canvas
 	axis, reach float64 // where the axis is, and how far bars may reach from it
@@ -177,6 +193,8 @@ type sharesPanel struct {
 }
 
 // bars draws the shares of the o-th candidate, each with its number at its end.
+// A share of zero still has a bar half a pixel wide: it was computed, and is not
+// missing.
 func (p sharesPanel) bars(o int, values []float64) {
 	for i, v := range values {
 		y := sharesTop + float64(i)*p.row + float64(o)*(sharesBar+2)
@@ -193,7 +211,8 @@ func (p sharesPanel) bars(o int, values []float64) {
 }
 
 // sharesSVG draws the shares of the candidates as bars from a common axis: a
-// panel for each quantity, a row for each parameter.
+// panel for each quantity, a row for each parameter. All candidates have the
+// same parameters in the same order, so those of the first name the rows.
 func (h *history) sharesSVG(
 	shares []view.Share, candidates []events.Candidate, letters map[string]string,
 ) template.HTML {
@@ -206,9 +225,11 @@ func (h *history) sharesSVG(
 			greatest = max(greatest, math.Abs(v))
 		}
 	}
+	// No share at all: any scale draws the same, and none divides by zero.
 	if greatest == 0 {
 		greatest = 1
 	}
+	// [view.SharedQuantities] has three quantities: three panels fill the width.
 	width := (sharesWidth - sharesNames - 2*sharesGap) / 3
 	row := float64(len(candidates))*(sharesBar+2) + sharesPad
 	sums := sharesTop + float64(len(parameters))*row + 8
@@ -234,6 +255,8 @@ func (h *history) sharesSVG(
 		c.Text(muted, "middle", axis, sharesTop-18, "0")
 		for o, candidate := range candidates {
 			s := view.ShareOf(shares, candidate.Name, p.Quantity)
+			// A method need not attribute every quantity; its panel then has no
+			// bar for this candidate.
 			if s == nil {
 				continue
 			}
@@ -302,6 +325,7 @@ func (h *history) figurePlane(
 		inside:   func(u, v float64) bool { return true },
 		excluded: func(u, v float64) bool { return false },
 	}
+	// The plane names its parameters; the definition may have others in between.
 	units := make(map[string]string)
 	for _, par := range h.def.Parameters {
 		units[par.Name] = par.Unit
@@ -341,6 +365,8 @@ func (h *history) figurePlane(
 		color, _ := h.target.Palette.Word(optionColor(k))
 		names = append(names, letterOf(letters, o.Name)+" "+color)
 	}
+	// Colors are named in the caption, since figure.Page may show them in
+	// another palette than the report's own.
 	caption := fmt.Sprintf("The two parameters that count most, the others as in %s (%s); "+
 		"star: best by the model until then. The marks show only these two parameters of each.",
 		letterOf(letters, p.Candidate), strings.Join(names, ", "))

@@ -14,7 +14,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// result is one experiment as the convergence curve shows it.
+// result is one experiment as the convergence curve shows it. The convergence
+// figure, its caption and the gain in the summary all read the same list, so
+// that they cannot contradict each other.
 type result struct {
 	number     int // from 1
 	class      class
@@ -23,6 +25,7 @@ type result struct {
 }
 
 // convergence is the course of a campaign, as the convergence figure draws it.
+// It is data without a drawing, so that tests and the summary can look at it.
 type convergence struct {
 	results []result
 	// best has, for each number of experiments, the best value measured so far;
@@ -33,7 +36,9 @@ type convergence struct {
 }
 
 // converge computes the course. Only measurements that count enter the best so
-// far; all that have a value are drawn.
+// far; all that have a value are drawn. Its results are in the order of
+// requests, which is that of experiments' numbers; with several under way it is
+// not the order in which they ended.
 func (h *history) converge() convergence {
 	c := convergence{posterior: h.progress}
 	var counted []float64
@@ -54,11 +59,15 @@ func (h *history) converge() convergence {
 	return c
 }
 
-// manyPoints is the number above which points are drawn under the curves.
+// manyPoints is the number above which points are drawn under the curves. It was
+// chosen by eye, as the limits in [crowded] were.
 const manyPoints = 120
 
 // figureConvergence draws the course of the campaign; empty where nothing was
 // measured or failed.
+//
+// The order of the calls on the chart is the order from back to front: the
+// shaded design, the band of the model, then points and curves.
 func (h *history) figureConvergence() (Figure, bool) {
 	course := h.converge()
 	var values []float64
@@ -77,6 +86,8 @@ func (h *history) figureConvergence() (Figure, bool) {
 		at, means = append(at, float64(p.experiments)), append(means, p.mean)
 		lower, upper = append(lower, p.mean-p.sd), append(upper, p.mean+p.sd)
 	}
+	// The limits cover the band as well as the points, so that none of it is cut
+	// off.
 	figure.Limits(&c.Y, 0.06, slices.Concat(values, lower, upper)...)
 	// A campaign of one experiment is not drawn as wide as one of a hundred.
 	c.X.Min, c.X.Max = 0.5, max(float64(n)+0.5, 3.5)
@@ -122,7 +133,9 @@ func (h *history) figureConvergence() (Figure, bool) {
 
 // drawResults draws a point for each experiment, and returns the legend of
 // their classes. Experiments that failed have no value and stand at the lower
-// edge. Classes are drawn in order, so that failures come last, on top.
+// edge. Classes are drawn in order, so that failures come last, on top. Each
+// point has a tooltip and a link to its row of the table, also where it is too
+// small to be seen apart.
 func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbol) {
 	radius := crowded(3.6, len(results))
 	for k := range classes {
@@ -147,6 +160,8 @@ func (h *history) drawResults(c *figure.Chart, results []result) (legend []Symbo
 }
 
 // convergenceCaption says what is drawn of a course with this number of values.
+// The stepped line is called by its color where the page's palette has a word
+// for it; on a page with a dark and a light palette no word is true of both.
 func (h *history) convergenceCaption(course convergence, values int) string {
 	steps := "The stepped line"
 	if word, ok := h.target.Palette.Word(figure.Ink); ok {
@@ -171,7 +186,8 @@ func (h *history) convergenceCaption(course convergence, values int) string {
 }
 
 // leading counts the experiments of the initial design, and imported ones, at
-// the beginning.
+// the beginning. Both are known before the policy's first choice. The first
+// experiment of another origin ends them, also one that a person ran in between.
 func leading(results []result) int {
 	for i, r := range results {
 		if o := r.experiment.Origin; o != events.OriginInitial && o != events.OriginImport {
@@ -199,7 +215,8 @@ func (h *history) spotText(x *campaign.Experiment) string {
 func (h *history) value(v float64) string { return figure.Typeset(format.Fixed(v, h.places)) }
 
 // decimals is the number of decimals that measured values are written with, so
-// that neighbors can be told apart over the range that was measured.
+// that neighbors can be distinguished over the range that was measured. It is
+// worked out once, in read, so that all tables and figures of a report agree.
 func (h *history) decimals() int {
 	low, high := math.Inf(1), math.Inf(-1)
 	for i := range h.state.Experiments {

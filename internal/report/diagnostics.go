@@ -16,6 +16,8 @@ import (
 )
 
 // trustworthiness is what the page says about how far the model can be trusted.
+// What it says is worked out by internal/diagnose, for the command line and the
+// console too; this room only writes it down and draws it.
 type trustworthiness struct {
 	Verdict  string
 	Class    string // for the style sheet
@@ -25,7 +27,8 @@ type trustworthiness struct {
 	Experts []expertRow
 }
 
-// finding is one of diagnose's, with its command in a type of its own.
+// finding is one of diagnose's, with its command in a type of its own. Next is
+// what can be done about it, cut into pieces by [phrases].
 type finding struct {
 	Level string
 	Text  string
@@ -39,7 +42,8 @@ type phrase struct {
 }
 
 // phrases splits a text at its backquotes, between which stands what is to be
-// typed.
+// typed. It keeps the template from interpreting texts: nothing that an event
+// holds becomes markup.
 func phrases(text string) (out []phrase) {
 	for i, part := range strings.Split(text, "`") {
 		if part != "" {
@@ -50,7 +54,9 @@ func phrases(text string) (out []phrase) {
 }
 
 // expertRow is one expert and kind of answer in the table: how often the
-// answers agree with what was measured, as a share with its 95 % interval.
+// answers agree with what was measured, as a share with its 95 % interval. Texts
+// are empty where too little was measured to say anything; the row still says
+// what the expert answered.
 type expertRow struct {
 	Name, Answers, Reading, Share, Interval, Measured string
 	// Scale draws the interval over 0 to 100 %.
@@ -77,6 +83,8 @@ func (h *history) trustworthiness() trustworthiness {
 		if m := x.Measured; m.Rejected > 0 {
 			measured = append(measured, fmt.Sprintf("%d of %d rejected were not", m.RejectedBad, m.Rejected))
 		}
+		// An expert who has said nothing yet has a row too: that of labels. One
+		// who gave other answers has it only with labels.
 		if x.Choices == nil && x.Estimates == nil || x.Accepted+x.Rejected+x.Unsure > 0 {
 			answers := fmt.Sprintf("%d accepted, %d rejected", x.Accepted, x.Rejected)
 			if x.Unsure > 0 {
@@ -119,7 +127,8 @@ func (h *history) agreeing(r expertRow, a *diagnose.Agreement) expertRow {
 }
 
 // intervalSVG draws an interval on a scale from 0 to 1, with a mark at a half,
-// which is what guessing gives. Green lies wholly above it, red below.
+// which is what guessing gives. Green lies wholly above it, red below. Color is
+// not the only sign: the interval either contains the mark or does not.
 func (h *history) intervalSVG(lower, share, upper float64) template.HTML {
 	const width, height = 150.0, 14.0
 	x := func(v float64) float64 { return 4 + v*(width-8) }
@@ -141,6 +150,9 @@ func (h *history) intervalSVG(lower, share, upper float64) template.HTML {
 
 // figureLeaveOneOut draws predicted against measured: each composition as the
 // model predicts it from all others. ok is false where there are too few.
+//
+// With more than 300 compositions points have no tooltips: those are most of the
+// bytes of a figure, and the points lie too close to be pointed at.
 func (h *history) figureLeaveOneOut() (Figure, bool) {
 	check := h.diagnosis.LeaveOneOut
 	if check == nil {
@@ -180,6 +192,8 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 			c.Spot(r.Measured, r.Predicted, text, r.Experiments[0])
 		}
 	}
+	// Outliers are not shrunk in a crowd: they are what the figure is looked at
+	// for.
 	contradicts := draw.GlyphStyle{Color: figure.Red, Radius: 4, Shape: figure.Cross{}}
 	c.Discs(points, figure.Blue, crowded(3, len(check.Rows)))
 	c.Points(outliers, contradicts)
@@ -209,6 +223,10 @@ func (h *history) figureLeaveOneOut() (Figure, bool) {
 
 // figureCalibration draws how often intervals hold the measured value against
 // how often they should, for central intervals of 2 % to 98 %.
+//
+// All of it is in percent; CoverageAt counts compositions, so that the band's
+// ends, the counts that 95 of 100 calibrated models would not leave, are divided
+// by their number.
 func (h *history) figureCalibration() (Figure, bool) {
 	check := h.diagnosis.LeaveOneOut
 	if check == nil {
@@ -270,7 +288,8 @@ type sensitivity struct {
 
 // sensitivities returns the parameters, the most relevant first: the shorter
 // the lengthscale as a share of the range, the more relevant. Parameters that
-// cannot be varied have no effect and no row.
+// cannot be varied have no effect and no row. The sort is stable, so that equal
+// ones stay in the definition's order.
 func (h *history) sensitivities() []sensitivity {
 	learned := slices.Clone(h.diagnosis.Parameters)
 	learned = slices.DeleteFunc(learned, func(p diagnose.Parameter) bool { return p.Effect == nil })
@@ -285,6 +304,7 @@ func (h *history) sensitivities() []sensitivity {
 	})
 	var out []sensitivity
 	for _, p := range learned {
+		// learned[0] has the shortest lengthscale, and so the full bar.
 		mean, sd := format.MeanSD(*p.Effect, *p.EffectSD)
 		s := sensitivity{
 			Parameter:   p.Name,
@@ -304,6 +324,10 @@ func (h *history) sensitivities() []sensitivity {
 
 // hyperparameters says the rest of the fit in words, in the objective's unit:
 // the fit itself works on the unit cube and standardized values.
+//
+// The noise and the prior standard deviation are stored as variances of
+// standardized values; Scale is the standard deviation by which values were
+// divided.
 func (h *history) hyperparameters() [][2]string {
 	if h.model == nil {
 		return nil

@@ -19,7 +19,9 @@ import (
 )
 
 // standing is what each expert preferred after a number of comparisons: a point
-// of the lines in the figures of comparisons.
+// of the lines in the figures of comparisons. Read keeps one for every few
+// comparisons, since the models of an earlier moment cannot be had from the core
+// later.
 type standing struct {
 	comparisons int
 	preferred   []policies.Best
@@ -32,6 +34,10 @@ const standings = 24
 // stand notes what is preferred, now and then while the log of a campaign that
 // measures nothing is read. It fails with the context's error, or where the
 // models cannot be fitted.
+//
+// It is called after the event was applied. Comparisons that expired or were
+// withdrawn are counted too, so that the count can pass a multiple of every
+// without an answer: that point is then missing from the line.
 func (h *history) stand(ctx context.Context, payload events.Payload) error {
 	def := h.state.Definition
 	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil ||
@@ -50,7 +56,9 @@ func (h *history) stand(ctx context.Context, payload events.Payload) error {
 	return nil
 }
 
-// compared counts the comparisons that were asked for and are over.
+// compared counts the comparisons that were asked for and are over. It is the
+// figures' axis. Withdrawn and expired ones have a place on it: each was put to
+// an expert.
 func (h *history) compared() (n int) {
 	for i := range h.state.Questions {
 		if q := &h.state.Questions[i]; q.Form == events.FormComparison && q.Status != campaign.Asked {
@@ -60,7 +68,9 @@ func (h *history) compared() (n int) {
 	return n
 }
 
-// preferred is what one expert prefers to everything else.
+// preferred is what one expert prefers to everything else. Rows have the form of
+// the answer of a campaign that measures, so that the template needs no second
+// table.
 type preferred struct {
 	Expert string
 	Rows   []answerRow
@@ -69,6 +79,9 @@ type preferred struct {
 }
 
 // preferences are what the experts prefer at the end.
+//
+// "Answered" includes "can't tell", which is counted apart: it speaks for no
+// composition.
 func (h *history) preferences() (all []preferred) {
 	for _, best := range h.summary.Preferred {
 		p := preferred{Expert: best.Expert}
@@ -106,7 +119,8 @@ func (h *history) preferences() (all []preferred) {
 	return all
 }
 
-// comparisonRow is one comparison in the table, answered or not.
+// comparisonRow is one comparison in the table, answered or not. A question that
+// is open has no answer and no time.
 type comparisonRow struct {
 	ID, Expert, Decision string
 	Options              []comparisonOption
@@ -130,6 +144,8 @@ type comparisonGroup struct {
 }
 
 // comparisons returns the table of all comparisons, folded where it is long.
+// Unlike the table of measurements it has groups as soon as it is longer than
+// one segment, since a comparison fills several lines.
 func (h *history) comparisons() (groups []comparisonGroup) {
 	var rows []comparisonRow
 	for i := range h.state.Questions {
@@ -175,6 +191,9 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 // numeric parameter: what was put before the experts (hollow; filled where it
 // was preferred), their anchors at the left, and as a line what each preferred
 // so far.
+//
+// A parameter with categories has no axis that a line could follow: it is left
+// out, and the table shows its values.
 func (h *history) figuresCompared() []Figure {
 	var figures []Figure
 	total := h.compared()
@@ -226,6 +245,7 @@ func (h *history) figuresCompared() []Figure {
 		figure.Limits(&c.Y, 0.05, values...)
 		c.Points(other, figure.Hollow(figure.Gray, crowded(1.9, total), 0.8))
 		c.Discs(better, figure.Gray, crowded(2.3, total))
+		// Lines come after the points, so that a crowd does not hide them.
 		for k, e := range h.def.Experts {
 			color := expertColors[k%len(expertColors)]
 			var anchors plotter.XYs
@@ -260,7 +280,9 @@ func (h *history) figuresCompared() []Figure {
 
 // figureKept draws how many candidates may still be best, for rules that
 // eliminate some. Sets of several experts cannot share one curve: ok is false
-// for those, and where nothing was eliminated yet.
+// for those, and where nothing was eliminated yet. It starts with the first
+// decision that recorded an elimination; a curve that never falls says nothing
+// and is left out.
 func (h *history) figureKept() (Figure, bool) {
 	var kept plotter.XYs
 	experts := make(map[string]bool)
@@ -301,7 +323,8 @@ func (h *history) figureKept() (Figure, bool) {
 // figuresUtility draws the utility of each expert along every parameter, with
 // one standard deviation of the posterior, each through what that expert
 // prefers. All figures share one scale, since a utility has no unit and only
-// differences mean something.
+// differences mean something. It fits no model but works out the posterior of
+// each expert's utility, from the recorded one.
 func (h *history) figuresUtility(ctx context.Context) ([]Figure, error) {
 	// The view holds the fitted preferences, in the order of the definition's
 	// experts.
@@ -321,6 +344,8 @@ func (h *history) figuresUtility(ctx context.Context) ([]Figure, error) {
 		high   []float64
 		best   float64
 	}
+	// By parameter, nil for one that cannot be varied: all curves have to be
+	// known before the first chart, for their common scale.
 	curves := make([][]curve, len(h.def.Parameters))
 	for _, best := range h.summary.Preferred {
 		k := slices.IndexFunc(h.def.Experts, func(e definition.Expert) bool { return e.Name == best.Expert })
@@ -348,6 +373,9 @@ func (h *history) figuresUtility(ctx context.Context) ([]Figure, error) {
 			}
 			from, to := frame.Reach(at, dir)
 			line := curve{expert: k, best: frame.Value(i, at)}
+			// The utility of a kernel model is smooth on the scale of its
+			// lengthscales: as many nodes as diagnose.Slices has draw it without
+			// visible corners.
 			const nodes = 61
 			for node := range nodes {
 				x := diagnose.Along(at, dir, from+(to-from)*float64(node)/(nodes-1))

@@ -21,13 +21,16 @@ import (
 )
 
 // askedLabel is one question that the policy asked, on the axis of experiments.
+// spot is the place of the decision that asked: see [decision].
 type askedLabel struct {
 	spot     float64
 	question *campaign.Question
 	outcome  outcome
 }
 
-// outcome is what came of a question for a label.
+// outcome is what came of a question for a label. It is an index into
+// outcomeNames and into the arrays that are counted with; outcomes is their
+// number.
 type outcome int
 
 const (
@@ -56,7 +59,8 @@ func outcomeOf(q *campaign.Question) outcome {
 
 // labels splits the questions: those asked by decisions, with their place on
 // the axis of experiments, and how the others (initial and volunteered) came
-// out.
+// out. A question without a decision is one of the initial ones, or a label that
+// was volunteered.
 func (h *history) labels() (asked []askedLabel, initial [outcomes]int) {
 	for i := range h.state.Questions {
 		q := &h.state.Questions[i]
@@ -90,7 +94,9 @@ func describeInitial(initial [outcomes]int) string {
 }
 
 // axisOfExperiments sets the axis that the charts over time share, and returns
-// its end. Short campaigns get an axis of three, so as not to look long.
+// its end. Short campaigns get an axis of three, so as not to look long. All
+// charts over time in this file and in questions.go use it, so that a reader can
+// follow one moment down the page.
 func (h *history) axisOfExperiments(c *figure.Chart) float64 {
 	end := max(float64(len(h.state.Experiments)), 3)
 	c.X.Min, c.X.Max = 0, end
@@ -99,7 +105,8 @@ func (h *history) axisOfExperiments(c *figure.Chart) float64 {
 }
 
 // figureLabels draws how many questions the policy has asked. ok is false where
-// it asks none: no expert takes part, or their labels are not read.
+// it asks none: no expert takes part, or their labels are not read. An empty
+// chart is drawn where questions are possible: that none was asked is a result.
 func (h *history) figureLabels() (Figure, bool) {
 	asked, initial := h.labels()
 	wanted := len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel)
@@ -159,6 +166,9 @@ var expertColors = []figure.Color{figure.Blue, figure.Red, figure.Green, figure.
 // figureTrust draws how probable it is that each expert's labels help, as the
 // decisions knew it. The lines are steps: between two decisions nothing is
 // reconsidered.
+//
+// The map is only read by the names in the order of their first appearance: its
+// own order draws nothing.
 func (h *history) figureTrust() (Figure, bool) {
 	var names []string
 	lines := make(map[string]plotter.XYs)
@@ -199,7 +209,8 @@ func (h *history) figureTrust() (Figure, bool) {
 	}, true
 }
 
-// worthLine is what the answers of one expert and kind have been worth.
+// worthLine is what the answers of one expert and kind have been worth. Points
+// hold decisions alone; figureWorth adds what is known now.
 type worthLine struct {
 	expert, kind string
 	points       plotter.XYs
@@ -208,7 +219,8 @@ type worthLine struct {
 // worthLines are those of all experts, as the decisions knew it. A worth is in
 // measurements: an answer of worth 0.5 reduces the variance of the objective as
 // half a measurement would. Below zero the answers were turned over, since they
-// go against what is measured.
+// go against what is measured. The lines are in the order of their first
+// appearance in the log.
 func (h *history) worthLines() (lines []worthLine) {
 	for _, d := range h.decisions {
 		for _, w := range d.Answers {
@@ -285,6 +297,10 @@ func (h *history) figureWorth() (Figure, bool) {
 
 // figureWeight draws the dual variable λ of each expert; ok is false for
 // methods that have none.
+//
+// Each adjustment stands at the decision before it: it is recorded in one batch
+// with that decision. The line begins with the weight that the first adjustment
+// started from.
 func (h *history) figureWeight() (Figure, bool) {
 	if len(h.trust) == 0 {
 		return Figure{}, false
@@ -338,6 +354,9 @@ func (h *history) figureWeight() (Figure, bool) {
 // figureWidths draws how wide the belief was at each aided candidate, against
 // the threshold of the handover: above it the expert is asked. Each mark says
 // what the decision then did.
+//
+// It needs a method that has aided candidates with a belief (policies/cobol);
+// for others no width is found, and ok is false.
 func (h *history) figureWidths() (Figure, bool) {
 	c := h.target.Chart(780, 230, "experiments requested", "width of the belief interval (logits)")
 	h.axisOfExperiments(c)
@@ -381,6 +400,7 @@ func (h *history) figureWidths() (Figure, bool) {
 		c.Spot(d.spot, width, fmt.Sprintf("%s: %s, interval %s to %s\n%s",
 			d.Decision, d.Rule, lower, upper, h.format.line(aided.Parameters)), d.Decision)
 	}
+	// Only the zero that makes the axis begin at 0.
 	if len(values) == 1 {
 		return Figure{}, false
 	}

@@ -8,7 +8,9 @@ import (
 	"github.com/campaignd/campaignd/internal/figure"
 )
 
-// Figure is a figure of the report, finished, for other pages too.
+// Figure is a figure of the report, finished, for other pages too. It holds no
+// reference to the campaign, so it may be kept and shown after the log has
+// grown.
 type Figure struct {
 	// ID is unique in the report, and an anchor in the page.
 	ID    string
@@ -33,6 +35,8 @@ type Symbol struct {
 // that the report computes, which takes seconds for a campaign of hundreds of
 // experiments: callers keep what it returns until the log has grown. Errors are
 // those of [Write].
+//
+// It reads Registry, Log, Campaign and Store of the input alone.
 func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, error) {
 	h, err := read(ctx, in.Registry, in.Log, in.Campaign)
 	if err != nil {

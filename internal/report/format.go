@@ -6,7 +6,9 @@ import (
 )
 
 // compositionFormat writes the values of each parameter as precisely as is
-// needed to make the composition again.
+// needed to make the composition again. A composition that is printed with fewer
+// digits could not be made again from the report alone, which may be all that is
+// left in ten years.
 type compositionFormat struct{ format.Compositions }
 
 // newCompositionFormat returns the format for a definition's parameters.

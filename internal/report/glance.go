@@ -36,11 +36,14 @@ type bestAnswer struct {
 type answerRow struct{ Name, Value, Unit, Description string }
 
 // number is one figure of the summary: its value, what it counts, and a smaller
-// line below.
+// line below. All three are finished texts.
 type number struct{ Value, Name, Detail string }
 
 // answer are the best compositions; where there are none, the text says what is
 // missing for one.
+//
+// The two bests come from the summary and are not searched for here, so that
+// report, console and command line name the same compositions.
 func (h *history) answer() (*answer, string) {
 	measured, byModel := h.summary.BestMeasured, h.summary.BestByModel
 	if measured == nil {
@@ -74,7 +77,7 @@ func (h *history) answerRows(point definition.Point) (rows []answerRow) {
 }
 
 // bestAs says in which way an experiment is the best one; it is empty where it
-// is not.
+// is not. An experiment can be both.
 func (h *history) bestAs(id string) string {
 	byModel := h.summary.BestByModel != nil && h.summary.BestByModel.Experiment == id
 	measured := h.summary.BestMeasured != nil && h.summary.BestMeasured.Experiment == id
@@ -91,6 +94,9 @@ func (h *history) bestAs(id string) string {
 
 // numbers are the counts of the summary: experiments or comparisons against
 // their budget, answers by form, what was gained, and the time taken.
+//
+// What was imported cost this campaign nothing and is not among the experiments
+// spent; the text says "besides". Failed and excluded ones are.
 func (h *history) numbers() []number {
 	s := h.state
 	var of []string
@@ -140,6 +146,9 @@ func (h *history) numbers() []number {
 
 // answersGiven are the counts of what the experts said, by its form. A form
 // that neither the policy reads nor anyone has used is left out.
+//
+// Labels come first and by themselves, since their policy asks before
+// experiments, and a campaign that could ask and did not shows a 0.
 func (h *history) answersGiven() (numbers []number) {
 	s := h.state
 	if s.Labels() > 0 || len(h.def.Experts) > 0 && belief.Reads(h.def.Policy.Trust, belief.FeedbackLabel) {
@@ -168,6 +177,8 @@ func (h *history) answersGiven() (numbers []number) {
 				asked++
 			}
 			switch {
+			// One question of estimates asks for a number at each of its
+			// compositions: numbers are counted, not sittings.
 			case form == events.FormEstimate: // a sitting is of many
 				given += len(q.Answer.Estimates)
 			case q.Status == campaign.Answered && !q.Unsure():
@@ -196,7 +207,9 @@ func askedDetail(first, asked int) string {
 
 // gain compares the best result with the best of the initial design: what the
 // policy is worth over a random or space-filling choice. ok is false where
-// nothing was measured after the design, or nothing better found.
+// nothing was measured after the design, or nothing better found. The best of
+// both counts what was measured, noise included, so that the difference is
+// somewhat flattering.
 func (h *history) gain() (number, bool) {
 	course := h.converge()
 	n := leading(course.results)

@@ -39,7 +39,8 @@ var classNames = [classes]string{
 }
 
 // classOf returns the class of an experiment by its origin and the name of the
-// candidate that its decision chose.
+// candidate that its decision chose. chosen is empty where no decision led to
+// it. Failure and exclusion are not its business: see [history.class].
 func classOf(origin events.Origin, chosen string) class {
 	switch origin {
 	case events.OriginInitial:
@@ -84,7 +85,8 @@ func (h *history) symbol(k class) template.HTML {
 }
 
 // crowded shrinks a glyph where n of them would hide each other. The limits
-// were chosen by eye on a chart of full width.
+// were chosen by eye on a chart of full width. Tooltips keep their size, so that
+// a small point can still be hit.
 func crowded(radius vg.Length, n int) vg.Length {
 	switch {
 	case n > 400:

@@ -19,6 +19,9 @@ import (
 
 // statusText says in a sentence where the campaign stands, and why it ended or
 // paused. A running campaign's sentence counts what it waits for.
+//
+// The reasons of an end are constants in the log, whose words may change here
+// without any log being read differently.
 func (h *history) statusText() string {
 	s := h.state
 	switch s.Status {
@@ -68,6 +71,9 @@ func (h *history) statusText() string {
 // the class that the style sheet colors it by. Measurements decide; before the
 // first one, what the definition and the dispatched commands say. Nothing is
 // called real before an instrument or a person was involved.
+//
+// A mixture is named before anything else: a report that calls a campaign real
+// because its last measurement was would be dangerous.
 func (h *history) world() (text, class string) {
 	if !h.def.Measures() { // only what the experts say is of a world
 		switch {
@@ -93,6 +99,9 @@ func (h *history) world() (text, class string) {
 }
 
 // facts are the lines under the title, as pairs of a name and a value.
+//
+// Nothing here is computed from the time of day: a report that is made again
+// next year says the same.
 func (h *history) facts() [][2]string {
 	s, def := h.state, h.def
 	facts := [][2]string{
@@ -133,7 +142,9 @@ func (h *history) facts() [][2]string {
 }
 
 // span is how long the campaign went on until a time, and how much of it lay
-// between an end and its continuation, when it was not running.
+// between an end and its continuation, when it was not running. Without that
+// subtraction a campaign that was continued after a year would have taken a
+// year.
 func (h *history) span(until time.Time) string {
 	text := format.Duration(until.Sub(h.state.DefinedAt))
 	if h.idle > 0 {
@@ -146,6 +157,9 @@ func (h *history) span(until time.Time) string {
 // instrument names what measured: each device by the identity that it reported
 // with its measurements, else by its name in the events, else as the definition
 // describes it. More than four are counted.
+//
+// The first loop runs before the second, so that a device that gave its identity
+// at least once is not listed again under its bare name.
 func (h *history) instrument() string {
 	var names []string
 	seen := map[string]bool{}
@@ -198,7 +212,8 @@ func (h *history) policy() string {
 }
 
 // policyText names the method of a definition: its acquisition function, how it
-// trusts experts, and when it asks them.
+// trusts experts, and when it asks them. It names what tells methods apart; the
+// campaign file stands in full at the end of the page.
 func policyText(def definition.Campaign) string {
 	p := def.Policy
 	if !p.Measures() {

@@ -18,7 +18,9 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// heat is the model over two parameters through the best composition.
+// heat is the model over two parameters through the best composition. u and v
+// run over the parameters' ranges, from 0 to 1; moving along one may move
+// others, where a constraint makes them give way.
 type heat struct {
 	i, j     int               // indices of the parameters on the axes
 	how      diagnose.Exchange // what makes up for them under a sum
@@ -42,6 +44,10 @@ const (
 // lengthscales that can be varied independently; ok is false where there are
 // none. All other parameters keep the values of the best composition by the
 // model, except where a constraint makes them give way.
+//
+// Pairs are tried in the order of relevance, so that the first pair that can be
+// varied independently is the most relevant one. In a mixture of two components
+// neither moves without the other, and there is no map.
 func (h *history) heat() (out heat, ok bool, err error) {
 	if h.model == nil || h.summary.BestByModel == nil {
 		return heat{}, false, nil
@@ -83,7 +89,8 @@ func (h *history) heat() (out heat, ok bool, err error) {
 
 // heatOver evaluates the model at the nodes of a grid over parameters i and j.
 // best is a point of the encoded space; first and second are the directions in
-// it that move i and j, each with what must give way.
+// it that move i and j, each with what must give way. It costs heatNodes²
+// predictions, each quadratic in the number of observations.
 func (h *history) heatOver(
 	f *diagnose.Frame, best []float64, i, j int, how diagnose.Exchange, first, second []float64,
 ) heat {
@@ -149,7 +156,9 @@ func (h *history) figureHeat() ([]Figure, string, error) {
 
 // figuresOver draws the posterior mean and its standard deviation over two
 // parameters: each on axes of its own, with marks on top. axes makes an empty
-// chart with its limits set; id is the prefix of the figures' identifiers.
+// chart with its limits set; id is the prefix of the figures' identifiers. The
+// plane of a choice (choices.go) and the map of the model share it; axes is a
+// function, because each of the two figures needs a chart of its own.
 func (h *history) figuresOver(
 	m heat, id string, axes func() *figure.Chart, marks func(*figure.Chart),
 ) (figures []Figure, err error) {
@@ -178,6 +187,9 @@ func (h *history) figuresOver(
 }
 
 // heatPoints draws the measurements, and the best composition on top of them.
+// Measurements are projected onto the plane, wherever they lie in the other
+// parameters. With more than 200 they have no tooltips, which would be most of
+// the page's bytes.
 func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
 	var points plotter.XYs
 	for k, x := range h.model.X {
@@ -216,11 +228,14 @@ func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, 
 	if low > high { // no node is allowed: the image stays blank
 		low, high = 0, 1
 	}
+	// A constant model, before anything was learned: bands need a range,
+	// whatever it is, and the constant lies in its middle.
 	if high-low < 1e-9*max(math.Abs(low), math.Abs(high), 1e-300) {
 		low, high = low-0.5*max(math.Abs(low), 1e-6), high+0.5*max(math.Abs(high), 1e-6)
 	}
 	var b bands
 	// Bands end at round numbers, so that the key can be read without decimals.
+	// One level before the first tick and one behind the last cover all values.
 	inner := figure.Ticks{Want: 10}.Ticks(low, high)
 	if len(inner) < 2 {
 		inner = []plot.Tick{{Value: low}, {Value: high}}
@@ -247,7 +262,9 @@ func newBands(m heat, values [][]float64, name string, darkIsHigh bool) (bands, 
 	return b, nil
 }
 
-// mix returns the color at t ∈ [0, 1] of a list of colors.
+// mix returns the color at t ∈ [0, 1] of a list of colors. The colors are opaque
+// and evenly spaced; between two of them it mixes linearly. RGBA returns 16 bits
+// a channel: 257 brings them to 8.
 func mix(colors []color.Color, t float64) color.NRGBA {
 	place := t * float64(len(colors)-1)
 	k := min(int(place), len(colors)-2)
@@ -258,7 +275,8 @@ func mix(colors []color.Color, t float64) color.NRGBA {
 	return color.NRGBA{blend(r0, r1), blend(g0, g1), blend(b0, b1), 0xff}
 }
 
-// band returns the index of the band a value lies in.
+// band returns the index of the band a value lies in. Values beyond the levels,
+// which only places that are not allowed have, get the band at that end.
 func (b bands) band(v float64) int {
 	k := int(math.Floor((v - b.levels[0]) / b.step))
 	return min(max(k, 0), len(b.colors)-1)
@@ -300,7 +318,9 @@ func bilinear(values [][]float64, x, y float64) float64 {
 }
 
 // key draws the colors with their levels at the right of the chart: as an
-// image, like the map itself, since it has colors that no palette names.
+// image, like the map itself, since it has colors that no palette names. It is
+// drawn after the chart, in the margin that figuresOver has left for it. With
+// more than twelve bands every second level has a number.
 func (b bands) key(unit string) func(whole *draw.Canvas, data draw.Canvas) {
 	return func(whole *draw.Canvas, data draw.Canvas) {
 		const width = 12

@@ -111,6 +111,9 @@ type amendmentRow struct {
 // page gathers what the template shows. store is the path that the printed
 // commands name. It fails with the context's error, or where a figure cannot be
 // computed.
+//
+// The context is looked at between the slow parts; the parts themselves look at
+// it where they fit models.
 func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	s := h.state
 	// The diagnosis comes first: warnings, tables and figures all cite it.
@@ -170,6 +173,9 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 
 // figures draws everything that has data. Figures of the model are left out
 // while there is none; a campaign of comparisons has figures of its own.
+//
+// Each figure says itself whether there is anything to draw. The order of this
+// function is not that of the page, which the template decides.
 func (h *history) figures(ctx context.Context, d *pageData) (err error) {
 	if d.Duels = !h.def.Measures(); d.Duels {
 		return h.figuresOfDuels(ctx, d)
@@ -230,7 +236,8 @@ func (h *history) figuresOfDuels(ctx context.Context, d *pageData) (err error) {
 }
 
 // auditCommands are the commands with which a reader can check the report
-// against the store, and ask it for more.
+// against the store, and ask it for more. They are the report's claim to be
+// checked: a reader needs the store, this program and nothing else.
 func (h *history) auditCommands(store string) []command {
 	store = quote(store)
 	commands := []command{
@@ -249,7 +256,9 @@ func (h *history) auditCommands(store string) []command {
 }
 
 // quote writes a path as one word of a shell. Most paths need no quotes, and
-// stay easier to read without.
+// stay easier to read without. Between single quotes a shell interprets nothing,
+// so only a single quote itself needs more: the quotes are closed, one is
+// written with a backslash, and they are opened again.
 func quote(path string) string {
 	if strings.ContainsAny(path, " '\"\\$`*?()[]{}<>|&;!#~\t\n") {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"

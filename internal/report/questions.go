@@ -14,7 +14,8 @@ import (
 )
 
 // questionRow counts an expert's questions of one form. Unanswered are those
-// that are open, expired or withdrawn.
+// that are open, expired or withdrawn. Its counts add up: each question is
+// answered, unsure or unanswered.
 type questionRow struct {
 	Expert, Form                        string
 	Asked, Answered, Unsure, Unanswered int
@@ -30,7 +31,8 @@ var formWords = map[events.Form]struct{ action, asks, given string }{
 	events.FormEstimate:   {"estimate", "estimate compositions", "estimates"},
 }
 
-// actionText is what a decision does, in a word.
+// actionText is what a decision does, in a word. "Ask" alone would not tell a
+// label from a comparison.
 func actionText(d *events.DecisionMade) string {
 	if d.Action == events.ActionAsk {
 		return formWords[d.Form].action
@@ -76,7 +78,9 @@ func (h *history) questionRows() []questionRow {
 	return rows
 }
 
-// answerText says what came of a question, in a few words.
+// answerText says what came of a question, in a few words. It is shown in table
+// cells: what takes more than a line, such as an estimate for each composition,
+// is only counted.
 func (h *history) answerText(q *campaign.Question) string {
 	switch {
 	case q.Status != campaign.Answered:
@@ -104,7 +108,8 @@ func (h *history) answerText(q *campaign.Question) string {
 }
 
 // reviews returns, in order, the decisions that first recorded how a choice
-// looked once its composition was measured.
+// looked once its composition was measured. A review is made by the policy with
+// the model of that time, and recorded; the report only shows it.
 func (h *history) reviews() (all []*decision) {
 	last := ""
 	for i := range h.decisions {
@@ -129,7 +134,8 @@ func (h *history) review(question string) *events.ChoiceReview {
 }
 
 // figureReviews draws how probable it is that each choice was right; ok is
-// false where no choice was reviewed.
+// false where no choice was reviewed. A choice is drawn at the experiment that
+// it led to, not at the decision that reviewed it.
 func (h *history) figureReviews() (Figure, bool) {
 	all := h.reviews()
 	if len(all) == 0 {

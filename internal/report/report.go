@@ -82,7 +82,8 @@ var source string
 var style string
 
 // page is parsed once; html/template escapes every text according to its
-// context.
+// context. A template that does not parse ends the program at its start, and
+// every test with it.
 var page = template.Must(template.New("report").Parse(source))
 
 // Write writes the report. A campaign in any state has one. It fails with
@@ -128,7 +129,9 @@ func Write(ctx context.Context, w io.Writer, in Input) error {
 }
 
 // inWords writes what can be done without commands, for readers who have no
-// command line: the finding's next step, then each remedy as a sentence.
+// command line: the finding's next step, then each remedy as a sentence. A
+// remedy's text begins with a small letter, since the command line puts it into
+// a sentence.
 func inWords(next string, remedies []problem.Remedy) string {
 	sentences := []string{next}
 	for _, r := range remedies {

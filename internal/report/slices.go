@@ -23,6 +23,8 @@ func (h *history) slices() ([]diagnose.Slice, error) {
 
 // figureSlices draws the slices, all on one scale so that their heights can be
 // compared, and writes the caption for all of them.
+//
+// The common scale covers the measurements as well as the bands.
 func (h *history) figureSlices() ([]Figure, string, error) {
 	all, err := h.slices()
 	if err != nil || len(all) == 0 {
@@ -78,6 +80,7 @@ func (h *history) figureSlices() ([]Figure, string, error) {
 }
 
 // inPairs reports whether n figures fill rows of two better than rows of three.
+// The template picks a class of the style sheet by it.
 func inPairs(n int) bool { return n <= 2 || n == 4 }
 
 // small returns one of n charts along parameters, which stand in rows of two or
@@ -115,7 +118,9 @@ func (h *history) drawPoints(c *figure.Chart, s diagnose.Slice) {
 }
 
 // drawSlice draws the model along a numeric parameter: the band of ± 1 sd, the
-// mean, the measurements, and the excluded part of the range.
+// mean, the measurements, and the excluded part of the range. The horizontal
+// axis covers the samples and the measurements: an amendment may have narrowed a
+// range that was measured outside it.
 func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 	figure.Limits(&c.X, 0.02, append([]float64{s.X[0], s.X[len(s.X)-1]}, xOf(s.Points)...)...)
 	for k := range s.Excluded {
@@ -152,7 +157,8 @@ func (h *history) drawSlice(c *figure.Chart, s diagnose.Slice) {
 }
 
 // drawCategories draws the model at each category: nothing lies between them,
-// so that there is no line.
+// so that there is no line. Categories stand at 0, 1, 2, … in the definition's
+// order; names are shortened so that neighbors do not overlap.
 func (h *history) drawCategories(c *figure.Chart, s diagnose.Slice) {
 	c.X.Min, c.X.Max = -0.6, float64(len(s.X))-0.4
 	var labels []plot.Tick
@@ -183,7 +189,8 @@ func xOf(points []diagnose.Seen) []float64 {
 }
 
 // interpolate returns y at v between the points (x, y), x ascending. Beyond
-// their ends it is the value at the end.
+// their ends it is the value at the end. It places a discrete parameter's values
+// on the curve, which was sampled at other places.
 func interpolate(x, y []float64, v float64) float64 {
 	for k := 1; k < len(x); k++ {
 		if v <= x[k] {

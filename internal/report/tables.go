@@ -55,6 +55,8 @@ const (
 )
 
 // measurements returns the table of all experiments, folded where it is long.
+// Symbols are drawn once for each class: each is a small SVG, and a table may
+// have thousands of rows.
 func (h *history) measurements() []measurementGroup {
 	var symbols [classes]template.HTML
 	for k := range classes {
@@ -83,6 +85,10 @@ func (h *history) measurements() []measurementGroup {
 
 // measurementRow writes a row of the table, but for its symbol and for whether
 // it is the best.
+//
+// A row without a measurement shows what was asked for and why there is no
+// value; residual and surprise are about the prediction that the decision
+// recorded, not about today's model.
 func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 	row := measurementRow{ID: x.ID, Decision: x.Decision, Why: h.why(x), Time: format.Time(x.EndedAt)}
 	m := x.Measurement
@@ -143,7 +149,8 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 }
 
 // marks are the corrections of an experiment, and whether another composition
-// than the requested one was made.
+// than the requested one was made. Of the engine's flags those are left out that
+// begin or settle a doubt: an overturned measurement is drawn as excluded.
 func (h *history) marks(x *campaign.Experiment) (marks []string) {
 	if x.Flag != nil {
 		switch x.Flag.Verdict {
@@ -159,6 +166,9 @@ func (h *history) marks(x *campaign.Experiment) (marks []string) {
 
 // correctionText says in a sentence what a correction changed, who made it,
 // when and why.
+//
+// A correction of a measurement without a new value, composition or quantity can
+// only lift an exclusion.
 func correctionText(c correction) string {
 	by := func(what, reason string) string {
 		return fmt.Sprintf("%s by %s, %s: %s", what, c.actor, format.Time(c.time), reason)
@@ -209,7 +219,7 @@ func differs(a, b definition.Value) bool {
 }
 
 // why says why an experiment was chosen: its decision's reason, or its origin
-// where no decision chose it.
+// where no decision chose it. A replicate has the decision of the first run.
 func (h *history) why(x *campaign.Experiment) string {
 	text := ""
 	switch x.Origin {
@@ -229,7 +239,8 @@ func (h *history) why(x *campaign.Experiment) string {
 	return strings.TrimSpace(text)
 }
 
-// decisionRow is one decision with all that it weighed.
+// decisionRow is one decision with all that it weighed. Experiment and Question
+// are what it asked for, and at most one of them is set.
 type decisionRow struct {
 	ID, Time, Action, Rule, Reason string
 	Experiment, Question, Answer   string
@@ -256,7 +267,8 @@ type testRow struct {
 	Holds                  bool
 }
 
-// decisionGroup is a segment of the table of decisions.
+// decisionGroup is a segment of the table of decisions. Only the newest one is
+// open at first.
 type decisionGroup struct {
 	Title string
 	Open  bool
@@ -340,6 +352,8 @@ func (h *history) candidateRow(d *decision, c events.Candidate) candidateRow {
 
 // decisionFacts lists what is needed to make the decision again: the events it
 // saw, its seed, the policy, the fitted models and the program.
+//
+// It stands on the page for a reader who has the page alone.
 func (h *history) decisionFacts(d *decision) [][2]string {
 	facts := [][2]string{
 		{"made from", fmt.Sprintf("events up to %d", d.At)},

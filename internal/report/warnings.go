@@ -19,6 +19,9 @@ type warning struct {
 
 // warnings returns what went wrong, the gravest first. store is the path for
 // the commands in them.
+//
+// Within grave and light the order is that of this function: what stops the
+// campaign, then what puts the model in doubt, then what is over.
 func (h *history) warnings(store string) []warning {
 	var grave, light []warning
 	add := func(w warning) {
@@ -104,6 +107,9 @@ func (h *history) warnings(store string) []warning {
 
 // incidentWarnings gathers stalls, failed fits, unknown fates and take-overs,
 // one warning for each sort. They are over, so none is grave.
+//
+// A fate that is unknown still has a grave warning of its own; here is the
+// history of all that were.
 func (h *history) incidentWarnings() []warning {
 	var stalls, fits, fates, recoveries []string
 	for _, i := range h.incidents {

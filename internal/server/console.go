@@ -15,10 +15,11 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// openNotice is shown where everybody may do everything.
+// openNotice is shown where there are no accounts.
 const openNotice = "There are no accounts: everybody who reaches this page may do everything here."
 
-// visitor says who asks for a page.
+// visitor says who asks for a page. What they may do is passed as functions, so
+// that a page asks for each act that it offers.
 func (s *Server) visitor(ctx context.Context) console.Visitor {
 	who := gate.IdentityOf(ctx)
 	v := console.Visitor{
@@ -53,7 +54,8 @@ func (s *Server) visitor(ctx context.Context) console.Visitor {
 	return v
 }
 
-// visitorNow is who asks for a page, as they are now.
+// visitorNow is who asks for a page, as they are now. A page that stays open
+// asks for it again, since rights can be withdrawn while it does.
 func (s *Server) visitorNow(ctx context.Context) (console.Visitor, error) {
 	who, err := gate.Listener(ctx)
 	if err != nil {
@@ -76,7 +78,8 @@ func (s *Server) unsent() (lines []string) {
 	return lines
 }
 
-// mountConsole mounts the pages.
+// mountConsole mounts the pages. The routes of accounts check for themselves who
+// asks, since people log in by some of them.
 func (s *Server) mountConsole() {
 	s.console = console.New(console.Options{
 		Lab: s.lab, Version: s.options.Version, Log: s.options.Log, Closing: s.closing,
@@ -98,7 +101,8 @@ func (s *Server) visited(page http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// unread answers a form that did not come whole.
+// unread answers a form that did not come whole. The gate finds out before any
+// page is called, and answers as a page would.
 func (s *Server) unread(w http.ResponseWriter, r *http.Request, p *problems.Problem) {
 	s.visited(func(w http.ResponseWriter, r *http.Request) {
 		s.console.Refuse(w, r, p.Status, problem.New(p.Code, "%s", p.Detail))

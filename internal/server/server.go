@@ -37,7 +37,7 @@ type Options struct {
 	// Signer, if set, returns the key that signs checkpoints; nil for none.
 	Signer func() (note.Signer, error)
 	// Reached, if set, says how each person of the lab is reached, and what
-	// they are due to be told.
+	// messages they are due to get.
 	Reached func() []notify.Status
 	// Forwards, if set, says how each system to which events are sent takes
 	// them.
@@ -79,6 +79,12 @@ func New(o Options) *Server {
 }
 
 // Handler returns everything that is served.
+//
+// The order matters. Panics anywhere are caught; the headers are set on every
+// answer, refusals included; the body is bounded before anything reads it; who
+// asks is known before the requests under way are counted, by account or, of
+// strangers, by address; and only a request that has its place waits for its
+// body and has its form read.
 func (s *Server) Handler() http.Handler {
 	g := s.gate
 	formed := g.Formed(&s.mux, api.Base, s.unread)
@@ -91,6 +97,10 @@ func (s *Server) Patterns() []string { return append(s.mux.Patterns(), s.console
 
 // Serve serves on a listener until the context is done. Requests under way
 // finish.
+//
+// ctx only ends serving. Requests run under a context that outlives it, so that
+// one under way is not cut off between its decision and its answer; those that
+// still run after five seconds are.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer s.whatIf.Close()
 	defer s.console.Close()
@@ -137,8 +147,8 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-// recovered answers a programmer's mistake as a problem, and tells whoever
-// looks after the server where it was.
+// recovered answers a programmer's mistake as a problem, and logs for those who
+// look after the server where it was.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

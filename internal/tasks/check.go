@@ -11,7 +11,9 @@ import (
 )
 
 // Check compares a campaign's parameters with those of the named test problem,
-// and its space with the problem's; here is where the problem is named.
+// and its space with the problem's; here is where the problem is named. The
+// campaign may be narrower than the problem, never wider: the problem has no
+// value outside. Its space is looked at only where its parameters are right.
 func Check(def *definition.Campaign, here definition.Path, name string) []definition.Fault {
 	task, ok := Lookup(name)
 	if !ok {
@@ -146,7 +148,8 @@ func settings(values []float64) (list []string) {
 
 // checkSpace samples the campaign's space: constraints of the task must follow
 // from those of the campaign. Faults of the space itself are reported
-// elsewhere.
+// elsewhere. Sixteen points find a constraint that is missing, since without it
+// hardly any point satisfies an equality.
 func (t Task) checkSpace(def *definition.Campaign) []definition.Fault {
 	s, err := space.New(*def)
 	if err != nil {
@@ -189,6 +192,7 @@ func (t Task) constraints() string {
 	return "constraints: [" + strings.Join(list, ", ") + "]"
 }
 
+// side is empty for a side that the constraint has not.
 func side(name string, value *float64) string {
 	if value == nil {
 		return ""

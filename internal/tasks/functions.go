@@ -165,6 +165,7 @@ func hartmann(x []float64, a, p [][]float64) float64 {
 	return sum
 }
 
+// hartmann3 has four local optima.
 func hartmann3() Task {
 	a := [][]float64{{3, 10, 30}, {0.1, 10, 35}, {3, 10, 30}, {0.1, 10, 35}}
 	p := [][]float64{

@@ -109,7 +109,9 @@ func (t Task) Point(x []float64) definition.Point {
 	return p
 }
 
-// coordinates reads p in the task's order and checks that it is in the space.
+// coordinates reads p in the task's order and checks that it is in the space. A
+// value that is one of a list up to rounding becomes that one exactly, so that
+// replicates have equal values.
 func (t Task) coordinates(p definition.Point) ([]float64, error) {
 	x := make([]float64, len(t.Parameters))
 	for i, par := range t.Parameters {
@@ -209,6 +211,7 @@ var all = []func() Task{
 	michalewicz5, rastrigin2, rkhsMatern32, rkhsMatern52, rkhsRBF, rosenbrock3, styblinski3,
 }
 
+// sortedNames gives messages a fixed order.
 func sortedNames(p definition.Point) []string {
 	names := make([]string, 0, len(p))
 	for name := range p {
@@ -218,6 +221,7 @@ func sortedNames(p definition.Point) []string {
 	return names
 }
 
+// parameter is a number between bounds.
 func parameter(name, unit string, lower, upper float64, description string) definition.Parameter {
 	return definition.Parameter{Name: name, Unit: unit, Description: description, Min: &lower, Max: &upper}
 }

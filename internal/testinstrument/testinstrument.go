@@ -272,7 +272,7 @@ func Value(p definition.Point) float64 {
 type resuming struct{ *instrument }
 
 // Resume implements [sdk.Resumer]. Where the killed process had not acted yet,
-// nobody can tell.
+// no one can tell.
 func (r resuming) Resume(_ context.Context, cmd instruments.Command) (events.Measurement, error) {
 	acts, err := Acts(r.Dir)
 	if err != nil {

@@ -27,7 +27,8 @@ var answerReaders = map[events.Form]func(
 
 // ParseAnswer reads a person's answer to a question in words, as they are typed
 // after `campaignd tell q7`. The error is a [problem.Error] that says which
-// words the question calls for.
+// words the question calls for. It does not look at whether the question is
+// open, nor at bounds: the engine does, when the answer is recorded.
 func ParseAnswer(def *definition.Campaign, q *campaign.Question, text string) (humans.Reply, error) {
 	text = strings.TrimSpace(text)
 	switch strings.ToLower(text) {
@@ -86,6 +87,7 @@ func readOrder(_ *definition.Campaign, q *campaign.Question, text string) (r hum
 }
 
 // readPoint reads a composition; "ok" takes the one that the campaign suggests.
+// Without a suggestion “ok” is read as a composition, and fails as one.
 func readPoint(def *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
 	if q.Suggestion != nil && strings.EqualFold(text, "ok") {
 		r.Answer.Point = q.Suggestion.Parameters
@@ -96,7 +98,9 @@ func readPoint(def *definition.Campaign, q *campaign.Question, text string) (r h
 }
 
 // readNumbers reads the numbers of all rows in order, or of some by their rows
-// ("3=12.5"); rows that are not named keep their earlier answers.
+// ("3=12.5"); rows that are not named keep their earlier answers. Fewer numbers
+// than rows, without their rows, are refused: nothing says which rows they
+// belong to.
 func readNumbers(def *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
 	sheet := humans.NewSheet(len(q.Options), *q.Scale, q.Answer.Estimates)
 	rows, err := sheet.Fill(text, 0)

@@ -35,7 +35,9 @@ func Backtest(core *engine.Core, best *instruments.Foregone) string {
 }
 
 // whetherFound says which row is the best, and whether it was found; empty
-// where the measurements come from another table.
+// where the measurements come from another table. Compositions are compared by
+// the space's key, as the engine compares them. Measurements without an identity
+// are taken for those of this table.
 func whetherFound(core *engine.Core, best *instruments.Foregone) string {
 	s := core.State()
 	at, err := core.Space().Key(best.Point)

@@ -21,7 +21,8 @@ func Build(b events.Build) string {
 }
 
 // Revision is the source of a build, in as many digits as a person needs to
-// find it again.
+// find it again. It is one of four forms: a commit, a commit with the hash of
+// local changes, the sum of a module (h1), or another hash with its name.
 func Revision(revision string) string {
 	name, sum, hashed := strings.Cut(revision, ":")
 	switch {

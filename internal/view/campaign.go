@@ -74,7 +74,9 @@ type Campaign struct {
 
 // CampaignOf returns where a campaign stands, with the models of shown: nothing
 // is worked out, for the loop of a campaign asks this. waitingFor says what it
-// waits for.
+// waits for. Lists are copied, so that the result can leave the goroutine of the
+// campaign's loop; what their elements point to is shared, as is the definition,
+// which an amendment replaces.
 func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	s := core.State()
 	def := s.Definition
@@ -117,7 +119,8 @@ func Summarized(core *engine.Core, summary engine.Summary) Campaign {
 	return CampaignOf(core, Shown{summary: summary, known: true}, "")
 }
 
-// count counts an experiment.
+// count counts an experiment. Imported experiments and those that were called
+// off cost the budget nothing.
 func (c *Campaign) count(x *campaign.Experiment) {
 	if x.Status.Open() {
 		c.UnderWay = append(c.UnderWay, *x)

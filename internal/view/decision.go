@@ -62,7 +62,8 @@ func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 
 // findDecision returns what a campaign's log says about a decision behind a
 // sequence, and the sequence of its event; nil where there is none with that
-// identifier.
+// identifier. It reads on from there until it finds it, so that a caller that
+// knows the event's place names the one before.
 func findDecision(
 	ctx context.Context, log events.Log, name, id string, after events.Sequence,
 ) (*events.DecisionMade, events.Sequence, error) {
@@ -97,6 +98,9 @@ func (r *Record) Made(
 
 // Decision returns what a campaign's log says about a decision and what
 // followed from it: only the events from the decision on are read.
+//
+// Two states are needed: that before the decision, for what it rested on, and
+// that at the end of the log, for the answers that came since.
 func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Decision, error) {
 	made, at, err := r.Made(ctx, log, id)
 	if err != nil {
@@ -153,7 +157,8 @@ type decisionReader struct {
 	d     Decision
 }
 
-// read takes an event.
+// read takes an event. The first event that it gets is the decision itself;
+// follows relies on that.
 func (r *decisionReader) read(e events.Event) error {
 	payload, err := events.Decode(e)
 	if err != nil {
@@ -181,7 +186,9 @@ func (r *decisionReader) read(e events.Event) error {
 }
 
 // follows reports whether a later event is about the decision or about what it
-// asked for, and records what it says.
+// asked for, and records what it says. about grows as it reads, since what a
+// decision asks for has identifiers of its own, under which later events speak
+// of it.
 func (r *decisionReader) follows(e events.Event, payload events.Payload) bool {
 	switch p := payload.(type) {
 	case *events.TrustAdjusted:
@@ -216,7 +223,9 @@ func (r *decisionReader) asks(decision, id string) bool {
 }
 
 // takesUp records a later decision that took up the answer, or reviewed it once
-// its composition was measured.
+// its composition was measured. It follows comparisons and compositions of an
+// expert's own, and takes the first run that is decided with later events in
+// view for the decision that took up the answer.
 func (r *decisionReader) takesUp(later *events.DecisionMade) bool {
 	form := r.d.Decision.Form
 	if form != events.FormComparison && form != events.FormPinpoint {
@@ -236,7 +245,9 @@ func (r *decisionReader) takesUp(later *events.DecisionMade) bool {
 }
 
 // tookUp returns the question whose answer a decision took up: the last one
-// that a decision asked, where the decision says that it was answered.
+// that a decision asked, where the decision says that it was answered. The rules
+// named here are those by which policies act on an answer; initial answers have
+// no decision and are passed over.
 func tookUp(before *campaign.State, d *events.DecisionMade) *campaign.Question {
 	switch d.Rule {
 	case policies.RuleChosen, policies.RulePinpointed, policies.RuleAccepted, policies.RuleNoAnswer:

@@ -19,7 +19,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Write lays a decision out for people.
+// Write lays a decision out for people. What is missing from the record, as in
+// decisions of older versions, leaves its part out.
 func (d *Decision) Write(w io.Writer, how How) error {
 	made := d.Decision
 	p := &page{w: w}
@@ -60,7 +61,8 @@ func (d *Decision) facts(how How) []Row {
 	return rows
 }
 
-// Facts are what is needed to repeat the decision, and what it did.
+// Facts are what is needed to repeat the decision, and what it did. The state,
+// the policy, the seed and the build together give the same decision again.
 func (d *Decision) Facts() []Row {
 	made := d.Decision
 	rows := []Row{
@@ -138,7 +140,8 @@ func (d *Decision) writeCandidates(p *page) {
 	}
 }
 
-// candidateNames heads the columns of the candidates.
+// candidateNames heads the columns of the candidates. The mark is at what was
+// chosen and, where an expert decides, at what they preferred.
 func (d *Decision) candidateNames() []string {
 	letters := d.Letters()
 	winner := ""
@@ -164,7 +167,8 @@ type CandidateRow struct {
 
 // CandidateTable lists what is recorded of a decision's candidates: the values
 // of the parameters, then what the models said. A quantity that no candidate
-// has gets no row.
+// has gets no row. Compositions that lie close together get the decimals that
+// tell them apart.
 func CandidateTable(def *definition.Campaign, d *events.DecisionMade) (rows []CandidateRow) {
 	points := make([]definition.Point, len(d.Candidates))
 	for i, c := range d.Candidates {
@@ -199,7 +203,7 @@ type candidateQuantity struct {
 
 // candidateQuantities lists them in the order of the table. Values are in the
 // objective's unit, but for scores and the belief, which have scales of their
-// own.
+// own. A quantity that a new policy records needs a row here to be seen.
 func candidateQuantities(def *definition.Campaign, d *events.DecisionMade) []candidateQuantity {
 	sought := def.Sought()
 	unit := sought.Unit
@@ -278,6 +282,8 @@ func optional(x *float64) string {
 
 // writeAttributions writes what the models base their view of the candidates
 // on: Shapley values as bars, and the plane of the two strongest parameters.
+// Decisions of older versions explained something else, which is why there are
+// two sentences on what the values add up to.
 func (d *Decision) writeAttributions(p *page) {
 	shares := Shares(d.Definition, d.Decision)
 	switch {
@@ -356,7 +362,8 @@ func CandidateGloss(d *events.DecisionMade) string {
 	return gloss + "."
 }
 
-// Models are the fits that a decision used, a row or two each.
+// Models are the fits that a decision used, a row or two each. Numbers in
+// standard units are written in the campaign's, where they have a unit.
 func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 	if f := d.Objective; f != nil {
 		sought := def.Sought()
@@ -393,7 +400,8 @@ func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 	return rows
 }
 
-// noiseText says which noise a fit assumed.
+// noiseText says which noise a fit assumed. A noise of 0 means that each
+// measurement has a standard deviation of its own.
 func noiseText(sought definition.Objective, f *events.ObjectiveFit) string {
 	switch {
 	case sought.Noise != nil:

@@ -12,7 +12,7 @@ import (
 
 // WriteDiagnosis writes a diagnosis for people: the verdict and its reasons
 // first, then the numbers behind them. next says what a person can do about a
-// finding.
+// finding. Parts without numbers are left out.
 func WriteDiagnosis(w io.Writer, d diagnose.Diagnosis, next func(diagnose.Finding) string) error {
 	p := &page{w: w}
 	p.line("Campaign %s: the model is %s", d.Campaign, d.Verdict)
@@ -105,7 +105,9 @@ func writeParameters(p *page, d diagnose.Diagnosis) {
 	p.table(rows)
 }
 
-// writeSlices draws the mean along each parameter, all on one scale.
+// writeSlices draws the mean along each parameter, all on one scale. One scale
+// for all shows at a glance which parameter matters; categories have no order,
+// so that they are listed and not drawn.
 func writeSlices(p *page, d diagnose.Diagnosis) {
 	if len(d.Slices) == 0 {
 		return
@@ -145,7 +147,8 @@ func categoriesText(s diagnose.Slice) string {
 	return strings.Join(cells, ", ")
 }
 
-// profile draws every second value between low and high.
+// profile draws every second value between low and high. All of one height where
+// nothing varies.
 func profile(values []float64, low, high float64) string {
 	blocks := []rune("▁▂▃▄▅▆▇█")
 	var b strings.Builder

@@ -49,7 +49,8 @@ func Methods(reg registry.Registry) []Method {
 	return all
 }
 
-// completed writes out the defaults of a policy, in a campaign of people.
+// completed writes out the defaults of a policy, in a campaign of people. Some
+// defaults depend on who the experts are, so that the example has a person.
 func completed(reg registry.Registry, p definition.Policy) definition.Policy {
 	people := []definition.Expert{{Name: "ada", Person: true}}
 	p = campaignfile.Complete(reg, definition.Campaign{Policy: p, Experts: people}).Policy
@@ -87,7 +88,8 @@ func (m Method) Needs() string {
 // so are not written out with it.
 func (m Method) OpenSettings() []string { return m.open }
 
-// openSettings lists the keys of a policy's settings that have no default.
+// openSettings lists the keys of a policy's settings that have no default. What
+// counts as unset is the zero value.
 func openSettings(reg registry.Registry, p definition.Policy) (keys []string) {
 	for _, part := range policies.Parts(p) {
 		settings, err := reg.Methods.Settings(p, part)

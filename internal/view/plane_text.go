@@ -24,7 +24,8 @@ const cellWidth = 2
 type planeCell struct{ column, row int }
 
 // planeLines draws the mean and the standard deviation over the plane side by
-// side, the candidates and the best measured composition marked.
+// side, the candidates and the best measured composition marked. Rows of the
+// plane go upwards in y, lines of text downwards: they are written in reverse.
 func (d *Decision) planeLines(p *events.Plane) []string {
 	marks, legend := d.planeMarks(p)
 	mean, meanKey := shaded(p.Mean, marks)
@@ -74,7 +75,8 @@ func (d *Decision) heading(parameter string) string {
 	return parameter
 }
 
-// planeMarks says what is marked in which cell, and what the marks stand for.
+// planeMarks says what is marked in which cell, and what the marks stand for. A
+// cell has room for two marks; a third hides the second.
 func (d *Decision) planeMarks(p *events.Plane) (marks map[planeCell]string, legend []string) {
 	marks = make(map[planeCell]string)
 	mark := func(name string, point definition.Point) {
@@ -130,7 +132,8 @@ func nearest(grid []float64, v float64) (best int, ok bool) {
 }
 
 // shaded draws a grid with shades between its least and greatest value, marks
-// on top, and says what the shades mean.
+// on top, and says what the shades mean. Each grid has a scale of its own: mean
+// and standard deviation are not compared.
 func shaded(values [][]float64, marks map[planeCell]string) (rows []string, key string) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, row := range values {

@@ -47,7 +47,8 @@ type Prediction struct {
 // no model that could predict, yet or ever.
 var ErrNoModel = errors.New("no model")
 
-// noModel says why there is none.
+// noModel says why there is none. Its text has no prefix, since it is shown to
+// people as it is; errors.Is finds [ErrNoModel] nevertheless.
 type noModel struct{ why string }
 
 func (e noModel) Error() string        { return e.why }
@@ -61,7 +62,8 @@ type Predictor struct {
 }
 
 // NewPredictor returns one, or why there is none: an error of the models, or
-// one that wraps [ErrNoModel].
+// one that wraps [ErrNoModel]. It may fit models, which takes seconds;
+// predictions after that are quick.
 func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	read, err := core.Read(ctx)
 	if err != nil {
@@ -98,7 +100,8 @@ func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 
 // Predict returns what the models say of a composition. The error wraps
 // [space.ErrOutside] where the composition does not have the campaign's
-// parameters.
+// parameters. A composition outside bounds or constraints is predicted too, and
+// says so.
 func (p *Predictor) Predict(ctx context.Context, point definition.Point) (Prediction, error) {
 	sp := p.core.Space()
 	x, err := sp.Encode(point)
@@ -137,7 +140,8 @@ func outsideBecause(sp *space.Space, point definition.Point) string {
 	return ""
 }
 
-// believe adds what the beliefs say.
+// believe adds what the beliefs say. An expert without a model, who has not
+// answered yet, is left out.
 func (p *Prediction) believe(beliefs []*belief.Model, x []float64) error {
 	for k, b := range beliefs {
 		if b == nil {
@@ -161,7 +165,8 @@ func (p *Prediction) believe(beliefs []*belief.Model, x []float64) error {
 	return nil
 }
 
-// prefer adds what the models of comparisons say.
+// prefer adds what the models of comparisons say. The seed matters for one kind
+// of utility, whose posterior is a draw.
 func (p *Prediction) prefer(
 	ctx context.Context, models []*preference.Model, x []float64, seed uint64,
 ) error {
@@ -226,7 +231,9 @@ type predictionTable struct {
 	only      bool     // there is one expert
 }
 
-// newPredictionTable finds out which columns some of the predictions fill.
+// newPredictionTable finds out which columns some of the predictions fill. All
+// predictions of a table are by one [Predictor], so that either all have a mean
+// or none.
 func newPredictionTable(def *definition.Campaign, predictions []Prediction) predictionTable {
 	t := predictionTable{
 		def: def, sought: def.Sought(), only: len(def.Experts) == 1, measured: len(def.Experts) == 0,

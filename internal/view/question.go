@@ -13,7 +13,7 @@ import (
 )
 
 // Question is a question in the words that its expert reads, the same on every
-// channel.
+// channel. Allowed is not set: it needs the space, which a question does not.
 func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
 	return humans.Question{
 		ID: q.ID, Expert: q.Expert, Form: q.Form,
@@ -106,6 +106,9 @@ func Asks(def *definition.Campaign, q *campaign.Question) (question string, line
 	return forms[q.Form].asks(def, q)
 }
 
+// The rest of the file is the words of each form, a group for one form after the
+// other: label, comparison, pinpoint, estimate. Each function fills the field of
+// formWords whose name it resembles.
 func decidedToAsk(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s about the %s candidate", d.Expert, d.Chosen)
 }
@@ -118,6 +121,7 @@ func labelAnswers(*definition.Campaign, *campaign.Question) string {
 	return "accept, reject, unsure or exclude"
 }
 
+// “exclude” is a rejection that also excludes the surroundings.
 func labelChoices(*definition.Campaign, *campaign.Question) []string {
 	return []string{string(events.LabelAccept), string(events.LabelReject), "unsure", "exclude"}
 }
@@ -146,6 +150,7 @@ func orderAnswers(_ *definition.Campaign, q *campaign.Question) string {
 		" from the best to the worst, as in B A C, or unsure"
 }
 
+// Two options are two choices; all orders of more would be too many to list.
 func orderChoices(_ *definition.Campaign, q *campaign.Question) []string {
 	names := make([]string, len(q.Options))
 	for i := range names {
@@ -210,6 +215,7 @@ func numberAnswers(_ *definition.Campaign, q *campaign.Question) string {
 		"ROW=NUMBER for some, or unsure", what, len(q.Options))
 }
 
+// One choice stands for all numbers, which cannot be listed.
 func numberChoices(_ *definition.Campaign, q *campaign.Question) []string {
 	return []string{fmt.Sprintf("1=… 2=… … %d=…", len(q.Options)) +
 		"   (or all in order: --values …,…; or unsure)"}

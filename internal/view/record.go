@@ -23,6 +23,10 @@ import (
 //
 // Nothing is decided from a record: a process that runs or audits a campaign
 // folds the log itself. The methods may be called by several goroutines.
+//
+// The parts of a record: one core, which [Record.Take] moves; where that stands,
+// computed when it is asked for; and, at rest, the snapshot instead of the core.
+// Every method that needs the core calls wake first.
 type Record struct {
 	registry registry.Registry
 	name     string
@@ -75,7 +79,8 @@ func (r *Record) known(core *engine.Core) error {
 }
 
 // Take folds the next event. It ignores one that does not follow the last: that
-// event was taken before.
+// event was taken before. An event that cannot be folded breaks the record for
+// good: what came after it would be shown wrong.
 func (r *Record) Take(e events.Event) (taken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +111,8 @@ func (r *Record) note(e events.Event) {
 	}
 }
 
-// sequence is that of the last event. The lock is held.
+// sequence is that of the last event. The lock is held. At rest it is that of
+// stands, which Rest computes before it drops the core.
 func (r *Record) sequence() events.Sequence {
 	if r.core == nil {
 		return r.stands.Sequence
@@ -171,7 +177,9 @@ func (r *Record) Read(f func(*engine.Core)) {
 	}
 }
 
-// Now returns the campaign at the end of the log. The core is the caller's.
+// Now returns the campaign at the end of the log. The core is the caller's. The
+// record itself may be behind the log by what was not taken yet; the clone reads
+// on by itself, outside the lock.
 func (r *Record) Now(ctx context.Context, log events.Log) (*engine.Core, error) {
 	r.mu.Lock()
 	r.read = true
@@ -189,7 +197,9 @@ func (r *Record) Now(ctx context.Context, log events.Log) (*engine.Core, error) 
 }
 
 // At returns the campaign as it was after the event at a sequence, or at the
-// end of the log where that comes first. The core is the caller's.
+// end of the log where that comes first. The core is the caller's. It starts
+// from the nearest state that is known: the record's own, one of the past, or
+// none.
 func (r *Record) At(
 	ctx context.Context, log events.Log, at events.Sequence,
 ) (*engine.Core, error) {
@@ -243,7 +253,8 @@ func (r *Record) before(ctx context.Context, at events.Sequence) *engine.Core {
 }
 
 // Summary is [engine.Core.Summarize] of a core that [Record.At] returned. It
-// fits a model, so the result is kept with the state.
+// fits a model, so the result is kept with the state. Two callers may compute it
+// at the same time; both get the same.
 func (r *Record) Summary(ctx context.Context, core *engine.Core) (engine.Summary, error) {
 	r.past.mu.Lock()
 	k := r.past.find(r, core.State().Sequence)
@@ -346,7 +357,7 @@ type pastState struct {
 }
 
 // before returns a copy of the newest state of a campaign that is kept, and not
-// later than a sequence; nil for none.
+// later than a sequence; nil for none. It becomes the one that was used last.
 func (p *Past) before(of *Record, at events.Sequence) *engine.Core {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -366,7 +377,8 @@ func (p *Past) before(of *Record, at events.Sequence) *engine.Core {
 }
 
 // find returns the kept state of a campaign at a sequence, nil for none. The
-// lock is held.
+// lock is held. The result points into the list and is good only while the lock
+// is held.
 func (p *Past) find(of *Record, at events.Sequence) *pastState {
 	for _, k := range p.kept {
 		if k.of == of && k.core.State().Sequence == at {

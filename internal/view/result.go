@@ -33,7 +33,9 @@ func (c *Campaign) Why() string {
 
 // Found says what a campaign has found: the best composition by the model and
 // the best that was measured, or, where nothing is measured, what each expert
-// prefers.
+// prefers. The best by the model comes first: the best measured value is best
+// partly by luck of its noise. Where both are one experiment its composition is
+// written once.
 func (c *Campaign) Found() []Row {
 	write := format.CompositionsOf(c.Definition)
 	if !c.Definition.Measures() {
@@ -87,7 +89,8 @@ func preferred(write format.Compositions, bests []policies.Best) []Row {
 }
 
 // Effort says what a campaign has spent: experiments, and the answers of its
-// experts, each form of them where there are any or the policy asks for it.
+// experts, each form of them where there are any or the policy asks for it. A
+// campaign without experts and labels has a single row.
 func (c *Campaign) Effort() []Row {
 	def := c.Definition
 	if !def.Measures() {
@@ -178,7 +181,9 @@ func TrustIn(helps []policies.Help, weights []campaign.Trust) (lines []string) {
 
 // worthText says what an expert's answers of a kind are worth, each against one
 // measurement and where nothing is known yet, and in which direction they are
-// taken. The kind is named where the expert has given several.
+// taken. The kind is named where the expert has given several. The three
+// readings, of which the likeliest is given: the answers are guesses, mislead, or
+// help. Misleading answers are turned over, and are then worth something too.
 func worthText(h policies.Help, several bool) string {
 	word := h.Expert + "'s word"
 	if several {

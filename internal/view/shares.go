@@ -20,7 +20,7 @@ type Share struct {
 	Total               float64
 	// Model is what the model itself says of the quantity there; nil where the
 	// decision did not record it, or only in a unit that bad results stretch,
-	// or a standard deviation only as people are told it (model.intervals). It
+	// or a standard deviation only as people see it (model.intervals). It
 	// is the total, but for decisions of version 2 of the policies: they rested
 	// on the measured compositions alone (Adachi et al. 2024, Prop. 4), which
 	// know less and less about candidates far away.
@@ -46,7 +46,10 @@ func AddUp(shares []Share) bool {
 const sameValue = 1e-6
 
 // Shares returns the Shapley values of a decision in the campaign's unit, in
-// the order in which they were recorded: nil where it has none, or no model.
+// the order in which they were recorded: nil where it has none, or no model. A
+// mean is scaled, turned by the goal and shifted; a bound likewise; a standard
+// deviation is only scaled. The sums are formed after that, in the campaign's
+// unit.
 func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 	if d.Attributions == nil || d.Objective == nil {
 		return nil
@@ -79,7 +82,8 @@ func Shares(def *definition.Campaign, d *events.DecisionMade) []Share {
 }
 
 // recorded is what a decision recorded of a quantity at a candidate, compressed
-// like the fit's values; nil if it did not record it in that form.
+// like the fit's values; nil if it did not record it in that form. A standard
+// deviation has no compressed form where the mean is compressed.
 func recorded(d *events.DecisionMade, candidate, quantity string) *float64 {
 	compressed := d.Objective.Compressed
 	for i := range d.Candidates {

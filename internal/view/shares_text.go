@@ -47,7 +47,7 @@ type sharesTable struct {
 }
 
 // shareLines writes the shares of the decision's candidates, and under them how
-// they add up.
+// they add up. Bars of all quantities have one scale, that of the largest share.
 func (d *Decision) shareLines(shares []Share) []string {
 	quantities := SharedQuantities(d.Definition)
 	t := sharesTable{
@@ -157,6 +157,8 @@ func padRight(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-ansi.StringWidth(text), 0))
 }
 
+// padLeft counts the cells of a terminal, as padRight does: some characters take
+// two.
 func padLeft(text string, width int) string {
 	return strings.Repeat(" ", max(width-ansi.StringWidth(text), 0)) + text
 }

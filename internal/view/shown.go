@@ -26,7 +26,8 @@ func (s *Shown) Of(now engine.Revision) bool { return s.known && s.revision == n
 func (s *Shown) Helps() []policies.Help { return s.summary.Helps }
 
 // Fill copies what the models said into a summary that was counted from the
-// campaign as it is now.
+// campaign as it is now. What is counted is of now, and what models said may be
+// of an earlier revision; [Shown.Of] tells the caller.
 func (s *Shown) Fill(counted *engine.Summary) {
 	if !s.known {
 		return

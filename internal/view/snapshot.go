@@ -19,7 +19,8 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
-// resting is a campaign at rest.
+// resting is a campaign at rest. A snapshot from the store is not trusted fully:
+// if it cannot be restored, log gives the campaign again.
 type resting struct {
 	sequence events.Sequence
 	packed   []byte     // a [packing]: JSON, compressed
@@ -34,7 +35,8 @@ type packing struct {
 
 // Rest takes the folded state out of memory, unless the campaign was read since
 // the last call, and reports whether it is out. The next reader, or the next
-// event, brings it back.
+// event, brings it back. A caller that calls it at intervals thus puts to rest
+// what was not read for a whole interval.
 func (r *Record) Rest() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +55,8 @@ func (r *Record) Rest() bool {
 	return true
 }
 
-// pack brings the snapshot of the folded state up to date. The lock is held.
+// pack brings the snapshot of the folded state up to date. The lock is held. An
+// unchanged campaign keeps its old snapshot, which may be the store's.
 func (r *Record) pack() error {
 	switch {
 	case r.broken != nil:
@@ -79,7 +82,7 @@ func (r *Record) pack() error {
 
 // wake brings a campaign at rest back, and reports whether it is there. A
 // snapshot that cannot be restored is dropped, and the log folded. The lock is
-// held.
+// held. Where it returns false, broken says why.
 func (r *Record) wake() bool {
 	if r.core != nil || r.broken != nil {
 		return r.core != nil
@@ -174,13 +177,16 @@ type heading struct {
 	Stands Campaign  `json:"stands"`
 }
 
+// snapshotPrefix begins the keys of a campaign's snapshots. The format is in it,
+// so that another version of the program neither reads nor removes them; the
+// sequence follows with leading zeros, so that keys sort by it.
 func snapshotPrefix(campaign string) string {
 	return fmt.Sprintf("record/%d/%s/", snapshotFormat, url.PathEscape(campaign))
 }
 
 // Restore puts a record of which no event was taken yet, at rest, to where the
 // newest snapshot has it that is believed. The record stays as it is where there
-// is none.
+// is none. An error of the store is no error here: the log is folded instead.
 func (s *Snapshots) Restore(ctx context.Context, r *Record) {
 	found, stands, keys := s.newest(ctx, r.name, func(Campaign) bool { return true })
 	if found != nil {
@@ -194,7 +200,9 @@ func (s *Snapshots) Restore(ctx context.Context, r *Record) {
 }
 
 // newest returns the newest snapshot of a campaign that is believed and that
-// fits says is wanted, nil for none, and the keys of all that are kept.
+// fits says is wanted, nil for none, and the keys of all that are kept. It looks
+// from the newest on, and notes those that it passed over as bad, to be removed
+// by the next Write.
 func (s *Snapshots) newest(
 	ctx context.Context, campaign string, fits func(Campaign) bool,
 ) (found *resting, stands *Campaign, keys keptKeys) {
@@ -224,7 +232,9 @@ func (s *Snapshots) newest(
 	return nil, nil, keys
 }
 
-// extended reports whether the log extends a head.
+// extended reports whether the log extends a head. Answers are remembered, since
+// the snapshots of one process share few heads; an error that says neither is
+// asked again.
 func (s *Snapshots) extended(ctx context.Context, head tlog.Tree) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,6 +249,8 @@ func (s *Snapshots) extended(ctx context.Context, head tlog.Tree) bool {
 }
 
 // Write keeps a snapshot of a record, unless there is one of its last event.
+// Nothing waits for the disk: a snapshot that a crash loses is folded again. Old
+// and bad ones are removed by the same call.
 func (s *Snapshots) Write(ctx context.Context, r *Record) error {
 	if s.build.Revision == "" {
 		return nil
@@ -283,6 +295,7 @@ func (s *Snapshots) Write(ctx context.Context, r *Record) error {
 	return nil
 }
 
+// formatSnapshot writes a value as snapshotFormat describes it.
 func formatSnapshot(h heading, packed []byte) ([]byte, error) {
 	text, err := json.Marshal(h)
 	if err != nil {
@@ -296,6 +309,9 @@ func formatSnapshot(h heading, packed []byte) ([]byte, error) {
 	return value, nil
 }
 
+// parseSnapshot reads a value. Nothing of it is decoded before the checksum
+// holds, and lengths are compared with what there is: a store may hand out
+// anything.
 func parseSnapshot(value []byte) (h heading, packed []byte, ok bool) {
 	if len(value) < sha256.Size+4 {
 		return h, nil, false

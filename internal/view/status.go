@@ -131,6 +131,8 @@ func Exclusions(state *campaign.State) []campaign.Exclusion {
 }
 
 // doubtful returns the measurements in doubt that are not being measured again.
+// The repetition may settle the doubt by itself, so that no person is needed
+// yet.
 func doubtful(state *campaign.State) (in []campaign.Experiment) {
 	for i := range state.Experiments {
 		x := &state.Experiments[i]

@@ -28,6 +28,10 @@ type Around struct {
 }
 
 // Write says how the campaign stands.
+//
+// What a person must do stands near the end, where a terminal shows it last. A
+// campaign whose log says that it runs is “not at its end” where no process runs
+// it.
 func (st *Status) Write(w io.Writer, around Around, how How) error {
 	p := &page{w: w}
 	stands := st.StatusText()
@@ -107,7 +111,8 @@ func (st *Status) trusted(how How) (rows []Row) {
 	return rows
 }
 
-// modelLine says in a line how far the model can be trusted.
+// modelLine says in a line how far the model can be trusted. Of the findings,
+// the first of the verdict's level is named.
 func modelLine(d diagnose.Diagnosis, how How) string {
 	line := string(d.Verdict)
 	for _, f := range d.Findings {

@@ -69,6 +69,9 @@ func ending(r problem.Remedy, how How) string {
 // Story puts the events of one campaign into words. It must be given all of
 // them in order, since it follows the definition, which says how compositions
 // are written.
+//
+// The methods in story_*.go put one kind of event into words each, and are found
+// by tellings; words for the forms of questions are found by [forms].
 type Story struct {
 	def *definition.Campaign
 	// initial are initial answers of an expert that no entry covers yet.
@@ -148,7 +151,8 @@ var tellings = map[events.Kind]telling{
 }
 
 // Follow takes in an event without making an entry: later events may be written
-// by what it says.
+// by what it says. Only definitions count: an entry never depends on other
+// events before it.
 func (s *Story) Follow(payload events.Payload) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
@@ -174,7 +178,8 @@ func (s *Story) Entry(e events.Event, payload events.Payload) Entry {
 
 // Tell returns what an event adds to the story: nothing for a routine event,
 // and more where it settles an earlier one. The initial answers of an expert
-// become one entry, after the last of them.
+// become one entry, after the last of them. It differs from Entry in its memory:
+// what it returns depends on what it was given before.
 func (s *Story) Tell(e events.Event, payload events.Payload) []Entry {
 	entry := s.Entry(e, payload)
 	initial, ok := initialAnswerOf(payload)
@@ -202,6 +207,8 @@ func (s *Story) Tell(e events.Event, payload events.Payload) []Entry {
 }
 
 // settled returns what a decision settles of what experts said before it.
+// Decisions are routine, and most say nothing here; these are the ones that
+// answer a question a reader of the story would have.
 func (s *Story) settled(d *events.DecisionMade) (entries []Entry) {
 	if d.Review != nil && d.Review.Question != s.reviewed {
 		s.reviewed = d.Review.Question // decisions repeat it until there is a newer one

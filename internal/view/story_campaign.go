@@ -10,6 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
+// In this file are the events of the campaign as a whole. Each method returns
+// the words for one kind; kind, subject and account are added by [Story.Entry].
 func (s *Story) campaignDefined(_ events.Event, p *events.CampaignDefined) Entry {
 	def := &p.Definition
 	budget := format.Count(def.Budget.Experiments, "experiment")
@@ -49,6 +51,8 @@ func (s *Story) campaignCompleted(_ events.Event, p *events.CampaignCompleted) E
 	return Entry{Text: "the campaign is complete", Reason: reason}
 }
 
+// A new epoch means that the store may be behind what instruments have seen, so
+// that commands must not look like those of before.
 func (s *Story) recoveryDone(_ events.Event, p *events.RecoveryDone) Entry {
 	switch {
 	case p.Epoch != "":
@@ -64,6 +68,7 @@ func (s *Story) recoveryDone(_ events.Event, p *events.RecoveryDone) Entry {
 	return Entry{Text: "taken up again; the instrument says: " + strings.Join(fates, ", ")}
 }
 
+// Anchors that replace earlier ones have a reason.
 func (s *Story) anchorsDeclared(_ events.Event, p *events.AnchorsDeclared) Entry {
 	text := "declared " + format.Count(len(p.Points), "anchor")
 	if !p.Instead {

@@ -11,6 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
+// In this file are the events of experiments and measurements, in the order in
+// which they come.
 func (s *Story) experimentRequested(_ events.Event, p *events.ExperimentRequested) Entry {
 	return Entry{Text: fmt.Sprintf("%s is to measure (%s)", p.Experiment, s.line(p.Parameters))}
 }
@@ -62,6 +64,7 @@ func (s *Story) experimentCancelled(_ events.Event, p *events.ExperimentCancelle
 	return Entry{Text: p.Experiment + " was called off", Reason: p.Reason}
 }
 
+// It is the one event here that a person must act on.
 func (s *Story) experimentUnresolved(_ events.Event, p *events.ExperimentUnresolved) Entry {
 	return Entry{
 		Text: "the fate of " + p.Experiment + " is UNKNOWN", Reason: p.Cause,
@@ -98,6 +101,7 @@ func (s *Story) outcomeCorrected(p *events.ExperimentCorrected) string {
 	return fmt.Sprintf("corrected %s from %s to %s", p.Experiment, Outcome(p.Was), to)
 }
 
+// Without a change it takes an exclusion back.
 func (s *Story) measurementCorrected(e events.Event, p *events.MeasurementCorrected) Entry {
 	value := format.Quantity(p.Old.Value, p.Old.Unit)
 	text := ""
@@ -139,6 +143,7 @@ func (s *Story) measurementsJudged(_ events.Event, p *events.MeasurementsJudged)
 	return Entry{Text: format.List(names...) + " compared with what other measurements make expect"}
 }
 
+// Of some verdicts the reason is a sentence that needs nothing before it.
 func (s *Story) measurementFlagged(_ events.Event, p *events.MeasurementFlagged) Entry {
 	switch p.Verdict {
 	case events.VerdictElsewhere, events.VerdictSame:
@@ -149,6 +154,7 @@ func (s *Story) measurementFlagged(_ events.Event, p *events.MeasurementFlagged)
 	return Entry{Text: p.Experiment + " is " + string(p.Verdict), Reason: p.Reason}
 }
 
+// Waited is in seconds.
 func (s *Story) instrumentStalled(_ events.Event, p *events.InstrumentStalled) Entry {
 	waited := time.Duration(p.Waited * float64(time.Second))
 	return Entry{Text: fmt.Sprintf("%s has been silent about %s for %s",

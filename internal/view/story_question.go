@@ -10,6 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
+// In this file are the events of questions and exclusions, then the words for
+// each form, which [forms] refers to.
 func (s *Story) questionAsked(_ events.Event, p *events.QuestionAsked) Entry {
 	points := make([]definition.Point, len(p.Options))
 	for i := range p.Options {
@@ -19,6 +21,7 @@ func (s *Story) questionAsked(_ events.Event, p *events.QuestionAsked) Entry {
 	return Entry{Text: fmt.Sprintf("%s asks %s %s", p.Question, p.Expert, asked)}
 }
 
+// The words for a label leave its composition out, which other forms name.
 func (s *Story) questionAnswered(e events.Event, p *events.QuestionAnswered) Entry {
 	text := forms[p.Form].does(s, p.Question, p.Options, p.Answer)
 	if p.Form == events.FormLabel && len(p.Options) > 0 {
@@ -36,6 +39,7 @@ func (s *Story) questionSuperseded(e events.Event, p *events.QuestionSuperseded)
 	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Reason}
 }
 
+// Such an answer was on its way when another one was recorded, which counts.
 func (s *Story) questionContested(e events.Event, p *events.QuestionContested) Entry {
 	text := forms[p.Form].does(s, p.Question, p.Options, p.Answer) + ", not knowing of the answer that counts"
 	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Comment}

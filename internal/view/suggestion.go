@@ -46,7 +46,8 @@ type SuggestedExperiment struct {
 }
 
 // Suggest returns what the engine suggests in a campaign, with the reasons that
-// its log has for it.
+// its log has for it. It reads the log once for each experiment that a decision
+// asked for.
 func Suggest(
 	ctx context.Context, core *engine.Core, log events.Log, suggested engine.Suggestion,
 ) (*Suggestion, error) {
@@ -74,7 +75,8 @@ func Suggest(
 	return s, nil
 }
 
-// Of returns a suggestion that was read, of a campaign of that definition.
+// Of returns a suggestion that was read, of a campaign of that definition. One
+// that came over the API has no definition, without which it cannot be written.
 func (s *Suggestion) Of(def *definition.Campaign) *Suggestion {
 	s.definition = def
 	return s

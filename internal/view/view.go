@@ -2,9 +2,9 @@
 // of its events, its status, a decision and what led to it, a question, a
 // suggestion, a prediction, its result, and the methods.
 //
-// Each is a struct of data, made from the log or from [engine.Core], that can
-// be written as JSON; the text is made from that data, in separate functions.
-// The command line, the report and a web server show the same.
+// Each is a struct of data, made from the log or from [engine.Core], that can be
+// written as JSON; the text is made from that data, in separate functions. The
+// command line, the report and a web server show the same.
 //
 // A view knows what a person can do, not how to do it: that is a
 // [problem.Remedy], which the command line turns into a command and a browser
@@ -13,9 +13,9 @@
 // # What is where
 //
 //   - The campaign folded for readers: [Record] is one fold of a log that all
-//
-// readers of a process share, [Past] keeps its earlier states, [Shown] what
-// models said last, [LastUpTo] finds a campaign's last event before a position.
+//     readers of a process share, [Past] keeps its earlier states, [Snapshots]
+//     keeps records in the store, [Shown] what models said last; [LastUpTo]
+//     finds a campaign's last event before a position.
 //   - Where a campaign stands: [Campaign], which [CampaignOf] and
 //     [Summarized] make: nothing else counts that. [Status], made by
 //     [StatusOf], adds what a diagnosis says; [StatusDocument] is its JSON. The
@@ -24,27 +24,19 @@
 //     experts are trusted, [AsksForLabels] and [IsPerson] whom a campaign asks
 //     for what, [Exclusions] lists those that hold. [Backtest] is about campaigns
 //     whose results are known beforehand.
-//   - What happened: [Story] makes an [Entry] of each event. [Change],
-//     [Outcome]
-//
-// and [Model] are words in it.
+//   - What happened: [Timeline] holds it event by event, [Story] makes an
+//     [Entry] of each. [Change], [Outcome] and [Model] are words in it.
 //   - One decision: [Decision], made by [Record.Decision]; [DecisionBehind]
-//     finds
-//
-// it from an experiment or a question. Its parts: [CandidateTable],
-// [CandidateGloss], [Shares] of its parameters (Shapley values), [Models],
-// [TestWords], [HelpsOf], [ActionText], [Policy], [Letters].
+//     finds it from an experiment or a question. Its parts: [CandidateTable],
+//     [CandidateGloss], [Shares] of its parameters (Shapley values), [Models],
+//     [TestWords], [HelpsOf], [ActionText], [Policy], [Letters].
 //   - Questions and answers: [Question] for a channel, [Asks], [Answers] and
-//
-// [AnswerTo] in words, [ParseAnswer] and [IsLabel] of what a person typed,
-// [Answer] of what is recorded.
+//     [AnswerTo] in words, [ParseAnswer] and [IsLabel] of what a person typed,
+//     [Answer] of what is recorded.
 //   - What comes next: [Suggest] returns a [Suggestion]; [Predictor] makes a
-//
-// [Prediction].
-//   - All else: [Methods], [WriteDiagnosis], [Build] and [Revision] of
-//     programs,
-//
-// [Clock], [Until] and [Computing] of times.
+//     [Prediction].
+//   - All else: [Methods], [WriteDiagnosis], [Build] and [Revision] of programs,
+//     [Clock], [Until] and [Computing] of times.
 //
 // All that is written for people is written in [Row]s or lines, at 100 columns.
 //
@@ -63,7 +55,8 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// How says how a remedy is done, as in "campaignd resolve e7".
+// How says how a remedy is done, as in "campaignd resolve e7". Each front end
+// has one of its own.
 type How func(problem.Remedy) string
 
 // page writes lines for people. What others wrote stays within its line, so
@@ -100,7 +93,8 @@ func (p *page) rows(width int, rows []Row) {
 	}
 }
 
-// table writes cells in columns.
+// table writes cells in columns. Cells are made safe one by one, since a tab in
+// one would begin another column.
 func (p *page) table(rows [][]string) {
 	if p.err != nil {
 		return

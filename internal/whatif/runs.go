@@ -20,6 +20,8 @@ const (
 )
 
 // Run is a question that was asked of a server, as it is now.
+//
+// A copy is handed out, never the run itself, so that readers need no lock.
 type Run struct {
 	ID       string `json:"id"`
 	Campaign string `json:"campaign"`
@@ -49,9 +51,12 @@ const (
 	mostKept    = 32 // questions in all; the oldest answers are forgotten
 )
 
-// Runs answers questions beside all else, one at a time, and keeps the newest
+// Runs answers questions next to all else, one at a time, and keeps the newest
 // answers for as long as the process lives. Its methods may be called by
 // several goroutines.
+//
+// Nothing of it is kept on the disk: an answer follows from the log, and can be
+// asked for again.
 type Runs struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -65,6 +70,8 @@ type Runs struct {
 	runs []*run // the newest last
 }
 
+// run is a Run under way. Its fields belong to Runs.mu; over is closed at the
+// end, and may be waited for without the lock.
 type run struct {
 	Run
 	request string // as what it was asked for, empty for nothing
@@ -72,8 +79,8 @@ type run struct {
 	over    chan struct{}
 }
 
-// NewRuns returns what answers questions until it is closed. log is told of
-// mistakes in the program; nil tells nobody.
+// NewRuns returns what answers questions until it is closed. log hears of
+// mistakes in the program; nil drops them.
 func NewRuns(log func(format string, args ...any)) *Runs {
 	if log == nil {
 		log = func(string, ...any) {}
@@ -89,8 +96,11 @@ func (r *Runs) Close() {
 	r.wg.Wait()
 }
 
-// Begin takes a question of somebody. The input is made when its turn comes. A
+// Begin takes a person's question. The input is made when its turn comes. A
 // request that is not empty is that of one question, however often it comes.
+//
+// The bounds keep a server's memory and processors for its campaigns. It returns
+// at once; see [Runs.Get].
 func (r *Runs) Begin(
 	campaign, store, by, request string, q Question, in func() (Input, error),
 ) (Run, error) {
@@ -135,7 +145,8 @@ func (r *Runs) Begin(
 	return begun, nil
 }
 
-// work answers a question once it is its turn.
+// work answers a question once it is its turn. A panic of a method ends this
+// question alone, with an error.
 func (r *Runs) work(ctx context.Context, one *run, in func() (Input, error)) (_ *Answer, err error) {
 	defer problem.Recover(&err, r.log, "what if "+one.ID)
 	select {
@@ -160,6 +171,8 @@ func (r *Runs) work(ctx context.Context, one *run, in func() (Input, error)) (_ 
 	return Work(ctx, input, q)
 }
 
+// end records how a run ended. An answer that was there before the cancellation
+// counts.
 func (r *Runs) end(one *run, answer *Answer, err error, cancelled bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +204,8 @@ func (r *Runs) find(campaign, store, id string) (*run, error) {
 	return nil, errNone(id)
 }
 
-// Get returns a campaign's run as it is, once it is over or ctx is done.
+// Get returns a campaign's run as it is, once it is over or ctx is done. The end
+// of ctx is no error: the caller asked to wait so long.
 func (r *Runs) Get(ctx context.Context, campaign, store, id string) (Run, error) {
 	r.mu.Lock()
 	one, err := r.find(campaign, store, id)
@@ -216,7 +230,8 @@ func (r *Runs) Now(campaign, store, id string) (Run, error) {
 }
 
 // Cancel ends a campaign's run; one that is over stays as it is. It returns the
-// run as it is then.
+// run as it is then. Work looks at its context between steps, so the end may
+// take as long as a fit does to notice it.
 func (r *Runs) Cancel(ctx context.Context, campaign, store, id string) (Run, error) {
 	r.mu.Lock()
 	one, err := r.find(campaign, store, id)

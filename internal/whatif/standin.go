@@ -53,6 +53,10 @@ func (s *standIn) from() string {
 // standInFor returns what measures instead of the lab, nil where nothing can:
 // the campaign measures nothing, or its model has not been fitted. now is the
 // campaign as it is, def its definition in what is imagined.
+//
+// Results that were excluded, or made elsewhere than asked for, answer nothing.
+// Models are those of now: they know more than the campaign knew at the
+// decision, which the caveats say.
 func standInFor(
 	ctx context.Context, reg registry.Registry, now *engine.Core, sp *space.Space,
 	def definition.Campaign, env instruments.Environment,
@@ -86,7 +90,8 @@ func standInFor(
 	return s, nil
 }
 
-// atOnce is a definition whose simulations take no time.
+// atOnce is a definition whose simulations take no time. Only the latency is
+// changed; what they answer stays the same.
 func atOnce(def definition.Campaign) definition.Campaign {
 	if settings, err := simulated.SettingsOf(def); err == nil && def.Driver().Name == simulated.Name {
 		settings.Latency = 0
@@ -102,6 +107,7 @@ func atOnce(def definition.Campaign) definition.Campaign {
 	return def
 }
 
+// close ends the simulation; a nil stand-in has none.
 func (s *standIn) close() error {
 	if s == nil || s.simulator == nil {
 		return nil
@@ -126,6 +132,9 @@ func (s *standIn) Cancel(ctx context.Context, _ instruments.Command) error { ret
 
 // Await implements instruments.Instrument. It answers commands of the lab's own
 // past, too: what was under way then.
+//
+// The n-th replicate of a composition gets its n-th result. Identity says where
+// a result comes from, and with the log which experiment it was.
 func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return instruments.Outcome{}, err
@@ -161,6 +170,8 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 	}}, nil
 }
 
+// simulated asks the campaign's own simulation. A refusal would be asked for
+// again without end, and so counts as a failure here.
 func (s *standIn) simulated(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	err := s.simulator.Start(ctx, cmd)
 	switch {
@@ -190,6 +201,8 @@ func (imagined) Recover(ctx context.Context, _ instruments.Command) (instruments
 // ever; a person, and whatever else answers from outside the campaign, as they
 // did where the log holds their answer to the same question, and that they
 // cannot tell where it does not. recorded are those.
+//
+// No channel to a person is opened: nothing of a what-if may reach anyone.
 func reviewersFor(
 	ctx context.Context, reg registry.Registry, now *engine.Core, sp *space.Space,
 	def definition.Campaign, folder string,
@@ -223,7 +236,8 @@ func isSimulated(reg registry.Registry, e definition.Expert) bool {
 	return err == nil && ok && confined.Confined()
 }
 
-// memory answers for an expert what they have answered.
+// memory answers for an expert what they have answered. questions are those of
+// the campaign as it is now, later ones than the decision included.
 type memory struct {
 	expert    string
 	space     *space.Space
@@ -237,6 +251,9 @@ func (m *memory) Describe() humans.Description {
 }
 
 // Ask implements humans.Reviewer.
+//
+// A question is the same if its form, scale and compositions are; their order
+// does not matter, nor what was shown with them.
 func (m *memory) Ask(ctx context.Context, q humans.Question) (humans.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return humans.Reply{}, err
@@ -273,7 +290,8 @@ func (m *memory) keys(options []events.Option, suggestion *events.Option) []stri
 }
 
 // matched returns for each of the old compositions its place among the new
-// ones, if they are the same ones.
+// ones, if they are the same ones. A composition that stands twice needs two
+// places.
 func matched(old, wanted []string) (places []int, ok bool) {
 	if len(old) != len(wanted) {
 		return nil, false
@@ -296,7 +314,8 @@ func matched(old, wanted []string) (places []int, ok bool) {
 	return places, true
 }
 
-// rearranged is an answer about the same compositions in another order.
+// rearranged is an answer about the same compositions in another order. The
+// answer in the log is not changed.
 func rearranged(a events.Answer, places []int) events.Answer {
 	a.Order, a.Estimates = slices.Clone(a.Order), slices.Clone(a.Estimates)
 	for i, option := range a.Order {

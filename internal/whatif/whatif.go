@@ -5,12 +5,12 @@
 // there as an amendment would, and lets the engine go on: what it decides first
 // is what would have been suggested, from the same log. Where something can
 // stand in for the lab, it goes on to measure. Nothing is written to the
-// campaign's log, no instrument is driven and nobody is asked: results that the
+// campaign's log, no instrument is driven and no one is asked: results that the
 // log holds are those that were measured, the others come from the campaign's
 // own simulation or from the mean of its model as of now; people answer what
 // they have answered, and can't tell what they have not been asked.
 //
-// [Runs] does that beside all else in a server, one at a time.
+// [Runs] does that next to all else in a server, one at a time.
 package whatif
 
 import (
@@ -44,7 +44,7 @@ type Question struct {
 	// Method is the name of the policy from there on; empty: as it was.
 	Method string `json:"method,omitempty"`
 	// Without is the expert who is left out, with all they have said; what they
-	// have excluded stays so. Empty: nobody.
+	// have excluded stays so. Empty: no one.
 	Without string `json:"without,omitempty"`
 	// Experiments is how many experiments to go on for, at most; 0 for as many
 	// as were really run since, within [Least] and [Most].
@@ -125,7 +125,7 @@ type Answer struct {
 	Changed    *definition.Campaign `json:"-"`
 }
 
-// Input is a campaign, for reading.
+// Input is a campaign, for reading. The log is only read.
 type Input struct {
 	Registry registry.Registry
 	Log      events.Log
@@ -136,7 +136,7 @@ type Input struct {
 	// simulation.
 	Environment instruments.Environment
 	Build       events.Build
-	// Heard, if set, is told how many experiments have been imagined, of how
+	// Heard, if set, learns how many experiments have been imagined, of how
 	// many.
 	Heard func(done, of int)
 }
@@ -167,6 +167,11 @@ func Check(reg registry.Registry, s *campaign.State, q Question) error {
 
 // Work answers a question. The error wraps a [problem.Error] where the question
 // is at fault.
+//
+// Its steps: fold the campaign as it is, find where the turn of the decision
+// began, copy the log up to there, append the amendment, and let a Runner go on
+// with stand-ins. Where nothing is changed the decisions are those that were
+// made, bit for bit: a test holds it to that.
 func Work(ctx context.Context, in Input, q Question) (*Answer, error) {
 	now, err := in.Record.Now(ctx, in.Log)
 	if err != nil {
@@ -234,7 +239,8 @@ func (a *Answer) amend(ctx context.Context, log *memlog.Log, before *engine.Core
 func (q Question) same() bool { return q.Method == "" && q.Without == "" }
 
 // until returns a copy of the campaign up to an event, in memory. The engine
-// goes on from a log, so that each event is read and copied.
+// goes on from a log, so that each event is read and copied. Sequences are the
+// same in the copy, and so are all seeds.
 func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, error) {
 	log := memlog.New()
 	for e, err := range events.ReadCampaign(ctx, in.Log, in.Campaign, 0) {
@@ -253,6 +259,9 @@ func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, erro
 
 // Change returns a definition in which something is otherwise. The error wraps
 // a [problem.Error].
+//
+// It changes more than an amendment may: experts can go. That is safe in a copy
+// that no one continues.
 func Change(reg registry.Registry, def definition.Campaign, q Question) (definition.Campaign, error) {
 	if q.same() {
 		return def, nil
@@ -296,6 +305,9 @@ func Change(reg registry.Registry, def definition.Campaign, q Question) (definit
 
 // sound completes a definition of which a campaign began with another policy,
 // or says why no campaign can be run with it.
+//
+// The initial answers of the other policy are left out first, as they would be
+// wanted of experts now; they are kept where the definition is valid with them.
 func sound(reg registry.Registry, def, begun definition.Campaign) (definition.Campaign, error) {
 	asked := def.Initial
 	def.Initial.Labels = nil
@@ -351,7 +363,8 @@ func of(s *campaign.State, x *campaign.Experiment) Experiment {
 }
 
 // real tells what was known before the decision, as it was known then, and what
-// really happened since.
+// really happened since. What was under way at the decision counts as happened
+// since.
 func (a *Answer) real(now, before *campaign.State) {
 	for i := range now.Experiments {
 		x := &now.Experiments[i]
@@ -369,6 +382,10 @@ func (a *Answer) real(now, before *campaign.State) {
 }
 
 // imagine lets the campaign go on in memory.
+//
+// pace brings results one at a time, so that the order of goroutines changes
+// nothing. The context ends with errEnough once watch has seen enough, which is
+// no error.
 func (a *Answer) imagine(
 	ctx context.Context, in Input, now, before *engine.Core, log *memlog.Log,
 ) (err error) {
@@ -432,7 +449,8 @@ func (a *Answer) limit() int {
 	return min(max(len(a.Real), Least), Most)
 }
 
-// tell tells what was imagined.
+// tell tells what was imagined. A result's From and Was are read from the
+// identity that the stand-in gave it.
 func (a *Answer) tell(s, before *campaign.State, w *watch) {
 	if w.first != nil {
 		suggested := *w.first
@@ -476,7 +494,7 @@ func (a *Answer) tell(s, before *campaign.State, w *watch) {
 }
 
 // clockFrom returns a clock that goes on from the last event, by so little with
-// each reading that nobody is late: the same question has the same answer.
+// each reading that no one is late: the same question has the same answer.
 func clockFrom(last time.Time) func() time.Time {
 	return func() time.Time {
 		last = last.Add(time.Microsecond)
@@ -497,6 +515,7 @@ type watch struct {
 	heard  func(done, of int)
 }
 
+// tell reports the progress, where someone listens.
 func (w *watch) tell() {
 	if w.heard != nil {
 		w.heard(w.done, w.limit)
@@ -509,7 +528,8 @@ func (*watch) Trace(parent, _ string) (string, func(error)) { return parent, fun
 // ObserveDuration implements drive.Meter.
 func (*watch) ObserveDuration(string, time.Duration) {}
 
-// CountEvent implements drive.Meter.
+// CountEvent implements drive.Meter. It counts outcomes of experiments that were
+// requested in what is imagined, not of those that were under way before.
 func (w *watch) CountEvent(e events.Event) {
 	payload, err := events.Decode(e)
 	if err != nil {

@@ -29,6 +29,7 @@ func (q Question) Words() string {
 }
 
 // Caveats say what the answer is, and what it is not: a sentence or a few each.
+// They belong to the answer: it must not be shown without them.
 func (a *Answer) Caveats() []string {
 	list := []string{fmt.Sprintf("Up to %s, that is to event %d of the campaign, everything is real. There the definition is changed as an "+
 		"amendment would change it, in memory alone: the campaign’s log, its instrument and its experts have not been touched.", a.From, a.At)}
@@ -91,7 +92,8 @@ func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
 }
 
 // Bests are the best results after as many experiments as both courses have had
-// an outcome of.
+// an outcome of. Compared is what both could have known by then, so that a
+// longer course has no advantage.
 func (a *Answer) Bests() (experiments int, real, imagined *Experiment) {
 	ended := a.RealOutcomes()
 	n := min(len(ended), len(a.Imagined))

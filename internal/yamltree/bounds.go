@@ -26,7 +26,8 @@ const (
 )
 
 // outOfBounds says what makes a YAML file too large or too deep to be read; nil
-// where nothing does. It takes time and memory in proportion to the file.
+// where nothing does. It takes time and memory in proportion to the file. It
+// reads tokens, not a tree: building the tree is what would take too long.
 func outOfBounds(data []byte) *Fault {
 	if len(data) > MaxSize {
 		return &Fault{
@@ -66,7 +67,8 @@ func faultAt(t *token.Token, message, remedy string) *Fault {
 }
 
 // nesting follows which lists and mappings are open, token by token. The parser
-// is not asked: it is what a deep file would overwhelm.
+// is not asked: it is what a deep file would overwhelm. It need not be exact for
+// files that are not YAML: those the parser refuses.
 type nesting struct {
 	open  []nest
 	last  *token.Token
@@ -114,7 +116,8 @@ func (n *nesting) take(t *token.Token) {
 	n.last = t
 }
 
-// closeFlow closes the innermost brackets, and what was opened within them.
+// closeFlow closes the innermost brackets, and what was opened within them. A
+// bracket closes whatever blocks were begun inside of it.
 func (n *nesting) closeFlow() {
 	for len(n.open) > 0 {
 		flow := n.innermost().flow
@@ -140,7 +143,8 @@ func (n *nesting) entry(column int) {
 	}
 }
 
-// key follows a key of a mapping.
+// key follows a key of a mapping. A list may be indented as far as the key it
+// belongs to: the next key at that column ends it.
 func (n *nesting) key(column int) {
 	if in := n.innermost(); in == nil || !in.flow {
 		n.leave(column)

@@ -36,13 +36,15 @@ func (n *Node) Decode(to any) []Fault {
 	return d.faults
 }
 
+// decoder collects faults and goes on, so that all of a file are reported at
+// once.
 type decoder struct{ faults []Fault }
 
 func (d *decoder) fault(n *Node, message, remedy string) {
 	d.faults = append(d.faults, n.Fault(message, remedy))
 }
 
-// value decodes n into v; false where there was a fault.
+// value decodes n into v; false where there was a fault. v must be settable.
 func (d *decoder) value(n *Node, v reflect.Value) bool {
 	if n.Faulty { // and reported
 		return false
@@ -74,7 +76,8 @@ func (d *decoder) value(n *Node, v reflect.Value) bool {
 	return len(d.faults) == before
 }
 
-// pointer decodes into a copy of what v points to, which others may share.
+// pointer decodes into a copy of what v points to, which others may share. On a
+// fault v stays as it was.
 func (d *decoder) pointer(n *Node, v reflect.Value) {
 	to := reflect.New(v.Type().Elem())
 	if !v.IsNil() {
@@ -132,6 +135,8 @@ func wanted(v reflect.Value) []string {
 	return []string{"integer"}
 }
 
+// scalar decodes a value without parts. Nothing is converted: a number is no
+// text, and "1" no number.
 func (d *decoder) scalar(n *Node, v reflect.Value) {
 	number, isNumber := n.Value.(json.Number)
 	switch {
@@ -191,6 +196,8 @@ func (d *decoder) notInteger(n *Node, v reflect.Value) {
 	}
 }
 
+// mapping decodes into a map with text for keys. Entries with a fault are left
+// out.
 func (d *decoder) mapping(n *Node, v reflect.Value) {
 	if !n.IsMapping() {
 		d.wrongType(n, v)
@@ -209,6 +216,8 @@ func (d *decoder) mapping(n *Node, v reflect.Value) {
 	v.Set(out)
 }
 
+// list decodes into a slice. An item with a fault holds what could be read of
+// it.
 func (d *decoder) list(n *Node, v reflect.Value) {
 	if !n.IsList() {
 		d.wrongType(n, v)
@@ -221,6 +230,8 @@ func (d *decoder) list(n *Node, v reflect.Value) {
 	v.Set(out)
 }
 
+// structure decodes into the fields of a struct. A key that is missing and was
+// probably misspelled is reported once, as unknown.
 func (d *decoder) structure(n *Node, v reflect.Value) {
 	if !n.IsMapping() {
 		d.wrongType(n, v)
@@ -265,7 +276,8 @@ type field struct {
 type constraint struct{ name, value string }
 
 // fieldsOf returns the fields of a struct, those of embedded structs among
-// them.
+// them. Names are those of encoding/json; fields without a tag have their Go
+// names.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
@@ -340,7 +352,8 @@ func (d *decoder) check(n *Node, f field) {
 	}
 }
 
-// broken says how a node breaks a constraint; no message where it does not.
+// broken says how a node breaks a constraint; no message where it does not. A
+// constraint on another type than the node's is not broken by it.
 func broken(n *Node, c constraint) (message, remedy string) {
 	text, isText := n.Value.(string)
 	length := utf8.RuneCountInString(text)
@@ -393,7 +406,8 @@ func broken(n *Node, c constraint) (message, remedy string) {
 	return "", ""
 }
 
-// twice says which item of a list occurs more than once.
+// twice says which item of a list occurs more than once. Items are equal if
+// their JSON is.
 func twice(n *Node) (message, remedy string) {
 	seen := make(map[string]bool, len(n.Items))
 	for _, item := range n.Items {

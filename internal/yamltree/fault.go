@@ -11,6 +11,9 @@ import (
 )
 
 // Fault is one thing that is wrong.
+//
+// Message and Remedy are for one line each; both may quote the file, so that
+// printing makes them safe ([Error.Error]).
 type Fault struct {
 	// Place is zero where the fault has none.
 	Place
@@ -59,7 +62,8 @@ type Error struct {
 // lineBreaks replaces each line break of YAML by a newline.
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// NewError returns the error that reports the given faults of a file.
+// NewError returns the error that reports the given faults of a file. Faults may
+// come in any order and more than once.
 func NewError(name string, data []byte, consequence string, faults []Fault) *Error {
 	e := &Error{Name: name, Consequence: consequence}
 	e.lines = strings.Split(lineBreaks.Replace(string(data)), "\n")
@@ -123,7 +127,8 @@ func (e *Error) Error() string {
 const widest = 160
 
 // excerpt returns the printable part of a line around a column, and a mark to
-// put below the column.
+// put below the column. The mark stands below the character, also where tabs
+// before it were widened.
 func excerpt(line string, column int) (text, mark string) {
 	runes := []rune(line)
 	from, to := 0, len(runes)
@@ -142,6 +147,7 @@ func excerpt(line string, column int) (text, mark string) {
 	return before + after, strings.Repeat(" ", utf8.RuneCountInString(before)) + "^"
 }
 
+// printable is what a terminal shows of a part of a line.
 func printable(text []rune) string {
 	return plaintext.Line(strings.ReplaceAll(string(text), "\t", "    "))
 }

@@ -21,6 +21,9 @@ type Place struct{ Line, Column int }
 // Node is a value of a tree: a mapping, a list or a scalar. Nodes are not
 // changed once they are made; [Node.With], [Node.Without] and [Node.WithItems]
 // return copies.
+//
+// A nil node stands for a value that is not there: IsMapping, IsList, IsNull,
+// Keys, Field, With and Without take it.
 type Node struct {
 	// Path is where the node was written, or where it was in the value that it
 	// was made from. It stays when the node becomes part of another tree.
@@ -137,6 +140,7 @@ func FromValue(value any) (*Node, error) {
 	return of(nil, plain), nil
 }
 
+// of makes a node of a plain value at a path, without a place.
 func of(p Path, plain any) *Node {
 	switch value := plain.(type) {
 	case map[string]any:
@@ -170,7 +174,8 @@ func Text(s string) *Node { return &Node{Value: s} }
 func Int(k int) *Node { return &Node{Value: json.Number(strconv.Itoa(k))} }
 
 // With returns a copy of a mapping in which a key has the given value. Anything
-// but a mapping, also nil, counts as a mapping without keys.
+// but a mapping, also nil, counts as a mapping without keys. The nodes below are
+// shared; they do not change.
 func (n *Node) With(key string, value *Node) *Node {
 	out := Mapping()
 	if n != nil {
@@ -218,7 +223,8 @@ func (n *Node) WithItems(items []*Node) *Node {
 
 // Plain returns the value as encoding/json would read it, numbers as
 // json.Number. Of what is faulty a mapping lacks the key, and a list has nil.
-// The result is the caller's.
+// The result is the caller's. Missing keys of faulty values keep a later check
+// from reporting the same thing again.
 func (n *Node) Plain() any {
 	switch n.kind {
 	case mappingKind:

@@ -23,6 +23,9 @@ var paddedForm = regexp.MustCompile(`^[-+]?0[0-9]+$`)
 
 // scalar returns what a scalar means: bool, string or json.Number. A message
 // says why it means nothing.
+//
+// What versions of YAML read differently, such as 010, is refused rather than
+// chosen for the person.
 func scalar(n ast.Node) (value any, message, remedy string) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -63,6 +66,8 @@ func decimal(text string) (value any, message, remedy string) {
 	return value, message, remedy
 }
 
+// float writes a number so that JSON reads the same one: whole numbers without
+// an exponent, as a decoder for integers wants them.
 func float(x float64, text string) (value any, message, remedy string) {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return nil, text + " is too large a number", ""
@@ -74,6 +79,7 @@ func float(x float64, text string) (value any, message, remedy string) {
 	return json.Number(strconv.FormatFloat(x, format, -1, 64)), "", ""
 }
 
+// padded refuses a number that begins with a zero.
 func padded(text string) (value any, message, remedy string) {
 	sign := ""
 	if text[0] == '-' {

@@ -14,6 +14,9 @@ import (
 // WrongType says that a plain value is of none of the wanted types, which are
 // those of JSON Schema ("object", "integer"), and what to write where that can
 // be guessed.
+//
+// These words are shared by all readers of YAML here, and by campaignfile for
+// faults that its schema finds, so that a fault reads the same everywhere.
 func WrongType(value any, wanted ...string) (message, remedy string) {
 	var words []string
 	for _, w := range wanted {
@@ -47,6 +50,7 @@ func WrongType(value any, wanted ...string) (message, remedy string) {
 	return message, remedy
 }
 
+// typeWords are the types of JSON Schema as people call them.
 var typeWords = map[string]string{
 	"object":  "a mapping (key: value)",
 	"array":   "a list",
@@ -154,7 +158,8 @@ func Suggest(name string, names []string) string {
 
 // Nearest returns the name nearest to a mistyped one, "" if none is near: at
 // most two insertions, deletions, replacements or swaps of neighbors, and fewer
-// than half the letters of the longer name.
+// than half the letters of the longer name. Of several equally near the first
+// one.
 func Nearest(name string, names []string) string {
 	best, least := "", 3
 	for _, candidate := range names {
@@ -166,7 +171,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// editDistance is the optimal string alignment distance.
+// editDistance is the optimal string alignment distance. It is that of single
+// letters and swaps of neighbors, which is what typing errors mostly are.
 func editDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	d := make([][]int, len(x)+1)

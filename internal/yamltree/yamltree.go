@@ -85,7 +85,8 @@ func Read(data []byte, format Format) (*Node, []Fault) {
 	return root, r.faults
 }
 
-// notYAML is the fault that the parser reports.
+// notYAML is the fault that the parser reports. Only two of the parser's
+// messages are worth more words; the others are passed on.
 func notYAML(err error) Fault {
 	f := Fault{Message: "this is not YAML: " + err.Error()}
 	var located yaml.Error
@@ -139,6 +140,7 @@ type reader struct {
 	faults   []Fault
 }
 
+// fault reports a fault; the reading goes on.
 func (r *reader) fault(p Path, where Place, message, remedy string) {
 	r.faults = append(r.faults, Fault{Place: where, Path: p, Message: message, Remedy: remedy})
 }
@@ -169,6 +171,9 @@ func (r *reader) count(p Path, where Place) bool {
 
 // node reads a value. above is the place that an empty value has: that of its
 // key, or of the list it is in.
+//
+// Anchors are remembered once their value has been read, so that an alias within
+// it is found out.
 func (r *reader) node(p Path, n ast.Node, above Place) *Node {
 	out := &Node{Path: p, Place: placeOf(n)}
 	if !r.count(p, out.Place) {
@@ -240,6 +245,7 @@ func (r *reader) alias(at *Node, name string) *Node {
 }
 
 // copy writes a node out at another path. Everything in it has the same place.
+// It counts each node again: aliases of aliases grow exponentially.
 func (r *reader) copy(n *Node, p Path, where Place) *Node {
 	out := &Node{Path: p, Place: where, Value: n.Value, Faulty: n.Faulty, kind: n.kind, keys: n.keys}
 	if !r.count(p, where) {
@@ -260,7 +266,8 @@ func (r *reader) copy(n *Node, p Path, where Place) *Node {
 	return out
 }
 
-// mapping reads the entries of a mapping.
+// mapping reads the entries of a mapping. Merges come last, whatever line they
+// stand on: a mapping's own keys count first.
 func (r *reader) mapping(out *Node, entries []*ast.MappingValueNode) {
 	out.kind = mappingKind
 	out.fields = make(map[string]*Node, len(entries))
@@ -301,6 +308,8 @@ func (r *reader) mapping(out *Node, entries []*ast.MappingValueNode) {
 	}
 }
 
+// keyName is a key as text; numbers and other scalars are keys by what is
+// written.
 func keyName(n ast.MapKeyNode) string {
 	if s, ok := n.(*ast.StringNode); ok {
 		return s.Value

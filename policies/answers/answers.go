@@ -110,8 +110,11 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return p, nil
 }
 
+// Needs asks for one model of the objective: the answers are measurements of it.
 func (p *policy) Needs() policies.Needs { return policies.Needs{Objective: true, Compared: p.compared} }
 
+// Decide asks first whether the campaign is over; choose does the rest on a
+// model.
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Stop(&p.def, v, step.Begin(v, seed))
 	if d.Made() {

@@ -152,6 +152,8 @@ func widthOf(policy definition.Policy) (*handover.Width, error) {
 	}, nil
 }
 
+// Needs asks for the experts' beliefs only where there are experts: without them
+// this is the policy of its acquisition alone.
 func (p *policy) Needs() policies.Needs {
 	needs := policies.Needs{Objective: true}
 	if len(p.def.Experts) > 0 {
@@ -160,6 +162,8 @@ func (p *policy) Needs() policies.Needs {
 	return needs
 }
 
+// Decide asks first whether the campaign is over; choose does the rest on a
+// model.
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Stop(&p.def, v, step.Begin(v, seed))
 	if d.Made() {

@@ -177,6 +177,8 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return p, nil
 }
 
+// Needs asks for what the parts of this policy read: a model of the objective
+// for an acquisition, a gate or a target, one of the comparisons for a prior.
 func (p *policy) Needs() policies.Needs {
 	gated := p.choose != nil && p.choose.Gate
 	needs := policies.Needs{Objective: p.rule != nil || gated || p.def.Stop.Target != nil}
@@ -186,6 +188,8 @@ func (p *policy) Needs() policies.Needs {
 	return needs
 }
 
+// Decide looks back at the expert's last choice before anything else, so that
+// the decision that ends the campaign has the review too.
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Begin(v, seed)
 	if p.choose != nil && v.Objective != nil {

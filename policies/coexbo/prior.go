@@ -36,6 +36,8 @@ type given struct {
 // confidence bound of the product: coexbo.
 type product struct{ gamma float64 }
 
+// acquisition works on the objective turned to be maximized, as the paper does,
+// and turns the result back.
 func (r product) acquisition(ctx context.Context, g given) (next.Acquisition, error) {
 	maximized, err := g.model.Negated(ctx)
 	if err != nil {

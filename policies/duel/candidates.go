@@ -22,7 +22,9 @@ type player interface {
 	Best(ctx context.Context) (int, error)
 }
 
-// machine is a player and the comparisons that it has observed.
+// machine is a player and the comparisons that it has observed. seen is what
+// makes it sure that the player's state is that of the log: a prefix of the
+// history, or the player begins anew.
 type machine struct {
 	space  *space.Space
 	points []definition.Point
@@ -79,7 +81,8 @@ func (r *Rule) compared(sp *space.Space) ([]definition.Point, error) {
 
 // machine returns the machine after the expert's comparisons. It is kept from
 // decision to decision; where the space or a comparison has changed, by an
-// amendment or a correction, it is made anew.
+// amendment or a correction, it is made anew. It writes r.machines, and is for
+// one goroutine at a time.
 func (r *Rule) machine(in Input) (*machine, error) {
 	m := r.machines[in.Expert]
 	if m == nil || m.space != in.Space {
@@ -145,7 +148,8 @@ func (r *Rule) begin(m *machine, in Input) error {
 
 // history is the expert's comparisons of two candidates; comparisons of other
 // compositions tell this rule nothing. An outcome is 1 where the first won, 0
-// where the second did, and 0.5 for "can't tell".
+// where the second did, and 0.5 for "can't tell". Compositions are looked up by
+// the space's key, since an answer names points and the player has numbers.
 func (m *machine) history(in Input) ([]dueling.Comparison, error) {
 	index := make(map[string]int, len(m.points))
 	for i, p := range m.points {
@@ -176,7 +180,8 @@ func (m *machine) history(in Input) ([]dueling.Comparison, error) {
 }
 
 // proposeCandidates asks the player for its next pair, or says that it needs no
-// more comparisons.
+// more comparisons. A player of a fixed horizon can have made its comparisons
+// while the budget of the campaign is not spent; that is Spent.
 func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error) {
 	m, err := r.machine(in)
 	if err != nil {

@@ -65,7 +65,7 @@ type Proposal struct {
 
 // Rule is the rule of one definition. It keeps what it has computed from an
 // expert's comparisons and computes it anew where these have changed: that
-// saves time, and decides nothing.
+// saves time, and decides nothing. It is for one goroutine at a time.
 type Rule struct {
 	def  definition.Campaign
 	name string
@@ -124,7 +124,8 @@ func modeled(u definition.Utility) error {
 }
 
 // Propose returns the pair that the expert compares next. It is deterministic
-// in its input; a cancelled context is an error.
+// in its input; a cancelled context is an error. Trouble with a model is said in
+// the reason of the random pair that replaces it.
 func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
 	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
 		return Proposal{
@@ -225,7 +226,7 @@ const (
 )
 
 // mostWins is the composition with the most wins less losses, the earliest of
-// equals: the best guess without a model.
+// equals: the best guess without a model. Answers of “can't tell” do not count.
 func (r *Rule) mostWins(in Input) (best policies.Best, ok bool, err error) {
 	score := make(map[string]float64)
 	points := make(map[string]definition.Point)

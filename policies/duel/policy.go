@@ -89,6 +89,8 @@ func NewPolicy(def definition.Campaign) (policies.Policy, error) {
 	return &policy{def, rule}, nil
 }
 
+// Needs asks for a utility only where the rule has one, and for a model of the
+// objective only where a target could stop the campaign.
 func (p *policy) Needs() policies.Needs {
 	needs := policies.Needs{Objective: p.def.Stop.Target != nil}
 	if p.rule.candidates == nil && p.rule.name != RandomName {
@@ -97,6 +99,8 @@ func (p *policy) Needs() policies.Needs {
 	return needs
 }
 
+// Decide stops where the budget is spent, or no expert has anything more to
+// compare; otherwise it asks.
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Begin(v, seed)
 	made := p.made(v)
@@ -154,7 +158,9 @@ type comparisons struct {
 	by              map[string]int // by expert, asked
 }
 
-// made counts the comparisons of the campaign so far.
+// made counts the comparisons of the campaign so far. Questions that expired
+// count: they have cost the expert's attention, and a campaign whose expert
+// never answers must end.
 func (p *policy) made(v policies.View) comparisons {
 	c := comparisons{by: make(map[string]int, len(p.def.Experts))}
 	for i := range v.Campaign.Questions {
@@ -198,7 +204,8 @@ func (p *policy) compare(
 	)
 }
 
-// input is what the rule sees of an expert.
+// input is what the rule sees of an expert. The questions are those of all
+// experts; a rule picks out those of this one.
 func (p *policy) input(v policies.View, expert int, seed uint64) Input {
 	name := p.def.Experts[expert].Name
 	return Input{

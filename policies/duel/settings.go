@@ -83,7 +83,8 @@ type Candidates struct {
 	Points *int `json:"points,omitempty" jsonschema:"minimum=2,maximum=2000"`
 }
 
-// complete writes out every default; rule is that of β.
+// complete writes out every default; rule is that of β. A β that is given leaves
+// its rule empty, which check relies on.
 func (s *Candidates) complete(def *definition.Campaign, rule string) {
 	definition.DefaultTo(&s.Lengthscale, lengthscale*math.Sqrt(float64(max(1, len(def.Parameters)))))
 	definition.DefaultTo(&s.Lambda, defaultLambda)
@@ -119,7 +120,8 @@ func (s *Candidates) text() string {
 	)
 }
 
-// missing names what a complete definition has and this one lacks.
+// missing names what a complete definition has and this one lacks. A definition
+// read from a log is complete; this guards against one that was not completed.
 func (s *Candidates) missing(name string) error {
 	return cmp.Or(
 		policies.Has(name, "lengthscale", s.Lengthscale != nil),

@@ -25,7 +25,8 @@ type settled struct {
 }
 
 // settledPairs reads the expert's answers. Pairs count as the same when they
-// are as near each other as [search.Near] says.
+// are as near each other as [search.Near] says. Each answer is compared with all
+// others, of which an expert gives a limited number.
 func settledPairs(in Input) *settled {
 	_, finite := in.Space.Finite()
 	s := &settled{finite: finite}

@@ -261,7 +261,7 @@ const openTries = 16
 func (r *Rule) rival(
 	in Input, posterior *pref.Posterior, first, winner search.Result, same, key string, but *settled,
 ) (search.Result, error) {
-	// The members of a list are told apart, however close.
+	// The members of a list are distinct, however close.
 	near := func(x []float64) bool { return !but.finite && search.Near(first.X, x) }
 	if key != same && !near(winner.X) && !but.has(first.X, winner.X) {
 		return winner, nil

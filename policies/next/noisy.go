@@ -222,12 +222,12 @@ func normals(d, n int, seed uint64) ([][]float64, error) {
 	return rows, nil
 }
 
-// Beside the best compositions searches begin at several distances each, in
+// Near the best compositions searches begin at several distances each, in
 // lengthscales.
 var distances = []float64{0.02, 0.05, 0.1, 0.2, 0.2, 0.5, 0.5, 1}
 
 const (
-	besides     = 4   // compositions beside which searches begin
+	besides     = 4   // compositions near which searches begin
 	longestStep = 0.5 // of the unit cube, where a lengthscale is longer
 )
 

@@ -60,6 +60,8 @@ type place struct {
 	whole bool // whether it is a composition
 }
 
+// newMixed starts with an empty memory: least and walked hold values of this
+// acquisition only.
 func newMixed(ctx context.Context, sp *space.Space, f next.Acquisition) *mixed {
 	m := &mixed{
 		ctx: ctx, sp: sp, f: f, free: sp.Continuous(),
@@ -76,7 +78,9 @@ func newMixed(ctx context.Context, sp *space.Space, f next.Acquisition) *mixed {
 // isMixed reports whether some parameter is discrete.
 func isMixed(sp *space.Space) bool { return len(sp.Continuous()) < sp.Dim() }
 
-// minimize returns the best composition that it finds.
+// minimize returns the best composition that it finds. Its last step lends the
+// discrete part of the best to continuous parts found elsewhere, since a walk
+// changes the continuous part only from where it is.
 func (m *mixed) minimize(seed uint64, further [][]float64) (place, error) {
 	points, err := m.sp.Starts(probed, seed)
 	if err != nil {
@@ -99,7 +103,9 @@ func (m *mixed) minimize(seed uint64, further [][]float64) (place, error) {
 }
 
 // improveSome searches from the best of some points, up to a number, for a
-// composition that is better than one, which may be none.
+// composition that is better than one, which may be none. Starts lie apart,
+// because neighboring ones lead to the same optimum. With no result at all the
+// error says whether a point was undecided or the acquisition has no value.
 func (m *mixed) improveSome(best place, points [][]float64, most int) (place, error) {
 	places, err := m.screen(points)
 	if err != nil {
@@ -121,7 +127,9 @@ func (m *mixed) improveSome(best place, points [][]float64, most int) (place, er
 }
 
 // screen returns the points in order of the acquisition, each taken to the
-// nearest composition where that is easy.
+// nearest composition where that is easy. A point that cannot be rounded keeps
+// its place: a relaxed search may begin there. Points without a finite value are
+// left out.
 func (m *mixed) screen(points [][]float64) ([]place, error) {
 	var places []place
 	for _, x := range points {
@@ -180,7 +188,10 @@ func near(x, y []float64, reach float64) bool {
 	return sum < reach*reach*float64(len(x))
 }
 
-// improve searches from a point for a composition that is better than best.
+// improve searches from a point for a composition that is better than best. A
+// start whose relaxed search does not get below best is given up: values between
+// the compositions are taken to promise at least as much as the compositions
+// hold. That is a guess, and it costs only this start.
 func (m *mixed) improve(p place, best float64) (place, error) {
 	if m.undecided == nil && (!p.whole || m.sp.Levels() >= fine) {
 		r, err := m.descend(p, true)
@@ -218,7 +229,8 @@ func (m *mixed) snap(x []float64) (place, error) {
 }
 
 // settle searches the continuous part of a composition, with the discrete part
-// fixed. It never returns a worse one.
+// fixed. It never returns a worse one. An undecided snap leaves the composition
+// as it was.
 func (m *mixed) settle(p place) (place, error) {
 	if len(m.free) == 0 {
 		return p, nil
@@ -249,7 +261,8 @@ func (m *mixed) settle(p place) (place, error) {
 
 // descend searches the continuous parameters from a point, or with relaxed all
 // numbers, within the convex piece of the space that the point lies in. A start
-// from which no search can begin is returned as it is.
+// from which no search can begin is returned as it is. With numbers relaxed, or
+// in a space of too many pieces, its result need not be a composition.
 func (m *mixed) descend(p place, relaxed bool) (place, error) {
 	slice, err := m.sp.Around(p.x, relaxed, maxCells)
 	if err != nil {
@@ -311,7 +324,8 @@ func key(u []float64) string {
 // walk goes from a composition to the best neighbor in one discrete parameter
 // after the other and searches the continuous part, until no neighbor is
 // better. Then it looks beyond some that are worse. A composition that any walk
-// has passed ends it: from there the other walk went on.
+// has passed ends it: from there the other walk went on. It ends, because a turn
+// that finds nothing better leaves it at a composition that is marked already.
 func (m *mixed) walk(at place) (place, error) {
 	for id := key(at.x); !m.walked[id]; id = key(at.x) {
 		m.walked[id] = true
@@ -335,7 +349,8 @@ func (m *mixed) walk(at place) (place, error) {
 }
 
 // sweep goes to the best neighbor, if it is better, in one discrete parameter
-// after the other. It returns all neighbors that it has passed, too.
+// after the other. It returns all neighbors that it has passed, too. It moves as
+// it goes: the neighbors in the next parameter are those of where it is by then.
 func (m *mixed) sweep(at place) (to place, passed []place, err error) {
 	for i := range m.sp.Parameters() {
 		if err := m.cancelled(); err != nil {
@@ -359,7 +374,9 @@ func (m *mixed) sweep(at place) (to place, passed []place, err error) {
 }
 
 // beyond searches the continuous part of the best of some neighbors or, where
-// nothing is continuous, their neighbors. It returns the best result.
+// nothing is continuous, their neighbors. It returns the best result. Neighbors
+// in a discrete part that was settled from at least as good a value are passed
+// over and do not count as tried.
 func (m *mixed) beyond(neighbors []place) (place, error) {
 	best, searched := place{value: math.Inf(1)}, 0
 	order(neighbors)

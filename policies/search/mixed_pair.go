@@ -24,11 +24,17 @@ type pair struct {
 }
 
 // mixedPair improves the best pairs of some points by local searches of one
-// point at a time, and then the best pair by searches of the whole space.
+// point at a time, and then the best pair by searches of the whole space. Each
+// point is in one of those pairs only: pairs that share their good point would
+// lead to the same result.
 func mixedPair(
 	ctx context.Context, sp *space.Space, f PairAcquisition, points [][]float64, seed uint64,
 ) (first, second Result, err error) {
-	// alternate improves one point after the other until neither improves.
+	// alternate improves one point after the other until neither improves. still
+	// counts the points in a row that are known to stay while the other does;
+	// one that was just searched for is the first of them. Every turn needs a
+	// search of its own, since the acquisition of a point changes with the
+	// other.
 	alternate := func(p pair, improve func(m *mixed, from place, turn int) (place, error)) (pair, error) {
 		for turn, still := 0, 0; turn < 2*mixedRounds && still < 2; turn++ {
 			k := turn % 2
@@ -81,7 +87,8 @@ func mixedPair(
 }
 
 // pairsOf returns all pairs of the compositions nearest to some points, in
-// order of value.
+// order of value. Equal compositions count once, so that no pair compares one
+// with itself.
 func pairsOf(sp *space.Space, f PairAcquisition, points [][]float64) ([]pair, error) {
 	var compositions [][]float64
 	var undecided error // of a point that could not be snapped: no other is tried
@@ -124,7 +131,8 @@ func pairsOf(sp *space.Space, f PairAcquisition, points [][]float64) ([]pair, er
 
 // sliceOf is the acquisition of one point, the first (which = 0) or the second,
 // while the other is fixed. At the other one itself, to within a millionth of
-// each range, it is +Inf: a pair is two compositions.
+// each range, it is +Inf: a pair is two compositions. It reuses one buffer, and
+// is for one goroutine.
 func sliceOf(f PairAcquisition, other []float64, which int) next.Acquisition {
 	scratch := make([]float64, len(other))
 	return func(x, grad []float64) float64 {

@@ -60,7 +60,8 @@ func MinimizePair(
 	return alternately(ctx, sp, f, starts, seed)
 }
 
-// pairStarts returns the points with the smallest screen, in that order.
+// pairStarts returns the points with the smallest screen, in that order. In a
+// finite space these are the only compositions that pairs are made of.
 func pairStarts(
 	sp *space.Space,
 	screen func(x []float64) float64,
@@ -107,7 +108,7 @@ func pairStarts(
 }
 
 // bestPair tries all pairs of points, each of which is a composition of a
-// finite space.
+// finite space. Pairs without a value (NaN) lose every comparison.
 func bestPair(sp *space.Space, f PairAcquisition, points [][]float64) (first, second Result, err error) {
 	value := math.Inf(1)
 	for i, x := range points {
@@ -130,7 +131,8 @@ func bestPair(sp *space.Space, f PairAcquisition, points [][]float64) (first, se
 }
 
 // jointly searches over both points at once, in the product of a convex space
-// with itself.
+// with itself. A product of convex spaces is convex, and one search moves both
+// points along the acquisition's whole gradient.
 func jointly(
 	ctx context.Context,
 	sp *space.Space,
@@ -169,6 +171,8 @@ func jointly(
 }
 
 // product is the relaxed space times itself: a polytope of twice the dimension.
+// Each constraint is there twice, once for the coordinates of each point; none
+// binds the two together.
 func product(sp *space.Space) (*optimize.Region, error) {
 	lower, upper, a, b, c, d := sp.Polytope()
 	n := sp.Dim()
@@ -194,7 +198,9 @@ func product(sp *space.Space) (*optimize.Region, error) {
 }
 
 // alternately improves the points of the best pair one after the other, where
-// the product of the space is not convex.
+// the product of the space is not convex. Each round searches the whole space
+// for the first point and then for the second, with the other fixed; where the
+// point was is one of the starts.
 func alternately(
 	ctx context.Context,
 	sp *space.Space,
@@ -239,7 +245,8 @@ func alternately(
 	return snapPair(sp, f, x, y)
 }
 
-// maybe passes the buffer on only where a gradient is wanted.
+// maybe passes the buffer on only where a gradient is wanted. The half of a
+// gradient that is not wanted goes into a buffer.
 func maybe(grad, buffer []float64) []float64 {
 	if grad == nil {
 		return nil
@@ -247,6 +254,9 @@ func maybe(grad, buffer []float64) []float64 {
 	return buffer
 }
 
+// snapPair takes both points to the nearest compositions and evaluates the pair
+// there. Snapping may bring them closer; whether they still differ enough is
+// for the caller to ask of [Near].
 func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second Result, err error) {
 	points := [2]definition.Point{}
 	encoded := [2][]float64{}
@@ -271,7 +281,7 @@ func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second
 }
 
 // sameWithin is how close two compositions may be in the unit cube, in every
-// coordinate, to count as the same: nobody can tell compositions apart that
+// coordinate, to count as the same: no one can tell compositions apart that
 // differ by less than a fiftieth of each range, and a comparison of them says
 // nothing.
 const sameWithin = 0.02

@@ -1,4 +1,10 @@
 // Package search finds the composition at which an acquisition is smallest.
+//
+// [Minimize] is for one composition, [MinimizePair] for two to be compared. Both
+// choose by the kind of space: a finite one is tried whole; one with discrete
+// parameters by walks from value to value (mixed.go, mixed_pair.go); a
+// continuous one by local searches in its convex pieces. What is returned can be
+// made, and the value is that at the returned point, not at the relaxed one.
 package search
 
 import (
@@ -76,6 +82,7 @@ func Minimize(
 		found, err := optimize.MultiStart(ctx, optimize.Func(f), cell, starts, optimize.MultiStartConfig{
 			Searches: max(2, searched/len(cells)), Seed: seed, Local: optimize.Config{FTol: 1e-9},
 		})
+		// No search could begin in this piece; another may have a result.
 		if errors.Is(err, optimize.ErrStart) {
 			continue
 		}
@@ -96,7 +103,9 @@ func Minimize(
 	return best, nil
 }
 
-// enumerate tries every composition of a finite space.
+// enumerate tries every composition of a finite space. Equal values leave the
+// first in place. ErrExhausted tells a list that is used up from an acquisition
+// without values.
 func enumerate(
 	ctx context.Context,
 	sp *space.Space,
@@ -142,7 +151,8 @@ func enumerate(
 	return Result{}, ErrUndefined
 }
 
-// snap takes a point of the relaxed space to the nearest composition.
+// snap takes a point of the relaxed space to the nearest composition. The value
+// is evaluated again there, and may be NaN.
 func snap(sp *space.Space, f next.Acquisition, x []float64) (Result, error) {
 	point, err := sp.Snap(x)
 	if err != nil {

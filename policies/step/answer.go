@@ -22,7 +22,8 @@ func (s *Step) Answered(d policies.Decision) (policies.Decision, error) {
 
 // Accepted runs the composition that the expert has just accepted. No aided
 // candidate is weighed then, nor where a turn ends before one (the cap, no
-// answer, a closed gate): the dual variable stays where it is.
+// answer, a closed gate): the dual variable stays where it is. A decision that
+// is not made goes on to the next way of making it.
 func (s *Step) Accepted(d policies.Decision) (policies.Decision, error) {
 	q := turn.Last(s.Turn)
 	if q == nil || q.Status != campaign.Answered || q.Answer.Label != events.LabelAccept {
@@ -44,7 +45,8 @@ func (s *Step) Accepted(d policies.Decision) (policies.Decision, error) {
 }
 
 // Chosen runs what the expert has just chosen, or the unaided candidate where
-// they could not tell.
+// they could not tell. A belief that cannot be used costs the candidate its
+// bounds, not its experiment.
 func (s *Step) Chosen(d policies.Decision) (policies.Decision, error) {
 	q := turn.Last(s.Turn)
 	if q == nil || q.Form != events.FormComparison {

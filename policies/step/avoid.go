@@ -18,7 +18,7 @@ import (
 //
 //   - Experiments under way. The objective model expects their results
 //     (Desautels et al. 2014): their mean stays, what is unknown around them
-//     goes, so that the next candidate is worth an experiment beside them.
+//     goes, so that the next candidate is worth an experiment next to them.
 //     A barrier keeps it from being the same composition all the same.
 //   - Compositions that only ever failed: the same barrier.
 //   - Where experiments fail: −ln P(x) of the feasibility model is added to the
@@ -45,7 +45,9 @@ type avoidance struct {
 }
 
 // avoided returns what candidates keep away from. Without a feasibility model
-// failures are avoided in another way, see pessimistic.
+// failures are avoided in another way, see pessimistic. A composition that was
+// measured at least once does not count as failed, whatever happened to it
+// elsewhere.
 func avoided(v policies.View) (avoidance, error) {
 	a := avoidance{pending: make(map[string]bool), failed: make(map[string]bool)}
 	measured, err := keys(v, func(x *campaign.Experiment) bool { return x.Measurement != nil })
@@ -86,6 +88,9 @@ func avoided(v policies.View) (avoidance, error) {
 // Find returns the composition to measure at which an acquisition is smallest:
 // it respects what is feasible and keeps away from what is under way or only
 // ever failed. starts are searched from besides the measured compositions.
+//
+// A list of candidates needs no barrier: compositions to avoid are left out by
+// their keys.
 func (s *Step) Find(
 	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
 ) (search.Result, error) {
@@ -103,7 +108,7 @@ func (s *Step) Find(
 		}
 		return r, err
 	}
-	// Where compositions come in steps, the search may end beside one that is
+	// Where compositions come in steps, the search may end next to one that is
 	// to be avoided and be snapped onto it: a wider barrier sends it further
 	// away.
 	reach := barrierReach * math.Sqrt(float64(s.View.Space.Dim()))
@@ -138,7 +143,8 @@ const fewSamples = 64
 
 // elsewhere is the last resort in a space that is hardly larger than what is
 // avoided: the best of some compositions that are not avoided themselves, or
-// the given one where there is none.
+// the given one where there is none. The one given may be under way already; it
+// is measured once more rather than nothing.
 func (s *Step) elsewhere(f next.Acquisition, which Search, otherwise search.Result) (search.Result, error) {
 	points, err := s.View.Space.Sample(fewSamples, s.seed+uint64(which))
 	if err != nil {
@@ -166,7 +172,8 @@ func (s *Step) elsewhere(f next.Acquisition, which Search, otherwise search.Resu
 
 // barrier is −Σ ln(1 − (1 − floor)·exp(−½‖x − c‖²/width²)) over the given
 // points c: as a factor on an improvement it takes everything at c and nothing
-// far away.
+// far away. It is smooth, so that searches by gradients go around it; the floor
+// keeps it finite at c itself.
 func barrier(points [][]float64, width float64) next.Acquisition {
 	return func(x, grad []float64) float64 {
 		clear(grad)
@@ -189,7 +196,7 @@ func barrier(points [][]float64, width float64) next.Acquisition {
 	}
 }
 
-// sum is f + g.
+// sum is f + g. It reuses a buffer, and is for one goroutine.
 func sum(f, g next.Acquisition) next.Acquisition {
 	var second []float64
 	return func(x, grad []float64) float64 {
@@ -205,6 +212,7 @@ func sum(f, g next.Acquisition) next.Acquisition {
 	}
 }
 
+// union leaves the sets as they are.
 func union(sets ...map[string]bool) map[string]bool {
 	all := make(map[string]bool)
 	for _, set := range sets {
@@ -241,7 +249,7 @@ func (s *Step) likelihood(d policies.Decision) (policies.Decision, error) {
 // failed taken to be as bad as the worst result: a failure is not an
 // observation of the objective, but suggesting it again would be no use. It is
 // what campaigns do that do not want a model of what is feasible; with one, the
-// objective is not told anything that was not measured.
+// objective learns nothing that was not measured.
 func pessimistic(ctx context.Context, v policies.View) (*objective.Model, error) {
 	if v.Feasibility != nil {
 		return v.Objective, nil

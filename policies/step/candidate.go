@@ -33,6 +33,9 @@ func (s *Step) Minimize(
 	return s.minimize(ctx, f, which, nil, starts)
 }
 
+// minimize starts from the measured compositions and from what the rule knows
+// besides. The seed of the unaided candidate does not depend on the questions
+// that were asked: see unaidedSeed.
 func (s *Step) minimize(
 	ctx context.Context, f next.Acquisition, which Search, skip map[string]bool, starts [][]float64,
 ) (search.Result, error) {
@@ -90,7 +93,9 @@ func (s *Step) Add(d policies.Decision, name string, r search.Result) (policies.
 	return d, err
 }
 
-// describe returns a candidate with what the models say about it.
+// describe returns a candidate with what the models say about it. Bounds are in
+// the objective's unit: optimistic is the better one, since smaller is better
+// inside.
 func (s *Step) describe(name string, r search.Result) (events.Candidate, error) {
 	model := s.View.Objective
 	mean, sd := model.Posterior(r.X)

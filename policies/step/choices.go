@@ -13,7 +13,7 @@ import (
 )
 
 // ChoiceGate goes on unaided where the expert's choices do not predict what is
-// measured.
+// measured. The test is recorded whether it closes the gate or not.
 func (s *Step) ChoiceGate(d policies.Decision, expert string) (policies.Decision, error) {
 	mean, sd, err := s.choices(expert)
 	if err != nil {
@@ -37,7 +37,8 @@ func (s *Step) ChoiceGate(d policies.Decision, expert string) (policies.Decision
 
 // choices returns, for each pairwise choice of the expert, by how much the
 // objective model holds the chosen composition better, and the standard
-// deviation of that, in standardized units.
+// deviation of that, in standardized units. The two values at a pair are
+// correlated, which is why the joint posterior is asked.
 func (s *Step) choices(expert string) (mean, sd []float64, err error) {
 	for i := range s.View.Campaign.Questions {
 		q := &s.View.Campaign.Questions[i]

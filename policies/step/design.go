@@ -14,7 +14,8 @@ const designSalt = 0x9e3779b97f4a7c15
 
 // Design takes the next point of a space-filling design, DesignSobol or
 // DesignRandom of package definition. remark says why, behind its name: empty,
-// or beginning with a space.
+// or beginning with a space. The first point that was not requested yet is
+// taken: the design goes on where it was, after a restart too.
 func Design(
 	def *definition.Campaign,
 	v policies.View,
@@ -78,6 +79,7 @@ func Take(
 	return d.Run(name, rule, reason)
 }
 
+// exhausted completes a campaign whose list has been tried whole.
 func exhausted(d policies.Decision) policies.Decision {
 	return d.Stop(policies.RuleExhausted, events.CompletedExhausted,
 		"Every composition of the list has been tried.")

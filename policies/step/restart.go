@@ -23,7 +23,8 @@ const (
 )
 
 // restart sets the model that the unaided candidate is chosen by where it is
-// one with shorter lengthscales.
+// one with shorter lengthscales. Spent and turns are counted from the log, so
+// that a campaign that is taken up again balances as it did.
 func (s *Step) restart(ctx context.Context) error {
 	rule, balances := s.Rule.(next.Balancer)
 	if !balances || float64(s.View.Campaign.Spent()) >= rule.BalancesUntil()*float64(s.Def.Budget.Experiments) {
@@ -44,7 +45,8 @@ func (s *Step) restart(ctx context.Context) error {
 
 // stale returns the latest turn that improved the best posterior mean, 0 for
 // none, and how many turns have been measured since. What was measured in no
-// turn, such as the initial design, counts as known before.
+// turn, such as the initial design, counts as known before. Observations come in
+// the order of their measurement.
 func (s *Step) stale() (last, turns int) {
 	best, latest := 0.0, 0
 	for i, mean := range s.Measured.Means() {

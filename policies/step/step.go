@@ -94,6 +94,8 @@ func (m Modeled) Decide(
 	return Design(m.Def, v, d, definition.DesignSobol, Unusable(err))
 }
 
+// decide opens a step, has Choose make the decision, and adds how likely its
+// experiment is to give a result.
 func (m Modeled) decide(
 	ctx context.Context, v policies.View, d policies.Decision,
 ) (policies.Decision, error) {
@@ -107,7 +109,9 @@ func (m Modeled) decide(
 	return s.likelihood(d)
 }
 
-// open begins a step.
+// open begins a step. The order matters: the model first learns of failures,
+// then of what is under way; β and the choice of a rougher model follow from the
+// result.
 func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, error) {
 	if v.FeasibilityError != nil {
 		return nil, v.FeasibilityError

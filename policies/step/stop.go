@@ -12,7 +12,8 @@ import (
 )
 
 // Stop completes the campaign where its budget is spent or its stopping rule is
-// met.
+// met. The target is compared with the posterior mean of the best composition,
+// which noise moves less than its best measurement.
 func Stop(def *definition.Campaign, v policies.View, d policies.Decision) policies.Decision {
 	if v.Campaign.Spent() >= def.Budget.Experiments {
 		return d.Stop(policies.RuleBudget, events.CompletedBudget,

@@ -14,7 +14,7 @@ import (
 //   - projections restored from a snapshot have the digest of the live ones,
 //   - they still do after folding the next event, so nothing but the snapshot
 //     was needed,
-//   - folding does not change what an earlier snapshot said.
+//   - folding does not change what an earlier snapshot said,
 //
 // and, at the end, that a second fold from the beginning has the digest of the
 // first. create returns new projections in a fixed order.

@@ -28,6 +28,8 @@ type axis struct {
 	oneHot     bool
 }
 
+// newAxis reads a parameter. A step of 0 leaves it continuous; values are
+// sorted, and those that stand twice count once.
 func newAxis(p definition.Parameter, step float64) (axis, error) {
 	a := axis{name: p.Name, unit: p.Unit, width: 1}
 	switch {
@@ -70,6 +72,9 @@ func newAxis(p definition.Parameter, step float64) (axis, error) {
 	return a, nil
 }
 
+// withCategories gives each category its code: one-hot without descriptors,
+// which makes all categories equally far apart, otherwise the descriptors, which
+// say how alike they are. A descriptor that is the same for all is 0.
 func (a axis) withCategories(categories []definition.CategoryDef) (axis, error) {
 	var descriptors []string
 	for name := range categories[0].Descriptors {
@@ -116,12 +121,15 @@ func (a axis) withCategories(categories []definition.CategoryDef) (axis, error) 
 	return a, nil
 }
 
+// categorical reports whether the axis has categories instead of numbers.
 func (a *axis) categorical() bool { return a.categories != nil }
 
+// encode is the coordinate of a number; outside the bounds it lies outside [0,
+// 1].
 func (a *axis) encode(v float64) float64 { return (v - a.lo) / a.scale }
 
 // decode is the inverse of encode, clamped; the ends of the unit interval are
-// the bounds exactly.
+// the bounds exactly. Rounding must not carry a number beyond a bound.
 func (a *axis) decode(u float64) float64 {
 	switch {
 	case !(u > 0):
@@ -140,6 +148,8 @@ func (a *axis) first() float64 {
 	return a.lo
 }
 
+// last is the greatest value that can be made: with a step that does not divide
+// the range it is less than the bound.
 func (a *axis) last() float64 {
 	if a.grid != nil {
 		return a.grid.value(a.grid.len() - 1)
@@ -147,7 +157,8 @@ func (a *axis) last() float64 {
 	return a.hi
 }
 
-// value returns the parameter's value in p, of the right kind.
+// value returns the parameter's value in p, of the right kind. It does not look
+// at bounds: what was made may lie outside.
 func (a *axis) value(p definition.Point) (definition.Value, error) {
 	v, ok := p[a.name]
 	if !ok {
@@ -217,7 +228,9 @@ type grid struct {
 }
 
 // stepGrid returns the multiples of step in [lo, hi], all three taken as the
-// decimal numbers a person wrote; ok is false if there are none.
+// decimal numbers a person wrote; ok is false if there are none. In floating
+// point 0.3/0.1 is a little less than 3: a grid that was built that way would
+// lose its last step.
 func stepGrid(lo, hi, step float64) (g *grid, ok bool) {
 	if !(step > 0) || math.IsInf(lo, 0) || math.IsInf(hi, 0) || math.Abs(lo/step) > 1e15 ||
 		math.Abs(hi/step) > 1e15 || math.IsNaN(lo+hi) {
@@ -237,6 +250,7 @@ func stepGrid(lo, hi, step float64) (g *grid, ok bool) {
 	return g, g.low <= g.high
 }
 
+// len is the number of values.
 func (g *grid) len() int {
 	if g.values != nil {
 		return len(g.values)
@@ -259,6 +273,7 @@ func (g *grid) value(i int) float64 {
 }
 
 // floor returns the index of the greatest value at most x, -1 if there is none.
+// The division only guesses; the values themselves decide.
 func (g *grid) floor(x float64) int {
 	if g.values != nil {
 		return sort.Search(len(g.values), func(i int) bool { return g.values[i] > x }) - 1
@@ -295,6 +310,8 @@ func (g *grid) nearest(x float64) int {
 	return i + 1
 }
 
+// contains reports whether x is a value, up to the rounding of a number that was
+// written in decimals.
 func (g *grid) contains(x float64) bool {
 	v := g.value(g.nearest(x))
 	return math.Abs(x-v) <= Tolerance*max(math.Abs(v), g.step)

@@ -16,6 +16,9 @@ import (
 // is [Space.Region]; a search there may end in an excluded region or between
 // categories, and [Space.Snap] takes it to the nearest composition. Cells are
 // in a fixed order. A list of candidates has one cell, the relaxed space.
+//
+// Regions come first and categories after, so that a region which fixes a
+// category cuts only that one. Pieces without any composition are left out.
 func (s *Space) Cells(limit int) (cells []*optimize.Region, whole bool, err error) {
 	relaxed := []*optimize.Region{s.relaxed}
 	if s.listed {

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 )
 
+// sense is how a constraint compares its sum.
 type sense uint8
 
 const (
@@ -35,6 +36,8 @@ type row struct {
 	whole float64 // see denominator
 }
 
+// newRow reads a constraint. Terms are in the order of the parameters, so that
+// each sum is added up in one order.
 func (s *Space) newRow(c definition.Constraint, index int) (row, error) {
 	r := row{name: c.Name, index: index, exact: true}
 	for i := range s.axes {
@@ -123,7 +126,8 @@ func (r *row) holds(x []float64) bool {
 }
 
 // holdsExactly is holds in decimal arithmetic, for numbers that are values or
-// dosing steps.
+// dosing steps. With a denominator it is integer arithmetic in floats, which is
+// exact below 2⁵³ and needs no big numbers.
 func (r *row) holdsExactly(x []float64) bool {
 	if r.whole > 0 {
 		sum := -math.Round(r.rhs * r.whole)
@@ -135,6 +139,7 @@ func (r *row) holdsExactly(x []float64) bool {
 	return r.holdsInDecimals(x)
 }
 
+// holdsInDecimals is holdsExactly where the integers would be too large.
 func (r *row) holdsInDecimals(x []float64) bool {
 	sum := new(big.Rat)
 	for k, i := range r.axes {
@@ -145,7 +150,8 @@ func (r *row) holdsInDecimals(x []float64) bool {
 }
 
 // encodeRow returns the constraint on encoded coordinates, as coefficients·u =
-// rhs or ≤ rhs; at gives the coordinate of an axis.
+// rhs or ≤ rhs; at gives the coordinate of an axis. ≥ becomes ≤ by turning all
+// signs.
 func (s *Space) encodeRow(r row, dim int, at func(axis int) int) (coef []float64, rhs float64) {
 	coef, rhs = make([]float64, dim), r.rhs
 	for k, i := range r.axes {
@@ -204,6 +210,7 @@ type InfeasibleError struct {
 	Candidates bool
 }
 
+// Error names the conflict where it is known.
 func (e *InfeasibleError) Error() string {
 	switch {
 	case e.Candidates:
@@ -268,6 +275,8 @@ type part struct {
 	index int
 }
 
+// partKind is what can be left out of a definition to find out what contradicts
+// what.
 type partKind uint8
 
 const (
@@ -280,6 +289,10 @@ const (
 // set of excluded regions, dosing steps or discrete values, and constraints
 // none of which can be left out of the contradiction: each is removed for good
 // if the rest is found infeasible without it.
+//
+// It builds the space once for each part, which may take seconds: it is done
+// only for a definition that is refused. A search that is given up proves
+// nothing, so that its part stays among those that are named.
 func conflict(def definition.Campaign) []string {
 	var parts []part
 	for i := range def.Excluded {

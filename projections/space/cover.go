@@ -13,6 +13,7 @@ type cover struct {
 	missing map[int][]int // by categorical axis, in their order
 }
 
+// newCover has every category missing.
 func newCover(s *Space) *cover {
 	c := &cover{s: s, missing: map[int][]int{}}
 	for i := range s.axes {
@@ -49,7 +50,7 @@ func (c *cover) brings(x []float64, axes []int) (n int) {
 }
 
 // bend returns a composition of a space without constraints with a missing
-// category of each axis that is due.
+// category of each axis that is due. It changes p.
 func (c *cover) bend(p definition.Point, left int) definition.Point {
 	for _, i := range c.due(left) {
 		a := &c.s.axes[i]

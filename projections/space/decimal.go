@@ -32,7 +32,9 @@ func denominator(list []*big.Rat) *big.Int {
 }
 
 // reachable says whether Σ coefficient·k = rhs has a solution in integers k:
-// whether the greatest common divisor of the coefficients divides rhs.
+// whether the greatest common divisor of the coefficients divides rhs. It finds
+// at once what a search over the lattice may not find at all: that no multiples
+// of 0.3 add up to 1.
 func reachable(coefficients []*big.Rat, rhs *big.Rat) bool {
 	den := denominator(append([]*big.Rat{rhs}, coefficients...))
 	whole := func(r *big.Rat) *big.Int {

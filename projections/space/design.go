@@ -170,6 +170,7 @@ func (s *Space) relaxedFromCube(u []float64) []float64 {
 	return x
 }
 
+// level is the index among n that u ∈ [0, 1] falls on.
 func level(u float64, n int) int { return min(int(u*float64(n)), n-1) }
 
 // designer collects different compositions.
@@ -202,6 +203,8 @@ func (d *designer) add(p definition.Point) (bool, error) {
 // almost nothing satisfies its constraints.
 const patience = 2000
 
+// sobol takes the points of a scrambled sequence in their order and leaves out
+// repeats.
 func (d *designer) sobol(n int, seed uint64) ([]definition.Point, error) {
 	sequence, err := qmc.NewScrambled(len(d.s.axes), seed)
 	if err != nil {
@@ -221,6 +224,7 @@ func (d *designer) sobol(n int, seed uint64) ([]definition.Point, error) {
 	return d.points, nil
 }
 
+// random draws compositions and leaves out repeats.
 func (d *designer) random(n int) ([]definition.Point, error) {
 	// Whole blocks, so that a longer design begins with the shorter one.
 	const block = 64
@@ -242,7 +246,9 @@ func (d *designer) random(n int) ([]definition.Point, error) {
 	return d.points[:min(n, len(d.points))], nil
 }
 
-// herd chooses from pools of uniform points, or from the given one.
+// herd chooses from pools of uniform points, or from the given one. New pools
+// are drawn when one is used up, so that a long design does not come from 1,024
+// points alone.
 func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 	const block, used = 1024, 256 // points of a pool, and how many are chosen from it at most
 	for len(d.points) < n {
@@ -269,6 +275,9 @@ func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 // points chosen, the next one maximizes −mean_y ‖x − y‖ + 1/(k+1) Σ ‖x − x_i‖
 // over the pool, or over those of it that bring the most of the categories that
 // are due.
+//
+// A pool point that snaps to a composition which the design has already is
+// skipped. Of equal values the first of the pool is taken.
 func (d *designer) choose(pool [][]float64, n, whole int) error {
 	mean := make([]float64, len(pool)) // mean distance to the pool, from at most 512 of its points
 	stride := (len(pool) + 511) / 512

@@ -54,6 +54,9 @@ type Slice struct {
 // and constraints, outside excluded regions. Where relaxed is true only
 // categories are fixed. Of more than limit pieces it makes one, which has the
 // excluded regions in it.
+//
+// It serves a search that has chosen the discrete parameters, and goes on with
+// the continuous ones alone.
 func (s *Space) Around(x []float64, relaxed bool, limit int) (Slice, error) {
 	s.checkDim(x)
 	slice := Slice{Free: s.Continuous()}
@@ -155,6 +158,7 @@ func (s *Space) put(p place, axis, level int) {
 	}
 }
 
+// encodePlace is the place as a point of the cube.
 func (s *Space) encodePlace(p place) []float64 {
 	x := make([]float64, s.dim)
 	for i := range s.axes {

@@ -14,7 +14,8 @@ import (
 // Encode returns the coordinates of p. Numbers may lie outside their bounds (an
 // instrument may have made a little more or less than asked); the coordinate is
 // then outside [0, 1]. The error wraps [ErrOutside] where p lacks a parameter,
-// has an unknown one, or a value of the wrong kind.
+// has an unknown one, or a value of the wrong kind. With an error of an unknown
+// parameter the coordinates are those of the known ones.
 func (s *Space) Encode(p definition.Point) ([]float64, error) {
 	x := make([]float64, s.dim)
 	for i := range s.axes {
@@ -100,6 +101,7 @@ func (s *Space) Key(p definition.Point) (string, error) {
 	return key(x), nil
 }
 
+// key rounds each coordinate to nine decimals.
 func key(x []float64) string {
 	var b []byte
 	for _, v := range x {
@@ -109,12 +111,14 @@ func key(x []float64) string {
 	return string(b)
 }
 
+// checkDim panics on a point of another space: a mistake of the program.
 func (s *Space) checkDim(x []float64) {
 	if len(x) != s.dim {
 		panic(fmt.Sprintf("space: point has %d coordinates, the space %d", len(x), s.dim))
 	}
 }
 
+// squaredDistance is Euclidean; both have the same length.
 func squaredDistance(x, y []float64) float64 {
 	var sum float64
 	for i, v := range x {

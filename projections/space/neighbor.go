@@ -24,6 +24,9 @@ const (
 // place that is feasible. Where none of this helps for a step to the next
 // value, everything else follows, if that takes no long search. Neighbors
 // differ from each other and come in a fixed order.
+//
+// A local search of mixed spaces (policies/search) goes from neighbor to
+// neighbor: it needs those that constraints allow, and few of them.
 func (s *Space) Neighbors(x []float64, parameter int) ([][]float64, error) {
 	s.checkDim(x)
 	n := neighbors{s: s, x: x, from: s.nearest(x), seen: map[string]bool{}}
@@ -84,7 +87,8 @@ func (a *axis) besides(level int) (levels []int) {
 	return levels
 }
 
-// neighbors collects the neighbors of a place.
+// neighbors collects the neighbors of a place. seen holds levels alone: the
+// continuous parameters follow from them.
 type neighbors struct {
 	s     *Space
 	x     []float64
@@ -145,7 +149,8 @@ func (n *neighbors) add(p place) (bool, error) {
 }
 
 // search takes the nearest composition of a cell. It reports whether there is
-// one.
+// one. Its nodes are few, since a neighbor that is hard to find is not worth the
+// time.
 func (n *neighbors) search(c cell) (bool, error) {
 	q := snapSearch{s: n.s, x: n.x, nodes: n.s.nodes - neighborNodes, least: math.Inf(1)}
 	if err := q.descend(c); err != nil || q.best == nil {

@@ -25,6 +25,8 @@ type side struct {
 	category int // -1 for an interval
 }
 
+// newRegion reads an excluded region. Sides are in the order of the parameters;
+// parameters without a side are free in it.
 func (s *Space) newRegion(e definition.Region, index int) (region, error) {
 	r := region{name: e.Name}
 	if r.name == "" {
@@ -57,6 +59,7 @@ func (s *Space) newRegion(e definition.Region, index int) (region, error) {
 	return r, nil
 }
 
+// describe names the region in messages.
 func (r *region) describe() string { return fmt.Sprintf("the excluded region %q", r.name) }
 
 // Excluded returns the name of the first excluded region that holds p, and
@@ -68,6 +71,7 @@ func (s *Space) Excluded(p definition.Point) (name string, ok bool) {
 	return "", false
 }
 
+// excluding is the first region that holds p, nil where none does.
 func (s *Space) excluding(p definition.Point) *region {
 	for i := range s.regions {
 		if r := &s.regions[i]; r.holds(s, p) {
@@ -77,6 +81,7 @@ func (s *Space) excluding(p definition.Point) *region {
 	return nil
 }
 
+// holds reports whether every side does. Ends belong to the region.
 func (r *region) holds(s *Space, p definition.Point) bool {
 	for _, d := range r.sides {
 		v := p[s.axes[d.axis].name]
@@ -119,6 +124,7 @@ func (s *Space) whole() cell {
 	return c
 }
 
+// clone shares nothing with c.
 func (c cell) clone() cell {
 	d := cell{lo: append([]float64(nil), c.lo...), hi: append([]float64(nil), c.hi...),
 		allowed: make([][]bool, len(c.allowed))}
@@ -141,6 +147,7 @@ func (c cell) empty() bool {
 	return false
 }
 
+// anyTrue reports whether some value is true.
 func anyTrue(list []bool) bool {
 	for _, v := range list {
 		if v {
@@ -166,6 +173,7 @@ func (s *Space) below(c cell, i int, x float64) cell {
 	return c
 }
 
+// above is the other half of below.
 func (s *Space) above(c cell, i int, x float64) cell {
 	c = c.clone()
 	if g := s.axes[i].grid; g != nil {
@@ -182,6 +190,7 @@ func (s *Space) above(c cell, i int, x float64) cell {
 
 // outside returns disjoint parts of c that together are c without the region:
 // for each side in turn, what violates that side and satisfies the ones before.
+// The order of the sides is the definition's, and so is that of the parts.
 func (s *Space) outside(c cell, r *region) []cell {
 	var parts []cell
 	keep := func(part cell) {

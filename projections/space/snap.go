@@ -63,6 +63,8 @@ func (s *Space) Snap(x []float64) (definition.Point, error) {
 	return search.best, nil
 }
 
+// snapSearch is one branch and bound: nodes counts the cells looked at, best is
+// the nearest composition so far.
 type snapSearch struct {
 	s     *Space
 	x     []float64
@@ -72,6 +74,9 @@ type snapSearch struct {
 }
 
 // descend searches one cell, nearest parts first.
+//
+// The projection onto the cell's polytope is a lower bound of the distance of
+// everything in it: a cell that cannot beat the best is left.
 func (q *snapSearch) descend(c cell) error {
 	if q.nodes >= q.s.nodes || c.empty() {
 		return nil
@@ -169,6 +174,7 @@ func (q *snapSearch) descend(c cell) error {
 	return nil
 }
 
+// descendInto searches the parts in their order.
 func (q *snapSearch) descendInto(parts []cell) error {
 	for _, part := range parts {
 		if err := q.descend(part); err != nil {
@@ -190,7 +196,8 @@ func (s *Space) satisfied(values []float64) bool {
 }
 
 // nearestIn returns the numbers, by axis, of the point of a cell's polytope
-// that is nearest to x; ok is false if the cell is empty.
+// that is nearest to x; ok is false if the cell is empty. Without constraints it
+// is a clamp for each number, and needs no optimizer.
 func (s *Space) nearestIn(c cell, x []float64) (values []float64, ok bool, err error) {
 	values = make([]float64, len(s.axes))
 	if len(s.rows) == 0 {
@@ -259,7 +266,8 @@ func (s *Space) point(values []float64, categories []int) definition.Point {
 	return p
 }
 
-// feasible finds out whether there is any composition.
+// feasible finds out whether there is any composition. Equalities on lattices
+// are judged by number theory first, where a search would not end.
 func (s *Space) feasible() error {
 	for i := range s.rows {
 		r := &s.rows[i]
@@ -286,7 +294,9 @@ func (s *Space) feasible() error {
 	return err
 }
 
-// enumerate lists the space where it is finite and short.
+// enumerate lists the space where it is finite and short. ok is false where a
+// continuous parameter varies, and for more than maxFinite combinations before
+// constraints.
 func (s *Space) enumerate() ([]definition.Point, bool) {
 	total := 1
 	sizes := make([]int, len(s.axes))

@@ -32,6 +32,8 @@ type state struct {
 	index []int
 }
 
+// newWalk prepares the walk: a point in the middle, and the directions in which
+// the region has room, with their extents.
 func (s *Space) newWalk() (*walk, error) {
 	w := &walk{}
 	place := s.couple(w)
@@ -198,7 +200,8 @@ func (s *Space) draw(n int, rng *rand.Rand) ([][]float64, error) {
 	return points[:n], nil
 }
 
-// start returns a random state outside every excluded region.
+// start returns a random state outside every excluded region. A start inside of
+// a region is moved to the nearest composition outside.
 func (s *Space) start(rng *rand.Rand) (state, error) {
 	w := s.walk
 	st := state{u: append([]float64(nil), w.center...), index: make([]int, len(w.single))}
@@ -276,6 +279,8 @@ func (s *Space) step(st *state, rng *rand.Rand) {
 	}
 }
 
+// direction is a normal combination of the directions: all of them are possible,
+// and none leaves the equalities.
 func (w *walk) direction(rng *rand.Rand) []float64 {
 	d := make([]float64, len(w.coupled))
 	for _, column := range w.directions {
@@ -318,6 +323,7 @@ func (w *walk) chord(u, direction []float64) (lo, hi float64) {
 	return lo, hi
 }
 
+// move steps along the line, and clamps what rounding carries over a bound.
 func (w *walk) move(u, direction []float64, t float64) {
 	for j := range u {
 		u[j] = min(max(u[j]+t*direction[j], w.lower[j]), w.upper[j])
@@ -334,6 +340,7 @@ func (w *walk) place(axis int) int {
 	return -1
 }
 
+// encodeState is the walker's place as a point of the cube.
 func (s *Space) encodeState(st state) []float64 {
 	x := make([]float64, s.dim)
 	for k, i := range s.walk.coupled {

@@ -54,6 +54,7 @@ func (s *Space) blockedChord(r *region, st state, direction []float64) (from, to
 	return from, to, from < to
 }
 
+// sideHolds reports whether the walker is within a side.
 func (s *Space) sideHolds(d side, st state) bool {
 	w := s.walk
 	if k := w.place(d.axis); k >= 0 {
@@ -73,6 +74,7 @@ func (s *Space) sideHolds(d side, st state) bool {
 	return false
 }
 
+// excludes reports whether the walker is in an excluded region.
 func (s *Space) excludes(st state) bool {
 	for i := range s.regions {
 		all := true

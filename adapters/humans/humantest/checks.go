@@ -133,6 +133,7 @@ func (s *session) answered(ctx context.Context, q humans.Question, a humans.Repl
 	return got, err
 }
 
+// describe: the answers are recorded under the name it gives.
 func describe(_ context.Context, s *session) error {
 	d := s.reviewer.Describe()
 	if d.Expert == "" {
@@ -147,6 +148,8 @@ func describe(_ context.Context, s *session) error {
 	return nil
 }
 
+// answer puts every question as often as there are answers of its form, “can't
+// tell” among them.
 func answer(ctx context.Context, s *session) error {
 	for n := range s.env.Questions {
 		for k := range answersOfAForm {
@@ -159,6 +162,8 @@ func answer(ctx context.Context, s *session) error {
 	return nil
 }
 
+// askAgain asks a second time without anyone to answer: only what is remembered
+// can come back.
 func askAgain(ctx context.Context, s *session) error {
 	for n := range max(8, len(s.env.Questions)) { // a guess would be found out
 		q := s.question(n)
@@ -178,6 +183,8 @@ func askAgain(ctx context.Context, s *session) error {
 	return nil
 }
 
+// sameAtOnce has one question asked by several goroutines, as after a
+// reconnection.
 func sameAtOnce(ctx context.Context, s *session) error {
 	q := s.question(0)
 	var replies []<-chan reply
@@ -202,6 +209,8 @@ func sameAtOnce(ctx context.Context, s *session) error {
 	return nil
 }
 
+// sideBySide answers in the opposite order: an adapter that goes by order mixes
+// them up.
 func sideBySide(ctx context.Context, s *session) error {
 	n := max(6, len(s.env.Questions))
 	var questions []humans.Question
@@ -227,6 +236,7 @@ func sideBySide(ctx context.Context, s *session) error {
 	return nil
 }
 
+// contextOver: a question that is over already must not be shown.
 func contextOver(ctx context.Context, s *session) error {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -255,6 +265,7 @@ func (s *session) withdrawn(ctx context.Context) (humans.Question, error) {
 	return q, s.ended(q, replied)
 }
 
+// withdraw asks again with a new reviewer: a withdrawal is no answer.
 func withdraw(ctx context.Context, s *session) error {
 	q, err := s.withdrawn(ctx)
 	if err != nil {
@@ -268,6 +279,8 @@ func withdraw(ctx context.Context, s *session) error {
 	return nil
 }
 
+// lateAnswer answers the withdrawn question while another is open, as people do
+// who were about to press Enter.
 func lateAnswer(ctx context.Context, s *session) error {
 	q, err := s.withdrawn(ctx)
 	if err != nil {
@@ -281,6 +294,8 @@ func lateAnswer(ctx context.Context, s *session) error {
 	return err
 }
 
+// otherExpert: an answer under the wrong name would be believed to be the
+// expert's.
 func otherExpert(ctx context.Context, s *session) error {
 	q := s.question(0)
 	q.Expert = "someone-else-entirely"

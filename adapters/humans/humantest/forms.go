@@ -31,6 +31,7 @@ var forms = map[events.Form]struct {
 	events.FormEstimate:   {estimated, nil},
 }
 
+// labels are accept, reject, can't tell, and the rejection that excludes.
 func labels(Env, humans.Question) [answersOfAForm]humans.Reply {
 	accept := events.Answer{Label: events.LabelAccept}
 	reject := events.Answer{Label: events.LabelReject}
@@ -39,6 +40,8 @@ func labels(Env, humans.Question) [answersOfAForm]humans.Reply {
 	}
 }
 
+// orders are a whole order, the best alone (the last and the first option), and
+// can't tell.
 func orders(_ Env, q humans.Question) [answersOfAForm]humans.Reply {
 	n := len(q.Options)
 	all := make([]int, n)
@@ -53,6 +56,7 @@ func orders(_ Env, q humans.Question) [answersOfAForm]humans.Reply {
 	}
 }
 
+// named are compositions of the questions that are allowed, and can't tell.
 func named(e Env, q humans.Question) [answersOfAForm]humans.Reply {
 	p := e.allowed(q)
 	if len(p) == 0 {
@@ -84,6 +88,8 @@ func estimated(_ Env, q humans.Question) [answersOfAForm]humans.Reply {
 	}
 }
 
+// lacksPoints: the check “pinpoint” needs one composition to refuse and another
+// to take.
 func lacksPoints(e Env, q humans.Question) error {
 	if e.Person != nil && len(e.allowed(q)) < 2 {
 		return errors.New("humantest: a pinpoint needs two different compositions " +
@@ -175,6 +181,8 @@ func everyForm(_ context.Context, s *session) error {
 	return nil
 }
 
+// comparison has each option be the best once, and where there are three or more
+// a whole order that is neither the shown one nor its reverse.
 func comparison(ctx context.Context, s *session) error {
 	like, err := s.of(events.FormComparison, 2)
 	if err != nil {
@@ -199,6 +207,8 @@ func comparison(ctx context.Context, s *session) error {
 	return err
 }
 
+// pinpoint has the person name a composition that is refused first. Without a
+// person it only looks whether what the reviewer names is allowed.
 func pinpoint(ctx context.Context, s *session) error {
 	like, err := s.of(events.FormPinpoint, 0)
 	if err != nil {

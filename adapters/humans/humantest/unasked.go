@@ -10,6 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
+// examples asks twice for each number: what starts a campaign must be repeatable
+// from its seed.
 func examples(ctx context.Context, s *session) error {
 	e, ok := s.reviewer.(humans.InitialLabeler)
 	if !ok {
@@ -50,6 +52,7 @@ func examples(ctx context.Context, s *session) error {
 	return nil
 }
 
+// comparisons is the same for comparisons, of two and of more.
 func comparisons(ctx context.Context, s *session) error {
 	c, ok := s.reviewer.(humans.InitialComparer)
 	if !ok {

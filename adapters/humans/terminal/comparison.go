@@ -10,7 +10,10 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// showComparison asks for an order of compositions.
+// showComparison asks for an order of compositions. Of two options the better
+// one is the whole answer; of more an order, or its first few places. What the
+// models base their view on stands after what the campaign seeks, in a width
+// that is known only when the form is drawn.
 func showComparison(f *console.Form, q humans.Question) {
 	n := len(q.Options)
 	if n == 2 {
@@ -39,7 +42,8 @@ func showComparison(f *console.Form, q humans.Question) {
 }
 
 // parseComparison understands an order and perhaps a comment, after a colon or,
-// where one letter says all, after the letter.
+// where one letter says all, after the letter. With more than two options a
+// comment needs its colon: a word behind the letters may be a mistyped order.
 func parseComparison(q humans.Question, line string) (humans.Reply, error) {
 	if comment, ok := doubt(line); ok {
 		return humans.Reply{Comment: comment}, nil

@@ -13,7 +13,9 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// showEstimate asks for a number for each of several compositions.
+// showEstimate asks for a number for each of several compositions. This is the
+// question as one text, for [Show]; a form that is answered goes on in
+// beginEstimate.
 func showEstimate(f *console.Form, q humans.Question) {
 	s := sitting{q: q, sheet: humans.NewSheet(len(q.Options), *q.Scale, nil)}
 	f.Title = fmt.Sprintf("%s, %s", q.Expert, s.what(" of each", " is each"))
@@ -23,7 +25,9 @@ func showEstimate(f *console.Form, q humans.Question) {
 }
 
 // beginEstimate asks for the first number: one row after the other, and at last
-// whether all are right.
+// whether all are right. The lines go to the sitting by [console.Form.Then];
+// what comes out at the end is one line, which parseEstimate reads as it would
+// read one that was typed.
 func beginEstimate(f *console.Form, q humans.Question) {
 	s := &sitting{q: q, sheet: humans.NewSheet(len(q.Options), *q.Scale, nil),
 		waits: make([]bool, len(q.Options))}
@@ -35,7 +39,8 @@ func beginEstimate(f *console.Form, q humans.Question) {
 }
 
 // parseEstimate understands all numbers in order, or some by their rows, and
-// perhaps a comment after a colon.
+// perhaps a comment after a colon. Fewer numbers than rows are refused unless
+// they name their rows: it would be a guess which rows were meant.
 func parseEstimate(q humans.Question, line string) (humans.Reply, error) {
 	text, comment := remark(line)
 	sheet := humans.NewSheet(len(q.Options), *q.Scale, nil)
@@ -53,7 +58,9 @@ func parseEstimate(q humans.Question, line string) (humans.Reply, error) {
 	return humans.Reply{Answer: events.Answer{Estimates: sheet.Estimates()}, Comment: comment}, nil
 }
 
-// sitting is a person who says their numbers row by row.
+// sitting is a person who says their numbers row by row. It belongs to one open
+// form. [console.Form.Then] is called for one line at a time, so that nothing
+// here is locked.
 type sitting struct {
 	q     humans.Question
 	sheet *humans.Sheet
@@ -72,6 +79,7 @@ func (s *sitting) what(of, is string) string {
 	return fmt.Sprintf("what %s do you expect%s?", format.Heading(scale.Quantity, scale.Unit), of)
 }
 
+// table is all compositions with what was said of each so far.
 func (s *sitting) table() console.Table {
 	points := make([]definition.Point, len(s.q.Options))
 	for i, o := range s.q.Options {
@@ -87,7 +95,8 @@ func (s *sitting) table() console.Table {
 	return t
 }
 
-// said is the number in a row, "–" where it was left out.
+// said is the number in a row, "–" where it was left out. A row that still waits
+// is empty: it was not left out on purpose.
 func (s *sitting) said(row int) string {
 	if x, ok := s.sheet.Value(row); ok {
 		return format.Setting(x)
@@ -103,8 +112,15 @@ func (s *sitting) looking() bool { return s.at == len(s.waits) }
 
 // ask fills in a form with what is to be said next, after something was said of
 // other rows.
+//
+// There are two kinds of forms: one for the row at which the sitting is, and a
+// last one that shows all rows and asks whether they may be sent. The last step
+// takes a word of agreement: an empty line would be typed too easily after the
+// last number, and only shows the table again.
 func (s *sitting) ask(f *console.Form, said ...int) {
 	n, table := len(s.waits), s.table()
+	// Taken before the form changes: going back from the last step restores what
+	// that step leaves out.
 	f.Then = s.then(*f)
 	if s.looking() {
 		given := len(s.sheet.Estimates())
@@ -142,6 +158,7 @@ func (s *sitting) noun() string {
 	return "a number"
 }
 
+// counted is a number of marks or numbers, in words.
 func (s *sitting) counted(n int) string {
 	if s.q.Scale.Marks > 0 {
 		return format.Count(n, "mark")
@@ -159,7 +176,10 @@ func (s *sitting) example() string {
 }
 
 // then takes the lines that a person types into a form, and what was its
-// follows it.
+// follows it. A line that is not understood changes nothing, and its error is
+// shown with the next form. After several numbers in one line, or a number for
+// another row, the rows that changed are shown too, since the person typed them
+// without seeing them.
 func (s *sitting) then(f console.Form) func(string) (string, *console.Form) {
 	return func(line string) (string, *console.Form) {
 		next := f
@@ -201,7 +221,8 @@ func (s *sitting) then(f console.Form) func(string) (string, *console.Form) {
 }
 
 // fill takes numbers from the present row on, or of other rows, says of which,
-// and goes on to the first row that waits.
+// and goes on to the first row that waits. An empty line, and one that says
+// “can't tell”, leave the present row out.
 func (s *sitting) fill(line string) (rows []int, err error) {
 	if line == "" || slices.Contains(doubts, strings.ToLower(line)) {
 		line = "-"
@@ -218,7 +239,9 @@ func (s *sitting) fill(line string) (rows []int, err error) {
 	return rows, nil
 }
 
-// change takes numbers of rows that were asked for before.
+// change takes numbers of rows that were asked for before. A bare number is
+// refused, although the sheet would take it for the first row: after the last
+// row nothing says which one is meant.
 func (s *sitting) change(line string) error {
 	if _, err := strconv.ParseFloat(strings.TrimSpace(line), 64); err == nil {
 		return fmt.Errorf("%q does not say which row it is for", line)
@@ -235,7 +258,8 @@ func agreed(line string) bool {
 }
 
 // answer is the line that says all of it, with the comment behind the
-// agreement.
+// agreement. A sheet without any number is sent as “unsure”, which is an answer,
+// and not as an empty list.
 func (s *sitting) answer(agreement string) string {
 	_, comment, _ := strings.Cut(agreement, " ")
 	comment = strings.TrimSpace(strings.TrimLeft(comment, ":,;. "))

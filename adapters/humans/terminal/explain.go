@@ -30,6 +30,9 @@ const (
 // attributions writes what the models base their view of the options on: for
 // each the Shapley values by parameter, as numbers and bars, and a sentence
 // about the two strongest parameters.
+//
+// All bars have one scale, that of the largest value of any option and quantity,
+// so that they can be compared. A screen too narrow for bars keeps the numbers.
 func attributions(a events.Attributions, q humans.Question, width int) []string {
 	var lines []string
 	// Three columns of bars, or of numbers alone, next to names that leave them
@@ -68,7 +71,9 @@ func attributions(a events.Attributions, q humans.Question, width int) []string 
 }
 
 // bars writes the Shapley values at one option, a parameter a line; nothing
-// where there are none.
+// where there are none. columns are in the order of quantities, nil where the
+// explanation lacks one; the first that is there names the parameters. The last
+// line is base plus values: the quantity itself, in standard deviations.
 func bars(
 	option string, columns []*events.Shapley, wide, bar int, greatest float64, shortened func(string) string,
 ) []string {
@@ -129,7 +134,10 @@ func hundredths(x float64) string {
 	return fmt.Sprintf("%+6.2f", x)
 }
 
-// strongest is a sentence about the two parameters that count most.
+// strongest is a sentence about the two parameters that count most. Where the
+// explanation has their plane, that names them. Otherwise they are those with
+// the largest sum of absolute Shapley values of the bound over the options;
+// equals keep the order of the parameters.
 func strongest(a events.Attributions, q humans.Question) string {
 	if plane := a.Plane; plane != nil {
 		return best(*plane, q)
@@ -163,7 +171,8 @@ func strongest(a events.Attributions, q humans.Question) string {
 }
 
 // best says where in the plane of the two strongest parameters the model
-// expects the best of the objective.
+// expects the best of the objective. It is the best point of the grid that was
+// recorded, not an optimum: coordinates are rounded to three digits.
 func best(p events.Plane, q humans.Question) string {
 	sought := q.Objective
 	row, column := -1, -1

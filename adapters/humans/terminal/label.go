@@ -11,7 +11,9 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
-// showLabel asks whether a composition is worth the experiment.
+// showLabel asks whether a composition is worth the experiment. The prediction
+// goes below the composition, or the reasons where they hold it; the belief
+// about the expert and what won't means go where there is room for them.
 func showLabel(f *console.Form, q humans.Question) {
 	option := q.Options[0]
 	f.Title = fmt.Sprintf("%s, is this composition worth the experiment?", q.Expert)
@@ -54,6 +56,7 @@ func belief(g events.Interval) string {
 	return fmt.Sprintf("your answers so far leave it open (rejection %s likely)", span)
 }
 
+// rejection is S(g), the logistic function.
 func rejection(g float64) float64 { return 1 / (1 + math.Exp(-g)) }
 
 // replies are the words that an answer may begin with, besides those of doubt.
@@ -69,7 +72,8 @@ var replies = func() map[string]humans.Reply {
 	}
 }()
 
-// parseLabel understands an answer, and perhaps a comment.
+// parseLabel understands an answer, and perhaps a comment. A comment needs no
+// colon, since the answer is always one word.
 func parseLabel(_ humans.Question, line string) (humans.Reply, error) {
 	if comment, ok := doubt(line); ok {
 		return humans.Reply{Comment: comment}, nil

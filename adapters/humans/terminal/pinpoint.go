@@ -13,6 +13,10 @@ import (
 )
 
 // showPinpoint asks for a composition of the expert's own.
+//
+// What the campaign itself would measure is shown in a sentence or, where that
+// takes too many lines, by arrows behind the ranges. Without a suggestion an
+// example shows the notation instead.
 func showPinpoint(f *console.Form, q humans.Question) {
 	f.Title = fmt.Sprintf("%s, what would you measure next?", q.Expert)
 	ranges := make([]string, len(q.Parameters))
@@ -56,7 +60,7 @@ func showPinpoint(f *console.Form, q humans.Question) {
 	more(f, q.Explanation)
 }
 
-// choices says what a parameter may be.
+// choices says what a parameter may be. The unit is said once, at the end.
 func choices(par definition.Parameter) string {
 	var names []string
 	for _, c := range par.Categories {
@@ -96,6 +100,10 @@ func example(parameters []definition.Parameter) string {
 
 // parsePinpoint understands a composition, and perhaps a comment after a colon.
 // One that cannot be measured is no answer.
+//
+// “ok” is the suggestion, with or without a colon before the comment; a rest
+// with an equals sign makes it a composition again. Allowed is asked here, while
+// the person can still name another.
 func parsePinpoint(q humans.Question, line string) (humans.Reply, error) {
 	if comment, ok := doubt(line); ok {
 		return humans.Reply{Comment: comment}, nil

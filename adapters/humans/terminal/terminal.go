@@ -1,6 +1,12 @@
 // Package terminal asks an expert in the terminal that runs the campaign: to
 // accept or reject a composition, to compare some, to name one, or to say a
 // number for each of many.
+//
+// A question becomes a [console.Form] in two steps: the show function of its
+// form writes what is asked, and the parse function reads the line that comes
+// back. forms pairs the two, one pair in a file of each form; explain.go writes
+// what the models base their view on. Nothing here knows the screen: texts are
+// functions of a width and a height, and package console decides what is drawn.
 package terminal
 
 import (
@@ -17,7 +23,7 @@ import (
 )
 
 // New returns a reviewer that asks the expert of that name through a
-// [console.Prompter]: whoever sits at the terminal answers in the expert's
+// [console.Prompter]: the person at the terminal answers in the expert's
 // name. An answer that is not understood is explained and asked for again. now
 // is the clock by which the time left is shown; it decides nothing. The error
 // of a question wraps [console.ErrClosed] where no one can answer.
@@ -54,7 +60,9 @@ func (r reviewer) Describe() humans.Description {
 // screen: 80 columns, less what stands before them.
 const width = 76
 
-// form shows everything that the question carries.
+// form shows everything that the question carries. The time left is that of this
+// moment and does not run down on the screen, which is why the time of day
+// stands next to it.
 func form(q humans.Question, now time.Time) console.Form {
 	f := show(q)
 	f.Key = path.Base(q.ID) // "q3" of "CAMPAIGN/q3"
@@ -92,6 +100,8 @@ var forms = map[events.Form]struct {
 	events.FormEstimate:   {showEstimate, parseEstimate, beginEstimate},
 }
 
+// show is what the question asks, without the parts that belong to one prompt:
+// its key, the time left, a sitting.
 func show(q humans.Question) (f console.Form) {
 	forms[q.Form].show(&f, q)
 	return f
@@ -115,7 +125,7 @@ func aim(o definition.Objective) string {
 var doubts = []string{"?", "unsure", "can't tell", "cant tell", "can’t tell"}
 
 // doubt reports whether a line says that the person can't tell, and what else
-// it says.
+// it says. A longer word that begins like one of doubt is none.
 func doubt(line string) (comment string, ok bool) {
 	lower := strings.ToLower(line)
 	for _, words := range doubts {
@@ -128,7 +138,8 @@ func doubt(line string) (comment string, ok bool) {
 }
 
 // remark separates an answer from the comment after a colon. A colon within a
-// name or number is none.
+// name or number is none. That is, it counts before a space or at the end of the
+// line.
 func remark(line string) (answer, comment string) {
 	if answer, ok := strings.CutSuffix(line, ":"); ok {
 		return answer, ""

@@ -57,6 +57,8 @@ func ActsIn(path string) func() ([]Act, error) {
 	}
 }
 
+// parseAct reads a line. An identifier may hold spaces, since only the last word
+// can be a mark.
 func parseAct(line string) Act {
 	line = strings.TrimSpace(line)
 	for _, mark := range []Mark{Begins, Ends} {
@@ -86,6 +88,8 @@ type record struct {
 	lines []Act
 }
 
+// newRecord counts. A begin counts as an act, its end does not; an end without a
+// begin leaves a negative number under way, which account reports.
 func newRecord(lines []Act) record {
 	r := record{acts: map[string]int{}, under: map[string]int{}, lines: lines}
 	for _, act := range lines {
@@ -152,7 +156,9 @@ func (s *Session) actOver(cmd instruments.Command, status instruments.Status) er
 }
 
 // account checks the whole record of acts after a check, whatever the check was
-// about. Each fault is reported once.
+// about. Each fault is reported once. It catches what no single check looks for:
+// acts of commands that were refused or never started, and of commands that are
+// not the suite's.
 func (s *Session) account() error {
 	if !s.counted() {
 		return nil

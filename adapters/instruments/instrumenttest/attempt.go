@@ -19,6 +19,7 @@ type noMeasurement struct {
 	later bool // it was deferred, or refused for now
 }
 
+// It reads as the reason, and errors.As finds it behind whatever a check adds.
 func (e *noMeasurement) Error() string { return e.why.Error() }
 func (e *noMeasurement) Unwrap() error { return e.why }
 
@@ -70,7 +71,8 @@ func (s *Session) run(ctx context.Context, check Check) Result {
 	return result
 }
 
-// faulty adds what was noticed after a check to what came of it.
+// faulty adds what was noticed after a check to what came of it. A fault
+// replaces what is no fault: nothing honest about a check excuses it.
 func faulty(err, fault error) error {
 	if err == nil || errors.Is(err, ErrSkipped) || errors.As(err, new(*noMeasurement)) {
 		return fault
@@ -110,6 +112,7 @@ func (s *Session) strayed() {
 	s.strays = lines
 }
 
+// times counts for a sentence.
 func times(n int) string {
 	if n == 1 {
 		return "once"

@@ -7,6 +7,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 )
 
+// cancelBeforeStart also starts the command afterwards: the Cancel must not be
+// remembered against it.
 func cancelBeforeStart(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
 	if err := s.cancel(ctx, cmd); err != nil {
@@ -22,6 +24,8 @@ func cancelBeforeStart(ctx context.Context, s *Session) error {
 	return err
 }
 
+// cancelWhileRunning takes any end for good, since an instrument need not be
+// able to stop; what it must do is to end, once and for all.
 func cancelWhileRunning(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
 	if err := s.start(ctx, cmd); err != nil {
@@ -96,6 +100,8 @@ func (s *Session) atRest(ctx context.Context, cmd instruments.Command, status in
 	return err
 }
 
+// cancelAfterCompletion is what happens when a person calls off an experiment
+// whose outcome is on its way.
 func cancelAfterCompletion(ctx context.Context, s *Session) error {
 	cmd, first, err := s.done(ctx)
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
+// describe compares the description with the campaign, and with itself at other
+// times.
 func describe(ctx context.Context, s *Session) error {
 	d := s.description
 	faults := []error{instruments.Compatible(d, s.env.Definition)}
@@ -45,6 +47,8 @@ func describe(ctx context.Context, s *Session) error {
 	return again("with a restart")
 }
 
+// neverStarted is the state of a command that was recorded and not sent when
+// campaignd died.
 func neverStarted(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
 	err := startsNothing(ctx, s, cmd)
@@ -79,6 +83,8 @@ func startsNothing(ctx context.Context, s *Session, cmd instruments.Command) err
 	return s.acted(cmd, 0)
 }
 
+// measure makes the measurement that other checks share. Where it fails nothing
+// more is asked of the instrument.
 func measure(ctx context.Context, s *Session) error {
 	_, _, err := s.done(ctx)
 	return err
@@ -123,6 +129,8 @@ func (s *Session) carriesOut(ctx context.Context, cmd instruments.Command) (bool
 	return false, nil
 }
 
+// awaitAgain: the outcome may be asked for any number of times, as after
+// restarts.
 func awaitAgain(ctx context.Context, s *Session) error {
 	cmd, first, err := s.done(ctx)
 	if err != nil {
@@ -144,6 +152,8 @@ func awaitAgain(ctx context.Context, s *Session) error {
 	return s.acted(cmd, 1)
 }
 
+// startAfterCompletion is a start whose confirmation came so late that it is
+// sent again after the end.
 func startAfterCompletion(ctx context.Context, s *Session) error {
 	cmd, first, err := s.done(ctx)
 	if err != nil {
@@ -152,6 +162,8 @@ func startAfterCompletion(ctx context.Context, s *Session) error {
 	return s.startFinished(ctx, cmd, first)
 }
 
+// startFinished starts a command that has ended again, and checks that its
+// outcome stays and nothing moves.
 func (s *Session) startFinished(
 	ctx context.Context, cmd instruments.Command, first instruments.Outcome,
 ) error {
@@ -168,6 +180,8 @@ func (s *Session) startFinished(
 	return s.acted(cmd, 1)
 }
 
+// duplicateStart starts one command twice in a row and another one from several
+// goroutines: the identifier, not the call, makes the experiment.
 func duplicateStart(ctx context.Context, s *Session) error {
 	one := s.command(0)
 	if err := s.start(ctx, one); err != nil {
@@ -205,6 +219,8 @@ func duplicateStart(ctx context.Context, s *Session) error {
 	return err
 }
 
+// contextEnds ends contexts before and during Start and Await. A context bounds
+// the wait, never the experiment.
 func contextEnds(ctx context.Context, s *Session) error {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -260,6 +276,9 @@ func (s *Session) settleBriefly(ctx context.Context) {
 	s.started = acting
 }
 
+// lostConfirmation abandons a Start at once and after a millisecond. Whether it
+// arrived is open then, which is why either answer of Recover is good and only a
+// second act is not.
 func lostConfirmation(ctx context.Context, s *Session) error {
 	for _, after := range []time.Duration{0, time.Millisecond} {
 		cmd := s.command(0)
@@ -291,6 +310,9 @@ func lostConfirmation(ctx context.Context, s *Session) error {
 	return nil
 }
 
+// outOfLimits asks for a point beyond each limit in turn, the rest of it safe. A
+// refusal must be ErrRefused: after any other error campaignd would have to take
+// the fate for unknown.
 func outOfLimits(ctx context.Context, s *Session) error {
 	if !s.description.Simulated && !s.env.AllowOutOfLimits {
 		return skip("a real instrument would be asked for a composition outside its limits, which was not allowed")
@@ -337,6 +359,8 @@ func outOfLimits(ctx context.Context, s *Session) error {
 	return nil
 }
 
+// sideBySide looks for outcomes that are mixed up between commands under way at
+// once.
 func sideBySide(ctx context.Context, s *Session) error {
 	if s.description.Capacity < 2 {
 		return skip("the instrument works on one command at a time")

@@ -121,6 +121,8 @@ var ErrSkipped = errors.New("skipped")
 // judged.
 var errUnjudged = fmt.Errorf("%w: it could not be judged", ErrSkipped)
 
+// unjudged is the error of a check that applies and says nothing: [Run] does not
+// take it for passed.
 func unjudged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errUnjudged, fmt.Sprintf(format, args...))
 }
@@ -128,6 +130,7 @@ func unjudged(format string, args ...any) error {
 // describes is the name of the check that sends no commands.
 const describes = "describe"
 
+// skip is the error of a check that does not apply.
 func skip(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrSkipped, fmt.Sprintf(format, args...))
 }
@@ -271,6 +274,7 @@ func Run(t *testing.T, env Env) {
 	}
 }
 
+// complete sets the defaults and reports all that is missing.
 func (e *Env) complete() error {
 	var faults []error
 	if e.Open == nil {

@@ -33,6 +33,8 @@ func (s *Session) kill(ctx context.Context, severed bool) error {
 	return s.restart(ctx)
 }
 
+// killAfterCompletion looks for an outcome that was confirmed before it was on
+// the disk.
 func killAfterCompletion(ctx context.Context, s *Session) error {
 	if err := s.mustKill(); err != nil {
 		return err
@@ -49,10 +51,14 @@ func killAfterCompletion(ctx context.Context, s *Session) error {
 	return s.survived(ctx, cmd, &first)
 }
 
+// killWhileRunning kills right after the confirmation, before the act may have
+// begun.
 func killWhileRunning(ctx context.Context, s *Session) error {
 	return s.killRunning(ctx, 0, false)
 }
 
+// killWithCampaignd kills in the middle of the act, with the connection cut as
+// well: nothing that the program says last can help.
 func killWithCampaignd(ctx context.Context, s *Session) error {
 	return s.killRunning(ctx, s.lasts/2, true)
 }
@@ -137,6 +143,7 @@ func (s *Session) rest(ctx context.Context) error {
 	return s.pause(ctx, s.lasts)
 }
 
+// pause waits, at most with the patience of the suite.
 func (s *Session) pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(min(d, s.env.Patience)):

@@ -26,7 +26,7 @@ const (
 
 const (
 	// ownLevel is the level of the F test by which values of two compositions
-	// are told apart.
+	// are distinguished.
 	ownLevel = 0.01
 	// staleLevel is that of the test by which they follow the run before, taken
 	// after each reading from the fifth on, at most 12 times. An honest
@@ -141,6 +141,7 @@ func unexplained(readings []reading, terms func(reading) []float64) float64 {
 	return sum
 }
 
+// dot is the inner product.
 func dot(a, b []float64) float64 {
 	var sum float64
 	for i := range a {
@@ -149,6 +150,7 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
+// subtract changes from in place.
 func subtract(from, what []float64, times float64) {
 	for i := range from {
 		from[i] -= times * what[i]

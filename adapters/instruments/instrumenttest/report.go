@@ -68,6 +68,7 @@ func (r Report) unseen() []Result {
 	return r.of(func(result Result) bool { return result.Verdict == Pass && result.Unseen })
 }
 
+// of returns the results of a kind, in order.
 func (r Report) of(kind func(Result) bool) []Result {
 	return slices.DeleteFunc(slices.Clone(r.Results), func(result Result) bool { return !kind(result) })
 }
@@ -126,6 +127,7 @@ func (r Report) WriteText(w io.Writer) error {
 	return err
 }
 
+// checks counts checks.
 func checks(n int) string {
 	if n == 1 {
 		return "1 check"
@@ -133,6 +135,8 @@ func checks(n int) string {
 	return fmt.Sprintf("%d checks", n)
 }
 
+// dispatched says how many commands were sent, and whether anything physical may
+// have come of them.
 func dispatched(n int, simulated bool) string {
 	what := "commands"
 	if n == 1 {

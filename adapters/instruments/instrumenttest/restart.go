@@ -18,6 +18,8 @@ func (s *Session) mustRecover() error {
 	return nil
 }
 
+// restartBeforeStart: a process that has seen no command must not claim one, and
+// must take it when it comes.
 func restartBeforeStart(ctx context.Context, s *Session) error {
 	if err := s.mustRecover(); err != nil {
 		return err
@@ -45,6 +47,9 @@ func restartBeforeStart(ctx context.Context, s *Session) error {
 	return err
 }
 
+// restartWhileRunning: a confirmed command may be found running, finished or of
+// unknown fate. “Not started” would have campaignd send it again; only a
+// simulation may say so.
 func restartWhileRunning(ctx context.Context, s *Session) error {
 	if err := s.mustRecover(); err != nil {
 		return err
@@ -79,6 +84,9 @@ func restartWhileRunning(ctx context.Context, s *Session) error {
 	return s.startFinished(ctx, cmd, first)
 }
 
+// restartAfterCompletion asks a new process for the outcome, starts the command
+// again, and asks a third process: the second start must not have overwritten
+// anything.
 func restartAfterCompletion(ctx context.Context, s *Session) error {
 	if err := s.mustRecover(); err != nil {
 		return err
@@ -128,6 +136,8 @@ func restartAfterCompletion(ctx context.Context, s *Session) error {
 	return s.sameResult(cmd, first, last)
 }
 
+// otherParameters: an identifier that comes back with another composition, as
+// from a store restored from an old copy, is another experiment.
 func otherParameters(ctx context.Context, s *Session) error {
 	if err := s.mustRecover(); err != nil {
 		return err

@@ -51,11 +51,14 @@ type Session struct {
 	strays  int                   // lines of theirs that were reported
 }
 
+// completed is the command that checks share.
 type completed struct {
 	command instruments.Command
 	outcome instruments.Outcome
 }
 
+// newSession opens the instrument and has it describe itself: whether it is
+// simulated must be known before anything moves.
 func newSession(ctx context.Context, env Env) (*Session, error) {
 	if err := env.complete(); err != nil {
 		return nil, err
@@ -91,6 +94,8 @@ func newSession(ctx context.Context, env Env) (*Session, error) {
 	return s, nil
 }
 
+// open opens the instrument once more. Earlier ones stay in watched: what their
+// programs did is still reported.
 func (s *Session) open(ctx context.Context) error {
 	inst, err := s.env.Open(ctx)
 	if err != nil {
@@ -103,8 +108,10 @@ func (s *Session) open(ctx context.Context) error {
 	return nil
 }
 
+// close ends campaignd's side, and not the experiment.
 func (s *Session) close() error { return closeInstrument(s.inst) }
 
+// closeInstrument closes an instrument that can be closed.
 func closeInstrument(inst instruments.Instrument) error {
 	if closer, ok := inst.(io.Closer); ok {
 		return closer.Close()
@@ -140,6 +147,7 @@ func (s *Session) restart(ctx context.Context) error {
 	return s.open(ctx)
 }
 
+// guarded runs a check, and takes a panic for its error.
 func (s *Session) guarded(ctx context.Context, check Check) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -178,6 +186,7 @@ func (s *Session) commandAt(point definition.Point) instruments.Command {
 	return s.newCommand(point)
 }
 
+// newCommand makes a command. The caller holds mu.
 func (s *Session) newCommand(point definition.Point) instruments.Command {
 	s.lastID++
 	e := fmt.Sprintf("e%d", s.lastID)
@@ -235,10 +244,14 @@ type ignoredContextError struct {
 	Prompt time.Duration
 }
 
+// The method still runs then, in a goroutine that is left behind.
 func (e *ignoredContextError) Error() string {
 	return fmt.Sprintf("%s did not return within %v of the end of its context", e.Method, e.Prompt)
 }
 
+// start hands a command to Start, and keeps what account and settle need to
+// know. A refusal of a new command is an honest failure, not one of a command
+// that was accepted.
 func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 	s.mu.Lock()
 	if !slices.ContainsFunc(s.started, func(c instruments.Command) bool { return c.ID == cmd.ID }) &&
@@ -291,6 +304,8 @@ func (s *Session) redeliver(ctx context.Context, inst instruments.Instrument, cm
 	return nil
 }
 
+// await waits with the patience of the suite. A command that uses it up is not
+// waited for again.
 func (s *Session) await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	inst := s.inst
 	o, err := call(s, ctx, "Await",
@@ -304,6 +319,7 @@ func (s *Session) await(ctx context.Context, cmd instruments.Command) (instrumen
 	return o, err
 }
 
+// cancel calls a command off.
 func (s *Session) cancel(ctx context.Context, cmd instruments.Command) error {
 	inst := s.inst
 	_, err := call(s, ctx, "Cancel",
@@ -430,6 +446,7 @@ func (s *Session) sameResult(cmd instruments.Command, first, second instruments.
 	return same(cmd, first, second)
 }
 
+// timeless is an outcome without its times.
 func timeless(o instruments.Outcome) instruments.Outcome {
 	if o.Measurement != nil {
 		m := *o.Measurement

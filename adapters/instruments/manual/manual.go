@@ -37,7 +37,8 @@ type Instrument struct {
 	experiments map[string]*experiment
 }
 
-// experiment is a command that this process has seen.
+// experiment is a command that this process has seen. Its result is asked for
+// once, however many wait for it.
 type experiment struct {
 	cmd instruments.Command
 	// again is true where another process may have shown it before.
@@ -66,6 +67,7 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 
 // Start implements instruments.Instrument. The person is asked by Await. It
 // refuses a composition that does not have exactly the campaign's parameters.
+// Nothing is shown yet, so that it returns at once.
 func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -166,7 +168,8 @@ func (i *Instrument) experiment(cmd instruments.Command, again bool) (*experimen
 }
 
 // ask shows the experiment once and returns what was entered. If the experiment
-// is called off meanwhile, it is shown again as called off.
+// is called off meanwhile, it is shown again as called off. The prompt is
+// withdrawn for that, which differs from the end of ctx in that ctx goes on.
 func (i *Instrument) ask(ctx context.Context, e *experiment, problem string) (string, error) {
 	for {
 		off := false
@@ -199,6 +202,9 @@ func (i *Instrument) ask(ctx context.Context, e *experiment, problem string) (st
 	}
 }
 
+// form shows an experiment. One that is called off asks for what became of it;
+// one that may have been shown before says so, since the person may have
+// measured it.
 func (i *Instrument) form(e *experiment, off bool, problem string) console.Form {
 	sought := i.def.Sought()
 	f := console.Form{

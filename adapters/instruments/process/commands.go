@@ -52,7 +52,8 @@ type awaiting struct {
 
 // known returns the record of a command, creating it if need be. Other
 // parameters under a known ID are an error: an ID stands for one experiment for
-// ever.
+// ever. The record is kept for the life of the adapter: the first outcome of an
+// ID stands for as long.
 func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 	if cmd.ID == "" {
 		return nil, fmt.Errorf("%w: the command has no ID", instruments.ErrRefused)
@@ -154,6 +155,11 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 // start is what Start does once for all its callers. It ends with the
 // instrument's life, not with any caller's context: a start that was sent
 // cannot be taken back.
+//
+// Its order: what is settled needs nothing; what was sent without a confirmation
+// is asked about; the device must be the one that was described; the composition
+// must be within its limits; and then, noted as sent before it is written, the
+// command goes out.
 func (i *Instrument) start(p *peer, c *command) error {
 	i.mu.Lock()
 	sent := c.sent
@@ -223,6 +229,9 @@ func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 
 // Await implements [instruments.Instrument]. It waits through exits and
 // restarts of the program, and through failed attempts to start it.
+//
+// Any number of callers may wait for one command; the program is asked once in
+// each of its runs.
 func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	c, err := i.known(cmd)
 	if err != nil {
@@ -283,7 +292,8 @@ func (i *Instrument) await(p *peer, c *command) *awaiting {
 }
 
 // askOutcome asks for the outcome and settles the command with the answer,
-// whenever it comes.
+// whenever it comes. There is no time limit: an experiment takes as long as it
+// takes.
 func (i *Instrument) askOutcome(c *command, a *awaiting) {
 	deliver := func(reply wire.Reply, err error) {
 		switch {
@@ -380,7 +390,9 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	}
 }
 
-// Cancel implements [instruments.Instrument].
+// Cancel implements [instruments.Instrument]. Where nothing was sent, and the
+// program knows no earlier commands, there is nothing to cancel. How a command
+// ended is for Await to say.
 func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err

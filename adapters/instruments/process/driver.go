@@ -91,7 +91,8 @@ func (s *Settings) Complete(*definition.Campaign) {
 	}
 }
 
-// Check implements definition.Settings.
+// Check implements definition.Settings. Environment may hold names alone: values
+// of variables would be recorded with the definition.
 func (s *Settings) Check(_ *definition.Campaign, here definition.Path) []definition.Fault {
 	var faults []definition.Fault
 	report := func(at definition.Path, problem, remedy string) {

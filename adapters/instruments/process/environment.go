@@ -26,7 +26,8 @@ var harmless = []string{
 
 // environment is what the program gets: from campaignd's own environment what
 // is harmless and what the campaign file names, then what the file sets.
-// missing are the named variables that are not set.
+// missing are the named variables that are not set. What the file sets comes
+// last and so counts, as the last of two equal names does.
 func environment(own []string, cfg Settings) (env, missing []string) {
 	missing = slices.Clone(cfg.Environment)
 	for _, variable := range own {

@@ -25,6 +25,7 @@ type instance struct {
 	Since   time.Time `json:"since"`
 }
 
+// alive reports whether the process is still the one that was recorded.
 func (n instance) alive() bool { return running(n.PID, n.Birth) }
 
 // KeepRecord names the file that records running instances of the program. Call
@@ -45,7 +46,9 @@ func (i *Instrument) recorded() (alive []instance, err error) {
 }
 
 // rerecord changes the record, as a whole file, and reports whether that
-// worked. Failing is no error: an experiment is worth more than the record.
+// worked. Failing is no error: an experiment is worth more than the record. The
+// file is replaced as a whole, so that a crash leaves the old record or the new
+// one.
 func (i *Instrument) rerecord(change func([]instance) []instance) (done bool) {
 	if i.record == "" {
 		return false

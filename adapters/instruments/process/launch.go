@@ -22,7 +22,8 @@ type launch struct {
 }
 
 // connect returns the program, ready for requests, and starts it if need be. It
-// returns the error of the first failed attempt.
+// returns the error of the first failed attempt. ctx ends the caller's wait, not
+// the launch: others may wait for it too.
 func (i *Instrument) connect(ctx context.Context) (*peer, error) {
 	i.mu.Lock()
 	if i.closing {
@@ -77,6 +78,9 @@ func (i *Instrument) pause() time.Duration {
 
 // bringUp makes one attempt and publishes its result. A program that cannot be
 // used is ended before that.
+//
+// The peer is published only in working order, under the lock under which Close
+// looks for one: none is left running unseen.
 func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	defer i.wg.Done()
 	p, err := i.handshake(pause)
@@ -122,6 +126,9 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 // handshake starts the program, exchanges handshake and description with it,
 // and asks about every command that was under way in earlier runs. A peer that
 // is returned with an error has to be ended by the caller.
+//
+// It ends with reconcile, so that nothing is sent to a restarted program before
+// it is known what became of the earlier commands.
 func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	select {
 	case <-time.After(pause):
@@ -248,6 +255,9 @@ func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 // exited records the end of the program. expected is an end by Close, killed
 // one by Kill. It is called before the pending requests get their errors, so
 // that those who retry find no program.
+//
+// A program that can recover is asked by the next run; what one that cannot was
+// working on is of unknown fate at once.
 func (i *Instrument) exited(p *peer, expected, killed bool) {
 	i.mu.Lock()
 	p.over = true

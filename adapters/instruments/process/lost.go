@@ -10,7 +10,9 @@ import (
 )
 
 // unreadable handles a line that is no message. If it was the answer about a
-// command whose outcome is awaited, that is asked for again, once.
+// command whose outcome is awaited, that is asked for again, once. It runs in
+// the reading goroutine, as oversized and lost do, and so must not wait for an
+// answer.
 func (p *peer) unreadable(line []byte, err error) {
 	p.notProtocol(line, err)
 	why := fmt.Sprintf("%s answered what cannot be read (%v), and did so again when it was asked again: %s",

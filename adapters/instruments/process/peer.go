@@ -55,7 +55,8 @@ type peer struct {
 	stderrTail string // last line of standard error; of the goroutine that reads it
 }
 
-// request is a request that the program has not answered yet.
+// request is a request that the program has not answered yet. After its caller
+// has stopped waiting it stays in pending, so that a late answer still counts.
 type request struct {
 	op, command string
 	// deliver is called once, by the reading goroutine: with the reply, or with
@@ -133,6 +134,10 @@ func (i *Instrument) spawn() (*peer, error) {
 // supervise reads what the program writes until it has ended, then finishes the
 // peer. It owns all goroutines of the peer but the one that reaps a detached
 // program.
+//
+// Its order at the end: the program has ended, its helpers are killed, what it
+// wrote is read to the end or for as long as drain, and only then the waiting
+// callers get an error. A result that was written just before the end is not lost.
 func (p *peer) supervise(stdout, stderr *os.File) {
 	defer p.i.wg.Done()
 	var reading sync.WaitGroup
@@ -183,6 +188,9 @@ func (p *peer) logStderr(line []byte) {
 
 // ask sends a request to the program; deliver gets the answer. An error of ask
 // wraps errNotAsked: then nothing was written, and deliver is not called.
+//
+// The request is in pending before it is written, so that an answer can never
+// come too early.
 func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Reply, error)) (uint64, error) {
 	select {
 	case <-p.writing:
@@ -284,6 +292,9 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 }
 
 // handle handles one line of standard output.
+//
+// It must not block: everything that the program says comes through it, in
+// order.
 func (p *peer) handle(line []byte) {
 	line = bytes.TrimRight(line, "\r")
 	if len(bytes.TrimSpace(line)) == 0 {
@@ -376,7 +387,9 @@ func (p *peer) notProtocol(line []byte, err error) {
 }
 
 // finish closes the peer after the program has ended with err and its output
-// was read: callers who wait for an answer get the reason why none comes.
+// was read: callers who wait for an answer get the reason why none comes. The
+// instrument hears of the end first, then the callers: one who asks again at
+// once must not find this peer.
 func (p *peer) finish(err error) {
 	p.mu.Lock()
 	if err == nil {
@@ -405,7 +418,8 @@ func (p *peer) finish(err error) {
 
 // shutdown ends the program: by the end of its input, then by SIGTERM, then by
 // SIGKILL. A program that finishes its work by itself is detached instead, if
-// commands are open.
+// commands are open. The end of input comes first because a program may have a
+// device to park.
 func (p *peer) shutdown(open []string) {
 	p.mu.Lock()
 	p.stopping = true

@@ -47,6 +47,8 @@ var ErrClosed = errors.New("the instrument is closed")
 // Instrument is a program behind the contract of package instruments. It also
 // implements [instruments.Recoverer], [instruments.Killer],
 // [instruments.Redeliverer], [instruments.Watched] and io.Closer.
+//
+// Its mutex and that of a peer are never held together.
 type Instrument struct {
 	argv        []string // argv[0] is absolute, or was found in PATH
 	dir         string
@@ -160,6 +162,7 @@ func New(
 	}, nil
 }
 
+// within is a path that is relative to a folder.
 func within(base, path string) string {
 	if filepath.IsAbs(path) {
 		return path

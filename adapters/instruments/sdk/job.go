@@ -22,7 +22,8 @@ type job struct {
 }
 
 // run performs the command of an entry whose lock is held. The caller holds
-// s.mu.
+// s.mu. The entry's lock is held until the outcome is kept: it is what tells
+// other processes that the command is being performed.
 func (s *server) run(
 	e *entry, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
 ) *job {
@@ -37,7 +38,8 @@ func (s *server) run(
 }
 
 // finish keeps the outcome of a job in the ledger and releases the entry's
-// lock.
+// lock. The outcome is kept before it is sent: campaignd must not know of one
+// that a crash could take back.
 func (s *server) finish(j *job, o instruments.Outcome) {
 	e := j.entry
 	line, err := json.Marshal(o)
@@ -62,6 +64,9 @@ func (s *server) finish(j *job, o instruments.Outcome) {
 	e.file.Close()
 }
 
+// perform waits for a slot and calls act, once. What an error means is decided
+// by what it wraps; a panic and any other error leave it unknown whether
+// anything moved.
 func (s *server) perform(
 	ctx context.Context, cmd instruments.Command,
 	act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,

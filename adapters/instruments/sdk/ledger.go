@@ -32,6 +32,8 @@ type ledger struct {
 // poll is how often a lock that another process holds is tried.
 const poll = 20 * time.Millisecond
 
+// openLedger makes the directory, and makes its name durable before any command
+// relies on it.
 func openLedger(dir string) (*ledger, error) {
 	if dir == "" {
 		return nil, errors.New("no directory was named")
@@ -56,6 +58,7 @@ func (l *ledger) takeOver(ctx context.Context) error { return lock(ctx, l.intake
 // handOver lets the next instance read commands.
 func (l *ledger) handOver() { l.intake.Close() }
 
+// lock polls, since a lock that blocks could not be given up when ctx ends.
 func lock(ctx context.Context, f *os.File) error {
 	for {
 		ok, err := tryLock(f, false)
@@ -70,6 +73,7 @@ func lock(ctx context.Context, f *os.File) error {
 	}
 }
 
+// path is the file of a command; identifiers hold slashes.
 func (l *ledger) path(id string) string {
 	return filepath.Join(l.dir, url.PathEscape(id)+".jsonl")
 }
@@ -145,7 +149,9 @@ func (l *ledger) read(id string) (*entry, error) {
 	return e, nil
 }
 
-// load reads the file anew.
+// load reads the file anew. A first line of another command, or a second that is
+// no outcome, is damage and not taken for “never started”: the pump might move
+// twice.
 func (e *entry) load(id string) error {
 	data, err := os.ReadFile(e.file.Name())
 	if err != nil {
@@ -173,7 +179,8 @@ func (e *entry) load(id string) error {
 	return nil
 }
 
-// append writes a line after the complete ones, durably.
+// append writes a line after the complete ones, durably. What a crash left of an
+// incomplete line is cut off first.
 func (e *entry) append(line []byte) error {
 	if err := e.file.Truncate(e.size); err != nil {
 		return err

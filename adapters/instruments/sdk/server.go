@@ -15,6 +15,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
+// server is one life of the program: it reads requests one after the other and
+// performs commands side by side.
 type server struct {
 	inst   Instrument
 	ledger *ledger
@@ -37,6 +39,9 @@ type server struct {
 	ending bool            // nothing more is taken up
 }
 
+// serve reads until the input ends, then finishes what is under way. The order
+// at the end matters: nothing more is taken up, the next instance may read
+// commands, jobs finish, and only then are those who wait for outcomes let go.
 func (s *server) serve(ctx context.Context, in io.Reader) error {
 	// The reading goroutine may be blocked in Read when ctx ends; it ends with
 	// in.
@@ -239,6 +244,9 @@ func (s *server) answerAwait(awaits context.Context, id string, reply wire.Reply
 	s.say(reply)
 }
 
+// introduce handles the handshake: it configures and describes the instrument.
+// An error ends the program; a device that cannot be described yet is introduced
+// all the same and says so.
 func (s *server) introduce(ctx context.Context, req wire.Request) error {
 	if req.Protocol != wire.Version {
 		return fmt.Errorf("campaignd speaks version %d of the protocol and this instrument version %d: "+
@@ -301,6 +309,9 @@ func (s *server) takeOver(ctx context.Context, ended <-chan struct{}) error {
 	return nil
 }
 
+// start accepts a command: one that the ledger has is no error and is not
+// performed again. The claim in the ledger comes before the job, so that a crash
+// between the two leaves a command begun and never one that could begin twice.
 func (s *server) start(ctx context.Context, cmd instruments.Command) error {
 	e, err := s.ledger.read(cmd.ID)
 	if err != nil {
@@ -357,6 +368,8 @@ func (s *server) other(cmd instruments.Command) (is, err error) {
 	return s.otherParameters(known), nil
 }
 
+// otherParameters is the refusal of an identifier that was used for another
+// experiment.
 func (s *server) otherParameters(known instruments.Command) error {
 	return fmt.Errorf("the ledger %s holds command %s with other parameters (%v): "+
 		"an ID stands for one experiment for ever; is the campaign's store an old copy?",
@@ -364,7 +377,9 @@ func (s *server) otherParameters(known instruments.Command) error {
 }
 
 // look says what became of a command: it is being performed by the job, has
-// finished with the outcome, or has the fate.
+// finished with the outcome, or has the fate. A command that an earlier life has
+// left half done is resumed here, where the instrument can: asking about it is
+// what shows that it matters.
 func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instruments.Fate, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -410,6 +425,8 @@ func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instrumen
 	return nil, nil, instruments.FateUnknown, nil
 }
 
+// await polls for a command of an earlier instance, which can only be seen by
+// its lock and its file.
 func (s *server) await(ctx context.Context, id string) (instruments.Outcome, error) {
 	for {
 		j, o, fate, err := s.look(id)
@@ -463,6 +480,8 @@ func (s *server) fit(o instruments.Outcome) instruments.Outcome {
 	return o
 }
 
+// cancel ends the context of a job. One that has ended, or was never started, is
+// no error.
 func (s *server) cancel(id string) error {
 	s.mu.Lock()
 	j := s.jobs[id]
@@ -485,6 +504,7 @@ func (s *server) cancel(id string) error {
 	return nil
 }
 
+// recover answers what became of a command.
 func (s *server) recover(id string) (instruments.Fate, error) {
 	_, _, fate, err := s.look(id)
 	return fate, err

@@ -34,7 +34,8 @@ func (e *FileError) Error() string {
 const maxFaults = 10
 
 // read fills in points and rows. Columns that neither a parameter nor the
-// objective is read from are ignored.
+// objective is read from are ignored. Faulty rows are collected, up to
+// maxFaults, so that a file is mended once; then nothing of it is used.
 func (i *Instrument) read(path, data string, columns map[string]string) error {
 	fault := func(line int, format string, args ...any) error {
 		return &FileError{File: path, Line: line, Problem: fmt.Sprintf(format, args...)}
@@ -157,7 +158,8 @@ func (i *Instrument) parse(record []string, at []int, comma bool) (definition.Po
 }
 
 // decimalComma reports whether a number of the table has a decimal comma for
-// certain.
+// certain. It reads the whole file before any number is read: one cell may
+// settle how all are meant.
 func decimalComma(data string) bool {
 	r := csv.NewReader(strings.NewReader(data))
 	r.Comma, r.FieldsPerRecord = format.Separator(data), -1
@@ -172,6 +174,8 @@ func decimalComma(data string) bool {
 	}
 }
 
+// number reads a cell. Zero has no sign, so that equal compositions have equal
+// keys.
 func number(cell string, comma bool) (float64, error) {
 	if cell == "" {
 		return 0, errors.New("is empty")
@@ -192,6 +196,7 @@ func csvFault(path string, err error) error {
 	return &FileError{File: path, Problem: err.Error()}
 }
 
+// quoted lists the columns for a message.
 func quoted(header []string) string {
 	q := make([]string, len(header))
 	for k, h := range header {

@@ -32,7 +32,8 @@ import (
 )
 
 // Instrument answers from a table. It is also an [instruments.Recoverer] and an
-// [instruments.Candidates]. Its methods are safe for concurrent use.
+// [instruments.Candidates]. Its methods are safe for concurrent use. def, points
+// and rows are not changed after [New].
 type Instrument struct {
 	def      definition.Campaign
 	sought   definition.Objective // what the rows hold
@@ -124,7 +125,8 @@ func (i *Instrument) Rows() []Row {
 }
 
 // Mean returns the mean of the rows that hold the composition p, in the
-// objective's unit. A composition that the table does not hold is an error.
+// objective's unit. A composition that the table does not hold is an error. A
+// study takes it for the true value.
 func (i *Instrument) Mean(p definition.Point) (float64, error) {
 	k, err := i.key(p)
 	if err != nil {
@@ -218,6 +220,7 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 	return instruments.FateFinished, nil
 }
 
+// answer is the row that a command was started with.
 func (i *Instrument) answer(cmd instruments.Command) (row, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -15,6 +15,9 @@ import (
 // accountCommand is `campaignd account`. Each of its commands is one
 // accounts.Request. It is sent to the process that holds the accounts, usually
 // a server, or carried out on the files where no process does.
+//
+// It exists so that a lab can be set up, and a lost password mended, without a
+// browser: who can write the files may do all of it, so no login is asked for.
 func (a *app) accountCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "account",
@@ -50,6 +53,8 @@ Roles, each for the whole lab or with --campaign for one campaign:
 		a.accountUnlock(ask),
 		a.accountToken(ask), a.accountSessions(ask), a.accountPasskey(ask), a.accountTrail(ask),
 	)
+	// newRoot does this for two levels of commands; `account token create` is on
+	// the third.
 	for _, sub := range cmd.Commands() {
 		for _, deeper := range sub.Commands() {
 			deeper.Args = inputArgs(deeper.Args)
@@ -58,7 +63,8 @@ Roles, each for the whole lab or with --campaign for one campaign:
 	return cmd
 }
 
-// rolesHelp lists the permissions of each role.
+// rolesHelp lists the permissions of each role. It is made from the table of
+// roles, so that the help cannot contradict what is enforced.
 func rolesHelp() string {
 	var text strings.Builder
 	for _, r := range accounts.Roles() {
@@ -74,6 +80,8 @@ func rolesHelp() string {
 // who is the placeholder of an account's name in usages.
 const who = "NAME"
 
+// accountAdd is `campaignd account add`. The account and its grants are one
+// request: an account that exists and has no role yet is never seen.
 func (a *app) accountAdd(ask asker) *cobra.Command {
 	var n accounts.NewAccount
 	var roles []string
@@ -97,6 +105,8 @@ without one they log in with OpenID Connect.`,
 			if len(roles) == 0 {
 				return badInput("--role is required: one of %s", roleNames())
 			}
+			// The password is asked for last, so that a slip in the flags costs
+			// no typing of it.
 			if !none {
 				password, err := a.newPassword(cmd.Context(), stdin)
 				if err != nil {
@@ -172,6 +182,8 @@ func accountInWords(x accounts.Account) string {
 	return strings.Join(words, ", ")
 }
 
+// accountList is `campaignd account list`: names, roles, and how each can log
+// in.
 func (a *app) accountList(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
@@ -184,6 +196,7 @@ func (a *app) accountList(ask asker) *cobra.Command {
 				return err
 			}
 			if a.json {
+				// The copy is not nil: an empty list is [] in JSON, not null.
 				return a.printJSON(map[string]any{"accounts": append([]accounts.Account{}, r.Accounts...)})
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -209,6 +222,8 @@ func (a *app) accountList(ask asker) *cobra.Command {
 	}
 }
 
+// accountChange is `campaignd account change`. The name cannot be changed: it
+// stands in logs.
 func (a *app) accountChange(ask asker) *cobra.Command {
 	var display, email string
 	var answersAs []string
@@ -229,6 +244,7 @@ func (a *app) accountChange(ask asker) *cobra.Command {
 				r.Changes.Email = &email
 			}
 			if flags.Changed("answers-as") {
+				// --answers-as "" is how the list is emptied.
 				experts := slices.DeleteFunc(answersAs, func(x string) bool { return x == "" })
 				r.Changes.AnswersAs = &experts
 			}
@@ -250,6 +266,8 @@ func (a *app) accountChange(ask asker) *cobra.Command {
 	return cmd
 }
 
+// accountDisable is `campaignd account disable`. Sessions and tokens end with
+// it, so a person who is logged in is out with their next request.
 func (a *app) accountDisable(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:   "disable " + who,
@@ -264,7 +282,8 @@ not be given to another person.`,
 	}
 }
 
-// accountRemove makes no change: it says why, and what is done instead.
+// accountRemove makes no change: it says why, and what is done instead. It is
+// there because people look for it.
 func (a *app) accountRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove " + who,
@@ -279,6 +298,7 @@ func (a *app) accountRemove() *cobra.Command {
 	}
 }
 
+// accountEnable is `campaignd account enable`.
 func (a *app) accountEnable(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "enable " + who,
@@ -291,6 +311,8 @@ func (a *app) accountEnable(ask asker) *cobra.Command {
 	}
 }
 
+// accountUnlock is `campaignd account unlock`. Failed attempts slow down further
+// ones, of an account and of an address; without a name all are forgotten.
 func (a *app) accountUnlock(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "unlock [" + who + "]",

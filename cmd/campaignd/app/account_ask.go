@@ -13,12 +13,16 @@ import (
 )
 
 // asker makes a request about the accounts of the folder that the command line
-// names. The flag is read at the time of the call.
+// names. The flag is read at the time of the call. All account commands take
+// one, and none of them knows whether a server runs.
 type asker func(cmd *cobra.Command, r accounts.Request) (accounts.Reply, error)
 
 // askAccounts makes a request to the process that holds the accounts, or
 // carries it out on the files themselves. In the second case it acts as the
 // system's user: who may write the files may do everything.
+//
+// An error is the accounts' own, with its remedies; badStore is left for a
+// holder that does not answer.
 func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (accounts.Reply, error) {
 	// Only making the first account makes the folder's accounts.
 	if !accounts.Exists(dir) && r.Add == nil {
@@ -62,12 +66,11 @@ func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (
 
 // accountsPatience is how long a command waits for a process that holds the
 // accounts and does not answer, because it is starting or ending.
-// accounts and does not answer: one that begins or ends.
 const accountsPatience = 2 * time.Second
 
 // serveAccounts lets the account commands of other processes reach the accounts
 // that this process holds, through a socket in their folder, until close is
-// called.
+// called. control.Peer says which user of the system is at the other end.
 func serveAccounts(dir string, directory *accounts.Directory) (close func(), err error) {
 	s, err := control.ServeHandler(dir, directory.Handler(control.Peer))
 	if err != nil {

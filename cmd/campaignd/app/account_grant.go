@@ -6,6 +6,8 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 )
 
+// accountGrant is `campaignd account grant`. Which roles there are the accounts
+// know, and refuse others with a list.
 func (a *app) accountGrant(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:   "grant " + who + " ROLE",
@@ -28,6 +30,8 @@ func (a *app) grantRequest(args []string) *accounts.GrantRequest {
 	}
 }
 
+// accountRevoke is `campaignd account revoke`. It takes back exactly the grant
+// that was given: one in a campaign leaves one in the whole lab.
 func (a *app) accountRevoke(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke " + who + " ROLE",

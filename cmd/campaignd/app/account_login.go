@@ -17,6 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/accounts"
 )
 
+// accountPassword is `campaignd account password`. The password is never an
+// argument: other users of the machine can read those.
 func (a *app) accountPassword(ask asker) *cobra.Command {
 	var stdin bool
 	cmd := &cobra.Command{
@@ -38,6 +40,7 @@ func (a *app) accountPassword(ask asker) *cobra.Command {
 	return cmd
 }
 
+// accountToken is `campaignd account token`, which has commands of its own.
 func (a *app) accountToken(ask asker) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "token",
@@ -50,6 +53,10 @@ func (a *app) accountToken(ask asker) *cobra.Command {
 	return cmd
 }
 
+// tokenCreate is `campaignd account token create`. The secret is the answer and
+// goes to standard output alone, so that it can be piped into a file; what it is
+// good for is a remark. Whether the account may give these scopes is checked
+// where the accounts are held, not here.
 func (a *app) tokenCreate(ask asker) *cobra.Command {
 	var n accounts.NewToken
 	var scopes []string
@@ -106,6 +113,8 @@ account itself. With --campaign it is for that campaign alone.`,
 	return cmd
 }
 
+// tokenList is `campaignd account token list`. Secrets are not in it: only their
+// hashes are kept.
 func (a *app) tokenList(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list " + who,
@@ -137,6 +146,8 @@ func (a *app) tokenList(ask asker) *cobra.Command {
 	}
 }
 
+// tokenRevoke is `campaignd account token revoke`. It takes the identifier,
+// which is not secret.
 func (a *app) tokenRevoke(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke ID",
@@ -170,6 +181,8 @@ func bounds(t accounts.Token) string {
 	return text
 }
 
+// accountSessions is `campaignd account sessions` with its commands list and
+// revoke.
 func (a *app) accountSessions(ask asker) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "sessions",
@@ -220,6 +233,9 @@ func (a *app) accountSessions(ask asker) *cobra.Command {
 	return cmd
 }
 
+// accountPasskey is `campaignd account passkey`. Passkeys are made in the
+// browser alone, which holds the other half. Their identifiers are in `account
+// list --json`.
 func (a *app) accountPasskey(ask asker) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "passkey",
@@ -243,7 +259,8 @@ func (a *app) accountPasskey(ask asker) *cobra.Command {
 }
 
 // newPassword asks for a password twice, without showing it, or reads it from
-// standard input: the text before the first end of a line.
+// standard input: the text before the first end of a line. Rules for passwords
+// are those of the accounts; only an empty one is refused here.
 func (a *app) newPassword(ctx context.Context, stdin bool) (accounts.Secret, error) {
 	if stdin {
 		// Longer than any password, short enough not to read a file that was

@@ -10,6 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/format"
 )
 
+// accountTrail is `campaignd account trail`. --verify proves the whole log of
+// the lab, which holds other streams too.
 func (a *app) accountTrail(ask asker) *cobra.Command {
 	var last int
 	var verify bool
@@ -61,7 +63,8 @@ replaced.`,
 
 // trail reads the audit log, the oldest entry first: all of it, or the last
 // entries. It reads pages from the newest entry back, so that the last ones of
-// a long log are found without reading the others.
+// a long log are found without reading the others. Entries that come while it
+// reads are not in it, since each page ends before the one before.
 func (a *app) trail(cmd *cobra.Command, ask asker, last int) ([]accounts.Entry, error) {
 	const page = 1000
 	entries := []accounts.Entry{}
@@ -75,6 +78,7 @@ func (a *app) trail(cmd *cobra.Command, ask asker, last int) ([]accounts.Entry, 
 			return nil, err
 		}
 		entries = append(entries, r.Entries...)
+		// A page that is not full is the last one.
 		if len(r.Entries) < limit {
 			break
 		}

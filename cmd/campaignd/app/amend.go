@@ -17,6 +17,9 @@ import (
 var errSame = errors.New("nothing differs")
 
 // amendCommand is `campaignd amend`.
+//
+// The file is the whole definition, as it is wanted from now on, and not a list
+// of changes: so the file and the campaign agree afterwards.
 func (a *app) amendCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
@@ -41,6 +44,8 @@ stopped stays as it is.`,
 			// at the end.
 			spent, budget := 0, 0
 			err = a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
+				// Against the state of this moment: another amendment may have
+				// come in since the file was read.
 				def, err := a.wantedDefinition(cmd.Context(), t, state)
 				if err != nil {
 					return engine.Request{}, err

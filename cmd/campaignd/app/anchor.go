@@ -10,6 +10,9 @@ import (
 )
 
 // anchorCommand is `campaignd anchor`.
+//
+// Whether the campaign's rules read anchors at all the engine says; here only
+// the words of the command line are checked.
 func (a *app) anchorCommand() *cobra.Command {
 	var expert, reason string
 	var at []string

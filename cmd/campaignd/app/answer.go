@@ -24,6 +24,10 @@ func subject(args []string) (n int) {
 // answer has an answer recorded, the first one or a changed one. args[n] is the
 // question; an optional target stands before it, and the answer's words after
 // it.
+//
+// The engine decides whether it is a first answer, a changed one or one that
+// comes too late: `tell` and `correct` both end here. It counts whatever was
+// recorded since the person looked: a command line does not know what they saw.
 func (a *app) answer(ctx context.Context, args []string, n int, comment string) error {
 	t, err := a.optionalTarget(args[:n])
 	if err != nil {

@@ -101,6 +101,9 @@ func Run(
 // interruptible returns a context that ends with errInterrupted at the first
 // SIGINT or SIGTERM, or call of interrupt. The second one ends the program at
 // once: what was recorded is safe.
+//
+// interrupt is also called by the live display, from its own goroutine. stop
+// must be called once the command is over; it lets go of the signals.
 func interruptible(ctx context.Context) (_ context.Context, interrupt, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	interrupt = func() {
@@ -123,7 +126,9 @@ func interruptible(ctx context.Context) (_ context.Context, interrupt, stop func
 
 // crashed reports a panic in one line and returns the exit code. The stack goes
 // to a temporary file for the bug report: a person at a terminal can do nothing
-// with it, and the message must stay readable.
+// with it, and the message must stay readable. A panic in another goroutine does
+// not come here: packages that start goroutines with code of others hand panics
+// on (see internal/engine/drive).
 func crashed(stderr io.Writer, fault any) int {
 	where := ""
 	if f, err := os.CreateTemp("", "campaignd-crash-*.txt"); err == nil {

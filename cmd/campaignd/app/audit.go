@@ -19,6 +19,8 @@ import (
 )
 
 // audited is the document of `audit --json`.
+//
+// Fields are only added: scripts of auditors read it.
 type audited struct {
 	*attest.Audit
 	// Build is the program that audited: this one, or the server.
@@ -105,6 +107,9 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
 
 // audit audits a store as it is on disk, whether or not a process runs it. One
 // that passes is given a checkpoint, to be kept for a later audit.
+//
+// No lock is taken, and a run that goes on meanwhile adds events that this audit
+// does not see.
 func (a *app) audit(
 	ctx context.Context, t target, since []attest.Earlier, except []string,
 ) (*audited, error) {
@@ -145,6 +150,10 @@ func (a *app) audit(
 
 // printAudit prints the result of an audit: the log itself first, then the
 // checkpoints, then what was computed again.
+//
+// What is wrong is in capitals, so that it cannot be overlooked in a long
+// output; what an auditor should only know is a note. Of a damaged log there is
+// nothing to print after the checkpoints: the rest was not computed.
 func (a *app) printAudit(r *audited) {
 	if r.Chain == attest.ChainSound {
 		a.printf("The log is sound: %s, each with its checksum and in its place; root hash %s.\n",
@@ -179,7 +188,8 @@ func (a *app) printAudit(r *audited) {
 }
 
 // printRepeated says how many decisions and fits came out the same when they
-// were made again, and which did not.
+// were made again, and which did not. Remarks and mismatches name the position
+// in the log, by which `campaignd events --after` shows the event.
 func (a *app) printRepeated(r *audited) {
 	how := "bit for bit"
 	if r.Comparison != "exact" {
@@ -213,6 +223,8 @@ func (a *app) printRepeated(r *audited) {
 
 // printBuilds says which programs made the decisions, where it was not this one
 // alone, and which of them this one cannot make again.
+//
+// Only what no --except has named makes the audit incomplete.
 func (a *app) printBuilds(r *audited) {
 	if len(r.Builds) > 1 || len(r.Builds) == 1 && r.Builds[0].Build != thisBuild().Build {
 		for _, b := range r.Builds {
@@ -255,7 +267,8 @@ func (a *app) printBuilds(r *audited) {
 
 // unmadeText says why decisions were not made again: another version of their
 // family of methods, a family or module that this program has not, or a record
-// that does not say which it was.
+// that does not say which it was. Only what differs is named: a family's module
+// is left out where it is that of the program itself.
 func unmadeText(u decisions.Unmade) string {
 	made := format.Count(u.Decisions, "decision")
 	if u.Family == "" && u.Version == u.Here {
@@ -279,7 +292,9 @@ func unmadeText(u decisions.Unmade) string {
 }
 
 // readCheckpoints reads the checkpoints of an audit and sorts them, the one of
-// the fewest events first. With mustSign each must be signed by a known key.
+// the fewest events first. With mustSign each must be signed by a known key. The
+// order is what narrows a place down: the first that the log does not extend and
+// the last that it does bound it.
 func readCheckpoints(
 	files []string, known []note.Verifier, mustSign bool,
 ) (kept []attest.Earlier, err error) {
@@ -297,7 +312,8 @@ func readCheckpoints(
 	return kept, nil
 }
 
-// printSince says for each earlier checkpoint whether the log extends it.
+// printSince says for each earlier checkpoint whether the log extends it. An
+// unsigned checkpoint counts as well, and the line says what it is worth.
 func (a *app) printSince(r *audited) {
 	for _, c := range r.Since {
 		how := signedBy(c.SignedBy, c.Unchecked)

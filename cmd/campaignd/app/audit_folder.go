@@ -22,6 +22,8 @@ type folderAudited struct {
 
 // storesIn returns the stores of a folder in the order of their names, and the
 // lab's log last; none where the folder is a store itself.
+//
+// A store inside of a store is not looked for: a store's folder is its own.
 func storesIn(folder string) []string {
 	if lablog.Exists(folder) {
 		return nil
@@ -43,6 +45,9 @@ func storesIn(folder string) []string {
 // auditFolder audits every log of a folder, one after the other, and fails
 // where any of them does. A checkpoint is one log's, so that --since asks for
 // the store that it belongs to.
+//
+// One that cannot be audited ends the command with its error; one that fails the
+// audit does not keep the others from theirs.
 func (a *app) auditFolder(
 	ctx context.Context, folder string, stores, since, except []string,
 ) error {

@@ -18,6 +18,9 @@ import (
 
 // build identifies this program, as it is recorded with fits and decisions. Two
 // builds that are equal compute the same bits.
+//
+// It is the condition under which an audit compares bit for bit; between unequal
+// ones it compares to a tolerance.
 type build struct{ events.Build }
 
 // String names the program in a line: "v1.2.0 go1.26.8 amd64/v1, revision
@@ -66,7 +69,7 @@ func versionOf(info *debug.BuildInfo, revision string) string {
 }
 
 // digits are the first 12 characters of a revision's hash, without the name of
-// the hash function.
+// the hash function. With them the version is a semantic one.
 func digits(revision string) string {
 	hash := revision[strings.IndexByte(revision, ':')+1:]
 	allowed := func(r rune) rune {
@@ -141,7 +144,9 @@ func hashOfProgram() string {
 // cannot be read is never taken for the same as another.
 func unknownProgram() string { return "unknown:" + rand.Text() }
 
-// commitOf is the commit a program was built from, where it is known.
+// commitOf is the commit a program was built from, where it is known. The
+// toolchain notes it where the program is built inside of a checkout, and not
+// with `go run` or -buildvcs=false.
 func commitOf(info *debug.BuildInfo) (commit, at string, modified bool) {
 	for _, s := range info.Settings {
 		switch s.Key {

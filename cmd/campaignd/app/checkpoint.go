@@ -22,6 +22,9 @@ import (
 
 // checkpointCommand is `campaignd checkpoint`: checkpoints, proofs, and the key
 // that signs them.
+//
+// What is printed is the file itself, so that > writes it whole; remarks go to
+// standard error.
 func (a *app) checkpointCommand() *cobra.Command {
 	var key, prove, from, output, sign string
 	cmd := &cobra.Command{
@@ -119,7 +122,8 @@ type keyMade struct {
 	Private  string `json:"private"`
 }
 
-// makeKey makes the user's key pair and prints the verifier key.
+// makeKey makes the user's key pair and prints the verifier key. The verifier
+// key alone goes to standard output: it is what is handed on.
 func (a *app) makeKey(name string) error {
 	path, public, err := newKey(name)
 	if err != nil {
@@ -137,6 +141,9 @@ func (a *app) makeKey(name string) error {
 
 // checkpoint makes a checkpoint of a store as it is on disk, or a proof with
 // one. The key is read first: a bad one is found before the log is hashed.
+//
+// The log is read as it is on the disk, so that a process that runs the campaign
+// has no part in what it says.
 func (a *app) checkpoint(
 	ctx context.Context, t target, sign, prove, from string,
 ) (*attest.Checkpoint, error) {
@@ -163,6 +170,9 @@ func (a *app) checkpoint(
 
 // prove adds to a checkpoint the proof that the event a person names is in the
 // log.
+//
+// An experiment stands for the event with its result, a question for its answer,
+// a decision for its record; attest.Find knows which.
 func (a *app) prove(
 	ctx context.Context, t target, log events.Store, c *attest.Checkpoint, what string,
 ) error {
@@ -182,7 +192,8 @@ func (a *app) prove(
 }
 
 // extend adds to a checkpoint the proof that the log extends the checkpoint in
-// a file. Where it does not, the answer is no.
+// a file. Where it does not, the answer is no. The earlier checkpoint need not
+// be signed: the proof shows what holds between the two, and not who made them.
 func extend(ctx context.Context, log events.Store, c *attest.Checkpoint, file string) error {
 	old, err := readCheckpoint(file, nil)
 	if err != nil {
@@ -243,6 +254,9 @@ const checkpointCommandVariable = "CAMPAIGND_CHECKPOINT_COMMAND"
 
 // handOver writes a checkpoint to the file and gives it to the command,
 // whichever are set. If one fails the other is tried all the same.
+//
+// The command finds the checkpoint on standard input and its origin and size in
+// the environment. It is the user's own, with the user's rights.
 func (a *app) handOver(
 	ctx context.Context, log events.Store, c *attest.Checkpoint, keep keeping,
 ) error {
@@ -277,6 +291,9 @@ func (a *app) handOver(
 
 // keepCheckpoint replaces an earlier checkpoint in a file, unless the earlier
 // one contradicts the log: then that one is the evidence, and stays.
+//
+// A file that is no checkpoint is not overwritten either: it may have been named
+// by mistake.
 func keepCheckpoint(
 	ctx context.Context, log events.Store, c *attest.Checkpoint, file string,
 ) error {

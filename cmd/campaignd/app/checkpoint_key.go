@@ -20,7 +20,8 @@ const (
 	verifierKeyName = "checkpoint.pub"
 )
 
-// keyFolder is the folder of the user's keys, in the user's configuration.
+// keyFolder is the folder of the user's keys, in the user's configuration. On
+// Linux XDG_CONFIG_HOME moves it, as for other programs.
 func keyFolder() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -32,6 +33,9 @@ func keyFolder() (string, error) {
 // newKey makes the user's key pair under a name and returns the path of the
 // private key and the text of the verifier key. An older pair is never
 // overwritten: checkpoints it has signed could not be checked any more.
+//
+// The private key is written first and must not exist yet: of two processes one
+// makes the pair.
 func newKey(name string) (path, public string, err error) {
 	secret, public, err := note.GenerateKey(rand.Reader, name)
 	if err != nil {
@@ -66,7 +70,8 @@ func newKey(name string) (path, public string, err error) {
 	return path, strings.TrimSpace(public), nil
 }
 
-// writeNew writes a file that must not exist yet, and syncs it.
+// writeNew writes a file that must not exist yet, and syncs it. The error of any
+// of the three steps is reported: half a key is worse than none.
 func writeNew(path, content string, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -79,6 +84,9 @@ func writeNew(path, content string, mode fs.FileMode) error {
 // signer returns the key in the file of that path, or the user's own where path
 // is empty; nil without an error where the user has none. A private key that
 // others can read is refused, as ssh does.
+//
+// The error is bad input where the file holds something else, so that a wrong
+// --sign-with leaves everything as it was.
 func signer(path string) (note.Signer, error) {
 	wanted := path != ""
 	if !wanted {
@@ -122,6 +130,9 @@ func keyText(given string) string {
 
 // verifiers returns the keys that given names, each a verifier key or a file
 // with one, and then the user's own, where there is one.
+//
+// That there is no key of the user's own is no error, and neither is that their
+// folder cannot be found.
 func verifiers(given []string) (known []note.Verifier, err error) {
 	for _, text := range given {
 		text = keyText(text)

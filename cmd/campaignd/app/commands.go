@@ -31,7 +31,8 @@ func commandsOn(t target) view.How {
 }
 
 // tell returns the lines that an event adds to a story, none for an event that
-// is not worth reading on its own.
+// is not worth reading on its own. Every event must be given to it in order,
+// also those whose lines are thrown away.
 func tell(story *view.Story, e events.Event, payload events.Payload) (lines []string) {
 	for _, entry := range story.Tell(e, payload) {
 		lines = append(lines, entry.Line(commandFor))

@@ -23,6 +23,9 @@ type correction struct {
 }
 
 // correctCommand is `campaignd correct`.
+//
+// Of an experiment it goes on to correct, of a question to answer. The flags of
+// both are one set, and otherFlag refuses those of the other.
 func (a *app) correctCommand() *cobra.Command {
 	f := correction{said: make(map[events.Resolution]*bool)}
 	cmd := &cobra.Command{

@@ -19,7 +19,8 @@ import (
 )
 
 // define records the event that opens the target's campaign, with the file's
-// text as its source.
+// text as its source. The source is kept for people; what holds is the
+// definition with every default written out.
 func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition.Campaign) error {
 	actor, err := a.actor()
 	if err != nil {
@@ -32,6 +33,9 @@ func (a *app) define(ctx context.Context, h *lab.Local, t target, def definition
 // listCandidates completes a definition whose instrument measures only the
 // compositions that it lists (a table). The list is read without starting the
 // instrument.
+//
+// A file is compared with a store only after this: otherwise a table's
+// candidates would look like a difference between the two.
 func (a *app) listCandidates(
 	ctx context.Context, t target, def definition.Campaign,
 ) (definition.Campaign, error) {
@@ -46,6 +50,9 @@ func (a *app) listCandidates(
 // Where the target is a file whose store does not exist yet, the store is made.
 // check, if not nil, is called before that with the campaign as it would be, in
 // memory, so that bad input leaves no store behind.
+//
+// The caller closes the session. A store that exists is only compared with the
+// file, never changed.
 func (a *app) openOrDefine(
 	ctx context.Context, t target, check func(*engine.Core) error,
 ) (*session, error) {
@@ -102,6 +109,9 @@ func (a *app) openOrDefine(
 
 // compare refuses a file that says something else than the store, with a line
 // for each difference and the two commands that resolve it.
+//
+// Without it a person who edits the file and runs it again would believe that
+// the campaign has changed.
 func (a *app) compare(ctx context.Context, t target, s *campaign.State) error {
 	wanted, err := a.wantedDefinition(ctx, t, s)
 	if err != nil {

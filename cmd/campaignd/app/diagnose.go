@@ -8,7 +8,8 @@ import (
 )
 
 // diagnoseCommand is `campaignd diagnose`. It fits the models as the next
-// decision would, and records nothing.
+// decision would, and records nothing. The exit code does not follow the
+// verdict, since a doubtful model is no failure of the command.
 func (a *app) diagnoseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diagnose [TARGET]",

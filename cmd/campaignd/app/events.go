@@ -17,6 +17,9 @@ import (
 )
 
 // eventsCommand is `campaignd events`.
+//
+// Where neither a file nor --campaign names one, it prints the whole log, events
+// of all campaigns and of other streams.
 func (a *app) eventsCommand() *cobra.Command {
 	var kinds []string
 	var after uint64
@@ -96,6 +99,8 @@ ended; the campaign need not be running yet.`,
 }
 
 // kindFilter returns which kinds are wanted: all of them where none is named.
+// The messages of the bus are a kind as well, of which the vocabulary does not
+// know.
 func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 	if len(wanted) == 0 {
 		return func(events.Kind) bool { return true }, nil
@@ -128,6 +133,10 @@ func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 // done, which is no error. A store that no process holds is opened only for a
 // moment at a time, so that a run can begin meanwhile; one that is held is
 // followed through its process.
+//
+// The store changes hands while it is followed: a run begins, ends, is taken
+// over by a server. Each round of the loop opens it as it is then, and goes on
+// behind the last event that was read.
 func (a *app) follow(
 	ctx context.Context, t target, after events.Position, print func(events.Event) error,
 ) error {
@@ -204,6 +213,9 @@ func (a *app) follow(
 // followRemote follows a campaign of a server. A server never releases its
 // store, so the end of the process cannot be waited for: it reads what is
 // there, and then follows, until the campaign has ended.
+//
+// s stays open all the while. Following is begun again where it ends without an
+// error before the campaign does.
 func (a *app) followRemote(
 	ctx context.Context, s *session, last *events.Position, over func() bool,
 	take func(iter.Seq2[events.Event, error]) error,
@@ -228,7 +240,8 @@ func (a *app) followRemote(
 	}
 }
 
-// waitForRun waits half a second, less if a process begins to run the store.
+// waitForRun waits half a second, less if a process begins to run the store. It
+// dials the socket, since the file of a socket can outlive its process.
 func waitForRun(ctx context.Context, store string) {
 	for range 10 {
 		if owner, err := control.Dial(ctx, store); err == nil {

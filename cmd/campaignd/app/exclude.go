@@ -13,6 +13,9 @@ import (
 )
 
 // excludeCommand is `campaignd exclude`.
+//
+// A composition and a region reach the engine as they are typed here; the
+// twentieth around a composition is the engine's rule.
 func (a *app) excludeCommand() *cobra.Command {
 	var at, where, reason string
 	cmd := &cobra.Command{
@@ -79,7 +82,9 @@ category.
 	return cmd
 }
 
-// allowCommand is `campaignd allow`, the reverse of exclude.
+// allowCommand is `campaignd allow`, the reverse of exclude. It takes the
+// exclusion's own name (n1): regions can overlap. A reason is not required: what
+// was kept away is only possible again.
 func (a *app) allowCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
@@ -102,14 +107,15 @@ func (a *app) allowCommand() *cobra.Command {
 }
 
 // isSubject reports whether a text has the form of an experiment (e7) or of a
-// question (q3).
+// question (q3). Whether there is such a one is not looked at: see [known].
 func isSubject(text string) bool {
 	return events.ExperimentNumber(text) > 0 || events.QuestionNumber(text) > 0
 }
 
 // parseRegion reads a region: "lipf6=1.8..,ec=0.45..0.52,solvent=PC". Intervals
 // include their ends; a missing end is open. A single value of a number is the
-// interval from it to it. An empty text gives nil.
+// interval from it to it. An empty text gives nil. Which end is the lower one is
+// not looked at here.
 func parseRegion(def *definition.Campaign, text string) (map[string]definition.RegionSide, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

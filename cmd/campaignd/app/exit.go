@@ -68,7 +68,8 @@ var exits = map[problem.Code]int{
 }
 
 // inputError is a mistake in what a person typed or in a file they gave.
-// Nothing was changed.
+// Nothing was changed. It ends with exit code 2, which scripts take as "do not
+// try again as it is".
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
@@ -99,6 +100,9 @@ func (e storeError) ProblemCode() problem.Code {
 func badStore(format string, args ...any) error { return storeError{fmt.Errorf(format, args...)} }
 
 // exitCode is the exit code of an error, nil where nothing went wrong.
+//
+// A code without a row in exits would be 0, that is success: each new code needs
+// one.
 func exitCode(err error) int {
 	if err == nil {
 		return exitOK
@@ -134,6 +138,8 @@ func codeOf(err error) problem.Code {
 
 // fail reports an error on standard error, with --json as a document on
 // standard output too, and returns the exit code.
+//
+// It is called once, by Run, for every command.
 func (a *app) fail(err error) int {
 	code := exitCode(err)
 	if errors.Is(err, errReported) {
@@ -199,6 +205,9 @@ func ofLines(err error) bool {
 // explainError says what happened, and what can be done as command lines.
 // Damage has an advice of its own, and the log's words about it are cut to what
 // helps.
+//
+// What is specific to an error is said where it is made; here is only what needs
+// the command line (negative numbers) or many packages share (a store in use).
 func (a *app) explainError(err error) string {
 	message := a.about.clause(strings.TrimPrefix(err.Error(), "store: "), problem.RemediesOf(err))
 	switch {

@@ -12,6 +12,8 @@ import (
 )
 
 // explainCommand is `campaignd explain`.
+//
+// No model is fitted: what the models said was recorded with the decision.
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [TARGET] DECISION",
@@ -80,6 +82,9 @@ func (a *app) forgotDecision(ctx context.Context, arg string) error {
 
 // explain prints what is recorded about a decision, or about the one behind an
 // experiment or question.
+//
+// The record folds the log once, and from it comes the state at the decision as
+// well as the one now.
 func (a *app) explain(ctx context.Context, s *session, id string) error {
 	record, decision, err := behind(ctx, s, id)
 	if err != nil {

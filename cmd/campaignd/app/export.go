@@ -8,6 +8,9 @@ import (
 )
 
 // exportCommand is `campaignd export`.
+//
+// The two forms are for different readers: a table has the state that counts
+// now, JSON Lines all that ever happened.
 func (a *app) exportCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{

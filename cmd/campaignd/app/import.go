@@ -82,6 +82,9 @@ campaign file that has no store yet, the store is made.`,
 // The table can be read once only, because it may be standard input. For a new
 // store it is read before the store is made, so that a bad table leaves none
 // behind; otherwise within the request, against the campaign as it is.
+//
+// im is filled by read, and used for the printed counts afterwards. A request
+// that is sent again is the same one: the rows are read once.
 func (a *app) importRows(ctx context.Context, t target, path string, im *exchange.Import) error {
 	actor, err := a.actor()
 	if err != nil {
@@ -153,7 +156,8 @@ func tableName(path string) string {
 }
 
 // openTable opens a CSV file, or standard input, and returns its name for
-// messages. The caller closes it.
+// messages. The caller closes it. The bound on size is not applied to standard
+// input.
 func (a *app) openTable(path string) (name string, in io.ReadCloser, err error) {
 	if path == standardInput {
 		return tableName(path), io.NopCloser(a.stdin), nil

@@ -25,6 +25,9 @@ func (a *app) optionalTarget(args []string) (target, error) {
 
 // requestWith is request for a request that depends on how the campaign stands.
 // build is called once, also where the request has to be sent again.
+//
+// build sees the campaign as it was when the store was opened; the engine judges
+// the request by what it is then.
 func (a *app) requestWith(
 	ctx context.Context, t target, build func(*campaign.State) (engine.Request, error),
 ) error {
@@ -148,6 +151,9 @@ func parseFurther(texts []string) ([]definition.Quantity, error) {
 // not exist. That is a slip of the person (exit code 2), and not a state of the
 // campaign that might change (exit code 1). Lists and ranges of experiments,
 // "e1-e4,e7", are checked as a whole.
+//
+// It is called before the request is sent; the engine looks again, with words of
+// its own.
 func known(s *campaign.State, id string) error {
 	switch {
 	case strings.HasPrefix(id, "e") && strings.ContainsAny(id, "-,"):

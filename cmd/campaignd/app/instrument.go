@@ -34,7 +34,9 @@ func (a *app) instrumentCommand() *cobra.Command {
 	return cmd
 }
 
-// checkFlags are the flags of `campaignd instrument check`.
+// checkFlags are the flags of `campaignd instrument check`. at holds
+// compositions as typed; acts is a path. Each allow flag takes away a protection
+// of something real.
 type checkFlags struct {
 	at               []string
 	acts             string
@@ -101,6 +103,9 @@ a check fails, or could not be judged; with --allow-unjudged only where one fail
 // checkInstrument runs the suite and prints its report. The answer is no (exit
 // code 1) where a check failed or, without --allow-unjudged, could not be
 // judged.
+//
+// The lock comes before the first experiment and after everything that can be
+// refused; a description alone needs none.
 func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags) error {
 	t, err := a.target(file)
 	if err != nil {
@@ -152,6 +157,11 @@ const checkPoints = 8
 // checkEnv is how the suite opens a file's instrument, at which compositions it
 // measures, and what it may do to it. Compositions are those of --at, or of the
 // campaign's initial design, filled up with a space-filling one.
+//
+// The seed of the design is the campaign's, so that a check that is repeated
+// measures at the same compositions.
+//
+// Nothing is opened here: Open is called by the suite, for every restart.
 func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrumenttest.Env, error) {
 	if !t.file.Definition.Measures() {
 		return instrumenttest.Env{}, badInput(
@@ -233,6 +243,9 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 // lockForCheck takes the device for a check that moves it, so that no campaign
 // uses it meanwhile. release gives it back. An instrument that several may use
 // at once, such as a simulation, is not locked.
+//
+// The instrument is opened once to ask what it is, and closed again: the suite
+// opens its own.
 func (a *app) lockForCheck(
 	ctx context.Context, t target, env instrumenttest.Env,
 ) (release func(), err error) {

@@ -45,7 +45,8 @@ type live struct {
 
 // newLive returns a display on a terminal. Events up to after are not shown.
 // interrupt is called at each Ctrl-C: the terminal is in raw mode, so that the
-// key sends no signal.
+// key sends no signal. The width of 80 holds until the terminal has said its
+// own.
 func newLive(in io.Reader, out io.Writer, after events.Sequence, interrupt func()) *live {
 	l := &live{
 		out:     out,
@@ -61,6 +62,9 @@ func newLive(in io.Reader, out io.Writer, after events.Sequence, interrupt func(
 
 // open implements display. It starts the panel, and a goroutine that gives it
 // the newest progress; both end with close.
+//
+// The second goroutine is the only one that sends progress, so that a slow
+// terminal never has more than one waiting.
 func (l *live) open() {
 	l.mu.Lock()
 	l.opened = true
@@ -89,7 +93,8 @@ func (l *live) open() {
 	}
 }
 
-// happened implements display.
+// happened implements display. Send blocks while the panel is busy: it is called
+// by the feed, which may wait.
 func (l *live) happened(e events.Event, payload events.Payload) {
 	l.mu.Lock()
 	lines := tell(l.story, e, payload)
@@ -102,7 +107,8 @@ func (l *live) happened(e events.Event, payload events.Payload) {
 	}
 }
 
-// stands implements display.
+// stands implements display. An older progress that was not taken yet is
+// replaced: only the newest is worth drawing.
 func (l *live) stands(p view.Campaign) {
 	l.mu.Lock()
 	l.newest = &p
@@ -235,6 +241,9 @@ func tick() tea.Cmd {
 }
 
 // Update implements tea.Model.
+//
+// It returns p itself: the model is a pointer and changes in place, which is
+// safe because Bubble Tea calls Update and View in one goroutine.
 func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -284,6 +293,8 @@ func (p *panel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // print prints the waiting lines above the panel, and quits after the last of
 // them when the display closes.
+//
+// printedMsg comes once the terminal has the batch, and leads to the next one.
 func (p *panel) print() tea.Cmd {
 	if p.printing {
 		return nil
@@ -347,7 +358,8 @@ func (p *panel) key(k tea.KeyPressMsg) {
 }
 
 // take gives a line to the form at the front: the form either asks for a
-// further line, or is filled in and leaves the panel.
+// further line, or is filled in and leaves the panel. line has room for one, so
+// that sending never blocks the panel, also where Prompt has gone.
 func (p *panel) take(f *openForm, line string) {
 	if f.form.Then != nil {
 		all, next := f.form.Then(line)

@@ -16,6 +16,9 @@ const formEdge = "  ┃ "
 // stands. Where not everything fits, above is dropped first, then the list of
 // other forms, then the explanations: the question comes last and whole, next
 // to what is typed.
+//
+// A terminal of any height must let the person answer: what cannot be seen at
+// once is a page away (paged).
 func (p *panel) asking(above []string) []string {
 	height := p.rows()
 	if p.page > 0 {
@@ -45,7 +48,8 @@ func (p *panel) rows() int {
 }
 
 // others is a line for each of the other open forms, at most most of them and
-// one line that counts the rest.
+// one line that counts the rest. They wait in the order in which Tab reaches
+// them.
 func (p *panel) others(most int) (lines []string) {
 	rest := p.forms[1:]
 	for i, f := range rest {

@@ -31,7 +31,8 @@ var sequences = strings.NewReplacer("\ufdd0", "\x1b[1m", "\ufdd1", "\x1b[2m", "\
 	"\ufdd3", "\x1b[32m", "\ufdd4", "\x1b[33m", "\ufdd5", "\x1b[36m", "\ufdd6", "\x1b[39m")
 
 // drawn is a line as the terminal gets it, with texts made safe and styles
-// applied.
+// applied. The order matters: a sequence that was there before would be taken
+// out.
 func drawn(line string) string { return sequences.Replace(plaintext.Line(line)) }
 
 // bestByModel writes the composition that is best by the model, as it was last
@@ -46,6 +47,9 @@ func bestByModel(s view.Campaign) string {
 // View implements tea.Model: how the campaign stands, and below it the form
 // that is open, if any. Each line is cut at the width: one that the terminal
 // broke would shift all below it.
+//
+// It reads only what Update has set, and no clock, so that a test can draw any
+// moment.
 func (p *panel) View() tea.View {
 	if p.closing || !p.known {
 		return tea.NewView("")
@@ -150,7 +154,8 @@ func (p *panel) bar() string {
 }
 
 // left says how many experiments are left and about how long they take, at the
-// mean pace of this run. Below three experiments a pace says nothing.
+// mean pace of this run. Below three experiments a pace says nothing. The time
+// that an interrupted campaign lay still is no part of the pace.
 func (p *panel) left() string {
 	s := p.progress
 	left := s.Budget - s.Done
@@ -181,7 +186,8 @@ func (p *panel) timeBudget() string {
 
 // sparkline draws the newest values, at most width of them, as a row of bars
 // between the least and the greatest of all values. Fewer than two values give
-// an empty text.
+// an empty text. The scale is that of all values, so that the picture does not
+// jump when an old value leaves it.
 func sparkline(values []float64, width int) string {
 	if len(values) < 2 {
 		return ""

@@ -14,6 +14,8 @@ import (
 )
 
 // methodsCommand is `campaignd methods`.
+//
+// The list is made from the registry, so that it names methods of a plug-in too.
 func (a *app) methodsCommand() *cobra.Command {
 	var markdown bool
 	cmd := &cobra.Command{
@@ -48,7 +50,8 @@ With NAME: that one with its settings written out, ready to be changed.`,
 }
 
 // printMethods lists the methods in three groups: by whether an expert and an
-// instrument take part.
+// instrument take part. Each group has a table of its own, since the columns
+// differ.
 func (a *app) printMethods(all []view.Method) error {
 	for i, part := range []struct {
 		title string
@@ -82,7 +85,9 @@ func (a *app) printMethods(all []view.Method) error {
 	return nil
 }
 
-// methodCells are a method's cells in its group.
+// methodCells are a method's cells in its group. What the expert is asked has a
+// column only where an instrument measures as well; elsewhere it is empty or the
+// same for all.
 func methodCells(m view.Method) []string {
 	summary := strings.TrimPrefix(m.Summary, "comparisons alone: ") // the title says that
 	if m.Source != "" {
@@ -94,8 +99,10 @@ func methodCells(m view.Method) []string {
 	return []string{"  " + m.Name, summary}
 }
 
-// printMethod prints a method with its settings, as they may stand in a
-// campaign file.
+// printMethod prints a method with its settings, in the form that a campaign
+// file may have them. Settings without a default cannot stand there and are
+// named in a comment, as is what a rule on a utility reads from other parts of
+// the file.
 func (a *app) printMethod(m view.Method) error {
 	if a.json {
 		return a.printJSON(m)
@@ -124,7 +131,7 @@ func (a *app) printMethod(m view.Method) error {
 }
 
 // methodsMarkdown writes the table of the methods in README.md; a test holds
-// the two together.
+// the two together. An empty cell is a dash.
 func methodsMarkdown(w io.Writer, all []view.Method) error {
 	var b strings.Builder
 	b.WriteString("| `policy:` | what it does | needs | the expert is asked | source |\n|---|---|---|---|---|\n")

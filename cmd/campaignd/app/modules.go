@@ -26,6 +26,9 @@ func withModules(registry Registry, info *debug.BuildInfo) Registry {
 
 // packageOf is the import path of the package that a function is declared in;
 // "main" for a function of the program itself.
+//
+// There is no other way to learn it: a plug-in registers a function, and the
+// function knows its name alone.
 func packageOf(function any) string {
 	name := runtime.FuncForPC(reflect.ValueOf(function).Pointer()).Name()
 	folder := strings.LastIndexByte(name, '/') + 1
@@ -42,6 +45,9 @@ func packageOf(function any) string {
 // where that is known. The longest module path that is a prefix wins, because
 // modules may be nested. For a package of no known module the path is the
 // package's.
+//
+// A replaced module has the version of its replacement, empty for a local
+// folder.
 func moduleOf(pkg string, info *debug.BuildInfo) (path, version string) {
 	if pkg == "main" {
 		return info.Main.Path, released(info.Main.Version)

@@ -7,7 +7,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// noteCommand is `campaignd note`.
+// noteCommand is `campaignd note`. A note decides nothing, and can be added to a
+// campaign in any state.
 func (a *app) noteCommand() *cobra.Command {
 	var about string
 	cmd := &cobra.Command{

@@ -14,6 +14,9 @@ import (
 )
 
 // predictCommand is `campaignd predict`.
+//
+// The models are those that the next decision would have; nothing is recorded.
+// The table may have the parameters in any order and nothing else.
 func (a *app) predictCommand() *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
@@ -68,7 +71,8 @@ a random one, or, where nothing is measured, its utility.`,
 
 // predict asks the models at each row of a table. Rows outside the space are
 // reported all together. Without a model the answer is no (exit code 1): that
-// is a state of the campaign, and not a mistake in the table.
+// is a state of the campaign, and not a mistake in the table. All rows are
+// looked at before any fault is reported, so that a table is mended once.
 func predict(ctx context.Context, core *engine.Core, points *exchange.Sheet) ([]view.Prediction, error) {
 	predictor, err := view.NewPredictor(ctx, core)
 	switch {

@@ -40,7 +40,9 @@ type display interface {
 }
 
 // feed brings the events of a campaign to a display, in a goroutine of its
-// own, so that a slow terminal does not hold up the campaign.
+// own, so that a slow terminal does not hold up the campaign. It follows the log
+// like any other reader: a display shows what is recorded, never what is only
+// intended.
 type feed struct {
 	end  context.CancelFunc
 	done chan struct{} // closed once nothing more is shown
@@ -55,6 +57,9 @@ type feed struct {
 // startFeed shows the events after a sequence, the ones that this process adds.
 // Earlier ones are only read: the display needs the definition and its
 // amendments to know units and names. The feed goes on until close.
+//
+// An amendment among the earlier events is shown to the display as well, which
+// leaves out its line by its own `after`.
 func startFeed(
 	ctx context.Context, log events.Log, name string, after events.Sequence, d display,
 ) *feed {
@@ -85,6 +90,9 @@ var errFollowed = errors.New("nothing more is to come")
 
 // followCampaign hands on the events of a campaign, those that are there and
 // further ones, until take fails or ctx is done.
+//
+// It starts at the first event of the log, since a campaign's own events may
+// stand anywhere in it.
 func followCampaign(
 	ctx context.Context, log events.Log, name string, take func(events.Event) error,
 ) error {
@@ -138,6 +146,9 @@ func (f *feed) close(last events.Sequence) {
 // plain is the display where there is no terminal: a line for each event worth
 // reading. Questions are asked on the lines of standard input, where there are
 // any.
+//
+// mu guards what the loop, the feed and adapters touch; lines has a lock of its
+// own.
 type plain struct {
 	lines *console.Lines
 
@@ -251,6 +262,9 @@ func (p *plain) close() {
 // Prompt implements console.Prompter. Where the input has ended no one can
 // answer here, but someone can from another terminal: the form stays open until
 // ctx says that it is no longer wanted.
+//
+// It never returns an answer that no one has typed: an input that ends is no
+// "can't tell".
 func (p *plain) Prompt(ctx context.Context, f console.Form) (string, error) {
 	line, err := p.lines.Prompt(ctx, f)
 	if !errors.Is(err, console.ErrClosed) {

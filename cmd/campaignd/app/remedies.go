@@ -15,6 +15,9 @@ import (
 
 // commands writes command lines about a campaign. The zero value writes them
 // without a store.
+//
+// What a person typed themselves is repeated as they typed it, so that a
+// suggested line works where they stand.
 type commands struct {
 	// server is target.server.
 	server string
@@ -124,7 +127,8 @@ func (c commands) how(r problem.Remedy) string {
 func (c commands) line(r problem.Remedy) string { return joined(c.words(r)...) }
 
 // words are the words of that command, each written for a shell; some may be
-// empty.
+// empty. Ways of which one is to be chosen are joined by |, as usages write
+// them.
 func (c commands) words(r problem.Remedy) []string {
 	verb := verbs[r.Action]
 	words := []string{subjectOr(r.Subject, verb.subject)}
@@ -160,7 +164,8 @@ func (c commands) command(name string, words ...string) string {
 }
 
 // onStore are the words of a command about the campaign's store, with --server
-// and --campaign where the person gave them.
+// and --campaign where the person gave them. The store stands before the other
+// arguments, where an optional target belongs.
 func (c commands) onStore(name string, words ...string) []string {
 	line := []string{"campaignd", name}
 	if c.store != "" {
@@ -260,7 +265,8 @@ func (c commands) advice(before string, remedies []problem.Remedy) string {
 }
 
 // shellArg writes a path or a name as one word of a POSIX shell, quoted only
-// where it has to be.
+// where it has to be. What a person copies from a message must never be a
+// command that someone else has put into a name.
 func shellArg(path string) string {
 	if strings.HasPrefix(path, "-") {
 		path = "./" + path // no flag

@@ -70,7 +70,7 @@ func (a *app) checkServer(cmd *cobra.Command) error {
 // token is the caller's token, empty where none is set.
 func token() string { return os.Getenv(tokenVariable) }
 
-// api is the server of --server.
+// api is the server of --server. It is made anew for each use.
 func (a *app) api() lab.Server {
 	return lab.Server{URL: a.server, Token: token(), Registry: a.registry}
 }
@@ -78,6 +78,9 @@ func (a *app) api() lab.Server {
 // remoteTarget finds the campaign of a server that a command is about: arg is
 // its name or a campaign file, or empty for the only one that there is.
 // NAME@STORE chooses one of several stores of the server that hold the name.
+//
+// No request is made here: whether there is such a campaign shows when it is
+// opened.
 func (a *app) remoteTarget(arg string) (target, error) {
 	if a.store != "" {
 		return target{}, badInput("--store names a store here, and --server a server: give " +
@@ -184,6 +187,9 @@ func (a *app) hasCampaign(ctx context.Context, t target) (bool, error) {
 
 // beginRemote begins the campaign of a file on the server, and has it run there
 // if run is set. seed, where not nil, takes the place of the file's.
+//
+// The server reads the text itself, with its own registry and lab file: what
+// names like an instrument's stand for is decided there.
 func (a *app) beginRemote(ctx context.Context, t target, run bool, seed *uint64) error {
 	actor, err := a.actor()
 	if err != nil {
@@ -198,6 +204,9 @@ func (a *app) beginRemote(ctx context.Context, t target, run bool, seed *uint64)
 
 // runRemote has the server run a campaign, and prints its story until it ends.
 // An interrupt ends the printing alone: the server goes on.
+//
+// Its steps are those of run, without the equipment: begin where there is
+// nothing, compare the file, have it run, watch, summarize.
 func (a *app) runRemote(ctx context.Context, t target, seed *uint64) error {
 	exists, err := a.hasCampaign(ctx, t)
 	if err != nil {

@@ -21,6 +21,9 @@ const auditWait = "30"
 // auditRemote has the server audit the store of a campaign, and waits for the
 // result. The checkpoints and keys are sent along: the server has no access to
 // the user's files.
+//
+// An audit takes minutes, so it is begun with one request and asked for with
+// others; a connection that is cut in between loses nothing but the waiting.
 func (a *app) auditRemote(
 	ctx context.Context, t target, since, keys, except []string,
 ) (*audited, error) {
@@ -91,7 +94,8 @@ func (a *app) checkpointRemote(
 }
 
 // reportRemote fetches the report of a campaign, and returns the campaign's
-// name with it.
+// name with it. It is held in memory and written as a whole, so that a broken
+// connection leaves no half report.
 func (a *app) reportRemote(ctx context.Context, t target) (name string, page []byte, err error) {
 	if t, err = a.named(ctx, t); err != nil {
 		return "", nil, err

@@ -12,7 +12,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// replayed is the document of `replay --json`.
+// replayed is the document of `replay --json`. Two programs that print the same
+// digest for the same position have folded the same state.
 type replayed struct {
 	Campaign string `json:"campaign"`
 	// Position and Sequence are those of the last event that was folded.
@@ -24,6 +25,9 @@ type replayed struct {
 }
 
 // replayCommand is `campaignd replay`.
+//
+// It folds the log itself, from the first event, and uses no snapshot: it is
+// what others are compared with.
 func (a *app) replayCommand() *cobra.Command {
 	var at uint64
 	cmd := &cobra.Command{

@@ -24,6 +24,9 @@ type reported struct {
 }
 
 // reportCommand is `campaignd report`.
+//
+// A run writes the report by itself at its end; this is for a campaign that is
+// still going on, or whose report was lost.
 func (a *app) reportCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
@@ -96,6 +99,9 @@ func (a *app) reportCommand() *cobra.Command {
 // reportPath is where a campaign's report is kept: report.html next to the
 // store. Where that is the report of another campaign, by its title, it is left
 // alone, and this one is named after its store: "electrolyte.report.html".
+//
+// The title is what report.html begins with; a page of someone else is left
+// alone as well.
 func reportPath(store, name string) string {
 	store = filepath.Clean(store)
 	path := filepath.Join(filepath.Dir(store), "report.html")
@@ -113,7 +119,8 @@ func reportPath(store, name string) string {
 }
 
 // storeMode is the permissions of a file that a campaign leaves next to its
-// store: who may read the store may read it, and no one else.
+// store: who may read the store may read it, and no one else. A report tells
+// what the log tells, and so is as private.
 func storeMode(store string) fs.FileMode {
 	info, err := os.Stat(store)
 	if err != nil {

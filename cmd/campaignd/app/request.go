@@ -43,6 +43,9 @@ func (a *app) record(
 //
 // It does nothing where another process holds the store, which then does the
 // same.
+//
+// The request is recorded whatever goes wrong here. The error of a report that
+// could not be written says so.
 func (a *app) afterwards(ctx context.Context, s *session, t target, stored []events.Event) error {
 	local, ours := s.Store.(*lab.Local)
 	if !ours {
@@ -122,6 +125,8 @@ func leftOutBecause(state *campaign.State, stored []events.Event, about commands
 // recorded. It returns the events that were recorded; the caller closes the
 // session. A store that changes hands on the way is opened again, and the same
 // request sent once more: the log counts it once, by its identifier.
+//
+// Every command that makes a request of a campaign comes through here.
 func (a *app) submit(
 	ctx context.Context,
 	t target,

@@ -12,6 +12,10 @@ import (
 
 // resolveCommand is `campaignd resolve`: what became of a command whose fate is
 // unknown.
+//
+// A person tells the log what a machine did (law 3): no default, and no guess,
+// is offered. The composition that was made and the experiment's name are looked
+// at only with the campaign at hand; the engine checks the rest.
 func (a *app) resolveCommand() *cobra.Command {
 	var f measuredFlags
 	var reason string

@@ -45,6 +45,9 @@ type app struct {
 // newRoot returns the command tree. What it prints and which errors it returns
 // is decided here for all commands: cobra prints neither errors nor usage by
 // itself, so that each failure is reported once, by app.fail.
+//
+// The groups are those of the help, and a command belongs to one of them by what
+// a person wants to do.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "campaignd",
@@ -163,7 +166,8 @@ func inputArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// systemUser is the default of --as.
+// systemUser is the default of --as. It is recorded as the actor, so it must be
+// a name that people recognize.
 func systemUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username[strings.LastIndexByte(u.Username, '\\')+1:] // without a Windows domain
@@ -171,7 +175,9 @@ func systemUser() string {
 	return "unknown"
 }
 
-// actor is who acts, as it is recorded in events: "person:NAME".
+// actor is who acts, as it is recorded in events: "person:NAME". The name is
+// what the person says; the account of the system's user is recorded with it by
+// the process that receives the request.
 func (a *app) actor() (string, error) {
 	actor := "person:" + strings.TrimSpace(a.as)
 	if err := engine.CheckActor(actor); err != nil {
@@ -180,7 +186,8 @@ func (a *app) actor() (string, error) {
 	return actor, nil
 }
 
-// printJSON writes the one JSON document of a command.
+// printJSON writes the one JSON document of a command. HTML characters are left
+// as they are: the document is for programs, not for a page.
 func (a *app) printJSON(value any) error {
 	encoder := json.NewEncoder(a.stdout)
 	encoder.SetEscapeHTML(false)

@@ -96,6 +96,9 @@ to a witness, a mail or a repository; see ` + "`campaignd checkpoint`" + `.`,
 // order of cost, before the instrument hears of anything: the name of the
 // person, another process at the store, the telemetry's settings, then what
 // prepare opens.
+//
+// A campaign that has ended is only answered for: neither instrument nor expert
+// is opened.
 func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) error {
 	if _, err := a.actor(); err != nil {
 		return err
@@ -139,7 +142,8 @@ func (a *app) run(ctx context.Context, t target, seed *uint64, keep keeping) err
 
 // notHeld is an error where another process runs the store; it says how to
 // watch that run. Without it the store's lock would refuse as well, but could
-// not name the campaign.
+// not name the campaign. The answer can be out of date at once; the lock of the
+// store decides.
 func notHeld(ctx context.Context, t target) error {
 	owner, err := control.Dial(ctx, t.store)
 	if errors.Is(err, control.ErrNobody) {
@@ -186,6 +190,8 @@ type running struct {
 // prepare opens the store and everything that the campaign names, and writes
 // the definition of a new one. Whatever is wrong is found before anything is
 // written.
+//
+// r.over is set where there is nothing to be run.
 func (r *running) prepare(ctx context.Context, seed *uint64) error {
 	core, err := r.load(ctx)
 	if err != nil {
@@ -274,6 +280,9 @@ func (r *running) warn(text string) {
 // begin writes the definition of a new campaign, once everything that it names
 // could be opened and fits it. The store is made last: a campaign that cannot
 // begin leaves no empty store behind.
+//
+// What Prepare returns is recorded: the definition with the defaults, the
+// candidates and the units that the instrument has.
 func (r *running) begin(ctx context.Context, seed *uint64) error {
 	def := r.target.file.Definition
 	if seed != nil {
@@ -338,7 +347,8 @@ func (r *running) newDisplay() {
 }
 
 // hooks draw where the campaign stands. They are called from the loop of the
-// campaign, one at a time, and must not block it.
+// campaign, one at a time, and must not block it. shown keeps the last summary,
+// so that a picture in between two summaries does not lose it.
 func (r *running) hooks() lab.Hooks {
 	return lab.Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {
@@ -390,7 +400,8 @@ func (r *running) drive(ctx context.Context) error {
 }
 
 // finish writes the report of a campaign that has just ended and prints its
-// summary.
+// summary. The display is closed first: report, checkpoint and summary are
+// printed below it.
 func (r *running) finish(ctx context.Context) error {
 	r.display.close()
 	path := r.report(ctx)
@@ -398,7 +409,8 @@ func (r *running) finish(ctx context.Context) error {
 	return r.summarize(ctx, r.campaign.Core(), r.target, path, r.undecided(ctx))
 }
 
-// answer prints the summary of a campaign that had ended before.
+// answer prints the summary of a campaign that had ended before. The report is
+// written only where it is missing: it says the same every time.
 func (r *running) answer(ctx context.Context) error {
 	path := reportPath(r.target.store, r.target.campaign)
 	if _, err := os.Stat(path); err != nil {

@@ -11,6 +11,9 @@ import (
 )
 
 // schemaCommand is `campaignd schema`.
+//
+// That of the campaign file depends on the registry: the settings of each
+// instrument, channel and method are its owner's. The others are fixed files.
 func (a *app) schemaCommand() *cobra.Command {
 	var version int
 	var list bool
@@ -75,7 +78,8 @@ kind of event.`,
 	return cmd
 }
 
-// schemaNames are the documents that there is a schema of.
+// schemaNames are the documents that there is a schema of. The shell completes
+// them too.
 func schemaNames() []string {
 	names := []string{"campaign", "lab", "event"}
 	for _, info := range events.Kinds() {

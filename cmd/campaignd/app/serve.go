@@ -28,7 +28,8 @@ import (
 // defaultAddress is where the server listens: on this machine alone.
 const defaultAddress = "127.0.0.1:7070"
 
-// serving is what the flags of serve say.
+// serving is what the flags of serve say. domains, proxy and cert exclude each
+// other: they are three ways to TLS.
 type serving struct {
 	folder, address string
 	cert, key       string
@@ -37,6 +38,8 @@ type serving struct {
 	confined        bool
 }
 
+// serveCommand is `campaignd serve`. The flags say where to listen and what
+// protects that; everything about people and instruments stands in lab.yaml.
 func (a *app) serveCommand() *cobra.Command {
 	s := serving{folder: "."}
 	cmd := &cobra.Command{
@@ -91,6 +94,9 @@ who may equip the lab, with --confined of nobody.`,
 
 // serve serves a folder until it is interrupted. Whatever can be refused of the
 // flags and files is refused before the lab is opened.
+//
+// The deferred calls end what was opened in the reverse order: the lab and its
+// campaigns, the listener, telemetry, and the accounts last.
 func (a *app) serve(ctx context.Context, s serving) error {
 	proxy, err := s.trusted()
 	if err != nil {
@@ -144,7 +150,8 @@ func (a *app) serve(ctx context.Context, s serving) error {
 }
 
 // listen listens at the address, within the bounds of connections, and speaks
-// TLS there if the flags say so.
+// TLS there if the flags say so. The bounds are below TLS, so that a handshake
+// that never ends counts as well.
 func (s serving) listen(proxy *net.IPNet) (listener net.Listener, scheme string, err error) {
 	if listener, err = net.Listen("tcp", s.address); err != nil {
 		return nil, "", badInput("nobody can be served: %w; choose another address with --listen", err)
@@ -163,6 +170,9 @@ func (s serving) listen(proxy *net.IPNet) (listener net.Listener, scheme string,
 
 // openAccounts opens the accounts of the lab, for the commands that change them
 // too, and refuses to listen where they do not protect it.
+//
+// safe is asked between the two, since it depends on whether there are any
+// accounts; a server that is refused leaves no socket behind.
 func (a *app) openAccounts(
 	s serving, named *labfile.File,
 ) (people *accounts.Directory, closed func(), err error) {
@@ -197,6 +207,9 @@ type openedLab struct {
 	close     func()
 }
 
+// openLab opens the lab with what listens to it: the notifier observes events
+// and the forwarder reads them, both from the moment when the first campaign
+// goes on. close ends the notifier first, and then the lab.
 func (a *app) openLab(
 	ctx context.Context, s serving, named *labfile.File, people *accounts.Directory,
 ) (*openedLab, error) {
@@ -256,7 +269,9 @@ func (a *app) openLab(
 	return &openedLab{l, notifier, forwarder, end}, nil
 }
 
-// served says what is served, and to whom.
+// served says what is served, and to whom. Secure marks cookies as for HTTPS
+// alone, also where a proxy speaks it. Signing is asked for at each checkpoint,
+// so that a key that was made meanwhile is used.
 func (a *app) served(
 	s serving, named *labfile.File, open *openedLab, who gate.Options,
 ) server.Options {
@@ -286,7 +301,9 @@ func (a *app) dated(format string, args ...any) {
 // encrypts reports whether the server speaks TLS itself.
 func (s serving) encrypts() bool { return s.cert != "" || len(s.domains) > 0 }
 
-// trusted is the network of the proxy that is trusted, nil for none.
+// trusted is the network of the proxy that is trusted, nil for none. Only
+// requests from it may say for whom they come; an address alone is written as a
+// network of one, /32.
 func (s serving) trusted() (*net.IPNet, error) {
 	if s.proxy == "" {
 		return nil, nil
@@ -300,8 +317,12 @@ func (s serving) trusted() (*net.IPNet, error) {
 
 // safe refuses to listen where people who are not known, or words that can be
 // read on the way, would reach campaigns.
+//
+// An address of this machine needs nothing, unless a proxy leads to it.
+// Elsewhere accounts and encryption are both required: one without the other
+// protects no one.
 func (s serving) safe(host string, nobody bool) error {
-	if nobody && s.proxy != "" { // on this machine too: whoever reaches the proxy would be served
+	if nobody && s.proxy != "" { // on this machine too: all who reach the proxy would be served
 		return badInput("--behind-proxy %s: there are no accounts, so that everybody whom the proxy lets through could do everything; "+
 			"make one with `campaignd account add NAME --role admin --folder %s`", s.proxy,
 			shellArg(s.folder))

@@ -19,6 +19,9 @@ import (
 // tls is the server's TLS configuration: certificates by ACME for its domains,
 // or the pair of files of the command line. The pair is loaded once here, so
 // that a bad one ends the start and not the first connection.
+//
+// ACME answers its challenges within TLS (tls-alpn-01), on the same port, so no
+// second listener is needed.
 func (s serving) tls() (*tls.Config, error) {
 	if len(s.domains) > 0 {
 		manager := &autocert.Manager{
@@ -43,6 +46,9 @@ func (s serving) tls() (*tls.Config, error) {
 
 // keyPair is a certificate in two files, which are read again when the
 // certificate's file changes: certificates are renewed while the server runs.
+//
+// A pair of which only one file has been replaced so far does not load, and the
+// old one serves on.
 type keyPair struct {
 	cert, key string
 
@@ -74,6 +80,9 @@ func (p *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 
 // accountOptions are the settings of passkeys and OpenID Connect, from the lab
 // file and, where it names no URL, from the address that the server listens at.
+//
+// The site's address has to be right, since browsers bind passkeys to it and
+// issuers redirect to it alone.
 func (s serving) accountOptions(named *labfile.File) accounts.Options {
 	var o accounts.Options
 	site, err := url.Parse(named.URL)

@@ -29,6 +29,7 @@ type session struct {
 
 // access is what a command does with a store. A reader never waits for the
 // store's lock, a writer takes it or speaks to the process that has it.
+// `reading` never blocks a run, and works on a store that cannot be written to.
 type access int
 
 const (
@@ -101,6 +102,8 @@ func (a *app) openStore(ctx context.Context, t target, mode access) (*session, e
 // runs it: for what needs the hashes of the log itself (audit, checkpoint,
 // export), and for what takes so long that a running campaign should not serve
 // it.
+//
+// It is the log as it is at this moment; what a run adds later is not seen.
 func openCopy(folder string) (events.Store, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {

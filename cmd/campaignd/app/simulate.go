@@ -38,6 +38,9 @@ type simulation struct {
 }
 
 // simulateCommand is `campaignd simulate`.
+//
+// It shares nothing with the stores of campaigns but reading them (openPast):
+// campaigns of a study live in memory.
 func (a *app) simulateCommand() *cobra.Command {
 	s := simulation{app: a}
 	cmd := &cobra.Command{
@@ -132,6 +135,9 @@ type studiedProvenance struct {
 // run runs what is missing of the study, then writes and prints the comparison.
 // Campaigns that failed make the command fail at the end, after the others are
 // compared.
+//
+// Campaigns that an earlier command has run are taken from the study's folder,
+// so that an interrupted study goes on where it was.
 func (s *simulation) run(ctx context.Context) error {
 	options := studyfile.Options{Registry: s.registry, Size: s.size}
 	var err error
@@ -212,7 +218,8 @@ func (s *simulation) run(ctx context.Context) error {
 	return nil
 }
 
-// parseSeeds reads --seeds: "30" or "1001-1060".
+// parseSeeds reads --seeds: "30" or "1001-1060". A count begins at 1. No text
+// leaves the seeds of the file.
 func parseSeeds(text string) (studyfile.Seeds, error) {
 	if text == "" {
 		return studyfile.Seeds{}, nil
@@ -229,7 +236,8 @@ func parseSeeds(text string) (studyfile.Seeds, error) {
 }
 
 // openPast opens the store of a campaign that was run, for a task that asks
-// what had been otherwise. The last result closes it.
+// what had been otherwise. The last result closes it. A store with several
+// campaigns needs the name.
 func (a *app) openPast(ctx context.Context, path, campaign string) (events.Log, string, func() error, error) {
 	s, err := a.openStore(ctx, target{store: path, campaign: campaign}, reading)
 	if err != nil {
@@ -244,7 +252,8 @@ func (a *app) openPast(ctx context.Context, path, campaign string) (events.Log, 
 }
 
 // write writes the tables and the page into the study's folder, each as a
-// whole.
+// whole. The date on the page and the times are all that does not follow from
+// the study.
 func (s *simulation) write(study *simulate.Study, summary simulate.Summary) error {
 	input := page.Input{Study: study, Summary: summary, Command: s.command(), Date: time.Now()}
 	for _, file := range []struct {
@@ -264,7 +273,8 @@ func (s *simulation) write(study *simulate.Study, summary simulate.Summary) erro
 	return nil
 }
 
-// command is the command line that runs the study again, for its page.
+// command is the command line that runs the study again, for its page. --out and
+// --workers change nothing of the results and are left out.
 func (s *simulation) command() string {
 	words := []string{"campaignd simulate", shellArg(s.path)}
 	if s.size != "" {

@@ -21,7 +21,8 @@ import (
 
 // studyProgress shows how a study goes on: in a terminal as a line that is
 // drawn anew, elsewhere as a line now and then. Workers call finished from
-// several goroutines.
+// several goroutines. The mutex guards done and printed, and keeps the two
+// goroutines' output apart.
 type studyProgress struct {
 	out      io.Writer
 	terminal bool
@@ -74,7 +75,8 @@ func (s *simulation) newProgress(study *simulate.Study, missing int) *studyProgr
 	return p
 }
 
-// draw draws the line until the progress is closed, and then removes it.
+// draw draws the line until the progress is closed, and then removes it. Five
+// times a second is smooth enough for a line that is read now and then.
 func (p *studyProgress) draw() {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -117,7 +119,9 @@ func (p *studyProgress) finished(simulate.Unit) {
 }
 
 // line is how far the study has come, with a bar for a terminal. The rate and
-// the time left count this command's campaigns alone.
+// the time left count this command's campaigns alone. It is called with p.mu
+// held. Workers finish in no order, so that the rate is an average since the
+// beginning and not of the last moments.
 func (p *studyProgress) line(bar bool) string {
 	elapsed := time.Since(p.began)
 	text := fmt.Sprintf("%d of %s", p.before+p.done, format.Count(p.before+p.total, "campaign"))
@@ -150,7 +154,11 @@ func (p *studyProgress) close() {
 // table prints the comparison, a table for each task: final simple regret, its
 // paired difference to the task's baseline, the mean rank, the number of
 // experiments until the regret came near the best, questions asked, and median
-// seconds a suggestion.
+// seconds a suggestion. Every arm of a task is compared over the same seeds,
+// those of which all arms have a result.
+//
+// A mean and a difference are shown with the number of seeds they rest on; a
+// dash is a number that does not exist, as where no campaign came near the best.
 func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 	for _, t := range summary.Tasks {
 		if len(t.Seeds) == 0 {
@@ -255,7 +263,7 @@ func (s *simulation) ratios(summary simulate.Summary) {
 }
 
 // ratioText is a ratio as a change in percent, with its interval where there is
-// one.
+// one. An infinite bound stands for "no interval".
 func ratioText(r simulate.Ratio) string {
 	percent := func(x float64) string { return fmt.Sprintf("%+.0f", 100*(x-1)) }
 	switch {
@@ -296,7 +304,8 @@ func secondsText(s float64) string {
 }
 
 // answer is the comparison as data. JSON has no infinity and no NaN: such
-// numbers are left out.
+// numbers are left out. Tasks without a common seed are left out, as they are in
+// the table.
 func (s *simulation) answer(study *simulate.Study, summary simulate.Summary, ran int) studied {
 	finite := func(x float64) *float64 {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -40,6 +40,9 @@ func (a *app) statusCommand() *cobra.Command {
 // status prints where a campaign stands. The models are fitted here as the next
 // decision would fit them, and nothing is recorded: what is shown does not wait
 // for a run.
+//
+// What the log says comes from core, what the process that runs it is doing from
+// its socket; the second may be a moment older.
 func (a *app) status(ctx context.Context, core *engine.Core, s *session, t target) error {
 	st, err := view.StatusOf(ctx, core, core.Registry().Foregone(core.State().Definition, t.base))
 	if err != nil {

@@ -45,6 +45,9 @@ unless the file sets answer_within.`,
 }
 
 // suggest prints the next experiment, or how the campaign ended.
+//
+// It may take as long as a decision does, and record one: asked twice, it
+// answers the same.
 func (a *app) suggest(ctx context.Context, t target) error {
 	s, err := a.openOrDefine(ctx, t, nil)
 	if err != nil {
@@ -102,6 +105,8 @@ func (a *app) showing(t target) view.Showing {
 }
 
 // rehearse returns, in memory, the campaign that a definition would begin.
+// Whatever the engine would refuse of the definition shows here, before there is
+// a store.
 func (a *app) rehearse(def definition.Campaign) (*engine.Core, error) {
 	defined := events.CampaignDefined{Definition: def}
 	return engine.Rehearse(a.registry, defined, "person:"+a.as, time.Now())

@@ -17,6 +17,8 @@ const storeEnding = ".campaign"
 // target is what a command is about, as far as the arguments tell: a store, its
 // campaign, and the file where one was given. Nothing is opened yet, and the
 // store need not exist.
+//
+// One is made per command, by app.target, and passed by value.
 type target struct {
 	// store is the store's folder. Where remote is set it is the campaign's
 	// identifier on the server, empty for the only one there.
@@ -49,6 +51,9 @@ func (a *app) target(arg string) (target, error) {
 }
 
 // findTarget is target without remembering it.
+//
+// A file is read and checked here, so every command refuses a bad file in the
+// same words, before it looks at the store.
 func (a *app) findTarget(arg string) (target, error) {
 	if a.server != "" {
 		return a.remoteTarget(arg)
@@ -150,7 +155,8 @@ func (t target) hasStore() (bool, error) {
 	return len(entries) > 0, nil
 }
 
-// String writes the target as one word of a command line.
+// String writes the target as one word of a command line. It is the file where
+// one was given: a command that is suggested then compares the file too.
 func (t target) String() string {
 	if t.path != "" {
 		return shellArg(t.path)

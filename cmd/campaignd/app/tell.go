@@ -22,6 +22,10 @@ type reportedResult struct {
 
 // tellCommand is `campaignd tell`: results of experiments that people run, and
 // answers to questions.
+//
+// The first argument that looks like an experiment or a question decides what is
+// told; Cobra counts no arguments here, since only that tells how many there may
+// be.
 func (a *app) tellCommand() *cobra.Command {
 	var f reportedResult
 	cmd := &cobra.Command{
@@ -85,7 +89,9 @@ be named any more once something else was chosen in its place.`,
 	return cmd
 }
 
-// tellAnswer answers the question that the n-th argument names.
+// tellAnswer answers the question that the n-th argument names. Flags of a
+// result are refused rather than ignored: a value that a person gave must not
+// get lost.
 func (a *app) tellAnswer(ctx context.Context, args []string, n int, f reportedResult) error {
 	if f.value+f.actual+f.unit+f.sd+f.without() != "" || f.further != nil {
 		return badInput("%s is a question: it is answered in words, and --comment is all that goes with it", args[n])
@@ -117,7 +123,9 @@ func (a *app) tellResult(cmd *cobra.Command, args []string, f reportedResult) er
 	})
 }
 
-// without is the reason why there is no value, empty where there is one.
+// without is the reason why there is no value, empty where there is one. Their
+// concatenation stands for "any of them", and result finds out whether it is
+// one.
 func (f reportedResult) without() string { return f.failed + f.cannot + f.again }
 
 // readArguments sorts the arguments into the target, the experiment (empty for

@@ -124,6 +124,9 @@ func campaignYAML(value any) ([]byte, error) {
 
 // validate reads a file and checks whether a campaign could begin with it, in
 // memory. A program of an instrument is not started and no person is asked.
+//
+// The definition of the file is returned and not the completed one: a table's
+// candidates would bury the answer.
 func (a *app) validate(ctx context.Context, path string) (*definition.Campaign, error) {
 	t, err := a.target(path)
 	if err != nil {

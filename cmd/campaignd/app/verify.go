@@ -11,6 +11,9 @@ import (
 )
 
 // verifyCommand is `campaignd verify`.
+//
+// It opens no store and asks no server, and can be run by someone who has
+// neither.
 func (a *app) verifyCommand() *cobra.Command {
 	var keys []string
 	cmd := &cobra.Command{
@@ -63,7 +66,8 @@ does not hold, or is signed by a key that is not known.`,
 }
 
 // printVerified prints a line for each file, and at the end each pair of
-// checkpoints that contradict each other.
+// checkpoints that contradict each other. A proof says of which log it is, by
+// origin, size and root: two proofs of different logs both hold.
 func (a *app) printVerified(v *attest.Files) {
 	for _, f := range v.Files {
 		if f.Problem != "" {

@@ -15,7 +15,8 @@ type versioned struct {
 	Modified bool   `json:"modified,omitempty"`
 }
 
-// versionCommand is `campaignd version`.
+// versionCommand is `campaignd version`. Revision is what decisions record,
+// which is not always a commit: see [revisionOf].
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",

@@ -10,6 +10,8 @@ import (
 )
 
 // whatIfCommand is `campaignd whatif`.
+//
+// It reads the log alone: nothing of what it imagines is recorded anywhere.
 func (a *app) whatIfCommand() *cobra.Command {
 	var q whatif.Question
 	cmd := &cobra.Command{

@@ -124,6 +124,8 @@ const (
 	entryPrefix   = "e/" // and the number, big-endian
 )
 
+// read reads all records, each kind by its prefix. All faults are reported, not
+// the first alone.
 func (a *Accounts) read(db *pebble.DB, known head) error {
 	var stored head
 	return errors.Join(
@@ -277,11 +279,14 @@ func readHead(path string) (newest head, err error) {
 	return newest, nil
 }
 
+// formatSlot writes a slot as it was written then. readHead compares with it, so
+// that anything that scans alike and differs is refused.
 func formatSlot(h head) []byte {
 	line := fmt.Appendf(nil, slotLine, h.number, h.hash[:])
 	return fmt.Appendf(line, "%08x\n", crc32.Checksum(line, castagnoli))
 }
 
+// damaged is an [ErrDamaged] with what is wrong.
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...))
 }

@@ -14,10 +14,14 @@ import (
 // What takes long in an audit, fits, judgments and decisions, is made ahead of
 // it on all cores. Each of several workers folds all events into a core of its
 // own and makes, from the state before, what is recorded in the stretches that
-// no other worker has taken: a stretch reaches from one measurement to the next,
-// within which models are shared. What is made depends on the events and the
+// no other worker has taken: each reaches from one measurement to the next, within
+// which models are shared. What is made depends on the events and the
 // step alone, so the audit finds what it would have made itself, in its own
 // order; what no worker has made, it does make itself.
+//
+// Only the map of stretches is shared and locked. Each worker has a core of its
+// own, and what it has made is read only after done is closed. With one
+// processor there are no workers: folding the log twice would only cost time.
 type ahead struct {
 	ctx   context.Context
 	stop  context.CancelFunc
@@ -34,7 +38,8 @@ type stretch struct {
 	made map[events.Sequence]remade
 }
 
-// remade is what came of a step.
+// remade is what came of a step. step is kept, so that the audit takes it only
+// for the step that it would have made itself.
 type remade struct {
 	step     engine.Step
 	payloads []events.Payload
@@ -63,7 +68,8 @@ func (h *ahead) end() {
 	h.work.Wait()
 }
 
-// take returns a stretch, and whether it is the caller's to make.
+// take returns one of them, and whether it is the caller's to make. The first to
+// ask makes it, worker or audit; no one asks twice for the same work.
 func (h *ahead) take(number int) (s *stretch, own bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,6 +84,10 @@ func (h *ahead) take(number int) (s *stretch, own bool) {
 // walk is the work of one worker. It reads the log itself, since it makes a step
 // again in the state before its event. Whatever is wrong with the log ends it:
 // the audit says what, or panics where its caller sees it.
+//
+// Every worker folds the whole log, which is cheap compared with a fit, and
+// computes only between measurements that it has taken. What it leaves is closed,
+// also by a panic: the audit must not wait for ever.
 func (h *ahead) walk(core *engine.Core, log events.Log, name string) {
 	var own *stretch
 	leave := func() {
@@ -129,6 +139,9 @@ func (h *ahead) walk(core *engine.Core, log events.Log, name string) {
 // recordedStep is the step that a payload records, where the core would take it
 // next; nil for what is not a fit, a judgment or a decision, and where the
 // audit will not make it again.
+//
+// It answers nil rather than guess: the audit then makes the step itself, and
+// finds what is wrong with it.
 func recordedStep(core *engine.Core, payload events.Payload, now time.Time) engine.Step {
 	var recorded engine.Step
 	switch p := payload.(type) {
@@ -181,6 +194,9 @@ func buildOf(payload events.Payload, own events.Build) events.Build {
 
 // again makes the step that the present event records: it waits for the worker
 // that has taken it, if any.
+//
+// What the audit itself has taken has no one who would close done, so it is not
+// waited for (a.own).
 func (a *auditor) again(ctx context.Context, step engine.Step, build events.Build) ([]events.Payload, error) {
 	s, own := a.ahead.take(a.measurements)
 	if !own && s != a.own {

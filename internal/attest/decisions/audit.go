@@ -47,7 +47,8 @@ type Counts struct {
 	Builds []BuildShare `json:"builds,omitempty"`
 }
 
-// Add adds what came of another campaign.
+// Add adds what came of another campaign. Builds and methods that both have are
+// counted together.
 func (c *Counts) Add(other Counts) {
 	c.Decisions += other.Decisions
 	c.Reproduced += other.Reproduced
@@ -123,6 +124,12 @@ const Tolerance = 1e-4
 // campaign's definition admits it. For the rest the log's own integrity
 // vouches. Contradictions in the history itself are mismatches too and end the
 // audit, since nothing after them means anything.
+//
+// It writes nothing, and reads the log twice: which versions of methods decided
+// has to be known before the first event that one of them led to (see
+// [deciders]). A mismatch is part of the report and no error; errors are those
+// of the log and of the context, a kind that this program does not know, and
+// [engine.ErrNoCampaign].
 func Audit(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
 ) (Report, error) {
@@ -150,6 +157,10 @@ func Audit(
 
 // walk checks and folds one event after the other. An audit believes nothing that
 // was folded before, so it reads the log itself and no snapshot.
+//
+// The order for each event: decode, check against the state before, fold, and
+// only then note what it changes. A contradiction ends the walk without an
+// error.
 func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
@@ -194,6 +205,10 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 }
 
 // auditor is an audit under way.
+//
+// Batches are not marked in a log. The audit finds them by what an event calls
+// for (due), by what may join the batch before it (members), and by cause, time
+// and actor.
 type auditor struct {
 	core   *engine.Core
 	build  events.Build
@@ -241,7 +256,8 @@ type due struct {
 	fits  func(events.Payload) bool
 }
 
-// expect notes that payloads follow in the same batch.
+// expect notes that payloads follow in the same batch. Those of another source
+// that were still due have been reported by check before.
 func (a *auditor) expect(source string, exact bool, payloads ...events.Payload) {
 	a.source = source
 	for _, p := range payloads {
@@ -265,6 +281,7 @@ func (d due) meets(payload events.Payload) bool {
 	return d.fits(payload)
 }
 
+// found is a mismatch at the event that is being checked.
 func (a *auditor) found(subject, format string, args ...any) Mismatch {
 	return Mismatch{
 		Position: a.event.Position, Event: a.event.Kind, Subject: subject,
@@ -272,16 +289,23 @@ func (a *auditor) found(subject, format string, args ...any) Mismatch {
 	}
 }
 
+// mismatch notes what an honest log cannot hold.
 func (a *auditor) mismatch(subject, format string, args ...any) {
 	a.report.Mismatches = append(a.report.Mismatches, a.found(subject, format, args...))
 }
 
+// remark notes what an honest log can hold, and an auditor should know.
 func (a *auditor) remark(subject, format string, args ...any) {
 	a.report.Remarks = append(a.report.Remarks, a.found(subject, format, args...))
 }
 
 // check compares an event with what the engine would have written, or could
 // have.
+//
+// Its order: who wrote it and about what, whether it is what the batch still
+// calls for, whether it belongs to the batch at all, then envelope and facts,
+// which every event has, and last what the engine would have written in its
+// place. The error is that of the context.
 func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 	if _, defines := payload.(*events.CampaignDefined); !defines && a.core.State().Definition == nil {
 		return nil // the projections refuse it

@@ -21,6 +21,10 @@ type dated struct {
 }
 
 // checkClock looks at the order of the times of all batches.
+//
+// It runs at the end, since whether a time is out of line alone shows only in
+// those behind it. Batches are compared and not events: all events of a batch
+// have one time.
 func (a *auditor) checkClock() {
 	say := func(list *[]Mismatch, b dated, problem string) {
 		b.place.Problem = problem
@@ -50,12 +54,16 @@ func (a *auditor) checkClock() {
 	}
 }
 
+// clockTime writes a time as precisely as events have it.
 func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.999999") }
 
 // checkExpiry holds the time at which a question expires to when it was asked:
 // no earlier than the event that it was asked after, and no later than it was
 // recorded. Where people run the experiments it may be another one, and the
 // question says whether they do.
+//
+// The log does not hold the moment at which the engine asked, which lies between
+// the two; so the expiry is held to an interval.
 func (a *auditor) checkExpiry(payload events.Payload) {
 	asked, ok := payload.(*events.QuestionAsked)
 	if !ok {

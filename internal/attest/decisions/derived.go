@@ -16,6 +16,10 @@ import (
 
 // checkDerived makes again what the engine writes on its own as the first event
 // of a batch, and notes what else of the batch it leads to.
+//
+// Only the first event of a batch comes here: what follows from it is expected,
+// and compared when it comes. Kinds without a case are facts (facts.go) or say
+// nothing that could be made again.
 func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 	switch p := in.payload.(type) {
 	case *events.CampaignDefined:
@@ -94,7 +98,8 @@ func (a *auditor) checkOnce(in *identified, p *events.ExperimentCancelled) {
 }
 
 // checkRecord compares an event that the engine writes on its own, outside a
-// decision.
+// decision. now is the time of the event before, or its own where the step
+// depends on the clock, such as the end of a budget of time.
 func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.Time) {
 	record, ok := a.next(now).(engine.Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
@@ -109,6 +114,9 @@ func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.
 // checkPause compares a pause by the engine: after failures, or where all that
 // is asked for is put off. One that does not say how many times counted each
 // experiment, as all did before.
+//
+// Which of the worlds it was in the log does not say, so that it is enough if
+// one of them leads to the pause.
 func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 	if recorded.Device != "" {
 		a.checkLost(recorded)
@@ -132,7 +140,8 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 
 // checkLost looks at a pause of a run that did not have its device any more.
 // Why, no log can show; it must have had one that is leased, and have been
-// going on. Another device may answer from then on.
+// going on. Another device may answer from then on. What is known of the device
+// is forgotten: the next process, or the next lease, says it anew.
 func (a *auditor) checkLost(recorded *events.CampaignPaused) {
 	s := a.core.State()
 	switch {
@@ -167,7 +176,8 @@ func (a *auditor) checkRecords(subject string, recorded events.Payload) {
 }
 
 // checkExamples looks whether an expert is to give examples now, of which the
-// given one is the first, and expects the others.
+// given one is the first, and expects the others. What the examples say is the
+// expert's; how many there are, and of what form, is the campaign's.
 func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 	step, ok := a.next(a.now).(engine.Examples)
 	form, options := events.FormLabel, 1
@@ -186,7 +196,9 @@ func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 		})
 }
 
-// checkJudgment judges measurements again.
+// checkJudgment judges measurements again. A judgment does not say from which
+// event it was made: it is made again from the state before it, as the engine
+// records one only while it is called for.
 func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudged) error {
 	a.share(p.Build)
 	if a.otherModels(p.Version, p.Build) {
@@ -227,6 +239,11 @@ func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
 }
 
 // checkDecision makes a decision again, and what it leads to.
+//
+// Its place and seed are compared before it is made again, since they say at
+// once what is wrong. A decision of another build and an unnamed family that
+// comes out otherwise is left out: before versions belonged to families, methods
+// changed without a new one.
 func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) error {
 	a.report.Decisions++
 	share := a.share(p.Build)
@@ -282,6 +299,10 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 }
 
 // checkFit makes a fit, or a failed one, again.
+//
+// at may lie before the event where other events came in while the fit was made,
+// but not before what it is made from last changed. Only the At of the fit made
+// again is set to the recorded one; everything else is compared.
 func (a *auditor) checkFit(
 	ctx context.Context, model, expert string, at events.Sequence, seed uint64, build events.Build,
 	version int, recorded events.Payload,
@@ -355,7 +376,8 @@ func (a *auditor) otherModels(version int, build events.Build) bool {
 // program has. Records of version 1 do not say it.
 func ownModels(version int) bool { return max(version, 1) == projections.Version }
 
-// BuildShare is what one program made of a campaign.
+// BuildShare is what one program made of a campaign. A campaign that was
+// continued after an update has one for each program.
 type BuildShare struct {
 	Build events.Build `json:"build"`
 	// Decisions and Fits count what it made, Reproduced the decisions that came
@@ -370,6 +392,8 @@ type BuildShare struct {
 // share is that of a program in the report.
 func (a *auditor) share(build events.Build) *BuildShare { return a.report.share(build) }
 
+// sameBuild reports whether a record is of this program, and so is to be
+// compared bit for bit; the report is no longer exact where one is not.
 func (a *auditor) sameBuild(build events.Build) bool {
 	if build != a.build {
 		a.report.Exact = false
@@ -380,6 +404,9 @@ func (a *auditor) sameBuild(build events.Build) bool {
 // compare says how a record made again differs from the recorded one: bit for
 // bit, or to [Tolerance] in numbers. When a question expires, and what that
 // follows from besides the definition, is left out: see checkExpiry.
+//
+// It compares the JSON forms, as these are what is stored: a field that a type
+// does not have would otherwise be missed.
 func (a *auditor) compare(again, recorded events.Payload, exact bool) string {
 	x, errAgain := fields(again)
 	y, errRecorded := fields(recorded)
@@ -405,7 +432,9 @@ func fields(payload events.Payload) (map[string]any, error) {
 	return all, err
 }
 
-// checkWhole looks for something in an event that its type does not know.
+// checkWhole looks for something in an event that its type does not know. Such a
+// thing could be read by a later version, or by a person in the JSON, though no
+// check here has seen it.
 func (a *auditor) checkWhole(in *identified) {
 	again, err := json.Marshal(in.payload)
 	var known, stored any
@@ -452,7 +481,9 @@ func unknownIn(path string, known, stored any) (string, bool) {
 }
 
 // spans returns the ranges of the parameters by name, and under "" the spread
-// of the objective: what a difference is measured against on another build.
+// of the objective: what a difference is measured against on another build. A
+// parameter with a list of values alone has no range here; its numbers count as
+// they are.
 func (a *auditor) spans() map[string]float64 {
 	spans := map[string]float64{"": 1}
 	for _, p := range a.core.State().Definition.Parameters {

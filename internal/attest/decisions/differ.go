@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// differ finds differences between JSON values.
+// differ finds differences between JSON values. spans are those of
+// [auditor.spans]; where exact is set they are not used.
 type differ struct {
 	exact bool
 	spans map[string]float64
@@ -19,7 +20,8 @@ type differ struct {
 var inUnits = []string{"mean", "sd", "optimistic", "pessimistic", "shift", "scale"}
 
 // span is the size of a number at a path below which differences of [Tolerance]
-// are nothing.
+// are nothing. Names of fields stand for their units: the payloads have no other
+// sign of them.
 func (d differ) span(path string) float64 {
 	field := path[strings.LastIndexByte(path, '/')+1:]
 	if span, ok := d.spans[field]; ok && strings.Contains(path, "/parameters/") {
@@ -35,6 +37,10 @@ func (d differ) span(path string) float64 {
 var numbers = regexp.MustCompile(`[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 
 // difference names the first place where two JSON values differ.
+//
+// Keys are visited in order, so that of several differences always the same one
+// is named. Sentences that print computed numbers may differ in the numbers
+// alone, whose own fields are compared.
 func (d differ) difference(path string, again, recorded any) string {
 	switch r := recorded.(type) {
 	case map[string]any:

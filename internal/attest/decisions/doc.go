@@ -11,4 +11,9 @@
 // Fits and decisions are made ahead of the audit on all cores (ahead.go). What
 // another version of a method made is neither confirmed nor refuted
 // (versions.go).
+//
+// The pieces: audit.go walks the log and finds its batches; envelope.go holds
+// actor, cause, time, trace and mark of each event to what a runner writes;
+// facts.go what was said; derived.go makes again what the engine wrote;
+// differ.go compares; clock.go looks at all times at the end.
 package decisions

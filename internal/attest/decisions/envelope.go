@@ -12,7 +12,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// author is who may write an event.
+// author is who may write an event. It is a bit, so that a kind can have
+// several.
 type author uint8
 
 const (
@@ -29,7 +30,8 @@ var actors = []struct {
 }{{byInstrument, "instrument:"}, {byExpert, "expert:"}, {byPerson, "person:"}}
 
 // writers says who may write each kind of event as the first of a batch. The
-// others of a batch have the author of the first.
+// others of a batch have the author of the first. A kind without a row is
+// written by no one, so that a new kind is a mismatch until it gets one.
 var writers = map[events.Kind]author{
 	events.KindCampaignDefined:   byPerson,
 	events.KindCampaignAmended:   byPerson,
@@ -78,7 +80,8 @@ var writers = map[events.Kind]author{
 // traceparent is the form of a W3C trace context.
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// identified is an event with who wrote it and what it is about.
+// identified is an event with who wrote it and what it is about. x and q are as
+// they were before the event; nil for those that there are not.
 type identified struct {
 	payload events.Payload
 	author  author // 0: none that writes events
@@ -104,6 +107,9 @@ func (in *identified) subject() string {
 }
 
 // identify says who wrote the present event and what it is about.
+//
+// It reads the payload's JSON into the fields that all kinds share, so that it
+// needs no case for each kind.
 func (a *auditor) identify(payload events.Payload) (*identified, bool) {
 	s, in := a.core.State(), &identified{payload: payload}
 	if err := json.Unmarshal(a.event.Data, &in.about); err != nil {
@@ -139,7 +145,8 @@ func (a *auditor) joins(in *identified) bool {
 }
 
 // members are the kinds of events that can go on with a batch though nothing
-// calls for them, with when they do.
+// calls for them, with when they do. They are what a person adds to something,
+// or says of several experiments at once.
 var members = map[events.Kind]func(*auditor, *identified) bool{
 	events.KindRegionExcluded:       member((*auditor).joinsExclusion),
 	events.KindMeasurementFlagged:   member((*auditor).joinsWord),
@@ -192,7 +199,8 @@ func (a *auditor) joinsRequested(_ *identified, p *events.ExperimentRequested) b
 	return ok && first.Origin == events.OriginImport && p.Origin == events.OriginImport
 }
 
-// joinsResolved: a person says the same of several experiments.
+// joinsResolved: a person says the same of several experiments. Everything but
+// the experiment is the same, since they come from one request.
 func (a *auditor) joinsResolved(in *identified, p *events.ExperimentResolved) bool {
 	first, ok := a.opening.(*events.ExperimentResolved)
 	return ok && in.author == byPerson && first.Measurement == nil && p.Measurement == nil &&
@@ -235,6 +243,8 @@ func notPerformed(payload events.Payload) (reason string, ok bool) {
 
 // checkEnvelope holds what surrounds a payload to what a runner writes. When it
 // happened is for checkClock.
+//
+// The account is not looked at: it is whatever the system's user was called.
 func (a *auditor) checkEnvelope(in *identified, member bool) {
 	e := a.event
 	if want := strconv.FormatUint(uint64(e.Sequence), 10); e.ID != want {
@@ -280,6 +290,9 @@ func (a *auditor) checkMember(in *identified) {
 }
 
 // checkActor holds the actor to the kind of event and to what it says.
+//
+// An instrument may answer under another name after a restart, when the campaign
+// file names another program: that is a remark.
 func (a *auditor) checkActor(in *identified) {
 	e := a.event
 	if in.author&writers[e.Kind] == 0 {
@@ -319,6 +332,7 @@ func (a *auditor) checkCause(in *identified) {
 	}
 }
 
+// isWithdrawn is for checkCause alone: only this kind has two possible causes.
 func isWithdrawn(payload events.Payload) bool {
 	_, ok := payload.(*events.QuestionWithdrawn)
 	return ok
@@ -327,6 +341,9 @@ func isWithdrawn(payload events.Payload) bool {
 // checkTrace holds the trace of the first event of a batch to that of what led
 // to it: the same, or where it was measured how long something took, another
 // span of it.
+//
+// Without telemetry every trace is that of the campaign's definition, usually
+// empty.
 func (a *auditor) checkTrace(in *identified) {
 	if a.event.Kind == events.KindCampaignDefined {
 		return
@@ -357,7 +374,8 @@ func traceID(trace string) string {
 	return trace[3:35]
 }
 
-// device is what is known of the instrument of the present process.
+// device is what is known of the instrument of the present process. identity and
+// simulated are nil before the process has said them.
 type device struct {
 	name      string
 	identity  *string
@@ -368,6 +386,8 @@ type device struct {
 // checkSimulated holds the mark of a simulated world to the definition, and
 // where the definition does not say (a program says it of itself) to the events
 // before.
+//
+// It is what keeps results of a simulation from passing for results of a lab.
 func (a *auditor) checkSimulated(in *identified) {
 	want := false
 	switch in.payload.(type) {
@@ -390,6 +410,7 @@ func (a *auditor) checkSimulated(in *identified) {
 	}
 }
 
+// world is the mark in words.
 func world(simulated bool) string {
 	if simulated {
 		return "simulated"
@@ -397,7 +418,9 @@ func world(simulated bool) string {
 	return "real"
 }
 
-// simulatedDevice reports whether the campaign's instrument is simulated.
+// simulatedDevice reports whether the campaign's instrument is simulated. Where
+// the definition does not say it, the first event of a process does, and the
+// others of that process are held to it.
 func (a *auditor) simulatedDevice(in *identified) bool {
 	if _, simulated, known := a.identity(); known {
 		return simulated
@@ -440,7 +463,8 @@ func (a *auditor) identity() (name string, simulated, known bool) {
 }
 
 // checkDispatch holds the instrument that an experiment is handed to to the
-// definition, and to those that the same process handed others to.
+// definition, and to those that the same process handed others to. It also notes
+// the dispatch, by which checkActor judges later answers.
 func (a *auditor) checkDispatch(_ *identified, p *events.ExperimentDispatched) {
 	if want := engine.CommandID(a.core.State(), p.Experiment); p.Command != want {
 		a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)

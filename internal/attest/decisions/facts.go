@@ -58,6 +58,7 @@ func of[P events.Payload](check func(*auditor, *identified, P)) func(*auditor, *
 	return func(a *auditor, in *identified) { check(a, in, in.payload.(P)) }
 }
 
+// checkDefined holds the definition to the stream that it stands in.
 func (a *auditor) checkDefined(_ *identified, p *events.CampaignDefined) {
 	if p.Definition.Name != a.event.Campaign {
 		a.mismatch(
@@ -67,6 +68,7 @@ func (a *auditor) checkDefined(_ *identified, p *events.CampaignDefined) {
 	}
 }
 
+// checkAmended holds an amendment to what a campaign must keep.
 func (a *auditor) checkAmended(_ *identified, p *events.CampaignAmended) {
 	a.device.identity = nil // a campaign that had ended asks anew what it measures with
 	if problem := a.core.Unamendable(p.Definition); problem != "" {
@@ -74,6 +76,7 @@ func (a *auditor) checkAmended(_ *identified, p *events.CampaignAmended) {
 	}
 }
 
+// checkNote holds a remark to there being what it is about.
 func (a *auditor) checkNote(in *identified, p *events.NoteAdded) {
 	s := a.core.State()
 	if p.About != "" && in.x == nil && s.Question(p.About) == nil && !s.HasDecision(p.About) {
@@ -81,6 +84,7 @@ func (a *auditor) checkNote(in *identified, p *events.NoteAdded) {
 	}
 }
 
+// checkAnchors holds anchors to the experts and parameters of the campaign.
 func (a *auditor) checkAnchors(_ *identified, p *events.AnchorsDeclared) {
 	if _, known := a.simulatedExpert(p.Expert); !known {
 		a.mismatch(p.Expert, "the campaign has no such expert")
@@ -98,12 +102,15 @@ func (a *auditor) checkPoints(subject string, points []definition.Point) {
 	}
 }
 
+// checkRequested holds an experiment of a person's own to the space; the
+// engine's are made again.
 func (a *auditor) checkRequested(in *identified, p *events.ExperimentRequested) {
 	if own(in, p) {
 		a.checkOwn(in, p)
 	}
 }
 
+// checkMeasured holds a measurement to the definition.
 func (a *auditor) checkMeasured(in *identified, p *events.ExperimentMeasured) {
 	a.checkMeasurement(in, p.Experiment, p.Measurement)
 }
@@ -119,6 +126,8 @@ func (a *auditor) checkUnresolved(in *identified, _ *events.ExperimentUnresolved
 	a.checkSilence(in, giveUp)
 }
 
+// checkStalled holds the word that an instrument is silent, and the seconds that
+// it names, to the definition.
 func (a *auditor) checkStalled(in *identified, p *events.InstrumentStalled) {
 	if in.x == nil {
 		return
@@ -130,6 +139,8 @@ func (a *auditor) checkStalled(in *identified, p *events.InstrumentStalled) {
 	}
 }
 
+// checkResolved holds a person's word on a fate to its own parts, and expects
+// the repetition that they asked for.
 func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
 	if (p.Measurement != nil) != (p.Resolution == events.ResolvedMeasured) {
 		a.mismatch(
@@ -159,6 +170,8 @@ func (a *auditor) checkWord(_ *identified, p *events.MeasurementFlagged) {
 	}
 }
 
+// checkAnswered holds an answer to its form, and a volunteered one, which no
+// question limits, to the parameters.
 func (a *auditor) checkAnswered(_ *identified, p *events.QuestionAnswered) {
 	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
 	a.checkShown(p.Question, p.Took, p.Shown)
@@ -167,11 +180,14 @@ func (a *auditor) checkAnswered(_ *identified, p *events.QuestionAnswered) {
 	}
 }
 
+// checkSuperseded holds a changed answer to its form.
 func (a *auditor) checkSuperseded(_ *identified, p *events.QuestionSuperseded) {
 	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
 	a.checkShown(p.Question, p.Took, p.Shown)
 }
 
+// checkContested holds an answer that does not count to the same rules as one
+// that does: a person may make it count.
 func (a *auditor) checkContested(_ *identified, p *events.QuestionContested) {
 	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
 	a.checkShown(p.Question, p.Took, p.Shown)
@@ -180,6 +196,7 @@ func (a *auditor) checkContested(_ *identified, p *events.QuestionContested) {
 	}
 }
 
+// checkExpired holds the word that no answer came in time to the clock.
 func (a *auditor) checkExpired(in *identified, _ *events.QuestionExpired) {
 	q := in.q
 	if q == nil || a.event.Time.Before(a.now) { // a clock was set back
@@ -223,6 +240,9 @@ func (a *auditor) checkCommand(in *identified) {
 }
 
 // checkMeasurement holds a measurement to the definition in force.
+//
+// Name, unit and range can be said precisely, and come first; what else the
+// contract of instruments forbids is asked only where these found nothing.
 func (a *auditor) checkMeasurement(in *identified, subject string, m events.Measurement) {
 	def := a.core.State().Definition
 	o, sought := m.Objective, def.Sought()
@@ -244,7 +264,8 @@ func (a *auditor) checkMeasurement(in *identified, subject string, m events.Meas
 }
 
 // forbidden reports what a rule of this program forbids: a mismatch where this
-// program wrote it.
+// program wrote it. An earlier version may have allowed it, and its log is
+// honest.
 func (a *auditor) forbidden(in *identified, subject, format string, args ...any) {
 	if a.running == a.build && in.author != byPerson { // which program a person used is not recorded
 		a.mismatch(subject, format, args...)
@@ -280,6 +301,9 @@ func own(in *identified, p *events.ExperimentRequested) bool {
 
 // checkOwn holds an experiment that a person ran, or that was imported, to the
 // space, and expects its result with it.
+//
+// The result belongs to the same batch: an experiment of a person's own is told
+// with its result or not at all.
 func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
 	a.checkPoint(p.Experiment, a.core.State().Definition, p.Parameters)
 	if _, err := a.core.Space().Encode(p.Parameters); err != nil {
@@ -341,6 +365,9 @@ func (a *auditor) checkSilence(in *identified, allowed time.Duration) {
 // checkRecovery holds the list of commands that were under way at a restart to
 // those that were. A run with an epoch says so when it begins, before it asks
 // what became of them.
+//
+// Each unknown fate is expected to follow as experiment.unresolved; what became
+// of the others shows in their outcomes.
 func (a *auditor) checkRecovery(p *events.RecoveryDone) {
 	if p.Epoch != "" && p.Commands == nil {
 		return
@@ -376,7 +403,8 @@ func (a *auditor) checkRecovery(p *events.RecoveryDone) {
 	})
 }
 
-// checkCorrection holds a correction to what it corrects.
+// checkCorrection holds a correction to what it corrects. The corrected
+// measurement is judged as a whole, as it counts from then on.
 func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected) {
 	if in.x == nil || in.x.Measurement == nil {
 		return // the projections refuse it
@@ -448,7 +476,7 @@ func (a *auditor) checkAnswer(
 	}
 }
 
-// checkShown holds what was shown beside a question to what there was before
+// checkShown holds what was shown with a question to what there was before
 // the answer, and the time that a person took to what a time can be. Answers
 // were never recorded otherwise.
 func (a *auditor) checkShown(question string, took float64, shown *events.Shown) {

@@ -33,6 +33,9 @@ type Unmade struct {
 
 // decides reports whether the present policy is the version of the method that
 // a decision names.
+//
+// The version of the module is not compared: a family has a version of its own,
+// which its author raises when decisions change.
 func decides(core *engine.Core, p events.PolicyRef) bool {
 	ref := core.Ref()
 	return p.Version == ref.Version && (p.Family == "" || p.Family == ref.Family) &&
@@ -75,7 +78,8 @@ func (a *auditor) leaveOutFit(build events.Build) {
 
 // uncalled is a mismatch of something that the engine wrote on its own, unless
 // a version of the method decided that this program does not have: what that
-// one needed, which fits and which first questions, it may not need.
+// one needed, which fits and which first questions, it may not need. The audit
+// is incomplete then in any case, and says so.
 func (a *auditor) uncalled(subject, format string, args ...any) {
 	if !a.othersDecided() {
 		a.mismatch(subject, format, args...)
@@ -87,7 +91,8 @@ func (a *auditor) uncalled(subject, format string, args ...any) {
 type deciders [][]events.PolicyRef
 
 // decidersOf reads them from a log, before the audit folds it. What does not read
-// is left to the audit.
+// is left to the audit. There is an entry for the first definition and one for
+// each amendment.
 func decidersOf(ctx context.Context, log events.Log, name string) (deciders, error) {
 	all := deciders{nil}
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {

@@ -23,6 +23,10 @@ import (
 // whatever else has happened meanwhile, with the sequence that it was made
 // from. A decision stands at the very sequence that it was made from; where
 // something has happened in between it is made again.
+//
+// All of it but the shadow core belongs to the loop. A result comes back through
+// results, which has room for the one there can be: the goroutine never waits
+// for the loop.
 type bench struct {
 	registry registry.Registry
 	log      events.Log
@@ -56,7 +60,8 @@ const mostOvertaken = 3
 var errOvertaken = errors.New("engine: something happened meanwhile")
 
 // computation is a step that is being made in the background; without a step it
-// is the summary.
+// is the summary. The steps that are computed are small values, and compare with
+// ==.
 type computation struct {
 	step   engine.Step
 	at     events.Sequence // the last event that it is made from
@@ -97,6 +102,9 @@ func (b *bench) exclusive() bool {
 func (b *bench) isMade() bool { return b.current != nil && b.current.result != nil }
 
 // calledFor reports whether the current computation is what the step asks for.
+//
+// A judgment names the version of the observations that it is made from, so that
+// an equal step is the same judgment.
 func (b *bench) calledFor(core *engine.Core, step engine.Step) bool {
 	c := b.current
 	if c.step != step {
@@ -113,6 +121,9 @@ func (b *bench) calledFor(core *engine.Core, step engine.Step) bool {
 
 // begin makes a step in the background; nil is the summary. The world is that
 // of a decision.
+//
+// It may be called only while nothing is computed. All that the goroutine reads
+// is copied here, in the loop.
 func (b *bench) begin(ctx context.Context, core *engine.Core, step engine.Step, world engine.World) {
 	s := core.State()
 	c := &computation{
@@ -136,6 +147,10 @@ func (b *bench) begin(ctx context.Context, core *engine.Core, step engine.Step, 
 
 // compute is the work of the goroutine of a computation, which alone touches
 // the shadow core.
+//
+// Its order matters: the backlog is folded before it waits for a slot, since it
+// was taken out of the bench; the time that counts begins behind the slot. A
+// panic becomes a result, and is thrown again in the loop.
 func (b *bench) compute(
 	ctx context.Context, step engine.Step, at events.Sequence, world engine.World, exclusive bool,
 ) (made result) {
@@ -188,6 +203,7 @@ func (b *bench) slot(ctx context.Context) error {
 	}
 }
 
+// freeSlot makes room for the next computation of the process.
 func (b *bench) freeSlot() {
 	if b.slots != nil {
 		<-b.slots
@@ -209,7 +225,8 @@ func (b *bench) arrived(made result) (of engine.Revision, summary *engine.Summar
 	return of, made.summary
 }
 
-// drop forgets a computation that has ended and is not called for.
+// drop forgets a computation that has ended and is not called for. Its result is
+// discarded, an error too: what it was made from is not so any more.
 func (b *bench) drop() {
 	b.current.end(errOvertaken)
 	if _, decision := b.current.step.(engine.Decide); decision {
@@ -218,7 +235,9 @@ func (b *bench) drop() {
 	b.current = nil
 }
 
-// take hands over the computation that has ended and is called for.
+// take hands over the computation that has ended and is called for. A decision
+// that failed does not end the count of overtaken ones; the run ends with its
+// error.
 func (b *bench) take() *computation {
 	c := b.current
 	b.current = nil

@@ -17,6 +17,9 @@ import (
 // couriers carry commands to the instrument and questions to the experts, and
 // bring back what came of them. They know what is in flight; the loop never
 // waits for an adapter itself.
+//
+// All fields belong to the loop. What a goroutine needs it is given when it
+// begins, and what it has to say it sends as a message.
 type couriers struct {
 	instrument instruments.Instrument
 	reviewers  map[string]humans.Reviewer
@@ -57,7 +60,8 @@ func (c *couriers) releaseSettled(s *campaign.State) {
 	}
 }
 
-// world says what is in flight.
+// world says what is in flight. The maps are made anew each time: a decision in
+// the background keeps the world that it was begun with.
 func (c *couriers) world(w *engine.World, s *campaign.State) {
 	w.Recovering = c.recovery != nil
 	w.Describing = c.describing
@@ -106,6 +110,9 @@ func describe(
 }
 
 // await brings one command to its outcome.
+//
+// The wait ends by release, which says nothing about the command: a message is
+// sent only where the instrument has answered.
 func (c *couriers) await(
 	t *team, cmd instruments.Command, fate instruments.Fate, e evidence, guard guard, announce bool,
 ) {
@@ -132,6 +139,10 @@ type sending struct {
 // startAndAwait starts a command, unless the instrument has it already, and
 // awaits its outcome. The start is announced where the log does not have it
 // yet.
+//
+// fate is what is known before: of a new command that it was not started, of one
+// from another process what recovery found. An instrument that denies a command
+// which it had confirmed has lost its memory, and the fate is unknown (law 3).
 func (s sending) startAndAwait(
 	ctx context.Context, fate instruments.Fate, announce bool,
 ) (instruments.Outcome, error) {
@@ -159,6 +170,10 @@ func (s sending) startAndAwait(
 // a guess. Where certainly nothing took place the experiment is put off, which
 // costs nothing and says nothing about its composition; only what would be
 // refused for ever has failed.
+//
+// The guard is asked before each attempt, not once: between two attempts the
+// lease can be lost or the device exchanged. fateOf holds what the device says
+// to what the log has confirmed.
 func (s sending) start(ctx context.Context) (ended *instruments.Outcome, err error) {
 	deferred := func(cause string) *instruments.Outcome {
 		return &instruments.Outcome{Status: instruments.Deferred, Cause: cause}
@@ -212,6 +227,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // ask puts one question.
+//
+// An error that comes after the wait has ended is that end itself, and is not
+// sent.
 func (c *couriers) ask(t *team, id string, question humans.Question) {
 	reviewer := c.reviewers[question.Expert]
 	asking, cancel := context.WithCancel(t.awaiting)
@@ -244,6 +262,9 @@ func (c *couriers) prompt(t *team, step engine.Examples) {
 }
 
 // examplesOf asks a reviewer for examples.
+//
+// Fewer examples than were asked for are an error: the rest would be asked for
+// again, and an expert's examples need not go on where they stopped.
 func examplesOf(ctx context.Context, r humans.Reviewer, step engine.Examples) examples {
 	given := examples{step: step}
 	what := "labels"

@@ -66,6 +66,9 @@ var leaseEvery = 5 * time.Second
 
 // device is what the campaign measures with: what it says that it is, the
 // lease, and the tickets.
+//
+// It belongs to the loop; the goroutines that wait for tickets speak to it
+// through messages.
 type device struct {
 	description instruments.Description
 	lease       Lease                 // nil where there is none, or not any more
@@ -89,6 +92,10 @@ func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Na
 // take makes a device the campaign's: it is what the description says, under a
 // lease where it is one that has to be leased. lock, if set, leases it. The
 // tickets of what is under way are adopted.
+//
+// Its order: the lease first, then the tickets of what is under way, and the
+// description last, so that a failure leaves the campaign without a device
+// rather than with half of one.
 func (d *device) take(
 	s *campaign.State, is instruments.Description, lock func(instruments.Description) (Lease, error),
 ) error {
@@ -107,7 +114,9 @@ func (d *device) take(
 	return nil
 }
 
-// adopt takes up the tickets of commands whose fate is open.
+// adopt takes up the tickets of commands whose fate is open. A ticket that this
+// process holds and others still see is kept. Those that are adopted count even
+// where Adopt fails for others.
 func (d *device) adopt(s *campaign.State, tickets Tickets) error {
 	if tickets == nil {
 		return nil
@@ -135,7 +144,9 @@ func (d *device) adopt(s *campaign.State, tickets Tickets) error {
 	return err
 }
 
-// check looks whether the device is still the campaign's.
+// check looks whether the device is still the campaign's. It is called before
+// each step and at times while the loop waits: a lease is a file of the machine,
+// and nothing tells when it is gone.
 func (d *device) check() {
 	if d.lost != "" || d.lease == nil {
 		return
@@ -162,7 +173,9 @@ func (d *device) lose(why string) {
 	d.unqueue()
 }
 
-// restored says that what was lost is the campaign's again.
+// restored says that what was lost is the campaign's again. The count goes up,
+// so that a message about the lease before (see [lost]) is not taken for one
+// about this lease.
 func (d *device) restored() {
 	d.lost = ""
 	d.leased++
@@ -187,6 +200,10 @@ type guard struct {
 
 // guard returns what sees that a command goes to the device that the campaign
 // has, and nowhere else; in the loop. describe asks what is there now.
+//
+// lease and description are those of the moment of the dispatch: a command
+// belongs to the device that the log says it was dispatched to. What is
+// simulated needs none.
 func (d *device) guard(
 	def *definition.Campaign, describe func(context.Context) (instruments.Description, error),
 ) guard {
@@ -210,7 +227,8 @@ func (d *device) guard(
 	}}
 }
 
-// ticket is the campaign's place in the queue of the device.
+// ticket is the campaign's place in the queue of the device. It is a value for
+// engine.World: the core sees no lease.
 func (d *device) ticket() engine.Ticket {
 	switch {
 	case d.lease == nil || d.lease.Tickets() == nil:
@@ -225,6 +243,9 @@ func (d *device) ticket() engine.Ticket {
 
 // queue begins to wait for a ticket. send hands what is heard of it to the
 // loop, until the context is done; it reports whether it did.
+//
+// A ticket that arrives after the wait was given up is ended here, in whichever
+// of the two places it turns up: in this goroutine, or in ticketed.
 func (d *device) queue(awaiting context.Context, send func(context.Context, ticketed) bool) {
 	ctx, cancel := context.WithCancel(awaiting)
 	q := &queued{cancel: cancel, behind: "others"}
@@ -243,7 +264,8 @@ func (d *device) queue(awaiting context.Context, send func(context.Context, tick
 	})
 }
 
-// ticketed takes in what is heard of a ticket.
+// ticketed takes in what is heard of a ticket. queued is compared by its
+// pointer: each wait has its own.
 func (d *device) ticketed(m ticketed) {
 	switch {
 	case d.queued != m.queued: // it was given back meanwhile
@@ -274,7 +296,8 @@ func (d *device) unqueue() {
 // use takes the ticket that is held, if the device is shared, for a command
 // that is about to be dispatched. The ticket has the command before the log
 // does, so that after a crash in between others see it as taken rather than
-// free.
+// free. The core dispatches only with a ticket that is held, so queued.held is
+// there.
 func (d *device) use(experiment, command string) error {
 	if d.queued == nil {
 		return nil
@@ -289,7 +312,9 @@ func (d *device) use(experiment, command string) error {
 	return nil
 }
 
-// endTickets makes room for others where a command's fate has become known.
+// endTickets makes room for others where a command's fate has become known. It
+// is called after each batch. The map's order does not matter: nothing is
+// recorded of tickets.
 func (d *device) endTickets(s *campaign.State) {
 	for id, ticket := range d.tickets {
 		if x := s.Experiment(id); x == nil || !engine.AtWork(x) {

@@ -11,7 +11,8 @@ import (
 )
 
 // message is what a goroutine tells the loop, which applies one after the
-// other. An error ends the run.
+// other. An error ends the run. A message may find the campaign changed since it
+// was sent: each apply looks again at what it is about.
 type message interface {
 	apply(ctx context.Context, r *Runner) error
 }
@@ -23,6 +24,8 @@ type request struct {
 	reply chan<- reply
 }
 
+// reply is the answer to a request: the events that record it, of a repeat those
+// of the first.
 type reply struct {
 	events []events.Event
 	err    error
@@ -31,6 +34,10 @@ type reply struct {
 // apply fulfills a request. What is wrong with it goes to the person, a failure
 // of the log ends the loop as well. A campaign that has lost its device resumes
 // once the instrument has said what it is.
+//
+// The batch is made before the instrument is asked, so that a request that is
+// refused asks nothing; it is made again afterwards, when the campaign may be
+// another one.
 func (m request) apply(ctx context.Context, r *Runner) error {
 	if first, err := r.core.Repeated(ctx, r.Log, m.Request); first != nil || err != nil {
 		m.reply <- reply{events: first, err: err}
@@ -60,6 +67,8 @@ type returned struct {
 	resume      request
 }
 
+// apply takes the lease anew, and then records the request; without the device
+// it answers that the campaign stays paused.
 func (m returned) apply(ctx context.Context, r *Runner) error {
 	if r.device.lost != "" { // else another request to resume was quicker
 		err := m.err
@@ -81,6 +90,8 @@ type described struct {
 	err         error
 }
 
+// apply ends the run where the instrument does not say what it is: nothing can
+// be dispatched without it.
 func (m described) apply(_ context.Context, r *Runner) error {
 	r.couriers.describing = false
 	if m.err != nil {
@@ -92,6 +103,7 @@ func (m described) apply(_ context.Context, r *Runner) error {
 // started says that the instrument has confirmed a command.
 type started struct{ experiment string }
 
+// apply records the confirmation, once: after a recovery it may come again.
 func (m started) apply(ctx context.Context, r *Runner) error {
 	x := r.core.State().Experiment(m.experiment)
 	if x.Status != campaign.Dispatched {
@@ -109,6 +121,8 @@ type concluded struct {
 	err        error
 }
 
+// apply records the outcome in the trace of its experiment. What the instrument
+// said may be of no use any more; then nothing is recorded.
 func (m concluded) apply(ctx context.Context, r *Runner) error {
 	r.couriers.release(m.experiment) // its goroutine has ended
 	x := r.core.State().Experiment(m.experiment)
@@ -129,6 +143,8 @@ type replied struct {
 	err      error
 }
 
+// apply records the answer as the expert's, or as the engine's why there is
+// none.
 func (m replied) apply(ctx context.Context, r *Runner) error {
 	s := r.core.State()
 	actor, payloads := r.core.Heard(m.question, m.reply, m.over, m.err)
@@ -181,6 +197,8 @@ type lost struct {
 	leased int
 }
 
+// apply gives the lease up, unless it has been taken anew since the command was
+// dispatched.
 func (m lost) apply(_ context.Context, r *Runner) error {
 	if m.leased == r.device.leased {
 		r.device.lose(m.why)

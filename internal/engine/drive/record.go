@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
+// append is appendTraced in the trace of the campaign.
 func (r *Runner) append(ctx context.Context, actor, cause string, payloads ...events.Payload) error {
 	return r.appendTraced(ctx, actor, cause, r.core.State().Trace, payloads...)
 }
@@ -33,6 +34,9 @@ func (r *Runner) appendTraced(
 }
 
 // record is the only place where a running campaign changes.
+//
+// An error ends the run: whether the batch is on disk the log knows, and the
+// next run reads it there.
 func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Event, error) {
 	began := time.Now()
 	s := r.core.State()
@@ -58,9 +62,13 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 	return stored, nil
 }
 
+// actor is who reports what the instrument says.
 func (r *Runner) actor() string { return "instrument:" + r.device.description.Name }
 
-// simulated reports whether a payload is a fact about a simulated world.
+// simulated reports whether a payload is a fact about a simulated world. The
+// name that a payload carries is compared, since what is reported of another
+// instrument is not the present one's. All other payloads are about the campaign
+// and not about a world.
 func (r *Runner) simulated(p events.Payload) bool {
 	d := r.device.description
 	measures := func(instrument string) bool { return d.Simulated && instrument == d.Name }

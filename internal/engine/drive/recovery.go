@@ -35,7 +35,8 @@ type evidence struct {
 }
 
 // evidenceOf is taken in the loop, for goroutines to come; now is what the
-// instrument is now.
+// instrument is now. A simulation is repeatable only if it is the same one that
+// the command was sent to.
 func evidenceOf(x *campaign.Experiment, now instruments.Description) evidence {
 	return evidence{
 		confirmed:  x.Status == campaign.Started,
@@ -56,6 +57,7 @@ func replacement(x *campaign.Experiment, now instruments.Description) string {
 	)
 }
 
+// named writes an instrument with its identity, where it has one.
 func named(name, identity string) string {
 	if identity == "" {
 		return name
@@ -65,7 +67,9 @@ func named(name, identity string) string {
 
 // withReplacement adds a remark to what is recorded at the start of a run where
 // another instrument stands in the place of the one that was sent the last
-// command: what it measures counts, and a reader of the log should know.
+// command: what it measures counts, and a reader of the log should know. It
+// looks at the latest command alone, and says it once: a run that is started
+// again finds the note.
 func withReplacement(
 	s *campaign.State, now instruments.Description, payloads ...events.Payload,
 ) []events.Payload {
@@ -88,7 +92,7 @@ func withReplacement(
 // recovery is the question what became of commands that another process
 // dispatched. It is asked in the background, for some instruments take long to
 // find out. Until it is recorded nothing else begins; requests and deadlines
-// are seen to.
+// are seen to. Queries and verdicts have the same order.
 type recovery struct {
 	queries  []query
 	verdicts []verdict // of each query; nil until the instrument has answered
@@ -111,6 +115,10 @@ type verdict struct {
 
 // recover begins to ask the instrument what became of commands that another
 // process dispatched.
+//
+// They are asked one after the other, in the order of the experiments: an
+// instrument need not be able to answer two at once. The message comes when all
+// have been answered, so that recovery.done lists them together.
 func (c *couriers) recover(
 	t *team, s *campaign.State, now instruments.Description, experiments []string,
 ) {
@@ -146,6 +154,9 @@ func (c *couriers) recovered() *recovery {
 // await the queries whose outcomes are to be awaited. An unknown fate is left
 // to a person. What a person has settled meanwhile, or was given up, is
 // recorded already; a late answer is waited for.
+//
+// recovery.done stands first of what is recorded of the commands, and an audit
+// holds its list to what was under way (checkRecovery).
 func (r *recovery) payloads(
 	s *campaign.State, now instruments.Description, build events.Build,
 ) (payloads []events.Payload, await []int) {
@@ -195,7 +206,8 @@ func fateOf(
 	return verdict{instruments.FateUnknown, cause}
 }
 
-// recalledBy is what the instrument says became of a command.
+// recalledBy is what the instrument says became of a command. Errors are tried
+// again, since a device may be slow to come back; an answer is believed at once.
 func recalledBy(
 	ctx context.Context, instrument instruments.Instrument, cmd instruments.Command,
 ) verdict {

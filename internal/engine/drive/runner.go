@@ -16,6 +16,9 @@ import (
 
 // Runner drives one campaign: the only loop, and the owner of every goroutine
 // and effect. Its fields are set before Run and not changed after.
+//
+// A caller makes one and calls Start and then Run, or Suggest alone, from one
+// goroutine; Submit and nothing else may be called from others while Run runs.
 type Runner struct {
 	// Registry holds what the campaign's definition may name.
 	Registry registry.Registry
@@ -99,7 +102,8 @@ func (r *Runner) load(ctx context.Context) (err error) {
 }
 
 // equip gives the parts of the runner what they work with: some of it is set
-// after Start.
+// after Start. It is called again by Run, for fields that its caller sets
+// between Start and Run, and keeps what is there.
 func (r *Runner) equip() {
 	if r.Meter == nil {
 		r.Meter = noMeter{}
@@ -126,6 +130,10 @@ func (r *Runner) equip() {
 }
 
 // Start loads the campaign and makes the runner ready; Run follows.
+//
+// It asks the instrument what it is and takes the lease, so that a caller learns
+// of a missing device before anything is running. A campaign that has ended with
+// nothing under way needs neither.
 func (r *Runner) Start(ctx context.Context) (err error) {
 	if err := r.load(ctx); err != nil {
 		return err
@@ -163,6 +171,10 @@ func (r *Runner) Core() *engine.Core { return r.core }
 // Run drives the campaign until it has ended, or the context is done. Then
 // nothing new is started; what instruments are doing goes on, and the next Run
 // asks them about it.
+//
+// The deferred calls run in this order: what waits is cancelled, then all
+// goroutines are waited for and the device is given back, and last Submit learns
+// that the run is over.
 func (r *Runner) Run(ctx context.Context) error {
 	r.equip()
 	awaiting, stop := context.WithCancel(ctx)
@@ -183,7 +195,8 @@ func (r *Runner) Run(ctx context.Context) error {
 }
 
 // begin records that another process goes on with the campaign, where nothing
-// is under way that it has to ask about first.
+// is under way that it has to ask about first. Where something is under way,
+// recovery.done is recorded with what became of it.
 func (r *Runner) begin(ctx context.Context) error {
 	s := r.core.State()
 	resumed := s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0
@@ -194,7 +207,9 @@ func (r *Runner) begin(ctx context.Context) error {
 	return r.append(ctx, "engine", s.LastEvent, withReplacement(s, r.device.description, done)...)
 }
 
-// leave waits for all goroutines, and releases the device and its tickets.
+// leave waits for all goroutines, and releases the device and its tickets. The
+// inbox is emptied after they have ended: a ticket that lies in it would never
+// be given back.
 func (r *Runner) leave() {
 	r.bench.wg.Wait()
 	r.device.wg.Wait()
@@ -214,6 +229,10 @@ func (r *Runner) leave() {
 }
 
 // turn takes the next step: over is true where there is none any more.
+//
+// What recovery brought is recorded before anything else, since Next waits for
+// it. After a step that wrote something the messages that have arrived are
+// applied, so that a step is decided on all that is known.
 func (r *Runner) turn(ctx context.Context) (over bool, err error) {
 	if done := r.couriers.recovered(); done != nil {
 		if err := r.recovered(ctx, done); err != nil {
@@ -249,12 +268,15 @@ func (r *Runner) turn(ctx context.Context) (over bool, err error) {
 	return false, r.takeWaiting(ctx)
 }
 
+// observe shows the campaign to those who look on, in the loop: the core does
+// not change meanwhile.
 func (r *Runner) observe(wait engine.Wait) {
 	if r.Observe != nil {
 		r.Observe(r.core, wait)
 	}
 }
 
+// world is what the core cannot know from the log, as it is now.
 func (r *Runner) world() engine.World {
 	d := &r.device
 	w := engine.World{
@@ -270,6 +292,10 @@ func (r *Runner) world() engine.World {
 }
 
 // wait takes one message or one result, or returns at the deadline.
+//
+// While a decision is exclusive the inbox is a nil channel, which never
+// delivers: only the decision, the lease and deadlines are heard. until is
+// compared with the runner's clock, the timer with the machine's.
 func (r *Runner) wait(ctx context.Context, until time.Time) error {
 	var timeout, slow <-chan time.Time
 	if !until.IsZero() {
@@ -314,7 +340,8 @@ func (r *Runner) wait(ctx context.Context, until time.Time) error {
 	}
 }
 
-// takeWaiting takes the messages that have arrived, without waiting.
+// takeWaiting takes the messages that have arrived, without waiting. A result
+// that is there goes first, for a message could overtake it.
 func (r *Runner) takeWaiting(ctx context.Context) error {
 	if r.bench.isMade() || r.bench.exclusive() {
 		return nil
@@ -372,6 +399,11 @@ func (r *Runner) tell(ctx context.Context, m ticketed) bool {
 
 // dispatch hands an experiment to the instrument: it is on disk as dispatched
 // before the instrument hears of it.
+//
+// The order is law 3: the ticket has the command, then the log, and only then a
+// goroutine that may send it. A crash after the log is a command whose fate is
+// asked for; one before it leaves a ticket that others see as taken, until the
+// next run forgets it.
 func (r *Runner) dispatch(ctx context.Context, x *campaign.Experiment) error {
 	s := r.core.State()
 	command := engine.CommandID(s, x.ID)
@@ -399,6 +431,8 @@ func (r *Runner) await(x *campaign.Experiment, fate instruments.Fate, e evidence
 	r.couriers.await(r.team, engine.CommandOf(s, x), fate, e, guard, announce)
 }
 
+// describeNow is called by the goroutines of commands; Instrument does not
+// change while Run runs.
 func (r *Runner) describeNow(ctx context.Context) (instruments.Description, error) {
 	return r.Instrument.Describe(ctx)
 }
@@ -413,7 +447,9 @@ func (r *Runner) ask(ctx context.Context, q *campaign.Question) error {
 	return nil
 }
 
-// examples records the examples that an expert has given, or asks for them.
+// examples records the examples that an expert has given, or asks for them. The
+// examples that were given are used once, and only for the step that they were
+// asked for.
 func (r *Runner) examples(ctx context.Context, step engine.Examples) error {
 	given := r.couriers.examples
 	r.couriers.examples = nil
@@ -449,6 +485,10 @@ const shownAfter = 200 * time.Millisecond
 
 // compute makes a step in the background: it begins it, waits for it or for
 // something else to happen, or records its result.
+//
+// It is called again with the same step until the result is there, since each
+// thing that happens in between leads back to Next, which may call for another
+// step.
 func (r *Runner) compute(ctx context.Context, step engine.Step) error {
 	b := &r.bench
 	if b.current != nil && !b.calledFor(r.core, step) {
@@ -473,7 +513,8 @@ func (r *Runner) compute(ctx context.Context, step engine.Step) error {
 	return r.appendTraced(ctx, "engine", r.core.State().LastEvent, c.trace, c.result.payloads...)
 }
 
-// worldOf is the world that a computation depends on: a decision's alone does.
+// worldOf is the world that a computation depends on: a decision's alone does. A
+// fit has none, so that it cannot come to depend on one.
 func (r *Runner) worldOf(step engine.Step) (w engine.World) {
 	if _, decision := step.(engine.Decide); decision {
 		w = r.world()
@@ -486,7 +527,9 @@ func (r *Runner) attend(ctx context.Context) error {
 	return r.wait(ctx, r.core.Deadline(r.world()))
 }
 
-// arrived notes the result of a computation.
+// arrived notes the result of a computation. A summary counts as of the revision
+// that it was begun at; one that could not be worked out is not tried again
+// until something has changed.
 func (r *Runner) arrived(made result) {
 	shown := r.bench.current.shown
 	if of, summary := r.bench.arrived(made); r.bench.current == nil {
@@ -501,7 +544,8 @@ func (r *Runner) arrived(made result) {
 }
 
 // summarize has the summary worked out anew, if Summarized is set,
-// something has changed, and nothing else is being computed.
+// something has changed, and nothing else is being computed. It is the lowest of
+// the computations: any step cancels it.
 func (r *Runner) summarize() {
 	if r.Summarized == nil || r.bench.current != nil || r.summarized == r.core.Revision() {
 		return
@@ -526,6 +570,9 @@ var ErrOver = problem.New(problem.Uncertain, "the campaign is no longer being ru
 
 // Submit hands a person's request to the loop and waits until it is recorded.
 // It may be called from any goroutine while Run runs.
+//
+// An error of the context leaves open whether the request is recorded; with an
+// identifier it can be sent again.
 func (r *Runner) Submit(ctx context.Context, asked engine.Request) ([]events.Event, error) {
 	answer := make(chan reply, 1)
 	select {

@@ -32,7 +32,9 @@ func (t *team) consult(call func()) {
 	})
 }
 
-// send hands a message to the loop, unless the loop is gone.
+// send hands a message to the loop, unless the loop is gone. It may block while
+// the loop writes to the log; the loop never waits for a goroutine of the team,
+// so that the two cannot wait for each other.
 func (t *team) send(ctx context.Context, m message) {
 	select {
 	case t.inbox <- m:

@@ -87,7 +87,7 @@ type Pair struct {
 type Comparison struct {
 	Pair
 	// Outcome is what the first scored: 1 where it won, 0 where the second did,
-	// ½ where the two could not be told apart. All losses take it as the y of
+	// ½ where neither was preferred. All losses take it as the y of
 	// Eq. 7–9.
 	Outcome float64
 }

@@ -116,7 +116,7 @@ func (g *Gate) Open() bool { return g.options.Accounts == nil || g.options.Accou
 // where it is known what they want.
 func (g *Gate) Identified(next http.Handler) http.Handler {
 	// A form or a script of another site must not act with the session of
-	// whoever visits it. What a program sends with a token is no browser's
+	// any visitor. What a program sends with a token is no browser's
 	// doing.
 	guarded := http.NewCrossOriginProtection()
 	guarded.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -174,7 +174,7 @@ func (g *Gate) identify(r *http.Request) (who accounts.Identity, byToken bool, e
 	who, err = book.Authenticate(r.Context(), cookie.Value)
 	var wrong *problem.Error
 	if errors.As(err, &wrong) && wrong.Code == problem.Unauthenticated {
-		return accounts.Identity{}, false, nil // the session has ended: they are nobody, and may log in
+		return accounts.Identity{}, false, nil // the session has ended: they may log in
 	}
 	return who, false, err
 }
@@ -221,7 +221,7 @@ func forThisMachine(r *http.Request) bool {
 }
 
 // forwarded reports whether a request says of itself that it was passed on:
-// then it comes from this machine, and whoever made it need not be here.
+// then it comes from this machine, and its sender need not be here.
 func forwarded(r *http.Request) bool {
 	for name := range r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(forwarding, name) {
@@ -231,7 +231,7 @@ func forwarded(r *http.Request) bool {
 	return false
 }
 
-// forwarding are what proxies and tunnels add to requests beside X-Forwarded-…,
+// forwarding are what proxies and tunnels add to requests besides X-Forwarded-…,
 // in the form of [http.CanonicalHeaderKey].
 var forwarding = []string{
 	"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip",
@@ -297,7 +297,7 @@ func (g *Gate) NoteRefused(who accounts.Identity, p accounts.Permission, campaig
 }
 
 // AnswersAs refuses an answer in the place of an expert, and notes that in the
-// audit trail.
+// audit log.
 func (g *Gate) AnswersAs(ctx context.Context, expert, campaign string) error {
 	who := IdentityOf(ctx)
 	err := who.AnswersAs(expert, campaign)
@@ -307,7 +307,7 @@ func (g *Gate) AnswersAs(ctx context.Context, expert, campaign string) error {
 	return err
 }
 
-// confirmedWithin is how long ago somebody must have shown who they are, at
+// confirmedWithin is how long ago a person must have shown who they are, at
 // most, for what the lab does not leave to a session that was found open.
 const confirmedWithin = 10 * time.Minute
 
@@ -342,7 +342,7 @@ func ActorOf(ctx context.Context) (actor, account string) {
 	return who.Actor(), who.Account
 }
 
-// ActingAs is [ActorOf] for somebody who says as whom they act. Where everybody
+// ActingAs is [ActorOf] for a caller who says as whom they act. Where everyone
 // may do everything that is believed; otherwise a request is recorded under the
 // name of its account.
 func (g *Gate) ActingAs(ctx context.Context, wanted string) (actor, account string) {

@@ -23,12 +23,12 @@ import (
 const (
 	// MaxBody is the size of a body, in bytes.
 	MaxBody = 8 << 20
-	// maxUnknown is that of somebody of whom it is not known who they are: they
+	// maxUnknown is that of a caller of whom it is not known who they are: they
 	// log in.
 	maxUnknown = 64 << 10
 	// maxConnections is how many connections are open at once; further ones
 	// wait. Each is an open file, of which many systems allow a process 1,024:
-	// whoever opens connections and says nothing must not take those that the
+	// a client that opens connections and says nothing must not take those that the
 	// campaigns' stores need.
 	maxConnections = 800
 	// maxFrom is how many of them are of one address, or of one /64 of IPv6:
@@ -140,7 +140,7 @@ func (c *boundedConn) SetReadDeadline(t time.Time) error {
 type connKey struct{}
 
 // Connected notes a connection in the context of its requests, so that the gate
-// can tell it that somebody is known on it.
+// can tell it that a known caller uses it.
 func (g *Gate) Connected(ctx context.Context, c net.Conn) context.Context {
 	if secure, ok := c.(*tls.Conn); ok {
 		c = secure.NetConn()
@@ -170,7 +170,7 @@ type Patience struct {
 	Write time.Duration
 	// Idle is how long a connection is kept that asks for nothing.
 	Idle time.Duration
-	// Stranger is how long a connection is waited for, at most, on which nobody
+	// Stranger is how long a connection is waited for, at most, on which no one
 	// is known.
 	Stranger time.Duration
 }

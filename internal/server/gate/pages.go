@@ -11,7 +11,7 @@ import (
 // Fail answers a request for a page that is refused.
 type Fail func(w http.ResponseWriter, r *http.Request, err error)
 
-// Known lets nobody through of whom it is not known who they are: they are
+// Known lets no one through of whom it is not known who they are: they are
 // asked to log in, and come back.
 func (g *Gate) Known(next http.HandlerFunc, fail Fail) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

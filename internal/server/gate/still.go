@@ -40,7 +40,7 @@ func (g *Gate) still(ctx context.Context, r *http.Request) (accounts.Identity, e
 	return book.Still(ctx, cookie.Value)
 }
 
-// Arrived waits for the body of a request of somebody who is known, and asks
+// Arrived waits for the body of a request of a known caller, and asks
 // again who they are: access that has ended while the body was on its way
 // carries nothing out. A body that does not come whole fails where it is read.
 func (g *Gate) Arrived(next http.Handler) http.Handler {

@@ -70,6 +70,10 @@ func New(status int, code problem.Code, detail string) *Problem {
 }
 
 // Of returns an error as a problem.
+//
+// Errors that hold several faults come first, since their places in a file are
+// lost in a single message; all else is what [problem.FromError] makes of it,
+// with the status of its code.
 func Of(err error) *Problem {
 	var own *Problem
 	if errors.As(err, &own) {
@@ -139,7 +143,7 @@ var codes = map[int]problem.Code{
 }
 
 // Refused is how the API's library makes an answer of what it finds wrong with
-// a request.
+// a request. An error of our own among them wins.
 func Refused(status int, message string, errs ...error) *Problem {
 	for _, err := range errs {
 		var p *Problem

@@ -17,7 +17,8 @@ import (
 // target is the page: it stands alone.
 var target figure.Page
 
-// look is how an arm is drawn, the same on the whole page.
+// look is how an arm is drawn, the same on the whole page. Color and dashes
+// together tell eighteen arms apart before looks come again.
 type look struct {
 	color  figure.Color
 	dashes []vg.Length
@@ -26,11 +27,16 @@ type look struct {
 
 var (
 	palette = []figure.Color{figure.Blue, figure.Red, figure.Green, figure.Purple, figure.Orange, figure.Sky}
+	// The lengths of dash and gap, in points; nil is a line without gaps.
 	dashing = [][]vg.Length{nil, {5, 2.5}, {1.5, 2}}
 )
 
 // lookOf gives black to the baseline and the palette's colors to the others, in
-// turn; when the palette is used up, lines are dashed.
+// turn; when the palette is used up, lines are dashed. An arm keeps its look on
+// every task, whichever arms failed there.
+//
+// The arms after the baseline move up by one, so that the first of the others is
+// blue wherever the baseline stands.
 func lookOf(arm, baseline int) look {
 	switch {
 	case arm == baseline:
@@ -41,15 +47,18 @@ func lookOf(arm, baseline int) look {
 	return look{color: palette[arm%len(palette)], dashes: dashing[arm/len(palette)%len(dashing)], width: 2}
 }
 
+// swatch is the arm's entry in the legend.
 func (l look) swatch() template.HTML { return target.Swatch(l.color, l.dashes...) }
 
-// view draws one task.
+// view draws one task. baseline is the study's, which is drawn in black; a task
+// may compare with another one.
 type view struct {
 	task     simulate.TaskSummary
 	baseline int
 	initial  int
 }
 
+// look is that of an arm, by its place in the study.
 func (v view) look(arm int) look { return lookOf(arm, v.baseline) }
 
 // withUnit writes a name with the objective's unit, as on an axis.
@@ -64,6 +73,10 @@ const leading = 15
 // which their ends would lie on a linear axis.
 const logarithmic = 15
 
+// regret draws the main figure of a task. It grows with the number of arms, so
+// that each has a label at the end of its line. Only this figure may have a
+// logarithmic axis: a simple regret may shrink by powers of ten, and arms then
+// differ in what is left of it.
 func (v view) regret() panel {
 	c := target.Chart(780, max(330, vg.Length(70+leading*len(v.task.Arms))), v.task.Steps+"s",
 		v.withUnit("simple regret"))
@@ -84,6 +97,9 @@ func (v view) regret() panel {
 	return f
 }
 
+// cumulative draws what the whole search cost, which is not what was found in
+// the end. Of comparisons the regret is a probability, which the caption says
+// with its formula.
 func (v view) cumulative() panel {
 	c := target.Chart(380, 250, v.task.Steps+"s", v.cumulativeTitle())
 	v.curves(c, false, func(a simulate.ArmSummary) []simulate.Mean { return a.CumulativeCurve })
@@ -99,6 +115,8 @@ func (v view) cumulative() panel {
 	return f
 }
 
+// cumulativeTitle has no unit where steps are comparisons, whose regret is a
+// probability.
 func (v view) cumulativeTitle() string {
 	if v.task.Compares {
 		return "cumulative regret"
@@ -106,6 +124,8 @@ func (v view) cumulativeTitle() string {
 	return v.withUnit("cumulative regret")
 }
 
+// asked draws the number of questions; ok is false where no arm asks any. Arms
+// without a question would all lie at 0.
 func (v view) asked() (panel, bool) {
 	some := false
 	for _, a := range v.task.Arms {
@@ -127,7 +147,9 @@ func (v view) asked() (panel, bool) {
 			"examples given at the beginning are not counted. Arms that ask nobody are left out."}, true
 }
 
-// helps draws how probable it is that the labels help.
+// helps draws how probable it is that the labels help. ok is false where no arm
+// reads labels. The axis goes from 0 to 1 whatever the values are, so that the
+// figures of two tasks can be compared by eye.
 func (v view) helps() (panel, bool) {
 	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.HelpsCurve }
 	if !v.some(curve) {
@@ -142,7 +164,8 @@ func (v view) helps() (panel, bool) {
 			"A third is assumed of anybody. Arms without labels are left out."}, true
 }
 
-// weight draws the dual variable.
+// weight draws the dual variable. ok is false where no arm has one. λ is no
+// probability, hence the limits come from the values.
 func (v view) weight() (panel, bool) {
 	curve := func(a simulate.ArmSummary) []simulate.Mean { return a.TrustCurve }
 	if !v.some(curve) {
@@ -156,7 +179,8 @@ func (v view) weight() (panel, bool) {
 			"it falls while the expert may accept what is chosen. Arms without one are left out."}, true
 }
 
-// some reports whether any arm has a curve.
+// some reports whether any arm has a curve. A mean over no seeds (N = 0) is a
+// gap in a curve, not a zero.
 func (v view) some(curve func(simulate.ArmSummary) []simulate.Mean) bool {
 	for _, a := range v.task.Arms {
 		for _, m := range curve(a) {
@@ -168,11 +192,14 @@ func (v view) some(curve func(simulate.ArmSummary) []simulate.Mean) bool {
 	return false
 }
 
-// risk draws how well and how reliably anchored experts were asked.
+// risk draws how well and how reliably anchored experts were asked. There are
+// none where experts have no anchors.
 func (v view) risk() []panel {
 	if !v.task.Anchored {
 		return nil
 	}
+	// An arm without anchors has no curve here, although the task has experts
+	// with anchors.
 	of := func(f func(*simulate.RiskSummary) []simulate.Mean) func(simulate.ArmSummary) []simulate.Mean {
 		return func(a simulate.ArmSummary) []simulate.Mean {
 			if a.Risk == nil {
@@ -204,6 +231,10 @@ func (v view) turned() string {
 
 // curves draws a curve with its standard error for each arm, on a logarithmic
 // axis if that is allowed and helps.
+//
+// Two passes, so that no band covers another arm's line. A single seed has no
+// standard error and no band. Labels at the ends are left out where they would
+// not fit; the legend at the top of the page has all names.
 func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) []simulate.Mean) (log bool) {
 	var values []float64
 	least, greatest := math.Inf(1), math.Inf(-1)
@@ -220,8 +251,11 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 			least, greatest = min(least, m.Mean), max(greatest, m.Mean+spread)
 		}
 	}
+	// Compared are the least mean and the greatest upper end: the lower ends of
+	// bands may be negative, which says nothing about the lines.
 	log = mayLog && least > 0 && greatest/least > logarithmic
 	n := float64(v.task.Experiments)
+	// A campaign of one experiment has a point, and an axis needs two ends.
 	c.X.Min, c.X.Max = 1, max(n, 2)
 	c.X.Tick.Marker = figure.Ticks{Want: 10, Whole: true}
 	if log {
@@ -229,6 +263,8 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 		c.Y.Scale, c.Y.Tick.Marker = plot.LogScale{}, figure.LogTicks{}
 	} else {
 		figure.Limits(&c.Y, 0.05, values...)
+		// The margin below, or a band, must not suggest that a quantity that is
+		// never negative could be.
 		if len(values) > 0 && c.Y.Min < 0 && least >= 0 {
 			c.Y.Min = 0
 		}
@@ -251,6 +287,8 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 				}
 				at := float64(i + 1)
 				x = append(x, at)
+				// The band is cut at the axis: on a logarithmic one there is
+				// nothing at or below 0.
 				lower = append(lower, max(m.Mean-spread, c.Y.Min))
 				upper = append(upper, max(m.Mean+spread, c.Y.Min))
 				line = append(line, plotter.XY{X: at, Y: m.Mean})
@@ -268,6 +306,7 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 			if vg.Length(leading*len(v.task.Arms)) < c.Height-40 { // else the legend must do
 				c.End(last.Y, a.Arm.Name, figure.OfText(look.color))
 			}
+			// A line of one point would not be seen.
 			if len(line) == 1 {
 				c.Discs(line, look.color, 3)
 			}
@@ -279,12 +318,17 @@ func (v view) curves(c *figure.Chart, mayLog bool, of func(simulate.ArmSummary) 
 
 // differences draws the paired difference of each arm to the baseline with its
 // interval.
+//
+// The baseline has a row, too: a point at 0. Intervals that reach beyond the
+// axis are cut at its ends. Rows go from the top down in the order of the arms.
 func (v view) differences() panel {
 	base := v.task.Arms[v.task.Baseline].Arm.Name
 	rows := len(v.task.Arms)
 	height := max(250, vg.Length(60+24*rows))
 	c := target.Chart(380, height, v.withUnit("simple regret − that of "+base), "")
 	c.Y.Min, c.Y.Max = -0.5, float64(rows)-0.5
+	// 0 is always on the axis, since the reader looks for which intervals touch
+	// it.
 	values := []float64{0}
 	var ticks []plot.Tick
 	for j, a := range v.task.Arms {
@@ -305,6 +349,8 @@ func (v view) differences() panel {
 			c.Discs(plotter.XYs{{X: 0, Y: y}}, look.color, 3.4)
 			continue
 		}
+		// The interval of a single seed has no bounds; it is then as long as the
+		// axis.
 		lower, upper := max(d.Lower, c.X.Min), min(d.Upper, c.X.Max)
 		c.Line(plotter.XYs{{X: lower, Y: y}, {X: upper, Y: y}}, look.color, 2)
 		c.Discs(plotter.XYs{{X: d.Mean, Y: y}}, look.color, 3.8)
@@ -318,6 +364,9 @@ func (v view) differences() panel {
 }
 
 // rankFigure draws the mean rank of each arm, and that on each task.
+//
+// ok is false for a single arm, and where no task has a seed with a result of
+// every arm. The label of an arm is its name on the last task that has a result.
 func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 	rows := len(s.Ranks)
 	if rows < 2 || math.IsNaN(s.Ranks[0]) {
@@ -335,6 +384,8 @@ func rankFigure(s simulate.Summary, baseline int) (panel, bool) {
 		for _, t := range s.Tasks {
 			if len(t.Seeds) > 0 {
 				points = append(points, plotter.XY{X: t.Arms[j].Rank, Y: y})
+				// Each task writes the same label again, so that there is one
+				// for each arm.
 				ticks = append(ticks[:j:j], plot.Tick{Value: y, Label: t.Arms[j].Arm.Name})
 			}
 		}

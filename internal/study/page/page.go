@@ -3,6 +3,10 @@
 //
 // figures.go draws curves and intervals, tables.go writes the tables, page.go
 // arranges them for page.html.
+//
+// [Write] is the only entrance. Everything is computed in Go and handed to the
+// template as finished texts and figures (pageData); statistics come from
+// package simulate and are only written here.
 package page
 
 import (
@@ -42,7 +46,8 @@ var page = template.Must(template.New("study").Parse(source))
 
 // Write writes the page. On an error nothing has been written to w, unless it
 // is w's own. The page uses no clock and no randomness: equal inputs give equal
-// pages.
+// pages. The page is made whole in memory first, so that a fault in it leaves no
+// half page behind.
 func Write(w io.Writer, in Input) error {
 	w = plaintext.NewWriter(w, true)
 	var b bytes.Buffer
@@ -53,7 +58,10 @@ func Write(w io.Writer, in Input) error {
 	return err
 }
 
-// pageData is what page.html shows.
+// pageData is what page.html shows. All texts are finished; the template decides
+// only what to leave out. The names of the fields are the template's: one that
+// is renamed here fails only when a page is written, which the tests of this
+// package do.
 type pageData struct {
 	Style             template.CSS
 	Name, Description string
@@ -75,11 +83,14 @@ type pageData struct {
 	Source string
 }
 
+// legendEntry is an arm's mark with its name.
 type legendEntry struct {
 	Symbol template.HTML
 	Text   string
 }
 
+// taskData is a section of the page. Provenance and Doubt are of tasks that a
+// store's surrogate answers.
 type taskData struct {
 	ID, Name, About string
 	Facts           string
@@ -100,6 +111,11 @@ type panel struct {
 	Caption string
 }
 
+// page gathers everything in the order of the template. What a reader has to
+// know before the results is a warning.
+//
+// The symbols of the legend come before the tables, which take them over by an
+// arm's place in the study.
 func (in Input) page() pageData {
 	s, file := in.Study, in.Study.File
 	d := pageData{
@@ -121,6 +137,8 @@ func (in Input) page() pageData {
 				t.Task.Name, t.Missing, t.Missing+len(t.Seeds), len(t.Seeds)))
 		}
 	}
+	// Several builds are no error: results are kept from run to run, and the
+	// program may have changed in between. The reader has to know it.
 	var builds []string
 	for _, b := range in.Summary.Builds {
 		builds = append(builds, b.Version+" "+b.Go+" "+b.Arch)
@@ -130,6 +148,8 @@ func (in Input) page() pageData {
 			"The campaigns were run by several builds, whose last bits may differ: "+
 				strings.Join(builds, "; ")+".")
 	}
+	// Student's t is right for few seeds of normal differences; with so few it
+	// cannot be seen whether they are normal.
 	if file.Seeds.Count < 10 {
 		d.Warnings = append(d.Warnings,
 			fmt.Sprintf("%s only: intervals are wide, and standard errors themselves uncertain.",
@@ -153,6 +173,8 @@ func (in Input) page() pageData {
 	if f, ok := rankFigure(in.Summary, file.Baseline); ok {
 		d.RankFigure = &f
 	}
+	// The number of a section is that of the task in the study, also where a
+	// task before it is left out.
 	for i, t := range in.Summary.Tasks {
 		if len(t.Seeds) > 0 {
 			d.Tasks = append(d.Tasks, in.task(i, t))
@@ -162,6 +184,8 @@ func (in Input) page() pageData {
 	return d
 }
 
+// task gathers the section of a task that has at least one seed to compare.
+// Figures that have nothing to show are left out, and the others move up.
 func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	d := taskData{
 		ID:    fmt.Sprint("task", i+1),
@@ -193,7 +217,9 @@ func (in Input) task(i int, t simulate.TaskSummary) taskData {
 	return d
 }
 
-// baseline is the arm that the others are compared with.
+// baseline is the arm that the others are compared with. A task may name a
+// baseline of its own. The head of the page then names none, rather than one
+// that is wrong for some of the tables.
 func (in Input) baseline() string {
 	for _, t := range in.Summary.Tasks {
 		if t.Baseline != in.Study.File.Baseline {
@@ -203,8 +229,10 @@ func (in Input) baseline() string {
 	return in.Study.Arms[in.Study.File.Baseline].Name
 }
 
-// initial is the size of the initial design, the same for every arm or 0.
+// initial is the size of the initial design, the same for every arm or 0. It is
+// shaded in the figures only where it is the same for all.
 func (in Input) initial(task int) int {
+	// A size of -1 stands for none seen so far.
 	size := -1
 	for _, u := range in.Study.Units {
 		if u.Task != task {
@@ -219,6 +247,7 @@ func (in Input) initial(task int) int {
 	return max(size, 0)
 }
 
+// seedsText is the range of the seeds, from which the study can be run again.
 func seedsText(s studyfile.Seeds) string {
 	if s.Count == 1 {
 		return fmt.Sprint(s.First)

@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 
-// overviewRow is an arm in the overview.
+// overviewRow is an arm in the overview. There is a cell for each task, in the
+// order of the study.
 type overviewRow struct {
 	Symbol   legendEntry
 	Cells    []overviewCell
@@ -25,6 +26,10 @@ type overviewCell struct {
 	Experiments    string // until the final regret of the baseline
 }
 
+// overview compares every arm on every task at a glance: the baseline with its
+// regret, the others with their difference to it. A task without a common seed
+// has dashes. It relies on d.Arms being in the order of the study, as the arms
+// of every task are.
 func (d *pageData) overview(s simulate.Summary, baseline int) {
 	for _, t := range s.Tasks {
 		d.TaskName = append(d.TaskName, format.Heading(t.Task.Name, t.Task.Truth.Sought.Unit))
@@ -44,6 +49,7 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 				cell.Text = meanText(a.Regret)
 			default:
 				cell.Text = signed(diff.Mean, diff)
+				// A single pair of campaigns has a difference and no interval.
 				if !math.IsInf(diff.Lower, 0) {
 					cell.Interval = "[" + signed(diff.Lower, diff) + ", " + signed(diff.Upper, diff) + "]"
 				}
@@ -56,7 +62,13 @@ func (d *pageData) overview(s simulate.Summary, baseline int) {
 }
 
 // ratios shows the regret along the campaigns in comparison with each task's
-// baseline.
+// baseline. The class of a cell comes from the stricter interval, which is
+// corrected for the number of cells, while the interval that is written is the
+// usual one.
+//
+// A ratio is 1 where both are equally good; the page writes it as a change in
+// percent, with a true minus sign. An arm may be a peer, which is no arm of the
+// study and has no symbol.
 func (d *pageData) ratios(s simulate.Summary) {
 	percent := func(x float64) string {
 		return strings.Replace(fmt.Sprintf("%+.0f %%", 100*(x-1)),
@@ -101,7 +113,9 @@ type ratioRow struct {
 }
 
 // class says whether a difference is significant: better, worse, or empty where
-// the interval holds 0.
+// the interval holds 0. Of an interval without bounds it is empty. Less is
+// better for every quantity that is written with it but one, which riskCells
+// turns.
 func class(d *simulate.Interval) string {
 	switch {
 	case d.Upper < 0:
@@ -112,7 +126,9 @@ func class(d *simulate.Interval) string {
 	return ""
 }
 
-// armRow is an arm in the table of a task.
+// armRow is an arm in the table of a task. Texts are "–" where there is nothing
+// to say. The classes are of the style sheet. It has the cells of all kinds of
+// task; the template shows those of this one.
 type armRow struct {
 	Symbol                           legendEntry
 	Regret, Difference, Class        string
@@ -151,6 +167,7 @@ func riskCells(r *simulate.RiskSummary) riskRow {
 	return row
 }
 
+// rows has a row for each arm, in the order of the study.
 func (v view) rows() []armRow {
 	var rows []armRow
 	n := len(v.task.Seeds)
@@ -173,6 +190,8 @@ func (v view) rows() []armRow {
 			FromLog:              format.Percent(a.FromLog),
 			FromSurrogate:        format.Percent(a.FromSurrogate),
 		}
+		// Half of the arm's campaigns or more never came near the optimum; see
+		// simulate.NearShare. The overview's number counts up to another regret.
 		if math.IsNaN(a.Until) {
 			r.Until = "–"
 		}
@@ -202,13 +221,16 @@ func provenance(t simulate.TaskSummary) string {
 		"of the experiments. Conclusions are as good as the surrogate is."
 }
 
-// timesRow says how long an arm takes to suggest an experiment.
+// timesRow says how long an arm takes to suggest an experiment. Median, Most and
+// Slowly are the median, the 90 % quantile and the greatest time.
 type timesRow struct {
 	Task                 string
 	Symbol               legendEntry
 	Median, Most, Slowly string
 }
 
+// times leaves out arms whose times are not known. A task's name stands in its
+// first row only.
 func (d *pageData) times(s simulate.Summary) {
 	for _, t := range s.Tasks {
 		for j, a := range t.Arms {
@@ -241,6 +263,8 @@ func seconds(s float64) string {
 }
 
 // meanText writes a mean ± its standard error, both to two digits of the error.
+// A single seed has a mean and no error, and identical results have an error of
+// 0: both are written as a number alone.
 func meanText(m simulate.Mean) string {
 	switch {
 	case m.N == 0 || math.IsNaN(m.Mean):
@@ -261,7 +285,7 @@ func intervalText(d *simulate.Interval) string {
 }
 
 // signed writes a number of an interval to two digits of the interval's half
-// width, with its sign.
+// width, with its sign. All three numbers of an interval get the same decimals.
 func signed(x float64, d *simulate.Interval) string {
 	half := (d.Upper - d.Lower) / 2
 	if math.IsInf(half, 0) || !(half > 0) {
@@ -277,4 +301,5 @@ func signed(x float64, d *simulate.Interval) string {
 	return figure.Typeset(text)
 }
 
+// number writes a value without an error of its own.
 func number(x float64) string { return figure.Typeset(format.Rounded(x, 4)) }

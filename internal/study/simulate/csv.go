@@ -12,7 +12,9 @@ import (
 
 // WriteExperiments writes a row for each experiment of each campaign, in the
 // order of tasks, arms and seeds. It holds no measured time: equal studies give
-// equal files. Studies with anchored experts have further columns.
+// equal files. Studies with anchored experts have further columns. Numbers have
+// all their digits, so that another program computes from the file what this one
+// did.
 func (s Summary) WriteExperiments(w io.Writer) error {
 	header := []string{
 		"task", "policy", "expert", "arm", "seed", "experiment", "unit",
@@ -50,7 +52,8 @@ func orNaN(x *float64) float64 {
 }
 
 // WriteTimes writes how long each suggestion took, in seconds, of other
-// programs too.
+// programs too. They stand in a file of their own, since they are the only
+// numbers that differ from run to run.
 func (s Summary) WriteTimes(w io.Writer) error {
 	t := newCSV(w, "task", "policy", "expert", "arm", "seed", "experiment", "seconds")
 	s.each(func(task TaskSummary, a ArmSummary, r *Result) {
@@ -71,6 +74,9 @@ func (s Summary) WriteTimes(w io.Writer) error {
 }
 
 // WriteSummary writes a row for each task and arm. It holds no measured time.
+//
+// The columns of anchored experts come last and only where a study has any, so
+// that other studies keep their header.
 func (s Summary) WriteSummary(w io.Writer) error {
 	header := []string{
 		"task", "policy", "expert", "arm", "unit", "seeds",
@@ -137,6 +143,7 @@ func (s Summary) anchored() bool {
 	return slices.ContainsFunc(s.Tasks, func(t TaskSummary) bool { return t.Anchored })
 }
 
+// each visits the campaigns that are compared, in the order of the tables.
 func (s Summary) each(f func(TaskSummary, ArmSummary, *Result)) {
 	for _, task := range s.Tasks {
 		for _, a := range task.Arms {
@@ -147,12 +154,15 @@ func (s Summary) each(f func(TaskSummary, ArmSummary, *Result)) {
 	}
 }
 
-// csvTable writes rows as CSV; the first error stays until flush.
+// csvTable writes rows as CSV; the first error stays until flush. A caller
+// writes all rows and looks at the error once.
 type csvTable struct {
 	w   *csv.Writer
 	err error
 }
 
+// newCSV begins a table. Errors are kept until flush, so that rows are written
+// without asking.
 func newCSV(w io.Writer, header ...string) *csvTable {
 	t := &csvTable{w: csv.NewWriter(w)}
 	t.err = t.w.Write(header)
@@ -160,7 +170,7 @@ func newCSV(w io.Writer, header ...string) *csvTable {
 }
 
 // row writes strings, whole numbers and numbers, these with all their digits;
-// what is not finite is left empty.
+// what is not finite is left empty. A cell of another type stays empty.
 func (t *csvTable) row(cells ...any) {
 	text := make([]string, len(cells))
 	for i, cell := range cells {
@@ -182,6 +192,7 @@ func (t *csvTable) row(cells ...any) {
 	}
 }
 
+// flush ends the table, and returns the first error.
 func (t *csvTable) flush() error {
 	t.w.Flush()
 	if t.err != nil {

@@ -71,13 +71,16 @@ type Ratio struct{ Mean, Lower, Upper float64 }
 // as equal: a ratio of two that are nearly 0 says nothing.
 const leastShare = 1e-6
 
+// The bootstrap has a seed of its own, so that equal results give equal
+// intervals.
 const (
 	resamples     = 2000
 	bootstrapSeed = 1
 )
 
 // along is the mean simple regret over the steps after the first n, at least
-// least.
+// least. The initial design is left out: it is the same for all arms and would
+// dilute the ratio. A campaign that ends early has fewer steps.
 func along(r *Result, n int, least float64) float64 {
 	steps := r.Trajectory[min(n, len(r.Trajectory)):]
 	sum := 0.0
@@ -87,7 +90,9 @@ func along(r *Result, n int, least float64) float64 {
 	return math.Max(sum/float64(len(steps)), least)
 }
 
-// ratios compares the arms.
+// ratios compares the arms. Peers are compared with the same baselines, but
+// their cells are counted apart: adding a peer does not change what is said of
+// the study's own arms.
 func (s *Study) ratios(tasks []TaskSummary, results *Results) (out Ratios) {
 	rows := make([]contestant, 0, len(s.Arms))
 	for j := range s.Arms {
@@ -156,6 +161,7 @@ type contestant struct {
 	baseline []bool
 }
 
+// compare pools the tasks on which the contestant is not the baseline itself.
 func (c contestant) compare(tasks []TaskSummary, cells int) ArmRatios {
 	out := ArmRatios{Arm: c.name}
 	var along, final [][]float64 // logarithms of ratios, by task and seed
@@ -178,6 +184,9 @@ func (c contestant) compare(tasks []TaskSummary, cells int) ArmRatios {
 
 // against compares campaigns with the task's baseline, seed by seed, and
 // returns the logarithms of the ratios.
+//
+// A seed counts where both have a campaign of it. Regrets are bounded below by
+// leastShare of the task's range, so that no logarithm is of zero.
 func (t TaskSummary) against(
 	results []*Result, baseline bool, cells int,
 ) (out TaskRatios, inTotal, atEnd []float64) {
@@ -228,7 +237,8 @@ func (t TaskSummary) against(
 var none = Ratio{math.NaN(), math.NaN(), math.NaN()}
 
 // student is the geometric mean of ratios, given by their logarithms, and its
-// interval at the level 1 − alpha by Student's t.
+// interval at the level 1 − alpha by Student's t. Logarithms of ratios are taken
+// to be roughly normal over the seeds.
 func student(logs []float64, alpha float64) Ratio {
 	m := mean(logs)
 	out := Ratio{Mean: math.Exp(m.Mean), Lower: 0, Upper: math.Inf(1)}

@@ -16,7 +16,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Result is what one campaign gave.
+// Result is what one campaign gave. It holds what the comparison needs and not
+// the log: a study of thousands of campaigns stays a file of megabytes.
 type Result struct {
 	Key  string `json:"key"`
 	Task string `json:"task"`
@@ -41,7 +42,9 @@ const (
 )
 
 // Results is the append-only file of a study's results: a line of JSON for each
-// finished campaign, on disk before it counts.
+// finished campaign, on disk before it counts. Its methods may be called by
+// several goroutines. Key decides what is the same campaign; of two lines with
+// one key the later one holds.
 type Results struct {
 	mu   sync.Mutex
 	file *os.File
@@ -57,6 +60,9 @@ var ErrInUse = errors.New("another process is running this study")
 // OpenResults opens the results in a folder, which it creates if need be. A
 // last line that was cut off by a crash or power failure is removed, and its
 // campaign is run again. Any other line that cannot be read is an error.
+//
+// The lock keeps two processes from adding lines to one file; it is released by
+// Close, and by the end of the process.
 func OpenResults(folder string) (r *Results, err error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
@@ -92,7 +98,8 @@ func OpenResults(folder string) (r *Results, err error) {
 }
 
 // readResults reads the lines of a file, none of one that is not there. The
-// first whole bytes of size are complete lines.
+// first whole bytes of size are complete lines. Only the last line can be
+// incomplete after a crash, since each is synced before the next is written.
 func readResults(path string) (results []*Result, whole, size int, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

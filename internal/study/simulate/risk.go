@@ -40,6 +40,8 @@ func Anchored(def definition.Campaign) bool {
 	return !def.Measures() && slices.ContainsFunc(def.Experts, anchored)
 }
 
+// anchored reports whether an expert is simulated with a judgment that is noisy
+// away from their anchors.
 func anchored(e definition.Expert) bool {
 	if e.Channel.Name != humansim.Name {
 		return false
@@ -80,7 +82,8 @@ func (f *follower) riskAdjusted(expert string, p definition.Point) (value, noise
 
 // lookAtRisk returns the true risk-adjusted value of the composition that the
 // models expect to be best: mean over the anchored experts, NaN where there is
-// no model yet.
+// no model yet. What the model expects chooses the composition, the truth judges
+// it.
 func (f *follower) lookAtRisk(ctx context.Context) (float64, error) {
 	view, err := f.core.View(ctx)
 	if err != nil {
@@ -133,7 +136,8 @@ func riskBest(
 	return result.Point, err
 }
 
-// risk is the Risk after a comparison.
+// risk is the Risk after a comparison. before is that of the comparison before,
+// nil for the first; an expert who is not anchored has none.
 func (f *follower) risk(i int, expert string, options []events.Option, before *Risk) (*Risk, error) {
 	if f.noises[expert] == nil {
 		return nil, nil
@@ -174,6 +178,8 @@ type RiskSummary struct {
 	adjusted, queried []float64 // by seed
 }
 
+// adjusted, best and queried are NaN where there is no risk, or nothing is known
+// yet: mean leaves those out.
 func (r *Risk) adjusted() float64 {
 	if r == nil || r.Adjusted == nil {
 		return math.NaN()
@@ -181,6 +187,7 @@ func (r *Risk) adjusted() float64 {
 	return *r.Adjusted
 }
 
+// best is NaN where there is no risk: such steps are left out of means.
 func (r *Risk) best() float64 {
 	if r == nil {
 		return math.NaN()
@@ -188,6 +195,7 @@ func (r *Risk) best() float64 {
 	return r.Best
 }
 
+// queried likewise.
 func (r *Risk) queried() float64 {
 	if r == nil {
 		return math.NaN()
@@ -195,6 +203,8 @@ func (r *Risk) queried() float64 {
 	return r.Queried
 }
 
+// summarizeRisk averages over the campaigns of an arm. The noise of initial
+// comparisons is left out, since the policy did not choose them.
 func summarizeRisk(results []*Result, initial, steps int) *RiskSummary {
 	out := &RiskSummary{
 		AdjustedCurve: curve(results, steps, func(s Step) float64 { return s.Risk.adjusted() }),

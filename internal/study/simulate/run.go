@@ -38,6 +38,7 @@ type FailedError struct {
 	Err       error
 }
 
+// Error names the campaign by what finds it again in the study.
 func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s, %s, seed %d: %v", e.Task, e.Arm, e.Seed, e.Err)
 }
@@ -62,6 +63,10 @@ func (s *Study) Missing(results *Results) []Unit {
 // Run runs the missing campaigns. A campaign that fails does not stop the
 // others: the error joins a [FailedError] for each. If the context ends, what
 // was written stays, and the error is the context's cause.
+//
+// Workers take campaigns from one channel in the order of Missing, so that an
+// interrupted study has whole seeds. Which worker runs a campaign changes
+// nothing of its result.
 func (s *Study) Run(ctx context.Context, run Run) error {
 	missing := s.Missing(run.Results)
 	work := make(chan Unit)
@@ -134,7 +139,8 @@ func join(failed []*FailedError) error {
 // epoch is when simulated campaigns begin; they take no simulated time.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// campaign runs one campaign in memory.
+// campaign runs one campaign in memory. Its log lives in memory and is forgotten
+// once the trajectory has been folded from it.
 func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Result, error) {
 	t := s.Tasks[u.Task]
 	r, seconds, err := s.run(ctx, t, u.Definition, build)
@@ -164,6 +170,11 @@ func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Resu
 
 // run runs a campaign on a task to its end, and returns its runner and how long
 // each request took.
+//
+// It is the same engine and loop as for a real campaign, with three things in
+// place of the world: a clock that does not follow the machine's, an instrument
+// that is paced, so that results come one at a time, and experts who are
+// simulated.
 func (s *Study) run(
 	ctx context.Context, t *Task, def definition.Campaign, build events.Build,
 ) (*drive.Runner, []float64, error) {

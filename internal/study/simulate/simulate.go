@@ -53,7 +53,8 @@ type Unit struct {
 // line of results.
 const resultVersion = 2
 
-// Environment is what a study needs from the program that runs it.
+// Environment is what a study needs from the program that runs it. Stores are
+// opened by the program, since they may be held by another process.
 type Environment struct {
 	// OpenStore opens an existing store for reading and returns its log, the
 	// name of the campaign (the given one, or the only one there is), and what
@@ -64,6 +65,9 @@ type Environment struct {
 // New sets up the tasks of a file and composes its campaigns. The error is a
 // *[yamltree.Error] where the study's file is at fault; else it says which
 // table, campaign file or store cannot be read.
+//
+// All tasks are set up before any campaign is composed, so that all that cannot
+// be read is reported together.
 func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, error) {
 	s := &Study{File: file, Arms: file.Arms}
 	var failed []error
@@ -123,7 +127,9 @@ func New(ctx context.Context, file *studyfile.File, env Environment) (*Study, er
 }
 
 // key identifies a campaign by what its result depends on: the definition with
-// its seed, what the task's answers come from, and the version of the method.
+// its seed, what the task's answers come from, and the version of the method. A
+// change of the file that leaves a campaign as it is leaves its key, and it is
+// not run again.
 func key(def definition.Campaign, version int, digest string) (string, error) {
 	return keyOf(struct {
 		Result, Policies int

@@ -10,7 +10,9 @@ import (
 )
 
 // Start is where the campaigns of all arms on a task begin with a seed: other
-// programs may go on from there, as peers of the study's arms.
+// programs may go on from there, as peers of the study's arms. What a peer
+// measures from there has the noise that the study's own campaigns would have
+// had.
 type Start struct {
 	// Key identifies what the initial design, what is measured of it, and all
 	// later noise depend on.
@@ -46,7 +48,8 @@ func (s *Study) Starts() (starts []*Start) {
 	return starts
 }
 
-// startKey is that of a campaign's start.
+// startKey is that of a campaign's start. Policy and experts are no part of it:
+// they act after the start.
 func startKey(def definition.Campaign, digest string) string {
 	key, err := keyOf(struct {
 		Digest, Name string
@@ -97,7 +100,8 @@ func (s *Start) Initial(ctx context.Context) ([]Said, error) {
 }
 
 // Measure returns what the n-th experiment of the campaign, counting from 1,
-// measures at p.
+// measures at p. The number decides the noise, so a peer has to count its
+// experiments behind the initial ones.
 func (s *Start) Measure(ctx context.Context, p definition.Point, n int) (Said, error) {
 	said := Said{Point: p}
 	instrument, err := s.Task.instrument(s.Definition)

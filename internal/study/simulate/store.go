@@ -40,6 +40,12 @@ const surrogateSeed = 1
 // measurements at a composition, the log answers, with each measurement once;
 // elsewhere the answer is the mean of the Gaussian process fitted to all its
 // measurements, plus noise. The true value is the process's mean everywhere.
+//
+// The steps: fold the campaign, fit all that it measured once more with a seed
+// of the study's own, take over the sections that say what is sought, and put
+// the surrogate in the place of the instrument. How well the surrogate predicts
+// stands in About, and a bad diagnosis in Doubt: conclusions are only as good as
+// it is.
 func (t *Task) store(
 	ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment,
 ) (err error) {
@@ -156,7 +162,8 @@ func fitted(ctx context.Context, p *objective.Projection) (*objective.Model, err
 }
 
 // extremes searches the model's mean for its best and worst value over the
-// space.
+// space. next.Bound with a width of 0 is the mean, with the sign for which less
+// is better.
 func extremes(ctx context.Context, sp *space.Space, m *objective.Model) (best, worst float64, err error) {
 	mean := next.Bound(m, 0)
 	negative := func(x, grad []float64) float64 {
@@ -185,7 +192,7 @@ type answer struct {
 
 // answers returns what a campaign's log can answer, by composition as it was
 // asked for, in the order of experiments. Measurements that a person excluded
-// are left out.
+// are left out. The second result counts them.
 func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
 	past, count := make(map[string][]answer), 0
 	for i := range s.Experiments {
@@ -214,7 +221,8 @@ func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
 	return past, count
 }
 
-// digest identifies what a surrogate answers.
+// digest identifies what a surrogate answers. JSON writes maps in the order of
+// their keys, so that equal answers have one digest.
 func digest(past map[string][]answer, fit events.ObjectiveFit, noise float64) (string, error) {
 	text, err := json.Marshal(struct {
 		Past  map[string][]answer
@@ -236,7 +244,7 @@ const (
 )
 
 // surrogate is the instrument of a store's task. Its answers are a function of
-// the store, the campaign's seed and the command.
+// the store, the campaign's seed and the command. mu guards outcomes alone.
 type surrogate struct {
 	def   definition.Campaign
 	space *space.Space
@@ -272,6 +280,8 @@ func (s *surrogate) Start(ctx context.Context, cmd instruments.Command) error {
 	return nil
 }
 
+// outcome answers from the log the n-th time that a composition is measured as
+// it was measured the n-th time, and from the model after that.
 func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error) {
 	key, err := s.space.Key(cmd.Parameters)
 	if err != nil {
@@ -298,6 +308,8 @@ func (s *surrogate) outcome(cmd instruments.Command) (instruments.Outcome, error
 }
 
 // normal returns a standard normal number that follows from a seed and a name.
+// It does not depend on how many numbers were drawn before, so that arms that
+// measure in another order meet the same noise.
 func normal(seed uint64, id string) float64 {
 	h := sha256.New()
 	h.Write([]byte("campaignd surrogate\x00"))

@@ -107,6 +107,9 @@ type Interval struct {
 }
 
 // Summarize compares the arms by what the results hold.
+//
+// It may be called while campaigns are missing: seeds without a result of every
+// arm are left out, and counted in Missing.
 func (s *Study) Summarize(results *Results) Summary {
 	var out Summary
 	for i, t := range s.Tasks {
@@ -133,6 +136,8 @@ func (s *Study) Summarize(results *Results) Summary {
 	return out
 }
 
+// summarizeTask compares the arms on a task. Only seeds of which every arm has a
+// result count, so that differences are paired.
 func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 	out := TaskSummary{Task: t, Baseline: t.source.Baseline, Arms: make([]ArmSummary, len(s.Arms))}
 	bySeed := make([][]*Result, s.File.Seeds.Count) // then by arm
@@ -207,7 +212,7 @@ func Extent(def definition.Campaign) (initial, budget int) {
 	return *def.Initial.Experiments * max(1, def.Replicates), def.Budget.Experiments
 }
 
-// last returns a campaign's last step.
+// last returns a campaign's last step. Without a step all regrets are NaN.
 func last(r *Result) Step {
 	if len(r.Trajectory) == 0 {
 		return Step{Regret: math.NaN(), Recommended: math.NaN(), Cumulative: math.NaN()}
@@ -215,6 +220,9 @@ func last(r *Result) Step {
 	return r.Trajectory[len(r.Trajectory)-1]
 }
 
+// summarize fills in the means and curves of an arm over its campaigns. Within2
+// and Within1 are shares of the optimum's size, which means nothing for an
+// optimum of 0.
 func (a *ArmSummary) summarize(t *Task, def definition.Campaign, experiments int) {
 	column := func(f func(*Result) float64) []float64 {
 		values := make([]float64, len(a.Results))
@@ -279,7 +287,9 @@ func (a *ArmSummary) summarize(t *Task, def definition.Campaign, experiments int
 	a.HelpsCurve = curve(func(s Step) float64 { return known(s.Helps) })
 }
 
-// curve is the mean of f over campaigns after each of n steps.
+// curve is the mean of f over campaigns after each of n steps. A campaign that
+// ended earlier keeps its last value, so that the mean is over the same
+// campaigns everywhere.
 func curve(results []*Result, n int, f func(Step) float64) []Mean {
 	means := make([]Mean, n)
 	for i := range means {
@@ -295,7 +305,9 @@ func curve(results []*Result, n int, f func(Step) float64) []Mean {
 	return means
 }
 
-// until finds when the campaigns came within a simple regret.
+// until finds when the campaigns came within a simple regret. Campaigns that
+// never came there count as infinitely long, so that the median is not one of
+// the lucky ones.
 func (a *ArmSummary) until(regret float64) {
 	var first []float64
 	for _, r := range a.Results {
@@ -343,7 +355,8 @@ func paired(a, b []*Result, f func(*Result) float64) *Interval {
 	return interval(differences)
 }
 
-// interval is that of the mean of differences.
+// interval is that of the mean of differences. A difference of 0 counts neither
+// as better nor as worse; less is better.
 func interval(differences []float64) *Interval {
 	out := &Interval{}
 	for i := range differences {

@@ -19,6 +19,10 @@ import (
 )
 
 // everywhere makes a table's surrogate the task's truth.
+//
+// Without it a table's task can measure its rows alone; with it the whole space,
+// and what is true there is the regression's value. The noise is then the
+// measurements', unless the task gives another.
 func (t *Task) everywhere(
 	ctx context.Context, def definition.Campaign, cfg table.Settings, source *studyfile.Task,
 ) error {
@@ -113,6 +117,7 @@ type neighbors struct {
 	y     []float64
 }
 
+// newNeighbors encodes the rows, so that distances are those of the unit cube.
 func newNeighbors(sp *space.Space, rows []table.Row, k int) (*neighbors, error) {
 	n := &neighbors{space: sp, k: k}
 	for _, row := range rows {
@@ -125,6 +130,8 @@ func newNeighbors(sp *space.Space, rows []table.Row, k int) (*neighbors, error) 
 	return n, nil
 }
 
+// value is the truth of a task at a composition; it is a function with steps,
+// where the set of neighbors changes.
 func (n *neighbors) value(p definition.Point) (float64, error) {
 	x, err := n.space.Encode(p)
 	if err != nil {
@@ -200,6 +207,9 @@ const (
 // searched finds the extremes among random compositions and those of rows, and
 // by climbing from there. A step of the function that takes up a millionth of
 // the space may be missed.
+//
+// A gradient would be zero nearly everywhere, which is why the optimizer of the
+// policies is no use here.
 func (t *Truth) searched(sp *space.Space, rows []table.Row) error {
 	points, finite := sp.Finite()
 	if !finite {
@@ -223,7 +233,8 @@ func (t *Truth) searched(sp *space.Space, rows []table.Row) error {
 
 // climb returns the point of the greatest value, or of the least, among the
 // given ones and, where further is set, those it comes to from the best of
-// them.
+// them. It is deterministic: the seed is fixed, and equal values keep their
+// order.
 func (t *Truth) climb(
 	sp *space.Space, points []definition.Point, further, greatest bool,
 ) (at definition.Point, value float64, err error) {

@@ -17,7 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// table is a task given by the rows of a CSV file.
+// table is a task given by the rows of a CSV file. The definition of the first
+// arm serves to read the rows, since all arms have its parameters and objective.
 func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
 	instrument, faults := source.TableInstrument()
 	if faults != nil {
@@ -90,7 +91,8 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 	return nil
 }
 
-// read reads the table of a task.
+// read reads the table of a task. The digest is that of the file's bytes:
+// another file under the same name gives other keys.
 func (t *Task) read(def definition.Campaign, cfg table.Settings) (*table.Instrument, error) {
 	data, err := input.Read(cfg.File, table.MaxSize)
 	if err != nil {

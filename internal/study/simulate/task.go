@@ -34,6 +34,9 @@ const (
 )
 
 // Task is something to optimize whose true values are known, or taken as known.
+//
+// instrument and reviewers make new ones for each campaign, which run at the
+// same time.
 type Task struct {
 	Name string
 	// Kind is Function, Table or Store.
@@ -83,6 +86,8 @@ func (t Truth) Rank(p definition.Point) (float64, error) {
 	return t.rankOf(v), nil
 }
 
+// rankOf is the rank ρ of simulated experts: −3 for the best value of the space,
+// 3 for the worst.
 func (t Truth) rankOf(value float64) float64 {
 	if t.Best == t.Worst {
 		return 0
@@ -91,7 +96,7 @@ func (t Truth) rankOf(value float64) float64 {
 }
 
 // knowing returns the experts of a definition, who know the truth; those who
-// name a test problem know that instead.
+// name a test problem know that instead. A person cannot take part in a study.
 func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, error) {
 	sp, err := space.New(def)
 	if err != nil {
@@ -128,6 +133,7 @@ func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, err
 	return reviewers, nil
 }
 
+// newTask sets up one of the four kinds of task that a study can name.
 func newTask(
 	ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment,
 ) (*Task, error) {
@@ -153,6 +159,8 @@ func (t *Task) give(name string, section any) error {
 	return nil
 }
 
+// function is a test problem. Its noise is the instrument's; whether the model
+// knows it is another setting, for noise that has to be inferred.
 func (t *Task) function(source *studyfile.Task) (err error) {
 	task, _ := tasks.Lookup(source.Function)
 	objective := task.Objective
@@ -229,7 +237,8 @@ func (t *Task) knownFunction(task tasks.Task) {
 
 // onList moves the optimum of a function to the best of the compositions that
 // can be measured, where every arm has the same list of them: a grid has no
-// regret of its own. Otherwise it stays that of the whole problem.
+// regret of its own. Otherwise it stays that of the whole problem. Without that
+// every arm on a coarse grid would keep a regret that none could avoid.
 func (t *Task) onList(definitions []definition.Campaign) error {
 	for _, def := range definitions[1:] {
 		if !reflect.DeepEqual(def.Parameters, definitions[0].Parameters) ||
@@ -311,6 +320,9 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 
 // campaignSections are the sections of a campaign that a task takes over: what
 // may be varied, what is sought, the model, the design and the budget.
+//
+// Policy and experts are the arm's; of the budget only the number of experiments
+// is taken over.
 func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
 	given, err := yamltree.FromValue(def)
 	if err != nil {

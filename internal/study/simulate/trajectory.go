@@ -61,6 +61,9 @@ type Step struct {
 }
 
 // follower folds a campaign's log into its trajectory.
+//
+// It folds the log once, and keeps what the state alone no longer tells at the
+// end: what was trusted and recommended at each step.
 type follower struct {
 	core  *engine.Core
 	truth Truth
@@ -81,6 +84,9 @@ type follower struct {
 
 // follow folds a campaign's log into its trajectory, and picks the times of the
 // steps from those of all requests.
+//
+// times has an entry for each request; experiments that did not take place are
+// left out of the trajectory, and their times with them.
 func follow(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, truth Truth, times []float64,
 ) (Trajectory, []float64, error) {
@@ -206,7 +212,8 @@ func after(list []float64, n int, value float64) []float64 {
 }
 
 // named returns the composition that the campaign names as its best; where
-// experts' preferences are the objective, one for each expert.
+// experts' preferences are the objective, one for each expert. Before there is a
+// model it is the best measured one.
 func (f *follower) named(ctx context.Context) ([]definition.Point, error) {
 	if s := f.core.State(); compares(s) {
 		if f.policy == nil { // it remembers what it has computed
@@ -262,6 +269,9 @@ func asked(s *campaign.State, i int) (n int) {
 	return n
 }
 
+// experiments makes the steps of a campaign that measures. Regret is judged at
+// the composition that was made, by the truth: a lucky measurement is no better
+// for it.
 func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 	s := f.core.State()
 	var trajectory Trajectory
@@ -298,6 +308,8 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 	return trajectory, seconds, nil
 }
 
+// comparisons makes the steps of a campaign that only compares. Answers of
+// "can't tell" are no step; volunteered examples are steps that took no time.
 func (f *follower) comparisons(times []float64) (Trajectory, []float64, error) {
 	s := f.core.State()
 	var trajectory Trajectory
@@ -432,6 +444,8 @@ func source(identity string) string {
 	return ""
 }
 
+// meanTrust is the mean dual variable over the experts, nil for methods without
+// one.
 func meanTrust(s *campaign.State) *float64 {
 	if len(s.Trust) == 0 {
 		return nil
@@ -444,6 +458,8 @@ func meanTrust(s *campaign.State) *float64 {
 	return &mean
 }
 
+// meanHelps is the mean probability that an expert helps, nil where nothing is
+// known of it.
 func meanHelps(all []policies.Help) *float64 {
 	if len(all) == 0 {
 		return nil

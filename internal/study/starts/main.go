@@ -34,6 +34,7 @@ type line struct {
 	Initial []simulate.Said `json:"initial"`
 }
 
+// main prints the first error and ends; there is no other exit status.
 func main() {
 	if err := run(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "starts:", err)
@@ -41,10 +42,13 @@ func main() {
 	}
 }
 
+// run prints the tasks and the starts, and answers requests until its input
+// ends. Each answer is flushed, since the other program waits for it.
 func run(ctx context.Context, args []string) error {
 	if len(args) != 3 {
 		return errors.New("say STUDY SIZE FIRST-LAST, with - for no size and for the study's own seeds")
 	}
+	// The dash leaves an option at what the study file says.
 	options := studyfile.Options{}
 	if args[1] != "-" {
 		options.Size = args[1]
@@ -69,6 +73,8 @@ func run(ctx context.Context, args []string) error {
 	if err := say.Encode(about(study)); err != nil {
 		return err
 	}
+	// All starts are kept: the other program may go on with its campaigns in any
+	// order, and with several in turn.
 	starts := map[string]*simulate.Start{}
 	for _, start := range study.Starts() {
 		initial, err := start.Initial(ctx)
@@ -85,6 +91,7 @@ func run(ctx context.Context, args []string) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
+	// The scanner's limit of 64 KiB a line is far above a composition's length.
 	asked := bufio.NewScanner(os.Stdin)
 	for asked.Scan() {
 		var ask struct {
@@ -110,7 +117,9 @@ func run(ctx context.Context, args []string) error {
 	return asked.Err()
 }
 
-// task says what a task is.
+// task says what a task is. It has what a foreign optimizer needs to set itself
+// up; Best and Worst are the true values of the objective, to scale a regret by,
+// and no optimizer may look at them.
 type task struct {
 	Name        string                  `json:"name"`
 	Parameters  []definition.Parameter  `json:"parameters"`
@@ -122,6 +131,7 @@ type task struct {
 	Worst       float64                 `json:"worst"`
 }
 
+// about lists each task once, by the definition of its first campaign.
 func about(study *simulate.Study) map[string]any {
 	var list []task
 	seen := map[string]bool{}

@@ -11,6 +11,9 @@ import (
 
 // policies checks every policy and panel by itself, on a task that has
 // everything, and finds the arms.
+//
+// The reference task keeps faults of a policy from being reported once for each
+// task; what depends on the task shows when its campaigns are composed.
 func (r *reader) policies() {
 	f := r.file
 	for _, t := range f.Tasks {
@@ -42,7 +45,9 @@ func (r *reader) policies() {
 
 // armsOf adds the arms of a policy where the file does not list any: one
 // without experts for a policy that needs none, else one with each panel. So a
-// policy that ignores experts is not run once for each panel.
+// policy that ignores experts is not run once for each panel. That a policy
+// needs an expert shows by its campaign being at fault without one: no list of
+// such policies is kept.
 func (r *reader) armsOf(p *Policy) {
 	f := r.file
 	alone := f.reference(&Arm{Policy: p, Panel: &f.Panels[0], node: p.node})
@@ -110,6 +115,9 @@ func (r *reader) arm(n *yamltree.Node) {
 }
 
 // choose applies the size and finds the baseline.
+//
+// All sizes are checked, also those that were not chosen, so that a fault does
+// not wait for the day when it is.
 func (r *reader) choose(root *yamltree.Node, options Options) {
 	f := r.file
 	var sizes []string
@@ -155,6 +163,7 @@ func (r *reader) choose(root *yamltree.Node, options Options) {
 }
 
 // armNamed returns the index of the arm that n names; −1 where there is none.
+// "cobol/none" is written for an arm without experts, too.
 func (r *reader) armNamed(n *yamltree.Node) int {
 	f, name := r.file, ""
 	r.text(&name)(n)
@@ -169,6 +178,9 @@ func (r *reader) armNamed(n *yamltree.Node) int {
 
 // size checks a size of the whole study and, where it is the chosen one,
 // applies it.
+//
+// Seeds of the command line outrank those of the size. A budget of the size
+// takes the place of the tasks' own.
 func (r *reader) size(n *yamltree.Node, whole File, chosen bool, options Options) {
 	f := r.file
 	to := &whole
@@ -206,7 +218,8 @@ func (r *reader) size(n *yamltree.Node, whole File, chosen bool, options Options
 	)
 }
 
-// pick returns those of all that a list names, in the order of all.
+// pick returns those of all that a list names, in the order of all. The order of
+// the study is kept, since colors follow it.
 func pick[T any](r *reader, n *yamltree.Node, what string, all []T, name func(T) string) []T {
 	wanted := map[string]bool{}
 	r.list(func(n *yamltree.Node) {
@@ -226,6 +239,7 @@ func pick[T any](r *reader, n *yamltree.Node, what string, all []T, name func(T)
 	return kept
 }
 
+// names lists what can be chosen, for messages.
 func names[T any](all []T, name func(T) string) string {
 	list := make([]string, len(all))
 	for i, t := range all {

@@ -22,6 +22,10 @@ import (
 // [yamltree.FromValue] makes them from parts of a [definition.Campaign]; the
 // study's own sections override them. Faults are those of the resulting
 // campaign file, at the places of the study that they come from; nil for none.
+//
+// The campaign is composed as a campaign file and read by package campaignfile,
+// so that it means exactly what such a file means, with the same defaults and
+// faults.
 func (f *File) Definition(t *Task, a *Arm, given *yamltree.Node) (definition.Campaign, []yamltree.Fault) {
 	c := f.compose(t, a, given)
 	def, faults := c.read()
@@ -105,7 +109,8 @@ func FunctionSections(name string) (*yamltree.Node, error) {
 	})
 }
 
-// composition is a campaign file that is being composed.
+// composition is a campaign file that is being composed. Its methods replace
+// doc, which is never changed itself.
 type composition struct {
 	registry registry.Registry
 	// doc has the sections. Each remembers where in the study it was written,
@@ -116,6 +121,9 @@ type composition struct {
 	whole *yamltree.Node
 }
 
+// compose puts the sections together, later ones over earlier ones: what the
+// task brings along, the task's sections, the bases of study, task and arm, the
+// budget, the policy and the panel.
 func (f *File) compose(t *Task, a *Arm, given *yamltree.Node) *composition {
 	c := &composition{registry: f.Registry, doc: given, whole: a.node}
 	if t.node != nil {
@@ -224,6 +232,7 @@ func withoutAnchors(expert *yamltree.Node) bool {
 	return isAnchored(expert) && !given(expert, "anchors")
 }
 
+// isAnchored says whether an expert's judgment is noisy away from their anchors.
 func isAnchored(expert *yamltree.Node) bool {
 	anchored := expert.Field("simulated").Field("anchored")
 	return anchored != nil && anchored.Value == true
@@ -256,6 +265,10 @@ func (c *composition) withoutInstrument(f *File, t *Task) {
 }
 
 // read reads the composition by package campaignfile.
+//
+// What a campaign file refuses and a study allows is hidden before and put back
+// after: experts who know the task instead of a test problem, and anchored ones
+// whose anchors the task gives.
 func (c *composition) read() (definition.Campaign, []yamltree.Fault) {
 	changed := *c
 	stood := changed.standIns()
@@ -348,7 +361,8 @@ func (c *composition) standIns() standIns {
 	return s
 }
 
-// restored puts the simulated experts back, with their defaults.
+// restored puts the simulated experts back, with their defaults. Completing once
+// more gives them the defaults that they would have had.
 func (s standIns) restored(def definition.Campaign) definition.Campaign {
 	if s.simulated == nil {
 		return def
@@ -387,7 +401,8 @@ func (f *File) reference(a *Arm) []yamltree.Fault {
 	return faults
 }
 
-// checkPanel checks a panel without a policy.
+// checkPanel checks a panel without a policy. A fault of an expert is reported
+// once here, and not with every arm.
 func (f *File) checkPanel(r *reader, p *Panel) {
 	if len(p.node.Items) == 0 {
 		return

@@ -51,6 +51,9 @@ import (
 )
 
 // File is a study that was read without a fault.
+//
+// Nodes of the tree are kept with what was read from them, so that a fault that
+// shows only in a composed campaign can be reported at its place in the study.
 type File struct {
 	// Registry holds what its campaigns may name.
 	Registry registry.Registry
@@ -168,7 +171,8 @@ type Arm struct {
 	base *yamltree.Node
 }
 
-// Options choose a part of a study.
+// Options choose a part of a study. They come from the command line and override
+// the file.
 type Options struct {
 	// Registry holds what campaigns may name. Default: what campaignd brings
 	// along.
@@ -190,6 +194,9 @@ func Read(path string, options Options) (*File, error) {
 }
 
 // Parse reads a study from memory; relative paths start from path's folder.
+//
+// Policies are composed and checked only where all values of the file could be
+// read.
 func Parse(path string, data []byte, options Options) (*File, error) {
 	f := &File{Registry: options.Registry, Path: path, Source: string(data)}
 	if len(f.Registry.Methods) == 0 {
@@ -233,6 +240,8 @@ func (f *File) Resolve(path string) string {
 	return filepath.Join(filepath.Dir(f.Path), path)
 }
 
+// study reads the keys of the file and reports those that are missing, unless
+// one was misspelled: then that fault says enough.
 func (r *reader) study(root *yamltree.Node, options Options) {
 	f := r.file
 	f.Panels = []Panel{{Name: NoExpert, node: &yamltree.Node{}}}
@@ -280,6 +289,7 @@ func (r *reader) study(root *yamltree.Node, options Options) {
 	}
 }
 
+// seeds reads a count, or where to begin and how many.
 func (r *reader) seeds(to *Seeds) func(*yamltree.Node) {
 	return func(n *yamltree.Node) {
 		if !n.IsMapping() {
@@ -314,6 +324,7 @@ func (r *reader) section(n *yamltree.Node) *yamltree.Node {
 	return n
 }
 
+// panel reads a list of experts; what is in it campaignfile checks.
 func (r *reader) panel(name string, n *yamltree.Node) {
 	switch {
 	case !n.IsList():
@@ -331,6 +342,8 @@ func (r *reader) panel(name string, n *yamltree.Node) {
 	}
 }
 
+// task reads a task: a test function by its bare name, or a mapping that names
+// exactly one thing to optimize. Each kind has keys of its own.
 func (r *reader) task(n *yamltree.Node) {
 	t := Task{node: n, sections: map[string]*yamltree.Node{}}
 	if name, ok := n.Value.(string); ok {
@@ -439,6 +452,7 @@ func (r *reader) anchors(t *Task) func(*yamltree.Node) {
 	}
 }
 
+// function adds a task that is a test function, which has to exist.
 func (r *reader) function(t *Task) {
 	if _, ok := tasks.Lookup(t.Function); !ok && t.Function != "" {
 		r.report(t.node, "there is no task %q", t.Function).

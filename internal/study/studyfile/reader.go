@@ -10,6 +10,10 @@ import (
 )
 
 // reader turns nodes into a File and collects the faults.
+//
+// Its methods make functions that read a node into a place, for the lists of
+// fields. arms, baseline and sizes are read last: they name what the others
+// define.
 type reader struct {
 	file   *File
 	faults []yamltree.Fault
@@ -17,6 +21,8 @@ type reader struct {
 	arms, baseline, sizes *yamltree.Node
 }
 
+// report adds a fault and returns it, for a remedy to be set. The pointer holds
+// until the next report.
 func (r *reader) report(n *yamltree.Node, format string, args ...any) *yamltree.Fault {
 	r.faults = append(r.faults, n.Fault(fmt.Sprintf(format, args...), ""))
 	return &r.faults[len(r.faults)-1]
@@ -28,6 +34,7 @@ type field struct {
 	read func(*yamltree.Node)
 }
 
+// fieldNames are the keys that a mapping may have.
 func fieldNames(fields []field) []string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -36,7 +43,8 @@ func fieldNames(fields []field) []string {
 	return names
 }
 
-// mapping reads the fields of a mapping and reports every other key.
+// mapping reads the fields of a mapping and reports every other key. It is false
+// for what is no mapping.
 func (r *reader) mapping(n *yamltree.Node, fields ...field) bool {
 	if !n.IsMapping() {
 		r.wrongType(n, "object")
@@ -79,6 +87,7 @@ func (r *reader) text(to *string) func(*yamltree.Node) {
 	}
 }
 
+// number reads a number between two bounds, both included.
 func (r *reader) number(least, greatest float64, to func(float64)) func(*yamltree.Node) {
 	return func(n *yamltree.Node) {
 		var x float64
@@ -95,6 +104,7 @@ func (r *reader) number(least, greatest float64, to func(float64)) func(*yamltre
 	}
 }
 
+// whole reads a whole number that is at least least.
 func (r *reader) whole(least int, to func(int)) func(*yamltree.Node) {
 	return func(n *yamltree.Node) {
 		var k int

@@ -47,6 +47,7 @@ type NonFiniteError struct {
 	Token string // as it was written
 }
 
+// It tells the author of the program what to write instead.
 func (e *NonFiniteError) Error() string {
 	return fmt.Sprintf("it holds %s, which is neither a number nor JSON; "+
 		"answer with status \"failed\" and a cause where nothing could be measured "+
@@ -90,10 +91,13 @@ func withoutNonFinite(line []byte) (cleaned []byte, first string) {
 	return cleaned, first
 }
 
+// startsToken and endsToken keep names that hold such a word, as “info” does,
+// from being taken for numbers.
 func startsToken(line []byte, i int) bool {
 	return i == 0 || strings.IndexByte(":,[ \t", line[i-1]) >= 0
 }
 
+// endsToken reports whether a token can end before i.
 func endsToken(line []byte, i int) bool {
 	return i == len(line) || strings.IndexByte(",]} \t\r\n", line[i]) >= 0
 }

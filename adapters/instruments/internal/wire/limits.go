@@ -15,7 +15,9 @@ import (
 const slack = 1e-9
 
 // CheckLimits says why an instrument of the given description must not be given
-// the composition; nil if it may be given.
+// the composition; nil if it may be given. Both sides call it: campaignd before
+// it sends a command, and the program before it acts on one. All faults are
+// named, in a fixed order.
 func CheckLimits(d instruments.Description, p definition.Point) error {
 	var faults []error
 	names := make([]string, 0, len(p))
@@ -41,6 +43,8 @@ func CheckLimits(d instruments.Description, p definition.Point) error {
 	return errors.Join(faults...)
 }
 
+// checkLimit checks one parameter of the description. NaN passes here and is
+// caught above.
 func checkLimit(spec instruments.ParameterSpec, p definition.Point) error {
 	v, ok := p[spec.Name]
 	if !ok {

@@ -18,6 +18,8 @@ type Oversized struct {
 
 // EachLine calls line for each line of r, and long for each that is longer than
 // the protocol allows, until r ends. A line's bytes are valid during the call.
+// Of a line that is too long only its head is kept, while the rest is scanned
+// for what it is about: memory is bounded whatever a program writes.
 func EachLine(r io.Reader, line func([]byte), long func(Oversized)) {
 	const head = 1 << 10
 	reader := bufio.NewReaderSize(r, 1<<16)

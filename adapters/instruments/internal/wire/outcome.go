@@ -92,6 +92,8 @@ func (f fields) cause() string {
 	return cause
 }
 
+// decodeMeasurement reads a measurement. The error says why its objective or its
+// composition cannot be used; everything else that is faulty is in Unread.
 func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events.Measurement, error) {
 	if absent(raw) {
 		return nil, errors.New("there is no measurement")
@@ -159,6 +161,7 @@ func (f fields) further(m *events.Measurement) {
 	}
 }
 
+// nameOf is the name of a quantity, for messages about one that cannot be read.
 func nameOf(raw json.RawMessage) (name string) {
 	if fields, err := object(raw); err == nil {
 		_ = json.Unmarshal(fields.take("name"), &name)
@@ -200,9 +203,11 @@ func decodeQuantity(
 	return q, append(rest, fields.unknown(field+".")...), nil
 }
 
-// fields are those of a JSON object that were not taken yet.
+// fields are those of a JSON object that were not taken yet. What is left at the
+// end is what the protocol does not have.
 type fields map[string]json.RawMessage
 
+// object reads an object; null is none.
 func object(raw json.RawMessage) (fields, error) {
 	var f fields
 	if err := json.Unmarshal(raw, &f); err != nil || f == nil {
@@ -236,12 +241,15 @@ func (f fields) unknown(prefix string) (left []events.Unread) {
 	return left
 }
 
+// absent takes null for a field that is not there, as many libraries write it.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("null")) }
 
+// unread is a part of an answer that is kept as it was written.
 func unread(field string, raw json.RawMessage, why error) events.Unread {
 	return events.Unread{Field: field, Text: valid(raw), Reason: why.Error()}
 }
 
+// unreadable is the outcome of an answer that cannot be used, with the answer.
 func unreadable(status instruments.Status, raw []byte, err error) instruments.Outcome {
 	most := 300
 	if status == instruments.Unknown { // a person has to find out from it
@@ -255,4 +263,5 @@ func unreadable(status instruments.Status, raw []byte, err error) instruments.Ou
 	}
 }
 
+// valid makes a text that the log accepts.
 func valid(raw []byte) string { return strings.ToValidUTF8(string(raw), "\uFFFD") }

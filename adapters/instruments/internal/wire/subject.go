@@ -24,7 +24,8 @@ func SubjectOf(line []byte) Subject {
 }
 
 // scanner finds the fields "id" and "command" of an object of any length, and
-// keeps nothing else.
+// keeps nothing else. It is no parser: of damaged JSON it finds what it can, so
+// that a command is not left waiting for an answer that has come.
 type scanner struct {
 	depth             int
 	begun, object     bool
@@ -83,12 +84,14 @@ func (s *scanner) Write(part []byte) {
 	}
 }
 
+// keep remembers a byte of a name or value of the object itself, up to a bound.
 func (s *scanner) keep(c byte) {
 	if s.depth == 1 && len(s.text) < longestText {
 		s.text = append(s.text, c)
 	}
 }
 
+// endOfString takes a string for a name or for the value of the name before.
 func (s *scanner) endOfString() {
 	if s.depth != 1 {
 		return
@@ -104,6 +107,7 @@ func (s *scanner) endOfString() {
 	}
 }
 
+// endOfNumber takes what was kept for the number of an id.
 func (s *scanner) endOfNumber() {
 	if s.depth != 1 || !s.value || !strings.EqualFold(s.name, "id") {
 		return

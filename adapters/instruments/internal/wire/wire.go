@@ -26,7 +26,8 @@ const (
 	OpRecover   = "recover"
 )
 
-// Request is a line from campaignd to the program.
+// Request is a line from campaignd to the program. All fields but ID and Op are
+// empty where the operation does not need them.
 type Request struct {
 	// ID is repeated in the reply. IDs count up from 1 in each run of a
 	// program.
