@@ -390,7 +390,7 @@ type action struct {
 	act string
 	// request reads the form into a request; do, if set, acts without one.
 	request func(r *http.Request, of *lab.Campaign) (engine.Request, error)
-	do      func(ctx context.Context, of *lab.Campaign) error
+	do      func(ctx context.Context, of *lab.Campaign, by engine.Request) error
 	// look answers a form whose button only shows what would become of the
 	// campaign; nil where none has one.
 	look func(w http.ResponseWriter, r *http.Request, of *lab.Campaign)
@@ -426,9 +426,9 @@ func (c *Console) actions() []action {
 		{path: "stop", permission: Run, said: "stopped", act: "stop", show: c.showCampaign,
 			request: stopping},
 		{path: "run", permission: Run, said: "running", show: c.showCampaign,
-			do: func(ctx context.Context, of *lab.Campaign) error { return of.Start(ctx) }},
+			do: func(ctx context.Context, of *lab.Campaign, by engine.Request) error { return of.Start(ctx, by) }},
 		{path: "halt", permission: Run, said: "halted", show: c.showCampaign,
-			do: func(_ context.Context, of *lab.Campaign) error { return of.Halt() }},
+			do: func(_ context.Context, of *lab.Campaign, by engine.Request) error { return of.Halt(by) }},
 		asks(here(Run, "note", "noted"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Note: &engine.Note{Text: text(r, "text"), About: text(r, "about")}}
 		})),
@@ -514,7 +514,7 @@ func (c *Console) act(a action) http.HandlerFunc {
 // the visitor is asked to log in again only for what can be done.
 func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
 	if a.do != nil {
-		return a.do(r.Context(), of)
+		return a.do(r.Context(), of, requested(r, engine.Request{}))
 	}
 	done, err := alreadyRecorded(r.Context(), of, requested(r, engine.Request{}))
 	if done || err != nil {

@@ -195,7 +195,7 @@ func (c *Console) bringAlong(r *http.Request, begun *lab.Campaign, rows []engine
 	if _, err := begun.Submit(r.Context(), request); err != nil {
 		return err
 	}
-	return begun.Start(r.Context())
+	return begun.Start(r.Context(), request)
 }
 
 // measuredIn counts the measurements that another campaign could take along.

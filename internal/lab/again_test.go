@@ -61,7 +61,7 @@ policy: sobol
 	}
 	off.Store(true)
 	for i := range 2 {
-		err := c.Start(t.Context())
+		err := c.Start(t.Context(), engine.Request{Actor: "person:bo"})
 		if err == nil || !strings.Contains(err.Error(), "the cable is out") {
 			t.Fatalf("the instrument cannot be opened, and starting (%d) says %v", i, err)
 		}

@@ -89,16 +89,20 @@ func (c *custodian) read() error {
 	return nil
 }
 
-// append records an event, at a sequence that the caller has seen. The caller
-// holds mu.
+// ourselves is who asks for what a process does by itself.
+var ourselves = engine.Request{Actor: "engine"}
+
+// append records an event, at a sequence that the caller has seen; by says who
+// asks for it. The caller holds mu.
 func (c *custodian) append(
-	expected events.Sequence, kind events.Kind, payload events.Payload,
+	expected events.Sequence, kind events.Kind, payload events.Payload, by engine.Request,
 ) error {
 	e, err := events.Lab.New(c.stream, kind, payload)
 	if err != nil {
 		return err
 	}
-	e.Actor, e.Time = "engine", engine.Stamp(time.Now())
+	e.Actor, e.Account = by.Actor, by.Account
+	e.Time = engine.Stamp(time.Now())
 	stored, err := c.log.Append(context.Background(), c.stream, expected, e)
 	if err != nil {
 		c.log = nil // what is there now is read anew
@@ -134,7 +138,7 @@ func (c *custodian) hold(seen events.Sequence, holder events.StoreHeld) error {
 		return err
 	}
 	holder.Lost = c.now.Held != nil
-	err := c.append(seen, events.KindStoreHeld, &holder)
+	err := c.append(seen, events.KindStoreHeld, &holder, ourselves)
 	var conflict *events.ConflictError
 	if errors.As(err, &conflict) {
 		return c.taken()
@@ -169,7 +173,7 @@ func (c *custodian) release() error {
 	if c.now.Held == nil {
 		return nil
 	}
-	return c.append(c.now.Last, events.KindStoreReleased, &events.StoreReleased{})
+	return c.append(c.now.Last, events.KindStoreReleased, &events.StoreReleased{}, ourselves)
 }
 
 // isStarted reports whether the lab goes on with a campaign.
@@ -180,11 +184,12 @@ func (c *custodian) isStarted(campaign string) (bool, error) {
 	return err == nil && c.now.Started[campaign], err
 }
 
-// setStarted records that the lab goes on with a campaign, or not any more.
+// setStarted records that the lab goes on with a campaign, or not any more, and
+// who asked for it.
 // Where this process had the store and another one has taken it, it is refused.
 // It needs no hold: a person may say it of a store that another process has, and
 // the loop repeats it until no other event comes between.
-func (c *custodian) setStarted(campaign string, started bool) error {
+func (c *custodian) setStarted(campaign string, started bool, by engine.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kind, payload := events.KindRunEnded, events.Payload(&events.RunEnded{Campaign: campaign})
@@ -201,7 +206,7 @@ func (c *custodian) setStarted(campaign string, started bool) error {
 		if c.now.Started[campaign] == started {
 			return nil
 		}
-		err := c.append(c.now.Last, kind, payload)
+		err := c.append(c.now.Last, kind, payload, by)
 		var conflict *events.ConflictError
 		if !errors.As(err, &conflict) { // else another event came between, and is read now
 			return err

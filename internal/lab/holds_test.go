@@ -98,7 +98,7 @@ func TestHoldIsTakenOver(t *testing.T) {
 	if held.Lost {
 		t.Error("there was a hold before the first one")
 	}
-	if err := first.setStarted("one", true); err != nil {
+	if err := first.setStarted("one", true, ourselves); err != nil {
 		t.Fatal(err)
 	}
 	second, held := take("second")
@@ -106,7 +106,7 @@ func TestHoldIsTakenOver(t *testing.T) {
 		t.Error("nothing tells of the process that ended without a word")
 	}
 	for range 2 {
-		if err := first.setStarted("one", false); !errors.Is(err, events.ErrInUse) {
+		if err := first.setStarted("one", false, ourselves); !errors.Is(err, events.ErrInUse) {
 			t.Errorf("what has lost the store still writes: %v", err)
 		}
 	}
@@ -147,7 +147,7 @@ func TestStartedIsTakenOver(t *testing.T) {
 				}
 			}
 		}
-		if err := l.custodian("store/a.campaign").setStarted("two", false); err != nil {
+		if err := l.custodian("store/a.campaign").setStarted("two", false, ourselves); err != nil {
 			t.Fatal(err)
 		}
 		l.Close()

@@ -435,7 +435,7 @@ func (l *Lab) Define(
 		c.goOn() // the server may have ended before it ran; it may have been halted since
 		return c, nil
 	}
-	return c, c.Start(ctx)
+	return c, c.Start(ctx, by)
 }
 
 // Begin begins a campaign; by says who asks and under which identifier. Nothing
@@ -504,12 +504,12 @@ func (l *Lab) define(
 	}
 	// Before the event, so that a server that is killed behind it runs the
 	// campaign when it is started again.
-	if err := s.custody.setStarted(def.Name, run); err != nil {
+	if err := s.custody.setStarted(def.Name, run, by); err != nil {
 		return nil, err
 	}
 	defined := events.CampaignDefined{Definition: def, Source: file.Source}
 	if err := s.define(ctx, defined, by); err != nil {
-		return nil, errors.Join(err, s.custody.setStarted(def.Name, false))
+		return nil, errors.Join(err, s.custody.setStarted(def.Name, false, ourselves))
 	}
 	return s.await(ctx, def.Name, 1)
 }

@@ -3,16 +3,21 @@ package lab_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lablog"
 	"github.com/campaignd/campaignd/internal/lock"
 	"github.com/campaignd/campaignd/internal/problem"
 )
@@ -140,7 +145,7 @@ func TestBegunOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Halt(); err != nil {
+	if err := c.Halt(engine.Request{Actor: "person:bo"}); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := begin(by); err != nil || c.Running() != nil {
@@ -151,5 +156,47 @@ func TestBegunOnce(t *testing.T) {
 	}
 	if _, err := begin(engine.Request{Actor: "person:ada", ID: "begin", Digest: "e"}); !errors.Is(err, problem.ErrInvalidRequest) {
 		t.Errorf("another file by the same identifier: %v", err)
+	}
+}
+
+// Law: the lab's log says who had a campaign run and who halted it; what the lab does by itself is
+// the engine's.
+func TestRunsNameWhoAsked(t *testing.T) {
+	private(t)
+	folder := t.TempDir()
+	l := open(t, folder)
+	file, err := l.Parse("bench.yaml", []byte(byHand))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Define(t.Context(), file, engine.Request{Actor: "person:ada", Account: "ada-at-home"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bo := engine.Request{Actor: "person:bo", Account: "bo-at-work"}
+	if err := errors.Join(c.Halt(bo), c.Start(t.Context(), bo)); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	own, err := store.Open(lablog.Dir(folder), store.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	var said []string
+	for e, err := range own.Read(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := events.StoreOfStream(e.Campaign); ok {
+			said = append(said, strings.TrimSpace(fmt.Sprintln(e.Kind, e.Actor, e.Account)))
+		}
+	}
+	want := []string{
+		"store.held engine", "run.started person:ada ada-at-home", "run.ended person:bo bo-at-work",
+		"run.started person:bo bo-at-work", "store.released engine",
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("the lab's log says %q", said)
 	}
 }

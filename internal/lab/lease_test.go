@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
 )
 
@@ -96,7 +97,7 @@ instrument: {pump: {}}
 			t.Errorf("%s says %v", name, trouble)
 		}
 	}
-	if err := campaigns["halted"].Halt(); err != nil {
+	if err := campaigns["halted"].Halt(engine.Request{Actor: "person:bo"}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Second) // whoever asks again and again would

@@ -112,7 +112,7 @@ policy: sobol
 	}
 	good := define(t, l, source)
 	for _, c := range append(mistakes, good) {
-		if err := c.Start(t.Context()); err != nil {
+		if err := c.Start(t.Context(), engine.Request{Actor: "person:bo"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -28,9 +28,10 @@ type driving struct {
 
 // Start has the lab run the campaign, now and after restarts, until it has
 // ended. It returns once the campaign is under way, or says why it cannot be. A
-// device that another campaign has is waited for.
-func (c *Campaign) Start(ctx context.Context) error {
-	if err := c.store.custody.setStarted(c.name, true); err != nil {
+// device that another campaign has is waited for. by says who asks, as in
+// [Lab.Begin].
+func (c *Campaign) Start(ctx context.Context, by engine.Request) error {
+	if err := c.store.custody.setStarted(c.name, true, by); err != nil {
 		return err
 	}
 	ready := c.start()
@@ -126,8 +127,8 @@ func (c *Campaign) start() (ready <-chan error) {
 
 // Halt ends the run without a word in the log, so that the campaign can go on
 // later; it does not go on by itself after a restart.
-func (c *Campaign) Halt() error {
-	err := c.store.custody.setStarted(c.name, false)
+func (c *Campaign) Halt(by engine.Request) error {
+	err := c.store.custody.setStarted(c.name, false, by)
 	c.halt()
 	return err
 }
@@ -185,7 +186,7 @@ func (c *Campaign) drive(ctx context.Context, h *Local, r *driving, began chan<-
 				return nil
 			}
 			if err == nil {
-				err = c.store.custody.setStarted(c.name, false)
+				err = c.store.custody.setStarted(c.name, false, ourselves)
 			}
 			return err
 		}

@@ -66,7 +66,7 @@ func TestOpensFromSnapshots(t *testing.T) {
 	}
 	l, _ := open("sha256:1")
 	c := define(t, l, byHand)
-	if err := c.Halt(); err != nil {
+	if err := c.Halt(engine.Request{Actor: "person:bo"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"one", "two", "three"} {

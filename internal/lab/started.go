@@ -48,7 +48,7 @@ func (l *Lab) takeOverStarted() error {
 		if at < 0 {
 			return fmt.Errorf("which campaigns to go on with: %s names no store in %q", path, key)
 		}
-		if err := l.custodian(events.StoreStream(key[:at])).setStarted(key[at+1:], true); err != nil {
+		if err := l.custodian(events.StoreStream(key[:at])).setStarted(key[at+1:], true, ourselves); err != nil {
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func TestHeldByAnother(t *testing.T) {
 	if _, err := c.Submit(t.Context(), note("through the other")); err != nil {
 		t.Error(err)
 	}
-	if err := c.Start(t.Context()); problem.CodeOf(err) != problem.Unavailable {
+	if err := c.Start(t.Context(), engine.Request{Actor: "person:bo"}); problem.CodeOf(err) != problem.Unavailable {
 		t.Errorf("started beside the other process: %v", err)
 	}
 	other.Close()
@@ -179,7 +179,7 @@ instrument: {pump: {}}
 		trouble := second.Standing().Trouble
 		return trouble != nil && strings.Contains(trouble.Error(), "pump 7")
 	})
-	if err := first.Halt(); err != nil {
+	if err := first.Halt(engine.Request{Actor: "person:bo"}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the second has ended", func() bool { return second.Standing().Status == campaign.Completed })
@@ -225,7 +225,7 @@ func TestSuggestedMeanwhile(t *testing.T) {
 			return err
 		})
 	}
-	all.Go(func() error { return c.Start(ctx) })
+	all.Go(func() error { return c.Start(ctx, engine.Request{Actor: "person:bo"}) })
 	if err := all.Wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -163,16 +163,19 @@ type RunState struct {
 type runOutput struct{ Body RunState }
 
 // runs are the operations by which the lab begins and ends to run campaigns.
-// They are no events: what a campaign is does not depend on who runs it.
+// They are events of the lab and not of the campaign: what a campaign is does
+// not depend on who runs it.
 func (a *API) runs() {
-	register := func(verb, summary, description string, running bool, do func(context.Context, *lab.Campaign) error) {
+	register := func(verb, summary, description string, running bool,
+		do func(context.Context, *lab.Campaign, engine.Request) error,
+	) {
 		op := operation(verb+"-run", http.MethodPost, "/campaigns/{campaign}/"+verb, summary, description)
 		// Sent again it asks for what is the case already: a key is not looked
 		// at.
 		huma.Register(a.huma, op, func(ctx context.Context, in *InCampaign) (*runOutput, error) {
 			c, err := a.find(ctx, *in)
 			if err == nil {
-				err = do(ctx, c)
+				err = do(ctx, c, asked(ctx, engine.Request{}))
 			}
 			if err != nil {
 				return nil, problems.Of(err)
@@ -182,10 +185,10 @@ func (a *API) runs() {
 	}
 	register("run", "Have the lab run a campaign",
 		"Now, and after a restart of the server, until it has ended.", true,
-		func(ctx context.Context, c *lab.Campaign) error { return c.Start(ctx) })
+		func(ctx context.Context, c *lab.Campaign, by engine.Request) error { return c.Start(ctx, by) })
 	register("halt", "Have the lab no longer run a campaign",
 		"What is under way at the instrument goes on; the campaign can be run again.", false,
-		func(_ context.Context, c *lab.Campaign) error { return c.Halt() })
+		func(_ context.Context, c *lab.Campaign, by engine.Request) error { return c.Halt(by) })
 }
 
 type importInput struct {
