@@ -73,10 +73,8 @@ func (d *Directory) takeOver(old *earlier.Accounts) error {
 			return err
 		}
 		// All anew, as if the log had been opened just now.
-		d.state = newState()
-		d.values = newValues()
 		d.limits = newLimits(mostCounters)
-		if err := d.replay(d.limits); err != nil {
+		if err := d.load(d.limits); err != nil {
 			return err
 		}
 	}
