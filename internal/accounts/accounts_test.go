@@ -349,6 +349,30 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// Law: the audit log says why a login failed, of each cause another thing, whatever the answer was.
+func TestFailuresHaveReasons(t *testing.T) {
+	b, _ := lab(t, Options{})
+	must(b.Add(t.Context(), system, NewAccount{Name: "carol", Grants: []Grant{{Role: Viewer}}}))(t)
+	must(b.Add(t.Context(), system, NewAccount{
+		Name: "dave", Grants: []Grant{{Role: Viewer}}, Password: NewSecret("gone with the west wind"),
+	}))(t)
+	must(b.Disable(t.Context(), system, "dave"))(t)
+	tries := [][2]string{
+		{"nobody", bobsPassword}, {"carol", bobsPassword}, {"bob", "wrong"}, {"dave", "gone with the west wind"},
+	}
+	reasons := make(map[string]string)
+	for _, try := range tries {
+		if _, _, err := b.Login(t.Context(), try[0], try[1], "192.0.2.1"); err == nil {
+			t.Errorf("%s logs in", try[0])
+		}
+		last := must(b.AuditLog(system, Page{Limit: 1}))(t)[0]
+		if last.Kind != KindLoginFailed || last.Reason == "" || reasons[last.Reason] != "" {
+			t.Errorf("%s: %+v, which was said of %s", try[0], last, reasons[last.Reason])
+		}
+		reasons[last.Reason] = try[0]
+	}
+}
+
 // Law: a password that is too easily guessed is refused, and none of them is shown.
 func TestPasswords(t *testing.T) {
 	b, _ := lab(t, Options{})
@@ -787,6 +811,86 @@ func TestTokens(t *testing.T) {
 	}
 	if _, err := b.RevokeToken(t.Context(), bob, "nothing"); problem.CodeOf(orNil(err)) != problem.Forbidden {
 		t.Errorf("bob learns which tokens there are: %v", err)
+	}
+}
+
+// Law: an account has at most [mostTokens] tokens that are valid. What was revoked, has expired or
+// is another account's leaves room.
+func TestTokensAreFew(t *testing.T) {
+	b, c := lab(t, Options{})
+	another := func(name string) (Token, error) {
+		_, made, err := b.CreateToken(t.Context(), system, name, NewToken{
+			Name: "x", Scopes: []Permission{See}, Lifetime: time.Hour,
+		})
+		return made, err
+	}
+	full := func(when string) {
+		t.Helper()
+		if _, err := another("bob"); problem.CodeOf(orNil(err)) != problem.Conflict {
+			t.Errorf("%s he gets one more: %v", when, err)
+		}
+	}
+	var last Token
+	for range mostTokens {
+		must(another("ada"))(t)
+		last = must(another("bob"))(t)
+	}
+	full("with all there may be")
+	must(b.RevokeToken(t.Context(), system, last.ID))(t)
+	must(another("bob"))(t)
+	full("with another for the one that was revoked")
+	c.pass(time.Hour)
+	must(another("bob"))(t)
+}
+
+// Law: what has not the form of a token proves nothing, and is nothing to be recorded. One of the
+// form that was never given is.
+func TestTokensHaveAForm(t *testing.T) {
+	b, _ := lab(t, Options{})
+	secret, _, err := b.CreateToken(t.Context(), system, "bob", NewToken{Name: "x", Scopes: []Permission{See}})
+	done(t, err)
+	before := len(kinds(t, b))
+	for _, bearer := range []string{
+		"", TokenPrefix, secret[:len(secret)-1], secret + "0", "Campaignd_" + secret[len(TokenPrefix):], secret[len(TokenPrefix):],
+		strings.Repeat("x", len(secret)), " " + secret,
+	} {
+		who, err := b.AuthenticateToken(t.Context(), bearer)
+		if problem.CodeOf(orNil(err)) != problem.Unauthenticated || who.Known() {
+			t.Errorf("%q is %+v, %v", bearer, who, err)
+		}
+	}
+	if after := len(kinds(t, b)); after != before {
+		t.Errorf("%d entries tell of what is no token", after-before)
+	}
+	never := TokenPrefix + strings.Repeat("0", secretLength)
+	if who, err := b.AuthenticateToken(t.Context(), never); problem.CodeOf(orNil(err)) != problem.Unauthenticated || who.Known() {
+		t.Errorf("one that was never given is %+v, %v", who, err)
+	}
+	if after := kinds(t, b); len(after) != before+1 || after[before] != KindRefused {
+		t.Errorf("of one that was never given there are %v", after[before:])
+	}
+}
+
+// Law: an account that is disabled loses all its tokens, each with an entry, in the order of their
+// names, which no map decides.
+func TestTokensEndInOrder(t *testing.T) {
+	b, _ := lab(t, Options{})
+	var want []string
+	for range 12 {
+		_, made, err := b.CreateToken(t.Context(), system, "bob", NewToken{Name: "x", Scopes: []Permission{See}})
+		done(t, err)
+		want = append(want, made.ID)
+	}
+	slices.Sort(want)
+	must(b.Disable(t.Context(), system, "bob"))(t)
+	var ended []string
+	for _, e := range must(b.AuditLog(system, Page{After: new(uint64)}))(t) {
+		if e.Kind == KindTokenRevoked {
+			ended = append(ended, e.Credential)
+		}
+	}
+	if !slices.Equal(ended, want) {
+		t.Errorf("the tokens %v ended as %v", want, ended)
 	}
 }
 

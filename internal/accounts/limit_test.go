@@ -3,6 +3,7 @@ package accounts
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -173,6 +174,52 @@ func TestLimitsAfterRestart(t *testing.T) {
 	if wait := guess(t, b, "eve", "192.0.2.9"); wait > 0 {
 		t.Errorf("after a success there is a wait of %s", wait)
 	}
+	b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
+}
+
+// Law: an attempt that was not made after all leaves the counts as they were before it, whatever
+// has failed until then; a password that could not be checked is one.
+func TestWithdrawnAttemptsDoNotCount(t *testing.T) {
+	state := func(l *limits, now time.Time) map[[32]byte]int {
+		all := make(map[[32]byte]int)
+		for k := range l.counts {
+			all[k] = l.count(k, now).failures
+		}
+		return all
+	}
+	for failed := range 30 {
+		l, now := newLimits(100), newClock().now()
+		heard := func() *attempt {
+			a, wait, _ := l.begin(now, "bob", "192.0.2.1", false)
+			for a == nil {
+				now = now.Add(wait)
+				a, wait, _ = l.begin(now, "bob", "192.0.2.1", false)
+			}
+			return a
+		}
+		for range failed {
+			heard()
+		}
+		now = now.Add(limitOf[ofBoth].longest) // when any is heard
+		before := state(l, now)
+		heard().withdrawn()
+		if after := state(l, now); !maps.Equal(after, before) {
+			t.Errorf("after %d failures and one that was none there are %v, not %v", failed, after, before)
+		}
+		if a, wait, _ := l.begin(now, "bob", "192.0.2.1", false); a == nil {
+			t.Errorf("after %d failures and one that was none the next is heard in %s", failed, wait)
+		}
+	}
+	b, _ := lab(t, Options{Hashing: 1})
+	waiting := b.passwords.waiting
+	b.passwords.waiting = make(chan struct{}) // nothing has room
+	for range 50 {
+		_, _, err := b.Login(t.Context(), "bob", bobsPassword, "192.0.2.1")
+		if soon := new(TooSoonError); err == nil || errors.As(err, &soon) {
+			t.Fatalf("a password that could not be checked: %v", err)
+		}
+	}
+	b.passwords.waiting = waiting
 	b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
 }
 
