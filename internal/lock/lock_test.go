@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/campaignd/campaignd/internal/lock"
 )
@@ -75,9 +76,13 @@ func TestForgedHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var held *lock.HeldError
+		unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
 		if _, err := lock.Take(dir, holder("robot")); !errors.As(err, &held) ||
-			strings.ContainsAny(err.Error(), "\x1b\u202e\n") {
+			strings.ContainsFunc(err.Error(), unprintable) {
 			t.Errorf("%.60q: %q", text, err)
+		}
+		if (held.Holder.PID == 0) != strings.Contains(held.Error(), "another process") {
+			t.Errorf("%.60q: %q", text, held)
 		}
 	}
 }
