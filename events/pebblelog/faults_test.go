@@ -1,0 +1,271 @@
+package pebblelog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/campaignd/campaignd/events"
+)
+
+// Law: that the sequences of a campaign count up by one is checked wherever in the log they do
+// not, on any number of processors: here of a log whose index says the same as its events.
+func TestGapsOfSequences(t *testing.T) {
+	const n = 12
+	for from := events.Position(1); from <= n; from++ {
+		log := mustOpen(t, vfs.NewMem(), Options{})
+		for i := range n {
+			if _, err := log.Append(t.Context(), "c", events.AnySequence, testEvent(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		checkedOnAnyProcessors(t, log, "c", false)
+		for p := events.Position(n); p >= from; p-- { // each becomes the next one
+			value, closer, err := log.db.Get(appendEventKey(nil, p))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := decodeValue(p, value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, hashes, err := splitValue(p, value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			index := appendSequenceKey(nil, "c", e.Sequence)
+			e.Sequence++
+			record, err := events.AppendRecord(nil, e)
+			err = errors.Join(err,
+				log.db.Set(appendEventKey(nil, p), append(record, hashes...), pebble.Sync),
+				log.db.Delete(index, pebble.Sync),
+				log.db.Set(appendSequenceKey(nil, "c", e.Sequence), appendEventKey(nil, p)[1:], pebble.Sync),
+				closer.Close(),
+			)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Run(fmt.Sprint("from position ", from), func(t *testing.T) {
+			checkedOnAnyProcessors(t, log, "c", true)
+			checkedOnAnyProcessors(t, log, "", true)
+		})
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Law: what makes a run of events unreadable is one fault: events that follow each other, for one
+// cause. What is wrong with events that are there is said of each.
+func TestRunsOfFaults(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		lost, before string // what the second and the first say is lost
+		what         string // the second's; the first's is "gone"
+		from         events.Position
+		want         int
+	}{
+		{"the next one", lostEvents, lostEvents, "gone", 8, 1},
+		{"one after the next", lostEvents, lostEvents, "gone", 9, 2},
+		{"one before", lostEvents, lostEvents, "gone", 7, 2},
+		{"another cause", lostEvents, lostEvents, "torn", 8, 2},
+		{"nothing is lost", "", "", "gone", 8, 2},
+		{"nothing was lost before", lostEvents, "", "gone", 8, 2},
+		{"nothing is lost any more", "", lostEvents, "gone", 8, 2},
+	} {
+		v := new(verifier)
+		v.fault(6, 7, c.before, "%s", "gone")
+		v.fault(c.from, c.from+1, c.lost, "%s", c.what)
+		if len(v.Faults) != c.want || v.More != 0 {
+			t.Errorf("%s: %v, want %d", c.name, v.Faults, c.want)
+		}
+		if last := v.Faults[len(v.Faults)-1]; last.To != c.from+1 || v.Faults[0].From != 6 {
+			t.Errorf("%s: %v", c.name, v.Faults)
+		}
+	}
+}
+
+// Law: a directory is a store's if any part of a store is there, and no other is: where its
+// database, HEAD or FORMAT alone is left, it is not said that there is none.
+func TestWhatIsAStore(t *testing.T) {
+	parts := []string{formatName, headName, pebbleName, lockName, "thesis.tex"}
+	for set := range 1 << len(parts) {
+		fsys := vfs.NewMem()
+		if err := fsys.MkdirAll("store", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var there []string
+		for i, part := range parts {
+			if set&(1<<i) == 0 {
+				continue
+			}
+			there = append(there, part)
+			if err := writeFile(fsys, path.Join("store", part), []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		isStore := set&0b111 != 0
+		err := mustHoldStore(fsys, "store")
+		if (err == nil) != isStore || !isStore && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("with %q there is a store: %t; %v", there, isStore, err)
+		}
+	}
+}
+
+// Law: a campaign's name may have as many bytes as an event's may, and such a one is read like any
+// other; of a longer one there is nothing.
+func TestLongestNameOfACampaign(t *testing.T) {
+	log := mustOpen(t, vfs.NewMem(), Options{})
+	defer func() { _ = log.Close() }()
+	longest := strings.Repeat("c", events.MaxStringSize)
+	for range 2 {
+		if _, err := log.Append(t.Context(), longest, events.AnySequence, testEvent(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]events.Sequence{longest: 2, longest + "c": 0, longest[1:]: 0} {
+		read := events.Sequence(0)
+		for e, err := range log.ReadCampaign(t.Context(), name, 0) {
+			if err != nil || e.Campaign != name {
+				t.Errorf("of a name of %d bytes: %v", len(name), err)
+			}
+			read++
+		}
+		last, err := log.LastSequence(t.Context(), name)
+		if err != nil || last != want || read != want {
+			t.Errorf("a name of %d bytes: %d events read, the last is %d, %v, want %d", len(name), read, last, err, want)
+		}
+	}
+	if _, err := log.Append(t.Context(), longest+"c", events.AnySequence, testEvent(1)); err == nil {
+		t.Error("a name too long was taken")
+	}
+}
+
+// Law: nothing that reads a store of another process changes it: each change of the file system is
+// refused and is not made.
+func TestSnapshotChangesNothing(t *testing.T) {
+	fsys := vfs.NewMem()
+	log := mustOpen(t, fsys, small)
+	if err := errors.Join(work(t, log, 1, 60, func(int) {}), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before := readFiles(t, fsys)
+	dir := fsys.PathJoin("store", pebbleName)
+	s, err := takeSnapshot(fsys, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := s.List(dir)
+	if err != nil || len(names) < 4 {
+		t.Fatalf("the snapshot has %q, %v", names, err)
+	}
+	opened := func(f vfs.File, err error) error { return err }
+	for _, name := range names {
+		path := fsys.PathJoin(dir, name)
+		for what, err := range map[string]error{
+			"create":    opened(s.Create(path, "")),
+			"open":      opened(s.OpenReadWrite(path, "")),
+			"reuse":     opened(s.ReuseForWrite(path, path+"x", "")),
+			"link":      s.Link(path, path+"x"),
+			"remove":    s.Remove(path),
+			"removeall": s.RemoveAll(path),
+			"rename":    s.Rename(path, path+"x"),
+			"mkdir":     s.MkdirAll(path+"x", 0o700),
+		} {
+			if !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s %s: %v", what, name, err)
+			}
+		}
+	}
+	if s.Unwrap() != nil {
+		t.Error("there is a way past it")
+	}
+	after := readFiles(t, fsys)
+	for name, content := range before {
+		if string(after[name]) != string(content) {
+			t.Errorf("%s was changed", name)
+		}
+	}
+	if err := s.Close(); err != nil || len(after) != len(before) {
+		t.Errorf("there were %d files and are %d: %v", len(before), len(after), err)
+	}
+}
+
+// Law: whatever a database does with a batch, nothing is acknowledged that it has not taken, and
+// nothing after it: a panic of the database, such as that of one that is closed, is the log's failure.
+func TestPanicOfTheDatabase(t *testing.T) {
+	log := mustOpen(t, vfs.NewMem(), Options{})
+	if err := work(t, log, 1, 1, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.db.Close(); err != nil { // not the log, which goes on
+		t.Fatal(err)
+	}
+	_, err := log.Append(t.Context(), "c", 1, testEvent(2))
+	if !errors.Is(err, events.ErrUncertain) || log.Last() != 1 {
+		t.Errorf("the database has panicked: %v, and the last is %d", err, log.Last())
+	}
+	if _, err := log.Append(t.Context(), "c", 1, testEvent(3)); !errors.Is(err, events.ErrStopped) {
+		t.Errorf("after the panic: %v", err)
+	}
+}
+
+// Law: a disk that does not answer is no damage, also where there is damage: whichever read fails of
+// those that a check of a damaged log makes, the check ends with what the disk said.
+func TestDamageOnADiskThatDoesNotAnswer(t *testing.T) {
+	const n = 60
+	disk := vfs.NewMem()
+	log := mustOpen(t, disk, small)
+	if err := work(t, log, 1, n, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(log.db.Flush(), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	files := readFiles(t, disk)
+	var table string // the largest
+	for name, content := range files {
+		if strings.HasSuffix(name, ".sst") && len(content) > len(files[table]) {
+			table = name
+		}
+	}
+	files[table][len(files[table])/3] ^= 1
+	failed := 0
+	for at := int64(0); ; at++ {
+		var reads, failures atomic.Int64
+		var checking atomic.Bool
+		log := mustOpen(t, errorfs.Wrap(writeFiles(t, files), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if checking.Load() && op.Kind == errorfs.OpFileReadAt && reads.Add(1) > at {
+				failures.Add(1)
+				return syscall.EIO
+			}
+			return nil
+		})), Options{ReadOnly: true})
+		checking.Store(true)
+		report, err := log.Verify(context.Background())
+		checking.Store(false)
+		_ = log.Close()
+		if failures.Load() == 0 {
+			if err != nil || report.Sound() {
+				t.Errorf("a disk that answers: %+v, %v", report, err)
+			}
+			break
+		}
+		failed++
+		if !errors.Is(err, syscall.EIO) || errors.Is(err, events.ErrDamaged) {
+			t.Errorf("after %d reads: %v, want EIO", at, err)
+		}
+	}
+	t.Logf("%d reads can fail", failed)
+}
