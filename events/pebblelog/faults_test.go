@@ -242,29 +242,34 @@ func TestDamageOnADiskThatDoesNotAnswer(t *testing.T) {
 	}
 	files[table][len(files[table])/3] ^= 1
 	failed := 0
-	for at := int64(0); ; at++ {
-		var reads, failures atomic.Int64
-		var checking atomic.Bool
-		log := mustOpen(t, errorfs.Wrap(writeFiles(t, files), errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if checking.Load() && op.Kind == errorfs.OpFileReadAt && reads.Add(1) > at {
+	for _, once := range []bool{false, true} {
+		for at := int64(0); ; at++ {
+			var reads, failures atomic.Int64
+			var checking atomic.Bool
+			log := mustOpen(t, errorfs.Wrap(writeFiles(t, files), errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if !checking.Load() || op.Kind != errorfs.OpFileReadAt {
+					return nil
+				}
+				if n := reads.Add(1); n <= at || once && n > at+1 {
+					return nil
+				}
 				failures.Add(1)
 				return syscall.EIO
+			})), Options{ReadOnly: true})
+			checking.Store(true)
+			report, err := log.Verify(context.Background())
+			checking.Store(false)
+			_ = log.Close()
+			if failures.Load() == 0 {
+				if err != nil || report.Sound() {
+					t.Errorf("a disk that answers: %+v, %v", report, err)
+				}
+				break
 			}
-			return nil
-		})), Options{ReadOnly: true})
-		checking.Store(true)
-		report, err := log.Verify(context.Background())
-		checking.Store(false)
-		_ = log.Close()
-		if failures.Load() == 0 {
-			if err != nil || report.Sound() {
-				t.Errorf("a disk that answers: %+v, %v", report, err)
+			failed++
+			if !errors.Is(err, syscall.EIO) || errors.Is(err, events.ErrDamaged) {
+				t.Errorf("after %d reads, one failure %t: %v, want EIO", at, once, err)
 			}
-			break
-		}
-		failed++
-		if !errors.Is(err, syscall.EIO) || errors.Is(err, events.ErrDamaged) {
-			t.Errorf("after %d reads: %v, want EIO", at, err)
 		}
 	}
 	t.Logf("%d reads can fail", failed)
