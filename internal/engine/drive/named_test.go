@@ -1,0 +1,71 @@
+package drive_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/study/studytest"
+)
+
+// Law: whatever a run works out says which program it was. Where a run has an epoch this is
+// recorded first, also of a campaign that begins with it, and each of its commands carries it;
+// a run that has none and begins a campaign records nothing of the kind.
+func TestRunIsNamed(t *testing.T) {
+	for _, epoch := range []string{"", "w2"} {
+		def := electrolyte(t, 5, 6)
+		log := memlog.New()
+		runner, err := studytest.Runner(t.Context(), log, def, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun, err := log.LastSequence(t.Context(), def.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runner.Build = events.Build{Version: "v7.8.9"}
+		runner.Epoch = epoch
+		runner.Eager = true
+		if err := runner.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		builds, commands, epochs := make(map[events.Kind]int), 0, 0
+		for _, e := range history(t, log)[begun:] {
+			var payload struct {
+				Build   *events.Build
+				Epoch   string
+				Command string
+			}
+			if err := json.Unmarshal(e.Data, &payload); err != nil {
+				t.Fatal(err)
+			}
+			if payload.Build != nil {
+				builds[e.Kind]++
+				if *payload.Build != runner.Build {
+					t.Errorf("%s says that the program is %+v", e.Kind, *payload.Build)
+				}
+			}
+			if payload.Epoch != "" {
+				if epochs++; e.Sequence != begun+1 || payload.Epoch != epoch {
+					t.Errorf("the epoch %q is recorded at %d", payload.Epoch, e.Sequence)
+				}
+			}
+			if bytes.Contains(e.Data, []byte(`"command"`)) && payload.Command != "" {
+				if commands++; epoch != "" && !strings.Contains(payload.Command, epoch) {
+					t.Errorf("of the epoch %q is the command %s", epoch, payload.Command)
+				}
+			}
+		}
+		for _, kind := range []events.Kind{events.KindModelFitted, events.KindDecisionMade} {
+			if builds[kind] == 0 {
+				t.Errorf("no event of the kind %s names a program: %v", kind, builds)
+			}
+		}
+		if commands < 6 || (epochs == 1) != (epoch != "") || epochs > 1 {
+			t.Errorf("with the epoch %q there are %d commands, and it is recorded %d times", epoch, commands, epochs)
+		}
+	}
+}
