@@ -1,0 +1,182 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/telemetry"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Law: how long a person or an instrument takes is counted from when they were asked, also by a
+// process that began later, and only of what is still open.
+func TestMetersOfWhatIsOpen(t *testing.T) {
+	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	s := &campaign.State{Name: "lfp"}
+	asked, dispatched := make(map[string]time.Time), make(map[string]time.Time)
+	for i, status := range []campaign.QuestionStatus{campaign.Asked, campaign.Answered, campaign.Expired} {
+		q := campaign.Question{ID: "q" + string(rune('1'+i)), Status: status, AskedAt: at.Add(time.Duration(i))}
+		if s.Questions = append(s.Questions, q); status == campaign.Asked {
+			asked[q.ID] = q.AskedAt
+		}
+	}
+	for i, status := range []campaign.ExperimentStatus{
+		campaign.Requested, campaign.Dispatched, campaign.Started, campaign.Measured, campaign.Failed,
+	} {
+		for _, sent := range []bool{false, true} {
+			x := campaign.Experiment{ID: "e" + string(rune('1'+i)) + map[bool]string{true: "sent"}[sent], Status: status}
+			if sent {
+				x.DispatchedAt = at.Add(time.Hour + time.Duration(i))
+			}
+			if s.Experiments = append(s.Experiments, x); sent && status.Open() {
+				dispatched[x.ID] = x.DispatchedAt
+			}
+		}
+	}
+	instruments, err := telemetry.NewInstruments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &metrics{Instruments: instruments}
+	one := m.begin(s)
+	if !maps.Equal(one.asked, asked) || !maps.Equal(one.dispatched, dispatched) || len(asked) == 0 || len(dispatched) == 0 {
+		t.Errorf("asked %v, want %v; sent %v, want %v", one.asked, asked, one.dispatched, dispatched)
+	}
+	m.end(one)
+	if len(m.meters) > 0 {
+		t.Errorf("%d meters are left", len(m.meters))
+	}
+}
+
+// Law: what a user's programs remember is in one folder, which the user may name by its full path
+// and nobody else reads; where it cannot be used that is an error.
+func TestStateFolder(t *testing.T) {
+	home, named := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	usual := filepath.Join(home, ".local", "state", "campaignd")
+	for state, want := range map[string]string{"": usual, "relative/folder": usual, named: filepath.Join(named, "campaignd")} {
+		t.Setenv("XDG_STATE_HOME", state)
+		if dir, err := stateFolder(); err != nil || dir != want {
+			t.Errorf("with %q it is %q, %v; want %q", state, dir, err, want)
+		}
+	}
+	t.Setenv("XDG_STATE_HOME", named)
+	s := &campaign.State{Name: "lfp", Instance: "w"}
+	sound, err := openSeen(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Dir(sound.path))
+	if err != nil || info.Mode().Perm() != 0o700 || !strings.HasPrefix(sound.path, named) {
+		t.Errorf("it is in %s, %v, %v", sound.path, info.Mode(), err)
+	}
+	if err := errors.Join(sound.file.Close(), os.Remove(sound.path), os.Mkdir(sound.path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := openSeen(s); err == nil || got != nil {
+		t.Errorf("a folder in its place: %v, %v", got, err)
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Join(named, "campaignd")), os.WriteFile(filepath.Join(named, "campaignd"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := openSeen(s); err == nil || got != nil {
+		t.Errorf("a file in the place of its folder: %v, %v", got, err)
+	}
+}
+
+// plainLog is a log that is read and knows nothing of its campaigns, as that of another process.
+type plainLog struct {
+	events.Log
+	failsAfter int // events; less than 0: never
+	err        error
+}
+
+func (l plainLog) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		n := 0
+		for e, err := range l.Log.Read(ctx, after) {
+			if n == l.failsAfter {
+				yield(events.Event{}, l.err)
+				return
+			}
+			if n++; !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// held is the store of another process.
+type held struct {
+	Store
+	log    events.Log
+	status control.Status
+}
+
+func (h held) Log() events.Log        { return h.log }
+func (h held) Status() control.Status { return h.status }
+
+// Law: the campaigns of a store are named in the order of their beginning, by whichever process
+// holds it; where its log cannot be read to its end none is named.
+func TestCampaignsOfAnyStore(t *testing.T) {
+	log := memlog.New()
+	want := []string{"lfp", "b", "a", "nmc"}
+	for _, name := range want {
+		for _, kind := range []events.Kind{events.KindCampaignDefined, events.KindNoteAdded} {
+			e := events.Event{Kind: kind, Version: 1, Actor: "person:ada", Data: []byte("{}")}
+			if _, err := log.Append(t.Context(), name, events.AnySequence, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	broken := errors.New("the process has ended")
+	for failsAfter := -1; failsAfter < 2*len(want); failsAfter++ {
+		names, err := Campaigns(t.Context(), held{log: plainLog{log, failsAfter, broken}})
+		if failsAfter >= 0 {
+			if !errors.Is(err, broken) || names != nil {
+				t.Errorf("failing after %d events: %q, %v", failsAfter, names, err)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(names, want) {
+			t.Errorf("named %q, %v; want %q", names, err, want)
+		}
+	}
+}
+
+// Law: that another process holds a store is written down if it can be, and hinders nobody if it
+// cannot: that is said.
+func TestHoldOfAnotherProcess(t *testing.T) {
+	own := openLog(t, t.TempDir())
+	var said []string
+	s := &member{
+		path:    "/lab/a.campaign",
+		lab:     &Lab{options: Options{Log: func(format string, args ...any) { said = append(said, format) }}},
+		custody: &custodian{own: own, stream: "store/a.campaign", worker: "late"},
+	}
+	seen, err := s.custody.look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer := held{status: control.Status{PID: 4711}}
+	if err := s.holds(peer, seen); err != nil || len(said) > 0 {
+		t.Errorf("it can be written: %v, %q", err, said)
+	}
+	if err := own.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.holds(peer, seen+1); err != nil || len(said) != 1 {
+		t.Errorf("it cannot: %v, %q", err, said)
+	}
+}
