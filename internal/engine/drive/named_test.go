@@ -2,9 +2,13 @@ package drive_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
@@ -66,6 +70,42 @@ func TestRunIsNamed(t *testing.T) {
 		}
 		if commands < 6 || (epochs == 1) != (epoch != "") || epochs > 1 {
 			t.Errorf("with the epoch %q there are %d commands, and it is recorded %d times", epoch, commands, epochs)
+		}
+	}
+}
+
+// unreadable is a log that can be written and not be read any more.
+type unreadable struct {
+	events.Log
+	err error
+}
+
+func (u *unreadable) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
+	if u.err == nil {
+		return u.Log.Read(ctx, after)
+	}
+	return func(yield func(events.Event, error) bool) { yield(events.Event{}, u.err) }
+}
+
+// Law: what cannot be worked out, as the log cannot be read for it, ends the run with the reason;
+// nothing is recorded in its place.
+func TestRunEndsWithWhatCannotBeWorkedOut(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	log := &unreadable{Log: memlog.New()}
+	def := electrolyte(t, 5, 6)
+	runner, err := studytest.Runner(ctx, log, def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner.Eager = true
+	log.err = errors.New("the disk does not answer")
+	if err := runner.Run(ctx); !errors.Is(err, log.err) {
+		t.Errorf("the run ended with %v", err)
+	}
+	for _, e := range history(t, log.Log) {
+		if e.Kind == events.KindDecisionMade || e.Kind == events.KindModelFitted {
+			t.Errorf("%s was recorded", e.Kind)
 		}
 	}
 }
