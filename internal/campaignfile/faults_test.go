@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/builtin"
@@ -186,6 +188,10 @@ func TestDuelStandsAlone(t *testing.T) {
 	for _, line := range faultLines(taste) {
 		t.Error("the example: ", line)
 	}
+	taste.Initial.Experiments = nil // nothing is said of them
+	if lines := faultLines(taste); len(lines) > 0 {
+		t.Errorf("without a number of experiments: %q", lines)
+	}
 	others := example(t, "electrolyte.yaml").Policy
 	for part, choose := range map[string]func(*definition.Policy){
 		"next":     func(p *definition.Policy) { p.Next = others.Next },
@@ -216,6 +222,52 @@ func TestNumbersOfExperiments(t *testing.T) {
 		}
 		if hint := hintForValue(steps, json.Number("3")); (hint != "") != hinted || hinted && !strings.Contains(hint, "experiments: 3") {
 			t.Errorf("%s: 3 is answered with %q", where, hint)
+		}
+	}
+}
+
+// Law: bounds that are no numbers, which no file can say and a request can, are a fault of their
+// parameter.
+func TestBoundsAreNumbers(t *testing.T) {
+	for _, bound := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for _, side := range []string{"min", "max"} {
+			def := example(t, "electrolyte.yaml")
+			def.Parameters = slices.Clone(def.Parameters)
+			p := &def.Parameters[0]
+			if side == "min" {
+				p.Min = &bound
+			} else {
+				p.Max = &bound
+			}
+			v := &validator{def: def}
+			v.bounds(at("parameters", 0), *p)
+			if len(v.faults) != 1 || !strings.HasPrefix(v.faults[0].Path.String(), "parameters[0]") {
+				t.Errorf("%s: %v: %v", side, bound, v.faults)
+			}
+		}
+	}
+}
+
+// Law: that a campaign waits for people at first is explained where it does: where it asks people for
+// something, and has experiments that wait.
+func TestExplainsWhatIsWaitedFor(t *testing.T) {
+	wait := definition.Duration(time.Hour)
+	for set := range 16 {
+		asks, measures, person, waits := set&1 > 0, set&2 > 0, set&4 > 0, set&8 > 0
+		def := example(t, "electrolyte.yaml")
+		if !measures {
+			def = example(t, "taste.yaml")
+		}
+		def.Initial = definition.Initial{Estimates: new(3), Labels: new(0)}
+		if !asks {
+			def.Initial.Estimates = nil
+		}
+		if waits {
+			def.Initial.Wait = &wait
+		}
+		def.Experts = []definition.Expert{{Name: "ada", Person: person}}
+		if text := waitText(def); strings.Contains(text, "ada") != (asks && measures && person && waits) {
+			t.Errorf("asks %t, measures %t, of a person %t, waits %t: %q", asks, measures, person, waits, text)
 		}
 	}
 }

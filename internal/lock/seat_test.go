@@ -237,6 +237,47 @@ func TestAdoptGivesTurns(t *testing.T) {
 	}
 }
 
+// Law: a command that is under way keeps the turn that it has, whatever its campaign and its store are
+// called by now.
+func TestAdoptAfterAMove(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "locks")
+	before := entered(t, EnterTurn, dir, robot("a", 1))
+	if err := errors.Join(before.Try(), before.Begin("a/x/e1")); err != nil {
+		t.Fatal(err)
+	}
+	ticket := before.text.Ticket
+	before.Leave()
+	moved := robot("a", 1)
+	moved.Store = "/elsewhere/a"
+	turns, err := Adopt(dir, moved, []string{"a/x/e1"})
+	if err != nil || len(turns) != 1 {
+		t.Fatal(turns, err)
+	}
+	l := turns["a/x/e1"]
+	t.Cleanup(l.Release)
+	s := read(l.path, nil)
+	if l.path != before.path || s.Ticket != ticket || s.Store != moved.Store || s.Command != "a/x/e1" {
+		t.Errorf("it has %+v, and had the ticket %d in %s", s, ticket, before.path)
+	}
+}
+
+// Law: the folder of locks is made for all users of the machine, whatever the umask, none of whom may
+// remove another's files; one that is there is left as it is.
+func TestFolderIsShared(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	dir := filepath.Join(t.TempDir(), "locks")
+	for _, mode := range []fs.FileMode{0o777 | os.ModeSticky, 0o750} {
+		entered(t, Enter, dir, robot("a", 1))
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode()&(fs.ModePerm|os.ModeSticky) != mode {
+			t.Errorf("its mode is %v, %v; want %v", info.Mode(), err, mode)
+		}
+		if err := os.Chmod(dir, 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Law: a campaign forgets the turns that its processes left for commands that it does not keep, and
 // none of another campaign's, of another store's or of a process that is alive.
 func TestForget(t *testing.T) {
