@@ -60,6 +60,18 @@ func init() {
 		p.recovers = p.life == 1
 		diesOverTwo(p)
 	}
+	faulty["dies, says that it runs, and disowns it"] = func(p *program) {
+		p.serve(func(op string, id any, _ string) bool {
+			switch {
+			case p.life == 1 && op == "start", p.life == 2 && op == "await":
+				os.Exit(0)
+			case op == "recover":
+				p.say(message{"id": id, "fate": map[bool]string{true: "running", false: "not started"}[p.life == 2]})
+				return true
+			}
+			return false
+		})
+	}
 	faulty["tells unasked"] = func(p *program) {
 		p.serve(func(op string, _ any, command string) bool {
 			if op == "await" {
@@ -184,6 +196,24 @@ func TestNoFate(t *testing.T) {
 			book.expect("could not be asked about command test/e1")
 		})
 	}
+}
+
+// Law: that a program says of a command that it runs confirms it: one that says later that it never
+// started it has lost its memory, and is not sent it again.
+func TestRunningIsConfirmed(t *testing.T) {
+	inst, _, dir := openFaulty(t, "dies, says that it runs, and disowns it")
+	ctx := within(t, 20*time.Second)
+	if err := inst.Start(ctx, command(1)); err == nil {
+		t.Error("a start that was not confirmed was none")
+	}
+	if err := inst.Start(ctx, command(1)); err != nil {
+		t.Errorf("it runs, and Start says %v", err)
+	}
+	o, err := inst.Await(ctx, command(1))
+	if err != nil || o.Status != instruments.Unknown || !strings.Contains(o.Cause, "had confirmed it") {
+		t.Errorf("Await: %+v, %v", o, err)
+	}
+	starts(t, dir, 1)
 }
 
 // Law: of all commands that were under way when a program ended which cannot say what became of
