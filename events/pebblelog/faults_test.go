@@ -123,6 +123,26 @@ func TestWhatIsAStore(t *testing.T) {
 	}
 }
 
+// Law: no store is made in a folder that holds anything else, whatever that is called.
+func TestNoStoreBesideOthers(t *testing.T) {
+	for _, name := range []string{"0", "A.tex", "LOCK.txt", "thesis.tex", "~"} {
+		fsys := vfs.NewMem()
+		if err := errors.Join(fsys.MkdirAll("store", 0o700), writeFile(fsys, "store/"+name, []byte("x"))); err != nil {
+			t.Fatal(err)
+		}
+		log, err := Open("store", Options{FS: fsys})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("beside %s: %v", name, err)
+		}
+		if log != nil {
+			_ = log.Close()
+		}
+		if names, err := fsys.List("store"); err != nil || len(names) > 2 {
+			t.Errorf("beside %s there are %q, %v", name, names, err)
+		}
+	}
+}
+
 // Law: a campaign's name may have as many bytes as an event's may, and such a one is read like any
 // other; of a longer one there is nothing.
 func TestLongestNameOfACampaign(t *testing.T) {
