@@ -189,6 +189,39 @@ func TestPasskeys(t *testing.T) {
 	must(b.Verify(system))(t)
 }
 
+// Law: a passkey is registered in the ceremony that its owner has begun, and in no other: not in one
+// that nothing is known of, another account's, a login's, or one that is over.
+func TestPasskeyNeedsItsCeremony(t *testing.T) {
+	b, c := lab(t, Options{Passkeys: site})
+	ada, _ := b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
+	bob, _ := b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
+	phone := newDevice(t)
+	begin := func(session string) (string, []byte) {
+		ceremony, options, err := b.BeginPasskey(t.Context(), session)
+		done(t, err)
+		return ceremony, phone.make(options)
+	}
+	refused := func(what, ceremony string, answer []byte) {
+		t.Helper()
+		if _, err := b.FinishPasskey(t.Context(), ada, ceremony, "phone", answer); err == nil {
+			t.Errorf("%s: a passkey was registered", what)
+		}
+	}
+	own, answer := begin(ada)
+	refused("no ceremony", "", answer)
+	refused("an unknown one", own+"x", answer)
+	bobs, bobsAnswer := begin(bob)
+	refused("bob's", bobs, bobsAnswer)
+	login, _, err := b.BeginPasskeyLogin(t.Context())
+	done(t, err)
+	refused("a login", login, answer)
+	late, lateAnswer := begin(ada)
+	must(b.FinishPasskey(t.Context(), ada, own, "phone", answer))(t)
+	refused("one that is finished", own, answer)
+	c.pass(ceremonyTime + time.Second)
+	refused("one that is over", late, lateAnswer)
+}
+
 // Law: what is remembered of ceremonies is bounded, and who begins many only forgets their own.
 func TestCeremoniesAreBounded(t *testing.T) {
 	c, now := newCeremonies(), newClock().now()
