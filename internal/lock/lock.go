@@ -369,7 +369,9 @@ func (l *Lease) Try() error {
 	}
 	if len(have) < most && len(before) == 0 {
 		l.text.Waiting = false
-		return l.write()
+		err := l.write()
+		l.text.Waiting = err != nil // others see what is written
+		return err
 	}
 	held := &HeldError{Device: l.q.device, turn: l.q.turn, Next: len(have) < most}
 	if held.Next {

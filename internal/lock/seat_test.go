@@ -144,6 +144,10 @@ func TestSeatIsWritten(t *testing.T) {
 	if _, err := l.file.WriteAt([]byte(strings.Repeat("x", 2000)), 0); err != nil {
 		t.Fatal(err)
 	}
+	if err := l.Try(); err != nil {
+		t.Error(err)
+	}
+	holds("", false)
 	if err := l.Begin("lfp/x/e1"); err != nil {
 		t.Error(err)
 	}
