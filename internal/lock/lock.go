@@ -427,8 +427,10 @@ func (l *Lease) Begin(command string) error {
 	if err := l.check(); err != nil {
 		return err
 	}
+	before := l.text.Command
 	l.text.Command = command
 	if err := l.write(); err != nil {
+		l.text.Command = before // it is not sent
 		return err
 	}
 	return l.file.Sync()
