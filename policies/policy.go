@@ -48,8 +48,8 @@ const Version = 2
 const Module = "github.com/campaignd/campaignd"
 
 // Policy makes the decisions of one campaign. It may keep what it has computed,
-// to save time; a decision never depends on that. One goroutine uses it at a
-// time.
+// to save time; a decision never depends on that. Several goroutines may use it
+// at the same time: readers of a campaign share it.
 type Policy interface {
 	// Decide returns the next step. It is deterministic in (view, seed). A
 	// cancelled context is an error, never a decision on a shorter search.

@@ -54,9 +54,8 @@ func NewCore(reg registry.Registry) *Core {
 
 // Clone returns a core in the same state, which each of the two changes from
 // then on without the other: for readers, who need not fold what is folded
-// already. Space and policy are shared. A policy may keep a cache of its own
-// (policies/duel does), so the two cores must not decide or summarize at the
-// same time.
+// already. Space and policy are shared; the two cores may be used at the same
+// time, since a policy may be (see [policies.Policy]).
 func (c *Core) Clone() *Core {
 	own := *c
 	own.campaign = c.campaign.Clone()

@@ -8,9 +8,13 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies/duel"
 )
 
 // recordOf is the record of a campaign at the end of a log.
@@ -112,4 +116,49 @@ func TestRecordAtAnyEvent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Law: readers of a campaign look at copies of one fold at the same time, at the end and at
+// events before, and get what a fold of their own gives. The race detector finds what the
+// copies share.
+func TestReadersAtTheSameTime(t *testing.T) {
+	def, err := studytest.Define("branin", 4, 0, func(def *definition.Campaign) {
+		def.Policy = definition.Policy{Duel: duel.MRLPF{}.Choice()}
+		def.Budget = definition.Budget{Comparisons: 6}
+	}, studytest.WithExpert(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	core, err := studytest.Simulate(t.Context(), log, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := recordOf(t, log, core)
+	var readers sync.WaitGroup
+	begin := make(chan struct{})
+	for n := range events.Sequence(4) { // two readers of one state, and two of an earlier one
+		at := core.State().Sequence - n/2
+		alone := engine.NewCore(builtin.Registry())
+		if err := alone.Forward(t.Context(), log, def.Name, at); err != nil {
+			t.Fatal(err)
+		}
+		want, err := alone.Summarize(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := r.At(t.Context(), log, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers.Go(func() {
+			<-begin
+			got, err := own.Summarize(t.Context())
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("after event %d: %+v, want %+v: %v", at, got, want, err)
+			}
+		})
+	}
+	close(begin)
+	readers.Wait()
 }

@@ -79,12 +79,28 @@ func (r *Rule) compared(sp *space.Space) ([]definition.Point, error) {
 	return allowed, nil
 }
 
-// machine returns the machine after the expert's comparisons. It is kept from
-// decision to decision; where the space or a comparison has changed, by an
-// amendment or a correction, it is made anew. It writes r.machines, and is for
-// one goroutine at a time.
+// take takes the expert's machine out of the rule, nil where there is none: a
+// machine is one goroutine's at a time, and another one makes its own meanwhile.
+func (r *Rule) take(expert string) *machine {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.machines[expert]
+	delete(r.machines, expert)
+	return m
+}
+
+// keep puts the expert's machine back.
+func (r *Rule) keep(expert string, m *machine) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.machines[expert] = m
+}
+
+// machine returns the machine after the expert's comparisons, the caller's until
+// [Rule.keep]. It is kept from decision to decision; where the space or a
+// comparison has changed, by an amendment or a correction, it is made anew.
 func (r *Rule) machine(in Input) (*machine, error) {
-	m := r.machines[in.Expert]
+	m := r.take(in.Expert)
 	if m == nil || m.space != in.Space {
 		points, err := r.compared(in.Space)
 		if err != nil {
@@ -103,12 +119,10 @@ func (r *Rule) machine(in Input) (*machine, error) {
 	}
 	for _, c := range history[len(m.seen):] {
 		if err := m.player.Observe(c); err != nil {
-			m.player = nil // begin anew
 			return nil, err
 		}
 	}
 	m.seen = history
-	r.machines[in.Expert] = m
 	return m, nil
 }
 
@@ -187,6 +201,7 @@ func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error
 	if err != nil {
 		return Proposal{}, err
 	}
+	defer r.keep(in.Expert, m)
 	step, err := m.player.Next(ctx)
 	if err != nil {
 		return Proposal{}, err
@@ -237,6 +252,7 @@ func (r *Rule) bestCandidate(ctx context.Context, in Input) (policies.Best, bool
 	if err != nil {
 		return policies.Best{}, false, err
 	}
+	defer r.keep(in.Expert, m)
 	if len(m.seen) == 0 {
 		return policies.Best{}, false, nil
 	}

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -65,7 +66,8 @@ type Proposal struct {
 
 // Rule is the rule of one definition. It keeps what it has computed from an
 // expert's comparisons and computes it anew where these have changed: that
-// saves time, and decides nothing. It is for one goroutine at a time.
+// saves time, and decides nothing. Several goroutines may use it: readers of a
+// campaign share the rule.
 type Rule struct {
 	def  definition.Campaign
 	name string
@@ -73,7 +75,9 @@ type Rule struct {
 	candidates *Candidates
 	// Weights of the acquisitions of a utility, those that the rule has.
 	alpha, beta, gamma, eta float64
-	machines                map[string]*machine
+
+	mu       sync.Mutex
+	machines map[string]*machine // by expert; without those that are in use
 }
 
 // New returns the rule that a complete definition names.
