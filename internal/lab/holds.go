@@ -19,7 +19,8 @@ import (
 type Custody struct {
 	Last    events.Sequence // of the newest event of the stream
 	Held    *events.StoreHeld
-	Since   time.Time // of the hold
+	Hold    events.Sequence // of the hold
+	Since   time.Time       // of the hold
 	Started map[string]bool
 }
 
@@ -32,9 +33,9 @@ func (c *Custody) apply(e events.Event) error {
 	c.Last = e.Sequence
 	switch p := payload.(type) {
 	case *events.StoreHeld:
-		c.Held, c.Since = p, e.Time
+		c.Held, c.Hold, c.Since = p, e.Sequence, e.Time
 	case *events.StoreReleased:
-		c.Held, c.Since = nil, time.Time{}
+		c.Held, c.Hold, c.Since = nil, 0, time.Time{}
 	case *events.RunStarted:
 		c.Started[p.Campaign] = true
 	case *events.RunEnded:
@@ -71,6 +72,9 @@ type custodian struct {
 	log     events.Store // from which now was folded; nil where that is to be done
 	now     *Custody
 	holding bool // this process has said that it holds the store
+	// said is the hold that this process recorded last, its own or that of a
+	// process through which it reads the store; 0 where it was released.
+	said events.Sequence
 }
 
 // read folds the custody where that was not done yet, or the log was opened
@@ -144,6 +148,9 @@ func (c *custodian) hold(seen events.Sequence, holder events.StoreHeld) error {
 		return c.taken()
 	}
 	c.holding = err == nil && holder.Worker == c.worker
+	if err == nil {
+		c.said = c.now.Hold
+	}
 	return err
 }
 
@@ -162,18 +169,25 @@ func (c *custodian) taken() error {
 
 // release records that the holder has let go of the store. The holder may be a
 // process through which this one has read the store: its hold was recorded as
-// well.
+// well. A hold that another process has recorded since is not this one's to end.
 func (c *custodian) release() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.holding = false
-	if err := c.read(); err != nil {
-		return err
+	said := c.said
+	c.holding, c.said = false, 0
+	for {
+		if err := c.read(); err != nil {
+			return err
+		}
+		if said == 0 || c.now.Hold != said {
+			return nil
+		}
+		err := c.append(c.now.Last, events.KindStoreReleased, &events.StoreReleased{}, ourselves)
+		var conflict *events.ConflictError
+		if !errors.As(err, &conflict) { // else another event came between, and is read now
+			return err
+		}
 	}
-	if c.now.Held == nil {
-		return nil
-	}
-	return c.append(c.now.Last, events.KindStoreReleased, &events.StoreReleased{}, ourselves)
 }
 
 // isStarted reports whether the lab goes on with a campaign.

@@ -113,11 +113,26 @@ func TestHoldIsTakenOver(t *testing.T) {
 	if on, err := second.isStarted("one"); !on || err != nil {
 		t.Errorf("the next one does not go on: %v", err)
 	}
+	if err := first.release(); err != nil {
+		t.Errorf("what has lost the store cannot let go: %v", err)
+	}
+	if now, err := CustodyOf(t.Context(), second.log, second.stream); err != nil || now.Held == nil {
+		t.Errorf("what has lost the store has ended the hold of the next one: %v", err)
+	}
 	if err := second.release(); err != nil {
 		t.Fatal(err)
 	}
-	if _, held = take("third"); held.Lost {
+	third, held := take("third")
+	if held.Lost {
 		t.Error("the hold before was let go of")
+	}
+	// A person says meanwhile that the lab goes on with another campaign.
+	other := &custodian{own: own, stream: third.stream, worker: "other"}
+	if err := errors.Join(other.setStarted("two", true, ourselves), third.release()); err != nil {
+		t.Fatal(err)
+	}
+	if _, held = take("fourth"); held.Lost {
+		t.Error("the hold before was let go of, after another event")
 	}
 }
 
