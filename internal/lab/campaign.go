@@ -37,7 +37,9 @@ type Campaign struct {
 // it after the first.
 func newCampaign(s *member, name string) *Campaign {
 	record := view.NewRecord(s.lab.options.Registry, name, &s.lab.past)
-	return &Campaign{store: s, name: name, record: record}
+	return &Campaign{
+		store: s, name: name, record: record, cache: cache{busy: make(chan struct{}, 1)},
+	}
 }
 
 // Name is the campaign's name.

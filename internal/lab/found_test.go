@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/builtin"
@@ -53,5 +55,18 @@ func TestRuns(t *testing.T) {
 		if got := c.driven.Runs(); got != c.want {
 			t.Errorf("%+v is run: %t", c.driven, got)
 		}
+	}
+}
+
+// Law: who asks for a status that another one works out waits no longer than their context
+// lets them.
+func TestStatusIsNotWaitedForEver(t *testing.T) {
+	lab := &Lab{options: Options{Registry: builtin.Registry()}}
+	c := newCampaign(&member{lab: lab}, "bench")
+	c.cache.busy <- struct{}{} // another caller works it out
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Status(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("it says %v", err)
 	}
 }

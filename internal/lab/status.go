@@ -15,7 +15,9 @@ import (
 // cache keeps the status of a campaign up to an event: it takes a model, and
 // pages ask for it often.
 type cache struct {
-	mu       sync.Mutex // held while the status is worked out: those who ask meanwhile wait for it
+	// busy is full while the status is worked out: those who ask meanwhile wait
+	// for it, as long as their contexts let them.
+	busy     chan struct{}
 	sequence events.Sequence
 	status   *view.Status
 
@@ -67,11 +69,14 @@ func (c *Campaign) keep(at engine.Revision, summary engine.Summary, err error) {
 
 // Status returns how the campaign stands, with its model's diagnosis. The error
 // is that of the context or of the log. One caller works it out and the others
-// wait for the lock, whatever their contexts say. The status is shared and must
-// not be changed.
+// wait for that. The status is shared and must not be changed.
 func (c *Campaign) Status(ctx context.Context) (*view.Status, error) {
-	c.cache.mu.Lock()
-	defer c.cache.mu.Unlock()
+	select {
+	case c.cache.busy <- struct{}{}:
+		defer func() { <-c.cache.busy }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if c.cache.status != nil && c.cache.sequence == c.Sequence() {
 		return c.cache.status, nil
 	}
