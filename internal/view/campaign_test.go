@@ -3,6 +3,7 @@ package view_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -212,6 +213,44 @@ func TestWhatFollowedFromADecision(t *testing.T) {
 	}
 	if explained < 8 {
 		t.Errorf("only %d decisions were made", explained)
+	}
+}
+
+// Law: the end of a campaign follows from the decision to stop, whatever other campaigns of
+// the store record between the two.
+func TestEndFollowsFromDecision(t *testing.T) {
+	log, core := choosing(t)
+	name := core.State().Name
+	shared := memlog.New() // the same events, each after three of another campaign
+	var last string
+	var n events.Sequence
+	for e, err := range events.ReadCampaign(t.Context(), log, name, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			other := e
+			other.Campaign = "other"
+			other.ID = fmt.Sprint("other", n)
+			if _, err := shared.Append(t.Context(), "other", n, other); err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if _, err := shared.Append(t.Context(), name, e.Sequence-1, e); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := events.Decode(e); err == nil && e.Kind == events.KindDecisionMade {
+			last = p.(*events.DecisionMade).Decision
+		}
+	}
+	d, err := recordOf(t, shared, core).Decision(t.Context(), shared, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Decision.Action != events.ActionStop || len(d.Followed) == 0 ||
+		!strings.Contains(string(d.Followed[0]), string(events.KindCampaignCompleted)) {
+		t.Errorf("after the decision to %s there followed %s", d.Decision.Action, d.Followed)
 	}
 }
 

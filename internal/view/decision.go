@@ -26,7 +26,7 @@ type Decision struct {
 	// Trust is how it moved the expert's dual variable, if it did.
 	Trust *events.TrustAdjusted `json:"trust,omitempty"`
 	// Asked is the question it put, with the answer. Chose is the decision that
-	// took up the answer, Review how that choice looked once it was measured
+	// took up a choice or a composition of the expert's own, Review how that choice looked once it was measured
 	// (Adachi et al. 2024, Eq. 101).
 	Asked  *campaign.Question   `json:"asked,omitempty"`
 	Chose  string               `json:"chose,omitempty"`
@@ -153,8 +153,9 @@ type decisionReader struct {
 	story *Story
 	// about are the decision, and the experiments and questions that followed
 	// from it.
-	about map[string]bool
-	d     Decision
+	about    map[string]bool
+	d        Decision
+	sequence events.Sequence // of the decision
 }
 
 // read takes an event. The first event that it gets is the decision itself;
@@ -168,6 +169,7 @@ func (r *decisionReader) read(e events.Event) error {
 	if d, ok := payload.(*events.DecisionMade); ok && d.Decision == r.id {
 		r.d.Decision = d
 		r.d.Position = e.Position
+		r.sequence = e.Sequence
 		r.d.Time = e.Time
 		r.d.Definition = r.story.def
 		return nil
@@ -207,7 +209,7 @@ func (r *decisionReader) follows(e events.Event, payload events.Payload) bool {
 	case *events.CampaignCompleted:
 		// The engine completes a campaign right after the decision to stop,
 		// perhaps with one record between.
-		return r.d.Decision.Action == events.ActionStop && e.Position <= r.d.Position+2
+		return r.d.Decision.Action == events.ActionStop && e.Sequence <= r.sequence+2
 	}
 	return r.about[payload.Subject()]
 }
