@@ -145,7 +145,7 @@ var kindTable = []kindRow{
 		if e.Permission == "" {
 			return "a request with an API token" + of(" of ", e.Account) + " was refused" + of(": ", e.Reason)
 		}
-		return who + " was refused: to " + e.Permission.words() + inCampaign(e.Campaign)
+		return who + " was refused: to " + e.Permission.Words() + inCampaign(e.Campaign)
 	}},
 	{KindAdded, "account.added", func(e Entry, who string) string {
 		return who +

@@ -93,7 +93,7 @@ func (i Identity) May(p Permission, campaign string) error {
 	if (i.Scopes != nil && !slices.Contains(i.Scopes, p)) ||
 		(i.Campaigns != nil && (campaign == "" || p.ForLab() || !slices.Contains(i.Campaigns, campaign))) {
 		return problem.New(problem.Forbidden, "the API token of %s that was used may not %s%s",
-			i.Account, p.words(), inCampaign(campaign)).
+			i.Account, p.Words(), inCampaign(campaign)).
 			About(i.Account)
 	}
 	return nil
@@ -177,7 +177,7 @@ func (i Identity) forbidden(p Permission, campaign string) error {
 			able = append(able, string(r.role))
 		}
 	}
-	return problem.New(problem.Forbidden, "%s may not %s%s", i.Account, p.words(), inCampaign(campaign)).
+	return problem.New(problem.Forbidden, "%s may not %s%s", i.Account, p.Words(), inCampaign(campaign)).
 		About(i.Account).
 		With(problem.Remedy{Text: "ask an admin for a role that may", Action: problem.Grant,
 			Subject: i.Account, Ways: able})

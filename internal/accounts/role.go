@@ -54,7 +54,8 @@ var permissions = []struct {
 	{Administer, "change accounts", true},
 }
 
-// Words says in plain words what the permission lets one do.
+// Words says in plain words what the permission lets one do: it completes "may
+// not".
 func (p Permission) Words() string {
 	for _, known := range permissions {
 		if known.permission == p {
@@ -138,16 +139,6 @@ func (p Permission) ForLab() bool {
 		}
 	}
 	return true // one that there is not is given by nothing
-}
-
-// words completes "may not".
-func (p Permission) words() string {
-	for _, row := range permissions {
-		if row.permission == p {
-			return row.words
-		}
-	}
-	return string(p)
 }
 
 // Grant is a role in all campaigns, or in one.

@@ -194,14 +194,14 @@ func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 		}
 		if !owner.MaySomewhere(p) {
 			return nil, problem.New(problem.Conflict,
-				"%s may not %s, and neither may a token of theirs", a.Name, p.words()).
+				"%s may not %s, and neither may a token of theirs", a.Name, p.Words()).
 				About(a.Name)
 		}
 		if p.ForLab() && len(t.Campaigns) > 0 {
 			return nil, problem.New(
 				problem.Conflict,
 				"to %s is a matter of the whole lab: a token for single campaigns may not",
-				p.words(),
+				p.Words(),
 			)
 		}
 	}
