@@ -232,7 +232,7 @@ func (c *court) isSound(s suite, name string) bool {
 
 // confirm reports whether a test passes in the binary of the mutants while none
 // is selected. It is run once for that. Two goroutines may run it side by side
-// for one test; both store what they found.
+// for one test; a test that fails is listed once.
 func (c *court) confirm(ctx context.Context, s suite, test recordedTest) (bool, error) {
 	key := s.folder + " " + test.Name
 	c.mu.Lock()
@@ -252,10 +252,10 @@ func (c *court) confirm(ctx context.Context, s suite, test recordedTest) (bool, 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sound[key] = outcome == passed
-	if outcome != passed {
+	if _, known = c.sound[key]; !known && outcome != passed {
 		c.unsound = append(c.unsound, key+"\n"+lastLines(out))
 	}
+	c.sound[key] = outcome == passed
 	return outcome == passed, nil
 }
 
