@@ -164,6 +164,9 @@ func (t Table) columns(shown []int, letters bool, width, at int) (l laid, wide i
 			continue
 		case letters:
 			letter := string(rune('a' + at%26))
+			if at >= 26 { // a to z, a1 to z1, and so on
+				letter += strconv.Itoa(at / 26)
+			}
 			legend = append(legend, letter+" "+format.Heading(par.Name, par.Unit))
 			par.Name, par.Unit = letter, ""
 		}

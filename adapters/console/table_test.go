@@ -72,6 +72,26 @@ the same in all: salt LiPF6`, "\n")
 	}
 }
 
+// Law: no two columns stand under the same letter, however many there are.
+func TestLettersDiffer(t *testing.T) {
+	text := strings.Join(tableOf(2, 60).Text(-1).Lines(330), "\n")
+	legend, _, found := strings.Cut(text, "\n   ") // the line of letters begins with the room for numbers
+	if !found {
+		t.Fatal(text)
+	}
+	of := make(map[string]string)
+	for _, entry := range strings.FieldsFunc(legend, func(r rune) bool { return r == ',' || r == '\n' }) {
+		letter, name, _ := strings.Cut(strings.TrimSpace(entry), " ")
+		if other := of[letter]; other != "" {
+			t.Errorf("%s stands for %s and %s", letter, other, name)
+		}
+		of[letter] = name
+	}
+	if len(of) != 60 {
+		t.Errorf("%d letters in\n%s", len(of), text)
+	}
+}
+
 // Law: whatever the screen, no line is longer than it is wide, every value is there,
 // and where not all rows fit into its height the marked one is there, whole.
 func TestTableFits(t *testing.T) {
