@@ -233,20 +233,20 @@ type timesRow struct {
 // first row only.
 func (d *pageData) times(s simulate.Summary) {
 	for _, t := range s.Tasks {
+		name := t.Task.Name
 		for j, a := range t.Arms {
 			if len(a.Seconds) == 0 {
 				continue
 			}
 			row := timesRow{
+				Task:   name,
 				Symbol: d.Arms[j],
 				Median: seconds(simulate.Quantile(0.5, a.Seconds)),
 				Most:   seconds(simulate.Quantile(0.9, a.Seconds)),
 				Slowly: seconds(a.Seconds[len(a.Seconds)-1]),
 			}
-			if j == 0 || len(d.Times) == 0 {
-				row.Task = t.Task.Name
-			}
 			d.Times = append(d.Times, row)
+			name = ""
 		}
 	}
 }
