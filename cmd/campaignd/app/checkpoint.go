@@ -17,6 +17,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/attest"
+	"github.com/campaignd/campaignd/internal/input"
 	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
@@ -313,13 +314,13 @@ func keepCheckpoint(
 	return wholefile.Replace(file, []byte(c.Text), 0o644)
 }
 
-// readAll reads a file, at most 64 MiB of it, far above any that this program
-// writes: a path given by mistake must not fill the memory.
+// readAll reads a file, or a pipe, of at most 64 MiB, far above any that this
+// program writes: a path given by mistake must not fill the memory.
 func readAll(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path, 64<<20)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 64<<20+1))
+	return io.ReadAll(f)
 }

@@ -132,9 +132,9 @@ func parseFurther(texts []string) ([]definition.Quantity, error) {
 				strings.TrimSpace(value),
 			)
 		}
-		// A second comma after a whole number, as in "1,234,5": neither reading
-		// of it would be safe.
-		if strings.HasPrefix(parts[2], ",") {
+		// A second comma or point, as in "1,234,5" and "3.1.2": no reading of it
+		// would be safe, and no unit begins with either.
+		if parts[2] != "" && strings.Contains(",.", parts[2][:1]) {
 			return nil, badInput("--further: %s: %q is not a number; write it with a decimal point",
 				name, strings.TrimSpace(value))
 		}

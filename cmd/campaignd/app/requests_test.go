@@ -1,12 +1,15 @@
 package app
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
@@ -38,6 +41,43 @@ func TestCommandsSayWhatRequestsCarry(t *testing.T) {
 			if flag != argument && c.command.Flags().Lookup(flag) == nil {
 				t.Errorf("%s has no --%s, for the %s of %T", c.command.Name(), flag, field, c.request)
 			}
+		}
+	}
+}
+
+// Law: a further quantity is a number with its unit; what could be read in two ways is refused.
+func TestFurtherQuantities(t *testing.T) {
+	for text, want := range map[string]definition.Quantity{
+		"viscosity=3.1mPas":  {Name: "viscosity", Value: 3.1, Unit: "mPas"},
+		"viscosity=3,1 mPas": {Name: "viscosity", Value: 3.1, Unit: "mPas"},
+		"pH=7.":              {Name: "pH", Value: 7},
+	} {
+		got, err := parseFurther([]string{text})
+		if err != nil || len(got) != 1 || got[0] != want {
+			t.Errorf("%s is read as %v, want %v: %v", text, got, want, err)
+		}
+	}
+	for _, text := range []string{"v=3.1.2", "v=1,234,5", "v=1.234,5", "v=3..1", "v=1e5.2", "v=high", "3.1"} {
+		if got, err := parseFurther([]string{text}); exitCode(err) != exitInput {
+			t.Errorf("%s is taken for %v: %v", text, got, err)
+		}
+	}
+}
+
+// Law: a file that is larger than what is read of one is refused, and not cut.
+func TestLargeFileIsNotCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large.checkpoint")
+	for size, fits := range map[int64]bool{64 << 20: true, 64<<20 + 1: false} {
+		err := os.WriteFile(path, nil, 0o600)
+		if err == nil {
+			err = os.Truncate(path, size)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := readAll(path); fits != (err == nil) || fits && int64(len(text)) != size ||
+			!fits && exitCode(err) != exitInput {
+			t.Errorf("of %d bytes %d are read: %v", size, len(text), err)
 		}
 	}
 }
