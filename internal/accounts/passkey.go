@@ -383,7 +383,7 @@ func (d *Directory) answered(
 			}
 		}
 		d.refuse(e)
-		if owner != nil && owner.Disabled {
+		if err == nil { // they have the passkey: they may know this too
 			return proof{}, disabled(owner.Name)
 		}
 		return proof{}, refusedPasskey(err)

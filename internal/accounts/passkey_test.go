@@ -181,6 +181,14 @@ func TestPasskeys(t *testing.T) {
 		t.Error("a passkey that was removed is good")
 	}
 	must(b.Disable(t.Context(), system, "bob"))(t)
+	ceremony, _, err = b.BeginPasskeyLogin(t.Context())
+	done(t, err)
+	_, options, err = b.BeginPasskeyLogin(t.Context())
+	done(t, err)
+	_, _, err = b.FinishPasskeyLogin(t.Context(), ceremony, laptop.get(options), "")
+	if problem.CodeOf(orNil(err)) != problem.Unauthenticated || strings.Contains(err.Error(), "disabled") {
+		t.Errorf("who has proved nothing is answered: %v", err)
+	}
 	ceremony, options, err = b.BeginPasskeyLogin(t.Context())
 	done(t, err)
 	if _, _, err := b.FinishPasskeyLogin(t.Context(), ceremony, laptop.get(options), ""); err == nil || !strings.Contains(err.Error(), "disabled") {
