@@ -727,6 +727,13 @@ func TestSessionsEnd(t *testing.T) {
 	if n := len(b.Sessions("bob")); n != mostSessions || !here(fourth) {
 		t.Errorf("bob has %d sessions", n)
 	}
+	done(t, b.Close()) // from here on nothing can be written
+	if _, _, err := b.Login(t.Context(), "bob", bobsPassword, "192.0.2.1"); err == nil {
+		t.Fatal("a login is taken after the end")
+	}
+	if n := len(b.Sessions("bob")); n != mostSessions {
+		t.Errorf("bob has %d sessions after a login that failed", n)
+	}
 }
 
 // Law: a token may what its account may within its own bounds, makes nothing that outlives it, and

@@ -356,6 +356,7 @@ func (d *Directory) commit(c change) error {
 		d.last = e.Sequence
 		d.state.apply(entry)
 	}
+	d.state.forget(d.values) // as the next opening does
 	d.release(ctx)
 	return nil
 }

@@ -230,11 +230,11 @@ func (d *Directory) begun(token, from string) (string, Identity, error) {
 }
 
 // sweep returns the sessions that are over, and the oldest of an account that
-// has too many, and forgets them. The caller holds writing, and removes what
-// proves them.
+// has too many. The caller holds writing, and removes what proves them: with
+// that they are gone.
 func (d *Directory) sweep(name string) (over []*session) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
 	now := d.now()
 	var own []*session
 	for _, s := range d.state.sessions {
@@ -246,11 +246,7 @@ func (d *Directory) sweep(name string) (over []*session) {
 	}
 	seen := func(s *session) time.Time { return d.values.sessions[s.Secret].Seen }
 	slices.SortFunc(own, func(x, y *session) int { return seen(x).Compare(seen(y)) })
-	over = append(over, own[:max(0, len(own)-mostSessions+1)]...)
-	for _, s := range over {
-		delete(d.state.sessions, s.ID)
-	}
-	return over
+	return append(over, own[:max(0, len(own)-mostSessions+1)]...)
 }
 
 // sessionsOf returns the sessions of an account that are not over.

@@ -6,8 +6,8 @@ import (
 )
 
 // state is all that is known of accounts without their secrets: what a fold of
-// their events comes to. It changes by [state.apply] alone, so that accounts
-// which were opened again are those that were closed. Its values are never
+// their events comes to. It changes by [state.apply], and by [state.forget] after
+// it, so that accounts which were opened again are those that were closed. Its values are never
 // changed once others can see them.
 type state struct {
 	accounts map[string]*account

@@ -135,12 +135,12 @@ func (d *Directory) CreateToken(
 	return secret, d.state.tokens[e.Credential].public(d.values), nil
 }
 
-// bygone returns the tokens of an account that are not listed any more, and
-// forgets them; the audit log knows them. The caller holds writing, and removes
-// what proves them.
+// bygone returns the tokens of an account that are not listed any more; the
+// audit log knows them. The caller holds writing, and removes what proves them:
+// with that they are gone.
 func (d *Directory) bygone(name string) (gone []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
 	now := d.now()
 	for id, t := range d.state.tokens {
 		last := t.Expires
@@ -149,7 +149,6 @@ func (d *Directory) bygone(name string) (gone []string) {
 		}
 		if t.Account == name && now.Sub(last) > listedFor {
 			gone = append(gone, id)
-			delete(d.state.tokens, id)
 		}
 	}
 	return gone
