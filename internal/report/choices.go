@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/policies"
 )
 
 // choice is one decision in which an expert chose between candidates: what was
@@ -133,12 +134,17 @@ func (h *history) choice(i int, figures bool) (choice, error) {
 
 // ledTo is the experiment that the answer to the i-th decision led to, and what
 // it measured; both are empty as long as there is none. The answer is acted on
-// by the next decision that asks for an experiment, so that one is it.
+// by the next decision that asks for an experiment, so that one is it. Where the
+// campaign went on without an answer, one that came later has led to nothing.
 func (h *history) ledTo(i int) (experiment, measured string) {
 	for j := i + 1; j < len(h.decisions); j++ {
 		id := h.decisions[j].experiment
 		if id == "" {
 			continue
+		}
+		q := h.state.Question(h.decisions[i].question)
+		if h.decisions[j].Rule == policies.RuleNoAnswer && q != nil && q.Winner() != nil {
+			return "", ""
 		}
 		x := h.state.Experiment(id)
 		value, ok := h.state.Value(x)

@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	humansim "github.com/campaignd/campaignd/adapters/humans/simulated"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/duel"
 )
@@ -109,5 +111,46 @@ func TestPreferencesBeforeTheFirst(t *testing.T) {
 	if text := textOf(page.root); !strings.Contains(text, "Nothing has been compared yet.") ||
 		!strings.Contains(text, "NOTHING COMPARED YET") {
 		t.Error("the report does not say that nothing has been compared")
+	}
+}
+
+// Law: an answer has led to the experiment that was decided from it, and to none where the
+// campaign had gone on without it.
+func TestLateAnswerLedToNothing(t *testing.T) {
+	for rule, want := range map[string]string{policies.RuleChosen: "e1", policies.RuleNoAnswer: ""} {
+		c := newTrial(t, choosing(8))
+		first, second := somePoint(t, c.def, 1), somePoint(t, c.def, 2)
+		answered := &events.QuestionAnswered{
+			Question: "q1", Form: events.FormComparison, Expert: "ada",
+			Options: []definition.Point{first, second}, Answer: events.Answer{Order: []int{1, 0}},
+		}
+		c.record(
+			&events.DecisionMade{
+				Decision: "d1", Action: events.ActionAsk, Form: events.FormComparison, Expert: "ada", Rule: policies.RuleAsk,
+				Candidates: []events.Candidate{{Name: policies.Unaided, Parameters: first}, {Name: policies.Aided, Parameters: second}},
+			},
+			&events.QuestionAsked{
+				Question: "q1", Form: events.FormComparison, Expert: "ada", Decision: "d1",
+				Options: []events.Option{{Parameters: first, Candidate: policies.Unaided}, {Parameters: second, Candidate: policies.Aided}},
+			},
+		)
+		if rule == policies.RuleChosen {
+			c.record(answered)
+		}
+		c.record(
+			&events.DecisionMade{
+				Decision: "d2", Action: events.ActionRun, Chosen: policies.Unaided, Rule: rule,
+				Candidates: []events.Candidate{{Name: policies.Unaided, Parameters: first}},
+			},
+			&events.ExperimentRequested{
+				Experiment: "e1", Parameters: first, Origin: events.OriginPolicy, Decision: "d2", Replicate: 1,
+			},
+		)
+		if rule != policies.RuleChosen {
+			c.record(answered)
+		}
+		if all, _, err := c.history().choices(); err != nil || len(all) != 1 || all[0].Experiment != want {
+			t.Errorf("%s: the choice led to %+v, want %q: %v", rule, all, want, err)
+		}
 	}
 }
