@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,5 +153,39 @@ func TestLateAnswerLedToNothing(t *testing.T) {
 		if all, _, err := c.history().choices(); err != nil || len(all) != 1 || all[0].Experiment != want {
 			t.Errorf("%s: the choice led to %+v, want %q: %v", rule, all, want, err)
 		}
+	}
+}
+
+// Law: the comparisons that count against the budget are those of the status, without those that
+// no one was asked for; and what was preferred has a point of the line for every few
+// comparisons, also where one of them expired.
+func TestComparisonsThatExpire(t *testing.T) {
+	c := newTrial(t, preference(duel.Random{}.Choice(), 2*standings)) // a point for every two
+	compare := func(q string, volunteered bool) *events.QuestionAnswered {
+		return &events.QuestionAnswered{
+			Question: q, Form: events.FormComparison, Expert: "ada", Volunteered: volunteered,
+			Options: []definition.Point{somePoint(t, c.def, 1), somePoint(t, c.def, 2)},
+			Answer:  events.Answer{Order: []int{0, 1}},
+		}
+	}
+	ask := func(q string) *events.QuestionAsked {
+		asked := &events.QuestionAsked{Question: q, Form: events.FormComparison, Expert: "ada"}
+		for _, p := range compare(q, false).Options {
+			asked.Options = append(asked.Options, events.Option{Parameters: p})
+		}
+		return asked
+	}
+	c.record(ask("q1"), compare("q1", false), ask("q2"), &events.QuestionExpired{Question: "q2"})
+	c.record(ask("q3"), compare("q3", false), compare("q4", true), ask("q5"), compare("q5", false))
+	h := c.history()
+	var at []int
+	for _, s := range h.standings {
+		at = append(at, s.comparisons)
+	}
+	if want := []int{3, 4}; !slices.Equal(at, want) {
+		t.Errorf("points at %v comparisons, want %v", at, want)
+	}
+	if n := h.numbers()[0]; n.Value != "4" {
+		t.Errorf("%+v count, want 4", n)
 	}
 }

@@ -37,7 +37,7 @@ const standings = 24
 //
 // It is called after the event was applied. Comparisons that expired or were
 // withdrawn are counted too, so that the count can pass a multiple of every
-// without an answer: that point is then missing from the line.
+// without an answer: the point is then that of the next answer.
 func (h *history) stand(ctx context.Context, payload events.Payload) error {
 	def := h.state.Definition
 	if p, ok := payload.(*events.QuestionAnswered); !ok || p.Form != events.FormComparison || def == nil ||
@@ -45,7 +45,11 @@ func (h *history) stand(ctx context.Context, payload events.Payload) error {
 		return nil
 	}
 	n := h.compared()
-	if every := max(1, def.Budget.Comparisons/standings); n%every != 0 {
+	last := 0 // the comparisons at the last point
+	if k := len(h.standings); k > 0 {
+		last = h.standings[k-1].comparisons
+	}
+	if every := max(1, def.Budget.Comparisons/standings); n%every != 0 && n/every == last/every {
 		return nil
 	}
 	summary, err := h.core.Summarize(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/figure"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -126,7 +127,8 @@ func (h *history) numbers() []number {
 	numbers := []number{{fmt.Sprint(s.Spent()), "experiments", strings.Join(spent, ", ")}}
 	if !h.def.Measures() {
 		budget := fmt.Sprintf("budget %d", h.def.Budget.Comparisons)
-		numbers = []number{{fmt.Sprint(h.compared()), "comparisons", budget}}
+		made := view.CampaignOf(h.core, view.Shown{}, "").Done
+		numbers = []number{{fmt.Sprint(made), "comparisons", budget}}
 	} else {
 		numbers = append(numbers, h.answersGiven()...)
 	}
