@@ -72,8 +72,7 @@ func checkReadAfter(s *subject) error {
 
 // checkIdentity mixes events with and without IDs in one batch, and looks
 // whether the caller's batch stays as it was. An ID is what causes and
-// corrections name, so that a caller's own must stay; one that is given is the
-// position, which is known only when the event is stored.
+// corrections name, so that a caller's own must stay.
 func checkIdentity(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
