@@ -107,16 +107,17 @@ type Options struct {
 // asks it something: Allowed, AnswersAs, Confirmed, ActingAs. All fields are
 // set by [New] and not changed later; audits has a lock of its own. Its methods
 // may be called by several goroutines.
+//
+// audits live as long as the process: an audit follows from the store and can
+// be asked for again, so that nothing of it is kept on the disk. earlier
+// answers repeats of requests that were sent before an upgrade.
 type API struct {
 	*gate.Gate
 	options Options
 	lab     *lab.Lab
 	whatIf  *whatif.Runs
 	closing <-chan struct{}
-	// audits live as long as the process: an audit follows from the store and
-	// can be asked for again, so that nothing of it is kept on the disk.
-	audits audits
-	// earlier answers repeats of requests that were sent before an upgrade.
+	audits  audits
 	earlier earlierKeys
 	huma    huma.API
 	// keyed has the patterns of the operations that take an Idempotency-Key. It
@@ -148,6 +149,10 @@ var refusals = sync.OnceFunc(func() {
 // operation, since each adds to them; the text of the document is made once,
 // from the mended schemas, and only then checked() restores those by which
 // requests are checked.
+//
+// Query parameters that are not known are refused: a misspelled one would
+// otherwise be taken for an absent one, and ?curser= answer the first page for
+// ever.
 func New(o Options) *API {
 	refusals()
 	a := &API{
@@ -169,9 +174,7 @@ func New(o Options) *API {
 		},
 		Formats: map[string]huma.Format{"application/json": jsonFormat,
 			"json": jsonFormat},
-		DefaultFormat: "application/json",
-		// A misspelled parameter would otherwise be taken for an absent one:
-		// ?curser= would answer the first page for ever.
+		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 	}
 	mux := http.NewServeMux()
