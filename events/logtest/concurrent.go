@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// together runs n functions at once and returns their errors.
+// together runs n functions at once and returns their errors. It waits for
+// each, so that a check leaves no goroutine behind.
 func together(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var group sync.WaitGroup
@@ -23,7 +24,8 @@ func together(n int, f func(i int) error) error {
 
 // checkContention: each writer reads the sequence and appends with it, until it
 // has won ten times. Every loss must be explained by a sequence past the one
-// that it saw.
+// that it saw. This is how an optimistic writer works; a log that lets two of
+// the same sequence in, or refuses one without cause, is caught by the counts.
 func checkContention(s *subject) error {
 	const writers, wins = 8, 10
 	ctx, cancel := s.context()
@@ -66,6 +68,7 @@ func checkContention(s *subject) error {
 }
 
 // checkAnySequence: more writers than campaigns, so that some share one.
+// Nothing can be refused then, and nothing may be lost.
 func checkAnySequence(s *subject) error {
 	const writers, each = 16, 20
 	ctx, cancel := s.context()
@@ -93,7 +96,9 @@ func checkAnySequence(s *subject) error {
 }
 
 // checkAtomic reads the whole log over and over while batches are appended, and
-// once more after the last: half a batch would be seen at some moment.
+// once more after the last: half a batch would be seen at some moment. A
+// decision and what it leads to are one batch (docs/architecture.md): who reads
+// half of it would act on half a decision.
 func checkAtomic(s *subject) error {
 	const writers, batches, size = 4, 25, 5
 	ctx, cancel := s.context()
@@ -151,7 +156,8 @@ func wholeBatches(ctx context.Context, log events.Log, size int) error {
 
 // checkFollow has followers begin at the start, in the middle, at the end and
 // beyond what there is, and others that come late: catching up and waiting meet
-// in every way.
+// in every way. Every follower is given each event once, in the order of
+// positions.
 func checkFollow(s *subject) error {
 	const writers, each, before = 16, 25, 100
 	const total = before + writers*each
@@ -202,7 +208,9 @@ func follow(ctx context.Context, log events.Log, start, total events.Position) e
 
 // checkFollowEnds ends a context in the middle of catching up and while a
 // follower waits, and closes the log under a waiting one. A follower that does
-// not end is found by the patience of the suite.
+// not end is found by the patience of the suite. A context that is done is how
+// a reader stops, and no error; a log that is closed under it is one, since
+// there may be more to come.
 func checkFollowEnds(s *subject) error {
 	all, err := s.fill(5)
 	if err != nil {
@@ -256,7 +264,9 @@ func checkFollowEnds(s *subject) error {
 
 // checkAbandoned has writers stop waiting at all sorts of moments: before their
 // batch is looked at, while it is, and while it is on its way to the disk. Each
-// round ends with a writer who waits.
+// round ends with a writer who waits. That one must be served: a log that
+// leaves a lock or a place in its queue with a writer who has gone would stand
+// still here.
 func checkAbandoned(s *subject) error {
 	const rounds, writers = 300, 3
 	patience, stop := s.context()

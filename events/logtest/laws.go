@@ -13,7 +13,9 @@ import (
 )
 
 // checkOrder looks at an empty log, then at three campaigns whose names begin
-// alike.
+// alike. One name is the beginning of another, and one has a slash and a letter
+// beyond ASCII: a store that finds campaigns by a key's beginning would mix
+// them up.
 func checkOrder(s *subject) error {
 	if err := s.holds(nil); err != nil {
 		return fmt.Errorf("a new log: %w", err)
@@ -26,7 +28,8 @@ func checkOrder(s *subject) error {
 }
 
 // checkReadAfter asks from every position and from beyond the end. A Read is of
-// the log at its call, even where it is iterated later.
+// the log at its call, even where it is iterated later. Otherwise a reader that
+// is slow could run for ever behind a writer.
 func checkReadAfter(s *subject) error {
 	all, err := s.fill(12)
 	if err != nil {
@@ -68,7 +71,8 @@ func checkReadAfter(s *subject) error {
 }
 
 // checkIdentity mixes events with and without IDs in one batch, and looks
-// whether the caller's batch stays as it was.
+// whether the caller's batch stays as it was. An ID is what causes and
+// corrections name, so that a caller's own must stay.
 func checkIdentity(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -89,7 +93,9 @@ func checkIdentity(s *subject) error {
 }
 
 // checkTime takes times of another zone, with a monotonic reading, and none:
-// what comes back is what a disk can keep.
+// what comes back is what a disk can keep. A time that came back with more
+// digits after a restart than before, or fewer, would change what is folded
+// from it. Microseconds in UTC are what all logs keep.
 func checkTime(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -109,7 +115,8 @@ func checkTime(s *subject) error {
 	return s.holds(stored)
 }
 
-// checkMemory changes a batch after it was appended.
+// checkMemory changes a batch after it was appended. The writer goes on with
+// its batch, and the log with its own copy: neither may see the other's.
 func checkMemory(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -132,7 +139,8 @@ func checkMemory(s *subject) error {
 }
 
 // checkEmptyBatch: an empty batch is how a writer asks whether it has seen all,
-// and waits for what is on its way.
+// and waits for what is on its way. It stores nothing and is checked against
+// the expected sequence like any other.
 func checkEmptyBatch(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -154,6 +162,9 @@ func checkEmptyBatch(s *subject) error {
 }
 
 // checkInvalid breaks each rule of an event once, in the last event of a batch.
+// A refused batch leaves nothing behind, not even its good events, and the log
+// takes the next one. The bounds are those of the vocabulary: what a log stores
+// it must be able to show, in a terminal and as JSON.
 func checkInvalid(s *subject) error {
 	all, err := s.fill(2)
 	if err != nil {
@@ -197,6 +208,7 @@ func checkInvalid(s *subject) error {
 
 // checkConflict expects sequences that were and that never were, of a campaign
 // whose name begins with another's; the error must name all three values.
+// Afterwards the campaign takes what expects rightly: a conflict is no state.
 func checkConflict(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -228,7 +240,8 @@ func checkConflict(s *subject) error {
 }
 
 // checkCampaign asks for each campaign from each sequence, and for campaigns
-// that there are not, which yield nothing.
+// that there are not, which yield nothing. It holds for a log without an index
+// of its own too, of which events.ReadCampaign reads everything.
 func checkCampaign(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -275,6 +288,7 @@ func checkCampaign(s *subject) error {
 }
 
 // checkOffsets sets an offset back as well: a consumer may want to read again.
+// Names of consumers that begin alike are different ones, and none is an event.
 func checkOffsets(s *subject) error {
 	store, ok := s.Log.(events.OffsetStore)
 	if !ok {
@@ -308,7 +322,8 @@ func checkOffsets(s *subject) error {
 }
 
 // checkCancelled: an Append that fails by its context may have stored its batch
-// only if it says that this is uncertain.
+// only if it says that this is uncertain. An error comes once and ends what it
+// comes from, so that no reader loops on it.
 func checkCancelled(s *subject) error {
 	all, err := s.fill(5)
 	if err != nil {
@@ -351,7 +366,9 @@ func checkCancelled(s *subject) error {
 }
 
 // checkClosed calls everything on a closed log, a Read that was made before
-// among it. Ending without an error would look like the end of the log.
+// among it. Ending without an error would look like the end of the log. A
+// follower that took it for the end would believe to have seen all. Closing
+// twice is allowed, since several parts of a program may close what they share.
 func checkClosed(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -403,7 +420,8 @@ func checkClosed(s *subject) error {
 }
 
 // checkReopened appends and reopens in turn, so that the second opening is of a
-// log that was opened before.
+// log that was opened before. What was acknowledged is there after each, at its
+// place, and the sequences go on.
 func checkReopened(s *subject) error {
 	var all []events.Event
 	for range 3 {

@@ -9,7 +9,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// fates are what became of the events of several writers, by their IDs.
+// fates are what became of the events of several writers, by their IDs. A batch
+// of which Append said that it is uncertain is in neither: both are allowed of
+// it.
 type fates struct {
 	mu      sync.Mutex
 	stored  map[string]events.Position // acknowledged, and where
@@ -36,7 +38,9 @@ func (f *fates) took(batch, stored []events.Event, err error) {
 	}
 }
 
-// met reports an event that was refused, or is not at the position that Append returned.
+// met reports an event that was refused, or is not at the position that Append
+// returned. It may be asked before the event's own writer has noted anything,
+// so that silence is no fault; agree is asked when all have ended.
 func (f *fates) met(e events.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +55,8 @@ func (f *fates) met(e events.Event) error {
 }
 
 // agree reports a log that does not hold what was acknowledged once, or holds
-// what was refused.
+// what was refused. It is the promise of law 2 of docs/architecture.md, that
+// acknowledged means durable, for writers that race.
 func (f *fates) agree(s *subject) error {
 	all, err := s.readAll(0)
 	if err != nil {
@@ -88,7 +93,8 @@ func named(n int, format string, args ...any) []events.Event {
 const endID = "the end"
 
 // watch follows the log until the event endID and calls f with each event
-// before it.
+// before it. Without such an event a watcher could not know that it has seen
+// all.
 func (s *subject) watch(ctx context.Context, f func(events.Event) error) error {
 	for e, err := range s.Follow(ctx, 0) {
 		if err != nil || e.ID == endID {
@@ -102,7 +108,8 @@ func (s *subject) watch(ctx context.Context, f func(events.Event) error) error {
 }
 
 // watched runs n writers at once with those who watch, and then writes the
-// event that these wait for.
+// event that these wait for. It waits for all of them, also after an error: a
+// goroutine that is left would use a log that the suite closes.
 func (s *subject) watched(
 	ctx context.Context, n int, write func(i int) error, watchers ...func(events.Event) error,
 ) error {
@@ -119,7 +126,9 @@ func (s *subject) watched(
 
 // checkRefused has writers meet conflicts by racing and on purpose, and looks
 // for their batches among what is followed, read and, after reopening, there.
-// Reopening is tried twice, with an event in between.
+// Reopening is tried twice, with an event in between. A conflict is a promise,
+// too: the engine makes its decision anew after one, and would act twice if the
+// first were recorded all the same.
 func checkRefused(s *subject) error {
 	const writers, tries = 8, 24
 	ctx, cancel := s.context()
@@ -189,8 +198,10 @@ func checkRefused(s *subject) error {
 	return told.agree(s)
 }
 
-// checkSeen asks, with each event that a follower is given, everything else that
-// could know of it: no reader may be behind another.
+// checkSeen asks, with each event that a follower is given, everything else
+// that could know of it: no reader may be behind another. Otherwise a page that
+// hears of an event could ask for it and not find it. The reads run while
+// writers write, where a log that announces before it has stored is caught.
 func checkSeen(s *subject) error {
 	const writers, batches = 4, 25
 	ctx, cancel := s.context()
@@ -248,8 +259,8 @@ func checkSeen(s *subject) error {
 	return told.agree(s)
 }
 
-// checkLast compares Last with what was acknowledged and with what followers are
-// given.
+// checkLast compares Last with what was acknowledged and with what followers
+// are given. Last never falls, and there is an event at it.
 func checkLast(s *subject) error {
 	const writers, batches = 4, 25
 	ctx, cancel := s.context()

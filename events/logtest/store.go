@@ -48,7 +48,9 @@ var storeLaws = []law{
 func (s *subject) store() events.Store { return s.Log.(events.Store) }
 
 // tree is a Merkle tree that is computed from events alone: the oracle of what
-// a store says.
+// a store says. It shares the records' form with the store
+// (events.AppendRecord) and nothing else: hashes and proofs are those of the
+// library that a stranger would use.
 type tree struct {
 	hashes []tlog.Hash
 	leaves []tlog.Hash
@@ -84,7 +86,8 @@ func treeOf(all []events.Event) (*tree, error) {
 	return t, nil
 }
 
-// grown returns the tree over n more events than the log has.
+// grown returns the tree over n more events than the log has. They are of
+// several campaigns, in batches: the tree is over the whole log.
 func (s *subject) grown(n int) (*tree, error) {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -167,7 +170,8 @@ func checkHead(s *subject) error {
 }
 
 // checkVerify also checks the store campaign by campaign, one that it does not
-// hold included.
+// hold included. Sizes are that of an empty log, of one event, and of more than
+// a store is likely to read at once.
 func checkVerify(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -206,7 +210,8 @@ func checkVerify(s *subject) error {
 }
 
 // checkExtends tries heads with a wrong hash, with a wrong size, and of sizes
-// that no log has.
+// that no log has. A head of the right size with another hash is what a log
+// that was rewritten has.
 func checkExtends(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -243,8 +248,10 @@ func checkExtends(s *subject) error {
 	return nil
 }
 
-// checkProofs checks every proof of a small log with the library that a stranger
-// would use, and asks for proofs of what is not so.
+// checkProofs checks every proof of a small log with the library that a
+// stranger would use, and asks for proofs of what is not so. Every event is
+// proved in every size of the log: the shapes of the tree differ with each, and
+// edges are where such code is wrong.
 func checkProofs(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -295,6 +302,7 @@ func checkProofs(s *subject) error {
 }
 
 // checkWorking: what a failing disk does is tested with the store that has one.
+// Here it is enough that one that works does not say otherwise.
 func checkWorking(s *subject) error {
 	if _, err := s.fill(3); err != nil {
 		return err
@@ -356,7 +364,8 @@ func checkClosedStore(s *subject) error {
 	return nil
 }
 
-// checkSameHead is what a checkpoint relies on.
+// checkSameHead is what a checkpoint relies on. A head that changed by opening
+// would make every checkpoint that was kept contradict the store.
 func checkSameHead(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()

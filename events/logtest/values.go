@@ -16,7 +16,8 @@ func set(key, value string) events.KeyValue {
 }
 
 // hasValues reports whether the store keeps exactly want below a prefix, by
-// both ways of asking.
+// both ways of asking. One key at a time and all below a prefix must agree, and
+// the order is that of the keys.
 func (s *subject) hasValues(prefix string, want ...events.KeyValue) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -40,7 +41,8 @@ func (s *subject) hasValues(prefix string, want ...events.KeyValue) error {
 }
 
 // checkValues sets, overwrites, empties and removes values by both methods. An
-// empty value is a value. Neither the events nor the head may change by it.
+// empty value is a value. Neither the events nor the head may change by it. The
+// caller's own bytes are changed afterwards: the store keeps a copy.
 func checkValues(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -118,7 +120,8 @@ func checkValuesRefused(s *subject) error {
 }
 
 // checkValuesReopened also removes a value that is removed already, which is no
-// error.
+// error. SetValues alone is a promise for the disk; what was set lazily may be
+// lost with the process, and is not looked for.
 func checkValuesReopened(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()

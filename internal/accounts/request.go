@@ -16,7 +16,8 @@ import (
 
 // Request is a request of a user of the system who works in the folder itself,
 // as data, so that it can be made of a process that holds the accounts as well.
-// One field is set.
+// One field is set. The names of its JSON are a protocol between two programs,
+// perhaps of different versions.
 type Request struct {
 	Accounts      bool             `json:"accounts,omitempty"` // list all
 	Add           *NewAccount      `json:"add,omitempty"`
@@ -62,7 +63,8 @@ type (
 	}
 )
 
-// Reply is what came of a [Request].
+// Reply is what came of a [Request]. Which fields are set follows from the
+// request.
 type Reply struct {
 	Account *Account `json:"account,omitempty"`
 	// First, where an admin was added to others, tells how the first one
@@ -80,7 +82,9 @@ type Reply struct {
 	Proof   *Proof  `json:"proof,omitempty"`
 }
 
-// Do does what a request asks of an identity that may [Administer].
+// Do does what a request asks of an identity that may [Administer]. Each of the
+// methods it calls checks what it needs by itself; the first check is for
+// requests that only read.
 func (d *Directory) Do(ctx context.Context, by Identity, r Request) (a Reply, err error) {
 	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return Reply{}, err
@@ -144,7 +148,9 @@ func (d *Directory) Do(ctx context.Context, by Identity, r Request) (a Reply, er
 }
 
 // wire is a request or an answer on its way between two processes of a user:
-// what is not part of its JSON elsewhere goes with it.
+// what is not part of its JSON elsewhere goes with it. Secrets have no JSON, so
+// that none gets into a log or an answer by mistake; here alone they travel,
+// over a socket of the folder.
 type wire struct {
 	Request *Request       `json:"request,omitempty"`
 	Answer  *Reply         `json:"answer,omitempty"`
@@ -202,6 +208,8 @@ func (d *Directory) Handler(who func(*http.Request) string) http.Handler {
 }
 
 // Ask makes a request of the process that answers with [Directory.Handler].
+// That the connection broke off is [problem.Uncertain]: the request may have
+// been carried out.
 func Ask(ctx context.Context, client *http.Client, r Request) (Reply, error) {
 	out := wire{Request: &r}
 	if s := r.secret(); s != nil {

@@ -81,6 +81,8 @@ type token struct {
 
 // apply brings the state forward by an entry. Entries that were taken over from
 // an earlier audit log tell of changes whose result came with the last of them.
+// It reads neither a clock nor values: the same events come to the same state
+// at any time.
 func (s *state) apply(e Entry) {
 	facts := e.facts
 	if facts == nil {
@@ -135,7 +137,8 @@ func (s *state) apply(e Entry) {
 	}
 }
 
-// change applies an entry that changes an account.
+// change applies an entry that changes an account. The account is copied before
+// it is changed, since others may be reading the one before.
 func (s *state) change(e Entry, facts *Facts) {
 	before := s.accounts[e.Account]
 	if before == nil {
@@ -226,7 +229,8 @@ func (s *state) endSessions(account string) {
 	}
 }
 
-// after returns an account as it is after some entries about it.
+// after returns an account as it is after some entries about it. It is how a
+// change is judged before it is recorded, by the same code that will apply it.
 func (a *account) after(entries []Entry) *account {
 	s := newState()
 	s.accounts[a.Name] = a
@@ -236,7 +240,8 @@ func (a *account) after(entries []Entry) *account {
 	return s.accounts[a.Name]
 }
 
-// named are the keys of the values that the state refers to.
+// named are the keys of the values that the state refers to. Values that none
+// of them names are left over, and can be removed.
 func (s *state) named() map[string]bool {
 	named := make(map[string]bool)
 	for _, a := range s.accounts {
@@ -256,7 +261,8 @@ func (s *state) named() map[string]bool {
 }
 
 // forget drops the sessions and tokens whose values are gone: they prove
-// nothing any more.
+// nothing any more. A value can be gone where an event is not: values are made
+// to be forgotten.
 func (s *state) forget(v *values) {
 	for id, x := range s.sessions {
 		if v.sessions[x.Secret] == nil {

@@ -155,6 +155,7 @@ type earlierAccount struct {
 	Addresses []string         `json:"addresses"`
 }
 
+// earlierPasskey is a passkey in such a record, with its credential.
 type earlierPasskey struct {
 	Name       string              `json:"name"`
 	Created    time.Time           `json:"created"`
@@ -213,7 +214,8 @@ func (d *Directory) takeState(old *earlier.Accounts) error {
 	return nil
 }
 
-// takenAccount parts an account from what proves who it is.
+// takenAccount parts an account from what proves who it is. The two are joined
+// by a reference that is random, so that the event says nothing of the value.
 func takenAccount(text []byte) (*account, []events.KeyValue, error) {
 	var old earlierAccount
 	if err := json.Unmarshal(text, &old); err != nil {

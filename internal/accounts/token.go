@@ -67,7 +67,8 @@ func (t *token) public(v *values) Token {
 	return p
 }
 
-// valid reports whether a token proves anything at a time.
+// valid reports whether a token proves anything at a time. A disabled account
+// is looked at elsewhere.
 func (t *token) valid(now time.Time) bool { return t.Revoked.IsZero() && now.Before(t.Expires) }
 
 // NewToken is what is wanted of a token.
@@ -154,7 +155,8 @@ func (d *Directory) bygone(name string) (gone []string) {
 	return gone
 }
 
-// newTerms checks what is wanted of a token.
+// newTerms checks what is wanted of a token. A scope that the account has
+// nowhere is refused: it would look like a right and be none.
 func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 	now := d.now()
 	t := &Terms{
@@ -229,6 +231,8 @@ func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 }
 
 // newSecret is a token: 256 bits in letters and digits, so that it is one word.
+// It is filled up with zeros to one length, so that one of another length is
+// refused without a look at the accounts.
 func newSecret() string {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
@@ -263,7 +267,7 @@ func (d *Directory) AuthenticateToken(ctx context.Context, bearer string) (Ident
 }
 
 // token returns the token that a bearer shows and its account, and why it
-// proves nothing.
+// proves nothing. The reason is for the audit log and for who holds the token.
 func (d *Directory) token(bearer string) (t *token, a *account, why string) {
 	d.mu.RLock()
 	t = d.state.tokens[d.values.tokenOf[keyOf(bearer)]]
@@ -308,7 +312,8 @@ func (t *token) identity(a *account, from string) Identity {
 	return i
 }
 
-// used notes that a token was used, if it can.
+// used notes that a token was used, if it can. It is written lazily and at most
+// once a minute: a program asks often, and a lost note of that is no harm.
 func (d *Directory) used(id, from string) {
 	if d.lateUsed(id) == nil {
 		return

@@ -13,7 +13,7 @@ import (
 // they stand in the product's code and comments. Some are names in stored events or in the API
 // and stay. The numbers may be lowered, never raised.
 var dialect = map[string]int{
-	"whoever": 6, "nobody": 53, "somebody": 15, "everybody": 10, "beside": 21, "aside": 43, "told": 57,
+	"whoever": 5, "nobody": 53, "somebody": 13, "everybody": 10, "beside": 20, "aside": 43, "told": 57,
 	"door": 6, "trail": 49, "moot": 15, "desk": 18, "book": 6, "tidy": 0,
 	"legible": 46, "stretch": 20,
 }

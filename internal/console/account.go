@@ -32,6 +32,8 @@ func (c *Console) accountRoutes() []Route {
 	}
 }
 
+// removePasskey, revokeToken and endSession end a credential that the address
+// names. Whether it is the visitor's to end, the directory of accounts judges.
 func (c *Console) removePasskey(ctx context.Context, who accounts.Identity, r *http.Request) error {
 	_, err := c.gate.Accounts().RemovePasskey(ctx, who, who.Account, r.PathValue("id"))
 	return err
@@ -46,7 +48,9 @@ func (c *Console) endSession(ctx context.Context, who accounts.Identity, r *http
 	return c.gate.Accounts().EndSession(ctx, who, who.Account, r.PathValue("id"))
 }
 
-// accountPage is the page of one's own account.
+// accountPage is the page of one's own account: what it is, what it can log in
+// with, and what has been given out in its name. Permissions and Campaigns are
+// the choices for the bounds of a new token.
 type accountPage struct {
 	*shell
 	Account     accounts.Account
@@ -61,6 +65,10 @@ type accountPage struct {
 	Secret string
 }
 
+// showAccount shows the page, with the secret of a token that was just made, or
+// with why the last form was refused. A secret is shown in the answer to the
+// form itself: it is kept nowhere, so that a page to which the browser is
+// redirected could not show it.
 func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, secret string, failure error) {
 	directory, who := c.gate.Accounts(), gate.IdentityOf(r.Context())
 	account, err := directory.Account(who.Account)
@@ -84,7 +92,9 @@ func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, secret str
 
 func (c *Console) account(w http.ResponseWriter, r *http.Request) { c.showAccount(w, r, "", nil) }
 
-// ofAccount answers a form about one's own account.
+// ofAccount answers a form about one's own account: done, the browser is sent
+// to the page anew, so that reloading repeats nothing; refused, the page says
+// why.
 func (c *Console) ofAccount(
 	do func(context.Context, accounts.Identity, *http.Request) error,
 ) http.HandlerFunc {
@@ -97,6 +107,8 @@ func (c *Console) ofAccount(
 	}
 }
 
+// changePassword gives the session another token, under which it goes on: all
+// other sessions of the account have ended with the old password.
 func (c *Console) changePassword(w http.ResponseWriter, r *http.Request) {
 	token, _, err := c.gate.Accounts().ChangePassword(
 		r.Context(), c.gate.Session(r), r.PostFormValue("present"), r.PostFormValue("password"), c.gate.Address(r))
@@ -108,6 +120,9 @@ func (c *Console) changePassword(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/account", http.StatusSeeOther)
 }
 
+// createToken makes a token that may no more than its form ticks, in no more
+// than the named campaigns. 12 bits of days are more than eleven years; without
+// a number, the lab's usual lifetime applies.
 func (c *Console) createToken(w http.ResponseWriter, r *http.Request) {
 	who := gate.IdentityOf(r.Context())
 	wanted := accounts.NewToken{Name: r.PostFormValue("name"), Campaigns: r.PostForm["campaign"]}
@@ -126,7 +141,8 @@ func (c *Console) createToken(w http.ResponseWriter, r *http.Request) {
 	c.showAccount(w, r, secret, err)
 }
 
-// campaignNames are the campaigns that the visitor may see, each name once.
+// campaignNames are the campaigns that the visitor may see, each name once:
+// grants and tokens name a campaign without its store.
 func (c *Console) campaignNames(ctx context.Context) (names []string) {
 	for _, c := range c.lab.Campaigns() {
 		if gate.Sees(ctx, c.Name()) {

@@ -23,6 +23,10 @@ import (
 //
 // A form that is sent twice gives one answer: its identifier is in the request
 // (see [requested]), and the campaign refuses a second one with the same.
+//
+// A person who sees the message must be able to rely on it, so that the order
+// is: the disk first, then the page. Where the server dies between, the next
+// one records the answer.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {
@@ -65,7 +69,9 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request) {
 // given checks an answer as the campaign will, by the same
 // [engine.Core.Handle], so that the person learns of a fault while the form is
 // still open. Nothing is recorded. Errors are those of the rights, the form,
-// and the campaign.
+// and the campaign. An answer to an answer that the question does not have is
+// refused: the form was changed, or the log was replaced by an older copy; that
+// it would count as a change of the person's mind would be wrong in both.
 func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values) (p pending, err error) {
 	of.Read(func(core *engine.Core) {
 		s := core.State()
@@ -102,7 +108,8 @@ func (c *Console) given(of *lab.Campaign, id string, v Visitor, form url.Values)
 }
 
 // answerWords says in a few words what was answered, for the line in which it
-// can be taken back.
+// can be taken back. They are worked out when the answer is given and kept with
+// it: the line is shown on every page, and must not need the campaign.
 func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply) string {
 	switch {
 	case r.Answer.Unsure():
@@ -124,7 +131,8 @@ func answerWords(def *definition.Campaign, q *campaign.Question, r humans.Reply)
 }
 
 // undo takes an answer back that is not recorded yet; the form then shows again
-// what was typed.
+// what was typed. It is the visitor's own by name: one person cannot take back
+// another's.
 func (c *Console) undo(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {
@@ -139,7 +147,8 @@ func (c *Console) undo(w http.ResponseWriter, r *http.Request) {
 }
 
 // sendNow sends an answer that could still be taken back: the next question may
-// depend on it, and the person does not want to wait for that.
+// depend on it, and the person does not want to wait for that. Nothing is wrong
+// where it has been sent already.
 func (c *Console) sendNow(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {

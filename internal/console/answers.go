@@ -22,7 +22,9 @@ import (
 )
 
 // answersFolder is the folder, in the lab's own one, that holds answers that
-// are not recorded in their campaigns yet: a file for each.
+// are not recorded in their campaigns yet: a file for each. They are no events
+// and no part of the log, for the log is never changed and these are made to be
+// taken back.
 const answersFolder = "answers"
 
 // States of an answer that is not recorded.
@@ -73,7 +75,10 @@ type pending struct {
 // and sends each when it is due. An answer is acknowledged once its file is
 // written, and the file is removed only once the campaign holds the answer: a
 // crash in between sends it twice, which the request's identifier makes
-// harmless. Its methods may be called by several goroutines.
+// harmless. Its methods may be called by several goroutines. Campaigns are read
+// and answers submitted without mu, so that a slow store holds up no page; what
+// a method changes of an answer that others may look at, it changes in a copy
+// or with mu held. closed is set by wait: from then on no timer is set.
 type answers struct {
 	ctx    context.Context // ends with the console
 	lab    *lab.Lab
@@ -89,7 +94,12 @@ type answers struct {
 
 // openAnswers reads the answers that an earlier process left, and sends what is
 // due. A file that cannot be read stays where it is, and the operator's log
-// says so.
+// says so: it may be a person's answer, and a later version may read it. Files
+// that begin with a dot are half-written ones.
+//
+// What was put away is kept for twice as long as its news would be shown, and
+// then removed: this is the only place where that is done, which is enough for
+// a few bytes each.
 func openAnswers(ctx context.Context, o Options) *answers {
 	a := &answers{
 		ctx: ctx, lab: o.Lab, undo: o.Undo, log: o.Log,
@@ -130,7 +140,10 @@ func openAnswers(ctx context.Context, o Options) *answers {
 	return a
 }
 
-// wait returns when no send is under way; nothing is sent afterwards.
+// wait returns when no send is under way; nothing is sent afterwards. Answers
+// whose timers it stops stay on the disk, for the next process. The context of
+// the sends has ended by then (see [Console.Close]), so that none waits for a
+// campaign for long.
 func (a *answers) wait() {
 	a.mu.Lock()
 	a.closed = true
@@ -145,7 +158,10 @@ func (a *answers) wait() {
 }
 
 // fileOf names the file of a person's answer to a question: there is one at a
-// time. The name is a hash, since names of people may hold any character.
+// time. The name is a hash, since names of people may hold any character. 12
+// bytes of it keep names short; the campaign's instance is not part of it, so
+// that an answer for an earlier campaign of the name is replaced by one for the
+// new, and not sent in its place.
 func fileOf(campaign, question, name string) string {
 	sum := sha256.Sum256([]byte(campaign + "\x00" + question + "\x00" + name))
 	return hex.EncodeToString(sum[:12]) + ".json"
@@ -191,7 +207,8 @@ func (a *answers) give(p pending) error {
 }
 
 // hasten sends a waiting answer now. One that has failed before keeps its
-// pause. a.mu is held.
+// pause. a.mu is held. Where the timer cannot be stopped any more, it has
+// fired, and the send is under way.
 func (a *answers) hasten(p *pending) {
 	if p.State == waiting && !p.sending && p.tries == 0 && p.timer != nil && p.timer.Stop() {
 		a.wg.Done()
@@ -199,7 +216,8 @@ func (a *answers) hasten(p *pending) {
 	}
 }
 
-// sendNow sends a person's answer without waiting whether they take it back.
+// sendNow sends a person's answer without waiting whether they take it back; it
+// does nothing where there is none.
 func (a *answers) sendNow(campaign, question, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -208,7 +226,8 @@ func (a *answers) sendNow(campaign, question, name string) {
 	}
 }
 
-// store writes an answer to the disk.
+// store writes an answer to the disk: whole or not at all, and readable by the
+// server's user alone, since it says who answered what.
 func (a *answers) store(p *pending) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
@@ -243,7 +262,9 @@ func (a *answers) unschedule(p *pending) {
 
 // take takes an answer back; the file stays, marked, to offer again what was
 // typed. It fails with problem.NotNow where the answer is recorded or being
-// recorded.
+// recorded. Taken back twice is taken back. The file is written before the
+// timer is stopped: where that fails, the person learns of it, and the answer
+// is sent as if they had not tried.
 func (a *answers) take(campaign, question, name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -268,7 +289,9 @@ func (a *answers) take(campaign, question, name string) error {
 	return nil
 }
 
-// forget removes an answer that was taken back or refused.
+// forget removes an answer that was taken back or refused, once its message is
+// put away. One that waits is not forgotten: the person was shown that it will
+// be sent.
 func (a *answers) forget(campaign, question, name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -292,7 +315,8 @@ func (a *answers) drop(p *pending) error {
 }
 
 // of returns the answers of a person that are not recorded yet, the newest
-// first.
+// first: copies, which do not change. Those that were taken back or refused are
+// among them.
 func (a *answers) of(name string) (list []pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -305,7 +329,8 @@ func (a *answers) of(name string) (list []pending) {
 	return list
 }
 
-// to returns the answers to a question that will be sent.
+// to returns the answers to a question that will be sent, of all people and in
+// no order.
 func (a *answers) to(campaign, question string) (list []pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -326,8 +351,13 @@ const (
 )
 
 // send records an answer in its campaign. If that fails for a passing reason
-// (the store is busy, the campaign changes hands), it is tried again; if the
-// campaign refuses the answer, it is kept as refused and the person sees why.
+// (the store is busy, the campaign changes hands), it is tried again, for as
+// long as the server lives and longer; if the campaign refuses the answer, it
+// is kept as refused and the person sees why.
+//
+// Which reasons pass is a list of those that do not: an unknown failure is
+// tried again, since giving up loses an answer that was acknowledged. The
+// operator's log hears of the first failure only.
 func (a *answers) send(p *pending) {
 	a.mu.Lock()
 	if a.closed || a.all[p.file] != p || p.State != waiting {
@@ -366,7 +396,10 @@ func (a *answers) send(p *pending) {
 	a.schedule(p, min(firstPause<<min(p.tries-1, 10), longestPause))
 }
 
-// putAway notes that a person has put away a piece of news.
+// putAway notes that a person has put away a piece of news. It is kept with the
+// answers, since it is the person's and must outlast a restart; its file is
+// named by question and news, so that it is not taken for an answer to the
+// question.
 func (a *answers) putAway(campaign, question, name, news string) error {
 	p := &pending{Campaign: campaign, Question: question, Name: name, Source: news, State: read,
 		Given: time.Now().UTC()}
@@ -389,7 +422,8 @@ func (a *answers) wasRead(campaign, question, name, news string) bool {
 
 // submit records an answer in its campaign, once, by the identifier of its
 // form. If the question has another answer than the one the person saw, theirs
-// is recorded as contested.
+// is recorded as contested. A campaign that is not there is a passing reason:
+// its store may not be open yet.
 func (a *answers) submit(p *pending) error {
 	c, err := a.lab.Campaign(p.Campaign)
 	if err != nil {
@@ -420,7 +454,8 @@ func (a *answers) submit(p *pending) error {
 	return err
 }
 
-// request is the answer as it is recorded.
+// request is the answer as it is recorded. It is the same however often it is
+// made, and the one by which [Console.given] asked the campaign.
 func (p *pending) request() engine.Request {
 	return engine.Request{
 		Actor: "person:" + p.Name, Account: p.Account, ID: p.Request, Digest: p.Digest,

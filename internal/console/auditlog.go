@@ -9,12 +9,15 @@ import (
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
-// auditLogRoutes are those of who may read everything.
+// auditLogRoutes are those of who may read everything: [Console.AccountRoutes]
+// asks for the permission to audit the lab.
 func (c *Console) auditLogRoutes() []Route {
 	return []Route{{"GET /trail", c.auditLog}, {"POST /trail/verify", c.verifyAuditLog}}
 }
 
-// auditLogPage is the page of the audit log.
+// auditLogPage is the page of the audit log, the newest entries first. Before
+// is the number of the oldest entry shown, where older ones may follow;
+// Verified what a check of the whole log has found.
 type auditLogPage struct {
 	*shell
 	Entries  []accounts.Entry
@@ -25,6 +28,10 @@ type auditLogPage struct {
 // entriesAPage is how many entries of the audit log a page shows.
 const entriesAPage = 100
 
+// showAuditLog shows a page of entries, and what a check has found. ?before=
+// goes back in time; a number that cannot be read is that of the newest page.
+// Pages go by the numbers of entries and not by counting, since further ones
+// come in meanwhile.
 func (c *Console) showAuditLog(w http.ResponseWriter, r *http.Request, verified string, failure error) {
 	before, _ := strconv.ParseUint(r.URL.Query().Get("before"), 10, 64)
 	entries, err := c.gate.Accounts().AuditLog(gate.IdentityOf(r.Context()),
@@ -43,6 +50,9 @@ func (c *Console) showAuditLog(w http.ResponseWriter, r *http.Request, verified 
 
 func (c *Console) auditLog(w http.ResponseWriter, r *http.Request) { c.showAuditLog(w, r, "", nil) }
 
+// verifyAuditLog reads the whole of the lab's log and says what it found; it
+// changes nothing. It is a POST, since it takes time with the length of the
+// log, and a link that is prefetched must not cause that.
 func (c *Console) verifyAuditLog(w http.ResponseWriter, r *http.Request) {
 	proof, err := c.gate.Accounts().Verify(gate.IdentityOf(r.Context()))
 	verified := ""

@@ -52,6 +52,10 @@ const (
 // bringPage is the page that imports measurements from a table, in two steps:
 // the first shows what would become of each row, the second imports what was
 // shown. Nothing is recorded by the first.
+//
+// The table itself travels in the form from the first step to the second; the
+// server keeps nothing in between. Seen, a hash of the table and of all
+// choices, holds the two steps together.
 type bringPage struct {
 	*shell
 	Path          string
@@ -116,7 +120,8 @@ type broughtCell struct {
 	Wrong bool
 }
 
-// bring shows the empty form.
+// bring shows the empty form to those who see the campaign; what a table would
+// do needs the permission to run it.
 func (c *Console) bring(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
 		p := c.bringPageOf(r, of)
@@ -124,7 +129,9 @@ func (c *Console) bring(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// bringPageOf returns the page without a table, with an example of one.
+// bringPageOf returns the page without a table, with an example of one in this
+// campaign's columns: its values are the first category, value or bound of
+// each.
 func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
 	p := &bringPage{shell: c.shellOf(r, "Bring measurements to "+of.Name()), Path: address(of)}
 	p.Campaign = of.Name()
@@ -159,6 +166,12 @@ func (c *Console) bringPageOf(r *http.Request, of *lab.Campaign) *bringPage {
 
 // brought shows what would become of a table, or imports it if it is the one
 // that was shown. Rows are imported by one request: all or none.
+//
+// The order is: the table, what became of the form before, whether it is what
+// was looked at, whether it can be taken as it is, and then the request. A
+// table or a choice that is not what was looked at is shown again, with what
+// would become of it now (409); rows that another import has brought meanwhile
+// are said to be known. Nothing is imported on the strength of an older look.
 func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, Run)
 	if of == nil {
@@ -236,7 +249,8 @@ func (c *Console) brought(w http.ResponseWriter, r *http.Request) {
 }
 
 // bringWords name the remedies as this page offers them, where the command line
-// names flags.
+// names flags. The hint at the tick box is added only where the fault is one
+// that it removes.
 var bringWords = exchange.Words{
 	Again: "tick that the same may come again", Anyway: "tick that it is taken all the same",
 	Note: "where it is to be a note", Ignore: "where it is not wanted", Column: "where it is listed",
@@ -253,7 +267,9 @@ var bringWords = exchange.Words{
 
 // tableOf reads a table that was sent as a file or as text, and what to call it
 // in messages. Tables that spreadsheets write in other formats are refused with
-// what to do instead.
+// what to do instead: read as CSV they would give faults in every row that
+// explain nothing. A file that was chosen wins over a text that was pasted.
+// Lines end as on the server, since faults count them.
 func tableOf(r *http.Request) (name, table string, err error) {
 	tooLarge := problem.New(problem.Invalid, "the table is larger than %d MB", maxTable>>20).
 		With(problem.Remedy{Text: "bring it in parts, each with the header: what is there already is left out"})
@@ -297,7 +313,12 @@ func tableOf(r *http.Request) (name, table string, err error) {
 }
 
 // look finds out what would become of each row, with the uses of columns that
-// the form names.
+// the form names. It records nothing. A table from which too much is missing to
+// say anything fails with what is missing; one with columns that are not
+// understood is shown, so that their meaning can be chosen.
+//
+// A use that the program guesses is preselected and not taken: CanTake wants
+// each choice made by the person.
 func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 	header := headerOf(p.Table) // what was said of columns of another table is forgotten
 	uses := make(map[string]string)
@@ -361,7 +382,7 @@ func (p *bringPage) look(im *exchange.Import, r *http.Request) error {
 
 // mayBe returns the columns of the campaign that an unknown one may be: those
 // that are missing, the one that was chosen, and the standard deviation if no
-// column is that yet.
+// column is that yet. Two columns of the table cannot be one of the campaign's.
 func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use string) (list []columnChoice) {
 	def := im.Core.State().Definition
 	add := func(name, what, unit string) {
@@ -402,7 +423,9 @@ func furtherOf(r *http.Request, column string) (name, unit string) {
 	return name, unit
 }
 
-// headerOf returns the names of a table's columns; none if they cannot be read.
+// headerOf returns the names of a table's columns; none if they cannot be read,
+// which the preview then says. The byte order mark with which spreadsheets
+// begin a file is no part of the first name.
 func headerOf(table string) []string {
 	in := exchange.NewReader(bufio.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff"))))
 	header, err := in.Read()
@@ -413,7 +436,8 @@ func headerOf(table string) []string {
 }
 
 // broughtRowOf writes a row with its fate, its class in the stylesheet, and its
-// faults at the cells that they are about.
+// faults at the cells that they are about. A fault without a field is about the
+// row.
 func broughtRowOf(header []string, row exchange.PreviewRow) broughtRow {
 	out := broughtRow{Line: row.Line, Fate: string(row.Fate), Experiment: row.Experiment}
 	wrong := make(map[string]bool)

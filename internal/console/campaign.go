@@ -22,8 +22,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// campaignPage is a campaign, now or as it was after an earlier experiment: where
-// it stands, and what is made of that.
+// campaignPage is a campaign, now or as it was after an earlier experiment:
+// where it stands, and what is made of that. Its parts are finished texts and
+// drawings, made while the core was at hand: the template works nothing out,
+// and holds nothing of the campaign that could change under it. Can is all
+// false of an earlier state: what was cannot be acted on.
 type campaignPage struct {
 	*shell
 	Path   string
@@ -59,8 +62,8 @@ func (x underWay) Since() time.Time {
 	return x.RequestedAt
 }
 
-// findings are what a campaign has found: the composition to go by, or what each
-// expert prefers.
+// findings are what a campaign has found: the composition to go by, or what
+// each expert prefers, where nothing is measured. Both are empty at first.
 type findings struct {
 	Leading   []cardRow
 	Preferred []view.Row
@@ -76,7 +79,8 @@ type drawings struct {
 	X, Y     int
 }
 
-// tables are the lists of a campaign's page.
+// tables are the lists of a campaign's page. Experiments is filled where the
+// campaign measures, Duels where it only compares.
 type tables struct {
 	Last        []view.Line // events
 	Columns     []string
@@ -132,7 +136,9 @@ func (c *Console) campaign(w http.ResponseWriter, r *http.Request) {
 
 // showCampaign shows a campaign, and why a request on its page was refused: the
 // form keeps what was typed. ?at= shows it as it was at an experiment, ?x= and
-// ?y= choose the scatter's axes, ?all lists all experiments.
+// ?y= choose the scatter's axes, ?all lists all experiments. Numbers that make
+// no sense are those of now and of the first axes: an address is easily cut
+// off, and is no form.
 func (c *Console) showCampaign(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
 ) {
@@ -162,9 +168,12 @@ func (c *Console) showCampaign(
 	c.write(w, status, "campaign", p)
 }
 
-// now fills in where the campaign stands. Bests and trust need models, which are
-// fitted in the background: the page waits a little for them, and shows the rest
-// if they take longer.
+// now fills in where the campaign stands. Bests and trust need models, which
+// are fitted in the background: the page waits a little for them, and shows the
+// rest if they take longer; the stream of changes then has the page exchanged.
+//
+// Foregone reads the table of a backtest, which may take a while, and is asked
+// for before the campaign is read.
 func (c *Console) now(r *http.Request, p *campaignPage, of *lab.Campaign, log *view.Timeline) {
 	wait, cancel := context.WithTimeout(r.Context(), worthWaiting)
 	defer cancel()
@@ -181,9 +190,11 @@ func (c *Console) now(r *http.Request, p *campaignPage, of *lab.Campaign, log *v
 	})
 }
 
-// then fills in where the campaign stood just before the experiment that follows
-// the one that is asked for. The core is the page's own: it is not locked while
-// the page is made.
+// then fills in where the campaign stood just before the experiment that
+// follows the one that is asked for. The core is the page's own: it is not
+// locked while the page is made. The page watches nothing, since what was does
+// not change, and the timeline is cut off where the page stands, so that no
+// later event speaks in it.
 func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timeline) error {
 	until := log.Before[p.At] // the last event before the next experiment was requested
 	core, err := of.At(r.Context(), until)
@@ -208,12 +219,14 @@ func (p *campaignPage) then(r *http.Request, of *lab.Campaign, log *view.Timelin
 	return nil
 }
 
-// mostRows is how many experiments are listed unless all are asked for.
+// mostRows is how many experiments are listed unless all are asked for: the
+// page is made anew at each change, for each visitor who has it open.
 const mostRows = 60
 
 // fill fills in the parts that there are of any state, from where the campaign
 // stands and from the core. The campaign cannot record an event meanwhile:
-// everything here is quick.
+// everything here is quick. Where the campaign stands was worked out before,
+// outside of that.
 func (p *campaignPage) fill(core *engine.Core, s *view.Campaign, log *view.Timeline, all bool) {
 	state := core.State()
 	p.Stands = s
@@ -248,7 +261,8 @@ func foundIn(s *view.Campaign) (f findings) {
 	return f
 }
 
-// axesOf reads from an address which parameters are drawn against each other.
+// axesOf reads from an address which parameters are drawn against each other:
+// by default the first two. What is out of range is drawn in ([drawings.draw]).
 func axesOf(query url.Values) (d drawings) {
 	d.X, _ = strconv.Atoi(query.Get("x"))
 	d.Y = 1
@@ -258,7 +272,8 @@ func axesOf(query url.Values) (d drawings) {
 	return d
 }
 
-// draw draws the experiments, and highlights the best.
+// draw draws the experiments, and highlights the best. With one parameter there
+// is nothing to draw it against.
 func (d *drawings) draw(s *campaign.State, best string) {
 	for _, par := range s.Definition.Parameters {
 		d.Axes = append(d.Axes, par.Name)
@@ -274,7 +289,8 @@ func (d *drawings) draw(s *campaign.State, best string) {
 }
 
 // list lists the last events, the notes and the exclusions, and names the
-// columns of the experiments.
+// columns of the experiments. Exclusions that were lifted stay in the list:
+// that something was excluded once explains what was not measured then.
 func (t *tables) list(s *campaign.State, log *view.Timeline) {
 	t.Last = log.Last(10)
 	t.Objective = format.HeadingOf(s.Definition.Sought())
@@ -288,7 +304,7 @@ func (t *tables) list(s *campaign.State, log *view.Timeline) {
 }
 
 // duels lists the comparisons, the newest first: unless all are asked for,
-// mostRows of them.
+// mostRows of them. More is then how many older ones there are.
 func (t *tables) duels(s *campaign.State, all bool) {
 	for i, q := range slices.Backward(s.Questions) {
 		if len(t.Duels) == mostRows && !all {
@@ -303,8 +319,10 @@ func (t *tables) duels(s *campaign.State, all bool) {
 	}
 }
 
-// experiments lists the experiments, the newest first: unless all are asked for,
-// mostRows of them.
+// experiments lists the experiments, the newest first: unless all are asked
+// for, mostRows of them. One is highlighted, the composition to go by; which
+// ones are best, by the model and as measured, is said in words, since they may
+// be two.
 func (t *tables) experiments(s *campaign.State, log *view.Timeline, bests engine.Bests, all bool) {
 	leading, _ := bests.Leading()
 	write := format.CompositionsOf(s.Definition)
@@ -320,7 +338,8 @@ func (t *tables) experiments(s *campaign.State, log *view.Timeline, bests engine
 	}
 }
 
-// experimentRowOf writes the row of an experiment.
+// experimentRowOf writes the row of an experiment. What ended it without a
+// value comes before why it was chosen: it is what a reader looks for there.
 func experimentRowOf(
 	s *campaign.State, x *campaign.Experiment, write format.Compositions, log *view.Timeline,
 ) experimentRow {
@@ -380,7 +399,9 @@ func instrumentName(def *definition.Campaign, x *campaign.Experiment) string {
 }
 
 // action is something that a form of a campaign asks for, and how the answer is
-// made. One handler serves all of them: see [Console.act].
+// made. One handler serves all of them: see [Console.act]. So rights, repeats,
+// confirmation and the message afterwards are the same for each, and a new form
+// cannot forget one.
 type action struct {
 	// path is the end of the form's address, permission what the visitor must
 	// have, said the key of the message that is shown afterwards.
@@ -400,7 +421,9 @@ type action struct {
 	back func(r *http.Request, of *lab.Campaign) string
 }
 
-// actions lists all that a form can ask of a campaign.
+// actions lists all that a form can ask of a campaign. Run and halt have no
+// request: they are no events of the campaign, and asking for them twice is
+// asking for what is the case.
 func (c *Console) actions() []action {
 	reason := func(r *http.Request) string { return text(r, "reason") }
 	simple := func(make func(r *http.Request) engine.Request) func(*http.Request, *lab.Campaign) (engine.Request, error) {
@@ -458,7 +481,8 @@ func stopping(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 }
 
 // excluding reads the form that excludes the neighborhood of an experiment or a
-// question.
+// question. A reason must be given here, where the page asks a person who has
+// one in mind; [Console.excludeRegion] records that none was given.
 func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 	reason := text(r, "reason")
 	if reason == "" {
@@ -468,12 +492,14 @@ func excluding(r *http.Request, _ *lab.Campaign) (engine.Request, error) {
 	return engine.Request{Exclude: &engine.Exclude{About: text(r, "about"), Reason: reason}}, nil
 }
 
-// errNothing is returned by a form that asks for nothing new.
+// errNothing is returned by a form that asks for nothing new. It is no failure:
+// the visitor is sent back, and the page says so.
 var errNothing = errors.New("nothing is changed")
 
 // act serves a form of a campaign: it checks the rights, does what the form
 // asks for, and sends the visitor back to a page that says so. A failure shows
-// the form again, with what was typed.
+// the form again, with what was typed, and with another identifier where
+// nothing was recorded ([forgetRequest]).
 func (c *Console) act(a action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		of := c.find(w, r, a.permission)
@@ -511,7 +537,9 @@ func (c *Console) act(a action) http.HandlerFunc {
 
 // perform does what a form asks for, once: a form that was recorded before
 // succeeds without doing anything. The order is: repeat, faults, confirmation;
-// the visitor is asked to log in again only for what can be done.
+// the visitor is asked to log in again only for what can be done. The request
+// is made before and judged after, by the process that holds the store: what
+// changes in between is found there.
 func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
 	if a.do != nil {
 		return a.do(r.Context(), of, requested(r, engine.Request{}))
@@ -551,6 +579,8 @@ const linesPerPage = 200
 
 // log serves the log of a campaign, the newest events first. ?q= keeps the
 // events that hold all words; ?routine shows those that tell a reader little.
+// It searches what is shown, the events in words, their kind and their subject,
+// and not the payloads: what is found can be seen on the page.
 func (c *Console) log(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {
@@ -615,6 +645,7 @@ func subjectPath(campaign, id string) string {
 }
 
 // eventList is a list of events on a page, which links what they are about.
+// Several pages share one template for it; the page knows the addresses.
 type eventList struct {
 	Page  interface{ SubjectPath(id string) string }
 	Lines []view.Line

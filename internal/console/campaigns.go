@@ -17,10 +17,13 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// perPage is how many campaigns a page lists.
+// perPage is how many campaigns a page lists: each row may wait for models, and
+// has a drawing.
 const perPage = 50
 
 // listed is a campaign in the list: where it stands, and what is made of that.
+// Composition is the one to go by, in one line, or what the first expert
+// prefers where nothing is measured.
 type listed struct {
 	Name, Path  string
 	Stands      *view.Campaign
@@ -31,10 +34,14 @@ type listed struct {
 	Can         allowed
 }
 
-// allowed is what may be done with a campaign.
+// allowed is what may be done with a campaign, by its status and by the
+// visitor's rights: buttons that would be refused are not shown. That they are
+// shown decides nothing: a form is judged when it comes.
 type allowed struct{ Run, Halt, Pause, Resume, Stop bool }
 
 // allowedIn says what the campaign's status and the visitor's rights allow.
+// Only what runs in this process can be halted here; what another process runs
+// is halted there, or paused by an event.
 func allowedIn(s lab.Standing, may bool) allowed {
 	open := may && !s.Status.Ended()
 	return allowed{
@@ -50,7 +57,8 @@ func allowedIn(s lab.Standing, may bool) allowed {
 type state struct{ Text, Class string }
 
 // need is something that waits for a person, with what settles it: a link or a
-// button.
+// button. A button is a form without fields, so it can only be what needs no
+// words.
 type need struct {
 	Text   string
 	Link   string // a page
@@ -60,7 +68,8 @@ type need struct {
 }
 
 // stateOf says where a campaign stands: its end first, then what keeps it from
-// running, then where it runs.
+// running, then where it runs. A campaign in trouble may be paused too; what is
+// wrong is what a person must hear of first.
 func stateOf(s lab.Standing) state {
 	switch {
 	case s.Status == campaign.Completed:
@@ -79,7 +88,9 @@ func stateOf(s lab.Standing) state {
 	return state{"not running", "idle"}
 }
 
-// campaignsPage is the list of campaigns that the visitor may see.
+// campaignsPage is the list of campaigns that the visitor may see. Troubles and
+// Unsent are shown only to those who may see all of them, since they name
+// campaigns.
 type campaignsPage struct {
 	*shell
 	paged
@@ -100,8 +111,9 @@ type paged struct {
 }
 
 // pagedBy divides a list into pages of so many items each, and returns the one
-// that ?page= asks for, else the nearest. link is the address of a page. The
-// page holds the items list[first:To].
+// that ?page= asks for, else the nearest: the list may have become shorter
+// since the link was made. link is the address of a page. The page holds the
+// items list[first:To].
 func pagedBy(each, total int, r *http.Request, link func(page int) string) (p paged, first int) {
 	last := max(1, (total+each-1)/each)
 	number, _ := strconv.Atoi(r.URL.Query().Get("page"))
@@ -118,7 +130,8 @@ func pagedBy(each, total int, r *http.Request, link func(page int) string) (p pa
 	return p, first
 }
 
-// listedAt is the address of a part of the list, and of a page of that.
+// listedAt is the address of a part of the list, and of a page of that. What is
+// the default is left out, so that one part has one address.
 func listedAt(query, show string, page int) string {
 	q := url.Values{}
 	if query != "" {
@@ -148,16 +161,20 @@ var shows = []struct{ word, text string }{
 	{"", "All"}, {"needs", "Waiting for a person"}, {"running", "Running"}, {"ended", "Ended"},
 }
 
-// worthWaiting is how long a page waits for what models say. What takes longer
-// is shown by the next page, or by the stream of changes.
+// worthWaiting is how long a page waits for what models say: a second is the
+// most that does not interrupt a person's thought. What takes longer is shown
+// by the next page, or by the stream of changes.
 const worthWaiting = time.Second
 
+// campaigns serves the list, which is the first page of the lab too.
 func (c *Console) campaigns(w http.ResponseWriter, r *http.Request) {
 	c.showCampaigns(w, r)
 }
 
 // showCampaigns lists the campaigns: ?q= searches, ?show= keeps a part, ?page=
-// pages. Counts are of all that match, before the part is chosen.
+// pages. Counts are of all that match, before the part is chosen. Choosing
+// looks at every campaign, and takes only what is at hand; models are asked for
+// the rows of one page.
 func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 	p := campaignsPage{shell: c.shellOf(r, "Campaigns")}
 	p.Watch = "*"
@@ -186,7 +203,8 @@ func (c *Console) showCampaigns(w http.ResponseWriter, r *http.Request) {
 }
 
 // chosen returns the campaigns of the part that the page shows, and fills in
-// how many there are in each part.
+// how many there are in each part. One without a definition has nothing to be
+// shown by.
 func (c *Console) chosen(p *campaignsPage) (chosen []*lab.Campaign) {
 	counts := make(map[string]int)
 	p.Nothing = true
@@ -215,7 +233,9 @@ func (c *Console) chosen(p *campaignsPage) (chosen []*lab.Campaign) {
 	return chosen
 }
 
-// partsOf returns the parts of the list that hold a campaign, of shows.
+// partsOf returns the parts of the list that hold a campaign, of shows. The
+// first holds all; a campaign that waits for a person is in that part whether
+// it runs or has ended, since a measurement may be in doubt after the end.
 func partsOf(s lab.Standing, needs []need) []string {
 	parts := []string{""}
 	if len(needs) > 0 {
@@ -231,7 +251,8 @@ func partsOf(s lab.Standing, needs []need) []string {
 }
 
 // matches reports whether a campaign is found: every word stands in its name,
-// its description, its objective, its instrument or its status.
+// its description, its objective, its instrument or its status, in any case of
+// letters and as part of a word.
 func matches(query string, s lab.Standing) bool {
 	def := s.Definition
 	text := strings.ToLower(strings.Join([]string{
@@ -245,7 +266,9 @@ func matches(query string, s lab.Standing) bool {
 	return true
 }
 
-// listedOf writes a campaign's row, for a visitor who may run it or not.
+// listedOf writes a campaign's row, for a visitor who may run it or not. It
+// writes numbers and drawings of one Standing, and models' words as far as they
+// were found by then.
 func listedOf(c *lab.Campaign, may bool) listed {
 	s := c.Standing()
 	row := listed{
@@ -267,7 +290,10 @@ func listedOf(c *lab.Campaign, may bool) listed {
 // runs reports whether what is needed is that the campaign is run.
 func (n need) runs() bool { return strings.HasSuffix(n.Post, "/run") }
 
-// needsOf returns what waits for a person in a campaign, what is wrong first.
+// needsOf returns what waits for a person in a campaign, what is wrong first. A
+// campaign that has not been started waits for a person as much as one that
+// cannot run: nothing else would start it. Where this process runs it, or is
+// about to, there is no button to run it.
 func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	base := address(c)
 	if s.Trouble != nil && !s.Status.Ended() {

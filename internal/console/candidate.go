@@ -20,7 +20,8 @@ import (
 // known is an experiment that is shown with a candidate, for comparison.
 type known struct{ ID, Value, Line string }
 
-// card is a composition on a page of a question, with what is known around it.
+// card is a composition on a page of a question, with what is known around it:
+// all in words and drawings, ready for the template.
 type card struct {
 	Index      int
 	Name       string // the letter, where there are several
@@ -47,7 +48,9 @@ type cardRow struct {
 
 // reference is what candidates of a question are compared with: what was
 // measured, and the best of it. It holds copies, since it outlives the lock on
-// the campaign.
+// the campaign. Distances are in the unit cube of the campaign's space, in
+// which each parameter's range has length one: raw units would let one
+// parameter decide.
 type reference struct {
 	def    *definition.Campaign
 	space  *space.Space
@@ -66,6 +69,9 @@ type neighbor struct {
 }
 
 // newReference gathers what was measured. The campaign is locked meanwhile.
+// What was made is what counts, not what was asked for; a composition that the
+// space cannot encode (of a definition that was amended since) has no place and
+// is left out of the neighbors.
 func newReference(core *engine.Core) *reference {
 	s := core.State()
 	b := &reference{def: s.Definition, space: core.Space(), values: measuredValues(s)}
@@ -87,7 +93,8 @@ func newReference(core *engine.Core) *reference {
 }
 
 // span is the scale of what was measured and is expected: predictions within
-// two standard deviations fit in.
+// two standard deviations fit in. All cards of a page share it, so that their
+// bars can be compared by eye.
 func (b *reference) span(options []events.Option) figure.Span {
 	all := slices.Clone(b.values)
 	for _, o := range options {
@@ -100,7 +107,9 @@ func (b *reference) span(options []events.Option) figure.Span {
 
 // order sorts the parameters, those first in which the compositions differ
 // most: from each other if there are several, else from the best. It returns
-// their numbers.
+// their numbers. What differs is what a question is about; with many parameters
+// it would be lost among those that agree. Equal ones keep the campaign's
+// order.
 func (b *reference) order(points []definition.Point) []int {
 	differ := make([]float64, len(b.def.Parameters))
 	all := make([][]float64, 0, len(points)+1)
@@ -127,7 +136,8 @@ func (b *reference) order(points []definition.Point) []int {
 
 // card shows a composition with what is known around it. order is that of its
 // rows; points are all that are shown together; blind leaves out what would
-// influence an expert: neighbors, predictions and beliefs.
+// influence an expert: neighbors, predictions and beliefs. The incumbent's
+// values stay: they are what was measured, and not what a model makes of it.
 func (b *reference) card(
 	write format.Compositions, o events.Option, order []int, points []definition.Point,
 	shown figure.Span, blind bool,
@@ -176,7 +186,9 @@ func (b *reference) card(
 }
 
 // near names the nearest measured composition, by the Euclidean distance in the
-// unit cube, and how this one differs from it.
+// unit cube, and how this one differs from it. People know experiments that
+// they have made better than numbers: "like e7, but with more salt" can be
+// judged.
 func (c *card) near(b *reference, point definition.Point) {
 	at, err := b.space.Encode(point)
 	if err != nil || len(b.near) == 0 {
@@ -199,11 +211,13 @@ func (c *card) near(b *reference, point definition.Point) {
 }
 
 // noticeable is the share of a parameter's range from which a difference is
-// named.
+// named: below it, "more" and "less" would be about noise.
 const noticeable = 0.05
 
 // differences names the one or two parameters in which a composition differs
-// most from another. Another category counts as more than any number does.
+// most from another. Another category counts as more than any number does:
+// numbers differ by at most one, in shares of their range, and a category by
+// two.
 func (b *reference) differences(from, to definition.Point) string {
 	type difference struct {
 		text string
@@ -236,7 +250,8 @@ func (b *reference) differences(from, to definition.Point) string {
 
 // beliefText puts into words the interval of the expert's latent rejection
 // score g, whose bounds are logits (Xu et al. 2024, Eq. 5): a rejection has the
-// probability 1 / (1 + exp(−g)).
+// probability 1 / (1 + exp(−g)). Zero is a probability of a half: an interval
+// on one side of it foresees an answer, one around it does not.
 func beliefText(g events.Interval) string {
 	chance := func(x float64) string { return format.Percent(1 / (1 + math.Exp(-x))) }
 	low, high := chance(g.Lower), chance(g.Upper)

@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/internal/report"
 )
 
-// chartsPage shows the report's figures.
+// chartsPage shows the report's figures, as internal/report groups them, in the
+// colors of the page.
 type chartsPage struct {
 	*shell
 	Path   string
@@ -18,27 +19,33 @@ type chartsPage struct {
 }
 
 // figureCache keeps the figures of the campaigns that were looked at last:
-// drawing them takes models, hence seconds.
+// drawing them takes models, hence seconds. It is keyed by the lab's own
+// campaign, not by its name, which several stores may have.
 type figureCache struct {
 	mu    sync.Mutex
 	known map[*lab.Campaign]*drawnFigures
 }
 
 // drawnFigures are a campaign's figures as of an event. They belong to the log
-// alone and not to a visitor, so that all share them.
+// alone and not to a visitor, so that all share them: rights are asked for
+// before they are looked up. Their links lead to pages that ask again.
 type drawnFigures struct {
 	mu       sync.Mutex // held while they are drawn: other requests wait for them
 	sequence events.Sequence
 	groups   []report.FigureGroup
 }
 
-// mostDrawn is how many campaigns' figures are kept.
+// mostDrawn is how many campaigns' figures are kept: they are large, and few
+// campaigns are looked at in one day.
 const mostDrawn = 24
 
+// newFigureCache returns an empty cache; one serves a whole console.
 func newFigureCache() *figureCache { return &figureCache{known: make(map[*lab.Campaign]*drawnFigures)} }
 
 // of returns the entry of a campaign; when there are too many, all others are
-// dropped.
+// dropped. To keep those that were used last would take an order of uses; to
+// draw some of them again takes seconds, once in a long while. A request that
+// still holds a dropped entry goes on with it.
 func (f *figureCache) of(c *lab.Campaign) *drawnFigures {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,7 +60,10 @@ func (f *figureCache) of(c *lab.Campaign) *drawnFigures {
 	return d
 }
 
-// charts serves the report's figures, drawn anew when the log has grown.
+// charts serves the report's figures, drawn anew when the log has grown. The
+// sequence is taken before they are drawn: what is recorded meanwhile may be in
+// them already, and they are drawn once more than needed, never too seldom.
+// Drawing that fails or is cut off is not kept.
 func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {

@@ -33,17 +33,35 @@
 //
 // # Files
 //
-// console.go lists the routes, render.go writes pages and failures, visitor.go
-// is what the pages need to know of the visitor. queue.go is the list of
-// questions, outcome.go what came of those that were answered, question.go the
-// review page, with candidate.go, shares.go and pinpoint.go for what it shows;
-// reply.go reads its forms, answering.go takes them, answers.go keeps them
-// until they are recorded, and contest.go reports answers of others to the same
-// question. campaigns.go, campaign.go, experiment.go, decision.go, whatif.go,
-// results.go, bring.go, region.go, define.go and sheet.go are the other pages,
-// proof.go hands out proofs, chronicle.go is the log in words, figure.go and
-// charts.go draw. routes.go lists what is there where people have accounts:
-// login.go, passkey.go, account.go, people.go and auditlog.go.
+// console.go lists the routes, routes.go those that are there where people have
+// accounts: login.go, passkey.go, account.go, people.go and auditlog.go. mux.go
+// keeps the list for a test. render.go writes pages and failures, request.go
+// gives forms their identifiers, visitor.go is what the pages need to know of
+// the visitor.
+//
+// queue.go is the list of questions, outcome.go what came of those that were
+// answered, question.go the review page, with candidate.go, shares.go and
+// pinpoint.go for what it shows; reply.go reads its forms, answering.go takes
+// them, answers.go keeps them until they are recorded, and contest.go reports
+// answers of others to the same question.
+//
+// campaigns.go, campaign.go (with the log in words and the forms of a
+// campaign), instruments.go, experiment.go, decision.go, whatif.go, results.go,
+// bring.go, region.go, define.go and sheet.go are the other pages; measured.go
+// holds the fields that every form for a result has. proof.go hands out proofs,
+// live.go is the stream of changes, figure.go and charts.go draw.
+//
+// # What holds for every page
+//
+// A page decides nothing about a campaign. What it offers follows from where
+// the campaign stands and what its visitor may do, so that no button is shown
+// in vain; what is sent is judged by engine.Core.Handle, as from anywhere else.
+//
+// While a campaign is read (lab.Campaign.Read), its events wait. Within it a
+// page copies and formats; models, files and the network come before or after.
+//
+// What a visitor may not see is not found: neither a list, nor a count, nor an
+// error message says that it exists.
 package console
 
 import (
@@ -105,8 +123,8 @@ type Console struct {
 	mux     Mux
 }
 
-// New returns the pages of a lab. Answers that an earlier process left are
-// recorded now.
+// New returns the pages of a lab, which must be open. Answers that an earlier
+// process left are recorded now, in the background.
 func New(o Options) *Console {
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
@@ -125,7 +143,9 @@ func New(o Options) *Console {
 }
 
 // Close ends what goes on in the background, and returns when it has ended.
-// Answers that are not recorded yet are kept for the next start.
+// Answers that are not recorded yet are kept for the next start. What-if runs
+// are closed by who made them. The context is cancelled first: a send that
+// waits for a campaign gives up, and its answer stays on the disk.
 func (c *Console) Close() {
 	c.cancel()
 	if c.options.WhatIf == nil {
@@ -139,7 +159,10 @@ func (c *Console) Close() {
 // Handler.
 func (c *Console) Patterns() []string { return c.mux.Patterns() }
 
-// Handler returns the pages, to be mounted at /. It is called once.
+// Handler returns the pages, to be mounted at /. It is called once. Every page
+// of a campaign asks for its own permission ([Console.find]): there is no table
+// here as for the API's operations, so that a test holds each pattern against
+// the rights instead (see [Mux]).
 func (c *Console) Handler() http.Handler {
 	mux := &c.mux
 	mux.Handle("GET /static/", staticFiles())

@@ -23,7 +23,9 @@ const newsLasts = 7 * 24 * time.Hour
 const fieldNews = "news"
 
 // news tells a person what became of their answer to a question that another
-// person has answered too.
+// person has answered too: which of the two counts, and whether they differ. An
+// expert whose answer was replaced without a word would not trust the lab with
+// another.
 type news struct {
 	Campaign, Question string
 	// ID is that of the answer that it is about.
@@ -40,7 +42,12 @@ func (n news) Path() string { return questionPath(n.Campaign, n.Question) }
 
 // newsOf returns the news for a person about their answers to a question: each
 // answer of another person that was contested while theirs counts, or the one
-// that counts in place of theirs.
+// that counts in place of theirs. What they knew when they answered is no news:
+// answers that theirs has replaced, which the page showed them. now is a
+// parameter for tests.
+//
+// The identifier of a piece has the campaign's instance in it, so that what was
+// put away of one campaign is not silent about another of the name.
 func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time) (list []news) {
 	if len(q.Aside) == 0 {
 		return nil
@@ -79,8 +86,10 @@ func newsOf(s *campaign.State, q *campaign.Question, name string, now time.Time)
 	return list
 }
 
-// willBeContested reports whether an answer that was just given will be kept
-// recorded as contested, since another person's counts.
+// willBeContested reports whether an answer that was just given will be
+// recorded as contested, since another person's counts. It is a forecast, for
+// the message that the person sees now: what is recorded is decided when it is
+// sent, and the other answer may be corrected or followed by theirs until then.
 func (c *Console) willBeContested(of *lab.Campaign, p pending) (contested bool) {
 	of.Read(func(core *engine.Core) {
 		q := core.State().Question(p.Question)
@@ -104,7 +113,8 @@ func (c *Console) isNews(of *lab.Campaign, id string, v Visitor, about string) (
 }
 
 // newsFor returns a visitor's news, the newest first, but for what they have
-// put away.
+// put away. It is made for the frame of every page: campaigns without a
+// contested answer, which are nearly all, are left out without being read.
 func (c *Console) newsFor(v Visitor) (list []news) {
 	now := time.Now()
 	for _, each := range c.lab.Campaigns() {
@@ -131,7 +141,9 @@ type contestedView struct {
 	Replaced  bool
 }
 
-// contestedOf are the answers to a question that do not count, the newest first.
+// contestedOf are the answers to a question that do not count, the newest
+// first. All who may see the question see them, with names: an answer is
+// signed.
 func contestedOf(s *campaign.State, q *campaign.Question) (list []contestedView) {
 	for _, a := range slices.Backward(q.Aside) {
 		words := answerWords(s.Definition, q, humans.Reply{Answer: a.Answer})
@@ -140,8 +152,9 @@ func contestedOf(s *campaign.State, q *campaign.Question) (list []contestedView)
 	return list
 }
 
-// mineContested is the form of the visitor's last answer to a question, where it
-// does not count.
+// mineContested is the form of the visitor's last answer to a question, where
+// it does not count: they can send it again, now knowing the other one, and
+// then it counts.
 func mineContested(q *campaign.Question, name string) (url.Values, bool) {
 	if events.ActorName(q.AnsweredBy) == name {
 		return nil, false

@@ -16,7 +16,9 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// decisionPage is all that is recorded about a decision, in words.
+// decisionPage is all that is recorded about a decision, in words, with the
+// what-if runs that were asked from it on. What the models would say today is
+// not shown next to what they said then.
 type decisionPage struct {
 	*shell
 	Path, ID, What, Reason string
@@ -43,13 +45,15 @@ type decisionPage struct {
 	Otherwise              otherwise
 }
 
-// testRow is a question that the decision put to its models, and the answer.
+// testRow is a question that the decision put to its models, and the answer:
+// what made it ask an expert, follow one, or end.
 type testRow struct {
 	Name, Compared, Answer string
 }
 
 func (p *decisionPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
 
+// decision serves the page of a decision.
 func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 	if of := c.find(w, r, See); of != nil {
 		c.showDecision(w, r, of, http.StatusOK, nil)
@@ -59,6 +63,10 @@ func (c *Console) decision(w http.ResponseWriter, r *http.Request) {
 // showDecision shows a decision, and why a request on its page was refused. The
 // address may name an experiment or a question too: then it shows the decision
 // behind that.
+//
+// The decision is read from the log, by the place that the record knows, and
+// not from the state, which keeps no decisions in full. With it comes its
+// proof: its place in the log, and the hash by which that place can be checked.
 func (c *Console) showDecision(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error,
 ) {
@@ -113,7 +121,9 @@ func (c *Console) showDecision(
 }
 
 // fill writes the recorded decision into the page: its candidates, tests,
-// models, shares, and what followed.
+// models, shares, and what followed. Everything is written with the definition
+// that was in force when it was made: names and units may have been amended
+// since.
 func (p *decisionPage) fill(d *view.Decision) {
 	made, def := d.Decision, d.Definition
 	p.What = sentence(view.ActionText(made))
@@ -150,8 +160,9 @@ func (p *decisionPage) fill(d *view.Decision) {
 	p.Story = d.Story
 }
 
-// candidateNames names the candidates of a decision, with their letters and what
-// became of them.
+// candidateNames names the candidates of a decision, with their letters and
+// what became of them. Chosen is the one that the decision itself took;
+// preferred, the one that an expert picked when they were asked.
 func candidateNames(d *view.Decision) (names []string) {
 	winner := ""
 	if d.Asked != nil && d.Asked.Winner() != nil {
@@ -178,7 +189,9 @@ func reviewText(r *events.ChoiceReview) string {
 }
 
 // plane draws the objective over two parameters, darker where it is better, in
-// ten steps of the stylesheet, and returns the caption.
+// ten steps of the stylesheet, and returns the caption. It is drawn from the
+// numbers that were recorded with the decision, a row for each y. What is dark
+// is said in the caption, since it is not the same for every objective.
 func plane(at *events.Plane, sought definition.Objective) (template.HTML, string) {
 	rows := len(at.Ys)
 	if rows == 0 || len(at.Xs) == 0 {

@@ -50,7 +50,8 @@ instrument: manual
 `
 
 // demoTemplate is a campaign that looks after itself: everything in it is
-// simulated.
+// simulated. It shows a lab without instruments what a campaign does; the
+// latency lets people watch it.
 const demoTemplate = `name: demonstration
 description: A battery electrolyte, simulated. Nothing is made and no person is asked.
 
@@ -71,7 +72,8 @@ instrument:
 const fileName = "the campaign file"
 
 // filePage is a page with a campaign file to be edited: of a new campaign, or
-// of one under way.
+// of one under way. The text is never rewritten by the server: comments and
+// order are its author's.
 type filePage struct {
 	*shell
 	Path, Source, Meaning, Reason string
@@ -89,7 +91,8 @@ type filePage struct {
 	Changes  []string
 }
 
-// sourceOf is the file that was typed, with line ends as faults count them.
+// sourceOf is the file that was typed, with line ends as faults count them. It
+// is not trimmed: a first empty line counts.
 func sourceOf(r *http.Request) []byte {
 	return []byte(strings.ReplaceAll(r.PostForm.Get("source"), "\r\n", "\n"))
 }
@@ -101,7 +104,9 @@ func (p *filePage) number() {
 }
 
 // newCampaign shows the form of a new campaign: the template, a demonstration
-// (?demonstration), or a copy of another campaign's file (?from=).
+// (?demonstration), or a copy of another campaign's file (?from=). Of a
+// campaign that the visitor may not see, the address gives the template, as of
+// one that does not exist.
 func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
 	p := &filePage{shell: c.shellOf(r, "New campaign"), Source: fileTemplate}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
@@ -126,6 +131,11 @@ func (c *Console) newCampaign(w http.ResponseWriter, r *http.Request) {
 // begin begins a campaign, or only checks its file. With measurements of
 // another campaign to take along, the campaign begins without running, imports
 // them, and runs then: else it would decide without them.
+//
+// Checking alone records nothing, and opens nothing that the file names for
+// those who may not begin it. Once the campaign has begun, the visitor is sent
+// to its page, also where its measurements or its start have failed: the
+// campaign is there, and its page says what is missing.
 func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	if err := visitorOf(r.Context()).may(Define, ""); err != nil {
 		visitorOf(r.Context()).refused(Define, "")
@@ -182,7 +192,9 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 
 // bringAlong imports measurements into a campaign that has just begun, and runs
 // it. A form that was sent before has done so already; another person may have
-// halted the campaign since, so it is not run again.
+// halted the campaign since, so it is not run again. The form makes two
+// requests, of which each needs its own identifier: the second one's is that of
+// the first, with a suffix, so that it is the same each time the form is sent.
 func (c *Console) bringAlong(r *http.Request, begun *lab.Campaign, rows []engine.Tell) error {
 	request := requested(r, engine.Request{Import: rows})
 	if request.ID != "" {
@@ -206,12 +218,15 @@ func measuredIn(core *engine.Core) (n int) {
 	return n
 }
 
-// nameLine is the line of a campaign file with its name, unquoted.
+// nameLine is the line of a campaign file with its name, unquoted and without a
+// comment behind it.
 var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*([A-Za-z0-9._-]+)[ \t]*$`)
 
 // renamed gives a campaign file a name that no campaign of the lab has, by a
 // number at its end. It changes that line alone and leaves a file that it does
-// not understand as it is.
+// not understand as it is: the name is then refused when the campaign is to
+// begin. Two people who copy at once may get the same name; the second to begin
+// is refused.
 func (c *Console) renamed(source string) string {
 	at := nameLine.FindStringSubmatchIndex(source)
 	if at == nil {
@@ -229,7 +244,11 @@ func (c *Console) renamed(source string) string {
 // along returns the measurements of a campaign as the rows that another
 // campaign imports: it exports a table and reads it as an import does, so that
 // both follow the same rules. Each row gets a note that says where it comes
-// from. Rows that the new campaign could not take are faults.
+// from. Rows that the new campaign could not take are faults, and not left out:
+// the box on the form promises all of them.
+//
+// The new campaign is rehearsed in memory for this, since nothing is written
+// yet: a form that is refused leaves no campaign behind.
 func (c *Console) along(
 	ctx context.Context, v Visitor, from string, file *campaignfile.File,
 ) ([]engine.Tell, error) {
@@ -281,7 +300,10 @@ func (c *Console) remarks(v Visitor, file *campaignfile.File) []string {
 }
 
 // validate checks a file as it is typed, to begin a campaign or to amend one,
-// and answers with JSON for the script.
+// and answers with JSON for the script. Faults are no failure of the request:
+// the status is 200. It is open to those who may amend a campaign too, without
+// being allowed to begin one; of the campaign that is amended it says what
+// would change only to those who may.
 func (c *Console) validate(w http.ResponseWriter, r *http.Request) {
 	visitor := visitorOf(r.Context())
 	if err := visitor.may(Define, ""); err != nil && !c.amends(visitor) {
@@ -344,7 +366,8 @@ func (c *Console) showDefinition(
 }
 
 // showChanges shows what a changed file would make of a campaign, and amends
-// nothing.
+// nothing. What was typed stays in the form, to be sent as it is or changed
+// again.
 func (c *Console) showChanges(w http.ResponseWriter, r *http.Request, of *lab.Campaign) {
 	changes, err := c.changes(r, of)
 	if err != nil {
@@ -365,7 +388,8 @@ func (p *filePage) reword(r *http.Request) {
 	p.number()
 }
 
-// definitionPage is the page with a campaign's file.
+// definitionPage is the page with a campaign's file, as it was sent last, and
+// what it means now.
 func (c *Console) definitionPage(r *http.Request, of *lab.Campaign) *filePage {
 	p := &filePage{shell: c.shellOf(r, "The file of "+of.Name()), Path: address(of)}
 	p.Campaign = of.Name()
@@ -380,7 +404,8 @@ func (c *Console) definitionPage(r *http.Request, of *lab.Campaign) *filePage {
 }
 
 // changes says in words what a changed file would make of a campaign. It fails
-// where the campaign would refuse the amendment.
+// where the campaign would refuse the amendment: it is the same request that
+// would be sent, and is not sent.
 func (c *Console) changes(r *http.Request, of *lab.Campaign) ([]string, error) {
 	request, err := c.amendment(r, of)
 	if errors.Is(err, errNothing) {
@@ -397,7 +422,9 @@ func (c *Console) changes(r *http.Request, of *lab.Campaign) ([]string, error) {
 }
 
 // amendment reads the form of a changed file. It returns errNothing where the
-// file says what the campaign does already.
+// file says what the campaign does already. The changes are worked out against
+// the campaign as it is now; where another amendment comes between, the engine
+// judges the request by that.
 func (c *Console) amendment(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	file, err := c.lab.Parse(fileName, sourceOf(r))
 	if err != nil {

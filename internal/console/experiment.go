@@ -16,6 +16,8 @@ import (
 
 // experimentPage is an experiment with all that is known of it, and what can be
 // done about it: the page of those whose fate is unknown and of those in doubt.
+// It shows every event about it, since settling a fate needs all that was
+// heard.
 type experimentPage struct {
 	*shell
 	campaign.Experiment
@@ -93,6 +95,8 @@ func (c *Console) showExperiment(
 }
 
 // fill takes what is shown from the core. best is the experiment to highlight.
+// The core is locked meanwhile, so that x is copied: the page outlives the
+// lock.
 func (p *experimentPage) fill(
 	core *engine.Core, best string, x *campaign.Experiment, log *view.Timeline,
 ) {
@@ -127,8 +131,10 @@ func (p *experimentPage) fill(
 	}
 }
 
-// reasonOf says why an experiment was chosen, and what the model expected of it:
-// nil for nothing.
+// reasonOf says why an experiment was chosen, and what the model expected of
+// it: nil for nothing. What was expected is what was recorded before the
+// measurement: today's model knows the result and would expect it. Where no
+// decision stands behind it, view says why not.
 func reasonOf(
 	s *campaign.State, x *campaign.Experiment, log *view.Timeline,
 ) (why string, expected *events.Prediction) {
@@ -140,7 +146,9 @@ func reasonOf(
 }
 
 // compose shows the composition that was asked for and, where it was measured,
-// what was made instead.
+// what was made instead. Values are written with the digits for a person who
+// makes the composition; a difference is one of the recorded values, also where
+// the digits shown agree.
 func (p *experimentPage) compose(def *definition.Campaign) {
 	var actual definition.Point
 	if p.Measurement != nil {
@@ -157,7 +165,8 @@ func (p *experimentPage) compose(def *definition.Campaign) {
 	}
 }
 
-// cardRows are the rows of a composition.
+// cardRows are the rows of a composition, without another one to compare it
+// with.
 func cardRows(
 	def *definition.Campaign, write format.Compositions, point definition.Point,
 ) (rows []cardRow) {
@@ -170,7 +179,8 @@ func cardRows(
 	return rows
 }
 
-// describe lists what else is known of the experiment.
+// describe lists what else is known of the experiment. What is usual (a first
+// run, a real measurement, one that the models use) is not said.
 func (p *experimentPage) describe(s *campaign.State) {
 	add := func(name, text string) {
 		if text != "" {
@@ -207,7 +217,8 @@ func (p *experimentPage) Unresolved() bool { return p.Status == campaign.Unresol
 func (p *experimentPage) SubjectPath(id string) string { return subjectPath(p.Campaign, id) }
 
 // experimentOf finds an experiment of a campaign. It is a copy, which the
-// campaign does not change any more.
+// campaign does not change any more. What a form does with it is judged again
+// when it is recorded.
 func experimentOf(of *lab.Campaign, id string) (x campaign.Experiment, err error) {
 	of.Read(func(core *engine.Core) {
 		if found := core.State().Experiment(id); found != nil {
@@ -220,7 +231,9 @@ func experimentOf(of *lab.Campaign, id string) (x campaign.Experiment, err error
 }
 
 // resolution reads the form that settles what became of an experiment. A value
-// without a choice means that it was measured.
+// without a choice means that it was measured; no choice without a value is a
+// fault, since to guess a fate is what the form is there to avoid. Several
+// experiments can be settled by one form, where they were lost together.
 func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	id := text(r, "experiment")
 	x, err := experimentOf(of, id)
@@ -248,7 +261,9 @@ func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	}}, nil
 }
 
-// correction reads the form that corrects an outcome.
+// correction reads the form that corrects an outcome. Fields that were left
+// empty stay as recorded. That no reason was given is for the engine to refuse,
+// as it does for a program.
 func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	id := text(r, "experiment")
 	x, err := experimentOf(of, id)

@@ -19,8 +19,9 @@ import (
 )
 
 // newDrawing returns an empty drawing in classes of the stylesheet, so that it
-// follows the theme and needs no inline style. Its title is shown where the
-// pointer rests on it.
+// follows the theme and needs no inline style, which the pages'
+// Content-Security-Policy forbids. Its title is shown where the pointer rests
+// on it, and is what a screen reader says.
 func newDrawing(w, h float64, role figure.Role, title string) *figure.Canvas {
 	d := figure.Page{Palette: figure.Classes}.Canvas(w, h, role, title)
 	d.Title(title)
@@ -42,10 +43,11 @@ func dot(d *figure.Canvas, standing figure.Role, id, title string, x, y float64)
 	d.Dot(standing, shape, id, title, x, y)
 }
 
-// nan stands for a value that is not drawn.
+// nan stands for a value that is not drawn. It stays within drawings.
 var nan = math.NaN()
 
-// measuredValues are the values that count, in the order of experiments.
+// measuredValues are the values that count, in the order of experiments: those
+// that were measured and are not left out of the models.
 func measuredValues(s *campaign.State) (values []float64) {
 	for _, value := range s.Results() {
 		values = append(values, value.Value)
@@ -53,7 +55,8 @@ func measuredValues(s *campaign.State) (values []float64) {
 	return values
 }
 
-// sparkline draws how the best so far has gone, and a point for each value.
+// sparkline draws how the best so far has gone, and a point for each value. It
+// is empty for fewer than two, which have no course.
 func sparkline(values []float64, sought definition.Objective) template.HTML {
 	if len(values) < 2 {
 		return ""
@@ -76,7 +79,8 @@ func sparkline(values []float64, sought definition.Objective) template.HTML {
 }
 
 // frame is a drawing with axes: which numbers its data shows, and where in the
-// drawing, in pixels, they are.
+// drawing, in pixels, they are. Pixels count from the upper left, so that the
+// vertical axis is turned around in [frame.Y] alone.
 type frame struct {
 	*figure.Canvas
 	x, y figure.Span
@@ -111,7 +115,9 @@ const (
 
 // courseOf draws the axes of a course over n experiments with the given values.
 // height is that of the drawing, room is left free at the right of the data,
-// and above it.
+// and above it. The horizontal axis has room for three experiments from the
+// start, so that the first ones do not stand at its ends; at most twelve or so
+// of its numbers are written.
 func courseOf(
 	title string, sought definition.Objective, n int, values []float64, height, room, above float64,
 ) *frame {
@@ -147,7 +153,9 @@ func (f *frame) steps(role figure.Role, best []float64) (end float64) {
 
 // convergence draws every measurement and the best so far. It is the small
 // figure of the campaign's page; internal/report draws the large one with the
-// model. It is empty where nothing was measured.
+// model. It is empty where nothing was measured. Values that are left out of
+// the models are shown and do not count for the best; failures stand at the
+// lower edge, since they have no value.
 func convergence(s *campaign.State) template.HTML {
 	sought := s.Definition.Sought()
 	n := len(s.Experiments)
@@ -225,7 +233,8 @@ func scale(measured []float64, best *float64, shown figure.Span, p *events.Predi
 }
 
 // bar draws where a value lies in a parameter's range, with the incumbent's;
-// both are shares from 0 to 1, or NaN for none.
+// both are shares from 0 to 1, or NaN for none. The incumbent is drawn first,
+// so that it shows behind the value where both are the same.
 func bar(title string, share, incumbent float64) template.HTML {
 	const w, h = 120.0, 14.0
 	d := newDrawing(w, h, "bar", title)
@@ -240,7 +249,8 @@ func bar(title string, share, incumbent float64) template.HTML {
 }
 
 // shareBar draws what a parameter does to a quantity, to the left and right of
-// zero; most is the value that fills one side.
+// zero; most is the value that fills one side, the same for all bars of a
+// table.
 func shareBar(title string, value, most float64) template.HTML {
 	const w, h = 120.0, 14.0
 	d := newDrawing(w, h, "bar", title)
@@ -268,7 +278,9 @@ func positions(def *definition.Campaign, p definition.Point) []float64 {
 }
 
 // positionOf returns where a value lies in a parameter's range, from 0 to 1;
-// NaN for a missing or unknown value.
+// NaN for a missing or unknown value. A value beyond the range stands at its
+// end: what was made may lie outside what may be asked for, and the range may
+// have been amended since.
 func positionOf(par *definition.Parameter, v definition.Value) float64 {
 	between := func(x, low, high float64) float64 {
 		if high > low {
@@ -312,7 +324,7 @@ func bestOf(bests engine.Bests, id string) string {
 }
 
 // classOf returns the class by which an experiment is drawn; best is the
-// experiment to highlight.
+// experiment to highlight, whatever else it is.
 func classOf(x *campaign.Experiment, best string) string {
 	switch {
 	case best == x.ID:
@@ -328,7 +340,7 @@ func classOf(x *campaign.Experiment, best string) string {
 }
 
 // drawn are the experiments that a figure of compositions shows: all but those
-// that were called off.
+// that were called off, of which nothing was made.
 func drawn(s *campaign.State) (all []*campaign.Experiment) {
 	for i := range s.Experiments {
 		if x := &s.Experiments[i]; !x.Status.CalledOff() {
@@ -339,7 +351,7 @@ func drawn(s *campaign.State) (all []*campaign.Experiment) {
 }
 
 // tone is the step from 1 to 5 in which a value lies, the best being 5; 0 for
-// no value.
+// no value. More steps could not be distinguished in small marks.
 func tone(v float64, s figure.Span, sought definition.Objective) int {
 	if math.IsNaN(v) {
 		return 0
@@ -360,7 +372,9 @@ func valueOf(s *campaign.State, x *campaign.Experiment) float64 {
 }
 
 // scatter draws compositions by the i-th and j-th parameter against each other,
-// toned by what was measured.
+// toned by what was measured. It shows what was asked for, as does [parallel]:
+// open experiments have nothing else, and one mark must not jump when its
+// result comes.
 func scatter(s *campaign.State, i, j int, best string) template.HTML {
 	def := s.Definition
 	sought := def.Sought()
@@ -414,7 +428,9 @@ func squareOf(role figure.Role, title string, both figure.Span) *frame {
 func rounded(v float64) string { return figure.Typeset(format.Rounded(v, 3)) }
 
 // endsOf are the ticks of a parameter's axis: its ends and middle, not round
-// numbers, since people know a parameter by its bounds.
+// numbers, since people know a parameter by its bounds. Their values are shares
+// of the range, from 0 to 1. Of a list of values, which need not be evenly
+// spread, the ends alone are named; of categories, all.
 func endsOf(par *definition.Parameter) (ticks []plot.Tick) {
 	switch {
 	case par.Categories != nil:
@@ -437,7 +453,9 @@ func endsOf(par *definition.Parameter) (ticks []plot.Tick) {
 }
 
 // parallel draws each composition as a line through all parameters to its
-// value, on parallel axes from each parameter's lower to its upper bound.
+// value, on parallel axes from each parameter's lower to its upper bound. It is
+// the one figure of the page that shows all parameters at once, and is as wide
+// as their axes need. Where nothing is measured, there is no last axis.
 func parallel(s *campaign.State, best string) template.HTML {
 	def := s.Definition
 	sought := def.Sought()

@@ -13,7 +13,8 @@ import (
 )
 
 // device is an instrument of a campaign, as its page shows it. A campaign may
-// have had several: each name and identity is one.
+// have had several: each name and identity is one. What is shown of it is what
+// the log says; no device is asked for a page.
 type device struct {
 	Name, Identity, World, Driver string
 	State                         state
@@ -24,13 +25,17 @@ type device struct {
 	Trouble string // why it is not driven now
 }
 
-// command is an experiment that a device performs or will be given.
+// command is an experiment that a device performs or will be given, since when.
 type command struct {
 	ID    string
 	Since time.Time
 }
 
-// devicesOf lists the instruments of a campaign, the present one first.
+// devicesOf lists the instruments of a campaign, the present one first. The
+// present one is that to which the last experiment was sent, else the one that
+// the definition names. Experiments that wait are shown with it, since it is
+// the one that will get them; what keeps the campaign from running is said
+// there as well, as it mostly is the instrument.
 func devicesOf(s *campaign.State, log *view.Timeline, standing lab.Standing) (devices []device) {
 	def := s.Definition
 	if !def.Measures() {
@@ -91,6 +96,8 @@ func deviceOf(key view.Device, signs view.Signs) device {
 }
 
 // give notes what an experiment that was sent to the device says of it.
+// Experiments come in their order, so that the last one that is in trouble
+// gives the state.
 func (d *device) give(x *campaign.Experiment) {
 	d.World = map[bool]string{true: "real", false: "simulated"}[x.Real]
 	switch x.Status {
@@ -137,6 +144,7 @@ func (d device) OldestUnder() command { return oldest(d.Under) }
 func (d device) OldestWaiting() command { return oldest(d.Waiting) }
 
 // age writes how long something has lasted; the page's script counts on.
+// Without the script it is as old as the page.
 func age(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""

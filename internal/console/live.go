@@ -26,6 +26,10 @@ const (
 // hub tells open pages which campaigns have changed. Two goroutines work for it
 // while anyone listens, and none otherwise: watch finds out what has changed,
 // pass notifies the listeners one by one.
+//
+// It says that something has changed and not what: a page is made anew from the
+// campaign, with the rights of its visitor, so that there is one way by which
+// anything is shown.
 type hub struct {
 	lab *lab.Lab
 	ctx context.Context
@@ -41,22 +45,28 @@ type hub struct {
 }
 
 // listener is an open page. Its channel has room for one list of names: a page
-// that is slow gets the names of several changes at once.
+// that is slow gets the names of several changes at once. All fields but the
+// channel are guarded by the hub's mu.
 type listener struct {
 	changed chan []string
 	names   []string // that have changed since it was notified last
 	due     bool     // it is in the hub's list
 }
 
+// newHub returns a hub that works until ctx is done.
 func newHub(ctx context.Context, l *lab.Lab) *hub {
 	return &hub{lab: l, ctx: ctx, listeners: make(map[*listener]bool)}
 }
 
-// wait returns when the goroutines of the hub have ended.
+// wait returns when the goroutines of the hub have ended, which they do with
+// its context.
 func (h *hub) wait() { h.wg.Wait() }
 
 // listen returns a channel with the names of campaigns that have changed, and
-// the function that ends it, which must be called.
+// the function that ends it, which must be called. The first listener starts
+// the goroutines, the last one ends them: a lab that is not looked at compares
+// nothing. Names of campaigns that the listener may not see are among those it
+// gets: it must ask.
 func (h *hub) listen() (changed <-chan []string, end func()) {
 	l := &listener{changed: make(chan []string, 1)}
 	h.mu.Lock()
@@ -87,7 +97,8 @@ type mark struct {
 	doing    string
 }
 
-// markOf returns the mark of a campaign now.
+// markOf returns the mark of a campaign now. It must hold whatever a page shows
+// that can change without an event: what is not in it changes on no open page.
 func markOf(c *lab.Campaign) mark {
 	m := mark{sequence: c.Sequence()}
 	s := c.Standing()
@@ -95,7 +106,11 @@ func markOf(c *lab.Campaign) mark {
 	return m
 }
 
-// watch finds out which campaigns have changed, until ctx is done.
+// watch finds out which campaigns have changed, until ctx is done. It compares
+// marks, since a change is announced for the lab and not for one campaign. A
+// campaign that is new has changed. The pause after each announcement is one
+// for all: however often a campaign changes, its pages are notified some six
+// times a second at most.
 func (h *hub) watch(ctx context.Context) {
 	seen := make(map[*lab.Campaign]mark)
 	for _, c := range h.lab.Campaigns() {
@@ -129,7 +144,9 @@ func (h *hub) watch(ctx context.Context) {
 	}
 }
 
-// tell adds names to every listener, and has pass notify them.
+// tell adds names to every listener, and has pass notify them. It never waits:
+// more has room for one token, and one is enough, since pass goes on until no
+// listener is due.
 func (h *hub) tell(names []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -170,7 +187,9 @@ func (h *hub) pass(ctx context.Context, more <-chan struct{}) {
 }
 
 // tellNext notifies the first listener that is due; it returns false if there
-// is none.
+// is none. A listener in the list once is notified once, with all names that
+// came meanwhile; one that has not read its last list gets both in one, so that
+// the hub never waits for a page.
 func (h *hub) tellNext() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -198,7 +217,9 @@ func (h *hub) tellNext() bool {
 
 // live is the stream of a page, as server-sent events: which campaigns have
 // changed, and how many questions wait for the visitor. It asks at each event
-// whether the visitor is still logged in and may see the campaign.
+// whether the visitor is still logged in and may see the campaign. Once they
+// are not, it ends; the browser asks for it again after two seconds, and gets
+// no stream.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	visitor := visitorOf(r.Context())
 	changed, end := c.hub.listen()

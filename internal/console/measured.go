@@ -29,7 +29,9 @@ const (
 )
 
 // measuredFields are the fields for what was measured, apart from the value
-// itself. Every form that takes a result has them.
+// itself. Every form that takes a result has them: the entry of a result, the
+// settling of a fate, a correction and an experiment of one's own. Most stay
+// empty, and are shown when a person asks for them.
 type measuredFields struct {
 	// Prefix is that of the elements' ids: a page may have several such forms.
 	Prefix string
@@ -76,7 +78,12 @@ func (m measuredFields) MadeTyped() bool {
 }
 
 // measuredFieldsOf returns the fields, with what is recorded of an experiment
-// (nil: none), and with what was typed if typed is set.
+// (nil: none), and with what was typed if typed is set. What is recorded stands
+// next to a field and not in it: a field that is sent empty changes nothing, so
+// that a correction of one value does not repeat the others, rounded.
+//
+// Quantities that the campaign has measured before are offered by name, so that
+// they are called the same; a typed one of such a name goes into its row.
 func (s *shell) measuredFieldsOf(
 	prefix string, state *campaign.State, x *campaign.Experiment, typed bool,
 ) measuredFields {
@@ -150,7 +157,8 @@ func resultIn(x *campaign.Experiment) *events.Measurement {
 }
 
 // madeIn is the composition that was made in an experiment, as recorded: the
-// requested one unless the result says otherwise.
+// requested one unless the result says otherwise. A retracted result still says
+// what was made.
 func madeIn(x *campaign.Experiment) definition.Point {
 	if r := resultIn(x); r != nil && r.Actual != nil {
 		return r.Actual
@@ -159,7 +167,8 @@ func madeIn(x *campaign.Experiment) definition.Point {
 }
 
 // furtherNames are the further quantities that a campaign has measured, in the
-// order in which they came, each with the unit that it had last.
+// order in which they came, each with the unit that it had last. They are no
+// part of the definition: what people have recorded is what there is.
 func furtherNames(s *campaign.State) (list []definition.Quantity) {
 	for i := range s.Experiments {
 		m := s.Experiments[i].Measurement
@@ -177,7 +186,9 @@ func furtherNames(s *campaign.State) (list []definition.Quantity) {
 	return list
 }
 
-// quantityRows are the rows of further quantities as they were typed.
+// quantityRows are the rows of further quantities as they were typed. The
+// fields of a row are matched by their places in the form, so that a browser
+// must send empty ones too, as browsers do.
 func quantityRows(form map[string][]string) (rows []quantityField) {
 	cell := func(name string, i int) string {
 		if all := form[name]; i < len(all) {
@@ -194,7 +205,8 @@ func quantityRows(form map[string][]string) (rows []quantityField) {
 	return rows
 }
 
-// typedResult is what a form says of a measurement.
+// typedResult is what a form says of a measurement; nil for what it says
+// nothing of.
 type typedResult struct {
 	Value, SD *float64
 	Further   []definition.Quantity
@@ -207,7 +219,9 @@ func (t typedResult) any() bool {
 }
 
 // resultOf reads the fields of a measurement. made is the composition that was
-// made unless the form says otherwise.
+// made unless the form says otherwise. A row of a known quantity without a
+// value is empty; any other row that is begun must be whole, since half a
+// quantity was meant to be one. The error names the quantity.
 func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typedResult, err error) {
 	var def *definition.Campaign
 	var known []definition.Quantity

@@ -6,7 +6,8 @@ import (
 )
 
 // Mux is an http.ServeMux that lists what is registered in it, so that a test
-// can hold every route against the table of rights.
+// can hold every route against the table of rights: a page that is added
+// without one fails it. It is filled before anything is served.
 type Mux struct {
 	mux      http.ServeMux
 	patterns []string

@@ -16,7 +16,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// answered is an answer of an expert, and what became of it.
+// answered is an answer of an expert, and what became of it: experts who never
+// hear how their advice turned out cannot learn from it, and stop giving it.
 type answered struct {
 	Campaign, ID, Text, Outcome string
 	At                          time.Time
@@ -24,12 +25,17 @@ type answered struct {
 
 func (a answered) Path() string { return questionPath(a.Campaign, a.ID) }
 
-// mostAnswers is how many of the last answers are listed.
+// mostAnswers is how many of the last answers are listed, and how many of each
+// campaign are looked at.
 const mostAnswers = 8
 
 // lastAnswers returns the newest answers of the visitor, with what came of
 // them. If none is theirs by name (the only user of an open server may have any
-// name), it returns those of all experts.
+// name), it returns those of all experts. Answers of simulated experts are not
+// people's and are left out.
+//
+// The campaigns are read one by one to choose, and the outcomes are worked out
+// for the few that were chosen: they need the campaign event by event.
 func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) {
 	type one struct {
 		of *lab.Campaign
@@ -75,7 +81,9 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 }
 
 // outcomeOf says what was measured where an answer was about a composition, and
-// whether the answer was right, as far as that is known.
+// whether the answer was right, as far as that is known. A review that the
+// campaign has recorded comes first: it weighs the noise, which a rank among
+// the values does not.
 func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceReview) string {
 	if review != nil {
 		text := "Measured in " + review.Experiment
@@ -109,7 +117,8 @@ func outcomeOf(s *campaign.State, q *campaign.Question, review *events.ChoiceRev
 	return ""
 }
 
-// samePoint reports whether two compositions are equal to the last bit.
+// samePoint reports whether two compositions are equal to the last bit: an
+// experiment that follows from an answer takes its composition as it is.
 func samePoint(a, b definition.Point) bool {
 	if len(a) != len(b) {
 		return false
@@ -122,7 +131,9 @@ func samePoint(a, b definition.Point) bool {
 	return true
 }
 
-// estimatesOutcome compares the estimates of a question with what was measured.
+// estimatesOutcome compares the estimates of a question with what was measured,
+// the first measurement of each composition. It judges nothing: the reader sees
+// the two numbers.
 func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
 	var texts []string
 	for _, e := range q.Answer.Estimates {

@@ -8,14 +8,18 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// ceremony is what a browser sends to finish a ceremony with a passkey.
+// ceremony is what a browser sends to finish a ceremony with a passkey: the
+// name that it was given at the beginning, the browser's answer, and a name for
+// a new passkey, which is the person's choice.
 type ceremony struct {
 	Ceremony string          `json:"ceremony"`
 	Name     string          `json:"name"`
 	Answer   json.RawMessage `json:"answer"`
 }
 
-// begun answers with what the browser needs for a ceremony.
+// begun answers with what the browser needs for a ceremony. The options are
+// made by the library for the browser's own functions, and passed on as they
+// are.
 func begun(w http.ResponseWriter, name string, options json.RawMessage, err error) {
 	if err != nil {
 		problems.Write(w, problems.Of(err))
@@ -26,7 +30,9 @@ func begun(w http.ResponseWriter, name string, options json.RawMessage, err erro
 }
 
 // finished reads what a browser brings back from a ceremony, and answers with
-// what do says of it.
+// what do says of it. Script asks here and no form, so that failures are
+// problems in JSON and not pages. do sets the session's cookie, before the
+// answer is begun.
 func finished(w http.ResponseWriter, r *http.Request, do func(ceremony) error) {
 	var c ceremony
 	err := json.NewDecoder(r.Body).Decode(&c)
@@ -43,6 +49,9 @@ func finished(w http.ResponseWriter, r *http.Request, do func(ceremony) error) {
 	_, _ = w.Write([]byte("{}\n"))
 }
 
+// beginPasskeyLogin, and the functions below: passkeys log people in, confirm
+// who they are, and are added to an account. Each is a ceremony of two
+// requests, the server's challenge and the passkey's answer.
 func (c *Console) beginPasskeyLogin(w http.ResponseWriter, r *http.Request) {
 	name, options, err := c.gate.Accounts().BeginPasskeyLogin(r.Context())
 	begun(w, name, options, err)

@@ -10,7 +10,10 @@ import (
 	"github.com/campaignd/campaignd/internal/server/gate"
 )
 
-// peopleRoutes are those of an admin.
+// peopleRoutes are those of an admin: [Console.AccountRoutes] asks for the
+// permission to administer the lab. What an admin may do to an account, and how
+// lately they must have shown who they are for it, the directory of accounts
+// judges.
 func (c *Console) peopleRoutes() []Route {
 	all := []Route{{"GET /people", c.people}, {"POST /people", c.ofPeople(c.addAccount)}}
 	directory := c.gate.Accounts()
@@ -48,7 +51,7 @@ func (c *Console) peopleRoutes() []Route {
 	return all
 }
 
-// listIn reads names with commas between them.
+// listIn reads names with commas between them; empty ones are typing.
 func listIn(text string) (names []string) {
 	for name := range strings.SplitSeq(text, ",") {
 		if name = strings.TrimSpace(name); name != "" {
@@ -58,6 +61,8 @@ func listIn(text string) (names []string) {
 	return names
 }
 
+// grantIn reads a role and where it holds: in a campaign, or in all for an
+// empty name.
 func grantIn(r *http.Request) accounts.Grant {
 	return accounts.Grant{
 		Role:     accounts.Role(r.PostFormValue("role")),
@@ -65,7 +70,8 @@ func grantIn(r *http.Request) accounts.Grant {
 	}
 }
 
-// peoplePage is the page on which an admin looks after everyone's account.
+// peoplePage is the page on which an admin looks after everyone's account: who
+// there is, with which roles, and how messages reach them.
 type peoplePage struct {
 	*shell
 	Accounts []accounts.Account
@@ -80,6 +86,7 @@ type peoplePage struct {
 	Confirmed bool
 }
 
+// showPeople shows the page, and why a form on it was refused.
 func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, failure error) {
 	who := gate.IdentityOf(r.Context())
 	s, status := c.after(w, r, "People", failure, "/people")
@@ -99,7 +106,8 @@ func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, failure err
 
 func (c *Console) people(w http.ResponseWriter, r *http.Request) { c.showPeople(w, r, nil) }
 
-// ofPeople answers a form about other people's accounts.
+// ofPeople answers a form about other people's accounts, in the way of
+// [Console.ofAccount].
 func (c *Console) ofPeople(do func(context.Context, accounts.Identity, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := do(r.Context(), gate.IdentityOf(r.Context()), r); err != nil {
@@ -110,6 +118,8 @@ func (c *Console) ofPeople(do func(context.Context, accounts.Identity, *http.Req
 	}
 }
 
+// addAccount adds a person with a role and, where one was typed, a first
+// password that the admin hands over. NewSecret keeps it from being printed.
 func (c *Console) addAccount(ctx context.Context, who accounts.Identity, r *http.Request) error {
 	_, err := c.gate.Accounts().Add(ctx, who, accounts.NewAccount{
 		Name:        strings.TrimSpace(r.PostFormValue("name")),

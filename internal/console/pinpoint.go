@@ -23,7 +23,8 @@ type pointField struct {
 
 // pointFields are the fields of a composition that the expert names, filled
 // with what was typed, else with the given answer, else with what the campaign
-// would take.
+// would take. A range has a slider, which moves by the parameter's step, or
+// freely where it has none.
 func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fields []pointField) {
 	def := core.State().Definition
 	from := q.Answer.Point
@@ -64,6 +65,9 @@ func (p *questionPage) pointFields(core *engine.Core, q *campaign.Question) (fie
 }
 
 // feasible says whether a composition can be measured, as JSON for the sliders.
+// It asks the campaign's own space, by which an answer will be judged. It is a
+// GET with the fields in the address and records nothing, and needs no more
+// than to see the campaign.
 func (c *Console) feasible(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {

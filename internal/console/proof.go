@@ -13,7 +13,9 @@ import (
 	"github.com/campaignd/campaignd/internal/attest"
 )
 
-// place is where a decision is in the log, with what proves it.
+// place is where a decision is in the log, with what proves it. The hash is
+// shown so that a person with the log can look for it, without trusting this
+// page.
 type place struct {
 	Position events.Position
 	// Sequence counts within the campaign.
@@ -29,7 +31,8 @@ type place struct {
 }
 
 // placeOf reads the event at a position of a log, and hashes its record as the
-// log's tree does.
+// log's tree does. The record is made anew from the event: its bytes are a
+// function of the event (events.AppendRecord).
 func placeOf(ctx context.Context, log events.Log, at events.Position) (p place, err error) {
 	for e, err := range log.Read(ctx, at-1) {
 		if err != nil {
@@ -49,7 +52,8 @@ func placeOf(ctx context.Context, log events.Log, at events.Position) (p place, 
 }
 
 // proof sends a proof that an event is in the log: a file for `campaignd
-// verify`, which needs no access to the store.
+// verify`, which needs no access to the store. Taking one checks every byte of
+// the log, and needs the permission to audit.
 func (c *Console) proof(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, Audit)
 	if of == nil {
@@ -69,6 +73,7 @@ func (c *Console) proof(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, p.Text) // the visitor may have gone
 }
 
+// unnameable is what a file's name on any system should not hold.
 var unnameable = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // proofFile is the file name of the proof of an event.

@@ -25,7 +25,8 @@ func questionPath(campaign, id string) string {
 	return "/questions/" + url.PathEscape(campaign) + "/" + url.PathEscape(id)
 }
 
-// headingOf says in words what a question asks.
+// headingOf says in words what a question asks. It is the title of its page and
+// its line in lists, and names no composition.
 func headingOf(def *definition.Campaign, q *campaign.Question) string {
 	switch q.Form {
 	case events.FormLabel:
@@ -47,7 +48,9 @@ func headingOf(def *definition.Campaign, q *campaign.Question) string {
 	return sentence(strings.TrimSpace(strings.TrimPrefix(what, ":")))
 }
 
-// questionPage is the page on which an expert answers a question.
+// questionPage is the page on which an expert answers a question. What it shows
+// may change an answer, so that it shows what the question allows and records
+// with the answer what that was: At, Best and Nearest go along in the form.
 type questionPage struct {
 	*shell
 	campaign.Question
@@ -110,7 +113,9 @@ func (c *Console) question(w http.ResponseWriter, r *http.Request) {
 }
 
 // showQuestion shows the page of a question. After a refusal, or when an answer
-// was taken back, the form holds what was typed.
+// was taken back, the form holds what was typed. It is shown to all who see the
+// campaign; who may not answer sees why in place of the buttons. Trust and the
+// queue are worked out outside of the lock that [questionPage.fill] needs.
 func (c *Console) showQuestion(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error,
 ) {
@@ -168,7 +173,8 @@ func (c *Console) showQuestion(
 }
 
 // fill takes what is shown from the core, whose campaign cannot record an event
-// meanwhile.
+// meanwhile. A question that has an answer can be answered anew: the last
+// answer of a person who has seen the one before counts.
 func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 	s := core.State()
 	def := s.Definition
@@ -206,7 +212,9 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 }
 
 // show shows the options, and what the campaign would take, against what was
-// measured.
+// measured. All cards share one scale, one order of rows, and as many digits as
+// it takes to distinguish them. The suggestion is the last of the options here,
+// and a card of its own on the page.
 func (p *questionPage) show(ref *reference) {
 	write := format.CompositionsOf(ref.def)
 	if ref.best != nil {
@@ -250,7 +258,8 @@ func (p *questionPage) show(ref *reference) {
 }
 
 // typedOf is what stands in the field of an option: what was typed, else what
-// the answer that counts says of it.
+// the answer that counts says of it. A form that was refused wins, also with an
+// empty field.
 func (p *questionPage) typedOf(option int) string {
 	given := p.Question.Answer
 	switch p.Form {

@@ -21,7 +21,9 @@ func (q queued) Path() string { return questionPath(q.Campaign, q.ID) }
 
 // queueOf returns the questions that wait for an answer which the visitor may
 // give: those addressed to them first, then those that expire soonest, then the
-// oldest.
+// oldest. Those that they have just answered are among them, marked: until the
+// answer is recorded, the campaign still asks. It is made for the frame of
+// every page, from what the lab has at hand.
 func (c *Console) queueOf(v Visitor) (list []queued) {
 	given := make(map[string]bool)
 	for _, p := range c.answers.of(v.Name) {
@@ -60,7 +62,8 @@ func (c *Console) queueOf(v Visitor) (list []queued) {
 	return list
 }
 
-// openCount counts the questions that wait for this visitor.
+// openCount counts the questions that wait for this visitor: the number in the
+// frame of each page, which the stream keeps up to date.
 func (c *Console) openCount(v Visitor) (n int) {
 	for _, q := range c.queueOf(v) {
 		if !q.Given {
@@ -78,7 +81,8 @@ type queuePage struct {
 }
 
 // queue serves the list of questions. ?next goes on to the first of them, as
-// after an answer.
+// after an answer: a person with several questions answers one after the other
+// without a list between.
 func (c *Console) queue(w http.ResponseWriter, r *http.Request) {
 	p := queuePage{shell: c.shellOf(r, "Questions")}
 	p.Watch = "*"
@@ -109,14 +113,16 @@ type pendingView struct {
 
 func (p pendingView) Path() string { return questionPath(p.Campaign, p.Question) }
 
-// viewOf returns an answer as pages show it.
+// viewOf returns an answer as pages show it. The seconds are rounded up, so
+// that a page never says 0 while the answer can still be taken back.
 func viewOf(p pending) pendingView {
 	seconds := max(0, int(math.Ceil(time.Until(p.Due).Seconds())))
 	return pendingView{p.Campaign, p.Question, p.Words, p.Why, seconds, p.State}
 }
 
 // pendingOf returns the visitor's answers that wait to be recorded, or that
-// were refused.
+// were refused. Those that were taken back are not announced: their form holds
+// them.
 func (c *Console) pendingOf(v Visitor) (list []pendingView) {
 	for _, p := range c.answers.of(v.Name) {
 		if p.State != undone {

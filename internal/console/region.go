@@ -27,7 +27,8 @@ const (
 
 // sampled is how many compositions are drawn to say how much of the space a
 // region is. The standard error of a share is below 1.2 %: √(p(1−p)/2000) at p
-// = ½.
+// = ½. They are of what may be suggested now, so that the share is of that and
+// not of the box of all ranges.
 const sampled = 2000
 
 // noReason is recorded where none was given: an exclusion says why.
@@ -64,11 +65,14 @@ type regionSide struct {
 // hiddenField carries the region from the first step to the second.
 type hiddenField struct{ Name, Value string }
 
-// mostListed is how many measured experiments in a region are named.
+// mostListed is how many measured experiments in a region are named; the others
+// are counted.
 const mostListed = 30
 
 // regionOf reads a region from the fields of each parameter. It fails where
-// none is filled in, or a number cannot be read.
+// none is filled in, or a number cannot be read; all such faults are named at
+// once. A side that is left empty is not limited. Whether the region makes
+// sense, the engine judges.
 func regionOf(def *definition.Campaign, form url.Values) (map[string]definition.RegionSide, error) {
 	region := make(map[string]definition.RegionSide)
 	var faults []string
@@ -108,7 +112,10 @@ func (c *Console) region(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showRegion shows the form, and what a region that was filled in concerns.
+// showRegion shows the form, and what a region that was filled in concerns. It
+// works on a core of its own, since a sample of the space takes a while. The
+// region is in the address, so that it can be sent to a colleague before it is
+// excluded.
 func (c *Console) showRegion(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, form url.Values, refusal error,
 ) {
@@ -152,7 +159,8 @@ func (c *Console) showRegion(
 }
 
 // look works out what a region concerns. It fails where the campaign would
-// refuse to exclude it.
+// refuse to exclude it: it asks the engine, with a reason in place of the one
+// that is yet to be typed, and drops the events.
 func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	s := core.State()
 	def := s.Definition
@@ -196,7 +204,9 @@ func (p *regionPage) look(core *engine.Core, form url.Values) error {
 	return nil
 }
 
-// lies lists the experiments that lie in a region.
+// lies lists the experiments that lie in a region: measured ones by what was
+// made, others by what was asked for. Of those under way, an exclusion calls
+// off what was only requested; what an instrument has goes on.
 func (p *regionPage) lies(core *engine.Core, in func(definition.Point) bool) {
 	s := core.State()
 	write := format.CompositionsOf(s.Definition)
@@ -225,7 +235,8 @@ func (p *regionPage) lies(core *engine.Core, in func(definition.Point) bool) {
 	}
 }
 
-// hiddenFieldsOf are the fields that say the same region again.
+// hiddenFieldsOf are the fields that say the same region again, in the order of
+// their names, with all digits: what is excluded is exactly what was looked at.
 func hiddenFieldsOf(where map[string]definition.RegionSide) (fields []hiddenField) {
 	for _, name := range slices.Sorted(maps.Keys(where)) {
 		side := where[name]
@@ -249,7 +260,9 @@ func plain(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // Count is how many measured experiments lie in the region.
 func (p *regionPage) Count() int { return len(p.Measured) + p.Hidden }
 
-// excludeRegion excludes what was looked at.
+// excludeRegion excludes what was looked at. The region is read anew from the
+// form and judged by the engine: parameters may have been amended since the
+// first step.
 func (c *Console) excludeRegion(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, Run)
 	if of == nil {

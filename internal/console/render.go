@@ -49,7 +49,9 @@ var edition = func() string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }()
 
-// templates holds a template for each page, each with the layout.
+// templates holds a template for each page, each with the layout. They are
+// parsed when the program starts, so that a broken one fails every test and no
+// visitor's request. Each page is a clone: two pages may define the same part.
 var templates = func() map[string]*template.Template {
 	functions := template.FuncMap{
 		"edition": func() string { return edition },
@@ -81,7 +83,8 @@ var templates = func() map[string]*template.Template {
 	return all
 }()
 
-// typed finds what was typed into a field of a refused request.
+// typed finds what was typed into a field of a refused request. Templates pass
+// it to the parts that draw fields.
 type typed struct {
 	s            *shell
 	Action, Name string
@@ -97,7 +100,9 @@ func when(t time.Time) template.HTML {
 		t.UTC().Format(time.RFC3339), t.Local().Format("2006-01-02 15:04:05")))
 }
 
-// shell is what every page has; page types embed it.
+// shell is what every page has; page types embed it. It belongs to one request.
+// It is made by [Console.shellOf] alone, so that no page lacks the visitor,
+// what waits for them, and the messages.
 type shell struct {
 	Title   string
 	Visitor Visitor
@@ -125,7 +130,8 @@ type shell struct {
 // May reports whether the visitor may do something in the page's campaign.
 func (s *shell) May(permission string) bool { return s.Visitor.may(permission, s.Campaign) == nil }
 
-// Typed is what was typed into a field of a request that was refused.
+// Typed is what was typed into a field of a request that was refused. A page
+// may have several forms with fields of one name: action says of which.
 func (s *shell) Typed(action, name string) string {
 	if s.Failed != action || s.form == nil {
 		return ""
@@ -137,7 +143,8 @@ func (s *shell) Typed(action, name string) string {
 // is shown open.
 func (s *shell) WasTyped(action string) bool { return s.Failed == action && action != "" }
 
-// shellOf begins a page: it gathers what the frame shows to this visitor.
+// shellOf begins a page: it gathers what the frame shows to this visitor. It
+// looks at all campaigns, and therefore at little of each.
 func (c *Console) shellOf(r *http.Request, title string) *shell {
 	s := &shell{Title: title, Visitor: visitorOf(r.Context()), Version: c.options.Version}
 	s.Said = saids[r.URL.Query().Get("said")]
@@ -180,6 +187,7 @@ type failure struct {
 }
 
 // way is something that can be done about it: a link, a button, or only words.
+// A remedy becomes a link where a page offers it (see [wayOf]).
 type way struct {
 	Text string
 	Link string // an address to go to
@@ -268,7 +276,8 @@ func sentence(text string) string {
 }
 
 // wayOf turns a remedy into a link or a button, where a page offers what it
-// says; otherwise it stays words.
+// says; otherwise it stays words. Remedies are data, by an action and what it
+// is about; their text, where they have one, is meant for all who read it.
 func wayOf(r problem.Remedy, campaign string) way {
 	base := "/campaigns/" + url.PathEscape(campaign)
 	w := way{Text: r.Text}
@@ -328,7 +337,8 @@ func wayOf(r problem.Remedy, campaign string) way {
 }
 
 // write writes a page, whole or not at all: a template that fails leaves an
-// error page, never half of another.
+// error page, never half of another. What is written passes plaintext, since a
+// page holds texts of others.
 func (c *Console) write(w http.ResponseWriter, status int, name string, data any) {
 	var page bytes.Buffer
 	if err := templates[name].ExecuteTemplate(&page, "layout", data); err != nil {
@@ -342,7 +352,8 @@ func (c *Console) write(w http.ResponseWriter, status int, name string, data any
 	_, _ = plaintext.NewWriter(w, true).Write(page.Bytes()) // the visitor may have gone
 }
 
-// statusOf is the HTTP status of an error.
+// statusOf is the HTTP status of an error: by its code, and 422 for a campaign
+// file with faults or with changes that are not allowed.
 func statusOf(err error) int {
 	var faults *yamltree.Error
 	var amend *campaignfile.AmendError
@@ -365,7 +376,10 @@ func (c *Console) notFound(w http.ResponseWriter, r *http.Request) {
 }
 
 // find returns the campaign of a request, if the visitor has the permission in
-// it. Otherwise it returns nil and has written the refusal.
+// it. Otherwise it returns nil and has written the refusal. Every handler of a
+// campaign's page begins with it: it is the pages' only guard. A refusal is
+// noted for the audit log, also where the answer hides that there is such a
+// campaign.
 func (c *Console) find(w http.ResponseWriter, r *http.Request, permission string) *lab.Campaign {
 	id := r.PathValue("campaign")
 	campaign, err := c.lab.Campaign(id)
@@ -388,7 +402,8 @@ func (c *Console) find(w http.ResponseWriter, r *http.Request, permission string
 }
 
 // redirect answers a form with another address to get, so that reloading the
-// page sends nothing twice. said is the key of a message, empty for none.
+// page sends nothing twice. said is the key of a message, empty for none: the
+// message itself is the next page's, by its key in the address.
 func redirect(w http.ResponseWriter, r *http.Request, path, said string) {
 	if said != "" {
 		// The query stands before the fragment.
@@ -408,7 +423,8 @@ func redirect(w http.ResponseWriter, r *http.Request, path, said string) {
 }
 
 // staticFiles serves the embedded files. Browsers keep those asked for by this
-// build's edition for ever.
+// build's edition for ever; asked for otherwise, they follow the gate's rule
+// for all answers, and are not kept. The folder itself is not listed.
 func staticFiles() http.Handler {
 	files := http.FileServerFS(staticFolder)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -43,6 +43,12 @@ const longest = 4 * time.Hour
 // replyOf reads the form of a question's page. What the expert saw is recorded
 // with the reply: the event that the page was made from, the best, and the
 // neighbors. Faults are problem.Invalid, about the question.
+//
+// Buttons send a word, and fields what they hold: "can't tell" wins over
+// fields, since it is pressed and they may be left from before. How long an
+// answer took is rounded to tenths of a second, and left out where it cannot be
+// so (a clock that was set, a page of yesterday). That and what was seen is as
+// the browser says.
 func replyOf(
 	def *definition.Campaign, q *campaign.Question, form url.Values, now time.Time,
 ) (r humans.Reply, err error) {
@@ -82,7 +88,9 @@ func replyOf(
 	return r, view.CheckReply(def, q, r)
 }
 
-// pointOf reads a composition from a field for each parameter.
+// pointOf reads a composition from a field for each parameter. All fields that
+// are wrong are named at once. Whether the campaign can measure it is not asked
+// here.
 func pointOf(def *definition.Campaign, form url.Values, prefix string) (definition.Point, error) {
 	point := make(definition.Point, len(def.Parameters))
 	var faults []string
@@ -126,7 +134,7 @@ func estimatesOf(q *campaign.Question, form url.Values) (list []events.Estimate,
 
 // orderOf reads the place of each option, 1 for the best, and returns the
 // options in that order. Options without a place come after the others, in no
-// order among themselves, and are left out.
+// order among themselves, and are left out. Gaps between places mean nothing.
 func orderOf(options int, form url.Values) (order []int, err error) {
 	place := make(map[int]int)
 	for i := range options {
@@ -155,7 +163,8 @@ func orderOf(options int, form url.Values) (order []int, err error) {
 	return order, nil
 }
 
-// formOf returns a reply as the form that it came from, to show it again.
+// formOf returns a reply as the form that it came from, to show it again. A
+// button that was pressed is not among it: it has no field.
 func formOf(r humans.Reply) url.Values {
 	form := url.Values{fieldComment: {r.Comment}}
 	for _, e := range r.Answer.Estimates {

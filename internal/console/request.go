@@ -42,7 +42,9 @@ func forgetRequest(r *http.Request, err error) {
 
 // requested returns a request in the name of the visitor, under the identifier
 // of their form. The digest covers path and fields: the same identifier with
-// something else in the form is refused.
+// something else in the form is refused. Encode sorts the fields, so that the
+// digest does not depend on the browser's order; a file that was sent is not in
+// it.
 func requested(r *http.Request, request engine.Request) engine.Request {
 	v := visitorOf(r.Context())
 	request.Actor, request.Account = v.Actor(), v.Account
@@ -56,6 +58,8 @@ func requested(r *http.Request, request engine.Request) engine.Request {
 // alreadyRecorded reports whether the form of a request was sent before, and
 // what it asked for was recorded. It fails for another form under the same
 // identifier: of a page that a person went back to and filled in differently.
+// It is asked before the form is judged: what was done once must not be refused
+// because it is done.
 func alreadyRecorded(ctx context.Context, of *lab.Campaign, request engine.Request) (bool, error) {
 	stored, err := of.Recorded(ctx, request)
 	if problem.CodeOf(err) == problem.NotPossible && err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// resultsPage is the page on which results are entered by hand.
+// resultsPage is the page on which results are entered by hand: of experiments
+// that a person is to make, and of any that a person made unasked.
 type resultsPage struct {
 	*shell
 	Path, Objective, Unit string
@@ -31,7 +32,8 @@ type resultsPage struct {
 	Measured, OwnMeasured measuredFields
 }
 
-// toMeasure is an experiment that a person is to make and measure.
+// toMeasure is an experiment that a person is to make and measure, written as a
+// recipe.
 type toMeasure struct {
 	ID, Why   string
 	Predicted string
@@ -97,7 +99,10 @@ func (c *Console) results(w http.ResponseWriter, r *http.Request) {
 }
 
 // showResults shows what is to be measured by hand, and why a result was
-// refused.
+// refused. ?experiment= chooses which one is shown, ?batch= the size of the
+// batch that amounts are for. An experiment that has not been sent to its
+// instrument yet can be measured by hand, too. One whose fate is unknown is
+// settled on its own page.
 func (c *Console) showResults(
 	w http.ResponseWriter, r *http.Request, of *lab.Campaign, status int, refusal error, action string,
 ) {
@@ -154,7 +159,7 @@ func (c *Console) showResults(
 }
 
 // own fills in the form of an experiment that the person chose; typed says
-// whether it was refused.
+// whether it was refused. Once the campaign has ended it takes none.
 func (p *resultsPage) own(s *campaign.State, typed bool) {
 	p.OwnMeasured = p.measuredFieldsOf("own-", s, nil, typed)
 	p.OwnMeasured.Own, p.OwnMeasured.Remarks = true, true
@@ -172,7 +177,8 @@ func (p *resultsPage) own(s *campaign.State, typed bool) {
 }
 
 // measureOf returns an experiment to be measured, with what to weigh in where a
-// batch size is given (0: none).
+// batch size is given (0: none). Amounts have one digit more than the batch's
+// size calls for.
 func measureOf(
 	def *definition.Campaign, x *campaign.Experiment, log *view.Timeline, batch float64,
 ) toMeasure {
@@ -199,7 +205,9 @@ func measureOf(
 	return t
 }
 
-// result reads the form of a result: a value, or why there is none.
+// result reads the form of a result: a value, or why there is none. Both at
+// once is a fault: one of them was left from before, and which one is not to be
+// guessed. Whether a value is missing, or doubtful, the engine judges.
 func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	tell := &engine.Tell{Experiment: text(r, "experiment"), Anyway: text(r, "anyway") != ""}
 	var def *definition.Campaign

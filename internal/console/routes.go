@@ -17,7 +17,9 @@ type Route struct {
 	Handle  http.HandlerFunc
 }
 
-// AccountRoutes returns those routes; none where there are no accounts.
+// AccountRoutes returns those routes; none where there are no accounts. Who may
+// use one is part of it here, in one place for all: login for anyone, one's own
+// account for people in person, and the rest by permission.
 func (c *Console) AccountRoutes() []Route {
 	if c.gate == nil || c.gate.Accounts() == nil {
 		return nil
@@ -35,13 +37,15 @@ func (c *Console) AccountRoutes() []Route {
 	return all
 }
 
-// Fail shows an error as a page of its own.
+// Fail shows an error as a page of its own. Where the visitor came too often,
+// it says when they may come again.
 func (c *Console) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	gate.RetryAfter(w, err)
 	c.fail(w, r, err)
 }
 
-// Refuse shows an error as a page of its own, with a status.
+// Refuse shows an error as a page of its own, with a status: for what was
+// refused before a page was known, such as a form that did not come whole.
 func (c *Console) Refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	s := c.shellOf(r, "That did not work")
 	s.Failure = failureOf(err, "")

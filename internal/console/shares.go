@@ -13,7 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// shareTable says what each parameter does to a quantity at the options.
+// shareTable says what each parameter does to a quantity at the options: a row
+// for each parameter, a column for each option of Names.
 type shareTable struct {
 	Caption string
 	Names   []string
@@ -33,7 +34,8 @@ type shareCell struct {
 }
 
 // add adds the row of a parameter: its value at each option, and a bar of it,
-// which is longest at most.
+// which is longest at most. Values have their sign, since they add to and take
+// from an average.
 func (t *shareTable) add(parameter string, values []float64, most float64) {
 	row := shareRow{Name: parameter}
 	for i, v := range values {
@@ -48,7 +50,9 @@ func (t *shareTable) add(parameter string, values []float64, most float64) {
 }
 
 // shareTables returns shares, a table for each quantity. sums adds the rows of
-// what they are added to, and of what they add up to.
+// what they are added to, and of what they add up to. Quantities come in one
+// order, parameters in that of the shares. A parameter that is not known for
+// every option has no row: a hole could be read as zero.
 func shareTables(
 	captions map[string]string, shares []view.Share, name func(candidate string) string, sums bool,
 ) (tables []shareTable) {
@@ -115,7 +119,8 @@ func sharesOf(q *campaign.Question) []shareTable {
 	return shareTables(captions, shares, name, false)
 }
 
-// sharesIn returns the shares of a decision, in the campaign's unit.
+// sharesIn returns the shares of a decision, in the campaign's unit, into which
+// view has worked them back.
 func sharesIn(d *view.Decision, shares []view.Share) []shareTable {
 	sought := d.Definition.Sought()
 	captions := map[string]string{

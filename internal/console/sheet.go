@@ -9,7 +9,9 @@ import (
 	"github.com/campaignd/campaignd/internal/exchange"
 )
 
-// exportTable sends a campaign as a CSV table.
+// exportTable sends a campaign as a CSV table, made whole before it is sent:
+// the campaign's events wait for it to be made, and not for the visitor to take
+// it.
 func (c *Console) exportTable(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {
@@ -26,7 +28,8 @@ func (c *Console) exportTable(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(table.Bytes()) // the visitor may have gone
 }
 
-// exportLog sends all events of a campaign as CloudEvents, one a line.
+// exportLog sends all events of a campaign as CloudEvents, one a line, as they
+// are read: a log may be larger than the memory should hold.
 func (c *Console) exportLog(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {

@@ -59,7 +59,7 @@ type Visitor struct {
 	Logout string
 }
 
-// Link is a link of the pages' head.
+// Link is a link of the pages' head; Path is on this server.
 type Link struct{ Text, Path string }
 
 // Actor is the actor of the events that the visitor's requests record.
@@ -74,7 +74,8 @@ func (v Visitor) may(permission, campaign string) error {
 	return v.May(permission, campaign)
 }
 
-// answersAs says why the visitor may not answer for an expert.
+// answersAs says why the visitor may not answer for an expert: that they may
+// answer in the campaign at all is asked first.
 func (v Visitor) answersAs(expert, campaign string) error {
 	if err := v.may(AnswerIt, campaign); err != nil || v.AnswersAs == nil {
 		return err
@@ -91,7 +92,7 @@ func (v Visitor) mayDefine(def, was *definition.Campaign) error {
 	return v.MayDefine(def, was)
 }
 
-// now returns the visitor as they are now.
+// now returns the visitor as they are now, for what outlives their request.
 func (v Visitor) now() (Visitor, error) {
 	if v.Now == nil {
 		return v, nil
@@ -115,6 +116,7 @@ func (v Visitor) refused(permission, campaign string) {
 	}
 }
 
+// visitorKey is the key of a Visitor in a context.
 type visitorKey struct{}
 
 // WithVisitor returns a context that carries the visitor.

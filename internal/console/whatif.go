@@ -20,7 +20,8 @@ import (
 )
 
 // otherwise is the what-if form on a decision's page, with the runs that were
-// asked for before.
+// asked for before. May says whether the form is shown; runs are shown to all
+// who see the campaign.
 type otherwise struct {
 	May     bool
 	Policy  string
@@ -32,7 +33,8 @@ type otherwise struct {
 }
 
 // otherwiseOf returns the form for a decision. def is the definition that was
-// in force when it was made.
+// in force when it was made, so that what is offered is what could have been
+// then.
 func (c *Console) otherwiseOf(
 	s *shell, of *lab.Campaign, decision string, def *definition.Campaign,
 ) otherwise {
@@ -53,7 +55,8 @@ func (c *Console) otherwiseOf(
 	return o
 }
 
-// policyName names those of a policy's three rules that do something.
+// policyName names those of a policy's three rules that do something, as the
+// form calls what was.
 func policyName(p definition.Policy) string {
 	if !p.Duel.IsZero() {
 		return p.Duel.Name
@@ -69,7 +72,8 @@ func policyName(p definition.Policy) string {
 }
 
 // askWhatIf begins to imagine a campaign from a decision on, in the background,
-// and goes to the page that shows how far it is.
+// and goes to the page that shows how far it is. It records nothing, and needs
+// the permission to answer: it takes a processor for a while.
 func (c *Console) askWhatIf(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, AnswerIt)
 	if of == nil {
@@ -87,7 +91,9 @@ func (c *Console) askWhatIf(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, address(of)+"/whatif/"+run.ID, "")
 }
 
-// beginWhatIf reads the form and queues what it asks for, once for a form.
+// beginWhatIf reads the form and queues what it asks for, once for a form. What
+// is typed is checked before it is queued; what it means for this campaign,
+// when its turn comes.
 func (c *Console) beginWhatIf(r *http.Request, of *lab.Campaign) (whatif.Run, error) {
 	q := whatif.Question{Decision: r.PathValue("decision"), Method: text(r, "method"),
 		Without: text(r, "without")}
@@ -122,7 +128,9 @@ func (c *Console) cancelWhatIf(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, address(of)+"/whatif/"+run.ID, "")
 }
 
-// imaginedPage is the page of a what-if run.
+// imaginedPage is the page of a what-if run, over or not. What is imagined is
+// drawn and worded apart from what was measured everywhere on it, and its
+// caveats come with it.
 type imaginedPage struct {
 	*shell
 	Path, Words string
@@ -158,7 +166,9 @@ type imaginedRow struct {
 	Cells                 []string
 }
 
-// whatIfPage shows what is imagined, and how far that has come.
+// whatIfPage shows what is imagined, and how far that has come. Runs are
+// forgotten when the server ends, or when many others came after; then there is
+// no page.
 func (c *Console) whatIfPage(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {
@@ -240,7 +250,8 @@ func fromWords(x whatif.Experiment) string {
 }
 
 // versus compares the experiment that was requested next with the one that
-// would have been.
+// would have been, with as many digits as it takes to see where they differ. A
+// dash stands for one that there is not.
 func (p *imaginedPage) versus(a *whatif.Answer) {
 	if a.Next == nil && a.ReallyNext == nil {
 		return
@@ -263,7 +274,8 @@ func (p *imaginedPage) versus(a *whatif.Answer) {
 }
 
 // imagined draws the real course and the imagined one, which share the
-// experiments before the decision.
+// experiments before the decision. Both start at the fork from the same best;
+// further real experiments than imagined ones are drawn too.
 func imagined(a *whatif.Answer) template.HTML {
 	sought := a.Definition.Sought()
 	ended := a.RealOutcomes()
@@ -319,7 +331,7 @@ func imagined(a *whatif.Answer) template.HTML {
 }
 
 // valuesOf returns the values of experiments, and those among them that count;
-// both are NaN where there is none.
+// both are NaN where there is none, so that they keep their places.
 func valuesOf(lists ...[]whatif.Experiment) (values, counted []float64) {
 	for _, x := range slices.Concat(lists...) {
 		v, counts := nan, nan

@@ -18,7 +18,9 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// retryAfter is how soon a store is tried again that could not be opened.
+// retryAfter is how soon a store is tried again that could not be opened. Soon
+// enough for a person who waits for another program to let go, seldom enough
+// for a disk that is full.
 const retryAfter = 2 * time.Second
 
 // member is a store of the lab: held by this process, or read through the one
@@ -43,7 +45,8 @@ type member struct {
 	caught func()
 }
 
-// newMember is a store that is not open yet.
+// newMember is a store that is not open yet. hold opens it, in a goroutine of
+// its own, so that one store that cannot be opened holds up no other.
 func newMember(l *Lab, path string) *member {
 	read := make(chan struct{})
 	return &member{
@@ -61,7 +64,8 @@ func newMember(l *Lab, path string) *member {
 func (s *member) base() string { return strings.TrimSuffix(filepath.Base(s.path), StoreEnding) }
 
 // relative is the path of a store from the lab's folder on, with slashes, or
-// the path itself where there is no way from there.
+// the path itself where there is no way from there. It names the store's stream
+// in the lab's log, so that a folder that is moved keeps its stores' history.
 func (l *Lab) relative(path string) string {
 	if rel, err := filepath.Rel(l.options.Folder, path); err == nil {
 		return filepath.ToSlash(rel)
@@ -69,7 +73,8 @@ func (l *Lab) relative(path string) string {
 	return path
 }
 
-// wait waits until the store has been read for the first time.
+// wait waits until the store has been read for the first time. A store that
+// cannot be opened counts as read: its failure is what there is to know.
 func (s *member) wait(ctx context.Context) error {
 	for _, done := range []chan struct{}{s.ready, s.read} {
 		select {
@@ -219,8 +224,9 @@ func (s *member) open(ctx context.Context) (at Store, release func(), err error)
 	}, nil
 }
 
-// holds has the lab's log say who holds the store. Where this process cannot say
-// so of itself, it does not take the store.
+// holds has the lab's log say who holds the store. Where this process cannot
+// say so of itself, it does not take the store. Of another process's hold the
+// lab's log is only the better informed.
 func (s *member) holds(at Store, seen events.Sequence) error {
 	status := at.Status()
 	holder := events.StoreHeld{PID: status.PID, Build: status.Build}
@@ -237,7 +243,9 @@ func (s *member) holds(at Store, seen events.Sequence) error {
 	return err
 }
 
-// readers begins what reads the log of a store; end ends it, and waits for that.
+// readers begins what reads the log of a store; end ends it, and waits for
+// that. It has a context of its own and not the lab's: release ends it at its
+// place in the order.
 func (s *member) readers(log events.Log) (end func()) {
 	if s.lab.options.Reads == nil {
 		s.caught()
@@ -327,7 +335,9 @@ func (s *member) catchUp(ctx context.Context, at Store) (last events.Position, e
 }
 
 // bring folds the events of a campaign up to the end of its log. A snapshot
-// serves only where no event that it skips must still be given to Heard.
+// serves only where no event that it skips must still be given to Heard. A
+// restored record that holds nothing is not entered: what is listed has a
+// definition.
 func (s *member) bring(ctx context.Context, log events.Log, name string) error {
 	c := s.campaign(name)
 	if snapshots := s.kept(); c == nil && snapshots != nil {
@@ -383,6 +393,7 @@ func (s *member) keep() {
 }
 
 // rest takes campaigns out of memory that were not read since the last call.
+// Their snapshots make it cheap to bring them back.
 func (s *member) rest() {
 	snapshots := s.kept()
 	for _, c := range s.list() {
@@ -450,7 +461,8 @@ func (s *member) holder() (Store, error) {
 	return nil, opening.With(problem.Remedy{Text: "try again in a moment"})
 }
 
-// define begins a campaign in the store.
+// define begins a campaign in the store. Only the process that holds a store
+// can, since it alone appends.
 func (s *member) define(
 	ctx context.Context, defined events.CampaignDefined, by engine.Request,
 ) error {

@@ -59,7 +59,8 @@ func (m *metrics) close() {
 }
 
 // oldest returns since when the oldest entry of a queue is open, over all
-// campaigns.
+// campaigns. It is asked by the exporter's goroutine, and holds each meter only
+// while it looks.
 func (m *metrics) oldest(open func(*meter) map[string]time.Time) (oldest time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,7 +120,8 @@ func (m *metrics) begin(s view.Campaign) *meter {
 	return one
 }
 
-// end takes a campaign's meter out, once its loop has ended.
+// end takes a campaign's meter out, once its loop has ended. Its last append is
+// reported first, since no further one will do so.
 func (m *metrics) end(one *meter) {
 	one.reportAppend()
 	m.mu.Lock()
@@ -152,7 +154,7 @@ func (m *meter) ObserveDuration(what string, d time.Duration) {
 }
 
 // reportAppend reports the append before, whose events have been counted by
-// then.
+// then. Only then is it known how many they were.
 func (m *meter) reportAppend() {
 	if m.batch > 0 {
 		m.Appended(context.Background(), m.batch, m.appended)

@@ -20,7 +20,9 @@ import (
 // Suggest says which experiment a person or a script is to run next, once that
 // is known. In a campaign that the lab runs it is what the campaign asks of the
 // person who measures; in one that is not run it is worked out, and recorded,
-// as `campaignd suggest` does.
+// as `campaignd suggest` does. The two ways must not mix: a campaign that is
+// started while it is driven by hand would have two writers, which starting
+// prevents.
 func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 	at, err := c.store.holder()
 	if err != nil {
@@ -75,9 +77,11 @@ func (c *Campaign) Suggest(ctx context.Context) (*view.Suggestion, error) {
 }
 
 // settled waits until the loop waits for a person or an instrument, and returns
-// the campaign then: what it suggests before may still be overtaken. It looks at
-// the loop and at the log: the loop says that it waits, and the engine, asked
-// about the newest state, that nothing has come since which would have it go on.
+// the campaign then: what it suggests before may still be overtaken. It looks
+// at the loop and at the log: the loop says that it waits, and the engine,
+// asked about the newest state, that nothing has come since which would have it
+// go on. Either alone would be too early: the loop may have waited for what has
+// just come.
 func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error) {
 	for {
 		changed := c.store.lab.Changed()
@@ -110,6 +114,8 @@ func (c *Campaign) settled(ctx context.Context, r *driving) (*engine.Core, error
 
 // waits reports whether the campaign has nothing to do that it could do by
 // itself: a person has an experiment or a question, or nothing at all goes on.
+// An error counts as waiting, since the campaign does nothing by itself then
+// either.
 func waits(core *engine.Core) bool {
 	step, err := core.Next(core.Attended(engine.World{Now: time.Now()}))
 	if err != nil {
@@ -137,7 +143,8 @@ func (c *Campaign) suggestByHand(
 
 // Suggest drives a campaign that is not run up to the point where it needs a
 // person. Its simulated experts are asked; their relative paths start from a
-// folder.
+// folder. Answers of people come as requests, so that only simulated experts
+// are opened here.
 func (h *Local) Suggest(
 	ctx context.Context, name, folder string,
 ) (core *engine.Core, suggestion engine.Suggestion, err error) {

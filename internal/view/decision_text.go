@@ -50,7 +50,8 @@ func (d *Decision) Write(w io.Writer, how How) error {
 const decisionNames = 10
 
 // facts are what is needed to repeat the decision, what it did, and the answer
-// it took up.
+// it took up. Where the decision took up an answer, the earlier decision that
+// asked is named: what was weighed stands there.
 func (d *Decision) facts(how How) []Row {
 	rows := d.Facts()
 	if q := d.Answered; q != nil {
@@ -113,6 +114,7 @@ func Answer(def *definition.Campaign, q *campaign.Question) string {
 }
 
 // weightText says the weight of a belief after a decision, and how it moved.
+// The weight alone means little without what it was before.
 func weightText(lambda float64, moved *events.TrustAdjusted) string {
 	if moved == nil {
 		return "the expert's counts " + format.Short(lambda) + " in a choice (weight λ)"
@@ -159,7 +161,8 @@ func (d *Decision) candidateNames() []string {
 	return names
 }
 
-// CandidateRow is a quantity of a decision's candidates, a cell for each.
+// CandidateRow is a quantity of a decision's candidates, a cell for each. Pages
+// and terminals show the same rows.
 type CandidateRow struct {
 	Name  string
 	Cells []string
@@ -315,7 +318,8 @@ func (d *Decision) writeAttributions(p *page) {
 }
 
 // wouldExplain reports whether the policy explains a choice like this one, so
-// that missing Shapley values need a reason.
+// that missing Shapley values need a reason. Without it a reader would look for
+// values that the policy was never asked for.
 func (d *Decision) wouldExplain() bool {
 	choose, _ := coexbo.ChooseOf(d.Definition.Policy)
 	return d.Decision.Form == events.FormComparison && choose.Explain != nil && *choose.Explain
@@ -363,7 +367,9 @@ func CandidateGloss(d *events.DecisionMade) string {
 }
 
 // Models are the fits that a decision used, a row or two each. Numbers in
-// standard units are written in the campaign's, where they have a unit.
+// standard units are written in the campaign's, where they have a unit. They
+// are read from the decision and fitted nowhere: what was used then is what
+// counts.
 func Models(def *definition.Campaign, d *events.DecisionMade) (rows []Row) {
 	if f := d.Objective; f != nil {
 		sought := def.Sought()
@@ -415,7 +421,8 @@ func noiseText(sought definition.Objective, f *events.ObjectiveFit) string {
 // sqrt is the root of a variance that rounding may have made negative.
 func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
 
-// writeStory writes what followed.
+// writeStory writes what followed. It is what the log says of it up to now, and
+// grows with it.
 func (d *Decision) writeStory(p *page, how How) {
 	p.heading("What followed")
 	if len(d.Story) == 0 {

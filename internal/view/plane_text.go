@@ -14,7 +14,8 @@ import (
 )
 
 // shades are the levels of a map, from the least to the greatest; each is a
-// cell.
+// cell. They differ in density and not in color: the text goes through pipes
+// and into files.
 var shades = []string{"··", "░░", "▒▒", "▓▓", "██"}
 
 // cellWidth is the width of a map's cell, in characters: two look square.
@@ -26,6 +27,8 @@ type planeCell struct{ column, row int }
 // planeLines draws the mean and the standard deviation over the plane side by
 // side, the candidates and the best measured composition marked. Rows of the
 // plane go upwards in y, lines of text downwards: they are written in reverse.
+// Widths are counted in cells of a terminal, since units and names may hold
+// wide characters.
 func (d *Decision) planeLines(p *events.Plane) []string {
 	marks, legend := d.planeMarks(p)
 	mean, meanKey := shaded(p.Mean, marks)
@@ -107,7 +110,8 @@ func (d *Decision) planeMarks(p *events.Plane) (marks map[planeCell]string, lege
 }
 
 // cellOf is the cell of a plane in which a composition lies, as far as its two
-// parameters say.
+// parameters say; ok is false where they are no numbers, or lie beyond the
+// plane.
 func cellOf(p *events.Plane, point definition.Point) (at planeCell, ok bool) {
 	x, okX := point[p.X].Float()
 	y, okY := point[p.Y].Float()

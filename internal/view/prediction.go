@@ -20,7 +20,8 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Prediction is what the models say about a composition.
+// Prediction is what the models say about a composition, as `campaignd predict
+// --json` and the API print it: fields are only added.
 type Prediction struct {
 	Parameters definition.Point `json:"parameters"`
 	// Outside says why the composition could not be suggested: the numbers are
@@ -54,7 +55,8 @@ type noModel struct{ why string }
 func (e noModel) Error() string        { return e.why }
 func (e noModel) Is(target error) bool { return target == ErrNoModel }
 
-// Predictor predicts compositions by the models of a campaign.
+// Predictor predicts compositions by the models of a campaign, those of one
+// moment.
 type Predictor struct {
 	core     *engine.Core
 	view     policies.View
@@ -129,7 +131,8 @@ func (p *Predictor) Predict(ctx context.Context, point definition.Point) (Predic
 }
 
 // outsideBecause says why a composition could not be suggested, "" for one that
-// could.
+// could. Bounds, values and constraints that it breaks are named all at once;
+// what was excluded only where it breaks none.
 func outsideBecause(sp *space.Space, point definition.Point) string {
 	if strays := sp.Strays(point, false); strays != nil {
 		return strings.Join(strays, "; ")
@@ -141,7 +144,8 @@ func outsideBecause(sp *space.Space, point definition.Point) string {
 }
 
 // believe adds what the beliefs say. An expert without a model, who has not
-// answered yet, is left out.
+// answered yet, is left out. Which expert is the first, the definition's order
+// says, not who answered first.
 func (p *Prediction) believe(beliefs []*belief.Model, x []float64) error {
 	for k, b := range beliefs {
 		if b == nil {
@@ -166,7 +170,8 @@ func (p *Prediction) believe(beliefs []*belief.Model, x []float64) error {
 }
 
 // prefer adds what the models of comparisons say. The seed matters for one kind
-// of utility, whose posterior is a draw.
+// of utility, whose posterior is a draw. It is the campaign's own, so that the
+// same prediction comes out each time.
 func (p *Prediction) prefer(
 	ctx context.Context, models []*preference.Model, x []float64, seed uint64,
 ) error {
@@ -220,7 +225,8 @@ func WritePredictions(w io.Writer, def *definition.Campaign, predictions []Predi
 	return p.err
 }
 
-// predictionTable says which columns predictions have.
+// predictionTable says which columns predictions have. A column is there if any
+// row fills it: an empty one would be taken for a fault.
 type predictionTable struct {
 	def       *definition.Campaign
 	sought    definition.Objective
@@ -282,7 +288,8 @@ func (t predictionTable) header() (cells []string) {
 	return append(cells, "")
 }
 
-// row writes a prediction in these columns.
+// row writes a prediction in these columns. Compositions are written as they
+// were given, not rounded: they are the caller's.
 func (t predictionTable) row(p *Prediction) (cells []string) {
 	for _, par := range t.def.Parameters {
 		cells = append(cells, p.Parameters[par.Name].String())

@@ -25,7 +25,8 @@ func Question(def *definition.Campaign, q *campaign.Question) humans.Question {
 	}
 }
 
-// formWords are the words for a form of question.
+// formWords are the words for a form of question. A new form of question is a
+// row of these, and no further branch elsewhere in the package.
 type formWords struct {
 	// initial is what an expert gives unasked.
 	initial string
@@ -90,7 +91,8 @@ func Answers(def *definition.Campaign, q *campaign.Question) string {
 	return forms[q.Form].answers(def, q)
 }
 
-// AnswerTo is how a question is answered.
+// AnswerTo is how a question is answered. The ways are what a person types; a
+// page has fields in their place.
 func AnswerTo(def *definition.Campaign, q *campaign.Question) problem.Remedy {
 	return problem.Remedy{
 		Text:    "answer it",
@@ -113,6 +115,8 @@ func decidedToAsk(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s about the %s candidate", d.Expert, d.Chosen)
 }
 
+// The words go on after the expert's name, so that each begins with a space or
+// a colon.
 func asksForLabel(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
 	return " (" + format.CompositionsOf(def).Line(q.Composition()) + ")", nil
 }
@@ -126,6 +130,8 @@ func labelChoices(*definition.Campaign, *campaign.Question) []string {
 	return []string{string(events.LabelAccept), string(events.LabelReject), "unsure", "exclude"}
 }
 
+// With more than two it is a ranking, also where the expert may name the best
+// alone.
 func decidedToCompare(d *events.DecisionMade) string {
 	if len(d.Candidates) > 2 {
 		return fmt.Sprintf("ask %s to rank %d candidates", d.Expert, len(d.Candidates))
@@ -133,6 +139,8 @@ func decidedToCompare(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s which of two candidates is better", d.Expert)
 }
 
+// Compositions get as many decimals as it takes to distinguish them: two that
+// read alike could not be compared.
 func asksForOrder(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
 	points := q.Points()
 	apart := format.CompositionsOf(def).Apart(points...)
@@ -142,6 +150,8 @@ func asksForOrder(def *definition.Campaign, q *campaign.Question) (question stri
 	return ": which is better?", lines
 }
 
+// The letters are those of the options, in the order in which the expert saw
+// them.
 func orderAnswers(_ *definition.Campaign, q *campaign.Question) string {
 	if len(q.Options) == 2 {
 		return "A or B, the better one, or unsure"
@@ -166,6 +176,8 @@ func decidedToPinpoint(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s for a composition of their own", d.Expert)
 }
 
+// What the campaign would take is shown, since the expert may agree with it
+// (ok).
 func asksForPoint(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
 	if q.Suggestion != nil {
 		suggestion := format.CompositionsOf(def).Line(q.Suggestion.Parameters)
@@ -174,6 +186,7 @@ func asksForPoint(def *definition.Campaign, q *campaign.Question) (question stri
 	return ": what to measure next?", lines
 }
 
+// The blank has the campaign's own parameters, in their order.
 func pointAnswers(def *definition.Campaign, q *campaign.Question) string {
 	text := format.Blank(def.Parameters)
 	if q.Suggestion != nil {
@@ -182,6 +195,8 @@ func pointAnswers(def *definition.Campaign, q *campaign.Question) string {
 	return text + " or unsure"
 }
 
+// One choice stands for all compositions; the hint after it is no part of what
+// is typed.
 func pointChoices(def *definition.Campaign, q *campaign.Question) []string {
 	if q.Suggestion != nil {
 		return []string{format.Blank(def.Parameters) + "   (or ok, or unsure)"}
@@ -193,6 +208,7 @@ func decidedToEstimate(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s what they expect of %d candidates", d.Expert, len(d.Candidates))
 }
 
+// Rows are counted from 1, and answers name them by that.
 func asksForNumbers(def *definition.Campaign, q *campaign.Question) (question string, lines []string) {
 	points := q.Points()
 	apart := format.CompositionsOf(def).Apart(points...)
@@ -206,6 +222,7 @@ func asksForNumbers(def *definition.Campaign, q *campaign.Question) (question st
 		format.Heading(q.Scale.Quantity, q.Scale.Unit)), lines
 }
 
+// An empty place says that the expert cannot tell, which zero would not.
 func numberAnswers(_ *definition.Campaign, q *campaign.Question) string {
 	what := "the numbers"
 	if q.Scale.Marks > 0 {

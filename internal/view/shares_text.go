@@ -16,7 +16,8 @@ import (
 // SharedQuantity is a quantity that Shapley values are worked out of.
 type SharedQuantity struct{ Quantity, Name string }
 
-// SharedQuantities names them in the words of the goal.
+// SharedQuantities names them in the words of the goal, in the order in which
+// they are printed.
 func SharedQuantities(def *definition.Campaign) []SharedQuantity {
 	bound := def.Sought().Pick("upper bound", "lower bound")
 	return []SharedQuantity{
@@ -47,7 +48,8 @@ type sharesTable struct {
 }
 
 // shareLines writes the shares of the decision's candidates, and under them how
-// they add up. Bars of all quantities have one scale, that of the largest share.
+// they add up. Bars of all quantities have one scale, that of the largest
+// share. So a quantity with small shares looks small.
 func (d *Decision) shareLines(shares []Share) []string {
 	quantities := SharedQuantities(d.Definition)
 	t := sharesTable{
@@ -117,7 +119,8 @@ func (t *sharesTable) row(q SharedQuantity, name string, cell func(*Share) strin
 }
 
 // bar draws a number as a bar from an axis, to the left where it is negative;
-// greatest fills one side. Half cells count.
+// greatest fills one side. Half cells count. The axis stands in the middle of a
+// fixed width, so that bars of all rows align.
 func bar(x, greatest float64) string {
 	halves := 0
 	if greatest > 0 {

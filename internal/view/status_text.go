@@ -11,10 +11,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// statusNames is the width of the names of a status' rows.
+// statusNames is the width of the names of a status' rows. Longer names would
+// move their row's text.
 const statusNames = 12
 
-// Around is what a status shows and the campaign itself does not know.
+// Around is what a status shows and the campaign itself does not know. They are
+// the process's and the caller's: the status itself follows from the log alone.
 type Around struct {
 	// Running says which process runs it, and what that process does; "" where
 	// none does.
@@ -58,7 +60,8 @@ func (st *Status) Write(w io.Writer, around Around, how How) error {
 	return p.err
 }
 
-// running says who runs the campaign, and how much of it at once.
+// running says who runs the campaign, and how much of it at once. A campaign by
+// hand is never "not running": people run it.
 func (st *Status) running(running string, how How) (rows []Row) {
 	switch {
 	case running != "":
@@ -88,7 +91,8 @@ func (st *Status) sofar() []Row {
 	return rows
 }
 
-// trusted says how far the model and the experts can be trusted.
+// trusted says how far the model and the experts can be trusted. A model that
+// has nothing to show and no trouble has no row.
 func (st *Status) trusted(how How) (rows []Row) {
 	if d := st.Diagnosis; d.Fit != nil || d.Verdict.Troubled() {
 		rows = append(rows, Row{"model", modelLine(d, how)})
@@ -130,7 +134,8 @@ func modelLine(d diagnose.Diagnosis, how How) string {
 	return line
 }
 
-// pending says what the campaign waits for.
+// pending says what the campaign waits for. The fate that is unknown is among
+// what is under way, and again in what a person must do.
 func (st *Status) pending(how How, now time.Time) (rows []Row) {
 	def := st.Definition
 	write := format.CompositionsOf(def)
@@ -159,7 +164,7 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 	return rows
 }
 
-// fewIDs is how many identifiers a line lists.
+// fewIDs is how many identifiers a line lists. The others are counted.
 const fewIDs = 5
 
 // unanswered says which questions an expert may still answer, and how the
@@ -194,7 +199,8 @@ func (st *Status) excluded(how How) (rows []Row) {
 	return rows
 }
 
-// Clock writes a time of the day, with the date where that is not today's.
+// Clock writes a time of the day, with the date where that is not today's. In
+// the time zone of the reader's machine.
 func Clock(t, now time.Time) string {
 	local := t.Local()
 	if local.Format(time.DateOnly) == now.Local().Format(time.DateOnly) {

@@ -23,6 +23,8 @@ func (s *Story) campaignDefined(_ events.Event, p *events.CampaignDefined) Entry
 		def.Name, sought.Goal, sought.Name, budget)}
 }
 
+// Changes are written with the amended definition, which [Story.Follow] has
+// taken in by then.
 func (s *Story) campaignAmended(e events.Event, p *events.CampaignAmended) Entry {
 	changes := make([]string, len(p.Changes))
 	for i, c := range p.Changes {
@@ -43,6 +45,8 @@ func (s *Story) campaignStopped(e events.Event, p *events.CampaignStopped) Entry
 	return Entry{Who: doer(e), Text: "stopped the campaign", Reason: p.Reason}
 }
 
+// The detail is a sentence where the rule gave one; the reason alone is its
+// name.
 func (s *Story) campaignCompleted(_ events.Event, p *events.CampaignCompleted) Entry {
 	reason := p.Detail
 	if reason == "" {
@@ -77,6 +81,7 @@ func (s *Story) anchorsDeclared(_ events.Event, p *events.AnchorsDeclared) Entry
 	return Entry{Who: p.Expert, Text: text + " instead of those before", Reason: p.Reason}
 }
 
+// The note's text is its reason, so that it stands where reasons do.
 func (s *Story) noteAdded(e events.Event, p *events.NoteAdded) Entry {
 	text := "notes"
 	if p.About != "" {
@@ -87,6 +92,7 @@ func (s *Story) noteAdded(e events.Event, p *events.NoteAdded) Entry {
 
 // Change writes a change of a definition: "budget.experiments: 25 → 40". What
 // stands in a list is called by its name: "parameters.ec.max: 0.45 → 0.4".
+// Paths are JSON pointers; a name says more than a number to a person.
 func Change(def *definition.Campaign, c events.Change) string {
 	steps := strings.Split(strings.TrimPrefix(c.Path, "/"), "/")
 	if len(steps) > 1 {

@@ -25,6 +25,8 @@ func (s *Story) experimentStarted(_ events.Event, p *events.ExperimentStarted) E
 	return Entry{Text: p.Experiment + " has started"}
 }
 
+// The composition is the one that was made, which need not be the one that was
+// asked for.
 func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured) Entry {
 	text := fmt.Sprintf("%s measured %s (%s)",
 		p.Experiment, measured(&p.Measurement), s.line(p.Actual))
@@ -72,6 +74,8 @@ func (s *Story) experimentUnresolved(_ events.Event, p *events.ExperimentUnresol
 	}
 }
 
+// It is a person's word on a fate that was unknown, so that it has a who and a
+// reason.
 func (s *Story) experimentResolved(e events.Event, p *events.ExperimentResolved) Entry {
 	text := fmt.Sprintf("settled %s: %s", p.Experiment, p.Resolution)
 	if p.Measurement != nil {
@@ -80,11 +84,14 @@ func (s *Story) experimentResolved(e events.Event, p *events.ExperimentResolved)
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }
 
+// It changes how an experiment ended; where it was measured and stays so,
+// [Story.measurementCorrected] has the words.
 func (s *Story) experimentCorrected(e events.Event, p *events.ExperimentCorrected) Entry {
 	return Entry{Who: doer(e), Text: s.outcomeCorrected(p), Reason: p.Reason}
 }
 
-// outcomeCorrected says how the outcome of an experiment was corrected.
+// outcomeCorrected says how the outcome of an experiment was corrected. What it
+// was comes first, since the reader knows that.
 func (s *Story) outcomeCorrected(p *events.ExperimentCorrected) string {
 	to := Outcome(p.Outcome)
 	switch {
@@ -116,7 +123,8 @@ func (s *Story) measurementCorrected(e events.Event, p *events.MeasurementCorrec
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }
 
-// changed says what changed of a measurement.
+// changed says what changed of a measurement. Nil where nothing changed but
+// whether it counts.
 func (s *Story) changed(p *events.MeasurementCorrected) (changes []string) {
 	if p.New != nil && p.New.Value != p.Old.Value {
 		from := format.Quantity(p.Old.Value, p.Old.Unit)
@@ -132,6 +140,8 @@ func (s *Story) changed(p *events.MeasurementCorrected) (changes []string) {
 	return changes
 }
 
+// It says what was compared and not what was found: a doubt is an event of its
+// own.
 func (s *Story) measurementsJudged(_ events.Event, p *events.MeasurementsJudged) Entry {
 	if len(p.Expected) == 0 {
 		return Entry{Text: "no measurement can be compared with others yet"}

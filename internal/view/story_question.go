@@ -34,6 +34,7 @@ func (s *Story) questionAnswered(e events.Event, p *events.QuestionAnswered) Ent
 	}
 }
 
+// It is the latest word of the expert, and reads as such.
 func (s *Story) questionSuperseded(e events.Event, p *events.QuestionSuperseded) Entry {
 	text := "now " + forms[p.Form].does(s, p.Question, p.Options, p.Answer)
 	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Reason}
@@ -62,6 +63,8 @@ func (s *Story) regionAllowed(e events.Event, p *events.RegionAllowed) Entry {
 	return Entry{Who: doer(e), Text: "takes the exclusion " + p.Exclusion + " back", Reason: p.Reason}
 }
 
+// Each of the functions below fills a field of [formWords] for one form: asked…
+// goes on after "q7 asks ada", the others after the expert's name.
 func (s *Story) askedToLabel(points []definition.Point) string {
 	if len(points) == 0 { // a log from elsewhere may say anything
 		return "about a composition"
@@ -79,6 +82,8 @@ func (s *Story) labels(question string, _ []definition.Point, a events.Answer) s
 	return "cannot tell about " + question
 }
 
+// The options have letters, as the expert saw them: the answer names them by
+// these.
 func (s *Story) askedToCompare(points []definition.Point) string {
 	options := format.List(optionTexts(s.def, points)...)
 	if len(points) > 2 {
@@ -104,6 +109,7 @@ func (s *Story) askedToEstimate(points []definition.Point) string {
 	return "what they expect of " + format.Count(len(points), "composition")
 }
 
+// How many were given is said, and not the numbers: there may be dozens.
 func (s *Story) estimates(question string, points []definition.Point, a events.Answer) string {
 	if a.Unsure() {
 		return "cannot tell what to expect in " + question
@@ -135,7 +141,8 @@ func ordered(def *definition.Campaign, points []definition.Point, order []int) s
 }
 
 // optionTexts names the options of a comparison with their compositions: "A (ec
-// 0.34)".
+// 0.34)". Without a definition, as at the beginning of a log that lacks it, the
+// letters alone.
 func optionTexts(def *definition.Campaign, points []definition.Point) []string {
 	texts := make([]string, len(points))
 	for i := range points {

@@ -23,7 +23,7 @@ const (
 )
 
 // row is a linear constraint in the user's units: Σ coefficient·x, compared
-// with rhs.
+// with rhs. Lists by axes are as long as axes.
 type row struct {
 	name  string
 	index int       // in the definition
@@ -103,7 +103,8 @@ func (s *Space) denominator(r *row) float64 {
 	return d
 }
 
-// sum returns Σ coefficient·x, x by axis.
+// sum returns Σ coefficient·x, x by axis. The order is fixed, so that the same
+// composition has the same sum in each process.
 func (r *row) sum(x []float64) float64 {
 	var sum float64
 	for k, i := range r.axes {
@@ -112,7 +113,8 @@ func (r *row) sum(x []float64) float64 {
 	return sum
 }
 
-// holds says whether x, by axis, satisfies the constraint: see Tolerance.
+// holds says whether x, by axis, satisfies the constraint: see Tolerance. The
+// magnitude is that of all that is added up: rounding grows with it.
 func (r *row) holds(x []float64) bool {
 	magnitude := math.Abs(r.rhs) + r.reach
 	for k, i := range r.axes {
@@ -222,7 +224,9 @@ func (e *InfeasibleError) Error() string {
 		". Relax one of them"
 }
 
-// explain turns the optimizer's account of a conflict into the user's words.
+// explain turns the optimizer's account of a conflict into the user's words. A
+// one-hot axis has an equation of its own, that its coordinates sum up to one:
+// it is no part of the definition, and not named.
 func (s *Space) explain(err error) error {
 	var infeasible *optimize.InfeasibleError
 	if !errors.As(err, &infeasible) {

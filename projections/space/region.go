@@ -18,7 +18,8 @@ type region struct {
 	sides []side
 }
 
-// side restricts one axis: an interval, or one category.
+// side restricts one axis: an interval, or one category. An end that is not
+// given is infinite.
 type side struct {
 	axis     int
 	min, max float64
@@ -134,7 +135,8 @@ func (c cell) clone() cell {
 	return d
 }
 
-// empty says whether an axis has nothing left.
+// empty says whether an axis has nothing left. Ends in the wrong order are how
+// an axis says so.
 func (c cell) empty() bool {
 	for i := range c.lo {
 		if c.lo[i] > c.hi[i] {
@@ -191,6 +193,8 @@ func (s *Space) above(c cell, i int, x float64) cell {
 // outside returns disjoint parts of c that together are c without the region:
 // for each side in turn, what violates that side and satisfies the ones before.
 // The order of the sides is the definition's, and so is that of the parts.
+// Parts that are disjoint can be searched and counted one by one; with several
+// regions the parts of each are cut by the next.
 func (s *Space) outside(c cell, r *region) []cell {
 	var parts []cell
 	keep := func(part cell) {

@@ -6,7 +6,8 @@ import (
 )
 
 // blockedLevels returns the levels lo … hi of the k-th single axis that lie in
-// the region, the rest of the state being as it is.
+// the region, the rest of the state being as it is. A walker that moves along
+// that axis skips them, in place of trying and refusing.
 func (s *Space) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) {
 	axis := s.walk.single[k]
 	lo, hi = 0, s.axes[axis].levels()-1
@@ -28,7 +29,8 @@ func (s *Space) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) 
 }
 
 // blockedChord returns the interval of t in which st.u + t·direction lies in
-// the region.
+// the region. The margin makes it a little too wide, so that rounding never
+// lands on a boundary, which is excluded.
 func (s *Space) blockedChord(r *region, st state, direction []float64) (from, to float64, ok bool) {
 	w := s.walk
 	from, to = math.Inf(-1), math.Inf(1)
@@ -91,7 +93,8 @@ func (s *Space) excludes(st state) bool {
 // span is an interval.
 type span struct{ lo, hi float64 }
 
-// cut removes [lo, hi] from a list of disjoint intervals.
+// cut removes [lo, hi] from a list of disjoint intervals. What only touches an
+// interval takes nothing from it.
 func cut(spans []span, lo, hi float64) []span {
 	var rest []span
 	for _, p := range spans {

@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 )
 
-// session is one check of one reviewer.
+// session is one check of one reviewer. Each check has a reviewer of its own,
+// so that none is helped by what another has left.
 type session struct {
 	env      Env
 	check    int
@@ -26,7 +27,8 @@ func (s *session) question(n int) humans.Question {
 	return s.renamed(s.env.Questions[n%len(s.env.Questions)])
 }
 
-// renamed returns a question under a new ID.
+// renamed returns a question under a new ID. IDs differ between checks as well:
+// a channel may remember answers by them.
 func (s *session) renamed(q humans.Question) humans.Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +43,9 @@ type reply struct {
 	err    error
 }
 
-// ask begins to ask and returns at once.
+// ask begins to ask and returns at once. A panic is the reviewer's answer, and
+// a fault: the engine's loop would take it for one. The channel has room, so
+// that no goroutine is left behind where no one waits any more.
 func (s *session) ask(ctx context.Context, q humans.Question) <-chan reply {
 	replied := make(chan reply, 1)
 	go func() {
@@ -57,7 +61,8 @@ func (s *session) ask(ctx context.Context, q humans.Question) <-chan reply {
 	return replied
 }
 
-// wait waits for a valid answer.
+// wait waits for a valid answer. Valid is what the engine would take: the
+// form's own rules are checked here for every answer.
 func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Reply, error) {
 	patience := time.NewTimer(s.env.Patience)
 	defer patience.Stop()
@@ -75,7 +80,10 @@ func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Reply, e
 	}
 }
 
-// ended waits for the error of a question whose context is over.
+// ended waits for the error of a question whose context is over. The error must
+// be that of the context, which is how the engine knows a withdrawal from a
+// failure; and no answer comes with it, since the engine would not know which
+// of the two counts.
 func (s *session) ended(q humans.Question, replied <-chan reply) error {
 	prompt := time.NewTimer(s.env.Prompt)
 	defer prompt.Stop()
@@ -120,7 +128,8 @@ func (s *session) answers(ctx context.Context, q humans.Question, a humans.Reply
 	return s.env.Person.Answers(q, a)
 }
 
-// answered asks q, has it answered by a, and checks what comes back.
+// answered asks q, has it answered by a, and checks what comes back. Without a
+// person the reviewer answers by itself, and any valid answer is good.
 func (s *session) answered(ctx context.Context, q humans.Question, a humans.Reply) (humans.Reply, error) {
 	replied := s.ask(ctx, q)
 	if err := s.answers(ctx, q, a); err != nil {
@@ -149,7 +158,8 @@ func describe(_ context.Context, s *session) error {
 }
 
 // answer puts every question as often as there are answers of its form, “can't
-// tell” among them.
+// tell” among them. So each form's answers all go through the channel once,
+// with comments and without.
 func answer(ctx context.Context, s *session) error {
 	for n := range s.env.Questions {
 		for k := range answersOfAForm {
@@ -163,7 +173,9 @@ func answer(ctx context.Context, s *session) error {
 }
 
 // askAgain asks a second time without anyone to answer: only what is remembered
-// can come back.
+// can come back. A restart of the engine asks again, and the person has
+// answered already. A question is asked at least eight times, so that a guess
+// would be found out.
 func askAgain(ctx context.Context, s *session) error {
 	for n := range max(8, len(s.env.Questions)) { // a guess would be found out
 		q := s.question(n)
@@ -184,7 +196,8 @@ func askAgain(ctx context.Context, s *session) error {
 }
 
 // sameAtOnce has one question asked by several goroutines, as after a
-// reconnection.
+// reconnection. The person sees it once and answers once; all who asked get
+// that answer.
 func sameAtOnce(ctx context.Context, s *session) error {
 	q := s.question(0)
 	var replies []<-chan reply
@@ -236,7 +249,8 @@ func sideBySide(ctx context.Context, s *session) error {
 	return nil
 }
 
-// contextOver: a question that is over already must not be shown.
+// contextOver: a question that is over already must not be shown. The person
+// would answer a question that no one waits for.
 func contextOver(ctx context.Context, s *session) error {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -245,7 +259,9 @@ func contextOver(ctx context.Context, s *session) error {
 }
 
 // withdrawn asks the person a question, withdraws it once they see it, and
-// waits for the end of Ask.
+// waits for the end of Ask. Only with a person can it be known that the
+// question was seen before it was withdrawn; a reviewer that answers by itself
+// has answered by then.
 func (s *session) withdrawn(ctx context.Context) (humans.Question, error) {
 	q := s.question(0)
 	switch {
@@ -280,7 +296,8 @@ func withdraw(ctx context.Context, s *session) error {
 }
 
 // lateAnswer answers the withdrawn question while another is open, as people do
-// who were about to press Enter.
+// who were about to press Enter. The late answer must not be taken for one to
+// the question that is open now.
 func lateAnswer(ctx context.Context, s *session) error {
 	q, err := s.withdrawn(ctx)
 	if err != nil {
@@ -295,7 +312,8 @@ func lateAnswer(ctx context.Context, s *session) error {
 }
 
 // otherExpert: an answer under the wrong name would be believed to be the
-// expert's.
+// expert's. An error at once is the one right answer: a question that is shown
+// to the wrong person is a fault even if they do not answer.
 func otherExpert(ctx context.Context, s *session) error {
 	q := s.question(0)
 	q.Expert = "someone-else-entirely"

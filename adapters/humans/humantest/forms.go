@@ -14,6 +14,7 @@ import (
 )
 
 // answersOfAForm is how many different answers a person knows for each form.
+// Every form has as many, so that checks need not know the forms.
 const answersOfAForm = 4
 
 // why is a comment.
@@ -31,7 +32,8 @@ var forms = map[events.Form]struct {
 	events.FormEstimate:   {estimated, nil},
 }
 
-// labels are accept, reject, can't tell, and the rejection that excludes.
+// labels are accept, reject, can't tell, and the rejection that excludes. An
+// empty reply is "can't tell", here and for the other forms.
 func labels(Env, humans.Question) [answersOfAForm]humans.Reply {
 	accept := events.Answer{Label: events.LabelAccept}
 	reject := events.Answer{Label: events.LabelReject}
@@ -41,7 +43,8 @@ func labels(Env, humans.Question) [answersOfAForm]humans.Reply {
 }
 
 // orders are a whole order, the best alone (the last and the first option), and
-// can't tell.
+// can't tell. The whole order is the reverse of the one shown: a channel that
+// hands back what it was given is found out.
 func orders(_ Env, q humans.Question) [answersOfAForm]humans.Reply {
 	n := len(q.Options)
 	all := make([]int, n)
@@ -70,7 +73,9 @@ func named(e Env, q humans.Question) [answersOfAForm]humans.Reply {
 	}
 }
 
-// estimated are numbers on every scale: marks are numbers from 1.
+// estimated are numbers on every scale: marks are numbers from 1. The second
+// and the fourth leave a row out, the first and the last one: rows must not
+// shift.
 func estimated(_ Env, q humans.Question) [answersOfAForm]humans.Reply {
 	n, best := len(q.Options), 9
 	if q.Scale.Marks > 0 {
@@ -162,7 +167,8 @@ func (s *session) of(form events.Form, n int) (humans.Question, error) {
 	return humans.Question{}, fmt.Errorf("%w: the environment has no such question", ErrSkipped)
 }
 
-// everyForm looks for forms that no check has put.
+// everyForm looks for forms that no check has put. A channel that cannot put a
+// form says so in Env.Unsupported: what is not checked must be known not to be.
 func everyForm(_ context.Context, s *session) error {
 	var missing []events.Form
 	for _, form := range events.Forms() {
@@ -208,7 +214,9 @@ func comparison(ctx context.Context, s *session) error {
 }
 
 // pinpoint has the person name a composition that is refused first. Without a
-// person it only looks whether what the reviewer names is allowed.
+// person it only looks whether what the reviewer names is allowed. The refusal
+// must come from the question's own rule and lead to another question, not to
+// an error: a person who names what has run out is asked again.
 func pinpoint(ctx context.Context, s *session) error {
 	like, err := s.of(events.FormPinpoint, 0)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// examples asks twice for each number: what starts a campaign must be repeatable
-// from its seed.
+// examples asks twice for each number: what starts a campaign must be
+// repeatable from its seed. No example at all is a number too. A balanced half
+// is rounded down for the accepted ones.
 func examples(ctx context.Context, s *session) error {
 	e, ok := s.reviewer.(humans.InitialLabeler)
 	if !ok {
@@ -52,7 +53,8 @@ func examples(ctx context.Context, s *session) error {
 	return nil
 }
 
-// comparisons is the same for comparisons, of two and of more.
+// comparisons is the same for comparisons, of two and of more. An order of each
+// must be one that an answer to such a question could have.
 func comparisons(ctx context.Context, s *session) error {
 	c, ok := s.reviewer.(humans.InitialComparer)
 	if !ok {

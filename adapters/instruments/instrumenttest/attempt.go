@@ -9,7 +9,9 @@ import (
 	"time"
 )
 
-// attempts is how often a check is repeated that meets an honest failure.
+// attempts is how often a check is repeated that meets an honest failure. An
+// experiment fails now and then; five in a row at different compositions are no
+// accident.
 const attempts = 5
 
 // noMeasurement says that a command ended legitimately without a measurement,
@@ -23,7 +25,9 @@ type noMeasurement struct {
 func (e *noMeasurement) Error() string { return e.why.Error() }
 func (e *noMeasurement) Unwrap() error { return e.why }
 
-// run runs one check and leaves the instrument idle.
+// run runs one check and leaves the instrument idle. It settles what the check
+// has started and looks at the record of acts after it, so that a fault is the
+// fault of the check in which it happened.
 func (s *Session) run(ctx context.Context, check Check) Result {
 	result := Result{Check: check.Name, Law: check.Law, Verdict: Pass}
 	if check.Acts != "" {
@@ -81,7 +85,8 @@ func faulty(err, fault error) error {
 }
 
 // exited returns an error where a program has ended by itself since it was last
-// asked.
+// asked. A program that ends by itself is a fault of whatever check it happens
+// in, also where the adapter starts it again in silence.
 func (s *Session) exited() error {
 	exits, last := 0, ""
 	for _, inst := range s.watched {
@@ -97,7 +102,8 @@ func (s *Session) exited() error {
 	return fmt.Errorf("its program ended by itself, %s: %s", times(exits-before), last)
 }
 
-// strayed remarks, once, on lines of a program that were no messages.
+// strayed remarks, once, on lines of a program that were no messages. They harm
+// nothing now; a line that happens to be JSON would be taken for a message.
 func (s *Session) strayed() {
 	lines, first := 0, ""
 	for _, inst := range s.watched {

@@ -8,7 +8,8 @@ import (
 )
 
 // cancelBeforeStart also starts the command afterwards: the Cancel must not be
-// remembered against it.
+// remembered against it. A word about a command that there is not yet means
+// nothing.
 func cancelBeforeStart(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
 	if err := s.cancel(ctx, cmd); err != nil {
@@ -25,7 +26,9 @@ func cancelBeforeStart(ctx context.Context, s *Session) error {
 }
 
 // cancelWhileRunning takes any end for good, since an instrument need not be
-// able to stop; what it must do is to end, once and for all.
+// able to stop; what it must do is to end, once and for all. It must not be
+// asked for again by its own outcome, either: what a person called off is not
+// deferred.
 func cancelWhileRunning(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
 	if err := s.start(ctx, cmd); err != nil {
@@ -77,7 +80,8 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 }
 
 // atRest checks that nothing moves any more for a command that has ended: it
-// waits for as long as a measurement lasts.
+// waits for as long as a measurement lasts. An end that was said while the
+// device still moves would let the next command begin into it.
 func (s *Session) atRest(ctx context.Context, cmd instruments.Command, status instruments.Status) error {
 	if !s.counted() || status == instruments.Unknown {
 		return nil
@@ -101,7 +105,8 @@ func (s *Session) atRest(ctx context.Context, cmd instruments.Command, status in
 }
 
 // cancelAfterCompletion is what happens when a person calls off an experiment
-// whose outcome is on its way.
+// whose outcome is on its way. The outcome stays: a measurement that was made
+// is not lost by a word that came late.
 func cancelAfterCompletion(ctx context.Context, s *Session) error {
 	cmd, first, err := s.done(ctx)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 )
 
 // describe compares the description with the campaign, and with itself at other
-// times.
+// times. A campaign plans by the description: limits or a capacity that change
+// while it runs would make plans that cannot be carried out.
 func describe(ctx context.Context, s *Session) error {
 	d := s.description
 	faults := []error{instruments.Compatible(d, s.env.Definition)}
@@ -48,7 +49,8 @@ func describe(ctx context.Context, s *Session) error {
 }
 
 // neverStarted is the state of a command that was recorded and not sent when
-// campaignd died.
+// campaignd died. After a restart the engine asks about it: what an instrument
+// answers must not begin it.
 func neverStarted(ctx context.Context, s *Session) error {
 	cmd := s.command(0)
 	err := startsNothing(ctx, s, cmd)
@@ -59,7 +61,8 @@ func neverStarted(ctx context.Context, s *Session) error {
 }
 
 // startsNothing puts every request but Start for a command that was never
-// started.
+// started. Only Start may move anything (law 3 of docs/architecture.md: intent
+// before act).
 func startsNothing(ctx context.Context, s *Session, cmd instruments.Command) error {
 	short, cancel := context.WithTimeout(ctx, s.env.Prompt/4)
 	defer cancel()
@@ -84,14 +87,17 @@ func startsNothing(ctx context.Context, s *Session, cmd instruments.Command) err
 }
 
 // measure makes the measurement that other checks share. Where it fails nothing
-// more is asked of the instrument.
+// more is asked of the instrument. A suite that goes on then would only repeat
+// the same failure, with real material.
 func measure(ctx context.Context, s *Session) error {
 	_, _, err := s.done(ctx)
 	return err
 }
 
 // unattended starts a command and asks for nothing until the record of acts
-// tells that it is carried out.
+// tells that it is carried out. A command must not depend on campaignd staying:
+// it may die right after the confirmation, and the act is recorded as under
+// way.
 func unattended(ctx context.Context, s *Session) error {
 	if !s.counted() {
 		return skip("only a record of its acts tells when it acts")
@@ -111,7 +117,8 @@ func unattended(ctx context.Context, s *Session) error {
 }
 
 // carriesOut waits until the instrument acts on a command that was started, or
-// says that it has ended; for much longer than a measurement lasts.
+// says that it has ended; for much longer than a measurement lasts. Without a
+// record of acts, the recovery's word that it has finished is taken.
 func (s *Session) carriesOut(ctx context.Context, cmd instruments.Command) (bool, error) {
 	limit := time.Now().Add(min(s.env.Patience, 3*s.lasts+5*s.env.Prompt))
 	for time.Now().Before(limit) {
@@ -130,7 +137,7 @@ func (s *Session) carriesOut(ctx context.Context, cmd instruments.Command) (bool
 }
 
 // awaitAgain: the outcome may be asked for any number of times, as after
-// restarts.
+// restarts. Two answers that differ would be two results of one experiment.
 func awaitAgain(ctx context.Context, s *Session) error {
 	cmd, first, err := s.done(ctx)
 	if err != nil {
@@ -181,7 +188,9 @@ func (s *Session) startFinished(
 }
 
 // duplicateStart starts one command twice in a row and another one from several
-// goroutines: the identifier, not the call, makes the experiment.
+// goroutines: the identifier, not the call, makes the experiment. The second
+// start may come while the first is under way, from another goroutine, or over
+// another connection: each is a way in which a network repeats a message.
 func duplicateStart(ctx context.Context, s *Session) error {
 	one := s.command(0)
 	if err := s.start(ctx, one); err != nil {
@@ -260,7 +269,8 @@ func contextEnds(ctx context.Context, s *Session) error {
 }
 
 // settleBriefly gives commands whose Start failed the time to end, if they were
-// started, and forgets those that were not.
+// started, and forgets those that were not. Of those that were started, the
+// checks that follow must not find the instrument at work.
 func (s *Session) settleBriefly(ctx context.Context) {
 	var acting []instruments.Command
 	for _, cmd := range s.started {
@@ -310,9 +320,11 @@ func lostConfirmation(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// outOfLimits asks for a point beyond each limit in turn, the rest of it safe. A
-// refusal must be ErrRefused: after any other error campaignd would have to take
-// the fate for unknown.
+// outOfLimits asks for a point beyond each limit in turn, the rest of it safe.
+// A refusal must be ErrRefused: after any other error campaignd would have to
+// take the fate for unknown. The points are just outside: an instrument that
+// does act on one goes beyond its limit by a thousandth of it, or of a unit
+// where that is more.
 func outOfLimits(ctx context.Context, s *Session) error {
 	if !s.description.Simulated && !s.env.AllowOutOfLimits {
 		return skip("a real instrument would be asked for a composition outside its limits, which was not allowed")
@@ -360,7 +372,9 @@ func outOfLimits(ctx context.Context, s *Session) error {
 }
 
 // sideBySide looks for outcomes that are mixed up between commands under way at
-// once.
+// once. That the instrument's own composition is the nearer one shows whose
+// outcome it is; that the values are those of the compositions measured alone
+// shows that the sample is right, too.
 func sideBySide(ctx context.Context, s *Session) error {
 	if s.description.Capacity < 2 {
 		return skip("the instrument works on one command at a time")
@@ -404,7 +418,8 @@ func (s *Session) pair(ctx context.Context) ([]instruments.Command, []instrument
 }
 
 // overlapped remarks on commands that were worked on one after the other, where
-// the record of acts says when each began and ended.
+// the record of acts says when each began and ended. It is a remark and no
+// fault: the capacity it describes is then only a queue's.
 func (s *Session) overlapped(cmds []instruments.Command) error {
 	if !s.counted() {
 		return nil
@@ -436,6 +451,8 @@ func (s *Session) overlapped(cmds []instruments.Command) error {
 }
 
 // distance is the sum of absolute differences, with 1 for different categories.
+// It is in the units of the parameters, which is enough to compare two
+// distances from the same point.
 func distance(a, b definition.Point) float64 {
 	var sum float64
 	for name, v := range a {
@@ -451,7 +468,8 @@ func distance(a, b definition.Point) float64 {
 	return sum
 }
 
-// atOnce calls f from n goroutines and returns the first error by number.
+// atOnce calls f from n goroutines and returns the first error by number. By
+// number, so that a run that is repeated reports the same one.
 func atOnce(n int, f func(n int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup

@@ -16,7 +16,9 @@ import (
 
 // order is that of the two compositions in the check "fresh", after the first:
 // A, B, A, B, and then such that each follows each equally often, for as long
-// as the values do not tell what they depend on.
+// as the values do not tell what they depend on. A stale value shows only where
+// the run before was at the other composition, and a fresh one only where it is
+// repeated.
 var order = []int{0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 1}
 
 const (
@@ -26,13 +28,16 @@ const (
 	manyPoints = 4
 )
 
-// alone is what was measured one command at a time at two compositions.
+// alone is what was measured one command at a time at two compositions. Checks
+// with two commands at a time compare with it.
 type alone struct {
 	points   [2]definition.Point
 	readings []reading
 }
 
-// fresh measures at two compositions in turn.
+// fresh measures at two compositions in turn. What it looks for is an
+// instrument that reads before the sample has changed, or reports the last
+// value for ever: each value is plausible alone, and all of them are wrong.
 func fresh(ctx context.Context, s *Session) error {
 	cmd, first, err := s.done(ctx)
 	if err != nil {
@@ -73,7 +78,8 @@ func fresh(ctx context.Context, s *Session) error {
 }
 
 // second measures at the first of others where it can, which becomes the second
-// composition. It returns those that were not tried.
+// composition. It returns those that were not tried. An honest failure at one
+// is no reason to give up, unless it says that it would succeed later.
 func (s *Session) second(
 	ctx context.Context, a *alone, others []definition.Point,
 ) ([]definition.Point, error) {
@@ -88,7 +94,8 @@ func (s *Session) second(
 	return nil, nil
 }
 
-// take adds a reading.
+// take adds a reading. What was started last before it is noted, since that is
+// what a stale value would be of.
 func (s *Session) take(ctx context.Context, a *alone, which int) error {
 	before := slices.IndexFunc(a.points[:], func(p definition.Point) bool { return maps.Equal(p, s.latest) })
 	if s.latest == nil {
@@ -103,7 +110,8 @@ func (s *Session) take(ctx context.Context, a *alone, which int) error {
 }
 
 // constant judges an instrument that gave one value at two compositions by
-// further ones.
+// further ones. A flat objective does so, too: it is a fault only at several
+// compositions, and unjudged before.
 func (s *Session) constant(ctx context.Context, a *alone, others []definition.Point) error {
 	value := a.readings[0].value
 	same := 2
@@ -139,7 +147,9 @@ func (a *alone) String() string {
 	return text
 }
 
-// others returns the safe points that are not p, the farthest first.
+// others returns the safe points that are not p, the farthest first. Distances
+// are in shares of the ranges that the points span: the farthest differ most in
+// what they should give.
 func (s *Session) others(p definition.Point) []definition.Point {
 	var others []definition.Point
 	for _, q := range s.env.Points {
@@ -189,7 +199,8 @@ func (s *Session) others(p definition.Point) []definition.Point {
 const sideLevel = 0.001
 
 // asAlone compares what was measured side by side with what the same
-// compositions gave alone, and measures another pair where they differ.
+// compositions gave alone, and measures another pair where they differ. Noise
+// alone makes one pair in hundreds differ; two in a row are a fault.
 func (s *Session) asAlone(ctx context.Context, outcomes []instruments.Outcome) error {
 	if s.alone == nil {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 )
 
-// mustKill skips what cannot, or must not, be killed.
+// mustKill skips what cannot, or must not, be killed. A real instrument is
+// spared with Env.NoKill.
 func (s *Session) mustKill() error {
 	if _, ok := s.inst.(instruments.Killer); !ok {
 		return skip("there is no program that could be killed")
@@ -21,6 +22,7 @@ func (s *Session) mustKill() error {
 }
 
 // kill ends the program and opens the instrument as a new process would.
+// severed cuts the connection with it, as where both ends die.
 func (s *Session) kill(ctx context.Context, severed bool) error {
 	killer := s.inst.(instruments.Killer)
 	if _, err := call(s, ctx, "Kill",
@@ -52,7 +54,8 @@ func killAfterCompletion(ctx context.Context, s *Session) error {
 }
 
 // killWhileRunning kills right after the confirmation, before the act may have
-// begun.
+// begun. What was confirmed must be in the ledger by then: it is the
+// confirmation that the engine relies on.
 func killWhileRunning(ctx context.Context, s *Session) error {
 	return s.killRunning(ctx, 0, false)
 }
@@ -88,7 +91,9 @@ func (s *Session) killRunning(ctx context.Context, after time.Duration, severed 
 
 // survived asks the restarted program about a command that it had confirmed
 // before. If before is not nil, it is the outcome with which the command had
-// ended.
+// ended. That it was not started is the one answer that is never right: the
+// engine would send it again. That its fate is unknown is honest, and costs a
+// person's look.
 func (s *Session) survived(ctx context.Context, cmd instruments.Command, before *instruments.Outcome) error {
 	fate, _, err := s.fate(ctx, cmd)
 	switch {

@@ -10,7 +10,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// mustRecover skips what an instrument without memory cannot show.
+// mustRecover skips what an instrument without memory cannot show. That is no
+// fault, since the engine then asks a person.
 func (s *Session) mustRecover() error {
 	if _, ok := s.inst.(instruments.Recoverer); !ok {
 		return skip("the instrument cannot say what became of a command after a restart: a person will have to look")
@@ -49,7 +50,8 @@ func restartBeforeStart(ctx context.Context, s *Session) error {
 
 // restartWhileRunning: a confirmed command may be found running, finished or of
 // unknown fate. “Not started” would have campaignd send it again; only a
-// simulation may say so.
+// simulation may say so. Where its fate is known, its outcome must then be
+// there and stay, like that of any other.
 func restartWhileRunning(ctx context.Context, s *Session) error {
 	if err := s.mustRecover(); err != nil {
 		return err
@@ -86,7 +88,7 @@ func restartWhileRunning(ctx context.Context, s *Session) error {
 
 // restartAfterCompletion asks a new process for the outcome, starts the command
 // again, and asks a third process: the second start must not have overwritten
-// anything.
+// anything. A simulation may have forgotten, as it can compute the same again.
 func restartAfterCompletion(ctx context.Context, s *Session) error {
 	if err := s.mustRecover(); err != nil {
 		return err
@@ -137,7 +139,9 @@ func restartAfterCompletion(ctx context.Context, s *Session) error {
 }
 
 // otherParameters: an identifier that comes back with another composition, as
-// from a store restored from an old copy, is another experiment.
+// from a store restored from an old copy, is another experiment. An honest
+// ledger keeps the parameters next to the identifier; by the identifier alone
+// it would hand out the result of another experiment.
 func otherParameters(ctx context.Context, s *Session) error {
 	if err := s.mustRecover(); err != nil {
 		return err

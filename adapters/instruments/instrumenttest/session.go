@@ -18,7 +18,9 @@ import (
 
 // Session is one run of the suite: the instrument, and the commands it was
 // given. Checks share a command that was measured, so that a slow instrument is
-// not asked for more experiments than needed.
+// not asked for more experiments than needed. mu guards what several goroutines
+// of a check touch: identifiers, and what is known of each command; the rest
+// belongs to the goroutine that runs the checks.
 type Session struct {
 	env         Env
 	description instruments.Description
@@ -121,7 +123,9 @@ func closeInstrument(inst instruments.Instrument) error {
 
 // end closes the instrument. A command that the suite has given up waiting for
 // is still under way: the program of a simulation is ended, and that of a real
-// device is left to finish. It returns the processes that are left.
+// device is left to finish. It returns the processes that are left. It must not
+// leave a simulation's program behind for the next suite, and must not stop a
+// real act half way.
 func (s *Session) end() (left []int) {
 	killer, ok := s.inst.(instruments.Killer)
 	if ok && s.description.Simulated && len(s.exhausted) > 0 {
@@ -147,7 +151,8 @@ func (s *Session) restart(ctx context.Context) error {
 	return s.open(ctx)
 }
 
-// guarded runs a check, and takes a panic for its error.
+// guarded runs a check, and takes a panic for its error. The suite goes on, so
+// that one bug hides no other.
 func (s *Session) guarded(ctx context.Context, check Check) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -157,7 +162,9 @@ func (s *Session) guarded(ctx context.Context, check Check) (err error) {
 	return check.Run(ctx, s)
 }
 
-// settle waits until the commands of a check have ended.
+// settle waits until the commands of a check have ended. The next check begins
+// with an instrument at rest. Commands that have used up the patience are not
+// waited for a second time.
 func (s *Session) settle(ctx context.Context) {
 	for _, cmd := range s.started {
 		if !s.exhausted[cmd.ID] {
@@ -196,7 +203,9 @@ func (s *Session) newCommand(point definition.Point) instruments.Command {
 }
 
 // call calls a method with at most the patience of the suite, and does not wait
-// for one that does not return after its context is done.
+// for one that does not return after its context is done. An instrument that
+// ignores its context must not hold the suite up: its goroutine is left behind,
+// and the check fails.
 func call[T any](
 	s *Session, ctx context.Context, method string, f func(context.Context) (T, error),
 ) (T, error) {
@@ -287,7 +296,8 @@ func (s *Session) startAgain(ctx context.Context, cmd instruments.Command) error
 }
 
 // redeliver has the start of a command reach the program behind inst, if there
-// is one, although it has had it already.
+// is one, although it has had it already. An adapter may remember what it has
+// sent and answer by itself; the law is about the program.
 func (s *Session) redeliver(ctx context.Context, inst instruments.Instrument, cmd instruments.Command) error {
 	program, ok := inst.(instruments.Redeliverer)
 	if !ok {
@@ -353,7 +363,8 @@ func (s *Session) measured(ctx context.Context, n int) (instruments.Command, ins
 	return s.measuredAt(ctx, s.command(n))
 }
 
-// measuredAt starts a new command and waits for its measurement.
+// measuredAt starts a new command and waits for its measurement. How long it
+// took is what later checks take for the length of an act.
 func (s *Session) measuredAt(ctx context.Context, cmd instruments.Command) (
 	instruments.Command, instruments.Outcome, error,
 ) {
@@ -369,7 +380,8 @@ func (s *Session) measuredAt(ctx context.Context, cmd instruments.Command) (
 }
 
 // expectMeasured waits for the measurement of a command that was started, and
-// for its one action.
+// for its one action. An honest end without a measurement is a [noMeasurement],
+// which has the check made again elsewhere; a dishonest one is a fault.
 func (s *Session) expectMeasured(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	o, err := s.await(ctx, cmd)
 	if err != nil {
@@ -415,7 +427,9 @@ func composition(p definition.Point) string {
 	return strings.Join(parts, ",")
 }
 
-// done returns a command that was measured, the same one to every check.
+// done returns a command that was measured, the same one to every check. If it
+// cannot be had, each of these checks says so instead of failing for a reason
+// of its own.
 func (s *Session) done(ctx context.Context) (instruments.Command, instruments.Outcome, error) {
 	if s.completed == nil {
 		cmd, o, err := s.measured(ctx, 0)
@@ -427,7 +441,8 @@ func (s *Session) done(ctx context.Context) (instruments.Command, instruments.Ou
 	return s.completed.command, s.completed.outcome, nil
 }
 
-// same checks that an outcome has not changed.
+// same checks that an outcome has not changed. It compares their JSON, as that
+// is what is recorded.
 func same(cmd instruments.Command, first, second instruments.Outcome) error {
 	a, errA := json.Marshal(first)
 	b, errB := json.Marshal(second)

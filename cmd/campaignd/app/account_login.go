@@ -18,7 +18,8 @@ import (
 )
 
 // accountPassword is `campaignd account password`. The password is never an
-// argument: other users of the machine can read those.
+// argument: other users of the machine can read those. Whether a server has the
+// accounts open is not known here: ask finds out.
 func (a *app) accountPassword(ask asker) *cobra.Command {
 	var stdin bool
 	cmd := &cobra.Command{
@@ -168,7 +169,8 @@ func (a *app) tokenRevoke(ask asker) *cobra.Command {
 	}
 }
 
-// bounds says what a token may do, and in which campaigns.
+// bounds says what a token may do, and in which campaigns. The account may do
+// less than that by now; a token never does more than its account.
 func bounds(t accounts.Token) string {
 	words := make([]string, len(t.Scopes))
 	for i, s := range t.Scopes {
@@ -182,7 +184,8 @@ func bounds(t accounts.Token) string {
 }
 
 // accountSessions is `campaignd account sessions` with its commands list and
-// revoke.
+// revoke. Sessions end all together: an admin knows whom to log out, and not
+// which of their browsers.
 func (a *app) accountSessions(ask asker) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "sessions",

@@ -20,6 +20,9 @@ var errSame = errors.New("nothing differs")
 //
 // The file is the whole definition, as it is wanted from now on, and not a list
 // of changes: so the file and the campaign agree afterwards.
+//
+// Nothing to change is no failure, so that a script may amend with the same
+// file again.
 func (a *app) amendCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{

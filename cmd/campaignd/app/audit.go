@@ -29,6 +29,10 @@ type audited struct {
 }
 
 // auditCommand is `campaignd audit`.
+//
+// An audit that does not pass is an answer and not an error: it is printed
+// whole, and the exit code is 1. Usage and stores that cannot be read have
+// codes of their own (exit.go).
 func (a *app) auditCommand() *cobra.Command {
 	var since, keys, except []string
 	cmd := &cobra.Command{
@@ -313,7 +317,9 @@ func readCheckpoints(
 }
 
 // printSince says for each earlier checkpoint whether the log extends it. An
-// unsigned checkpoint counts as well, and the line says what it is worth.
+// unsigned checkpoint counts as well, and the line says what it is worth. It
+// comes before what was computed again: a log that is another one makes the
+// rest worthless.
 func (a *app) printSince(r *audited) {
 	for _, c := range r.Since {
 		how := signedBy(c.SignedBy, c.Unchecked)

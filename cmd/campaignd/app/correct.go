@@ -13,7 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// correction is what the flags of correct say, as it was typed.
+// correction is what the flags of correct say, as it was typed. The flags are
+// pointers, since Cobra fills them in after the command is made.
 type correction struct {
 	measuredFlags
 	exclude, include bool
@@ -89,7 +90,9 @@ with --not-performed, which is also the one thing that is said of several at onc
 }
 
 // otherFlag returns the name of a flag that is given and is not the one that
-// may be given; empty where there is none.
+// may be given; empty where there is none. It is how a command that takes two
+// kinds of subjects refuses what belongs to the other kind: a flag that is
+// ignored would look as if it had been heeded.
 func otherFlag(cmd *cobra.Command, may string) string {
 	other := ""
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
@@ -100,7 +103,8 @@ func otherFlag(cmd *cobra.Command, may string) string {
 	return other
 }
 
-// correct corrects the outcome of an experiment, or of several.
+// correct corrects the outcome of an experiment, or of several. What depends on
+// the campaign is worked out from how it stands when the request is made.
 func (a *app) correct(ctx context.Context, t target, id string, f correction) error {
 	c, err := f.read(id)
 	if err != nil {

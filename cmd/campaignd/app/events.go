@@ -20,6 +20,9 @@ import (
 //
 // Where neither a file nor --campaign names one, it prints the whole log, events
 // of all campaigns and of other streams.
+//
+// Events are printed as they are recorded, in the form for other programs; in
+// words they are in the report and on the pages.
 func (a *app) eventsCommand() *cobra.Command {
 	var kinds []string
 	var after uint64
@@ -100,7 +103,8 @@ ended; the campaign need not be running yet.`,
 
 // kindFilter returns which kinds are wanted: all of them where none is named.
 // The messages of the bus are a kind as well, of which the vocabulary does not
-// know.
+// know. A kind that does not exist is refused with the nouns: a misspelled one
+// would print nothing, and with --follow wait for that.
 func kindFilter(wanted []string) (keep func(events.Kind) bool, err error) {
 	if len(wanted) == 0 {
 		return func(events.Kind) bool { return true }, nil

@@ -15,7 +15,10 @@ import (
 // excludeCommand is `campaignd exclude`.
 //
 // A composition and a region reach the engine as they are typed here; the
-// twentieth around a composition is the engine's rule.
+// twentieth around a composition is the engine's rule. They are read against
+// the campaign's own parameters, within the request, since names and categories
+// are known only there; that an experiment exists is looked at as well, so that
+// a slip in a number is not recorded as a remark about nothing.
 func (a *app) excludeCommand() *cobra.Command {
 	var at, where, reason string
 	cmd := &cobra.Command{
@@ -114,8 +117,9 @@ func isSubject(text string) bool {
 
 // parseRegion reads a region: "lipf6=1.8..,ec=0.45..0.52,solvent=PC". Intervals
 // include their ends; a missing end is open. A single value of a number is the
-// interval from it to it. An empty text gives nil. Which end is the lower one is
-// not looked at here.
+// interval from it to it. An empty text gives nil. Which end is the lower one
+// is not looked at here. Whether the region makes sense is the engine's to
+// judge, as for a page and a program.
 func parseRegion(def *definition.Campaign, text string) (map[string]definition.RegionSide, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

@@ -47,7 +47,8 @@ the decision behind it is explained.`,
 }
 
 // isTarget reports whether an argument names a campaign file or a store, as far
-// as that shows from there being such a file.
+// as that shows from there being such a file. It is asked where a single
+// argument could be a decision as well.
 func isTarget(arg string) bool {
 	_, err := os.Stat(arg)
 	return err == nil
@@ -101,7 +102,8 @@ func (a *app) explain(ctx context.Context, s *session, id string) error {
 }
 
 // behind returns the record of a session's campaign, and the decision behind an
-// identifier there.
+// identifier there. That there is none (an experiment that a person chose) is
+// an answer, with exit code 1, and no wrong usage.
 func behind(ctx context.Context, s *session, id string) (*view.Record, string, error) {
 	record, err := s.Record(ctx, s.name)
 	if err != nil {

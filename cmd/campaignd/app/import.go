@@ -14,7 +14,8 @@ import (
 )
 
 // importCommand is `campaignd import`. The words of exchange's messages are set
-// to this command's flags.
+// to this command's flags. What is wrong with a row is then said with the flag
+// that would take it.
 func (a *app) importCommand() *cobra.Command {
 	im := exchange.Import{Registry: a.registry, Words: exchange.Words{
 		Again: "import it --again", Anyway: "take it --anyway", Note: "with --note NAME",
@@ -157,7 +158,7 @@ func tableName(path string) string {
 
 // openTable opens a CSV file, or standard input, and returns its name for
 // messages. The caller closes it. The bound on size is not applied to standard
-// input.
+// input, which has no size to ask for.
 func (a *app) openTable(path string) (name string, in io.ReadCloser, err error) {
 	if path == standardInput {
 		return tableName(path), io.NopCloser(a.stdin), nil

@@ -245,7 +245,7 @@ func (a *app) checkEnv(ctx context.Context, t target, flags checkFlags) (instrum
 // at once, such as a simulation, is not locked.
 //
 // The instrument is opened once to ask what it is, and closed again: the suite
-// opens its own.
+// opens its own. The lock is the one that runs take.
 func (a *app) lockForCheck(
 	ctx context.Context, t target, env instrumenttest.Env,
 ) (release func(), err error) {

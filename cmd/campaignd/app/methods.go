@@ -102,7 +102,9 @@ func methodCells(m view.Method) []string {
 // printMethod prints a method with its settings, in the form that a campaign
 // file may have them. Settings without a default cannot stand there and are
 // named in a comment, as is what a rule on a utility reads from other parts of
-// the file.
+// the file. The policy is written from its JSON, and so is what `campaignd
+// validate --explain` writes: a file with it means the same as one with the
+// name.
 func (a *app) printMethod(m view.Method) error {
 	if a.json {
 		return a.printJSON(m)

@@ -16,7 +16,11 @@ import (
 // predictCommand is `campaignd predict`.
 //
 // The models are those that the next decision would have; nothing is recorded.
-// The table may have the parameters in any order and nothing else.
+// The table may have the parameters in any order and nothing else. A column
+// more would be a misspelled parameter as often as not.
+//
+// The campaign is opened before the table is read, since its parameters are the
+// table's columns.
 func (a *app) predictCommand() *cobra.Command {
 	var at string
 	cmd := &cobra.Command{

@@ -24,6 +24,8 @@ const auditWait = "30"
 //
 // An audit takes minutes, so it is begun with one request and asked for with
 // others; a connection that is cut in between loses nothing but the waiting.
+// Its verdict is the server's own word about its store, which the remark at the
+// end says: only checkpoints that were kept elsewhere bind the server.
 func (a *app) auditRemote(
 	ctx context.Context, t target, since, keys, except []string,
 ) (*audited, error) {

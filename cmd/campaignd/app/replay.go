@@ -13,7 +13,8 @@ import (
 )
 
 // replayed is the document of `replay --json`. Two programs that print the same
-// digest for the same position have folded the same state.
+// digest for the same position have folded the same state. State is one of the
+// projections, for people to read; the digest covers all.
 type replayed struct {
 	Campaign string `json:"campaign"`
 	// Position and Sequence are those of the last event that was folded.
@@ -105,8 +106,9 @@ func holdsPosition(ctx context.Context, log events.Log, p events.Position) (bool
 
 // replayTo folds a campaign's events up to and with a position of the log, and
 // returns the position of the last one. It reads no snapshot: what it prints is
-// to be compared with those. A position before the campaign's
-// definition is bad input.
+// to be compared with those. A position before the campaign's definition is bad
+// input. Positions count over all campaigns of the store, so that the
+// campaign's own last event up to there is looked for first.
 func (a *app) replayTo(
 	ctx context.Context, s *session, limit events.Position,
 ) (core *engine.Core, at events.Position, err error) {

@@ -27,6 +27,10 @@ type reported struct {
 //
 // A run writes the report by itself at its end; this is for a campaign that is
 // still going on, or whose report was lost.
+//
+// The log is opened as it is on the disk, whether a process holds it or not, so
+// that a run is not disturbed. Of a campaign of a server, the server makes the
+// report, with what it can read.
 func (a *app) reportCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
@@ -130,7 +134,8 @@ func storeMode(store string) fs.FileMode {
 }
 
 // writeReport writes the report of a campaign, with a checkpoint of its log.
-// The file is replaced as a whole: a reader never sees half of it.
+// The file is replaced as a whole: a reader never sees half of it. Advice in it
+// names commands for this store.
 func (a *app) writeReport(
 	ctx context.Context,
 	log events.Log,

@@ -96,7 +96,10 @@ who may equip the lab, with --confined of nobody.`,
 // flags and files is refused before the lab is opened.
 //
 // The deferred calls end what was opened in the reverse order: the lab and its
-// campaigns, the listener, telemetry, and the accounts last.
+// campaigns, the listener, telemetry, and the accounts last. So the accounts
+// are there for as long as anything may ask them.
+//
+// An interrupt is how a server ends, and no failure: the exit code is 0.
 func (a *app) serve(ctx context.Context, s serving) error {
 	proxy, err := s.trusted()
 	if err != nil {
@@ -151,7 +154,8 @@ func (a *app) serve(ctx context.Context, s serving) error {
 
 // listen listens at the address, within the bounds of connections, and speaks
 // TLS there if the flags say so. The bounds are below TLS, so that a handshake
-// that never ends counts as well.
+// that never ends counts as well. A certificate that cannot be read closes the
+// port again.
 func (s serving) listen(proxy *net.IPNet) (listener net.Listener, scheme string, err error) {
 	if listener, err = net.Listen("tcp", s.address); err != nil {
 		return nil, "", badInput("nobody can be served: %w; choose another address with --listen", err)
@@ -294,6 +298,7 @@ func (a *app) served(
 }
 
 // dated remarks on something, with the time: a server's remarks are read later.
+// A command's own remarks have none, since their reader is there.
 func (a *app) dated(format string, args ...any) {
 	a.remark("%s %s", time.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
 }

@@ -25,7 +25,8 @@ import (
 // studyEnding is the ending of the name of a study's folder.
 const studyEnding = ".study"
 
-// simulation is the flags of one `campaignd simulate`.
+// simulation is the flags of one `campaignd simulate`. The app is embedded for
+// its streams, flags and registry.
 type simulation struct {
 	*app
 	path string
@@ -86,7 +87,8 @@ number of workers.`,
 	return cmd
 }
 
-// studied is the document of `simulate --json`.
+// studied is the document of `simulate --json`. Its numbers are those of the
+// page.
 type studied struct {
 	Study     string        `json:"study"`
 	Folder    string        `json:"folder"`
@@ -219,7 +221,8 @@ func (s *simulation) run(ctx context.Context) error {
 }
 
 // parseSeeds reads --seeds: "30" or "1001-1060". A count begins at 1. No text
-// leaves the seeds of the file.
+// leaves the seeds of the file. A range lets a study be repeated on seeds that
+// were not looked at before.
 func parseSeeds(text string) (studyfile.Seeds, error) {
 	if text == "" {
 		return studyfile.Seeds{}, nil
@@ -273,8 +276,9 @@ func (s *simulation) write(study *simulate.Study, summary simulate.Summary) erro
 	return nil
 }
 
-// command is the command line that runs the study again, for its page. --out and
-// --workers change nothing of the results and are left out.
+// command is the command line that runs the study again, for its page. --out
+// and --workers change nothing of the results and are left out. They say where
+// and how fast, and another reader's machine is another.
 func (s *simulation) command() string {
 	words := []string{"campaignd simulate", shellArg(s.path)}
 	if s.size != "" {

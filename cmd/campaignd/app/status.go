@@ -48,6 +48,8 @@ func (a *app) status(ctx context.Context, core *engine.Core, s *session, t targe
 	if err != nil {
 		return err
 	}
+	// Asked after the models were fitted, which may take long: what runs the
+	// campaign is as of now.
 	run := lab.RunningIn(s, s.name)
 	how := commandsOn(t)
 	needs := append(st.NeedsPerson(how), pauseInStatus(core.State(), a.about)...)
@@ -83,6 +85,8 @@ func runningText(run *lab.Running, now time.Time, about commands) string {
 }
 
 // pauseInStatus says how a paused campaign goes on; nothing for any other.
+// Where the budget is spent, to resume it alone would end it: what comes first,
+// engine.AfterPause says.
 func pauseInStatus(state *campaign.State, about commands) []string {
 	if state.Status != campaign.Paused {
 		return nil

@@ -47,7 +47,8 @@ unless the file sets answer_within.`,
 // suggest prints the next experiment, or how the campaign ended.
 //
 // It may take as long as a decision does, and record one: asked twice, it
-// answers the same.
+// answers the same. The store is made where there is none, since the first
+// suggestion is how a campaign by hand begins.
 func (a *app) suggest(ctx context.Context, t target) error {
 	s, err := a.openOrDefine(ctx, t, nil)
 	if err != nil {
@@ -105,8 +106,8 @@ func (a *app) showing(t target) view.Showing {
 }
 
 // rehearse returns, in memory, the campaign that a definition would begin.
-// Whatever the engine would refuse of the definition shows here, before there is
-// a store.
+// Whatever the engine would refuse of the definition shows here, before there
+// is a store. The actor and the time do not matter, as nothing of it is kept.
 func (a *app) rehearse(def definition.Campaign) (*engine.Core, error) {
 	defined := events.CampaignDefined{Definition: def}
 	return engine.Rehearse(a.registry, defined, "person:"+a.as, time.Now())

@@ -12,6 +12,8 @@ import (
 )
 
 // reportedResult is what the flags of tell say of a result, as it was typed.
+// What it means depends on the campaign, which is not open yet when the flags
+// are read.
 type reportedResult struct {
 	measuredFlags
 	unit, parameters, values string
@@ -104,7 +106,9 @@ func (a *app) tellAnswer(ctx context.Context, args []string, n int, f reportedRe
 	return a.answer(ctx, args, n, f.comment)
 }
 
-// tellResult sends the result of an experiment.
+// tellResult sends the result of an experiment. It is read in two parts: what
+// is wrong without the campaign is found before a store is opened or a server
+// is asked.
 func (a *app) tellResult(cmd *cobra.Command, args []string, f reportedResult) error {
 	if f.values != "" {
 		return badInput("--values answers a question: name it, as in q1; an experiment has one --value")

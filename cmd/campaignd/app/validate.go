@@ -14,7 +14,8 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// validated is the document of `validate --json`.
+// validated is the document of `validate --json`. Lists are never null, so that
+// a script can count them.
 type validated struct {
 	Valid bool `json:"valid"`
 	// Definition is the campaign with every default written out.
@@ -36,6 +37,11 @@ type validatedFault struct {
 
 // validateCommand is `campaignd validate`. With --json a file with faults is an
 // answer and is printed as one; the exit code says that it is not valid.
+// Without it, faults are the command's error, which is printed with their
+// lines.
+//
+// Remarks do not make a file invalid: they are about what is allowed and
+// probably not meant.
 func (a *app) validateCommand() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{

@@ -13,7 +13,8 @@ import (
 // verifyCommand is `campaignd verify`.
 //
 // It opens no store and asks no server, and can be run by someone who has
-// neither.
+// neither. What it says of a file follows from the files and from the keys that
+// are known.
 func (a *app) verifyCommand() *cobra.Command {
 	var keys []string
 	cmd := &cobra.Command{

@@ -21,20 +21,24 @@ import (
 	"github.com/campaignd/campaignd/internal/server/problems"
 )
 
-// Kept is a file that somebody has kept.
+// Kept is a file that a person has kept. It travels as text in JSON, not as an
+// upload: checkpoints and proofs are short texts, made to be sent by mail and
+// pasted.
 type Kept struct {
 	File string `json:"file,omitempty" maxLength:"300" doc:"What to call it in the answer."`
 	Text string `json:"text" minLength:"1" doc:"Its content."`
 }
 
-// AuditWanted says how a store is audited.
+// AuditWanted says how a store is audited. All of it may be absent: then the
+// store is held to itself alone.
 type AuditWanted struct {
 	Since  []Kept   `json:"since,omitempty" maxItems:"100" doc:"Earlier checkpoints, which the log must extend."`
 	Keys   []string `json:"keys,omitempty" maxItems:"100" doc:"Verifier keys: then the checkpoints must be signed by one of them."`
 	Except []string `json:"except,omitempty" maxItems:"100" doc:"Revisions or versions of campaignd whose decisions are left out, audited with that one."`
 }
 
-// AuditRun is an audit that was asked for.
+// AuditRun is an audit that was asked for. What is exported changes once, from
+// running to done or failed, under the lock of [audits]; readers get a copy.
 type AuditRun struct {
 	ID       string            `json:"id"`
 	Campaign string            `json:"campaign"`
@@ -44,6 +48,8 @@ type AuditRun struct {
 	Audit    *attest.Audit     `json:"audit,omitempty" doc:"What was found, as in campaignd audit --json."`
 	Problem  *problems.Problem `json:"problem,omitempty" doc:"Why it failed."`
 
+	// done is closed at the end, for those who wait; request is the key of the
+	// request that began it, empty for none.
 	done    chan struct{}
 	request string
 }
@@ -66,18 +72,26 @@ type auditStateInput struct {
 type auditStateOutput struct{ Body AuditRun }
 
 // audits are those of this process: one at a time, since each takes all of a
-// processor.
+// processor. They are numbered from 1 in each process, so that an id of an
+// earlier process may name another audit, or none: which is why a missing one
+// is explained by a restart.
 type audits struct {
 	mu   sync.Mutex
 	next int
 	runs []*AuditRun // the newest last
 }
 
-// keptAudits is how many audits are remembered.
+// keptAudits is how many audits are remembered. What they found may be large,
+// and can be found again.
 const keptAudits = 32
 
 // begin notes an audit, unless another one runs. request, if not empty, is as
-// what it is asked for: see [askedAs].
+// what it is asked for: see [askedAs]. again is true where the same request has
+// begun this one before: the caller answers with it and starts nothing.
+//
+// A second audit is refused and not queued: a queue would hide from people that
+// theirs has not begun, and an audit may take an hour. Only the newest can be
+// running, since none begins while one runs.
 func (l *audits) begin(campaign, request string) (run *AuditRun, again bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +119,8 @@ func (l *audits) begin(campaign, request string) (run *AuditRun, again bool, err
 	return run, false, nil
 }
 
-// end notes what came of one.
+// end notes what came of one, and wakes those who wait. The channel is closed
+// with the lock held, so that find afterwards sees the end.
 func (l *audits) end(run *AuditRun, audit *attest.Audit, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,6 +136,8 @@ func (l *audits) end(run *AuditRun, audit *attest.Audit, err error) {
 }
 
 // find returns an audit as it is, and the channel that is closed at its end.
+// The copy is shallow: what its pointers lead to is not changed any more once
+// they are set.
 func (l *audits) find(id string) (AuditRun, <-chan struct{}, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,6 +149,8 @@ func (l *audits) find(id string) (AuditRun, <-chan struct{}, bool) {
 	return AuditRun{}, nil, false
 }
 
+// checkpointInput and those that follow are what the operations below take and
+// give, in the library's form.
 type checkpointInput struct {
 	InCampaign
 }
@@ -164,7 +183,10 @@ type verifyOutput struct {
 	}
 }
 
-// attesting are the operations by which a store is proved.
+// attesting are the operations by which a store is proved. They read the store
+// as any reader may, next to the process that holds it; none waits for a
+// campaign. A checkpoint is of the whole log, that of other campaigns of the
+// store too, of which it says nothing but a hash.
 func (a *API) attesting() {
 	begin := operation("begin-audit", http.MethodPost, "/campaigns/{campaign}/audits",
 		"Check that nothing was changed, and make every decision again",
@@ -225,7 +247,8 @@ func (a *API) attesting() {
 		})
 }
 
-// nameOf is what a kept file is called.
+// nameOf is what a kept file is called in messages: by its own name, else by
+// its place in the request, counted from 1 as people count.
 func nameOf(f Kept, i int) string {
 	if f.File != "" {
 		return f.File
@@ -233,6 +256,9 @@ func nameOf(f Kept, i int) string {
 	return fmt.Sprintf("file %d", i+1)
 }
 
+// verifiers reads the keys that the caller trusts. A key that cannot be read is
+// refused, and not skipped: with fewer keys than the caller named, "not signed
+// by one of them" would mean something else.
 func verifiers(keys []string) (known []note.Verifier, err error) {
 	for i, text := range keys {
 		v, err := note.NewVerifier(text)
@@ -244,7 +270,10 @@ func verifiers(keys []string) (known []note.Verifier, err error) {
 	return known, nil
 }
 
-// checkpoint takes a checkpoint of a campaign's store, and makes more of it.
+// checkpoint takes a checkpoint of a campaign's store, and makes more of it,
+// where more is set, while the store is still open. The checkpoint is taken
+// after every byte of the log was checked, which takes time with the size of
+// the log; the request's context ends it.
 func (a *API) checkpoint(
 	ctx context.Context, in InCampaign, more func(events.Store, *attest.Checkpoint) error,
 ) (*checkpointOutput, error) {
@@ -267,8 +296,10 @@ func (a *API) checkpoint(
 	return &checkpointOutput{p}, nil
 }
 
-// Signer returns the key of whoever runs the server, nil where there is none to
-// be used.
+// Signer returns the key of the system's user who runs the server, nil where
+// there is none to be used. A key that cannot be read does not fail the
+// request: an unsigned checkpoint still shows that the log has only grown, to
+// those who kept it. The operator's log says why it is unsigned.
 func (a *API) Signer() note.Signer {
 	if a.options.Signer == nil {
 		return nil
@@ -281,6 +312,10 @@ func (a *API) Signer() note.Signer {
 	return key
 }
 
+// beginAudit checks what was sent, notes the audit and starts it; the answer
+// comes at once. Everything that can be wrong with the request is found before
+// the audit takes its place: a refused one does not keep others out. What was
+// sent before is answered with what it began.
 func (a *API) beginAudit(
 	ctx context.Context, c *lab.Campaign, in *auditInput,
 ) (*auditBegun, error) {
@@ -312,6 +347,8 @@ func (a *API) beginAudit(
 		replayed(ctx)
 		return &auditBegun{Location: Base + "/audits/" + begun.ID, Body: begun}, nil
 	}
+	// The audit outlives its request, whose caller asks for the result later,
+	// but not the server: a shutdown must not wait an hour for it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		select {
@@ -328,7 +365,13 @@ func (a *API) beginAudit(
 	return &auditBegun{Location: Base + "/audits/" + begun.ID, Body: begun}, nil
 }
 
-// audit audits a campaign's store. A store that passes is given a checkpoint.
+// audit audits a campaign's store. A store that passes is given a checkpoint,
+// to be kept elsewhere: it is what a later audit can be held against. An empty
+// log has none.
+//
+// A store that is too damaged to be opened is no error but a finding, and the
+// audit did not pass: that is the answer the caller came for. A panic ends this
+// audit alone.
 func (a *API) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *attest.Audit, err error) {
 	defer problem.Recover(&err, a.options.Log, "the audit of "+c.Name())
 	log, err := attest.OpenToRead(c.Store())
@@ -353,6 +396,9 @@ func (a *API) audit(ctx context.Context, c *lab.Campaign, o attest.Options) (_ *
 	return r, nil
 }
 
+// auditState shows an audit, and waits for its end where that is asked for. Its
+// path names no campaign, so that the table of permissions cannot protect it:
+// the operation asks here, by the campaign that the audit is of.
 func (a *API) auditState(ctx context.Context, in *auditStateInput) (*auditStateOutput, error) {
 	run, done, ok := a.audits.find(in.Audit)
 	if !ok || !gate.Sees(ctx, run.Campaign) && gate.IdentityOf(ctx).May(accounts.Audit, run.Campaign) != nil {
@@ -370,6 +416,8 @@ func (a *API) auditState(ctx context.Context, in *auditStateInput) (*auditStateO
 	if run.State == "running" && in.Wait > 0 {
 		select {
 		case <-done:
+		// At most a minute, by the document: who wants to wait longer asks
+		// again.
 		case <-time.After(time.Duration(in.Wait) * time.Second):
 		case <-a.closing:
 		case <-ctx.Done():

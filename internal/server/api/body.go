@@ -14,14 +14,21 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// bodyOf is a body that is a request of the engine, as it is. A composition in it
-// that cannot be read is kept as err, a [problem.Invalid] that names its place.
+// bodyOf is a body that is a request of the engine, as it is. A composition in
+// it that cannot be read is kept as err, a [problem.Invalid] that names its
+// place.
+//
+// The library decodes a body before the operation is called, and would refuse a
+// composition that cannot be read in words of its own, without its place. Kept,
+// the error waits until the operation has looked for a repeat and for the
+// rights to answer: see [API.fulfill].
 type bodyOf[B any] struct {
 	body B
 	err  error
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. It returns no error where it has
+// found the composition at fault; any other error is the library's to report.
 func (s *bodyOf[B]) UnmarshalJSON(text []byte) error {
 	err := json.Unmarshal(text, &s.body)
 	if err == nil {
@@ -33,7 +40,10 @@ func (s *bodyOf[B]) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Schema implements huma.SchemaProvider.
+// Schema implements huma.SchemaProvider. It uses a registry of its own, in
+// which types that are sent have names of their own, and copies into the
+// document what that does not have yet: the document shows B, and nothing of
+// the wrapper.
 func (s bodyOf[B]) Schema(all huma.Registry) *huma.Schema {
 	bodies := newSchemas(bodyNames)
 	schema := bodies.Schema(reflect.TypeFor[B](), true, "")
@@ -61,7 +71,9 @@ var bodyNames = map[reflect.Type]string{
 }
 
 // readable is what a parameter's value may be. The document admits anything, so
-// that what is anything else is refused with its place.
+// that what is anything else is refused with its place. It exists for
+// [unreadable] alone: it is the schema of a value by which a faulty one is
+// found.
 type readable struct{}
 
 // Schema implements huma.SchemaProvider.
@@ -74,6 +86,12 @@ func (readable) Schema(huma.Registry) *huma.Schema {
 
 // unreadable says where a body holds a composition that cannot be read, nil
 // where it holds none.
+//
+// It checks the body against a schema in which the values of compositions are
+// narrowed to what can be read. It names the first place in the order of their
+// texts: the values of a composition are checked in the order of a map, and the
+// message must be the same each time. Rows of an import are counted from 1, as
+// people count them.
 func unreadable[B any](text []byte) error {
 	var body any
 	if err := json.Unmarshal(text, &body); err != nil {

@@ -20,9 +20,21 @@ import (
 // controlPath is where each campaign is offered to the command line, by the
 // protocol of a store's socket. Beyond it lies one campaign: others of the same
 // store are not seen.
+//
+// It is what `campaignd` speaks to a server elsewhere with: the same commands
+// work on a store of this machine and on a campaign of a lab. The rest of the
+// path is the protocol's own.
 const controlPath = "/campaigns/{campaign}/control/{rest...}"
 
-// control serves the protocol for a campaign.
+// control serves the protocol for a campaign. It is outside the library, so
+// that it does itself what the API's middleware does: who may see the campaign
+// is asked before anything says whether it exists. What a request may do is
+// asked in [API.take], once it is known what it is.
+//
+// control.Handler trusts everyone who connects; everything that it is given
+// here is therefore bounded to one campaign and one caller: a log of which one
+// campaign is seen, a submission that checks rights, a status without the
+// others.
 func (a *API) control(w http.ResponseWriter, r *http.Request) {
 	err := a.Allowed(r.Context(), accounts.See, gate.CampaignIn(r.PathValue("campaign")))
 	if err != nil {
@@ -52,7 +64,16 @@ func (a *API) control(w http.ResponseWriter, r *http.Request) {
 	}).ServeHTTP(w, inner)
 }
 
-// take has a request recorded that came by the protocol.
+// take has a request recorded that came by the protocol. What holds for the
+// API's operations holds here, step by step: the permission, the confirmation,
+// the name under which it is recorded, the repeat, and then what depends on the
+// contents.
+//
+// The repeat comes before those: an answer that was recorded is acknowledged
+// again even where its expert has lost the right since. Confirmation comes
+// before the repeat, since it concerns the caller and not the request. The
+// actor that the request names counts only on an open server
+// (gate.Gate.ActingAs).
 func (a *API) take(
 	ctx context.Context, c *lab.Campaign, name string, r engine.Request,
 ) ([]events.Event, error) {
@@ -99,6 +120,9 @@ func (a *API) take(
 
 // saidBy checks that an amendment is what the campaign file that comes with it
 // says: people read the file, and the campaign does what the definition says.
+// The command line works out the definition itself, on another machine and
+// perhaps by another version; here it is worked out again with this lab's file.
+// The first difference is named, as the rest often follows from it.
 func (a *API) saidBy(ctx context.Context, c *lab.Campaign, amended *events.CampaignAmended) error {
 	file, err := a.lab.Parse("the campaign file", []byte(amended.Source))
 	if err != nil {
@@ -115,7 +139,11 @@ func (a *API) saidBy(ctx context.Context, c *lab.Campaign, amended *events.Campa
 	return nil
 }
 
-// controlStatus says what runs the campaign.
+// controlStatus says what runs the campaign. Where another process does, it is
+// that one's; a campaign that does not run is answered for by this server, with
+// no campaign in the list. Last is the position of the whole log, which tells a
+// follower how far it could read; it counts events of other campaigns, and
+// holds nothing of them.
 func (a *API) controlStatus(c *lab.Campaign, log events.Log) control.Status {
 	status := control.Status{PID: os.Getpid(), Build: a.lab.Build(), Last: log.Last(),
 		Campaigns: []control.Running{}}
@@ -127,7 +155,11 @@ func (a *API) controlStatus(c *lab.Campaign, log events.Log) control.Status {
 	return status
 }
 
-// campaignLog is a log of which one campaign is seen.
+// campaignLog is a log of which one campaign is seen. The positions of its
+// events are those of the whole log, so there are gaps: a reader must not
+// count. Read and Follow ask before each event whether the reader may still see
+// the campaign, since a stream outlives a session that was ended and a role
+// that was taken away; ReadCampaign comes to an end by itself.
 type campaignLog struct {
 	events.Log
 	name string
@@ -136,24 +168,28 @@ type campaignLog struct {
 
 var _ events.CampaignReader = (*campaignLog)(nil)
 
-// Append implements events.Log; it always fails.
+// Append implements events.Log; it always fails: what is recorded goes through
+// [API.take], and the campaign's loop is its only writer.
 func (l *campaignLog) Append(
 	context.Context, string, events.Sequence, ...events.Event,
 ) ([]events.Event, error) {
 	return nil, control.ErrReadOnly
 }
 
-// Read implements events.Log.
+// Read implements events.Log. It reads by the campaign's own index, not the
+// whole log, and leaves out what the caller has had already.
 func (l *campaignLog) Read(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return l.own(events.ReadCampaign(ctx, l.Log, l.name, 0), after)
 }
 
-// Follow implements events.Log.
+// Follow implements events.Log. What is appended can be any campaign's, so that
+// it is left out event by event.
 func (l *campaignLog) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return l.own(l.Log.Follow(ctx, after), after)
 }
 
-// own leaves out what is not the campaign's, or not after a position.
+// own leaves out what is not the campaign's, or not after a position. It ends
+// with the error of the first event that its reader may not see.
 func (l *campaignLog) own(
 	all iter.Seq2[events.Event, error], after events.Position,
 ) iter.Seq2[events.Event, error] {
@@ -173,7 +209,8 @@ func (l *campaignLog) own(
 	}
 }
 
-// ReadCampaign implements events.CampaignReader.
+// ReadCampaign implements events.CampaignReader. Another campaign has no events
+// here, as if it did not exist.
 func (l *campaignLog) ReadCampaign(
 	ctx context.Context, name string, after events.Sequence,
 ) iter.Seq2[events.Event, error] {

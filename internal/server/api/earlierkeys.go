@@ -18,13 +18,19 @@ import (
 // earlierKeys are those that a server before this version kept with their
 // answers, in a folder of files. Nothing is added. Each holds for the 24 hours
 // that were promised, so that a request that was sent before the upgrade and
-// again after it does not count twice.
+// again after it does not count twice. It can go once no server of before is
+// upgraded to this version any more; until then it is read at each request with
+// a key, which finds no file as a rule.
 type earlierKeys struct{ folder string }
 
-// earlierFor is how long those keys hold.
+// earlierFor is how long those keys hold, from when their request began: what
+// that version has promised its clients.
 const earlierFor = 24 * time.Hour
 
-// openEarlierKeys removes the folder once none of its keys holds any more.
+// openEarlierKeys removes the folder once none of its keys holds any more. A
+// single key that does keeps all of them: to remove them one by one would be
+// code for one day. A folder that cannot be removed does no harm, since each
+// key's time is checked when it is used.
 func openEarlierKeys(folder string, log func(format string, args ...any)) earlierKeys {
 	files, err := os.ReadDir(folder)
 	if err != nil {
@@ -43,6 +49,12 @@ func openEarlierKeys(folder string, log func(format string, args ...any)) earlie
 
 // answered answers a request as it was answered before; false where its key is
 // not among them.
+//
+// The name of a key's file, and the digest of its request, are made as that
+// version made them: neither may change. A key without an answer is of a
+// request during which the server ended; of that it is unknown whether it was
+// recorded, and a person must look, since to carry it out again might count it
+// twice.
 func (k earlierKeys) answered(
 	w http.ResponseWriter, r *http.Request, key string, request []byte,
 ) bool {

@@ -28,11 +28,17 @@ const (
 	keyHeader    = "Idempotency-Key"
 	replayHeader = "Idempotency-Replayed"
 
+	// In bytes. The engine takes an identifier of a request, which the key
+	// becomes, of the same length and no longer.
 	maxKey = 200 // bytes
 )
 
 // What the description of an operation says of the header.
 const (
+	// The first is a promise without an end, since the log keeps the
+	// identifier; the second lasts as long as the process, since nothing of an
+	// audit or a what-if is in a log. To promise more there would need a store
+	// for it.
 	recordedOnce = "With an Idempotency-Key it can be sent again, at any time: what it records, " +
 		"it records once, and it is answered as the first time, marked by the header " +
 		"Idempotency-Replayed. Another request of the same account with the same key in the same " +
@@ -42,13 +48,17 @@ const (
 		"it is begun once."
 )
 
-// recording marks an operation that records something: it takes a key.
+// recording marks an operation that records something: it takes a key. What it
+// records must come from the log alone when it is repeated: see [API.repeated].
 func (a *API) recording(op huma.Operation) huma.Operation { return a.keyedBy(op, recordedOnce) }
 
 // beginning marks an operation that begins something of which the log knows
-// nothing.
+// nothing. Its key is remembered with the run that it has begun: see [askedAs].
 func (a *API) beginning(op huma.Operation) huma.Operation { return a.keyedBy(op, begunOnce) }
 
+// keyedBy adds the header to an operation's document, and its pattern to those
+// whose keys are read. A header that the library reads itself would need a
+// field in each input, and come too late for the digest of the body.
 func (a *API) keyedBy(op huma.Operation, description string) huma.Operation {
 	op.Description = strings.TrimSpace(op.Description + "\n\n" + description)
 	one, longest := 1, maxKey
@@ -63,15 +73,25 @@ func (a *API) keyedBy(op huma.Operation, description string) huma.Operation {
 	return op
 }
 
-// sent is a request with a key, as it arrived.
+// sent is a request with a key, as it arrived. It is put into the request's
+// context by once, and read by [asked] and [replayed].
 type sent struct {
 	key, digest string
 	header      http.Header // of the answer
 }
 
+// sentKey is the key of a *sent in a context.
 type sentKey struct{}
 
-// once reads the key of a request.
+// once reads the key of a request, and answers a repeat of one that an earlier
+// version answered. It takes in the whole body, within the gate's bounds, since
+// the digest covers it: method, address, type and body, as they were sent.
+// Another request under the same key differs in one of them and is refused by
+// the engine (422).
+//
+// A header without need is ignored, and not refused: clients may send one with
+// everything. One that is there twice, or holds what a log and a message should
+// not, is refused before the body is looked at.
 func (a *API) once(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := r.Header.Values(keyHeader)
@@ -105,6 +125,9 @@ func (a *API) once(next http.Handler) http.Handler {
 	})
 }
 
+// isKey reports whether a key is 1 to maxKey visible ASCII characters, with no
+// space: it becomes part of an event, is compared byte by byte, and is shown in
+// messages.
 func isKey(key string) bool {
 	for _, b := range []byte(key) {
 		if b < '!' || b > '~' {
@@ -115,7 +138,8 @@ func isKey(key string) bool {
 }
 
 // asked returns a request in the name of its caller, under the key that came
-// with it.
+// with it; without one, each time counts. The operations' requests are made by
+// it: what a body says of an actor is never read.
 func asked(ctx context.Context, r engine.Request) engine.Request {
 	r.Actor, r.Account = gate.ActorOf(ctx)
 	if s, ok := ctx.Value(sentKey{}).(*sent); ok {
@@ -125,10 +149,12 @@ func asked(ctx context.Context, r engine.Request) engine.Request {
 }
 
 // askedAs names a request with a key for what is remembered until the server
-// ends; empty without a key.
+// ends; empty without a key. It holds actor and digest too: the same key of
+// another account, or with another body, is another request.
 func askedAs(ctx context.Context) string { return asked(ctx, engine.Request{}).Key() }
 
-// replayed marks the answer as that of an earlier request.
+// replayed marks the answer as that of an earlier request. It must be called
+// before the answer is written.
 func replayed(ctx context.Context) {
 	if s, ok := ctx.Value(sentKey{}).(*sent); ok {
 		s.header.Set(replayHeader, "true")
@@ -136,11 +162,15 @@ func replayed(ctx context.Context) {
 }
 
 // repeated returns what was recorded when the request was sent before; none
-// otherwise.
+// otherwise. An operation that works its request out from how the campaign
+// stands asks first: from how it stands now the same words could mean something
+// else, or nothing. It fails where the key came with another request.
 func (a *API) repeated(ctx context.Context, c *lab.Campaign) ([]events.Event, error) {
 	return a.repeatedBy(ctx, c, asked(ctx, engine.Request{}))
 }
 
+// repeatedBy is repeated of a request whose actor the caller of this function
+// has chosen.
 func (a *API) repeatedBy(
 	ctx context.Context, c *lab.Campaign, r engine.Request,
 ) ([]events.Event, error) {
@@ -154,7 +184,9 @@ func (a *API) repeatedBy(
 	return stored, nil
 }
 
-// repeatedIn is repeated in a campaign as it was folded by the caller.
+// repeatedIn is repeated in a campaign as it was folded by the caller. Where a
+// decision rests on that very state, it must be asked of it: between two looks
+// at the campaign the same request could be recorded by another connection.
 func (a *API) repeatedIn(
 	ctx context.Context, c *lab.Campaign, core *engine.Core,
 ) ([]events.Event, error) {

@@ -19,7 +19,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// OpenQuestion is a question that waits for an answer.
+// OpenQuestion is a question with its words: those that pages and the command
+// line show, so that a program that passes questions on to people need not know
+// the forms of questions.
 type OpenQuestion struct {
 	Campaign string `json:"campaign"`
 	campaign.Question
@@ -56,7 +58,8 @@ type Answer struct {
 	Shown *events.Shown `json:"shown,omitempty" doc:"What they saw beside it."`
 }
 
-// Answered says what was recorded of an answer, and which one counts.
+// Answered says what was recorded of an answer, and which one counts. Both can
+// be right at once: that an answer was recorded, and that it does not count.
 type Answered struct {
 	Recorded
 	Counts     bool   `json:"counts" doc:"False if the answer that was sent was recorded as contested."`
@@ -64,6 +67,7 @@ type Answered struct {
 	Source     string `json:"source" doc:"The event in which the answer stands that counts: sent as saw, another answer replaces it."`
 }
 
+// answeredOutput is the answer of answer-question.
 type answeredOutput struct{ Body Answered }
 
 type answerInput struct {
@@ -82,6 +86,10 @@ func (a *API) questions() {
 			"With saw, one that was given without knowing the answer that stands does not replace it.")), a.answer)
 }
 
+// openQuestions lists what waits for people in all campaigns that the caller
+// may see. It reads what the lab holds at hand (Record.Stands) and folds
+// nothing, since programs poll it. It has no pages: questions that are open at
+// a time are few.
 func (a *API) openQuestions(ctx context.Context, in *questionsInput) (*questionsOutput, error) {
 	out := new(questionsOutput)
 	out.Body.Questions = []OpenQuestion{}
@@ -99,6 +107,8 @@ func (a *API) openQuestions(ctx context.Context, in *questionsInput) (*questions
 	return out, nil
 }
 
+// openQuestion puts a question into words. The colon with which view begins a
+// question is for a line that names it first; here it stands alone.
 func openQuestion(c *lab.Campaign, def *definition.Campaign, q campaign.Question) OpenQuestion {
 	what, lines := view.Asks(def, &q)
 	return OpenQuestion{
@@ -109,6 +119,14 @@ func openQuestion(c *lab.Campaign, def *definition.Campaign, q campaign.Question
 	}
 }
 
+// answer records an answer at once: the moment in which it can be taken back is
+// the pages' own, where a person has a button for it.
+//
+// The order is: the question, the right to answer it, the form, the repeat, the
+// campaign. The right to answer for its expert comes before faults of the form.
+// The reply is read with the campaign locked and recorded after: what changes
+// in between is judged by the engine when it is recorded, by what was seen
+// (saw).
 func (a *API) answer(
 	ctx context.Context, c *lab.Campaign, in *answerInput,
 ) (*answeredOutput, error) {
@@ -145,6 +163,11 @@ func (a *API) answer(
 
 // answeredBy says what became of an answer when it was recorded. Others may
 // count by now: of those the question itself tells.
+//
+// It reads the first event of the batch, which is the answer's own. A repeat
+// gets the same: whether it counts is taken from the event, and only the name
+// of the one who counted then is looked up, also where that one was replaced
+// since.
 func answeredBy(c *lab.Campaign, question string, stored []events.Event) (*answeredOutput, error) {
 	recorded, err := recordedAs(stored)
 	if err != nil {
@@ -177,7 +200,10 @@ func answeredBy(c *lab.Campaign, question string, stored []events.Event) (*answe
 	return out, nil
 }
 
-// reply reads an answer to a question.
+// reply reads an answer to a question. Exactly one of the ways is allowed: of
+// two that contradict each other, one would be ignored without a word. What the
+// form of the question calls for is checked last, by the same function as for
+// pages and terminals (view.CheckReply).
 func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.Reply, err error) {
 	given := 0
 	for _, is := range []bool{b.Answer != "", b.Order != nil, b.Point != nil, b.Estimates != nil} {
@@ -209,7 +235,8 @@ func (b Answer) reply(def *definition.Campaign, q *campaign.Question) (r humans.
 	return r, view.CheckReply(def, q, r)
 }
 
-// estimatesOf are the numbers that were given, by their rows.
+// estimatesOf are the numbers that were given, by their rows. A null is kept
+// out and not read as zero: an expert who cannot tell has said nothing.
 func estimatesOf(numbers []*float64) (estimates []events.Estimate) {
 	for i, x := range numbers {
 		if x != nil {

@@ -25,8 +25,12 @@ import (
 )
 
 // alive is how often a stream that has nothing to say says that it is there.
+// Proxies close what is silent for a minute or so; and a client that hears
+// nothing for longer knows that the connection is dead.
 const alive = 15 * time.Second
 
+// definitionOutput and the other types with a ContentType answer with bytes of
+// that type; the others with JSON.
 type definitionOutput struct {
 	ContentType string `header:"Content-Type"`
 	Body        []byte
@@ -46,7 +50,9 @@ type reportOutput struct {
 }
 
 // reportPolicy lets a report, which needs nothing else and runs nothing, have
-// its styles within it.
+// its styles within it: the policy that the gate sets on every answer allows
+// none in a page. The report is a file for people to keep, so that it cannot
+// have a stylesheet of this server's.
 const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
 
@@ -66,7 +72,9 @@ type predictOutput struct {
 	}
 }
 
-// reading are the operations that show what is recorded.
+// reading are the operations that show what is recorded. The campaign file is
+// the text that was sent last, with its comments, and not the definition
+// written out: it is what a person amends.
 func (a *API) reading() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
@@ -106,6 +114,9 @@ func (a *API) reading() {
 		"CloudEvents, one a line. As text/event-stream further events follow, each with its sequence as id."))
 }
 
+// decision shows a decision, also by the experiment or question that followed
+// from it. That there is none (an experiment that a person chose) and that
+// there is no such subject are two answers.
 func (a *API) decision(
 	ctx context.Context, c *lab.Campaign, in *decisionInput,
 ) (*decisionOutput, error) {
@@ -134,6 +145,13 @@ func (a *API) decision(
 	return &decisionOutput{d}, nil
 }
 
+// predict says what the model expects of compositions, one by one: a
+// composition of which nothing can be predicted is a fault with its place in
+// the list, and then nothing is answered. Where there is no model yet, that is
+// problem.NotNow: the same request succeeds later.
+//
+// The rights of the caller and the model are looked at before the body's own
+// fault, which [bodyOf] has kept.
 func (a *API) predict(
 	ctx context.Context, c *lab.Campaign, in *predictInput,
 ) (*predictOutput, error) {
@@ -166,6 +184,9 @@ func (a *API) predict(
 	return out, nil
 }
 
+// eventsInput says from where a stream begins. After and Last mean the same;
+// Last wins, since a browser that comes back sends the address it had at first,
+// with the old After in it.
 type eventsInput struct {
 	InCampaign
 	After  uint64 `query:"after" maximum:"9007199254740991" doc:"Only events after this sequence of the campaign."`
@@ -173,7 +194,10 @@ type eventsInput struct {
 	Accept string `header:"Accept" doc:"text/event-stream to go on with further events."`
 }
 
-// streams registers the operation that sends the log.
+// streams registers the operation that sends the log. Without text/event-stream
+// it is a file: the events that there are, and an end. A file that breaks off
+// cannot say so with a status, which has gone; the connection is cut, which a
+// client notices, whereas a proper end would look like the whole log.
 func (a *API) streams(op huma.Operation) {
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "The events.",
@@ -215,7 +239,15 @@ func (a *API) streams(op huma.Operation) {
 }
 
 // follow sends the events of a campaign as server-sent events, until the client
-// goes or the server ends.
+// goes or the server ends. It sends what the lab has folded and no more, though
+// more may be in the log already: who hears of an event and asks for the
+// campaign must find the event in the answer. The channel of changes is taken
+// before the campaign is looked at, so that a change in between wakes it again.
+// Rights are asked for at each round; a client whose rights have ended is cut
+// off without a word, and its next request is refused with the reason.
+//
+// An error ends the stream: the client comes back with the last id that it has
+// seen, and goes on there.
 func (a *API) follow(
 	ctx context.Context, w http.ResponseWriter, c *lab.Campaign, log events.Log, after events.Sequence,
 ) {

@@ -23,6 +23,9 @@ import (
 	"github.com/campaignd/campaignd/schemas"
 )
 
+// experimentsInput, as the other inputs of lists here, embeds the campaign of
+// the path and the page. A filter is applied after the cursor: a page is
+// shorter than its limit only at the end of the list.
 type experimentsInput struct {
 	InCampaign
 	Page
@@ -75,7 +78,8 @@ type replayInput struct {
 	At uint64 `query:"at" minimum:"1" maximum:"9007199254740991" doc:"The position of the last event to read; the newest where it is absent."`
 }
 
-// Replayed is a campaign as it was.
+// Replayed is a campaign as it was. The state is that of one projection, for
+// people to read; the digest covers all of them, for programs to compare.
 type Replayed struct {
 	Campaign string          `json:"campaign"`
 	Position events.Position `json:"position" doc:"That of the last event that was folded."`
@@ -87,7 +91,9 @@ type Replayed struct {
 type replayOutput struct{ Body Replayed }
 
 // afterID is the place in a list of those whose identifier a cursor names: "e7"
-// begins at the eighth.
+// begins at the eighth. Identifiers are given in order and without gaps, from
+// 1, so that the number is the place. One beyond the end is no fault: it gives
+// an empty page.
 func afterID(cursor string, number func(string) int, length int) (int, error) {
 	if cursor == "" {
 		return 0, nil
@@ -99,7 +105,9 @@ func afterID(cursor string, number func(string) int, length int) (int, error) {
 	return min(n, length), nil
 }
 
-// records are the operations that list what a campaign holds.
+// records are the operations that list what a campaign holds. They fold a core
+// of their own, since a page may be long and the campaign's events must not
+// wait for it to be written.
 func (a *API) records() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
@@ -141,7 +149,8 @@ func (a *API) records() {
 	a.program()
 }
 
-// folded returns a campaign's core, which is the caller's.
+// folded returns a campaign's core, which is the caller's: it may be kept, and
+// models may be worked out in it, without a lock.
 func (a *API) folded(ctx context.Context, in InCampaign) (*engine.Core, *lab.Campaign, error) {
 	c, err := a.find(ctx, in)
 	if err != nil {
@@ -154,6 +163,9 @@ func (a *API) folded(ctx context.Context, in InCampaign) (*engine.Core, *lab.Cam
 	return core, c, nil
 }
 
+// experiments is a page of a campaign's experiments. The cursor of the next
+// page is given only where another one matches: after a full page a client
+// never gets an empty one.
 func (a *API) experiments(ctx context.Context, in *experimentsInput) (*experimentsOutput, error) {
 	core, _, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
@@ -179,6 +191,8 @@ func (a *API) experiments(ctx context.Context, in *experimentsInput) (*experimen
 	return out, nil
 }
 
+// asked is a page of a campaign's questions, of any status; what waits for
+// people in all campaigns is [API.openQuestions].
 func (a *API) asked(ctx context.Context, in *askedInput) (*askedOutput, error) {
 	core, c, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
@@ -205,7 +219,8 @@ func (a *API) asked(ctx context.Context, in *askedInput) (*askedOutput, error) {
 }
 
 // tableRow is a row as an object, its fields in the order of the columns: that
-// of the campaign file, which data frames keep.
+// of the campaign file, which data frames keep. A map would be written in the
+// order of its keys. columns is shared by all rows.
 type tableRow struct {
 	columns []string
 	cells   []exchange.Cell
@@ -231,11 +246,15 @@ func (r tableRow) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Schema implements huma.SchemaProvider.
+// Schema implements huma.SchemaProvider. Its columns are the campaign's, so
+// that the document can say nothing of them.
 func (tableRow) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{}}
 }
 
+// rows is a page of the campaign as a table. Each row is named by its first
+// cell, an identifier; the cursor is that of the last row. What the table is,
+// exchange says: an export holds the same.
 func (a *API) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	core, _, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
@@ -262,6 +281,8 @@ func (a *API) rows(ctx context.Context, in *rowsInput) (*rowsOutput, error) {
 	return out, nil
 }
 
+// export writes the whole table into memory before the answer begins, so that a
+// failure is still answered with its status.
 func (a *API) export(ctx context.Context, in *InCampaign) (*exportOutput, error) {
 	core, _, err := a.folded(ctx, *in)
 	if err != nil {
@@ -274,6 +295,11 @@ func (a *API) export(ctx context.Context, in *InCampaign) (*exportOutput, error)
 	return &exportOutput{ContentType: "text/csv; charset=utf-8", Body: b.Bytes()}, nil
 }
 
+// replay shows the campaign as it was at a position of the log. Positions count
+// over all campaigns of the store: the campaign's last event up to there is
+// what is shown, and a position before its first one is no state of it. The
+// answer names the position of the event that was folded, which may be smaller
+// than what was asked for.
 func (a *API) replay(
 	ctx context.Context, c *lab.Campaign, in *replayInput,
 ) (*replayOutput, error) {
@@ -311,6 +337,7 @@ func (a *API) replay(
 	return &replayOutput{out}, nil
 }
 
+// methodsOutput and those that follow are of operations without a campaign.
 type methodsOutput struct {
 	Body struct {
 		Methods []view.Method `json:"methods"`
@@ -346,7 +373,8 @@ type forwardsOutput struct {
 }
 
 // program are the operations that say what this program knows, whatever the
-// campaign.
+// campaign. They need a caller who is known and no permission, but for the
+// forwards, whose troubles name campaigns.
 func (a *API) program() {
 	huma.Register(a.huma, operation("list-methods", http.MethodGet, "/methods",
 		"The policies that have a name",

@@ -25,7 +25,10 @@ type Because struct {
 	Reason string `json:"reason,omitempty" maxLength:"10000" doc:"Why, for the record."`
 }
 
-// record registers a request that is recorded as it is.
+// record registers a request that is recorded as it is. Its body is the
+// engine's own type, so that what the API takes and what the engine judges
+// cannot part: a new field of a request is in the API at once, and a test of
+// the document notices.
 func record[B any](a *API, op huma.Operation, make func(*B) engine.Request) {
 	type input struct {
 		InCampaign
@@ -37,7 +40,8 @@ func record[B any](a *API, op huma.Operation, make func(*B) engine.Request) {
 		})
 }
 
-// steer registers a request that needs no more than a reason.
+// steer registers a request that needs no more than a reason. The body may be
+// absent altogether, since the reason may.
 func (a *API) steer(verb, summary, description string, make func(reason string) engine.Request) {
 	type input struct {
 		InCampaign
@@ -54,7 +58,10 @@ func (a *API) steer(verb, summary, description string, make func(reason string) 
 		})
 }
 
-// requests are the operations that people's requests are recorded by.
+// requests are the operations that people's requests are recorded by. Each has
+// the kind of request that the engine has; what is wrong with one is found by
+// engine.Core.Handle and by nothing here, so that pages, command line and API
+// refuse the same with the same words. The order is that of the document.
 func (a *API) requests() {
 	on := func(id, path, summary, description string) huma.Operation {
 		return operation(id, http.MethodPost, "/campaigns/{campaign}/"+path, summary, description)
@@ -96,7 +103,8 @@ func (a *API) requests() {
 		a.amend)
 }
 
-// steering are the requests that need no more than a reason.
+// steering are the requests that need no more than a reason. The event itself
+// is the request: the engine fills in what else it holds.
 func (a *API) steering() {
 	a.steer("pause", "Pause a campaign", "Nothing new begins until it is resumed.",
 		func(reason string) engine.Request {
@@ -110,12 +118,21 @@ func (a *API) steering() {
 	})
 }
 
+// amendInput is a campaign file with its changes. It is raw, as in
+// [beginInput]; the reason is in the address, since the body is the file.
 type amendInput struct {
 	InCampaign
 	Reason  string `query:"reason" maxLength:"10000" doc:"Why, for the record."`
 	RawBody []byte `contentType:"application/yaml"`
 }
 
+// amend records what a changed file changes. Rights are asked before anything
+// opens what the file names.
+//
+// What the changes are depends on how the campaign stands: a repeat, which
+// finds its own changes made, would be answered with "nothing". So it is looked
+// for first and, where nothing is left to change, once more in the state that
+// was compared: the same request may have been recorded in between.
 func (a *API) amend(
 	ctx context.Context, c *lab.Campaign, in *amendInput,
 ) (*recordedOutput, error) {
@@ -154,7 +171,8 @@ func (a *API) amend(
 	}}))
 }
 
-// RunState says whether the lab runs a campaign.
+// RunState says whether the lab runs a campaign, after a request that wanted it
+// so.
 type RunState struct {
 	Campaign string `json:"campaign"`
 	Running  bool   `json:"running"`
@@ -163,8 +181,8 @@ type RunState struct {
 type runOutput struct{ Body RunState }
 
 // runs are the operations by which the lab begins and ends to run campaigns.
-// They are events of the lab and not of the campaign: what a campaign is does
-// not depend on who runs it.
+// They are events of the lab and not of the campaign: what that is does not
+// depend on what runs it, and a copy of its log audits the same.
 func (a *API) runs() {
 	register := func(verb, summary, description string, running bool,
 		do func(context.Context, *lab.Campaign, engine.Request) error,
@@ -191,6 +209,9 @@ func (a *API) runs() {
 		func(_ context.Context, c *lab.Campaign, by engine.Request) error { return c.Halt(by) })
 }
 
+// importInput is a table and how to read it; the options are those of
+// `campaignd import`, under the same names. They are in the address, since the
+// body is the table.
 type importInput struct {
 	InCampaign
 	Again   bool     `query:"again" doc:"Take rows over though the campaign has the same."`
@@ -203,6 +224,8 @@ type importInput struct {
 	RawBody []byte   `contentType:"text/csv"`
 }
 
+// importOutput has the events where the table was taken over, and the table
+// where it was only looked at; the rows that were read in both.
 type importOutput struct {
 	Body struct {
 		Recorded []json.RawMessage `json:"recorded" doc:"The events, as CloudEvents; none in a preview."`
@@ -212,7 +235,9 @@ type importOutput struct {
 	}
 }
 
-// importing registers the operation that takes a CSV file over.
+// importing registers the operation that takes a CSV file over. A table is
+// taken whole or not at all, in one batch of events: half a table would leave a
+// person to find out which half.
 func (a *API) importing() {
 	op := operation("import-csv", http.MethodPost, "/campaigns/{campaign}/import/csv",
 		"Take over measurements from a CSV file",
@@ -228,6 +253,16 @@ func (a *API) importing() {
 }
 
 // importTable takes a table over, or says what would become of it.
+//
+// A repeat is looked for in the very state by which the table is read, and
+// answered with what was read then. A table of which every row is known already
+// (once) is no fault and records nothing: it is the same file, sent under
+// another key or none.
+//
+// Between reading and recording, events may have been recorded, some of them by
+// an import of the same rows; the engine leaves out what is there (ImportOnce).
+// What was really recorded then follows from the state just before it: the
+// answer is made from that, and not from what was read here.
 func (a *API) importTable(ctx context.Context, in *importInput) (*importOutput, error) {
 	core, c, err := a.folded(ctx, in.InCampaign)
 	if err != nil {
@@ -274,7 +309,8 @@ func (a *API) importTable(ctx context.Context, in *importInput) (*importOutput, 
 }
 
 // imported is the answer to a table that was taken over by these events: what
-// is read of it in the campaign as it was before them.
+// is read of it in the campaign as it was before them. So a repeat is answered
+// as the first time, though the rows are known by now.
 func (a *API) imported(
 	ctx context.Context, c *lab.Campaign, in *importInput, stored []events.Event,
 ) (*importOutput, error) {
@@ -292,10 +328,13 @@ func (a *API) imported(
 	return im.answer(stored)
 }
 
-// tableReader reads a table of the API.
+// tableReader reads a table of the API: it names the remedies as parameters,
+// where the command line names flags and a page what to tick.
 type tableReader struct{ exchange.Import }
 
-// reader returns what reads the table into a campaign.
+// reader returns what reads the table into a campaign. core must not change
+// meanwhile: rows are compared with what it has measured. again wins over once,
+// as the two contradict each other.
 func (in *importInput) reader(
 	ctx context.Context, a *API, core *engine.Core,
 ) (*tableReader, error) {

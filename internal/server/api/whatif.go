@@ -13,14 +13,17 @@ import (
 	"github.com/campaignd/campaignd/internal/whatif"
 )
 
-// WhatIfWanted is what is to be imagined.
+// WhatIfWanted is what is to be imagined. What is wrong with it says
+// whatif.Check, as far as the campaign as it is now tells.
 type WhatIfWanted struct {
 	Method      string `json:"method,omitempty" maxLength:"100" doc:"The name of a policy (see the methods) from there on; absent: as it was."`
 	Without     string `json:"without,omitempty" maxLength:"300" doc:"An expert who is left out, with all they have said; absent: nobody."`
 	Experiments int    `json:"experiments,omitempty" minimum:"0" maximum:"100" doc:"For how many experiments to go on; 0 or absent: for as many as were really run since, at least 5."`
 }
 
-// WhatIf is a question of what if, and what came of it.
+// WhatIf is a question of what if, and what came of it. Done and Of show how
+// far it has come. Caveats go along with every answer: a number without them
+// would be taken for a result.
 type WhatIf struct {
 	ID          string            `json:"id"`
 	Campaign    string            `json:"campaign"`
@@ -39,6 +42,8 @@ type WhatIf struct {
 	Problem     *problems.Problem `json:"problem,omitempty" doc:"Why it failed."`
 }
 
+// whatIfOf writes a run as the API shows it. The run is a copy, so that what is
+// shown is of one moment.
 func whatIfOf(r whatif.Run) WhatIf {
 	w := WhatIf{
 		ID: r.ID, Campaign: r.Campaign, Decision: r.Decision, Method: r.Method, Without: r.Without,
@@ -57,6 +62,7 @@ func whatIfOf(r whatif.Run) WhatIf {
 	return w
 }
 
+// whatIfInput and those that follow are what the operations take and give.
 type whatIfInput struct {
 	InCampaign
 	Decision string `path:"decision" maxLength:"40" doc:"A decision, d7."`
@@ -90,6 +96,15 @@ type whatIfListOutput struct {
 }
 
 // imagining are the operations that ask what would have been otherwise.
+//
+// They keep an order as audits do: to begin is answered at once, with where to
+// look; to look can wait. The question is checked while its caller waits, and
+// the input is made from the log when its turn comes. Runs are those of the
+// whole server, the pages' among them, and are found by campaign and store: a
+// run of another campaign is not found, whatever its id.
+//
+// The wait of get-what-if ends with its time, with the request, or with the
+// server; none of these is a fault, and the run is shown as it is then.
 func (a *API) imagining() {
 	begin := operation("begin-what-if", http.MethodPost, "/campaigns/{campaign}/decisions/{decision}/what-if",
 		"Ask what would have been otherwise from a decision on",

@@ -77,7 +77,7 @@ func (b *busy) enter(places ...place) (leave func(), err error) {
 }
 
 // ownerOf says whose a request is: an account's, or, of whom it is not known
-// who they are, an address'g.
+// who they are, an address's.
 func ownerOf(who accounts.Identity) string {
 	if !who.Known() {
 		return "from " + who.From

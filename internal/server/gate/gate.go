@@ -239,6 +239,9 @@ var forwarding = []string{
 	"X-Envoy-External-Address", "True-Client-Ip", "Cf-Connecting-Ip", "Fastly-Client-Ip", "Fly-Client-Ip",
 }
 
+// cookieName is that of the session's cookie. A server with TLS does not read
+// the cookie of one without: a session that has crossed the network in the
+// clear does not count there.
 func (g *Gate) cookieName() string {
 	if g.options.Secure {
 		return secureSessionCookie

@@ -48,6 +48,9 @@ func Bounded(listener net.Listener, proxy *net.IPNet) net.Listener {
 	}
 }
 
+// bounded is the listener of [Bounded]: it closes what comes from an address
+// that has too many connections, and goes on accepting. The bound on all of
+// them is that of the listener below, which makes further ones wait.
 type bounded struct {
 	net.Listener
 	proxy *net.IPNet
@@ -92,6 +95,7 @@ func (b *bounded) from(address net.Addr) (from netip.Prefix, counted bool) {
 	return from, err == nil
 }
 
+// admit takes a place for a connection, false where its address has none left.
 func (b *bounded) admit(from netip.Prefix) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,6 +106,8 @@ func (b *bounded) admit(from netip.Prefix) bool {
 	return true
 }
 
+// release gives a place back. Addresses without connections are forgotten, so
+// that the table does not grow with those that have gone.
 func (b *bounded) release(from netip.Prefix) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,8 +116,8 @@ func (b *bounded) release(from netip.Prefix) {
 	}
 }
 
-// boundedConn is a connection that counts against its address'g. Until its
-// caller is authenticated, the deadlines of anonymous callers apply.
+// boundedConn is a connection that counts against its address's bound. Until
+// its caller is authenticated, the deadlines of anonymous callers apply.
 type boundedConn struct {
 	net.Conn
 	release func()
@@ -211,6 +217,8 @@ type timed struct {
 	whole func()
 }
 
+// Read implements io.Reader. The end of the body is what takes the deadline
+// away: a body that is never read to its end keeps it.
 func (t *timed) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
@@ -230,6 +238,9 @@ type unhurried struct {
 	each    time.Duration
 }
 
+// Write implements http.ResponseWriter. Each piece has the whole patience, so
+// that a slow client gets a large answer, and one that has stopped reading is
+// cut off after a single piece's time.
 func (u *unhurried) Write(p []byte) (n int, err error) {
 	for {
 		_ = u.control.SetWriteDeadline(time.Now().Add(u.each))
