@@ -19,10 +19,22 @@ type device struct {
 	key  virtualwebauthn.Credential
 }
 
+// newKey returns a key as authenticators make them: the library writes a coordinate that begins
+// with a zero, as one key in 128 has, with a byte less than the 32 that it is to have.
+func newKey() virtualwebauthn.Credential {
+	const length = 77 // of the key in CBOR
+	for {
+		key := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+		if len(key.Key.AttestationData()) == length {
+			return key
+		}
+	}
+}
+
 func newDevice(t *testing.T) *device {
 	return &device{
 		t: t, site: virtualwebauthn.RelyingParty{ID: "lab.example.org", Name: "campaignd", Origin: "https://lab.example.org"},
-		auth: virtualwebauthn.NewAuthenticator(), key: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2),
+		auth: virtualwebauthn.NewAuthenticator(), key: newKey(),
 	}
 }
 

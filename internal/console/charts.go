@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"sync"
 
@@ -60,37 +61,47 @@ func (f *figureCache) of(c *lab.Campaign) *drawnFigures {
 	return d
 }
 
-// charts serves the report's figures, drawn anew when the log has grown. The
-// sequence is taken before they are drawn: what is recorded meanwhile may be in
-// them already, and they are drawn once more than needed, never too seldom.
-// Drawing that fails or is cut off is not kept.
+// charts serves the report's figures.
 func (c *Console) charts(w http.ResponseWriter, r *http.Request) {
 	of := c.find(w, r, See)
 	if of == nil {
 		return
 	}
+	groups, err := c.drawn(r.Context(), of)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	p := chartsPage{shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Groups: groups}
+	p.Campaign = of.Name()
+	c.write(w, http.StatusOK, "charts", p)
+}
+
+// drawn returns the figures of a campaign, drawn anew when the log has grown.
+// The sequence is taken before they are drawn: what is recorded meanwhile may be
+// in them already, and they are drawn once more than needed, never too seldom.
+// Drawing that fails or is cut off is not kept. No lock is held while they are
+// sent: a visitor who reads slowly holds up no other.
+func (c *Console) drawn(ctx context.Context, of *lab.Campaign) ([]report.FigureGroup, error) {
 	d := c.figures.of(of)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if at := of.Sequence(); d.groups == nil || d.sequence != at {
-		log, err := of.Log()
-		if err != nil {
-			c.fail(w, r, err)
-			return
-		}
-		groups, err := report.Figures(r.Context(), report.Input{
-			Registry: c.lab.Registry(), Log: log, Campaign: of.Name(), Store: of.Store(),
-		}, figure.Page{
-			Palette: figure.Classes,
-			Link:    func(id string) string { return subjectPath(of.Name(), id) },
-		})
-		if err != nil {
-			c.fail(w, r, err)
-			return
-		}
+	at := of.Sequence()
+	if d.groups != nil && d.sequence == at {
+		return d.groups, nil
+	}
+	log, err := of.Log()
+	if err != nil {
+		return nil, err
+	}
+	groups, err := report.Figures(ctx, report.Input{
+		Registry: c.lab.Registry(), Log: log, Campaign: of.Name(), Store: of.Store(),
+	}, figure.Page{
+		Palette: figure.Classes,
+		Link:    func(id string) string { return subjectPath(of.Name(), id) },
+	})
+	if err == nil {
 		d.groups, d.sequence = groups, at
 	}
-	p := chartsPage{shell: c.shellOf(r, "Charts of "+of.Name()), Path: address(of), Groups: d.groups}
-	p.Campaign = of.Name()
-	c.write(w, http.StatusOK, "charts", p)
+	return groups, err
 }

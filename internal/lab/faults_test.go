@@ -41,6 +41,18 @@ func TestMetersOfWhatIsOpen(t *testing.T) {
 	if !maps.Equal(one.asked, asked) || !maps.Equal(one.dispatched, dispatched) {
 		t.Errorf("asked %v, want %v; sent %v, want %v", one.asked, asked, one.dispatched, dispatched)
 	}
+	for i, ended := range []events.Payload{
+		&events.ExperimentInfeasible{Experiment: "e1", Cause: "it froze"},
+		&events.ExperimentDeferred{Experiment: "e3", Cause: "no argon"},
+	} {
+		e, err := events.New("lfp", ended)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one.CountEvent(e); len(one.dispatched) != 1-i {
+			t.Errorf("%T: the instrument still works on %v", ended, one.dispatched)
+		}
+	}
 	m.end(one)
 	if len(m.meters) > 0 {
 		t.Errorf("%d meters are left", len(m.meters))

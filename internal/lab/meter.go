@@ -208,6 +208,10 @@ func (m *meter) CountEvent(e events.Event) {
 	case *events.ExperimentUnresolved:
 		took := since(m.dispatched, p.Experiment)
 		m.Experimented(ctx, telemetry.OutcomeUnresolved, e.Simulated, took)
+	case *events.ExperimentInfeasible:
+		delete(m.dispatched, p.Experiment)
+	case *events.ExperimentDeferred:
+		delete(m.dispatched, p.Experiment)
 	case *events.InstrumentStalled:
 		m.Stalled(ctx, p.Instrument)
 	}
