@@ -346,7 +346,8 @@ func waitText(def definition.Campaign) string {
 	return fmt.Sprintf("; the campaign waits up to %s for %s to answer all of it; then it goes on without the rest", in.Wait, who)
 }
 
-// instrumentText is the driver's words for its settings.
+// instrumentText is the driver's words for its settings. What cannot be read is
+// named by [Validate], and not here a second time.
 func instrumentText(reg registry.Registry, def definition.Campaign) string {
 	settings, err := reg.InstrumentSettings(&def)
 	if err != nil {
@@ -399,6 +400,7 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 }
 
 // endText says when a campaign ends, and when its experts are asked no more.
+// The budget comes first, since every campaign has one.
 func endText(def definition.Campaign) string {
 	ends := []string{"after " + format.Count(def.Budget.Experiments, "experiment")}
 	if !def.Measures() {
