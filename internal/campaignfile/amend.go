@@ -239,8 +239,10 @@ func inWords(steps []string) string {
 	return b.String()
 }
 
-// placeOf names the element of the file that a path leads to. The name is added,
-// since people know their parameters by name and not by number.
+// placeOf names the element of the file that a path leads to. The name is
+// added, since people know their parameters by name and not by number. The
+// definition is the one before the change, in which the index means what the
+// person knows.
 func placeOf(def definition.Campaign, steps []string) string {
 	n := elementSteps(steps)
 	place := inWords(steps[:n])
@@ -457,6 +459,10 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 
 // refuseParameter is refuse for a change of a parameter. Bounds may move both
 // ways: what was measured outside stays measured, and is asked for no more.
+//
+// The parameters are what the models' coordinates mean: none can come or go.
+// Further values and categories add compositions and leave those that were
+// measured what they are.
 func refuseParameter(c events.Change, steps []string) string {
 	if len(steps) < 3 {
 		return "parameters can neither be added nor removed; " +

@@ -137,6 +137,9 @@ func rangeText(p definition.Parameter) string {
 
 // constraintText writes a constraint as a sum, in the order of the parameters:
 // "ec + 2 dmc ≤ 0.8".
+//
+// A coefficient of 1 is left out, and a negative one is a difference: so a
+// person would write it.
 func constraintText(def definition.Campaign, c definition.Constraint) string {
 	var b strings.Builder
 	for _, p := range def.Parameters {
@@ -259,7 +262,8 @@ func objectiveText(def definition.Campaign) string {
 }
 
 // initialText says how a campaign begins. Pointers may be nil where the
-// definition was not completed.
+// definition was not completed. The experiments come first, then what each
+// expert is asked, then how long that is waited for.
 func initialText(def definition.Campaign) string {
 	in := def.Initial
 	n := 0
@@ -357,7 +361,8 @@ func instrumentText(reg registry.Registry, def definition.Campaign) string {
 }
 
 // expertText says how an expert is asked, how long for, and what they have
-// stated beforehand.
+// stated beforehand. What is not set is not said: most experts have a line of a
+// few words.
 func expertText(reg registry.Registry, def definition.Campaign, e definition.Expert) string {
 	text := e.Name
 	if settings, err := reg.ExpertSettings(e); err == nil {
