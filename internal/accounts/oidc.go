@@ -428,7 +428,7 @@ func (i *issuer) accountName(said claims) string {
 }
 
 // own reports whether a domain is one for which the issuer is asked. Subdomains
-// are others: whoever runs one could make addresses in it.
+// are others: who runs one could make addresses in it.
 func (i *issuer) own(domain string) bool {
 	return slices.ContainsFunc(i.config.Domains, func(d string) bool { return strings.EqualFold(d, domain) })
 }

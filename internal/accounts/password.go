@@ -51,7 +51,7 @@ const (
 
 // passwords hashes passwords, a few at a time: each takes memory and tens of
 // milliseconds. Without the bound on waiting a crowd of logins would pile up
-// memory and goroutines; the surplus is told to come again.
+// memory and goroutines; the surplus is asked to come again.
 type passwords struct {
 	params  argon2id.Params
 	least   int

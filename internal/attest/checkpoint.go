@@ -201,7 +201,7 @@ func ReadCheckpoint(text []byte, known ...note.Verifier) (checkpoint.Checkpoint,
 // from an earlier checkpoint; nothing where it has.
 //
 // The cases go from what needs no hashing to what does: another log, one that
-// is shorter, one of which the beginning differs. They are told apart since a
+// is shorter, one of which the beginning differs. They are kept apart since a
 // person does something else about each. An error means that it could not be
 // found out, and says nothing against the log.
 func contradiction(

@@ -48,6 +48,9 @@ func (v *validator) steps() {
 // instrument checks that one is named where the campaign measures, and none
 // where it does not, and has its owner check the settings. What only the device
 // knows, such as its limits, is compared when it has described itself.
+//
+// Each case ends the check: without a driver that is known nothing more can be
+// said of its settings.
 func (v *validator) instrument() {
 	in, here := &v.def.Instrument, at("instrument")
 	if !v.def.Measures() {

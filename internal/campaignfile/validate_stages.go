@@ -153,7 +153,8 @@ func (v *validator) duel() {
 }
 
 // budget checks that the initial design and the initial labels fit into it.
-// Replicates count as experiments.
+// Replicates count as experiments. A design that needs more than the budget
+// could never be finished; one that needs all of it is allowed.
 func (v *validator) budget() {
 	b, in := v.def.Budget, v.def.Initial
 	if !v.def.Measures() {

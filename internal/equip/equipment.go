@@ -162,9 +162,9 @@ func (e *Equipment) Prepare(
 
 // SilentError is why a campaign cannot be begun whose instrument does not
 // answer as it should: a fault of the device, or of the program that was named
-// for it, and not of campaignd. It is a type and no problem code, since whoever
-// begins a campaign tells the two apart: a file that must be changed, and a
-// device that must be looked at.
+// for it, and not of campaignd. It is a type and no problem code, since a
+// caller that begins a campaign tells the two apart: a file that must be
+// changed, and a device that must be looked at.
 type SilentError struct{ error }
 
 // Unwrap returns what went wrong.

@@ -656,8 +656,8 @@ func read(path string, f *os.File) (s seat) {
 }
 
 // shared creates the folder, in which every user may create files and no one
-// may remove those of others. A folder that is there is taken as it is: whoever
-// set up the machine may have given it to a group. That the name is a link to a
+// may remove those of others. A folder that is there is taken as it is: who set
+// up the machine may have given it to a group. That the name is a link to a
 // folder is refused, since /tmp is open to all.
 func shared(dir string) error {
 	err := os.Mkdir(dir, 0o777)

@@ -75,7 +75,7 @@ func (n *Notifier) keep() {
 	defer n.mu.Unlock()
 	// What is pending is in the state already, but not counted by the sequence:
 	// after a restart it would be taken in twice. A build without a revision
-	// cannot be told from another one.
+	// looks like any other one without.
 	if !n.changed || len(n.pending) > 0 || n.options.Build.Revision == "" {
 		return
 	}

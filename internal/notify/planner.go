@@ -52,6 +52,8 @@ func NewPlanner(lab *labfile.File) *Planner {
 	}}
 }
 
+// orEmpty is a lab without people in place of none, so that nothing else asks
+// whether there is one.
 func orEmpty(lab *labfile.File) *labfile.File {
 	if lab == nil {
 		return new(labfile.File)

@@ -143,8 +143,8 @@ func (c *Campaign) count(x *campaign.Experiment) {
 //
 // Where nothing is measured a comparison is what an experiment is elsewhere:
 // one that is over counts as done, whether it was answered or not, unless the
-// expert gave it unasked. A question whose answer was contested has answers set
-// aside, which a person should look at.
+// expert gave it unasked. A question whose answer was contested has answers
+// that do not count, which a person should look at.
 func (c *Campaign) ask(q *campaign.Question) {
 	switch q.Status {
 	case campaign.Asked:

@@ -68,7 +68,7 @@ type Predictor struct {
 // predictions after that are quick.
 //
 // The cases go from an error of a model that there should be to the reason why
-// there is none: a policy without a model is told apart from one that has not
+// there is none: a policy without a model is another case than one that has not
 // had an answer yet, since waiting helps only with the second.
 func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	read, err := core.Read(ctx)

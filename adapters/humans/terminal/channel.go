@@ -22,9 +22,7 @@ var Channel = humans.Channel{
 	Person: true,
 }
 
-// Settings of an expert who is asked in the terminal that runs the campaign. It
-// has none: what can be set of a person is set of every expert, whatever their
-// channel.
+// Settings of an expert who is asked in the terminal that runs the campaign.
 type Settings struct{}
 
 // Choose returns the choice of this channel with its settings.
