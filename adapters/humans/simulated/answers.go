@@ -168,7 +168,8 @@ func (r *Reviewer) pinpoint(
 	return best, nil
 }
 
-// points are the compositions of options.
+// points are the compositions of options. Predictions and beliefs that the
+// campaign shows with them do not move a simulated expert.
 func points(options []events.Option) []definition.Point {
 	list := make([]definition.Point, len(options))
 	for i, o := range options {
