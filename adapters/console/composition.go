@@ -33,7 +33,9 @@ func Composition(c Compositions, p definition.Point) Text {
 	return Properties(c.Parameters(), values)
 }
 
-// valueOf writes the value of the i-th parameter, "?" where there is none.
+// valueOf writes the value of the i-th parameter, "?" where there is none. A
+// log from elsewhere may hold a composition that lacks one; a form that shows
+// the rest is better than none.
 func valueOf(c Compositions, i int, p definition.Point) string {
 	if text, ok := c.Value(i, p); ok {
 		return text
@@ -85,6 +87,9 @@ func Properties(parameters []definition.Parameter, values []string) Text {
 
 // list writes items one after the other, breaking lines between them where it
 // can. An item wider than a line is broken like any text.
+//
+// "lipf6 1.2 mol/kg" torn apart between number and unit is read wrongly, hence
+// the glue.
 func list(items []string, width int) []string {
 	const glue = "\x00" // holds an item together while lines are broken
 	text := make([]string, len(items))
@@ -201,7 +206,8 @@ func parameterRows(c Compositions, options []events.Option, l layout) (rows []ro
 }
 
 // predictionRows returns what is predicted of the options, "?" where nothing
-// is; no row where nothing is of any.
+// is; no row where nothing is of any. A column without a prediction stays among
+// the others, so that what is predicted of one is not read under another.
 func predictionRows(options []events.Option, l layout) []row {
 	expects := row{"  predicted", make([]string, len(options))}
 	predicted := false
@@ -229,8 +235,9 @@ func predictionRows(options []events.Option, l layout) []row {
 	return []row{expects, below}
 }
 
-// widthsOf is the width of the names, and of each column. The width of the names
-// comes first.
+// widthsOf is the width of the names, and of each column. The width of the
+// names comes first. In characters and not in bytes: units have characters that
+// take several.
 func widthsOf(rows []row) []int {
 	widths := make([]int, 1+len(rows[0].cells))
 	for _, r := range rows {
@@ -267,12 +274,15 @@ func paragraphs(rows []row, widths []int, width int) (lines []string) {
 // shortName is how many characters of a name are shown in any case.
 const shortName = 12
 
-// pad fills a text up with spaces.
+// pad fills a text up with spaces. A text that is wider stays as it is: cutting
+// is for the caller, who knows what may be cut.
 func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
 }
 
-// Wrap breaks a text into lines of at most width characters, between words.
+// Wrap breaks a text into lines of at most width characters, between words. A
+// word that is wider has a line of its own and is not broken: it may be a path
+// or a name that is copied.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
@@ -338,6 +348,9 @@ func ParseComposition(parameters []definition.Parameter, text string) (definitio
 // semicolons where there are two such parts, otherwise by spaces. A text that
 // names one parameter must name all: what stands before the first name belongs
 // to none.
+//
+// The separators are looked at in that order since a value may hold spaces:
+// "1.2 mol/kg, 0.36" are two.
 func split(parameters []definition.Parameter, text string) (values map[string]string, faults []string) {
 	values = make(map[string]string, len(parameters))
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }

@@ -102,6 +102,10 @@ func Sentences(sentences ...string) Text {
 
 // Join is one text after the other. Spare height goes to the first text that
 // can use it.
+//
+// Every text is first written as long as it likes; only where all do not fit is
+// the first made shorter, then the next, so that what comes last, nearest to
+// the line to fill in, is cut last.
 func Join(texts ...Text) Text {
 	return func(width, height int) []string {
 		written, total := make([][]string, len(texts)), 0
@@ -134,7 +138,8 @@ func Shortest(ways ...Text) Text {
 }
 
 // shortest is the first of several ways to write a text that has at most height
-// lines, or else the shortest.
+// lines, or else the shortest. The ways come from the one that says most; later
+// ones are not drawn once one fits.
 func shortest(height int, ways ...func() []string) []string {
 	var best []string
 	for i, way := range ways {
@@ -150,7 +155,8 @@ func shortest(height int, ways ...func() []string) []string {
 }
 
 // clean makes what a person typed one line of text: control characters, and
-// what changes its direction, become spaces.
+// what changes its direction, become spaces. It is recorded and shown to
+// others, whose terminals it must not be able to control.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || plaintext.Unsafe(r) {

@@ -16,7 +16,8 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
-// maxLine is the longest line in bytes that is read.
+// maxLine is the longest line in bytes that is read. A longer one ends the
+// input, and the error says so.
 const maxLine = 1 << 20
 
 // Lines is a Prompter over plain lines of text. Its methods are safe for
@@ -130,6 +131,9 @@ func (l *Lines) Prompt(ctx context.Context, f Form) (string, error) {
 
 // read hands out lines until the input ends. Prompts that come later find err
 // and do not wait.
+//
+// There is one reader for all prompts: two would take lines from each other,
+// and one that waits for input cannot be stopped.
 func (l *Lines) read() {
 	s := bufio.NewScanner(l.in)
 	s.Buffer(nil, maxLine)
@@ -220,6 +224,8 @@ func (l *Lines) named(line string) bool {
 }
 
 // takeEarly returns the line that was kept for a form, which is shown with it.
+// The caller holds mu, so that the form and the line that answers it stand
+// together on the screen.
 func (l *Lines) takeEarly(f Form) (line string, ok bool) {
 	kept := l.early[f.Key]
 	if len(kept) == 0 {
@@ -244,7 +250,9 @@ func (l *Lines) give(p *pending, line string) {
 }
 
 // take takes a line of a form, and returns the one that stands for all where it
-// was the last. Otherwise the form that follows replaces the one that was shown.
+// was the last. Otherwise the form that follows replaces the one that was
+// shown. The form stays open in between, under the same key and in its place
+// among the others.
 func (p *pending) take(line string) (all string, whole bool) {
 	if p.form.Then == nil {
 		return line, true
@@ -268,7 +276,8 @@ func (l *Lines) remove(p *pending) bool {
 	return true
 }
 
-// closed is why no line can come any more.
+// closed is why no line can come any more. The channel was closed after err was
+// set.
 func (l *Lines) closed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -342,7 +351,9 @@ func (l *Lines) show(f Form) {
 // indent stands before what belongs to a form.
 const indent = "    "
 
-// hanging breaks a text after a heading of its own.
+// hanging breaks a text after a heading of its own. Further lines are indented
+// alike, however long the heading is, so that all that belongs to a form stands
+// in one column.
 func hanging(head, text string, width int) []string {
 	lines := Wrap(text, width-utf8.RuneCountInString(head))
 	if lines == nil {

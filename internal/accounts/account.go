@@ -70,7 +70,8 @@ func (d *Directory) public(a *account) Account {
 	return a.public(d.values)
 }
 
-// isAdmin reports whether the account is one that can look after the others.
+// isAdmin reports whether the account is one that can look after the others. A
+// disabled one cannot, and does not count as the last.
 func (a *account) isAdmin() bool {
 	return !a.Disabled && slices.ContainsFunc(a.Grants, func(g Grant) bool { return g.gives(Administer, "") })
 }
@@ -97,7 +98,8 @@ const (
 // command, and of which no two look the same.
 var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
 
-// canonicalName is the name of an account as it is stored.
+// canonicalName is the name of an account as it is stored. People type capitals
+// and spaces; a log has one spelling for a person.
 func canonicalName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 // checkName refuses a name that would need quoting, or that events use for a
@@ -116,7 +118,9 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkDetails refuses what cannot be kept of a person.
+// checkDetails refuses what cannot be kept of a person. The bounds are
+// generous; they are there so that no request can make a record of the log as
+// long as it likes.
 func (a *account) checkDetails() error {
 	if err := fits("the display name", a.DisplayName, longestDisplayName); err != nil {
 		return err
@@ -217,7 +221,8 @@ func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account
 }
 
 // setPassword keeps the hash of a new password, and adds the entry that names
-// it.
+// it. The reference is new each time, so that the earlier hash stays good until
+// the entry is in the log.
 func (c *change) setPassword(e Entry, hashed hash) {
 	e.facts = &Facts{Secret: randomID()}
 	c.values = append(c.values, value(passwordKey+e.facts.Secret, hashed))
@@ -271,7 +276,9 @@ func (d *Directory) newAccount(ctx context.Context, by Identity, n NewAccount) (
 	return a.after(entries), entries, nil
 }
 
-// granted completes an entry about a role that is given or taken.
+// granted completes an entry about a role that is given or taken. The issuer is
+// in words for the audit log and as a fact for the state, which must not be
+// read out of words.
 func granted(e Entry, g Grant) Entry {
 	e.Role, e.Campaign = g.Role, g.Campaign
 	if g.Issuer != "" {
@@ -303,7 +310,8 @@ func (d *Directory) Account(name string) (Account, error) {
 }
 
 // noAccount is the answer to a name that no account has, for callers who may
-// know which there are.
+// know which there are. A login must not give it: it would tell a stranger
+// which names there are.
 func noAccount(name string) error {
 	return problem.New(problem.NotFound, "there is no account %q", shown(name)).About(shown(name)).
 		With(problem.Remedy{Text: "make one", Action: problem.AddAccount})
@@ -360,7 +368,8 @@ func (d *Directory) edit(name string, edit func(a *account, c *change) ([]Entry,
 	return d.Account(name)
 }
 
-// otherAdmin reports whether there is an admin besides an account.
+// otherAdmin reports whether there is an admin besides an account. The caller
+// holds writing, so that two admins cannot remove each other at once.
 func (d *Directory) otherAdmin(name string) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -379,7 +388,9 @@ type Changes struct {
 	AnswersAs   *[]string `json:"answers_as,omitempty"`
 }
 
-// Change changes what is said of an account.
+// Change changes what is said of an account. It needs [JustNow] like giving
+// access does: with OpenID Connect an e-mail address decides whose account it
+// is, and AnswersAs as whom they answer.
 func (d *Directory) Change(ctx context.Context, by Identity, name string, changes Changes) (Account, error) {
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
@@ -498,6 +509,8 @@ func (d *Directory) Enable(ctx context.Context, by Identity, name string) (Accou
 // SetPassword gives an account a new password, for those who may [Administer]
 // and have shown [JustNow] who they are; people change their own with
 // [Directory.ChangePassword]. All sessions of the account end; its tokens stay.
+// The failed attempts are forgotten as well, since a person who gets a new
+// password has mostly used them up.
 func (d *Directory) SetPassword(ctx context.Context, by Identity, name, password string) (Account, error) {
 	if err := d.mayGive(by); err != nil {
 		return Account{}, err
@@ -518,7 +531,9 @@ func (d *Directory) SetPassword(ctx context.Context, by Identity, name, password
 }
 
 // Unlock forgets the failed attempts to log in: those of an account, or all of
-// them where the name is empty.
+// them where the name is empty. It is recorded, since it gives a stranger
+// further attempts too, and since the counts are made anew from the log at the
+// next start.
 func (d *Directory) Unlock(ctx context.Context, by Identity, name string) error {
 	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return err
@@ -533,7 +548,8 @@ func (d *Directory) Unlock(ctx context.Context, by Identity, name string) error 
 	return d.commit(change{entries: []Entry{by.entry(ctx, KindUnlocked, name)}})
 }
 
-// shown is a text as it can be shown and recorded.
+// shown is a text as it can be shown and recorded. The bound is in bytes; a
+// character that it would cut is left out.
 func shown(text string) string {
 	const longest = 500
 	text = strings.Map(func(r rune) rune {

@@ -200,7 +200,8 @@ var kindTable = []kindRow{
 	}},
 }
 
-// kindRow is a row of the table of kinds.
+// kindRow is a row of the table of kinds. story takes who did it as a person
+// reads it; it is one clause, so that String can add how often and from where.
 type kindRow struct {
 	kind  Kind
 	event events.Kind
@@ -215,6 +216,8 @@ func kindOf(k Kind) kindRow {
 	return kindRow{}
 }
 
+// kindOfEvent is the table read backwards, for entries that are read from the
+// log.
 var kindOfEvent = func() map[events.Kind]Kind {
 	m := make(map[events.Kind]Kind, len(kindTable))
 	for _, r := range kindTable {
@@ -229,7 +232,8 @@ var means = map[Method]string{
 	ByLoopback: "nothing", BySystem: "the system's own means",
 }
 
-// of puts words before a text, unless it is empty.
+// of puts words before a text, unless it is empty. It keeps the stories free of
+// dangling commas.
 func of(before, text string) string {
 	if text == "" {
 		return ""

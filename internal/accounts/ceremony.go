@@ -8,7 +8,8 @@ import (
 )
 
 // ceremony is what is remembered between the two steps of a passkey or of
-// OpenID Connect.
+// OpenID Connect. It stays here and not with the browser: what is compared with
+// the answer must not come from the one who answers.
 type ceremony struct {
 	what    purpose
 	account string // whose it is, where that is known
@@ -86,7 +87,8 @@ func (c *ceremonies) begin(now time.Time, x *ceremony) string {
 }
 
 // finish returns a ceremony, once; nil where it is over, or is for something
-// else.
+// else. It is gone afterwards whatever the answer is: an answer that was
+// overheard is good for nothing.
 func (c *ceremonies) finish(now time.Time, name string, what purpose) *ceremony {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -235,7 +235,8 @@ func (d *Directory) Err() error {
 	return log.Err()
 }
 
-// current returns the log, and the newest event of the accounts in it.
+// current returns the log, and the newest event of the accounts in it. It takes
+// writing, so that the two belong together.
 func (d *Directory) current() (events.Store, events.Sequence, error) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -246,6 +247,9 @@ func (d *Directory) current() (events.Store, events.Sequence, error) {
 // mend makes the state anew where the lab's log was opened again, because its
 // disk had failed and takes writes again: it is not known whether all of the
 // state is in it. The caller holds writing.
+//
+// The counts of failed attempts are left as they are, since they hold more than
+// the log: names that are no account's too.
 func (d *Directory) mend() (anew bool, err error) {
 	if d.closed {
 		return false, errClosed()
@@ -361,7 +365,9 @@ func (d *Directory) commit(c change) error {
 	return nil
 }
 
-// append records entries.
+// append records entries. They are appended at once, so that a change of
+// several entries is there whole or not at all, and behind the last event that
+// the state has folded: another writer would be refused.
 func (d *Directory) append(ctx context.Context, entries []Entry) ([]events.Event, error) {
 	if len(entries) == 0 {
 		return nil, nil
@@ -493,7 +499,8 @@ func (r *refusals) due(e Entry, now time.Time) (times int, due bool) {
 	return times, true
 }
 
-// key is the SHA-256 of a random secret, in hexadecimal digits.
+// key is the SHA-256 of a random secret, in hexadecimal digits. It is a type of
+// its own, so that no secret is looked up, or kept, where its hash belongs.
 type key string
 
 // keyOf needs no salt and no slow hash: the secret has 256 random bits.
@@ -502,6 +509,8 @@ func keyOf(secret string) key {
 }
 
 // fits refuses a text that is too long, or cannot be shown to people as it is.
+// It is for what people enter, where cutting it short would be a surprise; what
+// strangers send is cut by shown.
 func fits(what, text string, longest int) error {
 	if len(text) > longest {
 		return problem.New(problem.Invalid, "%s has %d bytes, at most %d are kept", what, len(text), longest)

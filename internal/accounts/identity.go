@@ -72,7 +72,8 @@ func SystemIdentity(user string) Identity {
 // Actor is the identity as events record it: "person:ada".
 func (i Identity) Actor() string { return "person:" + i.Account }
 
-// Known reports whether it is known whose it is.
+// Known reports whether it is known whose it is. It says nothing about what
+// they may.
 func (i Identity) Known() bool { return i.everything || i.Account != "" }
 
 // May returns nil where the identity may do something in a campaign, otherwise
@@ -169,7 +170,8 @@ func (i Identity) Recent(now time.Time, within time.Duration) error {
 		With(problem.Remedy{Text: "show it again, then repeat the request", Action: problem.Confirm})
 }
 
-// forbidden names the roles that would be enough.
+// forbidden names the roles that would be enough. Which roles those are is no
+// secret, and spares a question to the admin.
 func (i Identity) forbidden(p Permission, campaign string) error {
 	var able []string
 	for _, r := range roles {
@@ -183,7 +185,7 @@ func (i Identity) forbidden(p Permission, campaign string) error {
 			Subject: i.Account, Ways: able})
 }
 
-// inCampaign is empty for the lab.
+// inCampaign is empty for the lab. It is the end of a sentence.
 func inCampaign(campaign string) string {
 	if campaign == "" {
 		return ""

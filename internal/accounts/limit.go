@@ -77,7 +77,8 @@ type limits struct {
 	oldest *list.List // of *count, the one touched last at the back
 }
 
-// count is the failures of one account, address or both.
+// count is the failures of one account, address or both. It has hashes in place
+// of names and addresses, so that its size is bounded whatever is typed.
 type count struct {
 	at       [32]byte
 	name     [32]byte // where the account's failures are counted; zero for an address
@@ -93,7 +94,8 @@ func newLimits(most int) *limits {
 }
 
 // attempt is an attempt to log in, which counts as failed until it has
-// succeeded.
+// succeeded. Each ends in [attempt.succeeded], in [attempt.withdrawn] where it
+// was not made, or in neither, which leaves it failed.
 type attempt struct {
 	limits *limits
 	at     []counter
@@ -107,7 +109,7 @@ type counter struct {
 }
 
 // countersOf returns what an attempt is counted by; by account and address
-// first.
+// first. succeeded relies on that order.
 func countersOf(name, from string, familiar bool) []counter {
 	network := networkOf(from)
 	own, both := at(ofAccount, name), at(ofBoth, name+"\x00"+network)
@@ -238,7 +240,9 @@ func (a *attempt) succeeded() {
 	}
 }
 
-// withdrawn takes the attempt back that was not made after all.
+// withdrawn takes the attempt back that was not made after all. Such as one
+// whose request ended before its turn to be hashed: nothing was learned about
+// the password.
 func (a *attempt) withdrawn() {
 	l := a.limits
 	l.mu.Lock()
@@ -255,7 +259,8 @@ func (a *attempt) withdrawn() {
 }
 
 // forget forgets the failures with an account, wherever they came from; those
-// of all accounts and addresses where the name is empty.
+// of all accounts and addresses where the name is empty. It looks at all
+// counts, which is rare enough.
 func (l *limits) forget(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -271,7 +276,9 @@ func (l *limits) forget(name string) {
 	}
 }
 
-// count returns a count, nil where there is none any more.
+// count returns a count, nil where there is none any more. A count that is over
+// is dropped here, when it is looked at; there is no other sweeping. The caller
+// holds mu.
 func (l *limits) count(at [32]byte, now time.Time) *count {
 	e := l.counts[at]
 	if e == nil {
@@ -290,6 +297,10 @@ func (l *limits) count(at [32]byte, now time.Time) *count {
 }
 
 // fail counts a failure.
+//
+// The delay is 1 s for the first failure beyond the free ones and doubles from
+// there; past 20 doublings it is the longest in any case, and the shift would
+// overflow. The caller holds mu.
 func (l *limits) fail(k counter, now time.Time) {
 	c := l.count(k.at, now)
 	if c == nil {
@@ -320,7 +331,9 @@ func (l *limits) drop(at [32]byte) {
 	}
 }
 
-// at is the place of a counter: of fixed length, whatever is typed.
+// at is the place of a counter: of fixed length, whatever is typed. The kind is
+// part of what is hashed: an account that is called like an address has another
+// place.
 func at(by counted, what string) counter {
 	return counter{by: by, at: sha256.Sum256([]byte(string(by) + "\x00" + what))}
 }

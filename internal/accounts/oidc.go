@@ -171,7 +171,7 @@ func (i *issuer) discover(ctx context.Context) (*oidc.Provider, error) {
 }
 
 // unreachable is no verdict about the person: the issuer, or the way to it,
-// failed.
+// failed. Nothing is taken from their account for that.
 func (i *issuer) unreachable(err error) error {
 	return problem.New(problem.Unavailable, "%s does not answer as it should: %w", i.name(), err).
 		With(problem.Remedy{Text: "try again, or log in with a password", Action: problem.LogIn})
@@ -244,7 +244,8 @@ type OIDCAnswer struct {
 	Error, Description string // instead of a code
 }
 
-// claims are those of an ID token that are read.
+// claims are those of an ID token that are read. all is the whole token, in
+// which a lab may name any claim as that of its roles.
 type claims struct {
 	Email         string  `json:"email"`
 	EmailVerified anyBool `json:"email_verified"`
@@ -257,7 +258,8 @@ type claims struct {
 // anyBool is a truth that some issuers write as a word.
 type anyBool bool
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. Anything but true is false, since
+// it is what an e-mail address is trusted by.
 func (b *anyBool) UnmarshalJSON(text []byte) error {
 	*b = string(text) == "true" || string(text) == `"true"`
 	return nil
@@ -334,6 +336,10 @@ func (d *Directory) FinishOIDC(
 }
 
 // redeem exchanges a code for what the issuer says about a person.
+//
+// A code is good for one exchange, so nothing here is tried again. The words of
+// the issuer are shown; the token itself is cut out of any message, since it
+// would prove the person elsewhere.
 func (i *issuer) redeem(
 	ctx context.Context, begun *ceremony, code string,
 ) (subject string, _ claims, err error) {
@@ -374,6 +380,11 @@ func (i *issuer) redeem(
 }
 
 // admits returns the roles that the issuer gives a person who is let in.
+//
+// Domains and roles each are a bound: with both, a person needs the address,
+// and gets what the claim says. No role with a domain is enough to be let in,
+// since an account may have roles from an admin. The roles come sorted and once
+// each, so that the same claim always makes the same entries.
 func (i *issuer) admits(said claims) ([]Grant, error) {
 	refused := func(format string, args ...any) error {
 		return problem.New(problem.Forbidden,
@@ -416,7 +427,8 @@ func (i *issuer) accountName(said claims) string {
 	return name
 }
 
-// own reports whether a domain is one for which the issuer is asked.
+// own reports whether a domain is one for which the issuer is asked. Subdomains
+// are others: who runs one could make addresses in it.
 func (i *issuer) own(domain string) bool {
 	return slices.ContainsFunc(i.config.Domains, func(d string) bool { return strings.EqualFold(d, domain) })
 }
@@ -429,7 +441,9 @@ func (i *issuer) vouches(said claims) bool {
 }
 
 // claimed returns the words of a claim, which may be a word or a list of them,
-// in an object where the name has points in it.
+// in an object where the name has points in it. A claim of the very name goes
+// first, since some issuers use addresses as names, with points in them. What
+// is neither a word nor a list of them gives none.
 func claimed(all map[string]any, name string) []string {
 	value, ok := all[name]
 	if !ok {
@@ -456,7 +470,8 @@ func claimed(all map[string]any, name string) []string {
 
 // revokeIssuer revokes the roles and sessions that the issuer granted to an
 // account, once it lets that person in no further. It returns the account's
-// name, "" where there is none.
+// name, "" where there is none. It is looked for by its subject alone: an
+// e-mail address that the issuer no longer vouches for decides nothing.
 func (d *Directory) revokeIssuer(ctx context.Context, subject string) (name string, err error) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -501,6 +516,11 @@ func (d *Directory) atIssuer(subject string, said claims) (own, same []*account)
 // linked returns the account of a person at the issuer as it is to be, with
 // what changes. name is that of the account where the answer is no. The caller
 // holds writing.
+//
+// The first account is not made here, whatever NewAccounts says: it must be an
+// admin's, and the issuer decides about roles only within a lab that has one.
+// An account that was linked once stays that person's when its e-mail address
+// changes.
 func (d *Directory) linked(
 	ctx context.Context,
 	subject string,

@@ -41,7 +41,9 @@ type Passkey struct {
 	Synced bool `json:"synced"`
 }
 
-// passkeyID is by what a credential is named.
+// passkeyID is by what a credential is named. It is a hash since a credential's
+// own identifier is long and would let sites that know it recognize its owner;
+// 64 bits tell the passkeys of a lab apart.
 func passkeyID(credential []byte) string {
 	return string(keyOf(base64.RawURLEncoding.EncodeToString(credential)))[:16]
 }
@@ -65,6 +67,10 @@ const (
 type relyingParty struct{ *webauthn.WebAuthn }
 
 // newRelyingParty returns nil where there are no passkeys.
+//
+// Attestation is not asked for: which make of device a person uses is no one's
+// business here, and decides nothing. The passkey must be one that the device
+// finds by itself, so that a login needs no name.
 func newRelyingParty(p *Passkeys) (*relyingParty, error) {
 	if p == nil {
 		return nil, nil
@@ -93,7 +99,8 @@ func newRelyingParty(p *Passkeys) (*relyingParty, error) {
 	return &relyingParty{w}, nil
 }
 
-// holder is an account as the library sees it.
+// holder is an account as the library sees it. Credentials are apart from the
+// account, as they are among the values.
 type holder struct {
 	*account
 	credentials []webauthn.Credential
@@ -245,7 +252,7 @@ func (d *Directory) FinishPasskey(
 }
 
 // ownerOf returns the account that a passkey belongs to, nil where there is
-// none.
+// none. It looks through all accounts: a lab has few.
 func (d *Directory) ownerOf(credential []byte) *account {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -354,7 +361,8 @@ func (d *Directory) FinishPasskeyConfirm(
 	return d.confirm(sessionToken, ByPasskey, shown(from), used)
 }
 
-// proof is a passkey that has answered, with its new counter.
+// proof is a passkey that has answered, with its new counter. It is not written
+// yet: that is for the caller, together with the session, under writing.
 type proof struct {
 	account    string
 	credential *webauthn.Credential
@@ -418,7 +426,8 @@ func (d *Directory) answered(
 }
 
 // afterUse returns the change that notes the use of a passkey, and its counter.
-// The caller holds writing.
+// The caller holds writing. What was checked without the lock is looked at once
+// more: the passkey may have been removed or used meanwhile.
 func (d *Directory) afterUse(p proof) (c change, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

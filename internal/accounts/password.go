@@ -50,7 +50,8 @@ const (
 )
 
 // passwords hashes passwords, a few at a time: each takes memory and tens of
-// milliseconds.
+// milliseconds. Without the bound on waiting a crowd of logins would pile up
+// memory and goroutines; the surplus is asked to come again.
 type passwords struct {
 	params  argon2id.Params
 	least   int
@@ -75,7 +76,8 @@ func newPasswords(o Options) (*passwords, error) {
 	return p, err
 }
 
-// in runs work in its turn.
+// in runs work in its turn. Who stops waiting has used nothing; work that has
+// begun is finished, since argon2id cannot be stopped.
 func (p *passwords) in(ctx context.Context, work func() error) error {
 	select {
 	case p.waiting <- struct{}{}:
@@ -94,7 +96,8 @@ func (p *passwords) in(ctx context.Context, work func() error) error {
 }
 
 // prepared is a password as it is hashed: the same, however a keyboard composes
-// its letters (OpaqueString of RFC 8265).
+// its letters (OpaqueString of RFC 8265). The bound comes first: it also bounds
+// what normalizing costs.
 func prepared(password string) (string, error) {
 	if len(password) > longestPassword {
 		return "", problem.New(problem.Invalid, "the password has more than %d bytes", longestPassword)
@@ -108,6 +111,10 @@ func prepared(password string) (string, error) {
 }
 
 // newPassword refuses a password that is too easily guessed, and hashes it.
+//
+// The rules are few and say what to do. No kinds of characters are demanded,
+// which makes passwords worse (NIST SP 800-63B); five different ones and not
+// the account's name keep out the worst.
 func (d *Directory) newPassword(ctx context.Context, name, password string) (hash, error) {
 	text, err := prepared(password)
 	if err != nil {

@@ -103,7 +103,8 @@ var vocabulary = func() *events.Vocabulary {
 // Kinds returns the kinds of event that the accounts record, in a fixed order.
 func Kinds() []events.KindInfo { return vocabulary.Kinds() }
 
-// unknownActor is the actor of what was done by it is not known whom.
+// unknownActor is the actor of what was done by it is not known whom. An event
+// must have an actor; an entry then shows none. No account may have the name.
 const unknownActor = "unknown"
 
 // event is an entry as an event, to be appended.
@@ -161,7 +162,9 @@ func entryOf(e events.Event) (Entry, error) {
 	return entry, nil
 }
 
-// leafHash is the hash by which an event is in the Merkle tree of its log.
+// leafHash is the hash by which an event is in the Merkle tree of its log. It
+// is computed and not stored: what is stored next to an event could be changed
+// with it.
 func leafHash(e events.Event) (string, error) {
 	record, err := events.AppendRecord(nil, e)
 	hash := tlog.RecordHash(record)

@@ -158,7 +158,8 @@ type wire struct {
 	Secret  string         `json:"secret,omitempty"`
 }
 
-// secret is where a request has one, nil where it has none.
+// secret is where a request has one, nil where it has none. A new kind of
+// request with a secret must be named here, or the secret does not arrive.
 func (r *Request) secret() *Secret {
 	switch {
 	case r.Add != nil:
@@ -175,6 +176,9 @@ const mostRequest = 1 << 20
 // Handler does what requests ask of other processes over a connection that only
 // those can open who may write the folder, such as a socket of package control.
 // who says which user of the system that is.
+//
+// An answer is always a wire, also where the request was refused, so that a
+// client can tell a refusal from something else that listens on the socket.
 func (d *Directory) Handler(who func(*http.Request) string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in, out wire

@@ -172,7 +172,8 @@ func (g Grant) String() string {
 // bytes.
 const longestCampaign = 200
 
-// check refuses a grant that means nothing.
+// check refuses a grant that means nothing. A campaign need not exist: roles
+// may be given before it begins.
 func (g Grant) check() error {
 	if g.Role.Permissions() == nil {
 		return problem.New(problem.Invalid, "there is no role %q; the roles are %s", g.Role, joined(Roles())).

@@ -53,7 +53,9 @@ func randomID() string {
 	return hex.EncodeToString(id)
 }
 
-// ended reports whether a session is over. The caller holds mu.
+// ended reports whether a session is over. The caller holds mu. The limits are
+// those of now and not of the login: a lab that shortens them shortens the
+// sessions there are. Without a value that proves it, a session is over too.
 func (d *Directory) ended(s *session, now time.Time) bool {
 	proof := d.values.sessions[s.Secret]
 	return proof == nil || now.Sub(proof.Seen) > d.o.Idle || now.Sub(s.Created) > d.o.Lifetime
@@ -72,7 +74,9 @@ func (s *session) public(v *values) Session {
 	}
 }
 
-// identity is that of a session's owner.
+// identity is that of a session's owner. The grants are the account's at this
+// moment and are not kept with the session: what is taken from a person is gone
+// at their next request.
 func (s *session) identity(a *account, from string) Identity {
 	return Identity{
 		Account: a.Name, DisplayName: a.DisplayName, Method: s.Method, Grants: append([]Grant{}, a.Grants...),
@@ -112,6 +116,10 @@ func (d *Directory) Login(
 }
 
 // checkPassword checks a password, within the limits, and records what fails.
+//
+// The attempt is counted before the password is looked at, so that a hundred at
+// once are a hundred. What the log says of why is more than what the caller
+// gets. An error of hashing, as of a request that ended, is no attempt.
 func (d *Directory) checkPassword(
 	ctx context.Context, name, password, from string,
 ) (_ *account, again hash, err error) {
@@ -184,6 +192,10 @@ func disabled(name string) error {
 
 // begin begins a session of an account and records it, with whatever else c
 // changes. The caller holds writing.
+//
+// The network that was used last is at the end of the list, and the list is
+// written only where that changes: most logins come from the same place.
+// Sessions that are over are swept here, where something is written anyhow.
 func (d *Directory) begin(
 	name string, how Method, from string, confirmed time.Time, c change,
 ) (string, Identity, error) {
@@ -210,7 +222,8 @@ func (d *Directory) begin(
 }
 
 // prove adds the entry of a session that goes on under a new token, which it
-// returns, and keeps the token's hash.
+// returns, and keeps the token's hash. The reference is new as well: until the
+// entry is in the log, what the session had before still proves it.
 func (c *change) prove(e *Entry, now time.Time) (token string) {
 	token = random()
 	e.facts.Secret = randomID()
@@ -249,7 +262,8 @@ func (d *Directory) sweep(name string) (over []*session) {
 	return append(over, own[:max(0, len(own)-mostSessions+1)]...)
 }
 
-// sessionsOf returns the sessions of an account that are not over.
+// sessionsOf returns the sessions of an account that are not over. They are
+// values as of now, which a logout does not change.
 func (d *Directory) sessionsOf(name string) (own []*session) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -263,6 +277,9 @@ func (d *Directory) sessionsOf(name string) (own []*session) {
 }
 
 // session returns what a token proves, nil where it proves nothing.
+//
+// The length is looked at first, so that nothing is hashed for what cannot be
+// one. The lookup is by hash, whose timing tells nothing about a token.
 func (d *Directory) session(token string) (*session, *account) {
 	if len(token) != 43 { // of 32 bytes in base64
 		return nil, nil
@@ -294,7 +311,9 @@ func (d *Directory) Authenticate(ctx context.Context, sessionToken string) (Iden
 }
 
 // touch notes that a session was used. What is lost with the process, or not
-// written at all, only ends it earlier.
+// written at all, only ends it earlier. It is looked at without writing first:
+// most requests come within the minute and must not wait for a change that is
+// being written.
 func (d *Directory) touch(secret string) {
 	if d.lateSeen(secret) == nil {
 		return
@@ -405,7 +424,8 @@ func (d *Directory) ChangePassword(
 	return d.begin(a.Name, s.Method, shown(from), d.now(), c)
 }
 
-// hasPassword reports whether an account can log in with a password.
+// hasPassword reports whether an account can log in with a password. The
+// reference alone does not say so: the hash may have been forgotten.
 func (d *Directory) hasPassword(a *account) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

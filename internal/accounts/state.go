@@ -198,7 +198,8 @@ func (a *account) describe(d *Details) {
 	}
 }
 
-// take adds what an earlier version kept.
+// take adds what an earlier version kept. They become the state's own: nothing
+// else refers to them.
 func (s *state) take(taken *Taken) {
 	s.taken = true
 	for _, a := range taken.Accounts {
@@ -212,7 +213,8 @@ func (s *state) take(taken *Taken) {
 	}
 }
 
-// endSession removes a session, and releases what proves it.
+// endSession removes a session, and releases what proves it. One that is not
+// there is no error: an entry may end what has run out.
 func (s *state) endSession(id string) {
 	if ended := s.sessions[id]; ended != nil {
 		s.released = append(s.released, sessionKey+ended.Secret)
@@ -220,7 +222,8 @@ func (s *state) endSession(id string) {
 	}
 }
 
-// endSessions ends all of an account's.
+// endSessions ends all of an account's. Their order does not matter: each is
+// only removed.
 func (s *state) endSessions(account string) {
 	for id, x := range s.sessions {
 		if x.Account == account {

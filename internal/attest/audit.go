@@ -61,6 +61,11 @@ type Audit struct {
 }
 
 // Passed reports whether nothing speaks against the store.
+//
+// What another version of a method made cannot be made again here; it fails the
+// audit unless a person has excepted it by name, so that leaving something out
+// is a decision that stands in the command. Remarks and notes do not count: an
+// honest log can hold them.
 func (r *Audit) Passed() bool {
 	return r.Chain == ChainSound && len(r.Mismatches) == 0 && r.OtherVersion == r.Excepted && r.extends()
 }
@@ -83,7 +88,8 @@ func (r *Audit) extends() bool {
 	return !slices.ContainsFunc(r.Since, func(c Since) bool { return c.Problem != "" })
 }
 
-// Earlier is a checkpoint that was kept, with the file it was read from.
+// Earlier is a checkpoint that was kept, with the file it was read from. The
+// file is only for messages.
 type Earlier struct {
 	File string
 	checkpoint.Checkpoint
@@ -144,7 +150,9 @@ func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 	return r, nil
 }
 
-// isLab reports whether a log is that of a lab: its first event says so.
+// isLab reports whether a log is that of a lab: its first event says so. An
+// empty log is none: then there are no campaigns either, and nothing to be
+// found.
 func isLab(ctx context.Context, log events.Log) (bool, error) {
 	for e, err := range log.Read(ctx, 0) {
 		return e.Kind == events.KindLabBegun, err
@@ -154,6 +162,9 @@ func isLab(ctx context.Context, log events.Log) (bool, error) {
 
 // verify checks every byte of the log. Faults of the log are a result; only a
 // log that cannot be read at all is an error.
+//
+// A store that is thoroughly damaged has a fault for each event; it names some
+// and counts the rest.
 func (r *Audit) verify(ctx context.Context, log events.Store) error {
 	found, err := log.Verify(ctx)
 	if err != nil {
@@ -220,6 +231,10 @@ func (r *Audit) campaign(ctx context.Context, log events.Store, name string, o O
 // compare compares the log with each earlier checkpoint. The place of a change
 // is between the last one that holds and the first that does not. All of them
 // are compared, also after one that does not hold.
+//
+// The place is worth saying only for a checkpoint of this very log that it is
+// long enough for: a log that was cut has no such place, and another log none
+// at all.
 func (r *Audit) compare(ctx context.Context, log events.Store, since []Earlier) error {
 	if len(since) == 0 {
 		return nil
@@ -254,7 +269,8 @@ func (r *Audit) compare(ctx context.Context, log events.Store, since []Earlier) 
 	return nil
 }
 
-// count adds what was made again, and counts which of it is left out.
+// count adds what was made again, and counts which of it is left out. A build
+// that is named twice is excepted once.
 func (r *Audit) count(made decisions.Counts, except []string) {
 	r.Add(made)
 	for _, share := range made.Builds {
@@ -266,7 +282,8 @@ func (r *Audit) count(made decisions.Counts, except []string) {
 }
 
 // NameOf is by what a person names a build in [Options.Except]: the first
-// digits of its revision, or its version where it has none.
+// digits of its revision, or its version where it has none. Twelve digits are
+// what other tools show of a commit, and tell the builds of a lab apart.
 func NameOf(b events.Build) string {
 	const digits = 12
 	if b.Revision == "" {

@@ -62,7 +62,9 @@ func TakeCheckpoint(ctx context.Context, log events.Store, key note.Signer) (*Ch
 	return c, err
 }
 
-// Identity is the name of a log, without that of a key.
+// Identity is the name of a log, without that of a key. It follows from the
+// first event, so that a store which was begun anew has another one, under
+// whatever path it lies.
 func Identity(ctx context.Context, log events.Log) (string, error) {
 	for e, err := range log.Read(ctx, 0) {
 		if err != nil {
@@ -77,6 +79,9 @@ func Identity(ctx context.Context, log events.Log) (string, error) {
 // Prove turns the checkpoint into a proof that the log holds the event at a
 // position. The proof holds the event's record itself: who checks it needs
 // nothing else.
+//
+// The checkpoint must be the newer one: of an event that came after it there is
+// no proof.
 func (c *Checkpoint) Prove(ctx context.Context, log events.Store, p events.Position) error {
 	hashes, err := log.ProveEvent(ctx, p, int64(c.Events))
 	if err != nil {
@@ -131,7 +136,8 @@ func (c *Checkpoint) Contradicts(
 // Find returns the event of a campaign that says most about a subject: the
 // result of an experiment, the answer to a question, a decision; else the
 // newest one about it. what may also be a position of the log. Of several that
-// say most, as a measurement that was made again, the newest is taken.
+// say most, as a measurement that was made again, the newest is taken. A number
+// is always a position: subjects begin with a letter.
 func Find(ctx context.Context, log events.Store, campaign, what string) (events.Event, error) {
 	var found events.Event
 	if n, err := strconv.ParseUint(what, 10, 63); err == nil {
@@ -164,7 +170,9 @@ func Find(ctx context.Context, log events.Store, campaign, what string) (events.
 	return found, nil
 }
 
-// answers reports whether an event is what its subject is there for.
+// answers reports whether an event is what its subject is there for. Of all
+// that is said of an experiment, a proof about “e7” is wanted of its
+// measurement, and not of the remark that came last.
 func answers(kind events.Kind) bool {
 	switch kind {
 	case events.KindExperimentMeasured, events.KindQuestionAnswered, events.KindDecisionMade:
@@ -174,7 +182,8 @@ func answers(kind events.Kind) bool {
 }
 
 // ReadCheckpoint reads a checkpoint, or that of a proof. Signatures by known
-// keys are checked.
+// keys are checked. What it does not check is the proof itself: for that see
+// [VerifyFiles].
 func ReadCheckpoint(text []byte, known ...note.Verifier) (checkpoint.Checkpoint, error) {
 	f, err := checkpoint.Decode(text)
 	switch {
@@ -190,6 +199,11 @@ func ReadCheckpoint(text []byte, known ...note.Verifier) (checkpoint.Checkpoint,
 
 // contradiction says what speaks against a log, whose name is id, having grown
 // from an earlier checkpoint; nothing where it has.
+//
+// The cases go from what needs no hashing to what does: another log, one that
+// is shorter, one of which the beginning differs. They are kept apart since a
+// person does something else about each. An error means that it could not be
+// found out, and says nothing against the log.
 func contradiction(
 	ctx context.Context, log events.Store, id string, old checkpoint.Checkpoint,
 ) (problem string, err error) {
@@ -247,7 +261,9 @@ func ProveIn(
 	return c, c.Prove(ctx, log, e.Position)
 }
 
-// OpenToRead opens a store for reading, also while a process holds it.
+// OpenToRead opens a store for reading, also while a process holds it. It keeps
+// the code of the fault, so that a store that is missing and one that is
+// damaged stay different answers.
 func OpenToRead(folder string) (events.Store, error) {
 	log, err := store.Open(folder, store.Options{ReadOnly: true})
 	if err != nil {

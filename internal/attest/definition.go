@@ -38,6 +38,9 @@ func checkDefinitions(
 		if err != nil {
 			continue // the audit has said so
 		}
+		// What this very build wrote it must be able to derive again. Another
+		// one may have read the same file otherwise, and been right by its own
+		// rules.
 		say := func(format string, args ...any) {
 			m := decisions.Mismatch{
 				Position: e.Position,
@@ -85,6 +88,8 @@ func checkDefinitions(
 }
 
 // meaning is the definition that a campaign file gives at its place in a log.
+// What a file leaves open is filled in from different places for a campaign
+// that is new, one that has begun, and one that is amended.
 type meaning func(*campaignfile.File) (definition.Campaign, error)
 
 // defined is what a file means of itself.
@@ -112,6 +117,10 @@ func amends(reg registry.Registry, present definition.Campaign, source string) m
 // followsFrom says where a definition is not what the campaign file means that
 // is recorded with it. The seed may have been given on the command line, and a
 // list of candidates by the instrument: what they led to is made again.
+//
+// Without a source there is nothing to compare: the definition came from a
+// program, and is its own word. Only the first difference is named; it is
+// enough to refuse, and a person then looks at both.
 func followsFrom(
 	reg registry.Registry, source string, def definition.Campaign, means meaning,
 ) string {

@@ -65,6 +65,11 @@ type Text struct {
 
 // VerifyFiles checks each file, and those that belong together. Where a key was
 // given, what is not signed proves nothing.
+//
+// In three passes, since each needs what the one before found: each file alone,
+// the proofs of consistency against the earlier checkpoints among the files,
+// and then every two that hold, for a fork. A fork is against the log's owner
+// and not against a file, so that it is no file's problem.
 func VerifyFiles(texts []Text, known []note.Verifier, mustSign bool) *Files {
 	v := &Files{}
 	for _, text := range texts {
@@ -89,7 +94,8 @@ func VerifyFiles(texts []Text, known []note.Verifier, mustSign bool) *Files {
 }
 
 // contradicts reports whether two files that hold are of one log with as many
-// events, and not with the same.
+// events, and not with the same. Of different lengths they cannot be compared
+// without the log, or a proof of consistency.
 func (f *File) contradicts(g *File) bool {
 	return f.Problem == "" && g.Problem == "" &&
 		checkpoint.SameLog(f.head.Origin, g.head.Origin) &&
@@ -98,6 +104,10 @@ func (f *File) contradicts(g *File) bool {
 }
 
 // read decodes a file and checks what can be checked of it alone.
+//
+// Signatures come before what is proved: what a stranger signed proves nothing,
+// whatever its hashes. A key that is missing is set apart (Unknown), since
+// giving it may be all that is needed.
 func (f *File) read(msg []byte, known []note.Verifier, mustSign bool) {
 	var err error
 	if f.decoded, err = checkpoint.Decode(msg); err != nil {
@@ -142,7 +152,8 @@ func (f *File) read(msg []byte, known []note.Verifier, mustSign bool) {
 }
 
 // consistent checks a proof of consistency with the earlier checkpoint that is
-// among the files, and says what is wrong.
+// among the files, and says what is wrong. It takes the first that fits: two
+// that fit and differ are a fork, which is found in any case.
 func (v *Files) consistent(f *File) string {
 	p := f.decoded.Consistency
 	for _, g := range v.Files {

@@ -50,7 +50,9 @@ func plain(def any) any {
 type absent struct{}
 
 // diff appends the changes between two trees of [plain], both at the pointer.
-// The order of the changes is fixed, since they are recorded.
+// The order of the changes is fixed, since they are recorded. Objects and lists
+// are gone into where both sides are one; anything else that differs is one
+// change, as is a number that became an object.
 func diff(pointer string, from, to any, changes *[]events.Change) {
 	if reflect.DeepEqual(from, to) {
 		return
@@ -129,7 +131,8 @@ func diffGrown(pointer string, from, to []any, changes *[]events.Change) bool {
 	return true
 }
 
-// member is a field of an object, absent where it has none.
+// member is a field of an object, absent where it has none. An amendment that
+// removes a setting and one that sets it to null are different changes.
 func member(m map[string]any, name string) any {
 	if v, ok := m[name]; ok {
 		return v
@@ -195,7 +198,8 @@ func (r Refusal) What() string {
 	return strings.Join(parts, ", ")
 }
 
-// Text says what is not allowed and why not, in a line.
+// Text says what is not allowed and why not, in a line. It is for pages and
+// programs; a terminal has it in two lines.
 func (r Refusal) Text() string {
 	if what := r.What(); what != "" {
 		return what + ": " + r.Reason
@@ -218,7 +222,8 @@ func elementSteps(steps []string) int {
 }
 
 // inWords writes the steps of a path as people write them:
-// "process.command[0]".
+// "process.command[0]". A step that is a number is taken for an entry of a
+// list.
 func inWords(steps []string) string {
 	var b strings.Builder
 	for i, step := range steps {
@@ -234,8 +239,10 @@ func inWords(steps []string) string {
 	return b.String()
 }
 
-// placeOf names the element of the file that a path leads to. The name is added,
-// since people know their parameters by name and not by number.
+// placeOf names the element of the file that a path leads to. The name is
+// added, since people know their parameters by name and not by number. The
+// definition is the one before the change, in which the index means what the
+// person knows.
 func placeOf(def definition.Campaign, steps []string) string {
 	n := elementSteps(steps)
 	place := inWords(steps[:n])
@@ -300,7 +307,8 @@ func (e *AmendError) Error() string {
 
 // defaultInitial is how a campaign would begin if its file did not mention the
 // experts' initial answers: how many there are follows from the policy. All
-// three are pointers: nil is what a file leaves out.
+// three are pointers: nil is what a file leaves out. The definition is a copy,
+// whose pointers are replaced and not written through.
 func defaultInitial(reg registry.Registry, def definition.Campaign) definition.Initial {
 	def.Initial.Labels = nil
 	def.Initial.Comparisons = nil
@@ -451,6 +459,10 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 
 // refuseParameter is refuse for a change of a parameter. Bounds may move both
 // ways: what was measured outside stays measured, and is asked for no more.
+//
+// The parameters are what the models' coordinates mean: none can come or go.
+// Further values and categories add compositions and leave those that were
+// measured what they are.
 func refuseParameter(c events.Change, steps []string) string {
 	if len(steps) < 3 {
 		return "parameters can neither be added nor removed; " +

@@ -82,7 +82,8 @@ func under(tree any, path []string) map[string]any {
 	return object
 }
 
-// fromPlain is the definition of which [plain] makes a tree.
+// fromPlain is the definition of which [plain] makes a tree. Numbers pass
+// through as text, so that none changes in the last digit.
 func fromPlain(tree any) (def definition.Campaign, err error) {
 	data, err := json.Marshal(tree)
 	if err != nil {

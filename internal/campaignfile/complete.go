@@ -159,7 +159,9 @@ func completePolicy(reg registry.Registry, def *definition.Campaign) {
 	completeRule(reg, def, policies.Handover)
 }
 
-// completeRule has the owner of the rule in a part complete its settings.
+// completeRule has the owner of the rule in a part complete its settings. It is
+// completed before it is put back, since its owner reads the definition with
+// the rule as the file has it.
 func completeRule(reg registry.Registry, def *definition.Campaign, part policies.Part) {
 	choice := policies.Choice(&def.Policy, part)
 	rule, known := reg.Methods.Rule(part, choice.Name)
@@ -171,7 +173,7 @@ func completeRule(reg registry.Registry, def *definition.Campaign, part policies
 }
 
 // modelsUtility reports whether the policy of a completed definition models the
-// utility of compositions.
+// utility of compositions. Only a campaign of comparisons can.
 func modelsUtility(def definition.Campaign) bool {
 	return !def.Measures() && def.Model.Utility != (definition.Utility{})
 }
@@ -219,6 +221,11 @@ const (
 // free parameter, and at least one for each category of a parameter whose
 // categories are unrelated, as far as a part of the budget allows
 // (docs/results.md has the measurements).
+//
+// The categories of a parameter count only as far as all of them fit: a design
+// that shows some of them says nothing about the others, and costs the rest of
+// the budget. A change here is a change of a default: campaigns that have begun
+// keep what is recorded.
 func defaultExperiments(def definition.Campaign) int {
 	if !def.Measures() {
 		return 0

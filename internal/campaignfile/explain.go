@@ -137,6 +137,9 @@ func rangeText(p definition.Parameter) string {
 
 // constraintText writes a constraint as a sum, in the order of the parameters:
 // "ec + 2 dmc ≤ 0.8".
+//
+// A coefficient of 1 is left out, and a negative one is a difference: so a
+// person would write it.
 func constraintText(def definition.Campaign, c definition.Constraint) string {
 	var b strings.Builder
 	for _, p := range def.Parameters {
@@ -259,7 +262,8 @@ func objectiveText(def definition.Campaign) string {
 }
 
 // initialText says how a campaign begins. Pointers may be nil where the
-// definition was not completed.
+// definition was not completed. The experiments come first, then what each
+// expert is asked, then how long that is waited for.
 func initialText(def definition.Campaign) string {
 	in := def.Initial
 	n := 0
@@ -346,7 +350,8 @@ func waitText(def definition.Campaign) string {
 	return fmt.Sprintf("; the campaign waits up to %s for %s to answer all of it; then it goes on without the rest", in.Wait, who)
 }
 
-// instrumentText is the driver's words for its settings.
+// instrumentText is the driver's words for its settings. What cannot be read is
+// named by [Validate], and not here a second time.
 func instrumentText(reg registry.Registry, def definition.Campaign) string {
 	settings, err := reg.InstrumentSettings(&def)
 	if err != nil {
@@ -356,7 +361,8 @@ func instrumentText(reg registry.Registry, def definition.Campaign) string {
 }
 
 // expertText says how an expert is asked, how long for, and what they have
-// stated beforehand.
+// stated beforehand. What is not set is not said: most experts have a line of a
+// few words.
 func expertText(reg registry.Registry, def definition.Campaign, e definition.Expert) string {
 	text := e.Name
 	if settings, err := reg.ExpertSettings(e); err == nil {
@@ -399,6 +405,7 @@ func expertText(reg registry.Registry, def definition.Campaign, e definition.Exp
 }
 
 // endText says when a campaign ends, and when its experts are asked no more.
+// The budget comes first, since every campaign has one.
 func endText(def definition.Campaign) string {
 	ends := []string{"after " + format.Count(def.Budget.Experiments, "experiment")}
 	if !def.Measures() {

@@ -128,7 +128,8 @@ func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []
 	return def, faults
 }
 
-// noFurther checks nothing.
+// noFurther checks nothing. It is for what is read without a folder: there are
+// no files to be looked for.
 func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 
 // define is [Define] for a tree whose references are written out, given the
@@ -203,7 +204,8 @@ func define(
 }
 
 // unread reports whether there is a node at a path that could not be read. Its
-// own fault is reported with the syntax.
+// own fault is reported with the syntax. That a key is missing whose value
+// could not be read would be said on top of it, and be wrong.
 func unread(root *yamltree.Node, p path) bool {
 	node, rest := root.Find(p)
 	return len(rest) == 0 && node.Faulty

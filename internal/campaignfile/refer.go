@@ -58,7 +58,8 @@ func inFolder(reg registry.Registry, folder string) source {
 	}
 }
 
-// of is a lab file that was read; nil stands for none.
+// of is a lab file that was read; nil stands for none. It was read and checked
+// when it came, so that finding cannot fail.
 func of(lab *labfile.File) source {
 	if lab == nil {
 		return noLab()
@@ -231,7 +232,9 @@ func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
 }
 
 // merged is what a campaign file says, completed by what the lab says. lab may
-// be nil, which has no keys. Keys are whole: a mapping within is not merged.
+// be nil, which has no keys. Keys are whole: a mapping within is not merged. A
+// person who writes a key means all of it: half of a program's settings from
+// here and half from there would be an instrument that no one has seen.
 func merged(here, lab *yamltree.Node) *yamltree.Node {
 	for _, key := range lab.Keys() {
 		if here.Field(key) == nil {

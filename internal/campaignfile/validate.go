@@ -77,6 +77,8 @@ func (v *validator) counts() {
 }
 
 // report adds a fault. Its place in the file is found later (see [placed]).
+// Advice is a thing to do, in words of the file; it is empty where there is
+// nothing to be said that the fault does not.
 func (v *validator) report(p path, problem, advice string) {
 	v.faults = append(v.faults, fault(p, problem, advice))
 }
@@ -94,7 +96,9 @@ func (v *validator) parameter(name string) *definition.Parameter {
 	return nil
 }
 
-// names returns the names of the parameters for which keep holds.
+// names returns the names of the parameters for which keep holds. They are what
+// a misspelled name is compared with: only those that would be right at that
+// place.
 func (v *validator) names(keep func(definition.Parameter) bool) []string {
 	var names []string
 	for _, p := range v.def.Parameters {
@@ -111,7 +115,9 @@ func continuous(p definition.Parameter) bool { return p.Categories == nil && p.V
 func anyKind(definition.Parameter) bool      { return true }
 
 // parameters checks that each has a name of its own and is of one kind: a
-// number between bounds, a list of values, or categories.
+// number between bounds, a list of values, or categories. The details of a kind
+// are checked only where the kind is clear: of a parameter that is two of them,
+// either half would give faults that are not meant.
 func (v *validator) parameters() {
 	first := map[string]int{}
 	for i, p := range v.def.Parameters {
@@ -142,7 +148,7 @@ func (v *validator) parameters() {
 	}
 }
 
-// count is how many conditions hold.
+// count is how many conditions hold. It is how "exactly one of" is checked.
 func count(conditions ...bool) (n int) {
 	for _, c := range conditions {
 		if c {
@@ -191,6 +197,9 @@ func (v *validator) values(here path, p definition.Parameter) {
 
 // categories checks the names and descriptors. Either every category has the
 // same descriptors or none has any: the model measures distances by them.
+//
+// Categories are compared with the first one, so that a fault names the one
+// that differs and what it should have.
 func (v *validator) categories(here path, p definition.Parameter) {
 	if len(p.Categories) < 2 {
 		v.report(here.To("categories"),
@@ -232,6 +241,10 @@ func (v *validator) categories(here path, p definition.Parameter) {
 
 // constraints checks that each is one comparison of a sum of numbers. Whether
 // they can hold together is for space to say.
+//
+// The terms are checked in the order of their names: a map has none, and the
+// same file must always give the same faults. A coefficient of 0 is refused,
+// since it is mostly a slip and never of use.
 func (v *validator) constraints() {
 	for i, c := range v.def.Constraints {
 		here := at("constraints", i)
@@ -275,6 +288,10 @@ func (v *validator) constraints() {
 
 // excluded checks that each region names parameters, by an interval or a
 // category. A side without an end is open; an interval includes its ends.
+//
+// The cases go from the parameter to the side: a name that does not exist, a
+// side of the wrong kind, and only then its numbers. An interval that ends
+// before it begins would exclude nothing, in silence.
 func (v *validator) excluded() {
 	for i, r := range v.def.Excluded {
 		here := at("excluded", i, "where")

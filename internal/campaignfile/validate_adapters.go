@@ -13,6 +13,9 @@ import (
 
 // steps checks the instrument's steps: of parameters between bounds, and finer
 // than these.
+//
+// A step that is wider than the range leaves one value, which is most likely a
+// step in another unit than the parameter's: the remedy says so.
 func (v *validator) steps() {
 	in := v.def.Instrument
 	if len(in.Steps) > 0 && len(v.def.Candidates) > 0 {
@@ -45,6 +48,9 @@ func (v *validator) steps() {
 // instrument checks that one is named where the campaign measures, and none
 // where it does not, and has its owner check the settings. What only the device
 // knows, such as its limits, is compared when it has described itself.
+//
+// Each case ends the check: without a driver that is known nothing more can be
+// said of its settings.
 func (v *validator) instrument() {
 	in, here := &v.def.Instrument, at("instrument")
 	if !v.def.Measures() {
@@ -77,7 +83,8 @@ func (v *validator) instrument() {
 }
 
 // choice has the owner of a choice check its settings. here is the object that
-// holds the choice.
+// holds the choice. What settings mean is known to the driver, channel or rule
+// alone; this package adds their place in the file.
 func (v *validator) choice(here path, c definition.Choice, settings definition.Settings) {
 	here = here.To(c.Name)
 	if err := c.Decode(settings); err != nil {
@@ -135,6 +142,9 @@ func (v *validator) time(here path, e definition.Expert) {
 }
 
 // experts checks names, channels, anchors and stated beliefs.
+//
+// What does not depend on how they are asked is checked first, so that a
+// mistyped channel hides no other fault.
 func (v *validator) experts() {
 	for i, e := range v.def.Experts {
 		here := at("experts", i)
@@ -185,6 +195,9 @@ func (v *validator) anchors(here path, e definition.Expert) {
 
 // statedBelief checks the normal distribution that an expert states: a mean in
 // the space, and a standard deviation for each number.
+//
+// Each number needs a standard deviation of its own: there is no default width
+// for what a person is sure of. Categories have none, since the mean names one.
 func (v *validator) statedBelief(here path, e definition.Expert) {
 	if e.Belief == nil {
 		return

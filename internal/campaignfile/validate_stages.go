@@ -96,7 +96,8 @@ func (v *validator) policy() {
 }
 
 // rule checks what a part of the policy chooses. The part is the key under
-// policy, and so the place of the fault.
+// policy, and so the place of the fault. Its settings are checked only where
+// the rule is known, by its owner.
 func (v *validator) rule(part policies.Part) {
 	here := at("policy", string(part))
 	choice := *policies.Choice(&v.def.Policy, part)
@@ -115,6 +116,9 @@ func (v *validator) rule(part policies.Part) {
 
 // duel checks a campaign whose objective is what experts prefer: a rule of duel
 // in place of all others, experts, a budget of comparisons, and no experiments.
+//
+// Everything about experiments is refused and not ignored: a file with both
+// would be one whose author expects measurements.
 func (v *validator) duel() {
 	p := v.def.Policy
 	v.rule(policies.Duel)
@@ -149,7 +153,8 @@ func (v *validator) duel() {
 }
 
 // budget checks that the initial design and the initial labels fit into it.
-// Replicates count as experiments.
+// Replicates count as experiments. A design that needs more than the budget
+// could never be finished; one that needs all of it is allowed.
 func (v *validator) budget() {
 	b, in := v.def.Budget, v.def.Initial
 	if !v.def.Measures() {
@@ -181,7 +186,8 @@ func (v *validator) budget() {
 	}
 }
 
-// stop checks the stopping rules against the objective.
+// stop checks the stopping rules against the objective. A rule that can never
+// come true is refused, since its author counts on it.
 func (v *validator) stop() {
 	s, o := v.def.Stop, v.def.Objective
 	if s.Improvement != nil && s.Window == 0 {

@@ -42,7 +42,9 @@ func TakeDevice(
 }
 
 // deviceOf is by what campaigns of a machine know that they mean one device: a
-// serial number, where the driver gives it.
+// serial number, where the driver gives it. Two devices that only have the same
+// name are then taken for one: their campaigns wait for each other without
+// need, which does less harm than the reverse.
 func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Name) }
 
 // holderOf says who wants a device, and how many may have it at a time.
@@ -62,7 +64,9 @@ func holderOf(d instruments.Description, campaign, where string, capacity int) l
 	return holder
 }
 
-// absolute makes the path of a store the same from every working directory.
+// absolute makes the path of a store the same from every working directory. It
+// identifies the store in the folder of locks: a campaign that is run again
+// from elsewhere must know its own turns.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
@@ -94,14 +98,17 @@ func capacity(
 
 // Place is a campaign's place among those who wait for a device. It is kept
 // while the equipment is closed, so that a device is not disturbed by those who
-// wait for it. The zero Place waits for nothing.
+// wait for it. The zero Place waits for nothing. A campaign would otherwise go
+// to the end of the queue each time its equipment is opened to look. It is not
+// safe for concurrent use.
 type Place struct {
 	lease  *lock.Lease
 	holder lock.Holder
 }
 
 // take takes the device, or keeps the place in its queue. A place in the queue
-// of another device, or one that was lost, is given up first.
+// of another device, or one that was lost, is given up first. Where it succeeds
+// the lease is the caller's, and the place is empty.
 func (p *Place) take(h lock.Holder) (*lock.Lease, error) {
 	if p.lease != nil && (p.holder.Device != h.Device || p.lease.Check() != nil) {
 		p.Leave()
@@ -146,7 +153,9 @@ const (
 	lastLook  = 500 * time.Millisecond
 )
 
-// await waits until it is a lease's turn.
+// await waits until it is a lease's turn. Files do not say when they change on
+// every system, hence the looking. held is called again only for another text,
+// since it may end in a log or on a page.
 func await(ctx context.Context, l *lock.Lease, held func(error)) error {
 	said := ""
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
@@ -188,7 +197,9 @@ func (d *device) Tickets() drive.Tickets {
 	return d
 }
 
-// at is the holder of a ticket.
+// at is the holder of a ticket. Its capacity is how many commands the device
+// works on at once, and not how many campaigns may use it, which is the
+// lease's.
 func (d *device) at() lock.Holder {
 	h := d.holder
 	h.Capacity, h.Since = d.works, time.Now().UTC()
@@ -229,7 +240,9 @@ func (d *device) ticket(l *lock.Lease) drive.HeldTicket {
 	return &ticket{l, d}
 }
 
-// close gives the device back. What it is at work on keeps its tickets.
+// close gives the device back. What it is at work on keeps its tickets. What is
+// left is taken up by Adopt, when the campaign is run again, or ended by
+// [EndTickets].
 func (d *device) close() {
 	d.lease.Release()
 	d.mu.Lock()
@@ -247,6 +260,8 @@ type ticket struct {
 }
 
 // End implements [drive.HeldTicket]: the device has room for another command.
+// The seat is free before the ticket is forgotten here, so that a close in
+// between finds one that was given back, to which Leave does nothing.
 func (t *ticket) End() {
 	t.Release()
 	t.device.mu.Lock()
@@ -254,7 +269,9 @@ func (t *ticket) End() {
 	delete(t.device.open, t.Lease)
 }
 
-// unlocked is a device on a system without locks.
+// unlocked is a device on a system without locks. A campaign there can disturb
+// another, which a remark has said; refusing would leave such a system without
+// instruments.
 type unlocked struct{}
 
 func (unlocked) Check() error           { return nil }

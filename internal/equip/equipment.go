@@ -70,6 +70,9 @@ func Open(
 
 // Close closes what holds resources, and gives the device back. Calling it
 // twice does nothing more.
+//
+// The device comes last: until its instrument is closed, the process may still
+// be talking to it.
 func (e *Equipment) Close() error {
 	err := CloseInstrument(e.Instrument)
 	e.Instrument = nil
@@ -159,7 +162,9 @@ func (e *Equipment) Prepare(
 
 // SilentError is why a campaign cannot be begun whose instrument does not
 // answer as it should: a fault of the device, or of the program that was named
-// for it, and not of campaignd.
+// for it, and not of campaignd. It is a type and no problem code, since a
+// caller that begins a campaign tells the two apart: a file that must be
+// changed, and a device that must be looked at.
 type SilentError struct{ error }
 
 // Unwrap returns what went wrong.
@@ -237,7 +242,8 @@ func OpenReviewers(
 }
 
 // Listed completes a definition by what its instrument lists, where it measures
-// nothing else. The instrument is opened for that alone.
+// nothing else. The instrument is opened for that alone. The instrument is
+// closed again whatever comes of it.
 func Listed(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	env instruments.Environment,
@@ -255,7 +261,9 @@ func Listed(
 }
 
 // WithCandidates completes a definition by the compositions that an instrument
-// lists as the only ones it can measure.
+// lists as the only ones it can measure. A list that the definition has already
+// stays: it is part of what was recorded, and an instrument that lists others
+// since does not change a campaign.
 func WithCandidates(
 	ctx context.Context,
 	def definition.Campaign,

@@ -82,6 +82,10 @@ func (f Form) rename(file string, header []string) ([]string, error) {
 
 // checkHeader refuses columns that may not be there, or are not. All faults come
 // in one message, so that the file is mended once.
+//
+// A heading that is there twice is refused even where both columns hold the
+// same: which one is meant would be a guess about measurements. The remedy for
+// a column that is not known comes only where there is one.
 func checkHeader(def *definition.Campaign, file string, header []string, form Form) error {
 	var wanted []string
 	for _, par := range def.Parameters {
@@ -119,7 +123,8 @@ func checkHeader(def *definition.Campaign, file string, header []string, form Fo
 		strings.Join(faults, ", "), columnNames(def, form.required), remedy)
 }
 
-// columnNames lists what a header must have: the parameters, and extra.
+// columnNames lists what a header must have: the parameters, and extra. It is
+// how a message says what to write, in the order in which an export writes it.
 func columnNames(def *definition.Campaign, extra []string) string {
 	names := ParameterNames(def)
 	if len(extra) > 0 {

@@ -10,7 +10,8 @@ import (
 const formulaSigns = "=+-@\t\r\n"
 
 // formulaLike reports whether a cell would be a formula, but for apostrophes
-// before it.
+// before it. Those count as well: a text that was written with one before it
+// must get another, or reading would take away one that is the text's own.
 func formulaLike(cell string) bool {
 	rest := strings.TrimLeft(cell, "'")
 	return rest != "" && strings.Contains(formulaSigns, rest[:1])
@@ -35,7 +36,8 @@ func fromText(cell string) string {
 	return cell
 }
 
-// asTexts is asText for a row.
+// asTexts is asText for a row. Headings need it too: the name of a quantity is
+// free text.
 func asTexts(cells []string) []string {
 	texts := make([]string, len(cells))
 	for i, cell := range cells {

@@ -66,7 +66,8 @@ type Words struct {
 
 // known reports whether a column of a header may be there, besides the
 // parameters and the objective. A unit or standard deviation of a further
-// quantity counts only where its value is there as well.
+// quantity counts only where its value is there as well. So a table that was
+// exported is read again without a flag.
 func (im *Import) known(name string, header []string) bool {
 	switch name {
 	case columnStatus, columnUnit, columnSD, columnExcluded, columnSimulated:
@@ -136,6 +137,10 @@ func (im *Import) Read(file string, in io.Reader) error {
 
 // skip says why a row of an exported table is no measurement to be taken over,
 // "" for one that is. A table without a column of that kind is taken whole.
+//
+// A row that failed or was excluded is no fault: an exported table has them,
+// and is taken over with the rest of it. The reason is in the words in which
+// [Import.Left] counts them.
 func (im *Import) skip(row Row) string {
 	status := im.sheet.cell(row, columnStatus).text
 	if im.sheet.has(columnStatus) && status != string(campaign.Measured) {
@@ -150,7 +155,8 @@ func (im *Import) skip(row Row) string {
 	return ""
 }
 
-// Left says in words which rows were left out.
+// Left says in words which rows were left out. In alphabetical order, since a
+// map has none: the same file is answered with the same text.
 func (im *Import) Left() string {
 	var parts []string
 	for why, n := range im.Skipped {
@@ -160,8 +166,9 @@ func (im *Import) Left() string {
 	return strings.Join(parts, ", ")
 }
 
-// tell reads a row. Whether the campaign would take the measurement is not asked
-// here. Simulated values enter a campaign that measures only on purpose.
+// tell reads a row. Whether the campaign would take the measurement is not
+// asked here. Simulated values enter a campaign that measures only on purpose.
+// All faults of the row are collected, so that a person mends the file once.
 func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	s, def := im.sheet, im.def
 	tell := engine.Tell{Anyway: im.Anyway}
@@ -232,6 +239,8 @@ func (im *Import) unit(row Row, name string) string {
 }
 
 // furtherColumns returns the names of the further quantities among columns.
+// They keep the order of the file, in which they are then recorded with each
+// measurement.
 func furtherColumns(header []string) (names []string) {
 	for _, column := range header {
 		if name, ok := strings.CutPrefix(column, furtherPrefix); ok {

@@ -34,6 +34,9 @@ func TableOf(state *campaign.State) *Table {
 
 // WriteCSV writes the table so that [Import] reads it again, and so that a
 // spreadsheet takes no text for a formula. Numbers are exact.
+//
+// An error is that of out; what was written by then is the beginning of a
+// table, which the caller has to discard.
 func (t *Table) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	if err := w.Write(asTexts(t.Columns)); err != nil {
@@ -52,7 +55,9 @@ func (t *Table) WriteCSV(out io.Writer) error {
 	return w.Error()
 }
 
-// textOf writes a cell so that reading it gives the same one.
+// textOf writes a cell so that reading it gives the same one. The shortest
+// digits that give the same number again are used, and for times nanoseconds
+// and the zone.
 func textOf(cell Cell) string {
 	switch c := cell.(type) {
 	case nil:
@@ -71,6 +76,8 @@ func textOf(cell Cell) string {
 
 // comparisons are those of a campaign that measures nothing. Comparisons of more
 // than two are left out, since the columns are those of A and B.
+//
+// A question without an answer has a row as well, and its status says why.
 func comparisons(state *campaign.State) *Table {
 	def := state.Definition
 	t := &Table{Columns: []string{"comparison", "status", "expert", "decision"}}
@@ -120,13 +127,17 @@ const (
 )
 
 // recordColumns are those that tell of a row, and are no part of the
-// measurement.
+// measurement. A reader may have them, and an import passes them over: they
+// belong to the campaign from which the table came.
 var recordColumns = []string{"experiment", "origin", "decision", "replicate", "requested_at",
 	"ended_at", "cause"}
 
 // experiments has a row for each experiment, also for those without a
 // measurement: their cells are empty and their status says why. Of a corrected
 // measurement the table has what holds now.
+//
+// The columns are what scripts of labs read: one is added behind the others of
+// its kind, and none changes its name.
 func experiments(state *campaign.State) *Table {
 	def := state.Definition
 	t := &Table{Columns: []string{"experiment", columnStatus, "origin", "decision", "replicate"}}
@@ -175,7 +186,8 @@ func experiments(state *campaign.State) *Table {
 }
 
 // furtherNames returns the names of all further quantities, in the order of
-// their first measurement.
+// their first measurement. That order stays when the campaign goes on, so that
+// columns of an earlier export do not move.
 func furtherNames(state *campaign.State) (names []string) {
 	for i := range state.Experiments {
 		m := state.Experiments[i].Measurement
@@ -192,6 +204,8 @@ func furtherNames(state *campaign.State) (names []string) {
 }
 
 // quantityOf is a quantity in three cells: value, unit and standard deviation.
+// A missing deviation is an empty cell, and not 0, which would say that the
+// value is exact.
 func quantityOf(q definition.Quantity) []Cell {
 	var sd Cell
 	if q.SD != nil {

@@ -14,6 +14,10 @@ func Number(what, text string) (float64, error) { return numberIn(what, text, fa
 // numberIn is Number in a table where the decimal comma is certain, or is not.
 // One cell may be ambiguous (“1,500”) where another of the table settles how
 // commas are meant.
+//
+// Where it is not settled an ambiguous number is refused: to read 1,500 as one
+// and a half, or as one and a half thousand, would be a guess that is recorded
+// for good.
 func numberIn(what, text string, comma bool) (float64, error) {
 	x, err := format.ReadNumberIn(text, comma)
 	if err != nil {
@@ -27,7 +31,8 @@ func OptionalNumber(what, text string) (*float64, error) {
 	return optionalIn(what, strings.TrimSpace(text), false)
 }
 
-// optionalIn is numberIn, nil for an empty text.
+// optionalIn is numberIn, nil for an empty text. An empty cell is no fault: a
+// table has a column for what only some rows know.
 func optionalIn(what, text string, comma bool) (*float64, error) {
 	if text == "" {
 		return nil, nil

@@ -49,8 +49,7 @@ type Canvas struct {
 	pens   []pen // the last one draws
 }
 
-// pen is the state of a vg.Canvas. pen is the state that Push and Pop of
-// vg.Canvas save and restore.
+// pen is the state that Push and Pop of vg.Canvas save and restore.
 type pen struct {
 	color  Color
 	width  vg.Length
@@ -87,12 +86,16 @@ func (c *Canvas) SVG() template.HTML {
 // escape makes a text safe in an element and in a quoted attribute.
 func escape(s string) string { return template.HTMLEscapeString(s) }
 
-// number writes a length to a hundredth, which no screen shows.
+// number writes a length to a hundredth, which no screen shows. It keeps
+// drawings small and equal on machines whose last digits differ. The 0 that is
+// added turns −0 into 0.
 func number(x float64) string {
 	return strconv.FormatFloat(math.Round(x*100)/100+0, 'f', -1, 64)
 }
 
-// element writes an element; attributes are names and values in turn.
+// element writes an element; attributes are names and values in turn. Content
+// is written as it is, and must have been escaped by the caller; attributes are
+// escaped here.
 func (c *Canvas) element(name string, paint Paint, content string, attributes ...any) {
 	fmt.Fprintf(&c.body, "<%s%s", name, paint.attributes(c.page.Palette))
 	for i := 0; i < len(attributes); i += 2 {
@@ -134,7 +137,8 @@ func (c *Canvas) Text(p Paint, anchor string, x, y float64, s string) {
 	c.element("text", p, escape(s), "text-anchor", anchor, "x", x, "y", y)
 }
 
-// Path draws a line through points; NaN breaks it.
+// Path draws a line through points; NaN breaks it. A gap says that nothing is
+// known there; a line across it would say otherwise.
 func (c *Canvas) Path(p Paint, points plotter.XYs) {
 	var b strings.Builder
 	pen := "M"
@@ -233,7 +237,7 @@ func (c *Canvas) Pop() {
 }
 
 // transform opens a group whose coordinates are moved. Its end is that of the
-// pen.
+// pen. SVG has no way to move back, so each change is a group that Pop closes.
 func (c *Canvas) transform(how string) {
 	c.pen().groups++
 	fmt.Fprintf(&c.body, `<g transform="%s">`, how)
@@ -244,12 +248,14 @@ func (c *Canvas) Rotate(angle float64) {
 	c.transform(fmt.Sprintf("rotate(%s 0 %s)", number(-angle*180/math.Pi), number(c.h)))
 }
 
-// Translate implements vg.Canvas.
+// Translate implements vg.Canvas. Upwards is negative here, since y grows
+// downwards.
 func (c *Canvas) Translate(by vg.Point) {
 	c.transform(fmt.Sprintf("translate(%s %s)", number(by.X.Points()), number(-by.Y.Points())))
 }
 
-// Scale implements vg.Canvas.
+// Scale implements vg.Canvas. It is about the lower left corner, hence the
+// moving to and fro.
 func (c *Canvas) Scale(x, y float64) {
 	h := number(c.h)
 	c.transform(fmt.Sprintf("translate(0 %s) scale(%g %g) translate(0 -%s)", h, x, y, h))
@@ -268,7 +274,8 @@ func (c *Canvas) Fill(path vg.Path) {
 	c.element("path", Look{Fill: c.pen().color}, "", "d", c.data(path))
 }
 
-// data is a path in SVG's words.
+// data is a path in SVG's words. Each y is turned over on the way, which also
+// turns the sense of arcs.
 func (c *Canvas) data(path vg.Path) string {
 	var b strings.Builder
 	to := func(command string, points ...vg.Point) {

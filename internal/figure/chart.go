@@ -50,6 +50,8 @@ type endLabel struct {
 	color Color
 }
 
+// lines are the label's, from top to bottom; each is measured and drawn by
+// itself.
 func (e endLabel) lines() []string { return strings.Split(e.text, "\n") }
 
 // spot is a place of the chart that shows a text when it is pointed at; id, if
@@ -65,7 +67,9 @@ const FontSize = 9
 // topMargin is the room above the axes.
 const topMargin = 26
 
-// Style returns how text of the given size, in points, is drawn.
+// Style returns how text of the given size, in points, is drawn. The font is
+// named for its measures alone, by which room is made for labels: the page says
+// which one is drawn.
 func Style(size vg.Length, c Color) draw.TextStyle {
 	return draw.TextStyle{
 		Color: c, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
@@ -107,12 +111,14 @@ func (c *Chart) Line(points plotter.XYs, color Color, width vg.Length, dashes ..
 	}
 }
 
-// Across draws a straight line over the whole width, at a height.
+// Across draws a straight line over the whole width, at a height. The limits of
+// the axis must be set before, since it ends at them.
 func (c *Chart) Across(y float64, color Color, width vg.Length, dashes ...vg.Length) {
 	c.Line(plotter.XYs{{X: c.X.Min, Y: y}, {X: c.X.Max, Y: y}}, color, width, dashes...)
 }
 
-// Upright draws a straight line over the whole height.
+// Upright draws a straight line over the whole height. As for Across, the
+// limits come first.
 func (c *Chart) Upright(x float64, color Color, width vg.Length, dashes ...vg.Length) {
 	c.Line(plotter.XYs{{X: x, Y: c.Y.Min}, {X: x, Y: c.Y.Max}}, color, width, dashes...)
 }
@@ -150,7 +156,8 @@ func (c *Chart) Shade(from, to float64) { c.Add(shading{from, to}) }
 // shading is a vertical band from one x to another.
 type shading struct{ from, to float64 }
 
-// Plot implements plot.Plotter.
+// Plot implements plot.Plotter. It is cut off at the axes, since a range may
+// begin before them.
 func (s shading) Plot(canvas draw.Canvas, p *plot.Plot) {
 	toX, _ := p.Transforms(&canvas)
 	x0, x1 := max(toX(s.from), canvas.Min.X), min(toX(s.to), canvas.Max.X)
@@ -174,6 +181,9 @@ func (c *Chart) Spot(x, y float64, text, id string) {
 }
 
 // SVG draws the chart. title is what a screen reader says.
+//
+// The room for labels is known before anything is drawn, since it moves the
+// axes. What answers to the pointer comes last of all.
 func (c *Chart) SVG(title string) template.HTML {
 	for _, e := range c.ends {
 		for _, line := range e.lines() {
@@ -207,6 +217,10 @@ func (c *Chart) SVG(title string) template.HTML {
 
 // drawEnds writes the labels of line ends, moved apart where they would
 // overlap, and up where they would leave the chart.
+//
+// Two passes: from the top each label is pushed below the one before it, and
+// from the bottom up again as far as the chart's edge demands. The order of
+// labels stays that of the lines' ends.
 func (c *Chart) drawEnds(whole *draw.Canvas, x vg.Length, toY func(float64) vg.Length) {
 	const leading, gap = FontSize + 2.5, 3
 	ends := slices.Clone(c.ends)

@@ -18,7 +18,8 @@ type Solid struct {
 	Width   vg.Length // default 0.6
 }
 
-// DrawGlyph implements draw.GlyphDrawer.
+// DrawGlyph implements draw.GlyphDrawer. The edge fades with the color, or a
+// faded crowd of points would be a crowd of white rings.
 func (s Solid) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	var path vg.Path
 	corners := s.Corners
@@ -95,7 +96,8 @@ func (StruckOut) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	c.StrokeLine2(draw.LineStyle{Color: style.Color, Width: 1.2}, at.X-r, at.Y-r, at.X+r, at.Y+r)
 }
 
-// Glyph draws one glyph by itself, for legends and tables.
+// Glyph draws one glyph by itself, for legends and tables. It is not clipped,
+// since a glyph may be wider than its place.
 func (p Page) Glyph(style draw.GlyphStyle, name string) template.HTML {
 	const size = 12
 	canvas := p.Canvas(size, size, "", name)

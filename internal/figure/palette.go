@@ -66,7 +66,8 @@ func OfText(c Color) Color {
 	return c
 }
 
-// rgb is what the color is on white paper.
+// rgb is what the color is on white paper. A color of text is darkened by
+// tenths until it can be read, which keeps its hue.
 func (c Color) rgb() (r, g, b uint8) {
 	if c.name == 0 {
 		return 0, 0, 0
@@ -80,7 +81,9 @@ func (c Color) rgb() (r, g, b uint8) {
 	return of[0], of[1], of[2]
 }
 
-// luminance is the relative luminance of WCAG 2, 0 black to 1 white.
+// luminance is the relative luminance of WCAG 2, 0 black to 1 white. The
+// exponent 2.2 is close to sRGB's curve, and close enough for a bound on
+// contrast.
 func luminance(rgb [3]uint8) float64 {
 	linear := func(v uint8) float64 { return math.Pow(float64(v)/255, 2.2) }
 	return 0.2126*linear(rgb[0]) + 0.7152*linear(rgb[1]) + 0.0722*linear(rgb[2])
@@ -157,6 +160,9 @@ type Look struct {
 	Size float64
 }
 
+// attributes writes colors as the palette has them. Widths, dashes and
+// opacities are attributes in both palettes: they are the same in every theme,
+// and no inline style.
 func (l Look) attributes(p Palette) string {
 	var out strings.Builder
 	var classes []string

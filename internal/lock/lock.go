@@ -56,7 +56,8 @@ type Holder struct {
 	Command string `json:"command,omitempty"`
 }
 
-// who says it in words.
+// who says it in words. The names come from a file that every user can write:
+// read has made them printable.
 func (h Holder) who() string {
 	if h.PID == 0 {
 		return "another process, which has only just begun"
@@ -125,7 +126,9 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Err }
 
-// errHeld is returned by tryLock for a lock that another process holds.
+// errHeld is returned by tryLock for a lock that another process holds. It
+// never leaves the package: what a caller gets is a [HeldError], which says by
+// whom.
 var errHeld = errors.New("locked")
 
 // Dir is the folder of this machine's locks.
@@ -186,7 +189,10 @@ type seat struct {
 	alive bool
 }
 
-// queue is the queue of one device, or of its commands.
+// queue is the queue of one device, or of its commands. The queue of the
+// commands is another one than that of the campaigns: a campaign that shares a
+// device keeps its seat in the one while it waits in the other, with other
+// capacities.
 type queue struct {
 	dir    string
 	device string
@@ -217,10 +223,16 @@ func (q queue) remedy(err error) error {
 }
 
 // gateWithin is how long the gate is waited for. Its holder only looks at
-// files.
+// files. The bound is for one that was stopped in between, by a debugger or the
+// machine's sleep: it says so, where a wait without end would look like a busy
+// device.
 const gateWithin = 10 * time.Second
 
 // gate keeps other processes from the queue until it is opened again.
+//
+// The operating system's lock cannot be waited for with a bound, hence the
+// looking again, at first after a millisecond and later after 20. Where several
+// wait, which one gets the gate is chance; the tickets make the order.
 func (q queue) gate() (open func(), err error) {
 	path := filepath.Join(q.dir, q.base+".gate")
 	for began, pause := time.Now(), time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
@@ -279,6 +291,10 @@ func (q queue) seats(own string) (seats []seat, err error) {
 }
 
 // sit takes a free seat; behind the gate.
+//
+// Behind the gate no seat changes hands, except that its owner may end: then it
+// is taken already for this look, or free. So the first that is not taken can
+// be locked, and the loop ends at the latest behind the last one taken.
 func (q queue) sit(taken []seat, text seat) (*Lease, error) {
 	for i := 0; ; i++ {
 		path := q.seat(i)
@@ -303,8 +319,9 @@ func seated(q queue, path string, f *os.File, text seat) (*Lease, error) {
 	return l, nil
 }
 
-// enter sits down behind all that are there. It never waits for the device, only
-// for the gate.
+// enter sits down behind all that are there. It never waits for the device,
+// only for the gate. The remedy comes with every error, since most of them mean
+// that the folder is not one that all users of the machine share.
 func enter(dir, key string, h Holder) (*Lease, error) {
 	q := queueOf(dir, key, h)
 	if err := shared(dir); err != nil {
@@ -326,7 +343,9 @@ func enter(dir, key string, h Holder) (*Lease, error) {
 	return l, nil
 }
 
-// next is the ticket of the next one to come.
+// next is the ticket of the next one to come. Numbers may come again once all
+// who had greater ones are gone; what matters is the order among those who are
+// there.
 func next(taken []seat) uint64 {
 	if len(taken) == 0 {
 		return 1
@@ -404,6 +423,10 @@ func (l *Lease) Check() error {
 
 // check compares the open file with the one of that name: a folder of temporary
 // files may be emptied. The caller holds mu.
+//
+// The lock is on the file and not on its name: of a file that was removed the
+// lock still holds, and another process that makes a file of that name has a
+// lock as well.
 func (l *Lease) check() error {
 	if l.file == nil {
 		return fmt.Errorf("the lock of %s was given back", l.q.device)
@@ -421,6 +444,11 @@ func (l *Lease) check() error {
 
 // Begin notes the command that the device is sent in this turn. From now on the
 // seat keeps its place until [Lease.Release], also when its process has ended.
+//
+// It must be called before the command is sent, and is on the disk when it
+// returns: a machine that loses power in between leaves a turn that asks about
+// a command which the device never got, and not a device at work that looks
+// free.
 func (l *Lease) Begin(command string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -437,6 +465,12 @@ func (l *Lease) Begin(command string) error {
 }
 
 // write writes who has the seat.
+//
+// The text is written over the earlier one and then cut, never the other way
+// round: a crash in between would leave an empty file, which is a free seat,
+// though a command was in it. What is left of a longer text is behind the
+// value, where read does not look. The caller holds mu, or is the only one to
+// have the lease.
 func (l *Lease) write() error {
 	text, err := json.Marshal(l.text)
 	if err != nil {
@@ -457,6 +491,8 @@ func (l *Lease) Release() { l.end(true) }
 func (l *Lease) Leave() { l.end(false) }
 
 // end closes the file, which gives up its lock. An empty file is a free seat.
+// It is emptied while the lock still holds, so that the text of the next owner
+// is not.
 func (l *Lease) end(empty bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -474,6 +510,11 @@ func (l *Lease) end(empty bool) {
 // the campaign that have ended; what else they left is forgotten. A command
 // that is under way and has no turn gets one at once, for the device is at work
 // on it.
+//
+// What was left keeps its ticket, so that a restart is no way to the front or
+// the back. New turns do not wait and do not count the capacity: that the
+// device has taken the commands cannot be undone by waiting. Where one fails
+// none is kept, and all stay as they were found, for the next attempt.
 func Adopt(dir string, h Holder, commands []string) (turns map[string]*Lease, err error) {
 	q := queueOf(dir, turnOf(h.Device), h)
 	if err := shared(dir); err != nil {
@@ -539,6 +580,10 @@ func Adopt(dir string, h Holder, commands []string) (turns map[string]*Lease, er
 // Forget ends the turns that processes of a campaign left behind when they
 // ended, at any device, for all commands but those that keep is true for. What
 // cannot be looked at stays.
+//
+// The devices are not known by then, so that all queues of the folder are
+// looked at. It has no error: a turn that stays is named with its file by the
+// [HeldError] of the next campaign, which a person can follow.
 func Forget(dir, campaign, store string, keep func(command string) bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -554,7 +599,9 @@ func Forget(dir, campaign, store string, keep func(command string) bool) {
 	}
 }
 
-// forget empties a seat whose owner has ended.
+// forget empties a seat whose owner has ended. It is read twice: at first
+// without the gate, which would hold up queues of other devices, and then
+// behind it, when no one can take it over in between.
 func (q queue) forget(path string, mine func(Holder) bool) {
 	if !mine(read(path, nil).Holder) {
 		return
@@ -574,7 +621,8 @@ func (q queue) forget(path string, mine func(Holder) bool) {
 	}
 }
 
-// mostText is more than any holder writes about itself.
+// mostText is more than any holder writes about itself. The file is anyone's to
+// write, and is read with each look at the queue.
 const mostText = 16 << 10
 
 // read reads who has a seat, from its open file if there is one. No one is
@@ -607,8 +655,10 @@ func read(path string, f *os.File) (s seat) {
 	return s
 }
 
-// shared creates the folder, in which every user may create files and no one may
-// remove those of others.
+// shared creates the folder, in which every user may create files and no one
+// may remove those of others. A folder that is there is taken as it is: who set
+// up the machine may have given it to a group. That the name is a link to a
+// folder is refused, since /tmp is open to all.
 func shared(dir string) error {
 	err := os.Mkdir(dir, 0o777)
 	if err == nil {

@@ -19,6 +19,9 @@ func systemDir() string {
 const errSharing = syscall.Errno(32)
 
 // tryLock opens the file such that no one else can open it to write.
+//
+// Others may read it meanwhile, to see who has the seat. While it is open here
+// the system lets no one remove it.
 func tryLock(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

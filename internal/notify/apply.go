@@ -15,7 +15,9 @@ import (
 )
 
 // takes reports whether an event can be about people. The others hold what is
-// computed: many, and long.
+// computed: many, and long. They are most of a log, and a start reads all of it
+// where no snapshot is believed: so they are not even decoded. A kind that is
+// to begin or end a matter must not stand here.
 func takes(e *events.Event) bool {
 	switch e.Kind {
 	case events.KindDecisionMade, events.KindModelFitted, events.KindMeasurementsJudged,
@@ -50,6 +52,8 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	}
 	s.Sequence = e.Sequence
 	s.ready()
+	// A log whose definition this program cannot read still has questions and
+	// alarms; they are said without what only the definition knows.
 	def := s.Definition
 	if def == nil {
 		def = &definition.Campaign{Name: e.Campaign}
@@ -75,6 +79,8 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	case *events.QuestionWithdrawn:
 		p.close(e, question, payload.Question, orElse(payload.Reason, "withdrawn"))
 	case *events.CampaignPaused:
+		// Who pauses a campaign knows of it: only a pause that no one ordered
+		// is an alarm.
 		if !strings.HasPrefix(e.Actor, "person:") {
 			p.begin(e, &matter{Kind: paused, Heading: e.Campaign + " is paused: " + payload.Reason})
 		}
@@ -88,6 +94,9 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	default:
 		p.experiment(def, s, e, payload)
 	}
+	// The memory of an ended campaign shrinks to its sequence, by which events
+	// that are read again are passed over: a lab has many more of those than of
+	// running ones.
 	if ends(payload) { // nobody asks for more of it
 		s.Definition = nil
 		s.Points = nil
@@ -235,7 +244,9 @@ func (p *Planner) doubts(s *stream, e events.Event) {
 	}
 }
 
-// asked begins a question.
+// asked begins a question. The words are made now and kept with the matter: an
+// amendment may have changed the names and units by the time when a reminder is
+// sent, and the question was asked in these.
 func (p *Planner) asked(def *definition.Campaign, e events.Event, payload *events.QuestionAsked) {
 	words, lines := asks(def, e, payload)
 	m := &matter{
@@ -299,6 +310,8 @@ func (p *Planner) ended(def *definition.Campaign, e events.Event, text, reason s
 			p.end(e, m, "the campaign has ended")
 		}
 	}
+	// By the event's time, not by the order in which stores are read: a store
+	// may be given to a server that has long been sending.
 	if e.Time.Before(p.state.Began) {
 		return
 	}
@@ -313,7 +326,8 @@ func (p *Planner) ended(def *definition.Campaign, e events.Event, text, reason s
 }
 
 // best is the best measured composition in a line, "" where nothing was
-// measured.
+// measured. Of equal ones it is the first in the alphabetical order of the
+// experiments, so that the same events give the same words.
 func (s *stream) best(def *definition.Campaign) string {
 	sought, at := def.Sought(), ""
 	for _, experiment := range sortedKeys(s.Results) {
@@ -341,6 +355,8 @@ func (p *Planner) begin(e events.Event, m *matter) {
 	}
 	instance := p.state.Streams[e.Campaign].Instance
 	m.Key = matterKey(e.Campaign, instance, fmt.Sprintf("%d/%s/%s", e.Sequence, m.Kind, m.Subject))
+	// What an earlier version had folded and did not list as a matter was over
+	// for it; what came later is as new as ever.
 	before := p.state.Before[e.Campaign]
 	m.Done = before.Instance == instance && e.Sequence <= before.Sequence && !p.state.Known[m.Key]
 	m.Campaign = e.Campaign
@@ -356,8 +372,9 @@ func (p *Planner) begin(e events.Event, m *matter) {
 	p.state.Matters = slices.Insert(p.state.Matters, at, m)
 }
 
-// matterKey is the key of a matter of a campaign. An instance tells the campaign
-// from others that had its name.
+// matterKey is the key of a matter of a campaign. An instance tells the
+// campaign from others that had its name. Logs from before instances have none,
+// and keep the keys that they had.
 func matterKey(campaign, instance, rest string) string {
 	if instance != "" {
 		campaign += "/" + instance
@@ -365,7 +382,9 @@ func matterKey(campaign, instance, rest string) string {
 	return campaign + "/" + rest
 }
 
-// find returns the matter that holds, nil where there is none.
+// find returns the matter that holds, nil where there is none. Open matters are
+// few, so that a search is enough: an index would have to be kept right through
+// forget and a snapshot.
 func (p *Planner) find(campaign string, k kind, subject string) *matter {
 	for _, m := range p.state.Matters {
 		if m.open() && m.Campaign == campaign && m.Kind == k && m.Subject == subject {

@@ -44,6 +44,10 @@ func (n *Notifier) restore(ctx context.Context) error {
 		return err
 	}
 	n.planner = NewPlanner(n.options.Lab)
+	// Into the planner's own state, so that maps which the JSON leaves out are
+	// there. Where that fails the state may be half filled, and a new planner
+	// is made. A snapshot that counts more events than the log has is of a log
+	// that was since replaced by an older copy.
 	kept := snapshot{State: n.planner.state}
 	if unpack(data, &kept) == nil && kept.Build == n.options.Build && kept.Sequence <= last {
 		n.sequence = kept.Sequence
@@ -69,6 +73,9 @@ func (n *Notifier) restore(ctx context.Context) error {
 func (n *Notifier) keep() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	// What is pending is in the state already, but not counted by the sequence:
+	// after a restart it would be taken in twice. A build without a revision
+	// looks like any other one without.
 	if !n.changed || len(n.pending) > 0 || n.options.Build.Revision == "" {
 		return
 	}
@@ -81,6 +88,8 @@ func (n *Notifier) keep() {
 		return
 	}
 	value := events.KeyValue{Key: snapshotKey, Value: data}
+	// Lazily: a snapshot that is lost costs time at the next start, and nothing
+	// else. Where it failed, the next round tries again.
 	n.changed = log.SetValuesLazily(context.Background(), value) != nil
 }
 
@@ -92,6 +101,8 @@ func pack(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// unpack reads what pack wrote. An error means that there is no value to
+// believe, and never that the notifier cannot go on.
 func unpack(data []byte, v any) error {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -114,6 +125,10 @@ func (n *Notifier) begin(b begun) error {
 
 // flush appends what is to be appended. Nothing else appends to the stream, so
 // that what is there without having been acknowledged is the first of it.
+//
+// Only New and Step call it, one after the other: so nothing else takes from
+// the pending events while the lock is given up, and what is added meanwhile
+// stays for the next time.
 func (n *Notifier) flush() error {
 	n.mu.Lock()
 	pending := slices.Clone(n.pending)
@@ -155,6 +170,10 @@ const earlierNote = "What people were sent is in the lab's log, in the folder ..
 // takeOver makes an event of the file of an earlier version, if there is one,
 // and keeps the file under another name. A note in its place keeps a campaignd
 // of that time from sending everything anew without a word.
+//
+// The event comes first and the note last: a process that dies in between takes
+// the file over again at its next start, before which nothing was sent that the
+// second time could undo.
 func (n *Notifier) takeOver() error {
 	path := n.options.Earlier
 	text, err := input.Read(path, maxEarlier)

@@ -70,6 +70,8 @@ func New(o Options) (*Notifier, error) {
 		o.Within = 15 * time.Second
 	}
 	n := &Notifier{options: o}
+	// An earlier memory, where there is one, begins the stream itself; a stream
+	// that has begun is not begun again.
 	err := n.restore(context.Background())
 	if err == nil {
 		err = n.takeOver()
@@ -81,6 +83,8 @@ func New(o Options) (*Notifier, error) {
 		return nil, fmt.Errorf("what people were sent: %w", err)
 	}
 	if o.Lab != nil {
+		// Said, and no error: one address that cannot be read must not keep the
+		// server, and everyone else's messages, from starting.
 		for _, problem := range o.Lab.CheckSecrets() {
 			o.Log(problem.Error())
 		}
@@ -121,7 +125,9 @@ func (n *Notifier) Serve(ctx context.Context, store string, b *bus.Bus, caught f
 }
 
 // found returns the position of a place in a log, or 0 where the log does not
-// hold it: it is another one of that name, or an older copy.
+// hold it: it is another one of that name, or an older copy. Folding such a log
+// from its first event costs time and says nothing twice, since events that
+// were folded are passed over by their sequence.
 func (n *Notifier) found(ctx context.Context, b *bus.Bus, at place) (p events.Position) {
 	if at.Position == 0 {
 		return 0
@@ -143,6 +149,9 @@ func (n *Notifier) found(ctx context.Context, b *bus.Bus, at place) (p events.Po
 
 // take folds an event of a store. One of a kind that is not known concerns no
 // one.
+//
+// The place moves on with such an event as well: else each start would read the
+// log from there again.
 func (n *Notifier) take(store string, e events.Event) {
 	payload, err := events.Decode(e)
 	n.mu.Lock()
@@ -161,7 +170,8 @@ func (n *Notifier) Status() []Status {
 	return n.planner.Status(n.options.Now())
 }
 
-// keepEvery is how often a snapshot is kept, where something has changed.
+// keepEvery is how often a snapshot is kept, where something has changed. It
+// bounds what a killed process has to fold again.
 const keepEvery = 30 * time.Second
 
 // Run sends what is due until the context is done. Before it is called, what was
@@ -208,6 +218,8 @@ func (n *Notifier) Step(ctx context.Context) {
 // records nothing, as if the process had died.
 func (n *Notifier) send(ctx context.Context, m Message) {
 	to := n.options.Lab.People[m.Person].Notify[m.Target]
+	// The bound is for the one message: a service that hangs delays the next
+	// step by that much, and no campaign.
 	limited, cancel := context.WithTimeout(ctx, n.options.Within)
 	defer cancel()
 	err := n.options.Send.Send(limited, to, m)

@@ -52,6 +52,8 @@ func NewPlanner(lab *labfile.File) *Planner {
 	}}
 }
 
+// orEmpty is a lab without people in place of none, so that nothing else asks
+// whether there is one.
 func orEmpty(lab *labfile.File) *labfile.File {
 	if lab == nil {
 		return new(labfile.File)
@@ -67,6 +69,10 @@ func channelKey(person string, target int) string { return fmt.Sprintf("%s#%d", 
 // each address, and the events that are to be recorded before. Each message is
 // answered by [Planner.Sent] or [Planner.Failed]; one that is not, since the
 // process died, is returned again as long as it is true.
+//
+// What waits is asked anew each time from the matters and the lab file, and is
+// kept nowhere as a list: a list would have to be put right with each answer
+// and each change of the file.
 func (p *Planner) Due(now time.Time) (due []Message, record []events.Event) {
 	p.forget(now)
 	for _, name := range sortedKeys(p.lab.People) {
@@ -83,18 +89,26 @@ func (p *Planner) Due(now time.Time) (due []Message, record []events.Event) {
 	return due, record
 }
 
-// record makes an event of the stream, and takes it in.
+// record makes an event of the stream, and takes it in. It is taken in through
+// the same code that reads it back, so that a planner after a restart stands
+// where this one does.
 func (p *Planner) record(kind events.Kind, now time.Time, o outcome) events.Event {
 	e := newEvent(kind, now, &o)
 	p.Take(e, &o)
 	return e
 }
 
+// outcome is the payload of an event about the message. Its words are not
+// recorded: the notices say which ones they were.
 func (m Message) outcome(notices []notice) outcome {
 	return outcome{ID: m.ID, Person: m.Person, Target: m.Target, Notices: notices}
 }
 
 // due returns the message that is to be sent to one address now, if any.
+//
+// Quiet hours and the bound on messages an hour hold everything but what a
+// person wants to be woken for. A message waits until one of its parts has
+// settled, and then takes along what is younger.
 func (p *Planner) due(
 	now time.Time, name string, target int,
 ) (due Message, notices []notice, ok bool) {
@@ -131,8 +145,10 @@ func (p *Planner) due(
 	return p.message(now, name, target, id, all), all, true
 }
 
-// settleAttempt gives up a message of which a part holds no longer: that part
-// counts as said, since it may have been, and the rest is said anew.
+// settleAttempt gives up a message of which a part holds no longer: a part whose
+// matter has closed since counts as said, since it may have been, so that its
+// end can be news; the rest is said anew. It comes before due, which then words
+// another message.
 func (p *Planner) settleAttempt(
 	name string, target int, now time.Time,
 ) (dropped outcome, ok bool) {
@@ -247,6 +263,7 @@ func (p *Planner) Take(e events.Event, payload events.Payload) {
 		switch e.Kind {
 		case kindDelivered:
 			p.tell(key, c.Attempt.Notices, e.Time)
+			// A success ends the failures, the wait and the attempt.
 			*c = channel{Sent: append(c.Sent, e.Time), Delivered: e.Time}
 		case kindFailed:
 			c.fail(e.Time, payload.Error)
@@ -257,7 +274,9 @@ func (p *Planner) Take(e events.Event, payload events.Payload) {
 	}
 }
 
-// takeOver takes the memory of an earlier version in.
+// takeOver takes the memory of an earlier version in. Its keys had no instance
+// in them; that of its campaign is put in, so that what was sent is found under
+// the key that the same event has now.
 func (p *Planner) takeOver(e *earlier) {
 	if e == nil {
 		return
@@ -286,10 +305,14 @@ func (p *Planner) takeOver(e *earlier) {
 	}
 }
 
-// fail notes that a message was not taken.
+// fail notes that a message was not taken. The attempt is over: what it said is
+// due again when the wait is, with what has come since, under another
+// identifier unless it is the same.
 func (c *channel) fail(at time.Time, why string) {
 	c.Attempt = nil
 	c.Failures++
+	// From the eighth failure on the wait is the longest anyhow, and a shift by
+	// ever more would overflow.
 	wait := longestWait
 	if c.Failures < 8 {
 		wait = min(firstWait<<(c.Failures-1), longestWait)
@@ -309,7 +332,8 @@ func (p *Planner) channel(key string) *channel {
 	return c
 }
 
-// tell notes what was said on a channel.
+// tell notes what was said on a channel. The time is that of the event, not of
+// now: reminders count from it, also after a restart.
 func (p *Planner) tell(key string, notices []notice, at time.Time) {
 	for _, n := range notices {
 		said := p.state.Said[n.Matter][key]
@@ -341,6 +365,12 @@ func (p *Planner) matter(key string) *matter {
 
 // forget drops the matters of which no one will hear anything more, and what was
 // said of such long ago.
+//
+// A matter is kept as long as it holds, as a message about it is under way, and
+// as anyone of the lab file as it is now is still to hear of it; news no longer
+// than old. What was said outlives its matter by as much: where a store is read
+// anew from its first event, that is what keeps everything in it from being
+// sent again.
 func (p *Planner) forget(now time.Time) {
 	trying := make(map[string]bool)
 	for _, c := range p.state.Channels {
@@ -379,7 +409,9 @@ func (p *Planner) forget(now time.Time) {
 	})
 }
 
-// identify names a message by what it tells whom.
+// identify names a message by what it tells whom. It is derived and not drawn,
+// since the planner has no randomness. 48 bits tell a person's messages apart,
+// and fit a line that people read.
 func identify(key string, notices []notice) string {
 	data, err := json.Marshal(struct {
 		Key     string

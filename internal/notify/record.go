@@ -6,7 +6,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Stream is the stream of the lab's log that holds what people were sent.
+// Stream is the stream of the lab's log that holds what people were sent. The
+// name is in the logs of labs, and stays.
 const Stream = "notify"
 
 // The kinds of event of the stream. An address is not in them: it is a secret.
@@ -57,7 +58,8 @@ type earlier struct {
 	Channels map[string]*channel      `json:"channels"`
 }
 
-// earlierStream says up to which event a campaign was folded.
+// earlierStream says up to which event a campaign was folded. What is after it
+// was not seen by that version.
 type earlierStream struct {
 	Instance string          `json:"instance,omitempty"`
 	Sequence events.Sequence `json:"sequence"`
@@ -71,7 +73,8 @@ type earlierMatter struct {
 	Said     map[string]telling `json:"told,omitempty"`
 }
 
-// vocabulary is what the stream holds.
+// vocabulary is what the stream holds. It is a vocabulary of its own: these
+// events are the lab's, and no campaign's log may hold them.
 var vocabulary = events.NewVocabulary(
 	events.RowOf[begun](kindBegun, 1),
 	events.RowOf[outcome](kindAttempted, 1),
@@ -87,6 +90,8 @@ func newEvent(kind events.Kind, now time.Time, payload events.Payload) events.Ev
 		panic("notify: " + err.Error()) // text, times and whole numbers
 	}
 	e.Actor = "engine"
+	// As the log keeps it: what is taken in now must equal what is read back,
+	// and a monotonic reading or nanoseconds would not come back.
 	e.Time = now.UTC().Round(0).Truncate(time.Microsecond)
 	return e
 }

@@ -57,6 +57,9 @@ func (s *Shoutrrr) Send(ctx context.Context, to labfile.Secret, m Message) error
 	} else {
 		text = m.Title + "\n" + text
 	}
+	// With room for one, so that the goroutine ends though no one waits for it
+	// any more. The address is free before the answer is passed on, since the
+	// caller may send to it again at once.
 	done := make(chan error, 1)
 	go func() {
 		err := sent(service, text, &params)
@@ -74,7 +77,10 @@ func (s *Shoutrrr) Send(ctx context.Context, to labfile.Secret, m Message) error
 	return nil
 }
 
-// locate returns the service of an address.
+// locate returns the service of an address. It is made anew for each message:
+// addresses change with the lab file, and a kept one would be one more place
+// that holds a secret. The error may hold the address, and is scrubbed by the
+// caller.
 func locate(address string) (types.Service, error) {
 	var services router.ServiceRouter
 	service, err := services.Locate(address)
@@ -94,7 +100,8 @@ func locate(address string) (types.Service, error) {
 	return nil, err
 }
 
-// admit has shoutrrr's shared client say what fails.
+// admit has shoutrrr's shared client say what fails. The client is a variable
+// of that package, hence once for the process and not for each Shoutrrr.
 var admit sync.Once
 
 // admitting is a client whose failures are all in the form of an answer.
@@ -123,7 +130,8 @@ func (c admitting) Post(url string, request, response any) error {
 }
 
 // sent sends a text. That a service's code panics is a failure of that service
-// alone.
+// alone. Without this a malformed answer of a chat service could end the
+// process that runs the campaigns.
 func sent(service types.Service, text string, params *types.Params) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -133,7 +141,8 @@ func sent(service types.Service, text string, params *types.Params) (err error) 
 	return service.Send(text, params)
 }
 
-// take has an address be busy, unless it is.
+// take has an address be busy, unless it is. So an address never has more than
+// one goroutine, however long its service is silent.
 func (s *Shoutrrr) take(address string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -46,6 +46,8 @@ type matter struct {
 	Done bool `json:"done,omitempty"`
 }
 
+// open reports whether it holds. A closed one stays for a while, since that it
+// is over can be news.
 func (m *matter) open() bool { return m.Closed.IsZero() }
 
 // changed is since when it is as it is now, open or closed.
@@ -56,7 +58,8 @@ func (m *matter) changed() time.Time {
 	return m.Closed
 }
 
-// isNews reports whether a matter is only to be told: nothing ends it.
+// isNews reports whether a matter is only to be told: nothing ends it. Such a
+// one would stay open for ever, so that its age ends it (old).
 func (m *matter) isNews() bool { return m.Kind == finished || m.Kind == contested }
 
 // telling is what a person was sent about a matter.
@@ -76,6 +79,8 @@ type notice struct {
 	Time int `json:"time"`
 }
 
+// over is the Time of a notice that its matter holds no longer. It is in
+// recorded events.
 const over = -1
 
 // attempt is a message that is being sent. Where the process died it is unknown
@@ -136,9 +141,16 @@ type place struct {
 	Time     time.Time       `json:"time"`
 }
 
+// placeOf is the place of an event. The position alone would not do: another
+// log of that path has events at the same positions.
 func placeOf(e events.Event) place { return place{e.Position, e.Campaign, e.Sequence, e.Time} }
 
 // state is what the events of the campaigns and of [Stream] come to.
+//
+// All of it is in a snapshot, and none of it is anywhere but in the logs
+// besides: dropping a snapshot loses nothing. A change of its form needs no
+// version, since only the build that wrote a snapshot reads it; what is in
+// recorded events ([outcome], [earlier]) has to stay readable.
 type state struct {
 	// Began is when the stream begins: campaigns that ended before are old
 	// news.

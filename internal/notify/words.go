@@ -11,7 +11,8 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
-// most is how many things a message lists.
+// most is how many things a message lists. It is a bound for each group, so
+// that a flood of alarms does not push the questions out.
 const most = 20
 
 // message puts notices into words. The identifier is the last line, for a person
@@ -54,6 +55,8 @@ func (p *Planner) single(now time.Time, name string, n notice) (title string, li
 // digest is a message about several things, the questions first, and last what
 // is over.
 func (p *Planner) digest(now time.Time, name string, notices []notice) (title string, lines []string) {
+	// By what a person can do about it: questions first, then alarms, contested
+	// answers, finished campaigns, and what is over.
 	var groups [5][]*matter
 	for _, n := range notices {
 		m, group := p.matter(n.Matter), 1
@@ -101,7 +104,8 @@ func (p *Planner) digest(now time.Time, name string, notices []notice) (title st
 	return title, lines
 }
 
-// few are the lines of a matter that a list has room for.
+// few are the lines of a matter that a list has room for. A question's lines
+// are its compositions, which are many; the link leads to them.
 func (m *matter) few() []string {
 	if m.Kind == question {
 		return nil
@@ -140,7 +144,7 @@ func (p *Planner) beside(now time.Time, name string, m *matter) (lines []string)
 }
 
 // link leads to where a matter is seen to, "" where the server's address is not
-// known.
+// known. Names come from logs, hence the escaping.
 func (p *Planner) link(m *matter) string {
 	if p.lab.URL == "" {
 		return ""

@@ -85,5 +85,5 @@ func (h *history) exclusions() (rows []exclusionRow) {
 }
 
 // barred reports whether regions are excluded or refused, so that figures mark
-// them.
+// them. Those of the definition count as well as those that people added.
 func (h *history) barred() bool { return len(h.state.Bounded().Excluded) > 0 }

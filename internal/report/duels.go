@@ -132,7 +132,8 @@ type comparisonRow struct {
 	Time                 string
 }
 
-// comparisonOption is one composition of a comparison.
+// comparisonOption is one composition of a comparison. Better is set of the
+// first in the expert's order alone, also where more than two were ranked.
 type comparisonOption struct {
 	Name   string
 	Cells  []string
@@ -198,6 +199,10 @@ func (h *history) comparisons() (groups []comparisonGroup) {
 //
 // A parameter with categories has no axis that a line could follow: it is left
 // out, and the table shows its values.
+//
+// Points have a text only while there are not too many: in a crowd they could
+// not be pointed at, and the texts are most of the bytes. The anchors stand at
+// 0, before the first comparison.
 func (h *history) figuresCompared() []Figure {
 	var figures []Figure
 	total := h.compared()

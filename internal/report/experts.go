@@ -77,7 +77,8 @@ func (h *history) labels() (asked []askedLabel, initial [outcomes]int) {
 	return asked, initial
 }
 
-// describeInitial says how the initial labels came out.
+// describeInitial says how the initial labels came out. They have no place on
+// the axis, since no experiment came before them.
 func describeInitial(initial [outcomes]int) string {
 	total := 0
 	var parts []string
@@ -242,6 +243,10 @@ func (h *history) worthLines() (lines []worthLine) {
 
 // figureWorth draws what one answer of each expert was worth against one
 // measurement, where answers are measurements.
+//
+// A line goes on to what is known now, so that its end and the caption say the
+// same. The color is that of the expert in the definition's order, as in the
+// other figures.
 func (h *history) figureWorth() (Figure, bool) {
 	lines := h.worthLines()
 	if lines == nil {

@@ -71,7 +71,8 @@ func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, 
 	return groups, nil
 }
 
-// FigureGroup is a section of figures.
+// FigureGroup is a section of figures. Its caption is for all of them, and may
+// be empty.
 type FigureGroup struct {
 	Title, Caption string
 	Figures        []Figure

@@ -17,7 +17,8 @@ func newCompositionFormat(def *definition.Campaign) compositionFormat {
 }
 
 // value writes the value of the i-th parameter at a composition; "–" where the
-// composition has none.
+// composition has none. A cell that is empty would look like a fault of the
+// page.
 func (f compositionFormat) value(i int, point definition.Point) string {
 	if text, ok := f.Value(i, point); ok {
 		return text

@@ -196,7 +196,8 @@ func (h *history) answersGiven() (numbers []number) {
 }
 
 // askedDetail says when answers were asked for: first of them before the first
-// decision, asked by decisions.
+// decision, asked by decisions. It stands below the number, which is that of
+// the answers and may be smaller.
 func askedDetail(first, asked int) string {
 	switch {
 	case first == 0:

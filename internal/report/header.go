@@ -195,7 +195,8 @@ func (h *history) instrument() string {
 }
 
 // policy names the method, or each of them if amendments changed it: "lcb until
-// e12, then logei".
+// e12, then logei". A campaign that was amended has results of several methods,
+// and its report must not give them to the last.
 func (h *history) policy() string {
 	text := ""
 	for i, p := range h.policies {

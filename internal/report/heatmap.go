@@ -120,6 +120,9 @@ func (h *history) heatOver(
 
 // figureHeat draws the posterior mean and its standard deviation over the two
 // most relevant parameters.
+//
+// The caption says what the plane cannot show: what the other parameters do
+// when these two move, and that the circles are projections.
 func (h *history) figureHeat() ([]Figure, string, error) {
 	m, ok, err := h.heat()
 	if err != nil || !ok {
@@ -205,7 +208,9 @@ func (h *history) heatPoints(c *figure.Chart, f *diagnose.Frame, m heat) {
 }
 
 // bands are the levels and colors of a filled contour map; levels are in the
-// unit of the values and lie step apart.
+// unit of the values and lie step apart. There are few colors on purpose: a
+// reader finds a band's color in the key, which a continuous scale would not
+// allow.
 type bands struct {
 	levels []float64 // ascending; band k lies between levels k and k+1
 	colors []color.NRGBA
@@ -310,7 +315,8 @@ func (b bands) image(m heat, values [][]float64) image.Image {
 }
 
 // bilinear interpolates between nodes: a posterior at each pixel would cost far
-// more.
+// more. x and y are in nodes. The last node belongs to the cell before it, so
+// that no index is beyond the grid.
 func bilinear(values [][]float64, x, y float64) float64 {
 	c, r := min(int(x), len(values[0])-2), min(int(y), len(values)-2)
 	wx, wy := x-float64(c), y-float64(r)

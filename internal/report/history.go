@@ -121,7 +121,8 @@ type correction struct {
 	time    time.Time
 }
 
-// amendment is a change of the definition, and who made it.
+// amendment is a change of the definition, and who made it. The page shows it
+// with its reason, next to what it changed.
 type amendment struct {
 	*events.CampaignAmended
 	actor string
@@ -268,7 +269,8 @@ type policySpan struct {
 }
 
 // follows notes the policy that the definition names now; amendments that leave
-// it as it is add nothing.
+// it as it is add nothing. The place is counted in experiments, since that is
+// the axis of the figures.
 func (h *history) follows() {
 	text := policyText(*h.state.Definition)
 	if n := len(h.policies); n > 0 && h.policies[n-1].text == text {
@@ -278,7 +280,8 @@ func (h *history) follows() {
 }
 
 // by names who did something, and the account that reported it where that has
-// another name.
+// another name. It is the actor as it is recorded, with its kind: a report is
+// evidence.
 func by(e events.Event) string {
 	if account := e.ToldBy(); account != "" {
 		return e.Actor + ", reported by " + account
@@ -286,7 +289,8 @@ func by(e events.Event) string {
 	return e.Actor
 }
 
-// answered notes who answered: a simulated expert or a person.
+// answered notes who answered: a simulated expert or a person. A campaign whose
+// answers are partly simulated must not pass for a real one.
 func (h *history) answered(expert string, simulated bool) {
 	for _, e := range h.state.Definition.Experts {
 		simulated = simulated || e.Name == expert && !e.Person
@@ -298,7 +302,8 @@ func (h *history) answered(expert string, simulated bool) {
 	}
 }
 
-// build notes a program that worked on the campaign, once.
+// build notes a program that worked on the campaign, once. The order is that of
+// their first event.
 func (h *history) build(b events.Build) {
 	if b != (events.Build{}) && !slices.Contains(h.builds, b) {
 		h.builds = append(h.builds, b)

@@ -99,10 +99,13 @@ type pageData struct {
 	DefinitionText string          // the campaign file as it was given
 }
 
-// command is a line for the shell, with what it is good for.
+// command is a line for the shell, with what it is good for. It is what a
+// reader types to check the report against the store.
 type command struct{ Line, Purpose string }
 
 // amendmentRow is one change of the definition after the campaign began.
+// Changes are those that the event lists: an audit holds them to the
+// definitions.
 type amendmentRow struct {
 	Time, Actor, Reason string
 	Changes             []events.Change

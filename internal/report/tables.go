@@ -14,6 +14,7 @@ import (
 )
 
 // cell is a parameter's value; Asked is set where another one was asked for.
+// What was made comes first, since that is what was measured.
 type cell struct{ Value, Asked string }
 
 // measurementRow is one experiment, with or without a measurement. All texts
@@ -149,8 +150,8 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 }
 
 // marks are the corrections of an experiment, and whether another composition
-// than the requested one was made. Of the engine's flags those are left out that
-// begin or settle a doubt: an overturned measurement is drawn as excluded.
+// than the requested one was made. Of the engine's flags those are left out
+// that begin or settle a doubt: an overturned measurement is drawn as excluded.
 func (h *history) marks(x *campaign.Experiment) (marks []string) {
 	if x.Flag != nil {
 		switch x.Flag.Verdict {
@@ -208,7 +209,9 @@ func correctionText(c correction) string {
 }
 
 // differs reports whether two values of a parameter are not the same, beyond
-// the rounding of a number that was written and read again.
+// the rounding of a number that was written and read again. The bound is
+// relative, with a floor for values near 0, as instruments report in more
+// digits than they were asked in.
 func differs(a, b definition.Value) bool {
 	x, numeric := a.Float()
 	y, also := b.Float()
@@ -219,7 +222,9 @@ func differs(a, b definition.Value) bool {
 }
 
 // why says why an experiment was chosen: its decision's reason, or its origin
-// where no decision chose it. A replicate has the decision of the first run.
+// where no decision chose it. A replicate has the decision of the first run. It
+// is what the decision recorded then, and no explanation that is found
+// afterwards.
 func (h *history) why(x *campaign.Experiment) string {
 	text := ""
 	switch x.Origin {

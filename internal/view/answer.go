@@ -29,6 +29,9 @@ var answerReaders = map[events.Form]func(
 // after `campaignd tell q7`. The error is a [problem.Error] that says which
 // words the question calls for. It does not look at whether the question is
 // open, nor at bounds: the engine does, when the answer is recorded.
+//
+// “Can't tell” is read before the form is looked at, since it answers a
+// question of any form and none has a word of its own that reads so.
 func ParseAnswer(def *definition.Campaign, q *campaign.Question, text string) (humans.Reply, error) {
 	text = strings.TrimSpace(text)
 	switch strings.ToLower(text) {
@@ -50,7 +53,8 @@ func ParseAnswer(def *definition.Campaign, q *campaign.Question, text string) (h
 }
 
 // CheckReply says what is wrong with a reply to a question, and what it calls
-// for.
+// for. It is for replies that come as data, from a page or a program; those in
+// words are right by the time they are read.
 func CheckReply(def *definition.Campaign, q *campaign.Question, r humans.Reply) error {
 	err := r.Check(q.Form, len(q.Options), q.Scale)
 	if err == nil {
@@ -60,12 +64,14 @@ func CheckReply(def *definition.Campaign, q *campaign.Question, r humans.Reply) 
 }
 
 // IsLabel reports whether a text is a label, so that it cannot be a value.
+// `campaignd tell` has one argument for both.
 func IsLabel(text string) bool {
 	_, err := readLabel(nil, nil, text)
 	return err == nil
 }
 
-// readLabel reads one of the words for a label.
+// readLabel reads one of the words for a label. Whole words are asked for,
+// since it is typed on a command line among others; the terminal takes letters.
 func readLabel(_ *definition.Campaign, _ *campaign.Question, text string) (r humans.Reply, err error) {
 	switch strings.ToLower(text) {
 	case "accept":
@@ -80,7 +86,8 @@ func readLabel(_ *definition.Campaign, _ *campaign.Question, text string) (r hum
 	return r, err
 }
 
-// readOrder reads the letters of options, the best first.
+// readOrder reads the letters of options, the best first. It may end after the
+// first few: what is said of the others is then nothing.
 func readOrder(_ *definition.Campaign, q *campaign.Question, text string) (r humans.Reply, err error) {
 	r.Answer.Order, err = humans.ParseOrder(text, len(q.Options))
 	return r, err

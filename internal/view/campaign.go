@@ -114,13 +114,15 @@ func CampaignOf(core *engine.Core, shown Shown, waitingFor string) Campaign {
 	return c
 }
 
-// Summarized is [CampaignOf] with a summary that was just worked out.
+// Summarized is [CampaignOf] with a summary that was just worked out. It is for
+// readers who can wait for models, such as a command.
 func Summarized(core *engine.Core, summary engine.Summary) Campaign {
 	return CampaignOf(core, Shown{summary: summary, known: true}, "")
 }
 
 // count counts an experiment. Imported experiments and those that were called
-// off cost the budget nothing.
+// off cost the budget nothing. An experiment of which the fate is unknown is
+// open: its place in the budget stays taken until a person has settled it.
 func (c *Campaign) count(x *campaign.Experiment) {
 	if x.Status.Open() {
 		c.UnderWay = append(c.UnderWay, *x)
@@ -138,6 +140,11 @@ func (c *Campaign) count(x *campaign.Experiment) {
 }
 
 // ask counts a question.
+//
+// Where nothing is measured a comparison is what an experiment is elsewhere:
+// one that is over counts as done, whether it was answered or not, unless the
+// expert gave it unasked. A question whose answer was contested has answers
+// that do not count, which a person should look at.
 func (c *Campaign) ask(q *campaign.Question) {
 	switch q.Status {
 	case campaign.Asked:
@@ -169,7 +176,8 @@ func (c *Campaign) ask(q *campaign.Question) {
 }
 
 // timeTaken is how much has been asked for of each expert's time, where it is
-// limited.
+// limited. What was asked for counts and not what they took, which is not
+// known.
 func timeTaken(s *campaign.State) map[string]definition.Duration {
 	taken := make(map[string]definition.Duration)
 	for i := range s.Definition.Experts {
@@ -180,14 +188,17 @@ func timeTaken(s *campaign.State) map[string]definition.Duration {
 	return taken
 }
 
-// IsPerson reports whether an expert of a campaign is a person.
+// IsPerson reports whether an expert of a campaign is a person. It is false of
+// a name that the definition does not have.
 func IsPerson(def *definition.Campaign, expert string) bool {
 	return slices.ContainsFunc(def.Experts, func(e definition.Expert) bool {
 		return e.Name == expert && e.Person
 	})
 }
 
-// AnsweredByPerson reports whether a question was put to a person, and answered.
+// AnsweredByPerson reports whether a question was put to a person, and
+// answered. Answers that were given unasked do not count: they say nothing of
+// how soon a person answers.
 func AnsweredByPerson(def *definition.Campaign, q *campaign.Question) bool {
 	return q.Status == campaign.Answered && !q.Volunteered && IsPerson(def, q.Expert)
 }
@@ -205,7 +216,8 @@ func (c *Campaign) BudgetText() string {
 	return format.Count(c.Budget, c.Counted())
 }
 
-// Share is how much of the budget is spent, in percent.
+// Share is how much of the budget is spent, in percent. It is never more than
+// 100: a budget may have been lowered below what was spent.
 func (c *Campaign) Share() int {
 	if c.Budget == 0 {
 		return 0

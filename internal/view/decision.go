@@ -45,7 +45,8 @@ type Decision struct {
 
 // DecisionBehind returns the decision that led to an experiment, a question or
 // a decision of the campaign. Where there is none, why is a sentence that says
-// so.
+// so. An identifier that is neither an experiment nor a question is returned as
+// it is: whether there is such a decision is found out by who reads it.
 func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 	if x := state.Experiment(id); x != nil {
 		return x.Decision, map[events.Origin]string{
@@ -85,7 +86,8 @@ func findDecision(
 	return nil, 0, nil
 }
 
-// Made returns the event of a decision, and its sequence.
+// Made returns the event of a decision, and its sequence. The record knows the
+// places of the decisions, so that one event is read and not the log.
 func (r *Record) Made(
 	ctx context.Context, log events.Log, id string,
 ) (*events.DecisionMade, events.Sequence, error) {

@@ -66,6 +66,10 @@ type Predictor struct {
 // NewPredictor returns one, or why there is none: an error of the models, or
 // one that wraps [ErrNoModel]. It may fit models, which takes seconds;
 // predictions after that are quick.
+//
+// The cases go from an error of a model that there should be to the reason why
+// there is none: a policy without a model is another case than one that has not
+// had an answer yet, since waiting helps only with the second.
 func NewPredictor(ctx context.Context, core *engine.Core) (*Predictor, error) {
 	read, err := core.Read(ctx)
 	if err != nil {
@@ -202,7 +206,8 @@ func (p *Prediction) prefer(
 }
 
 // beliefOf returns the prediction of an expert's belief; nil if there is none.
-// With a single expert (only) it stands in a field of its own.
+// With a single expert (only) it stands in a field of its own. The JSON has had
+// the one field since there was one expert, and keeps it.
 func (p *Prediction) beliefOf(expert string, only bool) *events.Interval {
 	if interval := p.Beliefs[expert]; interval != nil {
 		return interval
@@ -264,7 +269,8 @@ func newPredictionTable(def *definition.Campaign, predictions []Prediction) pred
 	return t
 }
 
-// header names the columns; the last one, for remarks, has no name.
+// header names the columns; the last one, for remarks, has no name. The order
+// of its columns is that of row.
 func (t predictionTable) header() (cells []string) {
 	for _, par := range t.def.Parameters {
 		cells = append(cells, par.Name)
@@ -289,7 +295,9 @@ func (t predictionTable) header() (cells []string) {
 }
 
 // row writes a prediction in these columns. Compositions are written as they
-// were given, not rounded: they are the caller's.
+// were given, not rounded: they are the caller's. A belief that is missing in a
+// row is an empty cell, while a preference is always there where one row has
+// it, since all rows are by the same models.
 func (t predictionTable) row(p *Prediction) (cells []string) {
 	for _, par := range t.def.Parameters {
 		cells = append(cells, p.Parameters[par.Name].String())

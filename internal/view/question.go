@@ -86,7 +86,8 @@ var forms = map[events.Form]formWords{
 	},
 }
 
-// Answers says in words what may be answered to a question.
+// Answers says in words what may be answered to a question. It completes “say
+// …”, in messages about an answer that is none.
 func Answers(def *definition.Campaign, q *campaign.Question) string {
 	return forms[q.Form].answers(def, q)
 }
@@ -108,9 +109,10 @@ func Asks(def *definition.Campaign, q *campaign.Question) (question string, line
 	return forms[q.Form].asks(def, q)
 }
 
-// The rest of the file is the words of each form, a group for one form after the
-// other: label, comparison, pinpoint, estimate. Each function fills the field of
-// formWords whose name it resembles.
+// The rest of the file is the words of each form, a group for one form after
+// the other: label, comparison, pinpoint, estimate. Each function fills the
+// field of formWords whose name it resembles. The candidate is named by its
+// role, not by its composition: that stands in the table of candidates.
 func decidedToAsk(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s about the %s candidate", d.Expert, d.Chosen)
 }
@@ -121,6 +123,7 @@ func asksForLabel(def *definition.Campaign, q *campaign.Question) (question stri
 	return " (" + format.CompositionsOf(def).Line(q.Composition()) + ")", nil
 }
 
+// “unsure” is among the words of every form.
 func labelAnswers(*definition.Campaign, *campaign.Question) string {
 	return "accept, reject, unsure or exclude"
 }
@@ -172,6 +175,7 @@ func orderChoices(_ *definition.Campaign, q *campaign.Question) []string {
 	return append(names, "unsure")
 }
 
+// There are no candidates to be named: what is asked for is the expert's.
 func decidedToPinpoint(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s for a composition of their own", d.Expert)
 }
@@ -204,6 +208,7 @@ func pointChoices(def *definition.Campaign, q *campaign.Question) []string {
 	return []string{format.Blank(def.Parameters) + "   (or unsure)"}
 }
 
+// One number each is asked for, in a single sitting.
 func decidedToEstimate(d *events.DecisionMade) string {
 	return fmt.Sprintf("ask %s what they expect of %d candidates", d.Expert, len(d.Candidates))
 }

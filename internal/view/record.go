@@ -70,7 +70,8 @@ func FoldRecord(
 	return r, r.known(r.core)
 }
 
-// known fails where a core has folded nothing.
+// known fails where a core has folded nothing. An empty fold is no campaign,
+// and not one without events: readers must not show it.
 func (r *Record) known(core *engine.Core) error {
 	if core.State().Status == campaign.Undefined {
 		return fmt.Errorf("%w: %q", engine.ErrNoCampaign, r.name)
@@ -145,7 +146,9 @@ func (r *Record) Stands() Campaign {
 	return r.standing()
 }
 
-// standing is [Record.Stands]. The lock is held.
+// standing is [Record.Stands]. The lock is held. It is computed once for each
+// event, when it is first asked for, since a lab's list asks all campaigns at
+// once.
 func (r *Record) standing() Campaign {
 	if r.stands == nil {
 		if r.core.State().Definition == nil {
@@ -221,6 +224,9 @@ func (r *Record) At(
 
 // before returns the newest state that is at hand and not later than a
 // sequence: of the present one, those that were kept, and the snapshots.
+//
+// The snapshots are read without the lock, since unpacking takes a while; one
+// that cannot be unpacked is passed over, for the log has it all.
 func (r *Record) before(ctx context.Context, at events.Sequence) *engine.Core {
 	r.mu.Lock()
 	r.read = true
@@ -275,7 +281,8 @@ func (r *Record) Summary(ctx context.Context, core *engine.Core) (engine.Summary
 }
 
 // keep keeps a copy of a core if it is at that sequence: the log may have ended
-// before.
+// before. A state under a sequence that it does not have would be found as the
+// past of another one.
 func (r *Record) keep(core *engine.Core, at events.Sequence) {
 	if core.State().Sequence == at {
 		r.past.keep(r, core.Clone())

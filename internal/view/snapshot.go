@@ -27,7 +27,8 @@ type resting struct {
 	log      events.Log // holds its events; nil where it was packed in this process
 }
 
-// packing is what a campaign at rest consists of.
+// packing is what a campaign at rest consists of. The core's snapshot does not
+// hold the places of the decisions, which [Record.Made] looks up.
 type packing struct {
 	Core engine.Snapshot   `json:"core"`
 	Made []events.Sequence `json:"made,omitempty"`
@@ -83,6 +84,9 @@ func (r *Record) pack() error {
 // wake brings a campaign at rest back, and reports whether it is there. A
 // snapshot that cannot be restored is dropped, and the log folded. The lock is
 // held. Where it returns false, broken says why.
+//
+// A snapshot that was packed in this process and cannot be restored breaks the
+// record, since it has no log to go back to; one from the store does not.
 func (r *Record) wake() bool {
 	if r.core != nil || r.broken != nil {
 		return r.core != nil
@@ -111,7 +115,8 @@ func (r *Record) wake() bool {
 }
 
 // unpack returns a record's campaign at rest, and the sequences of its
-// decisions.
+// decisions. Whose it is, and of which event, is looked at again after the
+// checksum: a value may be whole and stand under another key.
 func (at *resting) unpack(r *Record) (*engine.Core, []events.Sequence, error) {
 	text := flate.NewReader(bytes.NewReader(at.packed))
 	var p packing
@@ -144,7 +149,8 @@ type Snapshots struct {
 	kept    map[string]keptKeys // of each campaign that was looked for or written
 }
 
-// keptKeys are the keys of a campaign's values.
+// keptKeys are the keys of a campaign's values. They are remembered so that a
+// Write need not look through the store again.
 type keptKeys struct {
 	good []string // oldest first: the last one is believed
 	bad  []string // to be removed
@@ -295,7 +301,8 @@ func (s *Snapshots) Write(ctx context.Context, r *Record) error {
 	return nil
 }
 
-// formatSnapshot writes a value as snapshotFormat describes it.
+// formatSnapshot writes a value as snapshotFormat describes it. The heading is
+// apart from the state, so that a lab's list is drawn without unpacking any.
 func formatSnapshot(h heading, packed []byte) ([]byte, error) {
 	text, err := json.Marshal(h)
 	if err != nil {

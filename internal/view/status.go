@@ -90,14 +90,16 @@ type StatusDocument struct {
 	Events events.Sequence `json:"events"`
 }
 
-// ModelStatus is the verdict on a model, with its reasons.
+// ModelStatus is the verdict on a model, with its reasons. It is that of
+// [diagnose.Run], as every other page and command has it.
 type ModelStatus struct {
 	Verdict  diagnose.Verdict   `json:"verdict"`
 	Headline string             `json:"headline"`
 	Findings []diagnose.Finding `json:"findings"`
 }
 
-// Document returns the status as a document.
+// Document returns the status as a document. The campaign's lists are never
+// null, so that a program may go through them without asking.
 func (st *Status) Document() *StatusDocument {
 	d := &st.Diagnosis
 	return &StatusDocument{
@@ -119,7 +121,8 @@ func (st *Status) Document() *StatusDocument {
 	}
 }
 
-// Exclusions are the exclusions that hold.
+// Exclusions are the exclusions that hold. One that was lifted stays in the
+// state, since its number is not given again.
 func Exclusions(state *campaign.State) []campaign.Exclusion {
 	held := []campaign.Exclusion{}
 	for _, r := range state.Exclusions {
@@ -144,6 +147,8 @@ func doubtful(state *campaign.State) (in []campaign.Experiment) {
 }
 
 // beingRepeated reports whether a repetition of the experiment is under way.
+// Any open experiment at the same composition is one, also one that a person
+// asked for.
 func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 	return slices.ContainsFunc(state.Experiments, func(y campaign.Experiment) bool {
 		return y.Status.Open() && maps.Equal(x.Parameters, y.Parameters)
@@ -151,6 +156,10 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 }
 
 // NeedsPerson says what a person must do before the campaign goes on.
+//
+// Fates that are unknown come first: they hold the campaign up, and a device
+// may be at work. The order is that of the experiments, so that the text stays
+// the same from one call to the next.
 func (c *Campaign) NeedsPerson(how How) []string {
 	needs := []string{}
 	// One failure of an instrument often leaves several experiments unknown:

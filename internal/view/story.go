@@ -58,7 +58,9 @@ func (e Entry) Line(how How) string {
 	return plaintext.Line(line)
 }
 
-// ending is what a remedy adds to the line of an event.
+// ending is what a remedy adds to the line of an event. Where the fate of an
+// experiment is unknown, a look at the instrument comes before any command: the
+// command records what was seen.
 func ending(r problem.Remedy, how How) string {
 	if r.Action == problem.Resolve {
 		return ". Look at the instrument, then `" + how(r) + "`"
@@ -98,7 +100,9 @@ func tells[P events.Payload](tell func(*Story, events.Event, P) Entry) telling {
 	}
 }
 
-// routine is a telling whose entries are shown only on request.
+// routine is a telling whose entries are shown only on request. They are what
+// the program does by itself all the time; among them a person would not find
+// what people and instruments did.
 func routine(tell telling) telling {
 	return func(s *Story, e events.Event, payload events.Payload) Entry {
 		entry := tell(s, e, payload)
@@ -162,7 +166,9 @@ func (s *Story) Follow(payload events.Payload) {
 	}
 }
 
-// Entry returns what an event says, independent of those before it.
+// Entry returns what an event says, independent of those before it. A kind
+// without a row is written by its name, as routine: a missing row must not keep
+// a log from being read.
 func (s *Story) Entry(e events.Event, payload events.Payload) Entry {
 	s.Follow(payload)
 	tell, ok := tellings[events.KindOf(payload)]
@@ -262,7 +268,9 @@ func notTaken(named *events.QuestionAnswered, d *events.DecisionMade) string {
 		named.Expert, named.Question, why)
 }
 
-// compositions is the writer of the campaign's compositions.
+// compositions is the writer of the campaign's compositions. Without a
+// definition it writes nothing of a composition, which a log that is cut at its
+// beginning comes to.
 func (s *Story) compositions() format.Compositions {
 	if s.def == nil {
 		return format.Compositions{}
@@ -273,7 +281,8 @@ func (s *Story) compositions() format.Compositions {
 // line writes a composition in a line.
 func (s *Story) line(point definition.Point) string { return s.compositions().Line(point) }
 
-// doer is the person, expert or instrument that an event names as its actor.
+// doer is the person, expert or instrument that an event names as its actor. A
+// sentence begins with it.
 func doer(e events.Event) string { return events.ActorName(e.Actor) }
 
 // toldBy is the person who reported an expert's answer; empty if the expert
@@ -286,7 +295,8 @@ func toldBy(e events.Event, expert string) string {
 }
 
 // initialAnswers counts the initial answers of an expert to questions of one
-// form; accepted counts labels only.
+// form; accepted counts labels only. There may be dozens of them, and none says
+// much alone.
 type initialAnswers struct {
 	expert          string
 	form            events.Form

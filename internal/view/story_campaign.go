@@ -12,6 +12,8 @@ import (
 
 // In this file are the events of the campaign as a whole. Each method returns
 // the words for one kind; kind, subject and account are added by [Story.Entry].
+// It is a sentence without a doer: who began the campaign is in the event, and
+// the campaign is what the reader looks for.
 func (s *Story) campaignDefined(_ events.Event, p *events.CampaignDefined) Entry {
 	def := &p.Definition
 	budget := format.Count(def.Budget.Experiments, "experiment")
@@ -33,6 +35,7 @@ func (s *Story) campaignAmended(e events.Event, p *events.CampaignAmended) Entry
 	return Entry{Who: doer(e), Text: "amended the campaign: " + strings.Join(changes, "; ")}
 }
 
+// The doer may be the engine, which pauses where a person is needed.
 func (s *Story) campaignPaused(e events.Event, p *events.CampaignPaused) Entry {
 	return Entry{Who: doer(e), Text: "paused the campaign", Reason: p.Reason}
 }
@@ -113,7 +116,8 @@ func Change(def *definition.Campaign, c events.Change) string {
 }
 
 // nameInList returns the name of an element of one of a definition's lists, ""
-// where it has none.
+// where it has none. An index that the amended definition does not have is one
+// that was removed; it stays a number.
 func nameInList(def *definition.Campaign, list string, i int) string {
 	if def == nil || i < 0 {
 		return ""

@@ -17,6 +17,8 @@ func (s *Story) experimentRequested(_ events.Event, p *events.ExperimentRequeste
 	return Entry{Text: fmt.Sprintf("%s is to measure (%s)", p.Experiment, s.line(p.Parameters))}
 }
 
+// It is recorded before the instrument is sent anything (intent before act),
+// hence “goes”.
 func (s *Story) experimentDispatched(_ events.Event, p *events.ExperimentDispatched) Entry {
 	return Entry{Text: p.Experiment + " goes to " + p.Instrument}
 }
@@ -58,6 +60,7 @@ func (s *Story) experimentInfeasible(_ events.Event, p *events.ExperimentInfeasi
 	return Entry{Text: p.Experiment + " cannot be done", Reason: p.Cause}
 }
 
+// Nothing moved, which is what tells it from a failure.
 func (s *Story) experimentDeferred(_ events.Event, p *events.ExperimentDeferred) Entry {
 	return Entry{Text: p.Experiment + " did not take place and is to be tried again", Reason: p.Cause}
 }
@@ -176,7 +179,8 @@ func measured(m *events.Measurement) string {
 	return strings.Join(append([]string{format.Result(m.Objective)}, quantities(m.Further)...), ", ")
 }
 
-// quantities writes further quantities: "viscosity 3.200 mPa·s".
+// quantities writes further quantities: "viscosity 3.200 mPa·s". They keep the
+// order in which the instrument gave them.
 func quantities(further []definition.Quantity) []string {
 	texts := make([]string, len(further))
 	for i, q := range further {

@@ -11,7 +11,8 @@ import (
 )
 
 // In this file are the events of questions and exclusions, then the words for
-// each form, which [forms] refers to.
+// each form, which [forms] refers to. questionAsked is routine: what a reader
+// wants to know is the answer.
 func (s *Story) questionAsked(_ events.Event, p *events.QuestionAsked) Entry {
 	points := make([]definition.Point, len(p.Options))
 	for i := range p.Options {
@@ -46,6 +47,7 @@ func (s *Story) questionContested(e events.Event, p *events.QuestionContested) E
 	return Entry{Who: p.Expert, Text: text, ToldBy: toldBy(e, p.Expert), Reason: p.Comment}
 }
 
+// It says what the campaign does, since no one is to blame or to act.
 func (s *Story) questionExpired(_ events.Event, p *events.QuestionExpired) Entry {
 	return Entry{Text: p.Question + " was not answered in time; the campaign goes on without"}
 }
@@ -72,6 +74,7 @@ func (s *Story) askedToLabel(points []definition.Point) string {
 	return "about (" + s.line(points[0]) + ")"
 }
 
+// labels names the question alone; questionAnswered adds the composition.
 func (s *Story) labels(question string, _ []definition.Point, a events.Answer) string {
 	switch a.Label {
 	case events.LabelAccept:
@@ -98,6 +101,8 @@ func (s *Story) compares(question string, points []definition.Point, a events.An
 
 func (s *Story) askedToPinpoint([]definition.Point) string { return "what to measure next" }
 
+// pinpoints names the composition, since there are no options that could be
+// looked up.
 func (s *Story) pinpoints(question string, _ []definition.Point, a events.Answer) string {
 	if a.Unsure() {
 		return "has no suggestion for " + question

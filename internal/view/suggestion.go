@@ -35,7 +35,9 @@ type Suggestion struct {
 	definition *definition.Campaign
 }
 
-// SuggestedExperiment is an experiment to be run, and why.
+// SuggestedExperiment is an experiment to be run, and why. A person sees the
+// reason before they do the work, and the prediction before they know the
+// result.
 type SuggestedExperiment struct {
 	ID         string             `json:"id"`
 	Parameters definition.Point   `json:"parameters"`
@@ -83,7 +85,7 @@ func (s *Suggestion) Of(def *definition.Campaign) *Suggestion {
 }
 
 // suggestedExperiment returns an experiment with the reason of its decision, if
-// it has one.
+// it has one. An experiment of the initial design has none.
 func suggestedExperiment(
 	ctx context.Context, log events.Log, name string, x campaign.Experiment,
 ) (SuggestedExperiment, error) {
@@ -119,6 +121,10 @@ type Showing struct {
 }
 
 // Write writes the suggestion for the person who runs the experiments.
+//
+// Questions come first: an answer may decide which experiment is next. The last
+// line is the command that brings the result, with the experiment's own
+// identifier where there is only one.
 func (s *Suggestion) Write(w io.Writer, by Showing) error {
 	p := &page{w: w}
 	for i := range s.Questions {
@@ -150,7 +156,9 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 	return p.err
 }
 
-// writeExperiment writes what to measure, and why.
+// writeExperiment writes what to measure, and why. Values have all the digits
+// that are needed to make the composition, which the rounded ones of a list
+// have not.
 func (s *Suggestion) writeExperiment(p *page, measure string, x *SuggestedExperiment) {
 	p.line("%s %s as %s:", measure, s.definition.Sought().Name, x.ID)
 	width := 0

@@ -31,7 +31,8 @@ type Timeline struct {
 	decisions []Decided // d1 first
 }
 
-// Line is an event in words.
+// Line is an event in words. It is the event's place and time with its words,
+// since an entry alone has neither.
 type Line struct {
 	Sequence events.Sequence
 	Position events.Position
@@ -54,7 +55,9 @@ type Decided struct {
 	Review *events.ChoiceReview
 }
 
-// Device is an instrument: its name, and which one it is.
+// Device is an instrument: its name, and which one it is. A device that was
+// exchanged under the same name is another one, where the driver gives an
+// identity.
 type Device struct{ Name, Identity string }
 
 // Sign is what the log holds about a device: a sign of life, or an error.
@@ -78,6 +81,9 @@ func NewTimeline() *Timeline {
 }
 
 // Take takes the next event and returns its line.
+//
+// Of a decision only what lists show is kept: the decision itself is long, and
+// is read from the log when it is looked at.
 func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
 	line := Line{e.Sequence, e.Position, e.Time, t.story.Entry(e, payload)}
 	t.Lines = append(t.Lines, line)
@@ -97,6 +103,10 @@ func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
 
 // sign notes what an event says about a device. Only the device itself gives a
 // sign of life: a person may report a result for it.
+//
+// A failure is both: the device has answered, and something went wrong. Silence
+// and an unknown fate are errors alone. The device is that to which the
+// experiment was sent, since later events name the experiment.
 func (t *Timeline) sign(e events.Event, payload events.Payload) {
 	var heard, wrong string
 	switch p := payload.(type) {
@@ -153,7 +163,8 @@ func (t *Timeline) Review(question string) *events.ChoiceReview {
 	return nil
 }
 
-// Last returns the last events that are more than routine, the newest first.
+// Last returns the last events that are more than routine, the newest first. It
+// goes backwards, so that a long campaign costs no more than a short one.
 func (t *Timeline) Last(n int) (lines []Line) {
 	for _, l := range slices.Backward(t.Lines) {
 		if len(lines) == n {
@@ -170,6 +181,11 @@ func (t *Timeline) Last(n int) (lines []Line) {
 // taken or further. It is the caller's. Only the events since the last call are
 // read, until the record is put to rest: a snapshot holds no timeline, since few
 // campaigns are looked at so closely.
+//
+// The record's lock is given up before the log is read, so that events are
+// taken meanwhile; the other lock keeps two readers from bringing the timeline
+// forward at once. What is returned shares the lines, which are only ever
+// appended to, and has maps of its own.
 func (r *Record) Timeline(ctx context.Context, log events.Log) (*Timeline, error) {
 	r.mu.Lock()
 	r.read = true

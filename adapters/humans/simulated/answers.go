@@ -39,7 +39,9 @@ var forms = map[events.Form]func(*Reviewer, context.Context, humans.Question) (e
 	},
 }
 
-// answer answers a question of any form.
+// answer answers a question of any form. An empty answer is one: “can't tell”.
+// Whether they can is drawn before and apart from what they would have said, so
+// that another unsure_rate leaves the other answers as they are.
 func (r *Reviewer) answer(ctx context.Context, q humans.Question) (events.Answer, error) {
 	if err := q.Form.Check(len(q.Options), q.Scale); err != nil {
 		return events.Answer{}, err
@@ -68,6 +70,11 @@ func (r *Reviewer) label(n int, id string, p definition.Point) (events.Label, er
 }
 
 // order ranks options from best to worst, after n answers.
+//
+// Each option is liked by itself, with a draw of its own, and the order is that
+// of the likings: so every pair is in order with the probability that the
+// package promises, and an order does not depend on how many are shown. Who
+// copies gives the order in which the options are shown.
 func (r *Reviewer) order(n int, id string, options []definition.Point) ([]int, error) {
 	liking := make([]float64, len(options))
 	order := make([]int, len(options))
@@ -161,7 +168,8 @@ func (r *Reviewer) pinpoint(
 	return best, nil
 }
 
-// points are the compositions of options.
+// points are the compositions of options. Predictions and beliefs that the
+// campaign shows with them do not move a simulated expert.
 func points(options []events.Option) []definition.Point {
 	list := make([]definition.Point, len(options))
 	for i, o := range options {

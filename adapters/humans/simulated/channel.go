@@ -124,6 +124,11 @@ func measured(def *definition.Campaign) string {
 }
 
 // Check implements definition.Settings.
+//
+// What can be said of one setting is in the schema; here are those that
+// contradict each other, or do not fit the campaign. An expert must know a
+// truth, and know it of everything that they may be asked about: hence the
+// cases about task and table.
 func (s *Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
 	var faults []definition.Fault
 	report := func(at definition.Path, problem, remedy string) {
@@ -169,7 +174,8 @@ func (s *Settings) CheckFiles(folder string, here definition.Path) []definition.
 	return table.CheckFile(folder, s.Table, here.To("table"))
 }
 
-// expertAt is the expert whose settings stand at a path.
+// expertAt is the expert whose settings stand at a path. Settings do not know
+// whose they are; the index in the path does.
 func expertAt(def *definition.Campaign, here definition.Path) definition.Expert {
 	for _, step := range here {
 		if i, ok := step.(int); ok && i < len(def.Experts) {
@@ -179,7 +185,8 @@ func expertAt(def *definition.Campaign, here definition.Path) definition.Expert 
 	return definition.Expert{}
 }
 
-// Words implements definition.Settings.
+// Words implements definition.Settings. Only what differs from the plain expert
+// of that accuracy is said.
 func (s *Settings) Words(def *definition.Campaign) string {
 	text := "simulated with accuracy " + format.Setting(*s.Accuracy)
 	switch {

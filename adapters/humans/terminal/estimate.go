@@ -70,7 +70,8 @@ type sitting struct {
 	at    int
 }
 
-// what asks for a number, and says of what.
+// what asks for a number, and says of what. The two words are the end of the
+// sentence, by which it is about one composition or about each.
 func (s *sitting) what(of, is string) string {
 	scale := s.q.Scale
 	if scale.Marks > 0 {
@@ -79,7 +80,8 @@ func (s *sitting) what(of, is string) string {
 	return fmt.Sprintf("what %s do you expect%s?", format.Heading(scale.Quantity, scale.Unit), of)
 }
 
-// table is all compositions with what was said of each so far.
+// table is all compositions with what was said of each so far. It is made anew
+// for each form, from what the sheet holds by then.
 func (s *sitting) table() console.Table {
 	points := make([]definition.Point, len(s.q.Options))
 	for i, o := range s.q.Options {
@@ -107,7 +109,8 @@ func (s *sitting) said(row int) string {
 	return "–"
 }
 
-// looking reports whether every row has been asked for.
+// looking reports whether every row has been asked for. From then on nothing
+// waits, and lines change rows or send all of them.
 func (s *sitting) looking() bool { return s.at == len(s.waits) }
 
 // ask fills in a form with what is to be said next, after something was said of
@@ -166,7 +169,8 @@ func (s *sitting) counted(n int) string {
 	return format.Count(n, "number")
 }
 
-// example says a number of a row.
+// example says a number of a row. It is of the third row, or of the last where
+// there are fewer: an example must be one that would be accepted.
 func (s *sitting) example() string {
 	row := min(3, len(s.waits))
 	if s.q.Scale.Marks > 0 {
@@ -250,7 +254,8 @@ func (s *sitting) change(line string) error {
 	return err
 }
 
-// agreed reports whether a line says that all numbers are right.
+// agreed reports whether a line says that all numbers are right. A comment may
+// follow the word.
 func agreed(line string) bool {
 	word, _, _ := strings.Cut(line, " ")
 	return slices.Contains([]string{"ok", "yes", "y", "send"},

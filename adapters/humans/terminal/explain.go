@@ -126,7 +126,7 @@ func bars(
 }
 
 // hundredths writes a number with its sign and two decimals; what rounds to 0
-// has no sign.
+// has no sign. The width is always the same, so that columns need no measuring.
 func hundredths(x float64) string {
 	if math.Round(100*x) == 0 {
 		return "  0.00"
@@ -137,7 +137,8 @@ func hundredths(x float64) string {
 // strongest is a sentence about the two parameters that count most. Where the
 // explanation has their plane, that names them. Otherwise they are those with
 // the largest sum of absolute Shapley values of the bound over the options;
-// equals keep the order of the parameters.
+// equals keep the order of the parameters. With fewer than two parameters there
+// is nothing to be said.
 func strongest(a events.Attributions, q humans.Question) string {
 	if plane := a.Plane; plane != nil {
 		return best(*plane, q)

@@ -56,7 +56,8 @@ func belief(g events.Interval) string {
 	return fmt.Sprintf("your answers so far leave it open (rejection %s likely)", span)
 }
 
-// rejection is S(g), the logistic function.
+// rejection is S(g), the logistic function. It is the same S by which the model
+// reads labels.
 func rejection(g float64) float64 { return 1 / (1 + math.Exp(-g)) }
 
 // replies are the words that an answer may begin with, besides those of doubt.

@@ -106,10 +106,15 @@ func newRecord(lines []Act) record {
 	return r
 }
 
-// counted reports whether acts are counted.
+// counted reports whether acts are counted. Without counting every check still
+// runs; it then judges by what the instrument says.
 func (s *Session) counted() bool { return s.env.Acts != nil }
 
 // record reads the record of acts; only where they are counted.
+//
+// What was there before the suite began is left out by its number of lines, so
+// that the record of a real device may go on for years. Fewer lines than then
+// mean that it was replaced, and count for nothing.
 func (s *Session) record() (record, error) {
 	lines, err := s.env.Acts()
 	if err == nil && len(lines) < s.earlier {

@@ -11,7 +11,7 @@ import (
 
 // attempts is how often a check is repeated that meets an honest failure. An
 // experiment fails now and then; five in a row at different compositions are no
-// accident.
+// accident. It bounds also what an instrument costs in material.
 const attempts = 5
 
 // noMeasurement says that a command ended legitimately without a measurement,
@@ -86,7 +86,8 @@ func faulty(err, fault error) error {
 
 // exited returns an error where a program has ended by itself since it was last
 // asked. A program that ends by itself is a fault of whatever check it happens
-// in, also where the adapter starts it again in silence.
+// in, also where the adapter starts it again in silence. The count is over all
+// that were opened, since a program may end after the instrument was replaced.
 func (s *Session) exited() error {
 	exits, last := 0, ""
 	for _, inst := range s.watched {
@@ -133,6 +134,10 @@ func times(n int) string {
 //
 // A command that was deferred is repeated as campaignd does, after a pause that
 // grows; that is no attempt, and ends with the patience of the suite.
+//
+// The check "measure" has no controls, since it is one. Up to twice as many
+// attempts are made before a check that fails alone, with every control
+// measured, is called a fault.
 func (s *Session) persist(ctx context.Context, check Check, result *Result) error {
 	var honest *noMeasurement
 	var waited time.Duration

@@ -160,7 +160,7 @@ func awaitAgain(ctx context.Context, s *Session) error {
 }
 
 // startAfterCompletion is a start whose confirmation came so late that it is
-// sent again after the end.
+// sent again after the end. A network and a crash can both delay it so.
 func startAfterCompletion(ctx context.Context, s *Session) error {
 	cmd, first, err := s.done(ctx)
 	if err != nil {
@@ -395,7 +395,9 @@ func sideBySide(ctx context.Context, s *Session) error {
 }
 
 // pair measures two commands side by side, at the compositions that were
-// measured alone if there are such, and waits for the later one first.
+// measured alone if there are such, and waits for the later one first. An
+// instrument that hands out whichever outcome is next would pass if they were
+// waited for in their order.
 func (s *Session) pair(ctx context.Context) ([]instruments.Command, []instruments.Outcome, error) {
 	cmds := []instruments.Command{s.command(0), s.command(1)}
 	if s.alone != nil {

@@ -95,7 +95,9 @@ func (s *Session) second(
 }
 
 // take adds a reading. What was started last before it is noted, since that is
-// what a stale value would be of.
+// what a stale value would be of. It may be a run of another check or a failed
+// attempt in between; then before is −1, and the reading says nothing of
+// staleness.
 func (s *Session) take(ctx context.Context, a *alone, which int) error {
 	before := slices.IndexFunc(a.points[:], func(p definition.Point) bool { return maps.Equal(p, s.latest) })
 	if s.latest == nil {
@@ -138,7 +140,8 @@ func (s *Session) constant(ctx context.Context, a *alone, others []definition.Po
 	return fmt.Errorf("it measured %g every time, at %d different compositions", value, same)
 }
 
-// String lists the readings: "A 1.2, B 3.4 …".
+// String lists the readings: "A 1.2, B 3.4 …". A person sees from it what the
+// test saw.
 func (a *alone) String() string {
 	text := fmt.Sprintf("A is (%s), B is (%s):", composition(a.points[0]), composition(a.points[1]))
 	for _, r := range a.readings {

@@ -23,6 +23,8 @@ func (s *Session) mustKill() error {
 
 // kill ends the program and opens the instrument as a new process would.
 // severed cuts the connection with it, as where both ends die.
+//
+// The instrument must be a Killer: mustKill has seen to that.
 func (s *Session) kill(ctx context.Context, severed bool) error {
 	killer := s.inst.(instruments.Killer)
 	if _, err := call(s, ctx, "Kill",
@@ -66,7 +68,9 @@ func killWithCampaignd(ctx context.Context, s *Session) error {
 	return s.killRunning(ctx, s.lasts/2, true)
 }
 
-// killRunning kills the program after a confirmed start.
+// killRunning kills the program after a confirmed start. Where acts are counted
+// the act has begun before the wait: otherwise a program that is slow to begin
+// would only ever be killed before it.
 func (s *Session) killRunning(ctx context.Context, after time.Duration, severed bool) error {
 	if err := s.mustKill(); err != nil {
 		return err
@@ -141,6 +145,7 @@ func (s *Session) survived(ctx context.Context, cmd instruments.Command, before 
 }
 
 // rest gives a real device, whose program was killed, the time to come to rest.
+// There is no one left to ask, so it waits for as long as a measurement lasts.
 func (s *Session) rest(ctx context.Context) error {
 	if s.description.Simulated {
 		return nil

@@ -78,7 +78,9 @@ func origins(readings []reading) origin {
 	return unsure
 }
 
-// tied reports whether the same value was measured at both compositions.
+// tied reports whether the same value was measured at both compositions. Values
+// are compared bit for bit: noise of an honest instrument with fine digits does
+// not tie.
 func tied(readings []reading) bool {
 	for _, a := range readings {
 		for _, b := range readings {
@@ -92,6 +94,8 @@ func tied(readings []reading) bool {
 
 // tailF is the probability of a greater F with 1 and free degrees of freedom,
 // where one term explains the sum of squares gained and rest is unexplained.
+// Without noise everything is explained, and the tail is 0; without freedom
+// nothing can be said, and it is 1.
 func tailF(gained, rest float64, free int) float64 {
 	switch {
 	case free < 1 || gained <= 0:
@@ -103,7 +107,9 @@ func tailF(gained, rest float64, free int) float64 {
 }
 
 // unexplained is the sum of squares that least squares on the terms of each
-// reading leave. Sums of squares below the rounding of the values are zero.
+// reading leave. Sums of squares below the rounding of the values are zero. It
+// is orthogonalization and not the normal equations, which would lose half of
+// the digits where values differ little from each other.
 func unexplained(readings []reading, terms func(reading) []float64) float64 {
 	// Gram-Schmidt: what remains of the values after each term.
 	var size float64

@@ -36,7 +36,8 @@ func secondProcess(ctx context.Context, s *Session) error {
 }
 
 // meets delivers the start of a command, which another process works on, to the
-// present one.
+// present one. That it was not started is excused of a simulation alone; that
+// it is not known is always honest.
 func (s *Session) meets(ctx context.Context, cmd instruments.Command) error {
 	fate, _, err := s.fate(ctx, cmd)
 	switch {

@@ -77,7 +77,9 @@ func (r Report) of(kind func(Result) bool) []Result {
 // that has them counted.
 const notCounted = "whether it acted once was NOT seen (--acts)"
 
-// WriteText writes the report for people.
+// WriteText writes the report for people. What was not seen and what could not
+// be judged is said again at the end: a list of passes reads like a clean bill
+// otherwise.
 func (r Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	kind := "REAL: commands move things"

@@ -20,7 +20,9 @@ import (
 // given. Checks share a command that was measured, so that a slow instrument is
 // not asked for more experiments than needed. mu guards what several goroutines
 // of a check touch: identifiers, and what is known of each command; the rest
-// belongs to the goroutine that runs the checks.
+// belongs to the goroutine that runs the checks. mu guards what checks with
+// several goroutines change; the rest is changed by one goroutine, between
+// checks.
 type Session struct {
 	env         Env
 	description instruments.Description

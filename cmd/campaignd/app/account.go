@@ -141,7 +141,8 @@ without one they log in with OpenID Connect.`,
 	return cmd
 }
 
-// roleNames lists the roles for messages.
+// roleNames lists the roles for messages. They come from the table of roles, as
+// the help does.
 func roleNames() string {
 	var names []string
 	for _, r := range accounts.Roles() {
@@ -164,7 +165,8 @@ func (a *app) aboutAccount(r accounts.Reply, err error) error {
 }
 
 // accountInWords is an account's grants, the experts it answers as, and whether
-// it is disabled, in a line.
+// it is disabled, in a line. An account without a role is said to have none: it
+// can log in, and nothing more.
 func accountInWords(x accounts.Account) string {
 	words := make([]string, 0, len(x.Grants)+3)
 	for _, g := range x.Grants {

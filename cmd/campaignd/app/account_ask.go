@@ -65,12 +65,15 @@ func (a *app) askAccounts(ctx context.Context, dir string, r accounts.Request) (
 }
 
 // accountsPatience is how long a command waits for a process that holds the
-// accounts and does not answer, because it is starting or ending.
+// accounts and does not answer, because it is starting or ending. It is short:
+// a person waits at the command line.
 const accountsPatience = 2 * time.Second
 
 // serveAccounts lets the account commands of other processes reach the accounts
 // that this process holds, through a socket in their folder, until close is
-// called. control.Peer says which user of the system is at the other end.
+// called. control.Peer says which user of the system is at the other end. The
+// error is that of the socket; a server without it could not be administered
+// while it runs, and does not start.
 func serveAccounts(dir string, directory *accounts.Directory) (close func(), err error) {
 	s, err := control.ServeHandler(dir, directory.Handler(control.Peer))
 	if err != nil {

@@ -42,6 +42,7 @@ func (a *app) accountPassword(ask asker) *cobra.Command {
 }
 
 // accountToken is `campaignd account token`, which has commands of its own.
+// Alone it shows its help.
 func (a *app) accountToken(ask asker) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "token",
@@ -114,8 +115,9 @@ account itself. With --campaign it is for that campaign alone.`,
 	return cmd
 }
 
-// tokenList is `campaignd account token list`. Secrets are not in it: only their
-// hashes are kept.
+// tokenList is `campaignd account token list`. Secrets are not in it: only
+// their hashes are kept. Tokens that were revoked are listed too: a name in the
+// audit log can then still be looked up.
 func (a *app) tokenList(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list " + who,
@@ -148,7 +150,8 @@ func (a *app) tokenList(ask asker) *cobra.Command {
 }
 
 // tokenRevoke is `campaignd account token revoke`. It takes the identifier,
-// which is not secret.
+// which is not secret. A leaked token can so be ended by who has only the list
+// of them.
 func (a *app) tokenRevoke(ask asker) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke ID",

@@ -12,6 +12,10 @@ import (
 
 // accountTrail is `campaignd account trail`. --verify proves the whole log of
 // the lab, which holds other streams too.
+//
+// The two are one command, since a person who reads the audit log wants to know
+// whether it can be believed. Without --last all of it is printed: it is the
+// form in which it is handed to an auditor.
 func (a *app) accountTrail(ask asker) *cobra.Command {
 	var last int
 	var verify bool

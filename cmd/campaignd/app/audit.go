@@ -228,7 +228,9 @@ func (a *app) printRepeated(r *audited) {
 // printBuilds says which programs made the decisions, where it was not this one
 // alone, and which of them this one cannot make again.
 //
-// Only what no --except has named makes the audit incomplete.
+// Only what no --except has named makes the audit incomplete. The line about
+// them ends with the very flag that leaves them out, so that it can be copied
+// once they have been audited elsewhere.
 func (a *app) printBuilds(r *audited) {
 	if len(r.Builds) > 1 || len(r.Builds) == 1 && r.Builds[0].Build != thisBuild().Build {
 		for _, b := range r.Builds {

@@ -37,7 +37,8 @@ var thisBuild = sync.OnceValue(func() build {
 	return build{b}
 })
 
-// version is this program's version without the toolchain.
+// version is this program's version without the toolchain. It is for people and
+// headers; records have the whole build.
 func version() string { return thisBuild().Version }
 
 // buildInfo is how this program was built; empty where the linker left that
@@ -120,7 +121,9 @@ func revisionOf(info *debug.BuildInfo, hash func() string) string {
 	return hash()
 }
 
-// hashOfProgram is the SHA-256 of the running program.
+// hashOfProgram is the SHA-256 of the running program. It takes a fraction of a
+// second, and is needed only where no commit is known or the checkout had
+// changes.
 func hashOfProgram() string {
 	path := "/proc/self/exe" // what runs, also where its file was replaced since
 	if _, err := os.Stat(path); err != nil {
@@ -162,6 +165,8 @@ func commitOf(info *debug.BuildInfo) (commit, at string, modified bool) {
 }
 
 // revision is the commit this program was built from, where it is known.
+// `campaignd version` shows it apart from the revision that is recorded, which
+// may be a hash of the program.
 func revision() (commit, at string, modified bool) {
 	return commitOf(buildInfo())
 }

@@ -209,7 +209,8 @@ func extend(ctx context.Context, log events.Store, c *attest.Checkpoint, file st
 
 // readCheckpoint reads the checkpoint in a file, which may be a proof. Its
 // signatures are checked with the known keys; what cannot be checked is listed
-// in it.
+// in it. An error of reading the file is returned as it is, so that a caller
+// can tell a missing file from one that is no checkpoint.
 func readCheckpoint(file string, known []note.Verifier) (attest.Earlier, error) {
 	text, err := readAll(file)
 	if err != nil {
@@ -237,7 +238,7 @@ func (a *app) checkpointOf(ctx context.Context, log events.Store) (*attest.Check
 }
 
 // checkpointText is the text of [app.checkpointOf], empty where it could not be
-// made.
+// made. A report is written without it all the same.
 func (a *app) checkpointText(ctx context.Context, log events.Store) string {
 	c, err := a.checkpointOf(ctx, log)
 	if err != nil {

@@ -121,6 +121,8 @@ func signer(path string) (note.Signer, error) {
 }
 
 // keyText is a verifier key, given itself or by the path of a file with it.
+// What cannot be read as a file is taken for the key: a key is no likely name
+// of one.
 func keyText(given string) string {
 	if content, err := os.ReadFile(given); err == nil {
 		given = string(content)
@@ -166,7 +168,8 @@ func verifiers(given []string) (known []note.Verifier, err error) {
 }
 
 // signedBy says who signed a checkpoint, or what an unsigned one is worth.
-// unchecked are names whose key is not known.
+// unchecked are names whose key is not known. A name alone proves nothing, so
+// that an unchecked signature is called that.
 func signedBy(signed, unchecked []string) string {
 	switch {
 	case len(signed) > 0:

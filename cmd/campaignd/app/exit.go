@@ -96,7 +96,8 @@ func (e storeError) ProblemCode() problem.Code {
 	return problem.Unavailable
 }
 
-// badStore returns a storeError.
+// badStore returns a storeError. The format may wrap an error with %w, whose
+// code then counts where it is one of damage.
 func badStore(format string, args ...any) error { return storeError{fmt.Errorf(format, args...)} }
 
 // exitCode is the exit code of an error, nil where nothing went wrong.
@@ -169,7 +170,8 @@ type failure struct {
 }
 
 // problemOf is an error as data; nil for one that has no code, of which the
-// text says all.
+// text says all. A program can act on it: the remedies have actions in place of
+// command lines.
 func problemOf(err error) *problem.Error {
 	code := codeOf(err)
 	if code == problem.Internal {
@@ -180,7 +182,8 @@ func problemOf(err error) *problem.Error {
 	return known
 }
 
-// linesError is an error whose message has several lines on purpose.
+// linesError is an error whose message has several lines on purpose. It marks
+// such a text for ofLines; its code is that of the error within.
 type linesError struct{ error }
 
 func (e linesError) Unwrap() error { return e.error }

@@ -50,7 +50,8 @@ func number(what, text string) (float64, error) {
 	return x, err
 }
 
-// optionalNumber is number, nil for an empty text.
+// optionalNumber is number, nil for an empty text. A flag that was not given
+// has an empty text.
 func optionalNumber(what, text string) (*float64, error) {
 	if text == "" {
 		return nil, nil
@@ -64,8 +65,9 @@ func optionalNumber(what, text string) (*float64, error) {
 
 // parsePoint reads a composition, "lipf6=1.1,ec=0.3,dmc=1", in the parameters'
 // own units. what names the flag in messages. With all it must name every
-// parameter; otherwise the others are left out. An empty text gives nil.
-// Bounds are not checked: what was really made may lie outside them.
+// parameter; otherwise the others are left out. An empty text gives nil. Bounds
+// are not checked: what was really made may lie outside them. A parameter that
+// is there twice is refused: which of the two was meant is not known.
 func parsePoint(def *definition.Campaign, what, text string, all bool) (definition.Point, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -172,7 +174,8 @@ func known(s *campaign.State, id string) error {
 	return nil
 }
 
-// upTo says which identifiers there are, as the end of a message.
+// upTo says which identifiers there are, as the end of a message. Identifiers
+// are numbered without gaps, so that the last one says all.
 func upTo(letter byte, n int) string {
 	switch n {
 	case 0:

@@ -49,6 +49,11 @@ type checkFlags struct {
 
 // instrumentCheckCommand is `campaignd instrument check`: the conformance suite
 // of adapters/instruments/instrumenttest for an instrument of the user's own.
+//
+// It takes a campaign file and no store, since it is run before a campaign: the
+// file says which instrument, within which bounds, and what is measured. What
+// can break something real needs a flag of its own; without any, only the
+// description is looked at.
 func (a *app) instrumentCheckCommand() *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
@@ -151,7 +156,8 @@ func (a *app) checkInstrument(ctx context.Context, file string, flags checkFlags
 }
 
 // checkPoints is the least number of compositions at which the check may
-// measure: where experiments fail at one, it goes on to the next.
+// measure: where experiments fail at one, it goes on to the next. With as many,
+// the attempts of a check are at different ones.
 const checkPoints = 8
 
 // checkEnv is how the suite opens a file's instrument, at which compositions it

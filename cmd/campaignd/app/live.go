@@ -119,7 +119,8 @@ func (l *live) stands(p view.Campaign) {
 	}
 }
 
-// remark implements display.
+// remark implements display. What is said before open waits: the panel is not
+// there yet, and a line printed now would be drawn over.
 func (l *live) remark(text string) {
 	l.mu.Lock()
 	opened := l.opened

@@ -65,10 +65,12 @@ func (p *panel) others(most int) (lines []string) {
 	return lines
 }
 
-// formWidth is the number of columns to the right of the edge.
+// formWidth is the number of columns to the right of the edge. One column stays
+// free, in which terminals would break the line.
 func (p *panel) formWidth() int { return max(p.width-len([]rune(formEdge))-1, 10) }
 
-// edged puts the edge before lines of a form, which style draws.
+// edged puts the edge before lines of a form, which style draws. The edge has
+// its color on each line, since styles end with the line.
 func (p *panel) edged(texts []string, style func(string) string) []string {
 	lines := make([]string, len(texts))
 	for i, text := range texts {
@@ -145,7 +147,8 @@ func (p *panel) explanations(f *openForm) []string {
 }
 
 // paged draws one page of all that a form holds: explanations, title and body.
-// last is whether no page follows.
+// last is whether no page follows. A page that there is no more, on a screen
+// that has grown, is the last one.
 func (p *panel) paged(f *openForm, height int) (lines []string, last bool) {
 	width := p.formWidth()
 	all := slices.Concat(p.explanations(f), p.edged(console.Wrap(f.form.Key+"  "+f.form.Title, width), bold),
@@ -162,7 +165,9 @@ func (p *panel) paged(f *openForm, height int) (lines []string, last bool) {
 	return slices.Concat(all[(page-1)*room:min(page*room, len(all))], foot, typed), page == pages
 }
 
-// turn turns to the next page, or back to the question after the last.
+// turn turns to the next page, or back to the question after the last. The size
+// of the screen may have changed since the page was drawn, hence the pages are
+// counted anew.
 func (p *panel) turn() {
 	if p.page > 0 {
 		if _, last := p.paged(p.forms[0], p.rows()); last {

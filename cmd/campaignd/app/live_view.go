@@ -36,7 +36,8 @@ var sequences = strings.NewReplacer("\ufdd0", "\x1b[1m", "\ufdd1", "\x1b[2m", "\
 func drawn(line string) string { return sequences.Replace(plaintext.Line(line)) }
 
 // bestByModel writes the composition that is best by the model, as it was last
-// worked out, or why there is none yet.
+// worked out, or why there is none yet. It may be older than the last
+// measurement: a fit takes a while, and the panel does not wait for it.
 func bestByModel(s view.Campaign) string {
 	if best := s.BestByModel; best != nil {
 		return fmt.Sprintf("%s  in %s", bold(view.ByModel(best)), best.Experiment)
@@ -170,12 +171,14 @@ func (p *panel) left() string {
 	return text
 }
 
-// elapsed is the time since the campaign began, in whole seconds.
+// elapsed is the time since the campaign began, in whole seconds. Pauses and
+// the time between runs are part of it, as they are of the budget of time.
 func (p *panel) elapsed() string {
 	return format.Duration(p.now.Sub(p.progress.Began).Truncate(time.Second))
 }
 
-// timeBudget is the limit on that time, empty where there is none.
+// timeBudget is the limit on that time, empty where there is none. It stands
+// behind the time that has passed.
 func (p *panel) timeBudget() string {
 	limit := time.Duration(p.progress.Definition.Budget.Time)
 	if limit == 0 {

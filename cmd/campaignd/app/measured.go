@@ -17,7 +17,8 @@ var outcomes = []events.Resolution{
 }
 
 // measuredFlags are the flags for what was measured, as it was typed. Every
-// command that takes a result has them.
+// command that takes a result has them. They stay texts until parse and made
+// read them, which have the words for what is wrong.
 type measuredFlags struct {
 	value, sd, actual string
 	further           []string
@@ -49,7 +50,8 @@ func (f *measuredFlags) parse(value, sd **float64, further *[]definition.Quantit
 }
 
 // made reads the composition that was made. What is not named stays as it
-// stands in the one given; nil where nothing is named.
+// stands in the one given; nil where nothing is named. A person names what
+// differs from what was asked for, and not all of it.
 func (f *measuredFlags) made(
 	def *definition.Campaign, stands definition.Point,
 ) (definition.Point, error) {

@@ -12,7 +12,7 @@ import (
 // withModules fills in the Go module and the version of each family of methods,
 // as the program was built with them. They are recorded with decisions, so that
 // an audit knows which decisions it can make again. The given registry is not
-// changed.
+// changed. A family that names its module itself keeps that.
 func withModules(registry Registry, info *debug.BuildInfo) Registry {
 	registry.Methods = slices.Clone(registry.Methods)
 	for i := range registry.Methods {
@@ -69,7 +69,8 @@ func moduleOf(pkg string, info *debug.BuildInfo) (path, version string) {
 	return path, released(version)
 }
 
-// released leaves out "(devel)", which stands for an unknown version.
+// released leaves out "(devel)", which stands for an unknown version. An
+// unknown version must not look like one that could be compared.
 func released(version string) string {
 	if version == "(devel)" {
 		return ""

@@ -141,7 +141,8 @@ a campaign of a server, by its name or its file.
 }
 
 // unknownCommand runs where the first argument is no command: it shows the
-// help, or the commands with a similar name.
+// help, or the commands with a similar name. It is bad input, with its exit
+// code, so that a script with a misspelled command does not go on.
 func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return root.Help()
@@ -187,7 +188,8 @@ func (a *app) actor() (string, error) {
 }
 
 // printJSON writes the one JSON document of a command. HTML characters are left
-// as they are: the document is for programs, not for a page.
+// as they are: the document is for programs, not for a page. A command calls it
+// once at most.
 func (a *app) printJSON(value any) error {
 	encoder := json.NewEncoder(a.stdout)
 	encoder.SetEscapeHTML(false)
@@ -201,10 +203,12 @@ func (a *app) printJSON(value any) error {
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.stdout, format, inLine(args)...) }
 
 // print writes a text of several lines, which the program itself has composed.
+// What others wrote in it must have been made safe before.
 func (a *app) print(text string) { fmt.Fprintln(a.stdout, text) }
 
 // remark writes to stderr what is not part of the answer: warnings, and what to
-// do next.
+// do next. With --json a program reads standard output; a remark never gets in
+// its way.
 func (a *app) remark(format string, args ...any) {
 	fmt.Fprintf(a.stderr, format+"\n", inLine(args)...)
 }

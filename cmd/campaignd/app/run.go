@@ -258,7 +258,8 @@ func (r *running) load(ctx context.Context) (*engine.Core, error) {
 	return core, err
 }
 
-// openStore opens the store, and makes it where there is none.
+// openStore opens the store, and makes it where there is none. From here on no
+// other process can run its campaigns; release gives it up.
 func (r *running) openStore(ctx context.Context) error {
 	h, err := r.openLocal(ctx, r.target.store, lab.LocalOptions{
 		Remark: func(_, text string) { r.warn(text) },
@@ -311,7 +312,8 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 	return r.define(ctx, r.local, r.target, def)
 }
 
-// off says that the instrument is waited for.
+// off says that the instrument is waited for. The error is not final: a device
+// that is switched on later ends the wait.
 func (r *running) off(err error, again time.Duration) {
 	r.warn(fmt.Sprintf("%v; asked again in %s (Ctrl-C ends the wait)", err, format.Duration(again)))
 }
@@ -348,7 +350,9 @@ func (r *running) newDisplay() {
 
 // hooks draw where the campaign stands. They are called from the loop of the
 // campaign, one at a time, and must not block it. shown keeps the last summary,
-// so that a picture in between two summaries does not lose it.
+// so that a picture in between two summaries does not lose it. What the
+// campaign waits for becomes a clause with command lines here, since the engine
+// knows none.
 func (r *running) hooks() lab.Hooks {
 	return lab.Hooks{
 		Observe: func(core *engine.Core, wait engine.Wait) {

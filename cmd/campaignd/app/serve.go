@@ -203,7 +203,7 @@ func (a *app) openAccounts(
 }
 
 // openedLab is a lab whose campaigns go on, and whose people hear of what
-// concerns them.
+// concerns them. close ends all of it.
 type openedLab struct {
 	lab       *lab.Lab
 	notifier  *notify.Notifier
@@ -303,7 +303,8 @@ func (a *app) dated(format string, args ...any) {
 	a.remark("%s %s", time.Now().Format(time.DateTime), fmt.Sprintf(format, args...))
 }
 
-// encrypts reports whether the server speaks TLS itself.
+// encrypts reports whether the server speaks TLS itself. Behind a proxy it does
+// not: what the proxy speaks to the world is not seen here.
 func (s serving) encrypts() bool { return s.cert != "" || len(s.domains) > 0 }
 
 // trusted is the network of the proxy that is trusted, nil for none. Only
@@ -325,7 +326,8 @@ func (s serving) trusted() (*net.IPNet, error) {
 //
 // An address of this machine needs nothing, unless a proxy leads to it.
 // Elsewhere accounts and encryption are both required: one without the other
-// protects no one.
+// protects no one. A name other than localhost counts as one of elsewhere,
+// without being looked up: what it leads to may change.
 func (s serving) safe(host string, nobody bool) error {
 	if nobody && s.proxy != "" { // on this machine too: all who reach the proxy would be served
 		return badInput("--behind-proxy %s: there are no accounts, so that everybody whom the proxy lets through could do everything; "+

@@ -38,7 +38,8 @@ const (
 )
 
 // openToRead opens for reading the store that a command's optional argument
-// names, or the only one there is.
+// names, or the only one there is. The target is returned as well, since what
+// is printed names it.
 func (a *app) openToRead(ctx context.Context, args []string) (target, *session, error) {
 	t, err := a.optionalTarget(args)
 	if err != nil {
@@ -64,7 +65,9 @@ func (a *app) open(ctx context.Context, t target, mode access) (*session, error)
 	return s, nil
 }
 
-// holdsCampaigns refuses the log of a lab, which is a store but has no campaign.
+// holdsCampaigns refuses the log of a lab, which is a store but has no
+// campaign. Without it a command would say that the store holds no campaign
+// yet, and suggest to begin one there.
 func holdsCampaigns(t target) error {
 	if t.remote || !lablog.IsDir(t.store) {
 		return nil

@@ -96,7 +96,7 @@ func (p *studyProgress) draw() {
 }
 
 // terminalWidth is how many characters a line of a terminal holds; 80 where it
-// does not say so.
+// does not say so. One of 20 or fewer is taken for a wrong answer.
 func terminalWidth(out io.Writer) int {
 	if f, ok := out.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
@@ -145,7 +145,8 @@ func (p *studyProgress) line(bar bool) string {
 	return text
 }
 
-// close ends the display and waits until the line is removed.
+// close ends the display and waits until the line is removed. What is printed
+// next then begins on a clean line.
 func (p *studyProgress) close() {
 	close(p.ended)
 	p.drawn.Wait()
@@ -276,6 +277,7 @@ func ratioText(r simulate.Ratio) string {
 }
 
 // plusMinus is a mean with its standard error, alone where there is one value.
+// One value has no standard error.
 func plusMinus(m simulate.Mean) string {
 	if m.N < 2 {
 		return format.Rounded(m.Mean, 4)
@@ -295,7 +297,7 @@ func intervalText(d *simulate.Interval) string {
 	return fmt.Sprintf("%+.3g [%+.3g, %+.3g]", d.Mean, d.Lower, d.Upper)
 }
 
-// secondsText is a time in seconds.
+// secondsText is a time in seconds. A dash stands for an arm without a time.
 func secondsText(s float64) string {
 	if math.IsNaN(s) {
 		return "—"

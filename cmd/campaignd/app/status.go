@@ -15,6 +15,9 @@ import (
 )
 
 // statusCommand is `campaignd status`.
+//
+// It only reads, and asks the process that runs the campaign what it is doing;
+// a store that no process has is looked at as it is.
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [TARGET]",

@@ -14,13 +14,16 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// suggested is the document of `suggest --json`.
+// suggested is the document of `suggest --json`. Fields are only added.
 type suggested struct {
 	*view.Suggestion
 	Store string `json:"store"`
 }
 
 // suggestCommand is `campaignd suggest`.
+//
+// It is for people who perform the experiments themselves: nothing is sent to
+// an instrument, and `campaignd tell` brings the result.
 func (a *app) suggestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "suggest [FILE | STORE]",
@@ -95,7 +98,9 @@ func (a *app) suggestion(
 		"performs the experiments; end that run (Ctrl-C) to run them by hand", s.Status().PID)
 }
 
-// showing is how a suggestion about a target is written.
+// showing is how a suggestion about a target is written. An open question is
+// shown as its expert would see it in a terminal, and what to do next as
+// command lines about the target.
 func (a *app) showing(t target) view.Showing {
 	return view.Showing{
 		Question: terminal.Show,

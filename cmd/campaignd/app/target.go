@@ -104,7 +104,8 @@ func (a *app) findTarget(arg string) (target, error) {
 	return t, nil
 }
 
-// defaultStore is --store, or the only store in the current folder.
+// defaultStore is --store, or the only store in the current folder. Several
+// stores are no guess: a person has to name one.
 func (a *app) defaultStore() (string, error) {
 	if a.store != "" {
 		return a.store, nil

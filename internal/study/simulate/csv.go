@@ -43,7 +43,8 @@ func (s Summary) WriteExperiments(w io.Writer) error {
 	return t.flush()
 }
 
-// orNaN returns what x points to, NaN for nil.
+// orNaN returns what x points to, NaN for nil. A cell of NaN is left empty: 0
+// would be a value.
 func orNaN(x *float64) float64 {
 	if x == nil {
 		return math.NaN()
@@ -138,12 +139,14 @@ func (d *Interval) cells() []any {
 	return []any{d.Mean, d.Lower, d.Upper}
 }
 
-// anchored reports whether some arm's experts compare by anchors.
+// anchored reports whether some arm's experts compare by anchors. One such task
+// gives all files of the study their columns: a file has one header.
 func (s Summary) anchored() bool {
 	return slices.ContainsFunc(s.Tasks, func(t TaskSummary) bool { return t.Anchored })
 }
 
 // each visits the campaigns that are compared, in the order of the tables.
+// Seeds without a result of every arm are not among them, in any file.
 func (s Summary) each(f func(TaskSummary, ArmSummary, *Result)) {
 	for _, task := range s.Tasks {
 		for _, a := range task.Arms {

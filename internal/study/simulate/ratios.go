@@ -116,7 +116,8 @@ func (s *Study) ratios(tasks []TaskSummary, results *Results) (out Ratios) {
 	return out
 }
 
-// cells counts the comparisons with a baseline.
+// cells counts the comparisons with a baseline. Their number is what a strict
+// interval pays for.
 func cells(rows []contestant) (n int) {
 	for _, row := range rows {
 		for i, results := range row.results {
@@ -129,7 +130,8 @@ func cells(rows []contestant) (n int) {
 }
 
 // peers are what other programs gave from the starts of this study, by the arms
-// that they call themselves.
+// that they call themselves. A campaign that is in the file twice counts once,
+// the first of it.
 func (s *Study) peers(results *Results) (rows []contestant) {
 	starts := make(map[string]int) // the task's index
 	for _, start := range s.Starts() {
@@ -234,6 +236,8 @@ func (t TaskSummary) against(
 	return out, inTotal, atEnd
 }
 
+// none is the ratio of nothing. It is not 1, which would say that two are
+// alike.
 var none = Ratio{math.NaN(), math.NaN(), math.NaN()}
 
 // student is the geometric mean of ratios, given by their logarithms, and its
@@ -251,7 +255,9 @@ func student(logs []float64, alpha float64) Ratio {
 
 // pooled is the geometric mean over tasks of the geometric means over seeds,
 // with the percentile interval of the bootstrap (Efron and Tibshirani 1993,
-// §13.3), seeds drawn within each task.
+// §13.3), seeds drawn within each task. Tasks are not drawn: they were chosen
+// and are no sample. With one seed on some task nothing is known of its spread,
+// and the interval is unbounded.
 func pooled(logs [][]float64) Ratio {
 	if len(logs) == 0 {
 		return none
@@ -279,7 +285,8 @@ func pooled(logs [][]float64) Ratio {
 }
 
 // WriteRatios writes a row for each arm over all tasks, and one for each of its
-// tasks. It holds no measured time.
+// tasks. It holds no measured time. The row of an arm has no task and comes
+// before those of its tasks.
 func (s Summary) WriteRatios(w io.Writer) error {
 	t := newCSV(w, "arm", "task", "baseline", "seeds",
 		"along", "along_lower", "along_upper", "along_strict_lower", "along_strict_upper",

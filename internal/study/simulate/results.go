@@ -129,6 +129,9 @@ func (r *Results) Get(key string) *Result {
 }
 
 // Add writes a result, and returns once it is on disk.
+//
+// A write that fails may have left half a line, on which the next one would be
+// written: the caller ends the run, and the next OpenResults cuts it off.
 func (r *Results) Add(result *Result) error {
 	line, err := json.Marshal(result)
 	if err != nil {
@@ -146,7 +149,8 @@ func (r *Results) Add(result *Result) error {
 	return nil
 }
 
-// Close closes the file.
+// Close closes the file. It may be called twice, and of one that was opened in
+// part: OpenResults does so. The lock is given up last.
 func (r *Results) Close() error {
 	var err error
 	if r.file != nil {

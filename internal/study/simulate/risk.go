@@ -50,7 +50,8 @@ func anchored(e definition.Expert) bool {
 	return err == nil && settings.Anchored
 }
 
-// noises returns the noise of each anchored expert.
+// noises returns the noise of each anchored expert. It is the noise with which
+// they answer, and not what a model takes it for.
 func noises(def definition.Campaign) (map[string]humansim.Noise, error) {
 	all := map[string]humansim.Noise{}
 	for _, e := range def.Experts {
@@ -67,6 +68,7 @@ func noises(def definition.Campaign) (map[string]humansim.Noise, error) {
 }
 
 // utility is a value of the objective, with the sign for which more is better.
+// Noise is taken off it, so that the sign must be right for either goal.
 func (t Truth) utility(value float64) float64 {
 	return -t.Sought.Sign() * value
 }
@@ -227,7 +229,8 @@ func summarizeRisk(results []*Result, initial, steps int) *RiskSummary {
 	return out
 }
 
-// compare finds the differences to the baseline.
+// compare finds the differences to the baseline. The seeds of the two are in
+// the same order.
 func (r *RiskSummary) compare(base *RiskSummary) {
 	if r == nil || base == nil {
 		return

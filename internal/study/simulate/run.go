@@ -136,11 +136,14 @@ func join(failed []*FailedError) error {
 	return errors.Join(errs...)
 }
 
-// epoch is when simulated campaigns begin; they take no simulated time.
+// epoch is when simulated campaigns begin; they take no simulated time. It is
+// fixed, since times are part of a log and a result must not depend on the day.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// campaign runs one campaign in memory. Its log lives in memory and is forgotten
-// once the trajectory has been folded from it.
+// campaign runs one campaign in memory. Its log lives in memory and is
+// forgotten once the trajectory has been folded from it. A truth that is not a
+// finite number is refused here: in a sum over seeds it would spoil the whole
+// arm, and no one could tell which campaign it was.
 func (s *Study) campaign(ctx context.Context, u Unit, build events.Build) (*Result, error) {
 	t := s.Tasks[u.Task]
 	r, seconds, err := s.run(ctx, t, u.Definition, build)

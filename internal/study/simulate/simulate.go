@@ -50,7 +50,8 @@ type Unit struct {
 }
 
 // resultVersion is raised whenever the same campaign would give a different
-// line of results.
+// line of results. It is part of each key, so that raising it runs every study
+// anew.
 const resultVersion = 2
 
 // Environment is what a study needs from the program that runs it. Stores are
@@ -138,7 +139,9 @@ func key(def definition.Campaign, version int, digest string) (string, error) {
 	}{resultVersion, version, digest, def})
 }
 
-// keyOf identifies a value by what it is written as in JSON.
+// keyOf identifies a value by what it is written as in JSON. JSON writes fields
+// in their order and maps by their keys, so that equal values are written
+// alike. 128 bits are enough to tell the campaigns of a study apart.
 func keyOf(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

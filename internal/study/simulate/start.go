@@ -75,7 +75,8 @@ func startKey(def definition.Campaign, digest string) string {
 	return key
 }
 
-// Initial runs the initial design, and returns what was measured.
+// Initial runs the initial design, and returns what was measured. The campaign
+// is cut off by its budget, right where the policy would begin to choose.
 func (s *Start) Initial(ctx context.Context) ([]Said, error) {
 	def := s.Definition
 	def.Budget.Experiments, _ = Extent(def)
@@ -127,7 +128,8 @@ func (s *Start) Measure(ctx context.Context, p definition.Point, n int) (Said, e
 	return said, err
 }
 
-// know adds the truth.
+// know adds the truth. A peer must not see it; what it was is for the
+// comparison afterwards.
 func (s *Start) know(said *Said) (err error) {
 	if said.True, err = s.Task.Truth.Value(said.Point); err == nil {
 		said.Regret = s.Task.Truth.Regret(said.True)

@@ -18,14 +18,17 @@ type stopwatch struct {
 // Trace implements drive.Meter.
 func (w *stopwatch) Trace(parent, _ string) (string, func(error)) { return parent, func(error) {} }
 
-// ObserveDuration implements drive.Meter.
+// ObserveDuration implements drive.Meter. Other durations, such as those of the
+// instrument, are not the method's.
 func (w *stopwatch) ObserveDuration(what string, d time.Duration) {
 	if what == "fit" || what == "decision" {
 		w.pending += d
 	}
 }
 
-// CountEvent implements drive.Meter.
+// CountEvent implements drive.Meter. What was gathered since the request before
+// is the price of this one; several requests of one decision leave nothing for
+// the later ones.
 func (w *stopwatch) CountEvent(e events.Event) {
 	request := events.KindExperimentRequested
 	if w.compares {

@@ -33,7 +33,8 @@ import (
 const leastObservations = 3
 
 // surrogateSeed is the seed of the surrogate's fit and of the search for its
-// optimum: it is the same for all campaigns of a study.
+// optimum: it is the same for all campaigns of a study. A truth that depended
+// on the seed of a campaign could not be shared by its arms.
 const surrogateSeed = 1
 
 // store is the task of a campaign that has been run. Where the log holds
@@ -120,7 +121,8 @@ func (t *Task) store(
 }
 
 // noiseOf is the standard deviation of a surrogate's noise: what the task says,
-// or else the objective, or else the model.
+// or else the objective, or else the model. Zero is a value: a task may say
+// that there is no noise.
 func noiseOf(def definition.Campaign, source *studyfile.Task, model float64) float64 {
 	if given := cmp.Or(source.Noise, def.Sought().Noise); given != nil {
 		return *given
@@ -129,6 +131,7 @@ func noiseOf(def definition.Campaign, source *studyfile.Task, model float64) flo
 }
 
 // standIn makes the past answer, and where it does not, the truth with noise.
+// Each campaign has an instrument of its own, since they are run at once.
 func (t *Task) standIn(past map[string][]answer, noise float64) {
 	t.instrument = func(def definition.Campaign) (instruments.Instrument, error) {
 		sp, err := space.New(def)
@@ -222,7 +225,8 @@ func answers(s *campaign.State, sp *space.Space) (map[string][]answer, int) {
 }
 
 // digest identifies what a surrogate answers. JSON writes maps in the order of
-// their keys, so that equal answers have one digest.
+// their keys, so that equal answers have one digest. It is part of the
+// campaigns' keys: a store that was gone on with is another task.
 func digest(past map[string][]answer, fit events.ObjectiveFit, noise float64) (string, error) {
 	text, err := json.Marshal(struct {
 		Past  map[string][]answer

@@ -204,7 +204,8 @@ func (s *Study) summarizeTask(task int, t *Task, results *Results) TaskSummary {
 }
 
 // Extent returns how many steps a campaign's initial design has, and its
-// budget: experiments, or comparisons where nothing is measured.
+// budget: experiments, or comparisons where nothing is measured. The definition
+// must be complete.
 func Extent(def definition.Campaign) (initial, budget int) {
 	if !def.Measures() {
 		return *def.Initial.Comparisons * len(def.Experts), def.Budget.Comparisons
@@ -327,7 +328,7 @@ func (a *ArmSummary) until(regret float64) {
 }
 
 // askedBy counts the questions before the first n experiments had been
-// requested.
+// requested. A campaign that ended earlier has asked all that it ever will.
 func askedBy(r *Result, n int) int {
 	if n < 1 || len(r.Trajectory) == 0 {
 		return 0
@@ -335,7 +336,8 @@ func askedBy(r *Result, n int) int {
 	return r.Trajectory[min(n, len(r.Trajectory))-1].Asked
 }
 
-// mean averages what is a number.
+// mean averages what is a number. NaN stands for a campaign that has nothing to
+// say here; N says how many did.
 func mean(values []float64) Mean {
 	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	n := len(values)
@@ -346,7 +348,9 @@ func mean(values []float64) Mean {
 	return Mean{N: n, Mean: m, SE: sd / math.Sqrt(float64(n))}
 }
 
-// paired is the mean difference of f over common seeds, with its interval.
+// paired is the mean difference of f over common seeds, with its interval. Both
+// have the same seeds in the same order: what a seed makes easy or hard cancels
+// out.
 func paired(a, b []*Result, f func(*Result) float64) *Interval {
 	differences := make([]float64, len(a))
 	for i := range a {
@@ -400,7 +404,9 @@ func ranks(values []float64) []float64 {
 	return out
 }
 
-// Quantile returns the quantile of sorted values; NaN where there are none.
+// Quantile returns the quantile of sorted values; NaN where there are none. It
+// is one of the values and nothing between two: the median of campaigns is a
+// campaign, also where some never came there and count as infinite.
 func Quantile(p float64, sorted []float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

@@ -86,7 +86,9 @@ func (t *Task) everywhere(
 }
 
 // fitRows fits a Gaussian process to rows, whose noise is inferred: the
-// objective's is that of the measurements to come.
+// objective's is that of the measurements to come. The rows go through the same
+// projection as the measurements of a campaign, so that the fit is the one that
+// campaigns have.
 func fitRows(ctx context.Context, def definition.Campaign, rows []table.Row) (*objective.Model, error) {
 	def.Objective.Noise = nil
 	sought := def.Sought()
@@ -141,7 +143,8 @@ func (n *neighbors) value(p definition.Point) (float64, error) {
 }
 
 // mean is that of the k rows nearest to x, equally near ones in their order,
-// without the row left out.
+// without the row left out. Leaving one out is how it is judged: with itself
+// among its neighbors a row would predict itself.
 func (n *neighbors) mean(x []float64, without int) float64 {
 	near := make([]int, 0, n.k+1)
 	distance := make([]float64, len(n.x))
@@ -176,7 +179,8 @@ func (n *neighbors) explained() float64 {
 	return r2(n.y, predicted)
 }
 
-// r2 is the coefficient of determination; 0 where nothing varies.
+// r2 is the coefficient of determination; 0 where nothing varies. It is
+// negative where the mean would predict better.
 func r2(y, predicted []float64) float64 {
 	mean := 0.0
 	errors := 0.0

@@ -19,6 +19,10 @@ import (
 
 // table is a task given by the rows of a CSV file. The definition of the first
 // arm serves to read the rows, since all arms have its parameters and objective.
+//
+// With a surrogate the instrument's section names a program that does not
+// exist: it only has to be one that allows any composition, and the surrogate
+// is opened in its place.
 func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfile.Task) error {
 	instrument, faults := source.TableInstrument()
 	if faults != nil {
@@ -49,6 +53,9 @@ func (t *Task) table(ctx context.Context, file *studyfile.File, source *studyfil
 
 // rows makes a table the task's truth: the noiseless value of a composition is
 // the mean of its rows.
+//
+// The path is made absolute, since it becomes part of each campaign's
+// definition, and a worker has no folder to start from.
 func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Settings, base string) error {
 	if !filepath.IsAbs(cfg.File) {
 		file, err := filepath.Abs(filepath.Join(base, cfg.File))

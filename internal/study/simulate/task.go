@@ -133,7 +133,8 @@ func (t Truth) knowing(def definition.Campaign) (map[string]humans.Reviewer, err
 	return reviewers, nil
 }
 
-// newTask sets up one of the four kinds of task that a study can name.
+// newTask sets up one of the four kinds of task that a study can name. The
+// study's file has been checked by then: exactly one of them is named.
 func newTask(
 	ctx context.Context, file *studyfile.File, source *studyfile.Task, env Environment,
 ) (*Task, error) {
@@ -149,7 +150,8 @@ func newTask(
 	return t, t.store(ctx, file, source, env)
 }
 
-// give sets a section of the campaign file that the task provides.
+// give sets a section of the campaign file that the task provides. It takes the
+// place of one that is there.
 func (t *Task) give(name string, section any) error {
 	n, err := yamltree.FromValue(section)
 	if err != nil {
@@ -161,6 +163,10 @@ func (t *Task) give(name string, section any) error {
 
 // function is a test problem. Its noise is the instrument's; whether the model
 // knows it is another setting, for noise that has to be inferred.
+//
+// The noise is set twice: for the instrument, which adds it, and for the
+// objective, which tells the model. About says which of the two holds, since a
+// method that knows the noise has an easier task.
 func (t *Task) function(source *studyfile.Task) (err error) {
 	task, _ := tasks.Lookup(source.Function)
 	objective := task.Objective
@@ -205,7 +211,8 @@ func (t *Task) function(source *studyfile.Task) (err error) {
 	return nil
 }
 
-// onGrid gives each parameter n values at equal distances over its range.
+// onGrid gives each parameter n values at equal distances over its range. Both
+// ends are among them.
 func onGrid(parameters []definition.Parameter, n int) []definition.Parameter {
 	list := slices.Clone(parameters)
 	for i := range list {

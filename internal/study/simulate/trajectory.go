@@ -119,7 +119,8 @@ func follow(
 	return f.experiments(times)
 }
 
-// compares reports whether the campaign measures nothing.
+// compares reports whether the campaign measures nothing. Then comparisons are
+// its steps.
 func compares(s *campaign.State) bool { return !s.Definition.Measures() }
 
 // ended counts the steps that have a result.
@@ -162,10 +163,14 @@ func (f *follower) look(ctx context.Context, decided bool) error {
 }
 
 // everyComparison is the number of comparisons up to which the preferred
-// composition is computed after each.
+// composition is computed after each. Early on each comparison changes much,
+// and a search over the space is cheap next to what it shows.
 const everyComparison = 20
 
 // recommend records which composition the campaign names now.
+//
+// Where several experts prefer different compositions the regret is the mean
+// over theirs. NaN says that none is named yet, which is not a regret of 0.
 func (f *follower) recommend(ctx context.Context) error {
 	n := f.ended()
 	if n == 0 {
