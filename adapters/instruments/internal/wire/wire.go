@@ -11,8 +11,8 @@ import (
 )
 
 // Version of the protocol. It goes up when an earlier program would
-// misunderstand a message. Fields may be added without that: either side
-// ignores what it does not know.
+// misunderstand a message. Fields may be added without that: those of a reply
+// that it does not know campaignd reports and ignores.
 const Version = 1
 
 // MaxLine is the longest line either side accepts, in bytes. A measurement
