@@ -45,6 +45,8 @@ func (d *decoder) fault(n *Node, message, remedy string) {
 }
 
 // value decodes n into v; false where there was a fault. v must be settable.
+// byItself comes before the kinds: a struct that decodes itself may be written
+// as a text.
 func (d *decoder) value(n *Node, v reflect.Value) bool {
 	if n.Faulty { // and reported
 		return false
@@ -77,7 +79,8 @@ func (d *decoder) value(n *Node, v reflect.Value) bool {
 }
 
 // pointer decodes into a copy of what v points to, which others may share. On a
-// fault v stays as it was.
+// fault v stays as it was. Defaults that several definitions share must not
+// change with one file.
 func (d *decoder) pointer(n *Node, v reflect.Value) {
 	to := reflect.New(v.Type().Elem())
 	if !v.IsNil() {
@@ -88,7 +91,9 @@ func (d *decoder) pointer(n *Node, v reflect.Value) {
 	}
 }
 
-// byItself decodes a type that has a method for it; false where it has none.
+// byItself decodes a type that has a method for it; false where it has none. It
+// goes through JSON, so that a type needs one decoder for files, requests and
+// events.
 func (d *decoder) byItself(n *Node, v reflect.Value) bool {
 	to := v.Addr().Interface()
 	switch to.(type) {
@@ -136,7 +141,8 @@ func wanted(v reflect.Value) []string {
 }
 
 // scalar decodes a value without parts. Nothing is converted: a number is no
-// text, and "1" no number.
+// text, and "1" no number. Numbers keep the text they were written in until
+// here, so that an integer beyond 2⁵³ is not rounded on the way.
 func (d *decoder) scalar(n *Node, v reflect.Value) {
 	number, isNumber := n.Value.(json.Number)
 	switch {
@@ -197,7 +203,7 @@ func (d *decoder) notInteger(n *Node, v reflect.Value) {
 }
 
 // mapping decodes into a map with text for keys. Entries with a fault are left
-// out.
+// out. In the order of the file, so that faults are.
 func (d *decoder) mapping(n *Node, v reflect.Value) {
 	if !n.IsMapping() {
 		d.wrongType(n, v)
@@ -231,7 +237,8 @@ func (d *decoder) list(n *Node, v reflect.Value) {
 }
 
 // structure decodes into the fields of a struct. A key that is missing and was
-// probably misspelled is reported once, as unknown.
+// probably misspelled is reported once, as unknown. Constraints are checked
+// only of what was decoded without a fault: one mistake, one message.
 func (d *decoder) structure(n *Node, v reflect.Value) {
 	if !n.IsMapping() {
 		d.wrongType(n, v)
@@ -277,7 +284,7 @@ type constraint struct{ name, value string }
 
 // fieldsOf returns the fields of a struct, those of embedded structs among
 // them. Names are those of encoding/json; fields without a tag have their Go
-// names.
+// names. An embedded struct with a name in its tag is a field like others.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
@@ -327,7 +334,9 @@ func constraintsOf(tag string) []constraint {
 	return list
 }
 
-// check checks a value without a fault against the constraints of its field.
+// check checks a value without a fault against the constraints of its field. A
+// list's own constraints are dropped before its items are looked at, so that
+// they are not asked of lists within.
 func (d *decoder) check(n *Node, f field) {
 	for _, c := range f.ofList {
 		if message, remedy := broken(n, c); message != "" {
@@ -353,7 +362,8 @@ func (d *decoder) check(n *Node, f field) {
 }
 
 // broken says how a node breaks a constraint; no message where it does not. A
-// constraint on another type than the node's is not broken by it.
+// constraint on another type than the node's is not broken by it. The words are
+// those of package yamltree for all readers, see words.go.
 func broken(n *Node, c constraint) (message, remedy string) {
 	text, isText := n.Value.(string)
 	length := utf8.RuneCountInString(text)
@@ -407,7 +417,8 @@ func broken(n *Node, c constraint) (message, remedy string) {
 }
 
 // twice says which item of a list occurs more than once. Items are equal if
-// their JSON is.
+// their JSON is. The first repeat is named; maps are equal in any order of
+// keys, since JSON sorts them.
 func twice(n *Node) (message, remedy string) {
 	seen := make(map[string]bool, len(n.Items))
 	for _, item := range n.Items {

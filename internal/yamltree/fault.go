@@ -47,7 +47,8 @@ func (f Fault) String() string {
 	return text
 }
 
-// Error reports all faults of a file.
+// Error reports all faults of a file. lines is the text of the file, for
+// excerpts.
 type Error struct {
 	// Name is what the file is called.
 	Name string
@@ -63,7 +64,8 @@ type Error struct {
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // NewError returns the error that reports the given faults of a file. Faults may
-// come in any order and more than once.
+// come in any order and more than once. Faults of one place keep the order in
+// which they were found.
 func NewError(name string, data []byte, consequence string, faults []Fault) *Error {
 	e := &Error{Name: name, Consequence: consequence}
 	e.lines = strings.Split(lineBreaks.Replace(string(data)), "\n")
@@ -85,7 +87,8 @@ func NewError(name string, data []byte, consequence string, faults []Fault) *Err
 	return e
 }
 
-// maxShown is how many faults of a file are written out.
+// maxShown is how many faults of a file are written out. Beyond that a person
+// mends the first ones and looks again.
 const maxShown = 50
 
 // Error lists every fault with its place and the line it is in. It is safe to
@@ -128,7 +131,8 @@ const widest = 160
 
 // excerpt returns the printable part of a line around a column, and a mark to
 // put below the column. The mark stands below the character, also where tabs
-// before it were widened.
+// before it were widened. Columns count characters, as editors do. A line that
+// is too long is cut on both sides of the column.
 func excerpt(line string, column int) (text, mark string) {
 	runes := []rune(line)
 	from, to := 0, len(runes)

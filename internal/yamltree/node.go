@@ -95,7 +95,8 @@ func (n *Node) Find(p Path) (last *Node, rest Path) {
 }
 
 // Written follows a path and returns the last node on it that is in a file, and
-// the steps after it; nil where none is.
+// the steps after it; nil where none is. A fault of a value that a program
+// filled in is shown at what the person wrote around it.
 func (n *Node) Written(p Path) (last *Node, rest Path) {
 	rest = p
 	for n != nil {
@@ -140,7 +141,8 @@ func FromValue(value any) (*Node, error) {
 	return of(nil, plain), nil
 }
 
-// of makes a node of a plain value at a path, without a place.
+// of makes a node of a plain value at a path, without a place. Keys are sorted,
+// since a map has no order.
 func of(p Path, plain any) *Node {
 	switch value := plain.(type) {
 	case map[string]any:
@@ -194,7 +196,7 @@ func (n *Node) With(key string, value *Node) *Node {
 	return out
 }
 
-// set gives a key a value.
+// set gives a key a value. A key that is there keeps its place.
 func (n *Node) set(key string, value *Node) {
 	if _, there := n.fields[key]; !there {
 		n.keys = append(n.keys, key)

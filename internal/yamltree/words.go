@@ -61,6 +61,8 @@ var typeWords = map[string]string{
 }
 
 // insteadOfText is what to write in place of a text that is of the wrong type.
+// It guesses only what is likely: a decimal comma, needless quotes, a list
+// without brackets, a number with its unit.
 func insteadOfText(text string, wanted []string) string {
 	pointed := strings.Replace(text, ",", ".", 1)
 	if _, err := strconv.ParseFloat(pointed, 64); err == nil {

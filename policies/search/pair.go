@@ -61,7 +61,8 @@ func MinimizePair(
 }
 
 // pairStarts returns the points with the smallest screen, in that order. In a
-// finite space these are the only compositions that pairs are made of.
+// finite space these are the only compositions that pairs are made of. The best
+// points by themselves, 32 of them, make 496 pairs: few enough to evaluate all.
 func pairStarts(
 	sp *space.Space,
 	screen func(x []float64) float64,
@@ -132,7 +133,8 @@ func bestPair(sp *space.Space, f PairAcquisition, points [][]float64) (first, se
 
 // jointly searches over both points at once, in the product of a convex space
 // with itself. A product of convex spaces is convex, and one search moves both
-// points along the acquisition's whole gradient.
+// points along the acquisition's whole gradient. Both halves of the gradient
+// are written in place.
 func jointly(
 	ctx context.Context,
 	sp *space.Space,
@@ -200,7 +202,8 @@ func product(sp *space.Space) (*optimize.Region, error) {
 // alternately improves the points of the best pair one after the other, where
 // the product of the space is not convex. Each round searches the whole space
 // for the first point and then for the second, with the other fixed; where the
-// point was is one of the starts.
+// point was is one of the starts. Seeds differ between the turns, so that each
+// search has other starts; equal states have equal ones.
 func alternately(
 	ctx context.Context,
 	sp *space.Space,
@@ -246,7 +249,8 @@ func alternately(
 }
 
 // maybe passes the buffer on only where a gradient is wanted. The half of a
-// gradient that is not wanted goes into a buffer.
+// gradient that is not wanted goes into a buffer. The acquisition fills both
+// halves or none.
 func maybe(grad, buffer []float64) []float64 {
 	if grad == nil {
 		return nil
@@ -287,7 +291,8 @@ func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second
 const sameWithin = 0.02
 
 // Near reports whether two points of the unit cube are too close to be
-// compared.
+// compared. Every coordinate has to be close, so that two categories, which
+// differ by 1 where they are one-hot, never are.
 func Near(x, y []float64) bool {
 	for i := range x {
 		if math.Abs(x[i]-y[i]) > sameWithin {

@@ -49,7 +49,9 @@ var (
 // the discrete ones, so that what is between two values does not count. Further
 // starts, besides those the seed gives, are searched as well. In a finite space
 // compositions whose [space.Space.Key] is in skip are left out. It is
-// deterministic in its arguments; a cancelled context is an error.
+// deterministic in its arguments; a cancelled context is an error. A result of
+// the relaxed space counts only after it was snapped, at the value it then has:
+// the best relaxed point may snap to a worse composition than the second best.
 func Minimize(
 	ctx context.Context,
 	sp *space.Space,

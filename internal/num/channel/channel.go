@@ -214,6 +214,7 @@ const (
 	sides
 )
 
+// side is the side that the slope of a variant is on.
 func (v *variant) side() int {
 	switch {
 	case v.slope > 0:
@@ -225,7 +226,9 @@ func (v *variant) side() int {
 }
 
 // add returns the mixture with a further channel. After the last one only the
-// moments matter, and all sides become one.
+// moments matter, and all sides become one. The number of components triples
+// with each channel, whose slope has three sides; heaviest bounds it before
+// each further one.
 func (m *Mixture) add(ctx context.Context, a Answers, last bool) (*Mixture, error) {
 	p := len(m.points)
 	variants, rows := a.variants(m.points, m.cfg)
@@ -279,7 +282,7 @@ func (m *Mixture) add(ctx context.Context, a Answers, last bool) (*Mixture, erro
 }
 
 // merge returns the solution that has the moments of several, and their weights
-// in it.
+// in it. Weights are taken relative to the largest, since evidences are tiny.
 func merge(all []solution, p int) (solution, []float64) {
 	logs := make([]float64, len(all))
 	top, sum := math.Inf(-1), 0.0
@@ -464,6 +467,7 @@ func merged(variants []variant, weights []float64) (slopes []Slope) {
 	return slopes
 }
 
+// vector is a slice as BLAS takes it.
 func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
 
 // Sides returns the probabilities that the answers of a channel go with the
@@ -484,7 +488,9 @@ func Sides(slopes []Slope) (helps, misleads float64) {
 // Worth returns how much one answer tells of the objective where nothing is
 // known of it, against one measurement whose noise has the given variance: the
 // ratio of what the two take away of a variance of 1. A label has the Fisher
-// information b²/4 at most, a number a²/σ².
+// information b²/4 at most, a number a²/σ². The two are compared through what
+// each takes of a variance of 1: information/(1 + information) for an answer,
+// 1/(1 + noise) for a measurement.
 func Worth(slopes []Slope, noise float64) (worth float64) {
 	for _, s := range slopes {
 		information := s.Value * s.Value / 4

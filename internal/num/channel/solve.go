@@ -83,6 +83,7 @@ func prejudice(points [][]float64, rows []int, sd float64) []float64 {
 	return cov
 }
 
+// choiceVariants and estimateVariants are the grids of the two kinds.
 func choiceVariants(cfg Config) []variant {
 	return variants(cfg, choiceSlopes, []float64{math.NaN()})
 }
@@ -115,7 +116,9 @@ func variants(cfg Config, slopes, noises []float64) (list []variant) {
 	return list
 }
 
-// estimates returns the rows of numbers, standardized.
+// estimates returns the rows of numbers, standardized. Their own mean and
+// spread are taken out, since an expert's scale says nothing; what is left of a
+// shift the intercept takes up.
 func (a Answers) estimates(points [][]float64) *rows {
 	n := len(a.Estimates)
 	r := &rows{extra: make([]float64, n*n)}
@@ -192,7 +195,7 @@ type site struct {
 }
 
 // normal conditions u ~ N(m, K) on numbers with noise: R = (K + σ²I)⁻¹, g = R(e
-// − m).
+// − m). k is overwritten by its factor.
 func normal(numbers, m, k []float64, noise float64) (site, error) {
 	n := len(m)
 	s := site{gain: make([]float64, n)}
@@ -230,7 +233,9 @@ const (
 // laplace conditions u ~ N(m, K) on labels and orders at the mode of their
 // posterior: Newton's steps a ← (I + WK)⁻¹(W(u − m) + ∇), u = m + Ka, halved
 // until the posterior does not fall (Rasmussen and Williams 2006, Alg. 3.1, in
-// the form in which W need not be regular). At the mode R = (I + WK)⁻¹W.
+// the form in which W need not be regular). At the mode R = (I + WK)⁻¹W. W is a
+// block for each order and need not be regular, since only differences of
+// utilities count in one; hence LU of I + WK instead of a root of W.
 func (r *rows) laplace(m, k []float64) (site, error) {
 	n := len(m)
 	K := blas64.General{Rows: n, Cols: n, Stride: n, Data: k}
@@ -333,7 +338,8 @@ func (r *rows) logLikelihood(u []float64) (value float64) {
 	return value
 }
 
-// logSum returns ln Σ exp(−u) over rows.
+// logSum returns ln Σ exp(−u) over rows. Relative to the least, so that no
+// exponential overflows.
 func logSum(u []float64, of []int) float64 {
 	least := math.Inf(1)
 	for _, i := range of {
