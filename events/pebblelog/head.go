@@ -85,7 +85,8 @@ func createHead(fsys vfs.FS, name string) error {
 // readHead returns the newest head in HEAD, the slot that does not hold it, and
 // a note if a slot is not readable. One readable slot is enough; a note then
 // says that the other one is not. An error is damage where HEAD is missing or
-// says nothing, since without it the end of the log cannot be told from a loss.
+// says nothing, since without it no one could say whether events are missing at
+// the end.
 func readHead(fsys vfs.FS, name string) (head tlog.Tree, other int64, note string, err error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

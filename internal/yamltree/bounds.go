@@ -58,7 +58,8 @@ func outOfBounds(data []byte) *Fault {
 	return nil
 }
 
-// faultAt is a fault at the place of a token.
+// faultAt is a fault at the place of a token. It has no path, since no tree was
+// built yet.
 func faultAt(t *token.Token, message, remedy string) *Fault {
 	f := &Fault{Message: message, Remedy: remedy}
 	if t.Position != nil {
@@ -119,7 +120,8 @@ func (n *nesting) take(t *token.Token) {
 }
 
 // closeFlow closes the innermost brackets, and what was opened within them. A
-// bracket closes whatever blocks were begun inside of it.
+// bracket closes whatever blocks were begun inside of it. Where nothing is
+// open, a bracket too many is for the parser to refuse.
 func (n *nesting) closeFlow() {
 	for len(n.open) > 0 {
 		flow := n.innermost().flow
@@ -138,7 +140,8 @@ func (n *nesting) leave(column int) {
 	}
 }
 
-// entry follows the dash of a list.
+// entry follows the dash of a list. A dash further left ends what was opened
+// further right of it.
 func (n *nesting) entry(column int) {
 	n.leave(column)
 	if !n.isBlockAt(column) || !n.innermost().list {

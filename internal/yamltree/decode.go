@@ -25,7 +25,9 @@ import (
 // UnmarshalJSON or UnmarshalText of its own decodes itself, and its error is
 // the fault.
 //
-// A type that cannot be decoded, or an unknown constraint, panics.
+// A type that cannot be decoded, or an unknown constraint, panics. A fault of a
+// file never panics; a type that cannot be decoded is a mistake of the program,
+// and is found by the first file.
 func (n *Node) Decode(to any) []Fault {
 	v := reflect.ValueOf(to)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -40,6 +42,7 @@ func (n *Node) Decode(to any) []Fault {
 // once.
 type decoder struct{ faults []Fault }
 
+// fault notes a fault of a node's value and goes on.
 func (d *decoder) fault(n *Node, message, remedy string) {
 	d.faults = append(d.faults, n.Fault(message, remedy))
 }
@@ -111,7 +114,8 @@ func (d *decoder) byItself(n *Node, v reflect.Value) bool {
 	return true
 }
 
-// wrongType reports that n is not what v wants.
+// wrongType reports that n is not what v wants. The words for it are the same
+// wherever a type is wrong.
 func (d *decoder) wrongType(n *Node, v reflect.Value) {
 	message, remedy := WrongType(n.Plain(), wanted(v)...)
 	d.fault(n, message, remedy)
@@ -189,7 +193,7 @@ func (d *decoder) scalar(n *Node, v reflect.Value) {
 }
 
 // notInteger reports a number that v cannot hold: one with a fraction, or out
-// of range.
+// of range. Which of the two it is decides what a person has to change.
 func (d *decoder) notInteger(n *Node, v reflect.Value) {
 	text := string(n.Value.(json.Number))
 	switch {
@@ -223,7 +227,8 @@ func (d *decoder) mapping(n *Node, v reflect.Value) {
 }
 
 // list decodes into a slice. An item with a fault holds what could be read of
-// it.
+// it. Its length is that of the file, so that indices in later faults are
+// right.
 func (d *decoder) list(n *Node, v reflect.Value) {
 	if !n.IsList() {
 		d.wrongType(n, v)
@@ -322,7 +327,8 @@ func fieldsOf(t reflect.Type) []field {
 }
 
 // constraintsOf returns the constraints of a tag. They are separated by commas;
-// a comma within a constraint is written with a backslash.
+// a comma within a constraint is written with a backslash. The form is that of
+// the package that makes the schemas, which reads the same tags.
 func constraintsOf(tag string) []constraint {
 	var list []constraint
 	for _, word := range strings.Split(strings.ReplaceAll(tag, `\,`, "\x00"), ",") {

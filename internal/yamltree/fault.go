@@ -30,7 +30,8 @@ func (n *Node) Fault(message, remedy string) Fault {
 	return Fault{Place: n.Place, Path: n.Path, Message: message, Remedy: remedy}
 }
 
-// KeyFault returns a fault of the node's key.
+// KeyFault returns a fault of the node's key. It is for a key that should not
+// be there; where its value is wrong, see Fault.
 func (n *Node) KeyFault(message, remedy string) Fault {
 	return Fault{Place: n.Key, Path: n.Path, Message: message, Remedy: remedy}
 }
@@ -151,7 +152,8 @@ func excerpt(line string, column int) (text, mark string) {
 	return before + after, strings.Repeat(" ", utf8.RuneCountInString(before)) + "^"
 }
 
-// printable is what a terminal shows of a part of a line.
+// printable is what a terminal shows of a part of a line. Control characters of
+// a file must not reach the terminal.
 func printable(text []rune) string {
 	return plaintext.Line(strings.ReplaceAll(string(text), "\t", "    "))
 }

@@ -82,7 +82,8 @@ func (n *Node) Field(key string) *Node {
 }
 
 // Find follows a path and returns the last node on it, and the steps for which
-// there is no node.
+// there is no node. What is left in rest is what a fault of a missing value is
+// about.
 func (n *Node) Find(p Path) (last *Node, rest Path) {
 	for len(p) > 0 {
 		next := n.step(p[0])
@@ -127,6 +128,7 @@ func (n *Node) step(step any) *Node {
 
 // FromValue returns a value as a tree without a file: what encoding/json makes
 // of it, with keys in alphabetical order. The error is that of encoding/json.
+// Numbers keep their text on the way, as those of a file do.
 func FromValue(value any) (*Node, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -216,7 +218,8 @@ func (n *Node) Without(key string) *Node {
 	return &out
 }
 
-// WithItems returns a copy of a list that has other items.
+// WithItems returns a copy of a list that has other items. The items are the
+// caller's, and must not change afterwards.
 func (n *Node) WithItems(items []*Node) *Node {
 	out := *n
 	out.Items = items

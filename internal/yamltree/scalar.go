@@ -26,7 +26,8 @@ var paddedForm = regexp.MustCompile(`^[-+]?0[0-9]+$`)
 // says why it means nothing.
 //
 // What versions of YAML read differently, such as 010, is refused rather than
-// chosen for the person.
+// chosen for the person. Nodes that are no scalars, and tags, are refused here,
+// too.
 func scalar(n ast.Node) (value any, message, remedy string) {
 	switch n := n.(type) {
 	case *ast.StringNode:

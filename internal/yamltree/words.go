@@ -106,7 +106,8 @@ func NotAmong(value any, names []string) (message, remedy string) {
 	return quote(value) + " is not possible here", Suggest(fmt.Sprint(value), names)
 }
 
-// UnknownKey says that a key is none of those that are known.
+// UnknownKey says that a key is none of those that are known. Where no known
+// key is like it, all of them are listed.
 func UnknownKey(name string, known []string) (message, remedy string) {
 	remedy = Suggest(name, known)
 	if strings.HasPrefix(remedy, "choose") {

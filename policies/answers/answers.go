@@ -235,7 +235,8 @@ func (h heard) learn(
 }
 
 // weighed is the record of what was learned of each channel: the probabilities
-// that it helps and misleads, and the worth of an answer.
+// that it helps and misleads, and the worth of an answer. It goes into the
+// event of the decision, so that pages need not compute it again.
 func (h heard) weighed(p *channel.Posterior, m *objective.Model) (all []events.AnswersWeighed) {
 	for i, c := range h.channels {
 		helps, misleads := channel.Sides(p.Slopes[i])
@@ -326,7 +327,8 @@ func sum(x []float64) (sum float64) {
 }
 
 // without returns what was said except for the answers about one of the points.
-// An order that contains it is left out as a whole.
+// An order that contains it is left out as a whole. The points stay, so that
+// their indices do.
 func (h heard) without(point int) heard {
 	less := heard{points: h.points, questions: h.questions}
 	for _, c := range h.channels {

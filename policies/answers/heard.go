@@ -80,7 +80,8 @@ func hear(v policies.View, experts []definition.Expert) heard {
 }
 
 // kindOf is the index of the channel that an answer came through, in the order
-// of the channels in hear.
+// of the channels in hear. A label, an order and a named composition all are
+// choices.
 func kindOf(q *campaign.Question) int {
 	switch {
 	case q.Form != events.FormEstimate:
@@ -135,7 +136,8 @@ func (h *heard) take(v policies.View, index map[string]int, q *campaign.Question
 	c.count, c.rows = c.count+1, c.rows+len(at)
 }
 
-// group is the intercept of a label.
+// group is the intercept of a label. A question of a decision has its
+// identifier; an example has none.
 func group(q *campaign.Question) int {
 	if q.Decision == "" {
 		return groupExamples

@@ -249,7 +249,8 @@ func (p *policy) newValuation(
 	return v, nil
 }
 
-// improvements are the expected improvements at the compositions.
+// improvements are the expected improvements at the compositions. On the fixed
+// value best, whatever model is given.
 func (v *valuation) improvements(m *objective.Model) []float64 {
 	predictor := m.NewPredictor()
 	values := make([]float64, len(v.points))
@@ -299,7 +300,8 @@ func (v *valuation) of(ctx context.Context, s *step.Step, at int) (float64, erro
 }
 
 // askedNear reports whether an expert has been asked about a composition that
-// hardly differs from x.
+// hardly differs from x. Also where they did not answer: asking again would not
+// help.
 func askedNear(s *step.Step, expert string, x []float64) bool {
 	return slices.ContainsFunc(s.View.Campaign.Questions, func(q campaign.Question) bool {
 		if q.Expert != expert || q.Form != events.FormLabel {

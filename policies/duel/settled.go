@@ -26,9 +26,10 @@ type settled struct {
 }
 
 // settledPairs reads the expert's answers. Pairs count as the same when they
-// are as near each other as [search.Near] says. Each answer is compared with all
-// others, of which an expert gives a limited number. A pair that could not be
-// told apart once is settled: asking again would only get the same answer.
+// are as near each other as [search.Near] says. Each answer is compared with
+// all others, of which an expert gives a limited number. A pair of which the
+// expert could not tell once is settled: asking again would only get the same
+// answer.
 func settledPairs(in Input) *settled {
 	_, finite := in.Space.Finite()
 	s := &settled{finite: finite}

@@ -108,6 +108,8 @@ func (m *mixed) minimize(seed uint64, further [][]float64) (place, error) {
 // composition that is better than one, which may be none. Starts lie apart,
 // because neighboring ones lead to the same optimum. With no result at all the
 // error says whether a point was undecided or the acquisition has no value.
+// Each start is held to the best so far, so that later ones are given up
+// sooner.
 func (m *mixed) improveSome(best place, points [][]float64, most int) (place, error) {
 	places, err := m.screen(points)
 	if err != nil {
@@ -224,7 +226,8 @@ func (m *mixed) improve(p place, best float64) (place, error) {
 }
 
 // snap takes a point to the nearest composition. Where the acquisition has no
-// value there it is +Inf.
+// value there it is +Inf. +Inf loses every comparison, which NaN does not do in
+// all of them.
 func (m *mixed) snap(x []float64) (place, error) {
 	r, err := snap(m.sp, m.f, x)
 	if math.IsNaN(r.Value) {
@@ -387,7 +390,8 @@ func (m *mixed) sweep(at place) (to place, passed []place, err error) {
 // beyond searches the continuous part of the best of some neighbors or, where
 // nothing is continuous, their neighbors. It returns the best result. Neighbors
 // in a discrete part that was settled from at least as good a value are passed
-// over and do not count as tried.
+// over and do not count as tried. How many is a choice; wider barriers are left
+// to other starts.
 func (m *mixed) beyond(neighbors []place) (place, error) {
 	best, searched := place{value: math.Inf(1)}, 0
 	order(neighbors)

@@ -89,7 +89,8 @@ func mixedPair(
 
 // pairsOf returns all pairs of the compositions nearest to some points, in
 // order of value. Equal compositions count once, so that no pair compares one
-// with itself.
+// with itself. Pairs are in order of i and j before they are sorted, so that
+// ties are decided by the order of the points.
 func pairsOf(sp *space.Space, f PairAcquisition, points [][]float64) ([]pair, error) {
 	var compositions [][]float64
 	var undecided error // of a point that could not be snapped: no other is tried

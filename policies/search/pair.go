@@ -109,7 +109,9 @@ func pairStarts(
 }
 
 // bestPair tries all pairs of points, each of which is a composition of a
-// finite space. Pairs without a value (NaN) lose every comparison.
+// finite space. Pairs without a value (NaN) lose every comparison. All of them,
+// since there are few; no search between compositions would say anything of a
+// list.
 func bestPair(sp *space.Space, f PairAcquisition, points [][]float64) (first, second Result, err error) {
 	value := math.Inf(1)
 	for i, x := range points {
@@ -174,7 +176,8 @@ func jointly(
 
 // product is the relaxed space times itself: a polytope of twice the dimension.
 // Each constraint is there twice, once for the coordinates of each point; none
-// binds the two together.
+// binds the two together. It is made from the statement of the polytope, as the
+// prepared region cannot be doubled.
 func product(sp *space.Space) (*optimize.Region, error) {
 	lower, upper, a, b, c, d := sp.Polytope()
 	n := sp.Dim()
@@ -260,7 +263,7 @@ func maybe(grad, buffer []float64) []float64 {
 
 // snapPair takes both points to the nearest compositions and evaluates the pair
 // there. Snapping may bring them closer; whether they still differ enough is
-// for the caller to ask of [Near].
+// for the caller to ask of [Near]. Both results have the value of the pair.
 func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second Result, err error) {
 	points := [2]definition.Point{}
 	encoded := [2][]float64{}

@@ -364,7 +364,7 @@ func (q *Question) Composition() definition.Point {
 }
 
 // Winner returns the option that the expert holds best, nil where there is no
-// such answer.
+// such answer. Also of a ranking, whose first place it is.
 func (q *Question) Winner() *events.Option {
 	if len(q.Answer.Order) == 0 {
 		return nil

@@ -85,7 +85,8 @@ func (p *Projection) Name() string { return "preference" }
 // Snapshot implements projections.Projection.
 func (p *Projection) Snapshot() ([]byte, error) { return json.Marshal(&p.state) }
 
-// Restore implements projections.Projection.
+// Restore implements projections.Projection. What the policy needs stays: it is
+// no part of the state.
 func (p *Projection) Restore(snapshot []byte) error {
 	needs := p.needs
 	*p = *New()
@@ -200,7 +201,8 @@ func (p *Projection) find(name string) *Expert {
 	return nil
 }
 
-// anchors are all that the expert has named, those of the definition first.
+// anchors are all that the expert has named, those of the definition first. The
+// definition's are cloned, since appending must not write into them.
 func (p *Projection) anchors(x *Expert) []definition.Point {
 	for _, e := range p.state.Definition.Experts {
 		if e.Name == x.Name {
@@ -215,7 +217,8 @@ func (p *Projection) anchors(x *Expert) []definition.Point {
 // ones do. A fit takes longer with each comparison and changes less by it.
 const choiceRefitEvery = 20
 
-// Fitted reports whether there is a fit of the expert's answers.
+// Fitted reports whether there is a fit of the expert's answers. A fit that is
+// out of date counts.
 func (p *Projection) Fitted(expert string) bool {
 	x := p.find(expert)
 	return x != nil && x.Fit != nil

@@ -194,7 +194,8 @@ func (m *Mixture) Add(ctx context.Context, a Answers) (*Mixture, error) { return
 
 // With returns the posterior of the mixture and one channel more, as
 // [Condition] would for all of them in this order. What it does for the other
-// channels is done once.
+// channels is done once. The mixture stays as it was, so that several answers
+// can be tried on it.
 func (m *Mixture) With(ctx context.Context, a Answers) (*Posterior, error) {
 	all, err := m.add(ctx, a, true)
 	if err != nil {
@@ -303,7 +304,8 @@ func merge(all []solution, p int) (solution, []float64) {
 	return out, logs
 }
 
-// posterior returns what all channels teach.
+// posterior returns what all channels teach. The weights of a channel's slopes
+// are those of the components, each shared out by what is within it.
 func (m *Mixture) posterior() *Posterior {
 	out := &Posterior{LogEvidence: m.evidence}
 	for i, variants := range m.kinds {
@@ -321,7 +323,7 @@ func (m *Mixture) posterior() *Posterior {
 }
 
 // before returns the mean and covariance of f at the points under a component,
-// and I − RΣ.
+// and I − RΣ. A component of no channel leaves the prior as it is.
 func (c *component) before(prior *gp.Joint) *parent {
 	p := len(prior.Mean)
 	out := &parent{mean: slices.Clone(prior.Mean), cov: slices.Clone(prior.Cov)}
@@ -368,7 +370,8 @@ func (c *component) and(s solution, within []float64, p int) component {
 }
 
 // normalize makes the weights add up to 1. It returns the log of what they
-// added up to.
+// added up to. Relative to the largest, as the weights may be too small for a
+// float64.
 func normalize(all []component) (log float64) {
 	top, sum := math.Inf(-1), 0.0
 	for _, c := range all {
@@ -405,7 +408,8 @@ func heaviest(all []component, p int) []component {
 	return kept
 }
 
-// rest returns the component with the moments of several.
+// rest returns the component with the moments of several. Only their moments
+// are kept, and for each channel the weights of its variants.
 func rest(all []component, p int) component {
 	all = slices.Clone(all)
 	out := component{log: normalize(all), within: make([][]float64, len(all[0].within))}

@@ -18,7 +18,7 @@ type variant struct {
 }
 
 // rows are the utilities that the answers of a channel speak of, one after the
-// other: u_k = slope·f(x_k) + extra_k.
+// other: u_k = slope·f(x_k) + extra_k. extra and smooth are n×n, by rows.
 type rows struct {
 	points []int     // of each row
 	extra  []float64 // covariance of what does not depend on f, without prejudice
@@ -67,7 +67,8 @@ func (a Answers) variants(points [][]float64, cfg Config) ([]variant, *rows) {
 }
 
 // prejudice is the covariance of a prejudice of the given standard deviation at
-// the points of some rows.
+// the points of some rows. A Gaussian kernel with one lengthscale: what an
+// expert is wrong about is not known to prefer a parameter.
 func prejudice(points [][]float64, rows []int, sd float64) []float64 {
 	n := len(rows)
 	cov := make([]float64, n*n)
@@ -150,7 +151,8 @@ type solution struct {
 }
 
 // solve conditions on the answers under a variant: f at the p points has the
-// given mean and covariance.
+// given mean and covariance. It costs a factorization of n rows, and n² for the
+// way to the points.
 func (r *rows) solve(v *variant, mean, cov []float64, p int) (solution, error) {
 	n := len(r.points)
 	if n == 0 {
@@ -188,7 +190,8 @@ func (r *rows) solve(v *variant, mean, cov []float64, p int) (solution, error) {
 	return out, nil
 }
 
-// site is an update at the rows themselves.
+// site is an update at the rows themselves. gain and reduce are by row: the
+// mean of u moves by K·gain and its covariance by −K·reduce·K.
 type site struct {
 	gain, reduce []float64
 	logEvidence  float64
@@ -322,6 +325,8 @@ func (r *rows) laplace(m, k []float64) (site, error) {
 }
 
 // logLikelihood returns the log probability of the answers given utilities.
+// Each place of an order but the last is a choice among those that are left
+// (Plackett and Luce), with −u as the worth.
 func (r *rows) logLikelihood(u []float64) (value float64) {
 	for i, reject := range r.reject {
 		if reject {
