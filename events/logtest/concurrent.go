@@ -11,7 +11,9 @@ import (
 )
 
 // together runs n functions at once and returns their errors. It waits for
-// each, so that a check leaves no goroutine behind.
+// each, so that a check leaves no goroutine behind. Errors come back joined in
+// the order of the functions and not in that in which they happened, so that a
+// failure reads the same each time.
 func together(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var group sync.WaitGroup
@@ -26,6 +28,10 @@ func together(n int, f func(i int) error) error {
 // has won ten times. Every loss must be explained by a sequence past the one
 // that it saw. This is how an optimistic writer works; a log that lets two of
 // the same sequence in, or refuses one without cause, is caught by the counts.
+// A log that compares the sequence outside the lock under which it writes loses
+// here: two writers pass the comparison, and one's events lie behind the
+// other's. The engine would have decided twice from the same state, and acted
+// twice.
 func checkContention(s *subject) error {
 	const writers, wins = 8, 10
 	ctx, cancel := s.context()
@@ -36,10 +42,15 @@ func checkContention(s *subject) error {
 			if err != nil {
 				return err
 			}
+			// Two events a batch: with one, a log that counts batches in place
+			// of events would look right.
 			stored, err := s.Append(ctx, "a", seen, plain(2)...)
 			var conflict *events.ConflictError
 			switch {
 			case errors.As(err, &conflict):
+				// A conflict without another's event is a refusal without
+				// cause: a writer that obeys it reads again, finds nothing new,
+				// and tries for ever.
 				if conflict.Actual <= seen {
 					return fmt.Errorf("expecting %d conflicts with %d", seen, conflict.Actual)
 				}
@@ -68,7 +79,10 @@ func checkContention(s *subject) error {
 }
 
 // checkAnySequence: more writers than campaigns, so that some share one.
-// Nothing can be refused then, and nothing may be lost.
+// Nothing can be refused then, and nothing may be lost. Logs break this by
+// treating AnySequence as a sequence that is compared, or by assigning a number
+// from a count that another writer has used meanwhile, so that one event
+// overwrites the other.
 func checkAnySequence(s *subject) error {
 	const writers, each = 16, 20
 	ctx, cancel := s.context()
@@ -98,12 +112,16 @@ func checkAnySequence(s *subject) error {
 // checkAtomic reads the whole log over and over while batches are appended, and
 // once more after the last: half a batch would be seen at some moment. A
 // decision and what it leads to are one batch (docs/architecture.md): who reads
-// half of it would act on half a decision.
+// half of it would act on half a decision. A log that writes a batch event by
+// event, or announces it before its last event, is caught. Batches of several
+// writers in one campaign show in addition whether they are mixed.
 func checkAtomic(s *subject) error {
+	// Five events, so that a batch can be cut at four places.
 	const writers, batches, size = 4, 25, 5
 	ctx, cancel := s.context()
 	defer cancel()
 	writing, done := context.WithCancel(ctx)
+	// With room for one: the reader ends though the writers have failed before.
 	reader := make(chan error, 1)
 	go func() {
 		for writing.Err() == nil {
@@ -127,12 +145,15 @@ func checkAtomic(s *subject) error {
 		}
 		return nil
 	})
+	// Only now the reader looks for the last time: a batch that was
+	// acknowledged must be whole by then.
 	done()
 	return errors.Join(err, <-reader)
 }
 
 // wholeBatches reports a batch that is not there whole and in order. Each batch
-// has size events with the same cause.
+// has size events with the same cause. The batch is taken from its first event,
+// so that the order of writers does not matter.
 func wholeBatches(ctx context.Context, log events.Log, size int) error {
 	n, cause := 0, ""
 	for e, err := range log.Read(ctx, 0) {
@@ -159,6 +180,7 @@ func wholeBatches(ctx context.Context, log events.Log, size int) error {
 // in every way. Every follower is given each event once, in the order of
 // positions.
 func checkFollow(s *subject) error {
+	// More followers and writers than processors, and more events before the start than a log is likely to fetch first.
 	const writers, each, before = 16, 25, 100
 	const total = before + writers*each
 	ctx, cancel := s.context()
@@ -166,6 +188,7 @@ func checkFollow(s *subject) error {
 	if _, err := s.Append(ctx, "c0", 0, plain(before)...); err != nil {
 		return err
 	}
+	// The last start may lie beyond what there is when it is asked: its follower must then wait and not take that for an error.
 	starts := []events.Position{0, before / 2, before, before + 50}
 	return together(writers+len(starts), func(i int) error {
 		if i >= writers {
@@ -184,7 +207,9 @@ func checkFollow(s *subject) error {
 	})
 }
 
-// follow reports a gap or repeat among the events from start to total.
+// follow reports a gap or repeat among the events from start to total. It also
+// looks at Last with each event: a page shows both, and an event that is newer
+// than the log's own end would look made up.
 func follow(ctx context.Context, log events.Log, start, total events.Position) error {
 	next := start + 1
 	for e, err := range log.Follow(ctx, start) {
@@ -210,7 +235,9 @@ func follow(ctx context.Context, log events.Log, start, total events.Position) e
 // follower waits, and closes the log under a waiting one. A follower that does
 // not end is found by the patience of the suite. A context that is done is how
 // a reader stops, and no error; a log that is closed under it is one, since
-// there may be more to come.
+// there may be more to come. Real logs leak here: a goroutine that waits on a
+// condition does not see a context, and a wake-up that is sent between a look
+// and a wait is lost.
 func checkFollowEnds(s *subject) error {
 	all, err := s.fill(5)
 	if err != nil {
@@ -230,6 +257,9 @@ func checkFollowEnds(s *subject) error {
 					"yielded the error %v", at, err)
 			}
 			if n++; n == at {
+				// At the end the follower is about to wait, and is to be woken
+				// by the context: it is ended from another goroutine a moment
+				// later. In the middle the loop itself ends it.
 				if at == len(all) {
 					go cancel()
 				} else {
@@ -248,6 +278,8 @@ func checkFollowEnds(s *subject) error {
 	var last error
 	n := 0
 	for _, err := range s.Follow(patience, 0) {
+		// It goes on after an error, so that a log that yields more than one is
+		// found by what it ends with.
 		if last = err; err != nil {
 			continue
 		}
@@ -266,7 +298,8 @@ func checkFollowEnds(s *subject) error {
 // batch is looked at, while it is, and while it is on its way to the disk. Each
 // round ends with a writer who waits. That one must be served: a log that
 // leaves a lock or a place in its queue with a writer who has gone would stand
-// still here.
+// still here. What became of an abandoned batch is not looked at: stored or
+// not, both are right. That the positions have no gap is.
 func checkAbandoned(s *subject) error {
 	const rounds, writers = 300, 3
 	patience, stop := s.context()
@@ -275,6 +308,9 @@ func checkAbandoned(s *subject) error {
 		ctx, cancel := context.WithCancel(patience)
 		err := together(writers+1, func(i int) error {
 			if i == writers {
+				// The pause differs from round to round, so that contexts end
+				// at each stage of an append; a sleep would be far longer than
+				// a stage.
 				for range round % 10 {
 					runtime.Gosched()
 				}

@@ -15,7 +15,8 @@ import (
 // checkOrder looks at an empty log, then at three campaigns whose names begin
 // alike. One name is the beginning of another, and one has a slash and a letter
 // beyond ASCII: a store that finds campaigns by a key's beginning would mix
-// them up.
+// them up. A new log is looked at, too: one whose count begins at 0, or with an
+// event of its own, is out of step with every position that is ever recorded.
 func checkOrder(s *subject) error {
 	if err := s.holds(nil); err != nil {
 		return fmt.Errorf("a new log: %w", err)
@@ -29,12 +30,15 @@ func checkOrder(s *subject) error {
 
 // checkReadAfter asks from every position and from beyond the end. A Read is of
 // the log at its call, even where it is iterated later. Otherwise a reader that
-// is slow could run for ever behind a writer.
+// is slow could run for ever behind a writer. An index that is off by one is
+// the usual fault, at the first and the last event of a chunk above all; so
+// every position is asked for.
 func checkReadAfter(s *subject) error {
 	all, err := s.fill(12)
 	if err != nil {
 		return err
 	}
+	// 12 events: the last three positions lie at the end and beyond.
 	for after := range 15 {
 		got, err := s.readAll(events.Position(after))
 		if err != nil {
@@ -47,6 +51,7 @@ func checkReadAfter(s *subject) error {
 	// A reader may stop early, and does not see what comes later.
 	ctx, cancel := s.context()
 	defer cancel()
+	// Called before the append below, iterated after it.
 	early := s.Read(ctx, 0)
 	for _, err := range s.Read(ctx, 3) {
 		if err != nil {
@@ -72,11 +77,15 @@ func checkReadAfter(s *subject) error {
 
 // checkIdentity mixes events with and without IDs in one batch, and looks
 // whether the caller's batch stays as it was. An ID is what causes and
-// corrections name, so that a caller's own must stay.
+// corrections name, so that a caller's own must stay. An ID made by the log is
+// the sequence in decimal, since the event itself has no other name that a
+// replay would find again; a random one would differ in a copy.
 func checkIdentity(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
 	batch := plain(12)
+	// 12 events, so that a sequence of two digits is among them: a log that
+	// counts bytes or sorts text gives 12 another name.
 	batch[3].ID = "mine"
 	stored, err := s.Append(ctx, "a", 0, batch...)
 	if err != nil {
@@ -95,11 +104,13 @@ func checkIdentity(s *subject) error {
 // checkTime takes times of another zone, with a monotonic reading, and none:
 // what comes back is what a disk can keep. A time that came back with more
 // digits after a restart than before, or fewer, would change what is folded
-// from it. Microseconds in UTC are what all logs keep.
+// from it. Microseconds in UTC are what all logs keep. The third has no time: a
+// log that puts its own clock in its place records what did not happen.
 func checkTime(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
 	batch := plain(3)
+	// 789 ns are cut and not rounded.
 	batch[0].Time = time.Date(2024, 5, 6, 7, 8, 9, 123456789, time.FixedZone("", 3600))
 	batch[1].Time = time.Now()
 	batch[2].Time = time.Time{}
@@ -116,7 +127,9 @@ func checkTime(s *subject) error {
 }
 
 // checkMemory changes a batch after it was appended. The writer goes on with
-// its batch, and the log with its own copy: neither may see the other's.
+// its batch, and the log with its own copy: neither may see the other's. A log
+// in memory breaks this by keeping the caller's slice, and one on disk by
+// handing the slice to a goroutine that writes it later.
 func checkMemory(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -140,7 +153,8 @@ func checkMemory(s *subject) error {
 
 // checkEmptyBatch: an empty batch is how a writer asks whether it has seen all,
 // and waits for what is on its way. It stores nothing and is checked against
-// the expected sequence like any other.
+// the expected sequence like any other. A log that stores an empty batch as a
+// mark of its own, or answers it before those that came earlier, breaks what a writer asks by it.
 func checkEmptyBatch(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -164,7 +178,10 @@ func checkEmptyBatch(s *subject) error {
 // checkInvalid breaks each rule of an event once, in the last event of a batch.
 // A refused batch leaves nothing behind, not even its good events, and the log
 // takes the next one. The bounds are those of the vocabulary: what a log stores
-// it must be able to show, in a terminal and as JSON.
+// it must be able to show, in a terminal and as JSON. Once a bad event is
+// acknowledged it can never be removed (law 1 of docs/architecture.md), and
+// each reader from then on must bear it. So it is refused at the only place
+// that all writers pass.
 func checkInvalid(s *subject) error {
 	all, err := s.fill(2)
 	if err != nil {
@@ -208,7 +225,9 @@ func checkInvalid(s *subject) error {
 
 // checkConflict expects sequences that were and that never were, of a campaign
 // whose name begins with another's; the error must name all three values.
-// Afterwards the campaign takes what expects rightly: a conflict is no state.
+// Afterwards the campaign takes what expects rightly: a conflict is no state. A
+// name that begins another's is how an index over text goes wrong: the newest
+// event of "ab" is taken for that of "a".
 func checkConflict(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -220,6 +239,8 @@ func checkConflict(s *subject) error {
 	if err != nil {
 		return err
 	}
+	// One that will be is refused like one that was: a writer ahead of the log
+	// has read another log. 1 << 40 finds a comparison in 32 bits.
 	for _, expected := range []events.Sequence{0, actual - 1, actual + 1, 1 << 40} {
 		_, err := s.Append(ctx, "ab", expected, plain(2)...)
 		var conflict *events.ConflictError
@@ -241,7 +262,9 @@ func checkConflict(s *subject) error {
 
 // checkCampaign asks for each campaign from each sequence, and for campaigns
 // that there are not, which yield nothing. It holds for a log without an index
-// of its own too, of which events.ReadCampaign reads everything.
+// of its own too, of which events.ReadCampaign reads everything. The faults are
+// those of a second index: it names an event of another campaign, misses the
+// newest ones, or goes on into what was appended after the call.
 func checkCampaign(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -289,6 +312,8 @@ func checkCampaign(s *subject) error {
 
 // checkOffsets sets an offset back as well: a consumer may want to read again.
 // Names of consumers that begin alike are different ones, and none is an event.
+// A log that treats an offset as a mark that only rises would keep a consumer
+// from starting over, which is how one that lost its own state recovers.
 func checkOffsets(s *subject) error {
 	store, ok := s.Log.(events.OffsetStore)
 	if !ok {
@@ -323,7 +348,9 @@ func checkOffsets(s *subject) error {
 
 // checkCancelled: an Append that fails by its context may have stored its batch
 // only if it says that this is uncertain. An error comes once and ends what it
-// comes from, so that no reader loops on it.
+// comes from, so that no reader loops on it. Where it is certain that nothing
+// is stored, a caller may try again at once; said wrongly, the retry stores the
+// batch twice.
 func checkCancelled(s *subject) error {
 	all, err := s.fill(5)
 	if err != nil {
@@ -334,6 +361,8 @@ func checkCancelled(s *subject) error {
 	if _, err := s.Append(ctx, "a", events.AnySequence, plain(1)...); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("the log's Append: %v, want context.Canceled", err)
 	} else if !errors.Is(err, events.ErrUncertain) {
+		// Uncertain is allowed, even for a context that was done before the call:
+		// the contract does not say how far a log looks ahead.
 		if err := s.holds(all); err != nil {
 			return fmt.Errorf("a cancelled Append that is not uncertain: %w", err)
 		}
@@ -357,6 +386,9 @@ func checkCancelled(s *subject) error {
 			return errors.New("the log's Read went on after an error")
 		}
 		cancel()
+		// The context ends at the first event. A log that has fetched more may
+		// still yield it, so that the error need not come next; after the error
+		// nothing may.
 		last = err
 	}
 	if last != nil && !errors.Is(last, context.Canceled) {
@@ -369,6 +401,9 @@ func checkCancelled(s *subject) error {
 // among it. Ending without an error would look like the end of the log. A
 // follower that took it for the end would believe to have seen all. Closing
 // twice is allowed, since several parts of a program may close what they share.
+// Use after closing happens whenever a page or a consumer is slower than the
+// process that ends. A panic, or a wait for ever, would be what the log's own
+// users see of it.
 func checkClosed(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -381,6 +416,8 @@ func checkClosed(s *subject) error {
 	}
 	_, appendErr := s.Append(ctx, "a", events.AnySequence, plain(1)...)
 	_, sequenceErr := s.LastSequence(ctx, "a")
+	// A map, and below a list of names: what did not answer at all is not in
+	// the map, and errors are reported in one order.
 	errs := map[string]error{"Append": appendErr, "LastSequence": sequenceErr}
 	for _, err := range before {
 		errs["a Read called before"] = err
@@ -421,7 +458,9 @@ func checkClosed(s *subject) error {
 
 // checkReopened appends and reopens in turn, so that the second opening is of a
 // log that was opened before. What was acknowledged is there after each, at its
-// place, and the sequences go on.
+// place, and the sequences go on. A log that keeps its counters in memory and
+// guesses them at opening, from what it happens to find last, gives a number
+// twice.
 func checkReopened(s *subject) error {
 	var all []events.Event
 	for range 3 {

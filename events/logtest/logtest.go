@@ -24,7 +24,8 @@ import (
 // Run checks every law of the contract as a subtest.
 //
 // open returns a new, empty log; the suite closes it. reopen closes a log and
-// opens it again from what it stored.
+// opens it again from what it stored. A log without reopen is refused and not
+// passed in part: its author would believe that durability was tested.
 func Run(
 	t *testing.T, open func(testing.TB) events.Log, reopen func(testing.TB, events.Log) events.Log,
 ) {
@@ -48,10 +49,14 @@ func run(
 ) {
 	for _, l := range laws {
 		t.Run(l.name, func(t *testing.T) {
+			// 30 s are far more than a check takes on a slow machine with the
+			// race detector, and less than the patience of a test run.
 			s := &subject{Log: open(t), patience: 30 * time.Second}
 			if reopen != nil {
 				s.reopen = func(log events.Log) events.Log { return reopen(t, log) }
 			}
+			// Through s, since a check may have reopened the log. Some checks
+			// close it themselves; that closing again is allowed is a law.
 			defer func() { _ = s.Close() }()
 			if err := l.check(s); err != nil {
 				t.Errorf("broken law: %s\n%v", l.law, err)
@@ -64,13 +69,16 @@ func run(
 // check returns an error rather than failing a test, so that the suite can be
 // tested on logs that break the law.
 type law struct {
+	// name is that of the subtest; law is a sentence for the author of a log
+	// that breaks it.
 	name, law string
 	durable   bool // needs subject.reopen
 	check     func(*subject) error
 }
 
 // laws are those of every log. The text of a law is what a broken one is
-// reported with.
+// reported with. Simple ones come first: where a log loses events, the failures
+// of all others only repeat it.
 var laws = []law{
 	{"Order", "positions and sequences count up from 1 without a gap, and events come back as " +
 		"they were written", false, checkOrder},
@@ -114,23 +122,29 @@ var laws = []law{
 		true, checkReopened},
 }
 
-// subject is the log under test.
+// subject is the log under test. A check that reopens puts the new log in place
+// of the old.
 type subject struct {
 	events.Log
+	// reopen is nil for a log that does not outlive its process; it returns nil
+	// where opening failed, which it has reported itself.
 	reopen func(events.Log) events.Log
 	// patience is how long to wait for something that must happen before
 	// concluding that it never will.
 	patience time.Duration
 }
 
-// context returns a context that ends when patience does.
+// context returns a context that ends when patience does. Each check has one,
+// so that a log that hangs fails its law by name, and not the whole run by its
+// time limit.
 func (s *subject) context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), s.patience)
 }
 
 // sample returns an event whose every field is particular to i. Its payload has
 // two spaces, an escape and a letter of two bytes, which a log that parses it
-// and writes it anew would change.
+// and writes it anew would change. Times differ by microseconds and lie on a leap day, versions and kinds repeat, every other event is simulated: a
+// log that mixes up two fields of two events is seen.
 func sample(i int) events.Event {
 	return events.Event{
 		ID:        fmt.Sprintf("id-%d", i),
@@ -145,7 +159,8 @@ func sample(i int) events.Event {
 	}
 }
 
-// plain returns n small events without IDs.
+// plain returns n small events without IDs. Where a check is about numbers and
+// order, what is in an event only costs time.
 func plain(n int) []events.Event {
 	batch := make([]events.Event, n)
 	for i := range batch {
@@ -154,7 +169,10 @@ func plain(n int) []events.Event {
 	return batch
 }
 
-// same reports how two events differ.
+// same reports how two events differ. Times are compared by ==, and not by
+// Equal: a location or a monotonic reading that comes back from one log and not
+// from another would make the same log fold into different states. Payloads are
+// compared as bytes, where nil and empty are the same.
 func same(got, want events.Event) error {
 	gotData, wantData := got.Data, want.Data
 	got.Data, want.Data = nil, nil
@@ -166,7 +184,9 @@ func same(got, want events.Event) error {
 	return nil
 }
 
-// sameAll reports how two sequences of events differ.
+// sameAll reports how two sequences of events differ. The first difference is
+// reported, and lengths last: where an event is missing, the first one that is
+// out of place shows where.
 func sameAll(got, want []events.Event) error {
 	for i := range min(len(got), len(want)) {
 		if err := same(got[i], want[i]); err != nil {
@@ -179,7 +199,8 @@ func sameAll(got, want []events.Event) error {
 	return nil
 }
 
-// readAll returns the events after a position.
+// readAll returns the events after a position. What was read before an error is
+// returned with it.
 func (s *subject) readAll(after events.Position) ([]events.Event, error) {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -194,7 +215,9 @@ func (s *subject) readAll(after events.Position) ([]events.Event, error) {
 }
 
 // contiguous reports positions that do not count up from 1 and sequences that
-// do not count up within their campaign.
+// do not count up within their campaign. No gap is what makes a position a
+// count: a consumer knows by its own position alone whether it has missed
+// something.
 func contiguous(all []events.Event) error {
 	last := map[string]events.Sequence{}
 	for i, e := range all {
@@ -211,6 +234,8 @@ func contiguous(all []events.Event) error {
 }
 
 // holds reports whether the log holds exactly want, by every way of asking.
+// Ways that disagree are a fault even where each is right by itself: readers
+// choose among them by speed.
 func (s *subject) holds(want []events.Event) error {
 	got, err := s.readAll(0)
 	if err != nil {
@@ -223,6 +248,8 @@ func (s *subject) holds(want []events.Event) error {
 	if last := s.Last(); last != events.Position(len(want)) {
 		return fmt.Errorf("the log's Last is %d, want %d", last, len(want))
 	}
+	// A campaign that was never written to has the sequence 0, which is what
+	// its first writer expects.
 	count := map[string]events.Sequence{"never used": 0}
 	for _, e := range want {
 		count[e.Campaign]++
@@ -240,7 +267,9 @@ func (s *subject) holds(want []events.Event) error {
 
 // fill appends n samples to three campaigns in batches of one to four and
 // returns them as stored. The names are chosen to be confused: one begins
-// another, and one holds a slash and a letter of two bytes.
+// another, and one holds a slash and a letter of two bytes. What Append returns
+// is compared with what was given, place by place: the engine folds that, and
+// not what it reads back.
 func (s *subject) fill(n int) ([]events.Event, error) {
 	ctx, cancel := s.context()
 	defer cancel()

@@ -11,7 +11,9 @@ import (
 
 // fates are what became of the events of several writers, by their IDs. A batch
 // of which Append said that it is uncertain is in neither: both are allowed of
-// it.
+// it. mu is held for a look at the maps alone, never during a call of the log:
+// the suite must not make the writers wait for each other where the log would
+// not.
 type fates struct {
 	mu      sync.Mutex
 	stored  map[string]events.Position // acknowledged, and where
@@ -23,7 +25,8 @@ func newFates() *fates {
 	return &fates{stored: make(map[string]events.Position), refused: make(map[string]error)}
 }
 
-// took notes what Append returned for a batch.
+// took notes what Append returned for a batch. A batch that failed for another
+// reason than uncertainty was refused for good: so the contract reads, and its caller may append it again.
 func (f *fates) took(batch, stored []events.Event, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +59,8 @@ func (f *fates) met(e events.Event) error {
 
 // agree reports a log that does not hold what was acknowledged once, or holds
 // what was refused. It is the promise of law 2 of docs/architecture.md, that
-// acknowledged means durable, for writers that race.
+// acknowledged means durable, for writers that race. Twice is what a retry
+// inside the log leads to, gone what a write behind the acknowledgement does.
 func (f *fates) agree(s *subject) error {
 	all, err := s.readAll(0)
 	if err != nil {
@@ -80,7 +84,8 @@ func (f *fates) agree(s *subject) error {
 	return contiguous(all)
 }
 
-// named returns n small events with IDs that begin alike.
+// named returns n small events with IDs that begin alike. An ID of the suite's
+// own tells each event from all others, also where the log numbers it wrongly.
 func named(n int, format string, args ...any) []events.Event {
 	batch := plain(n)
 	for i := range batch {
@@ -89,7 +94,8 @@ func named(n int, format string, args ...any) []events.Event {
 	return batch
 }
 
-// endID is the ID of the event after which watchers stop.
+// endID is the ID of the event after which watchers stop. It is in a campaign
+// of its own, so that no writer's expected sequence meets it.
 const endID = "the end"
 
 // watch follows the log until the event endID and calls f with each event
@@ -109,7 +115,9 @@ func (s *subject) watch(ctx context.Context, f func(events.Event) error) error {
 
 // watched runs n writers at once with those who watch, and then writes the
 // event that these wait for. It waits for all of them, also after an error: a
-// goroutine that is left would use a log that the suite closes.
+// goroutine that is left would use a log that the suite closes. The end is
+// written also where a writer has failed: without it the watchers would wait
+// until the patience is over, and hide the first error behind their own.
 func (s *subject) watched(
 	ctx context.Context, n int, write func(i int) error, watchers ...func(events.Event) error,
 ) error {
@@ -130,6 +138,8 @@ func (s *subject) watched(
 // too: the engine makes its decision anew after one, and would act twice if the
 // first were recorded all the same.
 func checkRefused(s *subject) error {
+	// A third of the tries races, a third is behind and a third ahead of the
+	// log.
 	const writers, tries = 8, 24
 	ctx, cancel := s.context()
 	defer cancel()
@@ -141,7 +151,9 @@ func checkRefused(s *subject) error {
 				return err
 			}
 			// Besides the conflicts of a race, some with a sequence that was,
-			// and some with one that will be.
+			// and some with one that will be. Behind by one is what a slow
+			// writer is; ahead by two is what a writer has that believes an
+			// uncertain batch to be stored.
 			switch {
 			case n%3 == 1 && seen > 0:
 				seen--
@@ -172,10 +184,14 @@ func checkRefused(s *subject) error {
 			return err
 		}
 	}
+	// The oracle needs conflicts to look for. Each writer asks ahead of the log
+	// in a third of its tries, so that there are some on any machine.
 	if len(told.refused) == 0 {
 		return errors.New("no conflict in all those tries")
 	}
-	// Not later either.
+	// Not later either. A refused batch that is left in a buffer or in the
+	// write-ahead log comes back at the next write or at the next opening:
+	// hence a write, and an opening, each twice.
 	for round := range 2 {
 		if err := told.agree(s); err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
@@ -201,7 +217,9 @@ func checkRefused(s *subject) error {
 // checkSeen asks, with each event that a follower is given, everything else
 // that could know of it: no reader may be behind another. Otherwise a page that
 // hears of an event could ask for it and not find it. The reads run while
-// writers write, where a log that announces before it has stored is caught.
+// writers write, where a log that announces before it has stored is caught. The
+// usual fault is an index, or a count, that is brought up to date after the
+// followers are woken. It is a race of microseconds, which a busy machine makes longer.
 func checkSeen(s *subject) error {
 	const writers, batches = 4, 25
 	ctx, cancel := s.context()
@@ -260,7 +278,10 @@ func checkSeen(s *subject) error {
 }
 
 // checkLast compares Last with what was acknowledged and with what followers
-// are given. Last never falls, and there is an event at it.
+// are given. Last never falls, and there is an event at it. Last is read
+// without the log's lock in many a log, and rises in two places, that of the
+// writer and that of the reader: one of them sets it back. Who asks Last to
+// know where to stop would then stop too early.
 func checkLast(s *subject) error {
 	const writers, batches = 4, 25
 	ctx, cancel := s.context()
@@ -280,6 +301,8 @@ func checkLast(s *subject) error {
 				return fmt.Errorf("the log's Last fell from %d to %d", before, last)
 			}
 			before = last
+			// A count that is raised before the event is stored is caught by
+			// reading at it.
 			there := false
 			for _, err := range s.Read(ctx, last-1) {
 				if err != nil {

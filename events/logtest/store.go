@@ -44,13 +44,15 @@ var storeLaws = []law{
 		true, checkValuesReopened},
 }
 
-// store is the log under test as a store.
+// store is the log under test as a store. RunStore has opened a store, so that
+// the assertion cannot fail.
 func (s *subject) store() events.Store { return s.Log.(events.Store) }
 
 // tree is a Merkle tree that is computed from events alone: the oracle of what
 // a store says. It shares the records' form with the store
 // (events.AppendRecord) and nothing else: hashes and proofs are those of the
-// library that a stranger would use.
+// library that a stranger would use. hashes are all of the stored hashes in the
+// library's order, leaves those of the records alone.
 type tree struct {
 	hashes []tlog.Hash
 	leaves []tlog.Hash
@@ -68,7 +70,8 @@ func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 // root returns the root hash of the first n events.
 func (t *tree) root(n int64) (tlog.Hash, error) { return tlog.TreeHash(n, t) }
 
-// treeOf returns the tree over events.
+// treeOf returns the tree over events. It takes every event again and keeps
+// nothing between calls: slow, and independent of how a store grows its tree.
 func treeOf(all []events.Event) (*tree, error) {
 	t := new(tree)
 	for i, e := range all {
@@ -91,6 +94,8 @@ func treeOf(all []events.Event) (*tree, error) {
 func (s *subject) grown(n int) (*tree, error) {
 	ctx, cancel := s.context()
 	defer cancel()
+	// Ten events a batch, and a rest: a store may hash a batch at a time, and
+	// the last is not full.
 	for i := 0; i < n; i += 10 {
 		var batch []events.Event
 		for j := i; j < min(i+10, n); j++ {
@@ -109,7 +114,9 @@ func (s *subject) grown(n int) (*tree, error) {
 }
 
 // checkCampaigns appends to campaigns again after others have begun: only the
-// first event counts for the order.
+// first event counts for the order. A store that lists the keys of its index
+// has them by name, and one that remembers the newest write has them by that;
+// lists of campaigns would then change their order as they go on.
 func checkCampaigns(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -141,11 +148,15 @@ func checkCampaigns(s *subject) error {
 }
 
 // checkHead compares the head after every event with a tree that is computed
-// from the events alone.
+// from the events alone. A head that lags behind the events, or covers one that
+// is not there, makes an honest store look forged; one that hashes its own form
+// of a record in place of the shared one cannot be checked by others at all.
 func checkHead(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
 	var all []events.Event
+	// All shapes of a tree of up to 19 leaves, complete ones (1, 2, 4, 8, 16)
+	// among them, where the right edge collapses to one hash.
 	for n := range 20 {
 		head, err := s.store().Head(ctx)
 		if err != nil {
@@ -171,7 +182,9 @@ func checkHead(s *subject) error {
 
 // checkVerify also checks the store campaign by campaign, one that it does not
 // hold included. Sizes are that of an empty log, of one event, and of more than
-// a store is likely to read at once.
+// a store is likely to read at once. Verify that cries wolf is as bad as one
+// that sees nothing: after the first false report no one believes the next.
+// What it must find in a damaged store is tested with the store.
 func checkVerify(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -211,7 +224,8 @@ func checkVerify(s *subject) error {
 
 // checkExtends tries heads with a wrong hash, with a wrong size, and of sizes
 // that no log has. A head of the right size with another hash is what a log
-// that was rewritten has.
+// that was rewritten has. A store that compares sizes alone says yes to any log
+// that is longer.
 func checkExtends(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -231,6 +245,7 @@ func checkExtends(s *subject) error {
 			return fmt.Errorf("its own head of %d events: %w", head.N, err)
 		}
 		other := head
+		// One bit of the root: nothing but the hash tells the two apart.
 		other.Hash[0] ^= 1
 		for _, wrong := range []tlog.Tree{other, {N: head.N + 1, Hash: head.Hash}} {
 			if err := s.store().VerifyExtends(ctx, wrong); !errors.Is(err, events.ErrNotExtended) {
@@ -239,6 +254,9 @@ func checkExtends(s *subject) error {
 			}
 		}
 	}
+	// These come from a file that anyone may have written. Sizes at the edges
+	// of the type overflow in the arithmetic of the tree, where they are not
+	// refused first.
 	for _, n := range []int64{36, math.MaxInt64, -1, math.MinInt64} {
 		if err := s.store().VerifyExtends(ctx,
 			tlog.Tree{N: n, Hash: heads[4].Hash}); !errors.Is(err, events.ErrNotExtended) {
@@ -286,7 +304,9 @@ func checkProofs(s *subject) error {
 			}
 		}
 	}
-	// There is no proof of what is not so.
+	// There is no proof of what is not so. A store that answers with some
+	// hashes in place of an error leaves it to the verifier to find out, who
+	// may believe that the log was changed.
 	for _, c := range []struct{ n, size int64 }{{0, last}, {last, last - 1}, {last + 1, last + 1},
 		{1, last + 1}} {
 		if _, err := s.store().ProveEvent(ctx, events.Position(c.n), c.size); err == nil {
@@ -302,7 +322,8 @@ func checkProofs(s *subject) error {
 }
 
 // checkWorking: what a failing disk does is tested with the store that has one.
-// Here it is enough that one that works does not say otherwise.
+// Here it is enough that one that works does not say otherwise. A channel of
+// Failed that is closed too early would stop a healthy campaign: the lab waits on it for as long as the store is open.
 func checkWorking(s *subject) error {
 	if _, err := s.fill(3); err != nil {
 		return err
@@ -318,7 +339,9 @@ func checkWorking(s *subject) error {
 	}
 }
 
-// checkClosedStore is checkClosed for what a store can do beyond a log.
+// checkClosedStore is checkClosed for what a store can do beyond a log. A head
+// that is answered from memory after closing is the fault to expect: it may be
+// older than the one on disk.
 func checkClosedStore(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -365,7 +388,10 @@ func checkClosedStore(s *subject) error {
 }
 
 // checkSameHead is what a checkpoint relies on. A head that changed by opening
-// would make every checkpoint that was kept contradict the store.
+// would make every checkpoint that was kept contradict the store. A tree that
+// is kept in memory, and is rebuilt at opening from another form of the
+// records, or without the last batch, shows here. Writes between the openings
+// give the edge of the tree another shape each time.
 func checkSameHead(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()

@@ -17,7 +17,8 @@ func set(key, value string) events.KeyValue {
 
 // hasValues reports whether the store keeps exactly want below a prefix, by
 // both ways of asking. One key at a time and all below a prefix must agree, and
-// the order is that of the keys.
+// the order is that of the keys. A value that is there and empty differs from
+// none by not being nil, which bytes.Equal alone would not see.
 func (s *subject) hasValues(prefix string, want ...events.KeyValue) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -42,7 +43,10 @@ func (s *subject) hasValues(prefix string, want ...events.KeyValue) error {
 
 // checkValues sets, overwrites, empties and removes values by both methods. An
 // empty value is a value. Neither the events nor the head may change by it. The
-// caller's own bytes are changed afterwards: the store keeps a copy.
+// caller's own bytes are changed afterwards: the store keeps a copy. "a",
+// "a/1", "a0" and "a/2" lie next to each other in a sorted store, and "a0"
+// sorts behind all of "a/": a prefix that is taken one byte too far, or a key
+// without an end, mixes them up.
 func checkValues(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -54,11 +58,13 @@ func checkValues(s *subject) error {
 	if err != nil {
 		return err
 	}
+	// Changed below, after the store has acknowledged it.
 	own := []byte("2")
 	steps := []error{
 		s.store().SetValues(ctx, set("a/2", "x"), events.KeyValue{Key: "a/1", Value: own},
 			set("a", ""), set("b/ü", "3")),
 		s.store().SetValuesLazily(ctx, set("a/2", "y"), set("a0", "4")),
+		// No change at all is no error.
 		s.store().SetValues(ctx),
 		s.store().SetValues(ctx, events.KeyValue{Key: "a0"}, events.KeyValue{Key: "never set"},
 			set("c", "5")),
@@ -88,7 +94,9 @@ func checkValues(s *subject) error {
 }
 
 // checkValuesRefused puts a change that is not allowed behind one that is: a
-// store that writes as it goes is caught. What is just allowed is kept.
+// store that writes as it goes is caught. What is just allowed is kept. Values
+// hold what must be forgettable (docs/architecture.md): half of a change that
+// is left would be a name without its address, or the other way round.
 func checkValuesRefused(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()
@@ -121,7 +129,9 @@ func checkValuesRefused(s *subject) error {
 
 // checkValuesReopened also removes a value that is removed already, which is no
 // error. SetValues alone is a promise for the disk; what was set lazily may be
-// lost with the process, and is not looked for.
+// lost with the process, and is not looked for. Removal is what is tested
+// hardest here: a value that returns after a restart was promised to be
+// forgotten.
 func checkValuesReopened(s *subject) error {
 	ctx, cancel := s.context()
 	defer cancel()

@@ -14,10 +14,15 @@ import (
 )
 
 // Check implements [events.Store]. The log is read once, a range of positions
-// on each processor; the index, whose entries are short, after that.
+// on each processor; the index, whose entries are short, after that. What it
+// leaves to [Log.Verify] is the tree, for which every record has to be hashed,
+// in order. That records can be read, and that sequences and index agree, is
+// what a fold relies on.
 func (l *Log) Check(ctx context.Context, campaign string) error {
 	c := &checker{
 		log: l, last: l.Last(), campaign: campaign,
+		// A seed of this check alone: no one can write names that collide in
+		// it.
 		seed: maphash.MakeSeed(), named: make([]uint64, l.Last()),
 	}
 	err := c.records(ctx)
@@ -45,7 +50,10 @@ type checker struct {
 	named []uint64
 }
 
-// span is a range of positions, and in which order its events are.
+// span is a range of positions, and in which order its events are. Until it has
+// been read through, a span belongs to the goroutine that reads it; records
+// looks at it afterwards. first is compared with the last sequence of the
+// ranges before.
 type span struct {
 	after, last events.Position
 	first       map[string]events.Sequence // of each campaign, in the range
@@ -57,9 +65,14 @@ type span struct {
 // count up by one.
 //
 // Each range counts its campaigns by itself; where two ranges meet, the first
-// sequence of the one must follow the last of the other.
+// sequence of the one must follow the last of the other. What lies between two
+// ranges cannot be seen by either, and a campaign may skip any number of
+// ranges; so the last sequence of each is carried through all of them, in
+// order.
 func (c *checker) records(ctx context.Context) error {
 	spans := make([]span, runtime.GOMAXPROCS(0))
+	// Rounded up, so that the ranges cover everything; the last ones may be
+	// empty.
 	each := c.last/events.Position(len(spans)) + 1
 	var reading sync.WaitGroup
 	for i := range spans {
@@ -67,6 +80,9 @@ func (c *checker) records(ctx context.Context) error {
 		s.after = min(c.last, events.Position(i)*each)
 		s.last = min(c.last, s.after+each)
 		s.first = make(map[string]events.Sequence)
+		// Only the order within the range is checked there, also in the first
+		// range: that its campaigns begin with 1 is found below, where no range
+		// came before.
 		s.seen = newOrder(max(s.after, 1)) // it begins anywhere: see below
 		reading.Go(func() { s.err = c.read(ctx, s) })
 	}
@@ -94,6 +110,8 @@ func (c *checker) read(ctx context.Context, s *span) error {
 		if err := c.log.usable(ctx); err != nil {
 			return err
 		}
+		// Longer chunks than a reader's: nothing is kept of what is read, so
+		// that memory is no bound.
 		end := min(s.last, at+4*largestChunk)
 		err := c.log.use(func(db *pebble.DB) error {
 			return scan(db, at, end, func(p events.Position, value []byte) error {
@@ -121,12 +139,15 @@ func (c *checker) read(ctx context.Context, s *span) error {
 	return nil
 }
 
-// wants reports whether a campaign's index is checked.
+// wants reports whether a campaign's index is checked. No campaign has an empty
+// name.
 func (c *checker) wants(campaign string) bool {
 	return c.campaign == "" || c.campaign == campaign
 }
 
 // index checks that the index names each event by its campaign and sequence.
+// Each entry strikes out the event that it names; what is left in the end is an
+// event that its campaign's readers would never see.
 func (c *checker) index(db *pebble.DB) error {
 	prefix := []byte{sequencePrefix}
 	end := []byte{sequencePrefix + 1}
@@ -153,7 +174,10 @@ func (c *checker) index(db *pebble.DB) error {
 	return nil
 }
 
-// entry checks an entry of the index.
+// entry checks an entry of the index. The hash is compared, and not the name: a
+// wrong entry passes once in 2⁶³ at random, which is far rarer than a disk's
+// own errors. An event that is named twice is a fault as well, since its hash
+// is 0 by then.
 func (c *checker) entry(it *pebble.Iterator) error {
 	campaign, s, okKey := parseSequenceKey(it.Key())
 	value, err := it.ValueAndErr()
@@ -164,6 +188,7 @@ func (c *checker) entry(it *pebble.Iterator) error {
 	switch {
 	case !okKey || !okValue || p == 0:
 		return fmt.Errorf("%w: the index of campaigns is not readable", events.ErrDamaged)
+	// The database holds events before they are durable; those are not judged.
 	case p > c.last: // not acknowledged
 		return nil
 	case c.named[p-1] != nameOf(c.seed, campaign, s):
@@ -175,7 +200,8 @@ func (c *checker) entry(it *pebble.Iterator) error {
 }
 
 // nameOf returns a hash of a campaign and sequence that is not 0. 0 stands for
-// "named" and "none".
+// "named" and "none". Setting the lowest bit keeps it from being 0 and costs
+// one bit of 64.
 func nameOf(seed maphash.Seed, campaign string, s events.Sequence) uint64 {
 	return maphash.Comparable(seed, struct {
 		campaign string

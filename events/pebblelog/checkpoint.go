@@ -10,7 +10,9 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Head implements [events.Store].
+// Head implements [events.Store]. The head of what is durable, never of what
+// the committer has added since: a checkpoint of the latter could be
+// contradicted by a crash.
 func (l *Log) Head(ctx context.Context) (tlog.Tree, error) {
 	if err := l.usable(ctx); err != nil {
 		return tlog.Tree{}, fmt.Errorf("store: head: %w", err)
@@ -18,18 +20,23 @@ func (l *Log) Head(ctx context.Context) (tlog.Tree, error) {
 	return l.durableHead(), nil
 }
 
-// durableHead is the head of what is on disk.
+// durableHead is the head of what is on disk. It is taken once in a call and
+// used throughout: the log may grow meanwhile.
 func (l *Log) durableHead() tlog.Tree {
 	head, _, _ := l.state()
 	return head
 }
 
-// VerifyExtends implements [events.Store], in constant time.
+// VerifyExtends implements [events.Store], in constant time. The stored hashes
+// give the root at any earlier size with at most one look for each bit of it,
+// so that nothing is hashed again. That they are those of the records is for
+// [Log.Verify].
 func (l *Log) VerifyExtends(ctx context.Context, old tlog.Tree) error {
 	if err := l.usable(ctx); err != nil {
 		return fmt.Errorf("store: verify checkpoint: %w", err)
 	}
 	head := l.durableHead()
+	// The size comes from outside. tlog would index hashes that are not there.
 	if old.N < 0 || old.N > head.N {
 		return fmt.Errorf("store: %w: it had %d events, the log has %d",
 			events.ErrNotExtended, old.N, head.N)
@@ -48,7 +55,9 @@ func (l *Log) VerifyExtends(ctx context.Context, old tlog.Tree) error {
 	})
 }
 
-// ProveEvent implements [events.Store].
+// ProveEvent implements [events.Store]. The proof holds for the tree of size
+// events, which may be an earlier one: a checkpoint of that size is then enough
+// to check it.
 func (l *Log) ProveEvent(
 	ctx context.Context, p events.Position, size int64,
 ) (tlog.RecordProof, error) {
@@ -67,7 +76,8 @@ func (l *Log) ProveEvent(
 	return proof, err
 }
 
-// ProveExtends implements [events.Store].
+// ProveExtends implements [events.Store]. Of an empty log there is no proof:
+// every log extends it.
 func (l *Log) ProveExtends(ctx context.Context, old, size int64) (tlog.TreeProof, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, fmt.Errorf("store: prove: %w", err)

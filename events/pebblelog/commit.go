@@ -24,12 +24,16 @@ type request struct {
 	expected events.Sequence
 	batch    []events.Event
 
+	// stored and err are written by the committer, err also by the syncer, and
+	// read by the caller after done.
 	stored []events.Event
 	err    error
 	done   chan struct{} // gets a value once stored and err are final
 }
 
-// requests are those that were answered, to be used again.
+// requests are those that were answered, to be used again. One that was not
+// answered to its caller (uncertain, withdrawn) is not given back: the
+// committer may still hold it, and would answer someone else's Append.
 var requests = sync.Pool{New: func() any { return &request{done: make(chan struct{}, 1)} }}
 
 // answer returns what a request that is done came to, and gives the request
@@ -49,7 +53,9 @@ type queue struct {
 	closed   bool
 }
 
-// put adds a request. It returns false once the queue is closed.
+// put adds a request. It returns false once the queue is closed. No bound: the
+// writers are the goroutines of this process, and each waits for its answer
+// before it appends again.
 func (q *queue) put(r *request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,7 +67,9 @@ func (q *queue) put(r *request) bool {
 	return true
 }
 
-// withdraw removes a request. It returns false if the committer has it.
+// withdraw removes a request. It returns false if the committer has it. The
+// queue's lock decides between withdraw and take: a request is either out of
+// the queue for good and never stored, or the committer's.
 func (q *queue) withdraw(r *request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -85,6 +93,9 @@ func (q *queue) take(buf []*request) []*request {
 		for len(q.requests) == 0 && !q.closed {
 			q.waiting.Wait()
 		}
+		// The lock is let go in between, or no writer could put anything. It
+		// ends as soon as a round brings nothing new; with one writer that is
+		// the first.
 		for n := 0; n < len(q.requests); {
 			n = len(q.requests)
 			q.mu.Unlock()
@@ -97,6 +108,8 @@ func (q *queue) take(buf []*request) []*request {
 		// All that there was has been withdrawn meanwhile.
 	}
 	buf = append(buf[:0], q.requests...)
+	// Requests that were taken must not be kept alive by the array behind the
+	// queue.
 	clear(q.requests)
 	q.requests = q.requests[:0]
 	return buf
@@ -111,7 +124,8 @@ func (q *queue) close() {
 	q.waiting.Signal()
 }
 
-// group is what one batch of the database holds.
+// group is what one batch of the database holds. It belongs to the committer
+// until it is sent, and to the syncer from then on.
 type group struct {
 	requests []*request
 	batch    *pebble.Batch // nil if there is nothing to write
@@ -119,6 +133,8 @@ type group struct {
 }
 
 // maxGroupSize is the size in bytes from which a group takes no more requests.
+// A group that grew without end would keep its first writer waiting for all the
+// others. A single request may be larger: it is never split (it is atomic).
 const maxGroupSize = 2 << 20
 
 // Append implements [events.Log].
@@ -153,6 +169,8 @@ func (l *Log) Append(
 			return nil, fmt.Errorf("store: append: %w", context.Cause(ctx))
 		}
 		return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, context.Cause(ctx))
+	// A disk that hangs closes this channel too late or never; then the
+	// caller's context is what ends the wait.
 	case <-l.guard.Failed():
 	}
 	// The disk failed. The committer may be stuck in the database, so the
@@ -168,7 +186,8 @@ func (l *Log) Append(
 	return nil, fmt.Errorf("store: append: %w: %w", events.ErrUncertain, l.stopped())
 }
 
-// start starts the committer and the syncer.
+// start starts the committer and the syncer. Eight groups may be on their way
+// to the disk, so that the committer seldom waits for the syncer.
 func (l *Log) start() {
 	l.queue.waiting.L = &l.queue.mu
 	l.sequences = make(map[string]events.Sequence)
@@ -182,7 +201,11 @@ func (l *Log) start() {
 // the batch. It ends when the queue is closed.
 //
 // A request with an error adds nothing and stays in its group, so that requests
-// are answered in the order in which they came.
+// are answered in the order in which they came. Everything that it decides on
+// is its own, in memory, and ahead of the disk by the groups under way: a
+// conflict is found without a read, and against events that are not yet
+// durable. That is sound because a group never becomes durable without those
+// before it; if one fails, the log stops.
 func (l *Log) commit() {
 	defer close(l.groups)
 	var taken []*request
@@ -192,6 +215,8 @@ func (l *Log) commit() {
 		if len(taken) == 0 {
 			return
 		}
+		// A batch of the database for each group, whatever its size: the group
+		// is durable as a whole.
 		for rest := taken; len(rest) > 0; {
 			g := &group{batch: l.db.NewBatch()}
 			for len(rest) > 0 && g.batch.Len() < maxGroupSize {
@@ -206,6 +231,8 @@ func (l *Log) commit() {
 				}
 			}
 			g.index()
+			// Also of a group without events, which then repeats the head of
+			// the one before.
 			g.head = l.edge.head()
 			l.apply(g)
 			l.groups <- g
@@ -215,7 +242,8 @@ func (l *Log) commit() {
 }
 
 // add adds a request's events to the batch. If it returns an error, it has
-// added nothing.
+// added nothing. The campaign's sequence moves only when the whole request has
+// been added, so that the next request of the same group is judged by it.
 func (l *Log) add(batch *pebble.Batch, r *request, scratch []byte) ([]byte, error) {
 	actual, err := l.sequence(r.campaign)
 	if err != nil {
@@ -266,7 +294,9 @@ func (g *group) index() {
 }
 
 // sequence returns the campaign's sequence as the committer knows it. The first
-// time it is read from the database, up to what the committer has added.
+// time it is read from the database, up to what the committer has added. An
+// absent campaign is not remembered: a map that grew with every name someone
+// asked for would be theirs to fill.
 func (l *Log) sequence(campaign string) (events.Sequence, error) {
 	if s, ok := l.sequences[campaign]; ok {
 		return s, nil
@@ -281,7 +311,9 @@ func (l *Log) sequence(campaign string) (events.Sequence, error) {
 	return s, err
 }
 
-// apply hands the batch to the database, without waiting for the disk.
+// apply hands the batch to the database, without waiting for the disk. The
+// order of groups is that of these calls: the committer alone makes them, and
+// Pebble syncs its log in that order.
 func (l *Log) apply(g *group) {
 	// Pebble answers some failures with a panic. The guard keeps those away
 	// that are known.
@@ -302,7 +334,10 @@ func (l *Log) apply(g *group) {
 	}
 }
 
-// headSyncInterval is the number of groups after which HEAD is synced.
+// headSyncInterval is the number of groups after which HEAD is synced. HEAD is
+// written after each group and left to the system. Syncing it each time would
+// double the waits for the disk; once in a while bounds what a power failure
+// can make it forget.
 const headSyncInterval = 1024
 
 // sync is the syncer: it waits for the disk, group by group, and tells readers
@@ -313,6 +348,7 @@ const headSyncInterval = 1024
 // answered. What was under way when the disk failed is answered as uncertain.
 func (l *Log) sync() {
 	defer close(l.done)
+	// Counted from opening, when HEAD has been synced.
 	written := 0
 	for g := range l.groups {
 		if g.batch != nil {
@@ -321,6 +357,8 @@ func (l *Log) sync() {
 			} else {
 				_ = g.batch.Close() // only returns the batch's memory
 			}
+			// After a failure HEAD stays as it is: it must never name more than
+			// the database has.
 			if l.guard.Err() == nil {
 				if err := l.head.write(g.head); err != nil {
 					l.guard.Fail(err)
@@ -343,6 +381,8 @@ func (l *Log) sync() {
 		if g.batch != nil {
 			l.announce(g.head)
 		}
+		// The writers hear last: one that asks the log at once finds its own
+		// events (the law "Seen" of package logtest).
 		for _, r := range g.requests {
 			r.done <- struct{}{}
 		}

@@ -22,6 +22,11 @@ import (
 // with the number of events in 20 digits, the root hash in base64 and the
 // CRC-32C of the line up to there in 8 hexadecimal digits. The numbers
 // increase, so that the newer slot is the one with the greater size.
+//
+// Numbers are padded so that a slot always has the same length: it is
+// overwritten in place, and nothing of the older line must stay behind.
+// slotSize counts "campaignd-head 1 ", the number, the hash and the checksum,
+// with their spaces and the newline.
 const (
 	slotLine    = "campaignd-head 1 %020d %s "
 	slotSize    = 17 + 20 + 1 + 44 + 1 + 8 + 1
@@ -30,7 +35,9 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// formatSlot is a slot's line, always of slotSize bytes.
+// formatSlot is a slot's line, always of slotSize bytes. The checksum tells a
+// torn write from a whole one; it is no protection against a person who
+// rewrites the file, whom only a checkpoint kept elsewhere finds out.
 func formatSlot(head tlog.Tree) []byte {
 	line := fmt.Appendf(make([]byte, 0, slotSize), slotLine, head.N, head.Hash)
 	return fmt.Appendf(line, "%08x\n", crc32.Checksum(line, castagnoli))
@@ -59,7 +66,9 @@ type headFile struct {
 	next int64 // the slot to write next
 }
 
-// createHead writes a HEAD of an empty log. Both slots are valid from the start.
+// createHead writes a HEAD of an empty log. Both slots are valid from the
+// start. They hold the same head: reading takes the first then, and writing
+// begins with the second.
 func createHead(fsys vfs.FS, name string) error {
 	f, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -75,7 +84,9 @@ func createHead(fsys vfs.FS, name string) error {
 
 // readHead returns the newest head in HEAD, the slot that does not hold it, and
 // a note if a slot is not readable. One readable slot is enough; a note then
-// says that the other one is not.
+// says that the other one is not. An error is damage where HEAD is missing or
+// says nothing, since without it no one could say whether events are missing at
+// the end.
 func readHead(fsys vfs.FS, name string) (head tlog.Tree, other int64, note string, err error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,6 +104,7 @@ func readHead(fsys vfs.FS, name string) (head tlog.Tree, other int64, note strin
 	for slot := range int64(2) {
 		at := slot * slotSpacing
 		h, ok := tlog.Tree{}, false
+		// A file that was cut off is read as far as it goes.
 		if int64(len(content)) >= at+slotSize {
 			h, ok = parseSlot(content[at : at+slotSize])
 		}
@@ -122,7 +134,8 @@ func openHead(fsys vfs.FS, name string, other int64) (*headFile, error) {
 }
 
 // write puts head in place of the older of the two, and leaves it for the
-// system to sync.
+// system to sync. The slot that holds the newest head is never the one that is
+// being written: torn in the middle, the other still names the head before.
 func (h *headFile) write(head tlog.Tree) error {
 	if _, err := h.file.WriteAt(formatSlot(head), h.next*slotSpacing); err != nil {
 		return err

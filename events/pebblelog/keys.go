@@ -12,6 +12,8 @@ import (
 
 // The first byte of a key says what it is.
 const (
+	// They are part of the store's format, as are the forms of the keys below:
+	// a change needs a new formatVersion.
 	eventPrefix    = 'e'
 	sequencePrefix = 's'
 	offsetPrefix   = 'o'
@@ -26,7 +28,8 @@ func appendEventKey(dst []byte, p events.Position) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, eventPrefix), uint64(p))
 }
 
-// parseEventKey reads an event's key; false for any other.
+// parseEventKey reads an event's key; false for any other. Keys of another
+// length are a fault of the database, and the caller says so.
 func parseEventKey(key []byte) (events.Position, bool) {
 	if len(key) != eventKeySize || key[0] != eventPrefix {
 		return 0, false
@@ -55,7 +58,8 @@ func parseSequenceKey(key []byte) (string, events.Sequence, bool) {
 	return string(key[3 : len(key)-8]), events.Sequence(binary.BigEndian.Uint64(key[len(key)-8:])), true
 }
 
-// offsetKey is that of a consumer's offset.
+// offsetKey is that of a consumer's offset. Nothing follows the name, so that
+// names that begin alike are different keys.
 func offsetKey(consumer string) []byte {
 	return append([]byte{offsetPrefix}, consumer...)
 }
@@ -74,10 +78,14 @@ func parsePosition(value []byte) (events.Position, bool) {
 }
 
 // hashCount returns how many hashes of the tree are stored with the event at p:
-// the leaf's and one for each subtree that the leaf completes.
+// the leaf's and one for each subtree that the leaf completes. A leaf at p
+// completes a subtree for each trailing zero of p: with the leaf of every even
+// position its pair is complete, and so on.
 func hashCount(p events.Position) int { return 1 + bits.TrailingZeros64(uint64(p)) }
 
-// splitValue parts an event's value into its record and its hashes.
+// splitValue parts an event's value into its record and its hashes. Hashes have
+// a fixed length and come last, so that no length is stored: the position gives
+// their number.
 func splitValue(p events.Position, value []byte) (record, hashes []byte, err error) {
 	n := len(value) - hashCount(p)*tlog.HashSize
 	if n < 0 {

@@ -42,7 +42,9 @@ type Options struct {
 // Log is an [events.Store] on disk.
 //
 // Three parties share it: the committer and the syncer, one goroutine each, and
-// any number of callers. What each may touch is said at the fields.
+// any number of callers. What each may touch is said at the fields. The
+// committer closes groups, which is how the syncer learns that there will be no
+// more; the syncer closes done, when the last request is answered.
 type Log struct {
 	db       *pebble.DB
 	files    vfs.FS    // of the database,
@@ -58,6 +60,8 @@ type Log struct {
 	groups chan *group // from the committer to the syncer
 	done   chan struct{}
 
+	// So that closing twice, also at once, closes the database once; closeErr
+	// is what the first call came to.
 	closing  sync.Once
 	closeErr error
 
@@ -94,17 +98,23 @@ func (l *Log) state() (head tlog.Tree, closed bool, changed <-chan struct{}) {
 	return l.durable, l.closed, l.changed
 }
 
-// announce sets the durable head and wakes those who follow.
+// announce sets the durable head and wakes those who follow. A channel that is
+// closed wakes any number of followers, and a slow one misses nothing: it looks
+// at the head again before it waits.
 func (l *Log) announce(head tlog.Tree) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.durable = head
+	// Head and channel change together, under mu: a follower with the old head
+	// has a channel that is closed.
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
 // use calls f with the database, which stays open meanwhile. f must not call
-// back into code of a caller, which might close the log.
+// back into code of a caller, which might close the log. Pebble panics where a
+// database is read that has been closed. Closing waits for every f, which is
+// why they are short (a chunk, a key).
 func (l *Log) use(f func(*pebble.DB) error) error {
 	l.readers.RLock()
 	defer l.readers.RUnlock()
@@ -140,7 +150,8 @@ func (l *Log) Probe() error {
 }
 
 // Close implements [events.Log]. It returns the failure of a log that has
-// stopped. Closing again waits for the first to end, and answers the same.
+// stopped. Closing again waits for the first to end, and answers the same. What
+// was queued before is still written and answered.
 func (l *Log) Close() error {
 	l.closing.Do(func() { l.closeErr = l.close() })
 	return l.closeErr

@@ -19,7 +19,8 @@ type modeFS struct {
 	store string
 }
 
-// chmod gives a file that was just created the permissions.
+// chmod gives a file that was just created the permissions. Execution is never
+// among them: a store has no programs.
 func (f modeFS) chmod(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -31,7 +32,8 @@ func (f modeFS) chmod(name string) error {
 	return os.Chmod(name, info.Mode().Perm()&0o666)
 }
 
-// Create implements vfs.FS.
+// Create implements vfs.FS. A file that cannot be given its permissions is
+// refused, since it would be open to more people than the store is.
 func (f modeFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.Create(name, category)
 	if err != nil {
@@ -54,7 +56,8 @@ func (f modeFS) Lock(name string) (io.Closer, error) {
 }
 
 // MkdirAll implements vfs.FS. Inside the store a directory is as the store is.
-// One that is there stays as it is.
+// One that is there stays as it is. Where the store itself is being made there
+// is nothing to take permissions from, and perm counts as it is given.
 func (f modeFS) MkdirAll(dir string, perm os.FileMode) error {
 	if info, err := os.Stat(f.store); err == nil {
 		perm = info.Mode().Perm()

@@ -22,7 +22,8 @@ import (
 )
 
 const (
-	// formatVersion is the version of a store's layout.
+	// formatVersion is the version of a store's layout. It goes up when an
+	// earlier program would misread what a later one writes.
 	formatVersion = 1
 	// pebbleFormat is the version of Pebble's own formats. Older ones take a
 	// damaged write-ahead log for one that ends there.
@@ -48,7 +49,9 @@ const (
 // was acknowledged. A store that is refused is not changed.
 //
 // Opening checks the end of the log; [Log.Verify] checks all of it, and a
-// reader what it reads.
+// reader what it reads. Most of it is about what must not happen: a damaged
+// store that is opened for writing loses its evidence, since the database
+// repairs itself by forgetting.
 func Open(dir string, o Options) (*Log, error) {
 	fsys := o.FS
 	if fsys == nil {
@@ -94,12 +97,15 @@ const (
 // what it says.
 //
 // What it finds wrong is believed only once the store has not changed for a few
-// looks: files that are being replaced look damaged for a moment.
+// looks: files that are being replaced look damaged for a moment. Errors of
+// permission and of format do not pass, and end it at once.
 func openToRead(fsys vfs.FS, dir string, o Options) (l *Log, err error) {
 	if err := mustHoldStore(fsys, dir); err != nil {
 		return nil, err
 	}
 	var head, last tlog.Tree
+	// 60 looks, 10 ms apart, are more than half a second: longer than a flush
+	// takes, and short enough for a command line.
 	for look, quiet := 0, 0; look < looks && quiet < quietLooks; look++ {
 		if l, head, err = lookOnce(fsys, dir, o); err == nil || otherFormat(err) ||
 			errors.Is(err, fs.ErrPermission) {
@@ -120,7 +126,9 @@ func otherFormat(err error) bool {
 }
 
 // lookOnce is one look at a store. It copies the small files and opens the
-// database on the copy (snapshotFS).
+// database on the copy (snapshotFS). It reads HEAD first and the database
+// after: what HEAD names has been durable before the files were copied, and so
+// must be in them. The other way round a store that grows would look damaged.
 func lookOnce(fsys vfs.FS, dir string, o Options) (_ *Log, head tlog.Tree, err error) {
 	if err := prepare(fsys, dir, o); err != nil {
 		return nil, head, err
@@ -164,7 +172,8 @@ func lookOnce(fsys vfs.FS, dir string, o Options) (_ *Log, head tlog.Tree, err e
 //
 // The order: the lock, the layout, HEAD, a look that changes nothing, and only
 // then the database for writing. All that can refuse an existing store comes
-// before the database is opened for writing.
+// before the database is opened for writing. Between the look and the opening
+// nothing can change, since the lock is held.
 func openToWrite(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
 	if o.MustExist {
 		if err := mustHoldStore(fsys, dir); err != nil {
@@ -190,7 +199,9 @@ func openToWrite(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
 		return nil, err
 	}
 	// The first look is read-only: opening for writing would replay a damaged
-	// write-ahead log, take what it finds for all there was, and remove it.
+	// write-ahead log, take what it finds for all there was, and remove it. It
+	// has a guard of its own: a failure there must not stop the log that is
+	// opened after it.
 	first, err := openPebble(fsys, dir, o, true)
 	if err != nil {
 		return nil, err
@@ -218,7 +229,9 @@ func openToWrite(fsys vfs.FS, dir string, o Options) (_ *Log, err error) {
 }
 
 // shows makes what the database holds visible, with a note on what HEAD does
-// not know.
+// not know. For a writer events beyond HEAD are durable by now: the HEAD that
+// resume has written names them. A reader cannot know that, which is what the
+// note is for.
 func (l *Log) shows(note string, head tlog.Tree) {
 	l.notes = nil
 	if note != "" {
@@ -232,7 +245,8 @@ func (l *Log) shows(note string, head tlog.Tree) {
 	l.durable, l.changed = l.edge.head(), make(chan struct{})
 }
 
-// mustHoldStore refuses a directory without a store.
+// mustHoldStore refuses a directory without a store. One of the three is
+// enough: which of them is missing is then said by prepare, or by reading HEAD.
 func mustHoldStore(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -251,7 +265,9 @@ func mustHoldStore(fsys vfs.FS, dir string) error {
 }
 
 // makeDir makes the directory of a new store: private, since a campaign is. Its
-// owner lets others read it by the permissions of the directory.
+// owner lets others read it by the permissions of the directory. The folder
+// that holds it is synced, or a power failure could take the whole store with
+// the name.
 func makeDir(fsys vfs.FS, dir string) error {
 	_, err := fsys.Stat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -263,7 +279,9 @@ func makeDir(fsys vfs.FS, dir string) error {
 	return syncDir(fsys, fsys.PathDir(dir))
 }
 
-// openPebble opens the database, and returns a Log with nothing else in it.
+// openPebble opens the database, and returns a Log with nothing else in it. A
+// failure of the guard comes first: Pebble may have carried on, or have said
+// something else about the same cause.
 func openPebble(fsys vfs.FS, dir string, o Options, readOnly bool) (*Log, error) {
 	l := &Log{guard: guardfs.New(), files: fsys, database: fsys.PathJoin(dir, pebbleName)}
 	db, err := pebble.Open(l.database, pebbleOptions(fsys, o, readOnly, l.guard))
@@ -281,7 +299,8 @@ func openPebble(fsys vfs.FS, dir string, o Options, readOnly bool) (*Log, error)
 }
 
 // pebbleOptions are those of a log that is appended to and mostly read in order.
-// Every file goes through the guard.
+// Every file goes through the guard. Four memtables, 64 MiB, may hold events
+// that are not flushed before a writer waits.
 func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guardfs.Guard) *pebble.Options {
 	var large atomic.Bool // whether a memtable worth the name was flushed
 	size := cmp.Or(o.memTableSize, 16<<20)
@@ -305,6 +324,8 @@ func pebbleOptions(fsys vfs.FS, o Options, readOnly bool, g *guardfs.Guard) *peb
 		},
 	}
 	for i := range po.Levels {
+		// Larger blocks than Pebble's own make fewer reads of a scan, and cost
+		// a read of one event a little.
 		po.Levels[i].BlockSize = 32 << 10 // the log is mostly read in order
 	}
 	// In a log that grows fast, no table holds keys of two kinds. The tables of
@@ -333,9 +354,10 @@ func openingFailed(err error) error {
 // checkTail compares the end of the database with the head that was kept
 // outside it, and returns the edge of the tree.
 //
-// Events beyond the head are sound where their hashes are: HEAD is written after
-// the database. Fewer events than the head knows are a loss, whatever the
-// database says.
+// Events beyond the head are sound where their hashes are: HEAD is written
+// after the database. Fewer events than the head knows are a loss, whatever the
+// database says. Only the end is looked at, since opening must not take longer
+// with the length of the log.
 func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
 	first, last, err := bounds(db)
 	if err != nil {
@@ -350,7 +372,9 @@ func checkTail(db *pebble.DB, head tlog.Tree) (*edge, error) {
 			"positions %d to %d are lost; restore the store from a copy",
 			events.ErrDamaged, head.N, last, last+1, head.N)
 	}
-	// The last event that the head knows is checked too.
+	// The last event that the head knows is checked too. So that the root at
+	// head.N is computed from its leaf at least, and not only read back from
+	// the stored hashes.
 	from := events.Position(max(head.N-1, 0))
 	t, err := loadEdge(from, hashReader{db})
 	if err != nil {
@@ -391,7 +415,8 @@ func checkValue(t *edge, p events.Position, value []byte) error {
 
 // resume opens HEAD for writing and brings it up to date. The database must hold
 // the same events as at the first look: no one else can have written, under the
-// lock.
+// lock. HEAD is synced here, as it is not after each group: from now on it
+// names all that was found.
 func (l *Log) resume(fsys vfs.FS, dir string, other int64) error {
 	_, last, err := bounds(l.db)
 	if err != nil {
@@ -413,7 +438,8 @@ func (l *Log) resume(fsys vfs.FS, dir string, other int64) error {
 }
 
 // lockStore takes the lock of a store. Errors of the path are passed on; any
-// other one means that a process holds it.
+// other one means that a process holds it. A lock is the file system's: it ends
+// with the process, however that ends, so that no stale one is left behind.
 func lockStore(fsys vfs.FS, name string) (io.Closer, error) {
 	lock, err := fsys.Lock(name)
 	var pathErr *fs.PathError
@@ -427,7 +453,8 @@ func lockStore(fsys vfs.FS, name string) (io.Closer, error) {
 // prepare checks the layout of a store and creates it where there is none yet.
 //
 // A directory with files of other kinds is refused, so that a mistyped path does
-// not become a store.
+// not become a store. A creation that stopped while FORMAT was written is begun
+// again, which is safe: such a store holds no event.
 func prepare(fsys vfs.FS, dir string, o Options) error {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -443,6 +470,8 @@ func prepare(fsys vfs.FS, dir string, o Options) error {
 			return err
 		} // else creating it stopped in the middle of writing FORMAT
 	}
+	// The lock is there already where the store is opened for writing, and no
+	// other file.
 	if !has(creatingName) {
 		if has(headName) || has(pebbleName) {
 			return fmt.Errorf("%w: %s is missing; restore it, or the store, from a copy",
@@ -460,7 +489,9 @@ func prepare(fsys vfs.FS, dir string, o Options) error {
 }
 
 // create makes an empty store. FORMAT comes last, and CREATING is there until
-// it has, so that a crash in between leaves what the next Open recognizes.
+// it has, so that a crash in between leaves what the next Open recognizes. Each
+// step is synced before the next begins, or a power failure could keep FORMAT
+// and lose what it vouches for.
 func create(fsys vfs.FS, dir string, o Options) error {
 	path := func(name string) string { return fsys.PathJoin(dir, name) }
 	if err := writeFile(fsys, path(creatingName), nil); err != nil {
@@ -501,7 +532,9 @@ func formatLine(version int) []byte {
 	return fmt.Appendf(nil, "campaignd-store %d\n", version)
 }
 
-// checkFormat refuses a layout that this program does not know.
+// checkFormat refuses a layout that this program does not know. It formats the
+// version again and compares, so that only what this program writes is
+// accepted.
 func checkFormat(fsys vfs.FS, name string) error {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -535,7 +568,8 @@ func writeFile(fsys vfs.FS, name string, content []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// syncDir makes the names in a directory durable.
+// syncDir makes the names in a directory durable. A file's own sync does not
+// make its name durable.
 func syncDir(fsys vfs.FS, dir string) error {
 	d, err := fsys.OpenDir(dir)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 // one who stops in the middle holds nothing. The first chunk is small, for
 // those who want one event.
 const (
+	// A follower that has caught up fetches a few at a time.
 	firstChunk   = 16
 	largestChunk = 512
 	// maxChunkSize is the size of the records, in bytes, that ends a chunk.
@@ -28,7 +29,8 @@ const (
 var errEnough = errors.New("enough")
 
 // scan calls f with each event's value in (after, last], in order. The value is
-// valid during the call. A gap is [events.ErrDamaged].
+// valid during the call. A gap is [events.ErrDamaged]. Positions are compared
+// one by one: what is missing must be an error, and never a shorter log.
 func scan(
 	db pebble.Reader, after, last events.Position, f func(events.Position, []byte) error,
 ) error {
@@ -82,7 +84,8 @@ func unreadable(p events.Position, err error) error {
 }
 
 // bounds returns the first and the last position of the database, 0 and 0 if it
-// has no event.
+// has no event. Two looks, at the first and at the last key, however long the
+// log is.
 func bounds(db pebble.Reader) (first, last events.Position, err error) {
 	it, err := db.NewIter(&pebble.IterOptions{
 		LowerBound: []byte{eventPrefix},
@@ -111,7 +114,8 @@ func bounds(db pebble.Reader) (first, last events.Position, err error) {
 // order finds what is not in its place among the events that one reader is
 // given: in each campaign their sequences count up by one. A record does not
 // say where it belongs in the log, and to compute the tree again is for
-// [Log.Verify].
+// [Log.Verify]. It costs a map look-up only where the campaign changes, so that
+// readers can afford it for every event.
 type order struct {
 	whole    bool // the reader began with the first event
 	last     map[string]*events.Sequence
@@ -125,7 +129,8 @@ func newOrder(after events.Position) *order {
 	return &order{whole: after == 0, last: make(map[string]*events.Sequence)}
 }
 
-// check takes the next event.
+// check takes the next event. A campaign that a reader begins in the middle of
+// is taken at its word for the first event, and held to it from then on.
 func (o *order) check(e *events.Event) error {
 	if o.of == nil || e.Campaign != o.campaign {
 		o.campaign, o.of = e.Campaign, o.last[e.Campaign]
@@ -146,7 +151,9 @@ func (o *order) check(e *events.Event) error {
 	return nil
 }
 
-// chunk appends to dst up to n events in (after, last].
+// chunk appends to dst up to n events in (after, last]. Events that were
+// decoded before an error are returned with it: a reader gets all that lies
+// before the damage.
 func (l *Log) chunk(
 	dst []events.Event, seen *order, after, last events.Position, n int,
 ) ([]events.Event, error) {
@@ -184,7 +191,8 @@ func (l *Log) Read(ctx context.Context, after events.Position) iter.Seq2[events.
 
 // yieldAll yields the events in (after, last] and reports whether to go on.
 // Chunks grow, so that one event costs little and a whole log few looks at the
-// database.
+// database. The caller's code runs between chunks, never while the database is
+// held: it may close the log, or take as long as it likes.
 func (l *Log) yieldAll(
 	ctx context.Context, seen *order, after, last events.Position,
 	yield func(events.Event, error) bool,
@@ -229,7 +237,9 @@ func (l *Log) usable(ctx context.Context) error {
 }
 
 // Follow implements [events.Log]. It waits without polling, and ends without an
-// error when ctx does.
+// error when ctx does. The channel is taken together with the head, before the
+// events are read: what is announced meanwhile has closed it, so that no
+// wake-up is lost.
 func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		seen, after := newOrder(after), after // of this iteration; there may be others
@@ -301,7 +311,9 @@ func (l *Log) ReadCampaign(
 }
 
 // campaignChunk appends to dst up to n events of a campaign after a sequence,
-// none beyond last.
+// none beyond last. Records are found through the index, and checked against
+// it: an index that names another campaign's event is damage, and must not show
+// that event to this campaign's reader.
 func (l *Log) campaignChunk(
 	dst []events.Event, campaign string, after events.Sequence, last events.Position, n int,
 ) ([]events.Event, error) {
@@ -330,7 +342,8 @@ func (l *Log) campaignChunk(
 }
 
 // join appends to dst the events that an iterator over one campaign's index
-// names, up to n.
+// names, up to n. The two iterators move together: where the next record is the
+// one that is wanted, a step costs far less than a search.
 func join(
 	dst []events.Event, index, records *pebble.Iterator, after events.Sequence,
 	last events.Position, n int,
@@ -393,7 +406,9 @@ func keyOf(it *pebble.Iterator, valid bool) []byte {
 	return it.Key()
 }
 
-// Campaigns implements [events.Store]: one look at the index for each.
+// Campaigns implements [events.Store]: one look at the index for each. It skips
+// from the first entry of a campaign to the first one of the next, and so takes
+// time by the campaigns and not by the events.
 func (l *Log) Campaigns(ctx context.Context) ([]string, error) {
 	if err := l.usable(ctx); err != nil {
 		return nil, fmt.Errorf("store: campaigns: %w", err)
@@ -457,6 +472,8 @@ func (l *Log) LastSequence(ctx context.Context, campaign string) (s events.Seque
 }
 
 // lastSequence returns the sequence of the campaign's newest event up to last.
+// Backward from the newest: all but a few entries of groups under way are
+// durable.
 func lastSequence(
 	db pebble.Reader, campaign string, last events.Position,
 ) (events.Sequence, error) {
@@ -512,7 +529,9 @@ func (l *Log) Offset(consumer string) (events.Position, error) {
 }
 
 // SetOffset implements [events.OffsetStore]. It is not synced: after a power
-// failure a consumer may be given events again, which it must bear anyhow.
+// failure a consumer may be given events again, which it must bear anyhow. It
+// takes no part in the committer's order: an offset says nothing about events,
+// and the committer need not know of it.
 func (l *Log) SetOffset(consumer string, position events.Position) error {
 	err := l.use(func(db *pebble.DB) error {
 		if l.readOnly {

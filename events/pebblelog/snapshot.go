@@ -25,7 +25,12 @@ import (
 // The manifest is read first and again in the end: if it is the same, nothing
 // that it needs was removed in between. The write-ahead log goes on beyond what
 // was copied, which leaves out events from its end; those that HEAD knew of
-// before are there.
+// before are there. Pebble's own read-only mode would not do on the files as
+// they are: it reads a manifest and then the files that this named, some of
+// which a writer has removed by then.
+//
+// names are all files of the snapshot; copies holds those that were copied, and
+// tables, by path, those that are held open.
 type snapshotFS struct {
 	vfs.FS
 	dir    string
@@ -37,7 +42,9 @@ type snapshotFS struct {
 // errChanging means that the files changed while they were looked at.
 var errChanging = errors.New("the store is being written to, too fast to be read")
 
-// takeSnapshot returns the files of the database in dir.
+// takeSnapshot returns the files of the database in dir. It opens and copies in
+// the order of the list; what makes that consistent is the manifest being the
+// same before and after.
 func takeSnapshot(fsys vfs.FS, dir string) (_ *snapshotFS, err error) {
 	before, manifest, err := readManifest(fsys, dir)
 	if err != nil {
@@ -78,7 +85,9 @@ func takeSnapshot(fsys vfs.FS, dir string) (_ *snapshotFS, err error) {
 	return s, nil
 }
 
-// take copies a file, or holds it open.
+// take copies a file, or holds it open. The manifest is written as it was read
+// first, not read again: it may have grown since, by names of files that are
+// not in the snapshot.
 func (s *snapshotFS) take(name, manifestName string, manifest []byte) error {
 	path := s.FS.PathJoin(s.dir, name)
 	if strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob") {
@@ -103,7 +112,8 @@ func (s *snapshotFS) take(name, manifestName string, manifest []byte) error {
 const manifestMarker = "marker.manifest."
 
 // readManifest returns the database's newest manifest. Where there is none,
-// Pebble says what is wrong.
+// Pebble says what is wrong. The marker with the greatest name is the newest:
+// its number has six digits.
 func readManifest(fsys vfs.FS, dir string) (name string, content []byte, err error) {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -164,7 +174,8 @@ func (s *snapshotFS) Stat(name string) (vfs.FileInfo, error) {
 	return s.copies.Stat(name)
 }
 
-// List implements vfs.FS.
+// List implements vfs.FS. A reader sees the files of the snapshot's moment,
+// whatever has come since.
 func (s *snapshotFS) List(dir string) ([]string, error) {
 	if dir != s.dir {
 		return s.copies.List(dir)
@@ -221,6 +232,8 @@ func (s *snapshotFS) MkdirAll(dir string, _ os.FileMode) error { return refuseCh
 func (s *snapshotFS) Unwrap() vfs.FS { return nil }
 
 // heldFile is a table that the snapshot holds open, with a place of its own.
+// Pebble opens a table several times, and each user reads on from its own
+// place.
 type heldFile struct {
 	vfs.File
 	at int64

@@ -17,14 +17,16 @@ const leafPrefix = 0
 
 // edge is the right edge of the growing Merkle tree: what is needed to add a
 // leaf and to compute the root. It is a binary counter: where bit i of size is
-// set, hashes[i] is the root of a complete subtree of 2^i leaves.
+// set, hashes[i] is the root of a complete subtree of 2^i leaves. Only the
+// committer adds to it. 64 hashes are 2 KiB, whatever the size of the log.
 type edge struct {
 	size   uint64
 	hashes [64]tlog.Hash
 }
 
 // add adds a leaf and appends to dst the hashes it completes, the leaf's first:
-// those of tlog.StoredHashes, in the same order.
+// those of tlog.StoredHashes, in the same order. Adding a leaf is counting up
+// by one: a carry from level to level is a subtree that is complete.
 func (t *edge) add(dst []byte, leaf tlog.Hash) []byte {
 	dst = append(dst, leaf[:]...)
 	h, level := leaf, 0
@@ -37,7 +39,9 @@ func (t *edge) add(dst []byte, leaf tlog.Hash) []byte {
 	return dst
 }
 
-// head returns the size and the root hash (RFC 6962, 2.1).
+// head returns the size and the root hash (RFC 6962, 2.1). The complete
+// subtrees are joined from the smallest to the greatest, as the RFC splits a
+// tree at the largest power of two.
 func (t *edge) head() tlog.Tree {
 	if t.size == 0 {
 		empty, _ := tlog.TreeHash(0, nil)
@@ -53,7 +57,8 @@ func (t *edge) head() tlog.Tree {
 	return tlog.Tree{N: int64(t.size), Hash: h}
 }
 
-// loadEdge returns the edge of the tree over the first n events.
+// loadEdge returns the edge of the tree over the first n events. It reads one
+// hash for each bit that is set in n.
 func loadEdge(n events.Position, r tlog.HashReader) (*edge, error) {
 	t := &edge{size: uint64(n)}
 	var levels []int

@@ -12,7 +12,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Value implements [events.ValueStore].
+// Value implements [events.ValueStore]. The copy keeps an empty value from
+// being nil, which means that there is none.
 func (l *Log) Value(ctx context.Context, key string) (value []byte, err error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("store: value of %q: %w", key, context.Cause(ctx))
@@ -98,7 +99,9 @@ func (l *Log) SetValuesLazily(ctx context.Context, changes ...events.KeyValue) e
 	return l.setValues(ctx, pebble.NoSync, changes)
 }
 
-// setValues writes all changes or none, in one batch of the database.
+// setValues writes all changes or none, in one batch of the database. Values go
+// past the committer: they take no part in positions or the tree, and Pebble
+// orders writes of the same key by itself.
 func (l *Log) setValues(
 	ctx context.Context, how *pebble.WriteOptions, changes []events.KeyValue,
 ) error {
@@ -125,7 +128,8 @@ func (l *Log) setValues(
 
 // applyValues writes changes. The disk may fail such that the database never
 // answers, or answers with a panic: neither holds up the caller or ends the
-// process.
+// process. A batch that was under way when the disk failed may be there after a
+// restart: it is uncertain, as an event would be.
 func (l *Log) applyValues(
 	db *pebble.DB, how *pebble.WriteOptions, changes []events.KeyValue,
 ) error {
@@ -137,6 +141,7 @@ func (l *Log) applyValues(
 			_ = batch.Set(valueKey(c.Key), c.Value, nil)
 		}
 	}
+	// With room, so that the goroutine ends where no one waits any more.
 	done := make(chan error, 1)
 	go func() {
 		defer func() {

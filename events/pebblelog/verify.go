@@ -16,7 +16,9 @@ import (
 // Verify implements [events.Store]: each record is there, has its checksum and
 // is in its place; the sequences of each campaign count up from 1; the hashes
 // stored and the root hash are those of the records; and the index of campaigns
-// agrees. It reads every byte once.
+// agrees. It reads every byte once. It goes on after a fault, where [Log.Check]
+// stops at the first: a person who has to decide what to restore wants all of
+// them. What is appended meanwhile is not looked at.
 func (l *Log) Verify(ctx context.Context) (events.Report, error) {
 	head, _, _ := l.state()
 	v := &verifier{
@@ -45,7 +47,9 @@ type verifier struct {
 	named []uint64
 }
 
-// fault notes a fault; beyond the bound it only counts.
+// fault notes a fault; beyond the bound it only counts. A disk that loses a
+// table makes thousands of positions unreadable for one reason; they are one
+// line of the report.
 func (v *verifier) fault(from, to events.Position, lost, what string, args ...any) {
 	if len(v.Faults) == events.MaxFaults {
 		v.More++
@@ -67,7 +71,8 @@ const lostEvents = "these events"
 
 // run reads everything. After an event that cannot be read the tree can no
 // longer be computed, and only what is said of single events and of the index
-// goes on.
+// goes on. It reads the log in order and in one goroutine, since the tree needs
+// each leaf after the one before it.
 func (v *verifier) run(ctx context.Context, l *Log) error {
 	// The events, in chunks so that Close need not wait for all of it.
 	for after := events.Position(0); after < v.Events; {
@@ -120,7 +125,9 @@ func rootCause(err error) string {
 	return "they are not there"
 }
 
-// skip returns the first readable position after p, or last + 1.
+// skip returns the first readable position after p, or last + 1. One key at a
+// time, by a search of its own: an iterator would stop at the same damaged
+// block again.
 func (l *Log) skip(p, last events.Position) (next events.Position, err error) {
 	err = l.use(func(db *pebble.DB) error {
 		for next = p + 1; next <= last; next++ {
@@ -137,7 +144,9 @@ func (l *Log) skip(p, last events.Position) (next events.Position, err error) {
 	return next, err
 }
 
-// event checks the value of one position.
+// event checks the value of one position. After a loss sequences are not judged
+// either: the first event of a campaign behind the gap would be a fault of its
+// own, of which the gap is the cause.
 func (v *verifier) event(p events.Position, value []byte) {
 	e, err := decodeValue(p, value)
 	if err != nil {
@@ -161,7 +170,9 @@ func (v *verifier) event(p events.Position, value []byte) {
 }
 
 // index checks that the index names each event once, by its campaign and
-// sequence, and nothing else.
+// sequence, and nothing else. Entries are counted too: one that names an event
+// twice under another sequence would otherwise pass, where the event has been
+// struck out already.
 func (v *verifier) index(db *pebble.DB) error {
 	it, err := db.NewIter(&pebble.IterOptions{
 		LowerBound: []byte{sequencePrefix},

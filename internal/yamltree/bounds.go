@@ -27,7 +27,8 @@ const (
 
 // outOfBounds says what makes a YAML file too large or too deep to be read; nil
 // where nothing does. It takes time and memory in proportion to the file. It
-// reads tokens, not a tree: building the tree is what would take too long.
+// reads tokens, not a tree: building the tree is what would take too long. The
+// first fault ends it: a file that is too large is not worth reading on.
 func outOfBounds(data []byte) *Fault {
 	if len(data) > MaxSize {
 		return &Fault{
@@ -57,7 +58,8 @@ func outOfBounds(data []byte) *Fault {
 	return nil
 }
 
-// faultAt is a fault at the place of a token.
+// faultAt is a fault at the place of a token. It has no path, since no tree was
+// built yet.
 func faultAt(t *token.Token, message, remedy string) *Fault {
 	f := &Fault{Message: message, Remedy: remedy}
 	if t.Position != nil {
@@ -68,7 +70,8 @@ func faultAt(t *token.Token, message, remedy string) *Fault {
 
 // nesting follows which lists and mappings are open, token by token. The parser
 // is not asked: it is what a deep file would overwhelm. It need not be exact for
-// files that are not YAML: those the parser refuses.
+// files that are not YAML: those the parser refuses. marks counts what nests
+// without a bracket or an indentation, so that it has to be bounded by itself.
 type nesting struct {
 	open  []nest
 	last  *token.Token
@@ -90,7 +93,7 @@ func (n *nesting) isBlockAt(column int) bool {
 	return in != nil && !in.flow && in.column == column
 }
 
-// take follows one token.
+// take follows one token. A new document begins at the outermost level again.
 func (n *nesting) take(t *token.Token) {
 	if t.Type == token.TagType || t.Type == token.AnchorType {
 		n.marks++
@@ -117,7 +120,8 @@ func (n *nesting) take(t *token.Token) {
 }
 
 // closeFlow closes the innermost brackets, and what was opened within them. A
-// bracket closes whatever blocks were begun inside of it.
+// bracket closes whatever blocks were begun inside of it. Where nothing is
+// open, a bracket too many is for the parser to refuse.
 func (n *nesting) closeFlow() {
 	for len(n.open) > 0 {
 		flow := n.innermost().flow
@@ -128,14 +132,16 @@ func (n *nesting) closeFlow() {
 	}
 }
 
-// leave closes what begins further right than a column.
+// leave closes what begins further right than a column. Brackets stop it:
+// inside of them columns mean nothing.
 func (n *nesting) leave(column int) {
 	for len(n.open) > 0 && !n.innermost().flow && n.innermost().column > column {
 		n.open = n.open[:len(n.open)-1]
 	}
 }
 
-// entry follows the dash of a list.
+// entry follows the dash of a list. A dash further left ends what was opened
+// further right of it.
 func (n *nesting) entry(column int) {
 	n.leave(column)
 	if !n.isBlockAt(column) || !n.innermost().list {

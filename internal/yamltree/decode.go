@@ -25,7 +25,9 @@ import (
 // UnmarshalJSON or UnmarshalText of its own decodes itself, and its error is
 // the fault.
 //
-// A type that cannot be decoded, or an unknown constraint, panics.
+// A type that cannot be decoded, or an unknown constraint, panics. A fault of a
+// file never panics; a type that cannot be decoded is a mistake of the program,
+// and is found by the first file.
 func (n *Node) Decode(to any) []Fault {
 	v := reflect.ValueOf(to)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -40,11 +42,14 @@ func (n *Node) Decode(to any) []Fault {
 // once.
 type decoder struct{ faults []Fault }
 
+// fault notes a fault of a node's value and goes on.
 func (d *decoder) fault(n *Node, message, remedy string) {
 	d.faults = append(d.faults, n.Fault(message, remedy))
 }
 
 // value decodes n into v; false where there was a fault. v must be settable.
+// byItself comes before the kinds: a struct that decodes itself may be written
+// as a text.
 func (d *decoder) value(n *Node, v reflect.Value) bool {
 	if n.Faulty { // and reported
 		return false
@@ -77,7 +82,8 @@ func (d *decoder) value(n *Node, v reflect.Value) bool {
 }
 
 // pointer decodes into a copy of what v points to, which others may share. On a
-// fault v stays as it was.
+// fault v stays as it was. Defaults that several definitions share must not
+// change with one file.
 func (d *decoder) pointer(n *Node, v reflect.Value) {
 	to := reflect.New(v.Type().Elem())
 	if !v.IsNil() {
@@ -88,7 +94,9 @@ func (d *decoder) pointer(n *Node, v reflect.Value) {
 	}
 }
 
-// byItself decodes a type that has a method for it; false where it has none.
+// byItself decodes a type that has a method for it; false where it has none. It
+// goes through JSON, so that a type needs one decoder for files, requests and
+// events.
 func (d *decoder) byItself(n *Node, v reflect.Value) bool {
 	to := v.Addr().Interface()
 	switch to.(type) {
@@ -106,7 +114,8 @@ func (d *decoder) byItself(n *Node, v reflect.Value) bool {
 	return true
 }
 
-// wrongType reports that n is not what v wants.
+// wrongType reports that n is not what v wants. The words for it are the same
+// wherever a type is wrong.
 func (d *decoder) wrongType(n *Node, v reflect.Value) {
 	message, remedy := WrongType(n.Plain(), wanted(v)...)
 	d.fault(n, message, remedy)
@@ -136,7 +145,8 @@ func wanted(v reflect.Value) []string {
 }
 
 // scalar decodes a value without parts. Nothing is converted: a number is no
-// text, and "1" no number.
+// text, and "1" no number. Numbers keep the text they were written in until
+// here, so that an integer beyond 2⁵³ is not rounded on the way.
 func (d *decoder) scalar(n *Node, v reflect.Value) {
 	number, isNumber := n.Value.(json.Number)
 	switch {
@@ -183,7 +193,7 @@ func (d *decoder) scalar(n *Node, v reflect.Value) {
 }
 
 // notInteger reports a number that v cannot hold: one with a fraction, or out
-// of range.
+// of range. Which of the two it is decides what a person has to change.
 func (d *decoder) notInteger(n *Node, v reflect.Value) {
 	text := string(n.Value.(json.Number))
 	switch {
@@ -197,7 +207,7 @@ func (d *decoder) notInteger(n *Node, v reflect.Value) {
 }
 
 // mapping decodes into a map with text for keys. Entries with a fault are left
-// out.
+// out. In the order of the file, so that faults are.
 func (d *decoder) mapping(n *Node, v reflect.Value) {
 	if !n.IsMapping() {
 		d.wrongType(n, v)
@@ -217,7 +227,8 @@ func (d *decoder) mapping(n *Node, v reflect.Value) {
 }
 
 // list decodes into a slice. An item with a fault holds what could be read of
-// it.
+// it. Its length is that of the file, so that indices in later faults are
+// right.
 func (d *decoder) list(n *Node, v reflect.Value) {
 	if !n.IsList() {
 		d.wrongType(n, v)
@@ -231,7 +242,8 @@ func (d *decoder) list(n *Node, v reflect.Value) {
 }
 
 // structure decodes into the fields of a struct. A key that is missing and was
-// probably misspelled is reported once, as unknown.
+// probably misspelled is reported once, as unknown. Constraints are checked
+// only of what was decoded without a fault: one mistake, one message.
 func (d *decoder) structure(n *Node, v reflect.Value) {
 	if !n.IsMapping() {
 		d.wrongType(n, v)
@@ -277,7 +289,7 @@ type constraint struct{ name, value string }
 
 // fieldsOf returns the fields of a struct, those of embedded structs among
 // them. Names are those of encoding/json; fields without a tag have their Go
-// names.
+// names. An embedded struct with a name in its tag is a field like others.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
@@ -315,7 +327,8 @@ func fieldsOf(t reflect.Type) []field {
 }
 
 // constraintsOf returns the constraints of a tag. They are separated by commas;
-// a comma within a constraint is written with a backslash.
+// a comma within a constraint is written with a backslash. The form is that of
+// the package that makes the schemas, which reads the same tags.
 func constraintsOf(tag string) []constraint {
 	var list []constraint
 	for _, word := range strings.Split(strings.ReplaceAll(tag, `\,`, "\x00"), ",") {
@@ -327,7 +340,9 @@ func constraintsOf(tag string) []constraint {
 	return list
 }
 
-// check checks a value without a fault against the constraints of its field.
+// check checks a value without a fault against the constraints of its field. A
+// list's own constraints are dropped before its items are looked at, so that
+// they are not asked of lists within.
 func (d *decoder) check(n *Node, f field) {
 	for _, c := range f.ofList {
 		if message, remedy := broken(n, c); message != "" {
@@ -353,7 +368,8 @@ func (d *decoder) check(n *Node, f field) {
 }
 
 // broken says how a node breaks a constraint; no message where it does not. A
-// constraint on another type than the node's is not broken by it.
+// constraint on another type than the node's is not broken by it. The words are
+// those of package yamltree for all readers, see words.go.
 func broken(n *Node, c constraint) (message, remedy string) {
 	text, isText := n.Value.(string)
 	length := utf8.RuneCountInString(text)
@@ -407,7 +423,8 @@ func broken(n *Node, c constraint) (message, remedy string) {
 }
 
 // twice says which item of a list occurs more than once. Items are equal if
-// their JSON is.
+// their JSON is. The first repeat is named; maps are equal in any order of
+// keys, since JSON sorts them.
 func twice(n *Node) (message, remedy string) {
 	seen := make(map[string]bool, len(n.Items))
 	for _, item := range n.Items {

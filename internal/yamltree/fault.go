@@ -30,7 +30,8 @@ func (n *Node) Fault(message, remedy string) Fault {
 	return Fault{Place: n.Place, Path: n.Path, Message: message, Remedy: remedy}
 }
 
-// KeyFault returns a fault of the node's key.
+// KeyFault returns a fault of the node's key. It is for a key that should not
+// be there; where its value is wrong, see Fault.
 func (n *Node) KeyFault(message, remedy string) Fault {
 	return Fault{Place: n.Key, Path: n.Path, Message: message, Remedy: remedy}
 }
@@ -47,7 +48,8 @@ func (f Fault) String() string {
 	return text
 }
 
-// Error reports all faults of a file.
+// Error reports all faults of a file. lines is the text of the file, for
+// excerpts.
 type Error struct {
 	// Name is what the file is called.
 	Name string
@@ -63,7 +65,8 @@ type Error struct {
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // NewError returns the error that reports the given faults of a file. Faults may
-// come in any order and more than once.
+// come in any order and more than once. Faults of one place keep the order in
+// which they were found.
 func NewError(name string, data []byte, consequence string, faults []Fault) *Error {
 	e := &Error{Name: name, Consequence: consequence}
 	e.lines = strings.Split(lineBreaks.Replace(string(data)), "\n")
@@ -85,7 +88,8 @@ func NewError(name string, data []byte, consequence string, faults []Fault) *Err
 	return e
 }
 
-// maxShown is how many faults of a file are written out.
+// maxShown is how many faults of a file are written out. Beyond that a person
+// mends the first ones and looks again.
 const maxShown = 50
 
 // Error lists every fault with its place and the line it is in. It is safe to
@@ -128,7 +132,8 @@ const widest = 160
 
 // excerpt returns the printable part of a line around a column, and a mark to
 // put below the column. The mark stands below the character, also where tabs
-// before it were widened.
+// before it were widened. Columns count characters, as editors do. A line that
+// is too long is cut on both sides of the column.
 func excerpt(line string, column int) (text, mark string) {
 	runes := []rune(line)
 	from, to := 0, len(runes)
@@ -147,7 +152,8 @@ func excerpt(line string, column int) (text, mark string) {
 	return before + after, strings.Repeat(" ", utf8.RuneCountInString(before)) + "^"
 }
 
-// printable is what a terminal shows of a part of a line.
+// printable is what a terminal shows of a part of a line. Control characters of
+// a file must not reach the terminal.
 func printable(text []rune) string {
 	return plaintext.Line(strings.ReplaceAll(string(text), "\t", "    "))
 }

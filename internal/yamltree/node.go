@@ -82,7 +82,8 @@ func (n *Node) Field(key string) *Node {
 }
 
 // Find follows a path and returns the last node on it, and the steps for which
-// there is no node.
+// there is no node. What is left in rest is what a fault of a missing value is
+// about.
 func (n *Node) Find(p Path) (last *Node, rest Path) {
 	for len(p) > 0 {
 		next := n.step(p[0])
@@ -95,7 +96,8 @@ func (n *Node) Find(p Path) (last *Node, rest Path) {
 }
 
 // Written follows a path and returns the last node on it that is in a file, and
-// the steps after it; nil where none is.
+// the steps after it; nil where none is. A fault of a value that a program
+// filled in is shown at what the person wrote around it.
 func (n *Node) Written(p Path) (last *Node, rest Path) {
 	rest = p
 	for n != nil {
@@ -126,6 +128,7 @@ func (n *Node) step(step any) *Node {
 
 // FromValue returns a value as a tree without a file: what encoding/json makes
 // of it, with keys in alphabetical order. The error is that of encoding/json.
+// Numbers keep their text on the way, as those of a file do.
 func FromValue(value any) (*Node, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -140,7 +143,8 @@ func FromValue(value any) (*Node, error) {
 	return of(nil, plain), nil
 }
 
-// of makes a node of a plain value at a path, without a place.
+// of makes a node of a plain value at a path, without a place. Keys are sorted,
+// since a map has no order.
 func of(p Path, plain any) *Node {
 	switch value := plain.(type) {
 	case map[string]any:
@@ -194,7 +198,7 @@ func (n *Node) With(key string, value *Node) *Node {
 	return out
 }
 
-// set gives a key a value.
+// set gives a key a value. A key that is there keeps its place.
 func (n *Node) set(key string, value *Node) {
 	if _, there := n.fields[key]; !there {
 		n.keys = append(n.keys, key)
@@ -214,7 +218,8 @@ func (n *Node) Without(key string) *Node {
 	return &out
 }
 
-// WithItems returns a copy of a list that has other items.
+// WithItems returns a copy of a list that has other items. The items are the
+// caller's, and must not change afterwards.
 func (n *Node) WithItems(items []*Node) *Node {
 	out := *n
 	out.Items = items

@@ -14,7 +14,8 @@ import (
 
 // decimalForm matches the decimal numbers of YAML's core schema. The parser
 // takes some of them for text: 1e-3, which has no point, and what it cannot
-// hold.
+// hold. Hexadecimal and octal numbers, and numbers with underscores, are not
+// among them.
 var decimalForm = regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 
 // paddedForm matches whole numbers that begin with a zero: 010 is 8 in YAML
@@ -25,7 +26,8 @@ var paddedForm = regexp.MustCompile(`^[-+]?0[0-9]+$`)
 // says why it means nothing.
 //
 // What versions of YAML read differently, such as 010, is refused rather than
-// chosen for the person.
+// chosen for the person. Nodes that are no scalars, and tags, are refused here,
+// too.
 func scalar(n ast.Node) (value any, message, remedy string) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -53,7 +55,8 @@ func scalar(n ast.Node) (value any, message, remedy string) {
 	return nil, "this cannot stand here", ""
 }
 
-// decimal returns the number of a text.
+// decimal returns the number of a text. A whole number keeps its digits, since
+// a float64 would round those beyond 2⁵³.
 func decimal(text string) (value any, message, remedy string) {
 	if paddedForm.MatchString(text) {
 		return padded(text)
@@ -67,7 +70,8 @@ func decimal(text string) (value any, message, remedy string) {
 }
 
 // float writes a number so that JSON reads the same one: whole numbers without
-// an exponent, as a decoder for integers wants them.
+// an exponent, as a decoder for integers wants them. Beyond 1e21 the digits of
+// a whole number are mostly zeros that no one wrote.
 func float(x float64, text string) (value any, message, remedy string) {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return nil, text + " is too large a number", ""
@@ -79,7 +83,8 @@ func float(x float64, text string) (value any, message, remedy string) {
 	return json.Number(strconv.FormatFloat(x, format, -1, 64)), "", ""
 }
 
-// padded refuses a number that begins with a zero.
+// padded refuses a number that begins with a zero. The remedy names both
+// readings, and the person chooses.
 func padded(text string) (value any, message, remedy string) {
 	sign := ""
 	if text[0] == '-' {

@@ -61,6 +61,8 @@ var typeWords = map[string]string{
 }
 
 // insteadOfText is what to write in place of a text that is of the wrong type.
+// It guesses only what is likely: a decimal comma, needless quotes, a list
+// without brackets, a number with its unit.
 func insteadOfText(text string, wanted []string) string {
 	pointed := strings.Replace(text, ",", ".", 1)
 	if _, err := strconv.ParseFloat(pointed, 64); err == nil {
@@ -104,7 +106,8 @@ func NotAmong(value any, names []string) (message, remedy string) {
 	return quote(value) + " is not possible here", Suggest(fmt.Sprint(value), names)
 }
 
-// UnknownKey says that a key is none of those that are known.
+// UnknownKey says that a key is none of those that are known. Where no known
+// key is like it, all of them are listed.
 func UnknownKey(name string, known []string) (message, remedy string) {
 	remedy = Suggest(name, known)
 	if strings.HasPrefix(remedy, "choose") {

@@ -73,7 +73,8 @@ type policy struct {
 	worth    *Worth // nil where experts are asked before the first experiment only
 }
 
-// New returns the policy of a complete definition.
+// New returns the policy of a complete definition. worth is copied into the
+// policy, so that nothing changes it afterwards.
 func New(def definition.Campaign) (policies.Policy, error) {
 	rule, err := next.New(def.Policy.Next)
 	if err != nil {
@@ -124,7 +125,9 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	return m.Decide(ctx, v, d)
 }
 
-// choose weighs the informed candidate against the unaided one.
+// choose weighs the informed candidate against the unaided one. The model's own
+// experiment is chosen from the measurements alone, and yet shows what the
+// informed model predicts, so that the two can be compared once it is measured.
 func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	var err error
 	// A question of this family is no request to run its composition: the
@@ -173,7 +176,8 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 }
 
 // follow runs the informed candidate, or asks about another composition first,
-// where that is worth a question.
+// where that is worth a question. Seed and starts are those of the unaided
+// search, too, so that a difference between the two is due to the answers.
 func (p *policy) follow(
 	ctx context.Context, s *step.Step, d policies.Decision, said heard, learned *channel.Posterior,
 	informed *objective.Model, unaided search.Result,
@@ -209,6 +213,8 @@ func (p *policy) follow(
 }
 
 // predict adds to the latest candidate what the informed model predicts there.
+// The candidates are cloned, since the slice may be shared with an earlier
+// decision value.
 func predict(d *policies.Decision, informed *objective.Model, r search.Result) {
 	d.Candidates = slices.Clone(d.Candidates)
 	prediction := informed.PredictAt(r.X)
@@ -216,7 +222,8 @@ func predict(d *policies.Decision, informed *objective.Model, r search.Result) {
 }
 
 // learn returns the posterior of the objective and of each channel's slope,
-// given the model of the measurements and everything that was said.
+// given the model of the measurements and everything that was said. Nothing is
+// kept between decisions: what was learned follows from the log each time.
 func (h heard) learn(
 	ctx context.Context, m *objective.Model, cfg channel.Config,
 ) (*channel.Posterior, error) {
@@ -228,7 +235,8 @@ func (h heard) learn(
 }
 
 // weighed is the record of what was learned of each channel: the probabilities
-// that it helps and misleads, and the worth of an answer.
+// that it helps and misleads, and the worth of an answer. It goes into the
+// event of the decision, so that pages need not compute it again.
 func (h heard) weighed(p *channel.Posterior, m *objective.Model) (all []events.AnswersWeighed) {
 	for i, c := range h.channels {
 		helps, misleads := channel.Sides(p.Slopes[i])
@@ -253,7 +261,9 @@ const (
 // candidate and at the unaided one, and which answers speak most for the one or
 // the other. An answer's part is the change of the difference between the two
 // when the posterior is computed without it: the channels are learned anew, so
-// an answer may speak by what it shows of its expert.
+// an answer may speak by what it shows of its expert. Leaving out costs a
+// computation each, so that only those are tried whose shares differ most
+// between the two candidates.
 func (h heard) why(
 	ctx context.Context, p *channel.Posterior, s *step.Step, cfg channel.Config, aided, unaided []float64,
 ) (string, error) {
@@ -317,7 +327,8 @@ func sum(x []float64) (sum float64) {
 }
 
 // without returns what was said except for the answers about one of the points.
-// An order that contains it is left out as a whole.
+// An order that contains it is left out as a whole. The points stay, so that
+// their indices do.
 func (h heard) without(point int) heard {
 	less := heard{points: h.points, questions: h.questions}
 	for _, c := range h.channels {
@@ -362,7 +373,7 @@ func (p *policy) Informed(ctx context.Context, v policies.View) (*objective.Mode
 }
 
 // Helps implements policies.Helper. An expert who has said nothing yet is given
-// the prior.
+// the prior. It is for showing; where nothing can be learned it shows nothing.
 func (p *policy) Helps(v policies.View) []policies.Help {
 	if v.Objective == nil {
 		return nil

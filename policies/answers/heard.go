@@ -11,7 +11,8 @@ import (
 )
 
 // mostRows is about how many compositions of each channel count, the latest
-// ones: the time of a decision grows with their third power.
+// ones: the time of a decision grows with their third power. The latest, since
+// experts learn during a campaign, too.
 const mostRows = 120
 
 // Groups of labels, which have an intercept each: examples given before the
@@ -51,7 +52,9 @@ const (
 
 // hear collects the answers of a campaign: for each expert and kind the latest
 // ones, up to mostRows. Answers about compositions that an amendment has put
-// outside the space are left out.
+// outside the space are left out. It goes back from the newest question, so
+// that the bound keeps the newest; an answer is taken whole, and may go beyond
+// it.
 func hear(v policies.View, experts []definition.Expert) heard {
 	h := heard{}
 	index := make(map[string]int)
@@ -77,7 +80,8 @@ func hear(v policies.View, experts []definition.Expert) heard {
 }
 
 // kindOf is the index of the channel that an answer came through, in the order
-// of the channels in hear.
+// of the channels in hear. A label, an order and a named composition all are
+// choices.
 func kindOf(q *campaign.Question) int {
 	switch {
 	case q.Form != events.FormEstimate:
@@ -90,7 +94,8 @@ func kindOf(q *campaign.Question) int {
 
 // take adds an answer to its channel. An answer of which one composition cannot
 // be placed is left out as a whole, except an estimate, whose rows stand for
-// themselves.
+// themselves. An order without one of its compositions would be another
+// statement than the expert made.
 func (h *heard) take(v policies.View, index map[string]int, q *campaign.Question, c *spoken) {
 	if q.Form == events.FormEstimate {
 		for _, e := range q.Answer.Estimates {
@@ -131,7 +136,8 @@ func (h *heard) take(v policies.View, index map[string]int, q *campaign.Question
 	c.count, c.rows = c.count+1, c.rows+len(at)
 }
 
-// group is the intercept of a label.
+// group is the intercept of a label. A question of a decision has its
+// identifier; an example has none.
 func group(q *campaign.Question) int {
 	if q.Decision == "" {
 		return groupExamples
@@ -162,7 +168,9 @@ func said(v policies.View, q *campaign.Question) []definition.Point {
 
 // bestBefore returns the composition with the best measurement among the
 // experiments that had been requested when a question was asked; nil where
-// there was none.
+// there was none. "Requested" and not "measured" by then, as the log says which
+// were requested when it was asked; a result that came while the expert thought
+// counts.
 func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
 	sought := s.Definition.Sought()
 	var best definition.Point
@@ -183,7 +191,8 @@ func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
 
 // place returns the index of a composition among the points and adds it where
 // it is new; answer names the answer for explanations. false for a composition
-// outside the space.
+// outside the space. One index for a composition, by its key: the same thing
+// said twice is two answers about one point.
 func (h *heard) place(v policies.View, index map[string]int, p definition.Point, answer string) (int, bool) {
 	if v.Space.Contains(p) != nil {
 		return 0, false
@@ -205,7 +214,8 @@ func (h *heard) place(v policies.View, index map[string]int, p definition.Point,
 	return len(h.points) - 1, true
 }
 
-// distinct leaves out repetitions and keeps the order.
+// distinct leaves out repetitions and keeps the order. An order that names one
+// twice holds it best at its first place.
 func distinct(at []int) (once []int) {
 	seen := make(map[int]bool)
 	for _, i := range at {

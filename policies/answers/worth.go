@@ -91,7 +91,8 @@ const (
 
 // ask puts a question where an answer is worth one. Otherwise the decision is
 // unchanged, and notAsked says why none is asked, for the reason; it is empty
-// where this policy never asks.
+// where this policy never asks. The test is recorded whichever way it ends, so
+// that an audit can make it again.
 func (p *policy) ask(
 	ctx context.Context, s *step.Step, d policies.Decision, said heard, informed *objective.Model,
 	best search.Result,
@@ -115,6 +116,8 @@ func (p *policy) ask(
 		if askedNear(s, expert, x) {
 			continue
 		}
+		// Two posteriors for each composition: this is what a question costs to
+		// decide on.
 		value, err := v.of(ctx, s, i)
 		if err != nil {
 			return d, "", err
@@ -171,7 +174,8 @@ func (p *policy) ask(
 }
 
 // valuation is what answers are valued by: the expected improvement on a fixed
-// value, at a few compositions that might be run.
+// value, at a few compositions that might be run. Improvements are in standard
+// deviations of what has been measured, as the thresholds are.
 type valuation struct {
 	points [][]float64
 	best   float64
@@ -185,7 +189,8 @@ type valuation struct {
 // newValuation chooses the compositions: the one that would be run, and the
 // best of screened points that lie apart from each other. Everything that other
 // experts said is conditioned on once, here; only the expert's own labels vary
-// with the answer.
+// with the answer. Compositions that lie close to each other would be one
+// choice, counted several times.
 func (p *policy) newValuation(
 	ctx context.Context, s *step.Step, said heard, expert string, informed *objective.Model,
 	best search.Result,
@@ -244,7 +249,8 @@ func (p *policy) newValuation(
 	return v, nil
 }
 
-// improvements are the expected improvements at the compositions.
+// improvements are the expected improvements at the compositions. On the fixed
+// value best, whatever model is given.
 func (v *valuation) improvements(m *objective.Model) []float64 {
 	predictor := m.NewPredictor()
 	values := make([]float64, len(v.points))
@@ -262,7 +268,10 @@ func (v *valuation) improvements(m *objective.Model) []float64 {
 //	V = Σ_y P(y) max_x EI(x | y)  −  max_x Σ_y P(y) EI(x | y).
 //
 // It is never negative, and 0 where both answers lead to the same choice. P(y)
-// is the ratio of the evidence of either answer.
+// is the ratio of the evidence of either answer. The second term is not today's
+// best improvement but that of the mean over both answers, so that the
+// approximation of the posterior cannot make a question worth something by
+// itself.
 func (v *valuation) of(ctx context.Context, s *step.Step, at int) (float64, error) {
 	var logs [2]float64
 	var values [2][]float64
@@ -291,7 +300,8 @@ func (v *valuation) of(ctx context.Context, s *step.Step, at int) (float64, erro
 }
 
 // askedNear reports whether an expert has been asked about a composition that
-// hardly differs from x.
+// hardly differs from x. Also where they did not answer: asking again would not
+// help.
 func askedNear(s *step.Step, expert string, x []float64) bool {
 	return slices.ContainsFunc(s.View.Campaign.Questions, func(q campaign.Question) bool {
 		if q.Expert != expert || q.Form != events.FormLabel {

@@ -15,7 +15,9 @@ import (
 )
 
 // admit looks for reasons not to use the expert's belief in this step: no
-// verdict was given, there were enough questions, or the gate is closed.
+// verdict was given, there were enough questions, or the gate is closed. The
+// order is from the certain to the costly: what the log says first, the cap
+// next, and the gate, which reads a model, last.
 func (p *policy) admit(
 	s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result,
 ) (policies.Decision, error) {
@@ -35,6 +37,8 @@ func (p *policy) admit(
 	case p.ordered():
 		return s.ChoiceGate(d, expert)
 	}
+	// The gate of COBOHL and HCEI, whose experts do not have to earn trust: it
+	// compares each label with what the model of the measurements says there.
 	mean := make([]float64, len(b.X))
 	sd := make([]float64, len(b.X))
 	reject := make([]bool, len(b.X))
@@ -60,7 +64,9 @@ func (p *policy) admit(
 
 // question decides, from the interval of the belief at the aided candidate,
 // whether the expert is asked about it, or which candidate is run without
-// asking (Xu et al. 2024, Alg. 1 line 8).
+// asking (Xu et al. 2024, Alg. 1 line 8). The paper asks wherever the interval
+// is wider than g_thr; Judge also looks whether the answer could change
+// anything, where the setting says so.
 func (p *policy) question(
 	s *step.Step, d policies.Decision, expert string, aided search.Result, interval events.Interval,
 ) policies.Decision {
@@ -79,7 +85,10 @@ func (p *policy) question(
 			"The expert would reject the aided candidate: the unaided one is taken.",
 		)
 	}
-	// An expert who is asked the same thing again would answer the same.
+	// An expert who is asked the same thing again would answer the same. A
+	// question costs a person's time. Without this look a belief that stays
+	// wide at one point (B_g at its bound) would ask about it before every
+	// experiment.
 	if q := turn.AskedBefore(s.View.Campaign, s.View.Space, expert, aided.Point); q != nil {
 		if q.Status == campaign.Answered && q.Answer.Label == events.LabelAccept {
 			return d.Run(
@@ -100,6 +109,8 @@ func (p *policy) question(
 	if s.QuestionsSpent() {
 		return s.Spent(d)
 	}
+	// Where the expert accepts, this is the candidate that the next decision
+	// runs.
 	d.Chosen = policies.Aided
 	reason := fmt.Sprintf(
 		"The belief about %s is wide: it is put to %s.", s.View.Space.Format(aided.Point), expert,
@@ -108,7 +119,9 @@ func (p *policy) question(
 }
 
 // explanation says in a sentence what the model expects of the chosen
-// candidate. rejected are the compositions that it replaces in this turn.
+// candidate. rejected are the compositions that it replaces in this turn. Of
+// the model alone: what the belief expects of them would lead the expert to
+// repeat it.
 func (p *policy) explanation(s *step.Step, d policies.Decision, rejected []campaign.Question) string {
 	c, sought := d.Candidate(), s.Def.Sought()
 	best, mean := s.View.Objective.Best()

@@ -16,6 +16,8 @@ import (
 
 // schedule says how far the campaign has come, in experiments of the policy
 // (turns): those chosen, and those that the budget still has room for.
+// Replicates are of one turn, hence the division, rounded up. Experiments that
+// people run on their own spend the budget too, and so shorten what is left.
 func (p *policy) schedule(s *campaign.State) handover.Schedule {
 	left := max(0, p.def.Budget.Experiments-s.Spent())
 	turns := (left + p.def.Replicates - 1) / p.def.Replicates
@@ -26,7 +28,8 @@ func (p *policy) schedule(s *campaign.State) handover.Schedule {
 // judged runs the unaided candidate where the expert has just been asked about
 // it: it is measured whatever they said. Where a measurement has moved the
 // candidate since, the question's composition is another one, and the answer
-// counts as one about an aided candidate.
+// counts as one about an aided candidate. Keys are compared, not coordinates,
+// since the candidate was snapped anew.
 func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.Decision, error) {
 	q := turn.Last(s.Turn)
 	if q == nil || q.Form != events.FormLabel {
@@ -54,7 +57,9 @@ func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.
 // assess decides whether the expert may be followed in this step and, where
 // they may not, whether the unaided candidate is put to them so that they can
 // show what they know. It is the gate of experts who earn trust (see
-// [handover.Schedule]).
+// [handover.Schedule]). The schedule bounds what an expert can cost, whatever
+// the evidence says (docs/architecture.md, Trust is earned); both tests are
+// recorded, so that an audit shows why no one was asked.
 func (p *policy) assess(
 	s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result,
 ) (policies.Decision, error) {
@@ -76,10 +81,13 @@ func (p *policy) assess(
 	}
 	worth, test := handover.AsksAgain(evidence.Helps)
 	d.Tests = append(d.Tests, test)
+	// One question of this kind before an experiment, and never twice about one
+	// composition.
 	asked := len(s.Turn) > 0 || turn.AskedBefore(s.View.Campaign, s.View.Space, expert, unaided.Point) != nil
 	switch {
 	case schedule.Judged() && worth && !asked && !s.QuestionsSpent():
 		return p.judge(s, d, expert, unaided), nil
+	// The gate is open and it is not the expert's turn.
 	case open:
 		reason := fmt.Sprintf("This experiment is the model's; %s may choose again after it.", expert)
 		return d.Run(policies.Unaided, policies.RuleModelsTurn, reason), nil
@@ -97,7 +105,9 @@ func (p *policy) assess(
 }
 
 // judge puts the unaided candidate to the expert. It is measured whatever they
-// say, so the question costs an answer and no experiment.
+// say, so the question costs an answer and no experiment. The composition is
+// shown with what the model expects, and the expert knows that it is run in any
+// case: there is nothing to gain by an answer that is not meant.
 func (p *policy) judge(
 	s *step.Step, d policies.Decision, expert string, unaided search.Result,
 ) policies.Decision {
@@ -113,7 +123,8 @@ func (p *policy) judge(
 }
 
 // evidenceOf weighs the labels that an expert's belief rests on against the
-// model of what was measured.
+// model of what was measured. Examples are kept apart, since they may have been
+// chosen to be balanced, and then say nothing of how often the expert rejects.
 func evidenceOf(v policies.View, b *belief.Model) (trust.Evidence, error) {
 	reject, example := make([]bool, len(b.Labels)), make([]bool, len(b.Labels))
 	for i, label := range b.Labels {
@@ -125,7 +136,8 @@ func evidenceOf(v policies.View, b *belief.Model) (trust.Evidence, error) {
 }
 
 // Helps implements policies.Helper. It weighs labels; for other forms of
-// feedback it returns nothing.
+// feedback it returns nothing. An expert whose evidence cannot be computed is
+// left out: it is for showing, and decides nothing.
 func (p *policy) Helps(v policies.View) []policies.Help {
 	if v.Objective == nil || p.belief.Feedback != belief.FeedbackLabel {
 		return nil
@@ -152,7 +164,8 @@ type labels struct {
 }
 
 // labels returns what an expert has said of compositions: the latest of it,
-// where the belief has a window.
+// where the belief has a window. It reads the log and not the belief, which may
+// not be fitted yet; so Helps has an answer from the first label on.
 func (p *policy) labels(v policies.View, expert string) labels {
 	var l labels
 	for i := range v.Campaign.Questions {

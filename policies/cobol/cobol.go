@@ -83,6 +83,7 @@ var Family = policies.Family{
 	New: New,
 }
 
+// What experts are asked for, in the table of methods.
 const asks = "accept or reject"
 
 // policy weighs an aided candidate, to which an expert's belief leads, against
@@ -98,7 +99,9 @@ type policy struct {
 	width *handover.Width
 }
 
-// New returns the policy of a complete definition.
+// New returns the policy of a complete definition. An incomplete definition is
+// an error and gets no defaults here: what a recorded definition does not say
+// must not depend on the version of the program.
 func New(def definition.Campaign) (policies.Policy, error) {
 	rule, err := next.New(def.Policy.Next)
 	if err != nil {
@@ -131,7 +134,8 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return p, nil
 }
 
-// widthOf returns the rule by which experts are asked, nil where none is.
+// widthOf returns the rule by which experts are asked, nil where none is. A
+// handover of another name (never) is none.
 func widthOf(policy definition.Policy) (*handover.Width, error) {
 	s, ok := WidthOf(policy)
 	if !ok {
@@ -187,7 +191,9 @@ func (p *policy) ordered() bool {
 
 // optimism is how many standard deviations below the mean an aided candidate is
 // valued. Where experts earn trust they get more credit than the model: the
-// test of harm then rules out less.
+// test of harm then rules out less. The credit counts in the search for the
+// aided candidate and in the test of harm alike, or the one would find what the
+// other rules out.
 func (p *policy) optimism(beta float64) float64 {
 	if p.assessed() {
 		return trust.Optimism * beta
@@ -195,7 +201,9 @@ func (p *policy) optimism(beta float64) float64 {
 	return beta
 }
 
-// choose makes the decision of a step (Xu et al. 2024, Alg. 1).
+// choose makes the decision of a step (Xu et al. 2024, Alg. 1). An answer is
+// looked at before anything is searched, except where it may be about the
+// unaided candidate; a search is what a decision costs.
 func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	var err error
 	// The answer of an expert who has to earn trust may be about the unaided
@@ -236,6 +244,7 @@ func (p *policy) consult(
 	ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition,
 	unaided search.Result,
 ) (policies.Decision, error) {
+	// Experts take turns by the log, so that the same state asks the same one.
 	i := s.Expert()
 	expert := p.def.Experts[i].Name
 	var decided policies.Decision
@@ -252,6 +261,9 @@ func (p *policy) consult(
 		}
 		decided, err = p.weigh(ctx, s, d, expert, b, acquisition, unaided)
 	}
+	// A belief that cannot be solved costs its expert this step and nothing
+	// more: law 5 of docs/architecture.md, it is said, and the campaign goes
+	// on.
 	if errors.Is(err, step.ErrBelief) {
 		return d.Run(
 			policies.Unaided, policies.RuleNoBelief,
@@ -262,7 +274,8 @@ func (p *policy) consult(
 }
 
 // weigh weighs the aided candidate against the unaided one (Xu et al. 2024,
-// Alg. 1 and 2).
+// Alg. 1 and 2). The dual variable moves before the test of harm: it follows
+// the constraint and not what is run.
 func (p *policy) weigh(
 	ctx context.Context, s *step.Step, d policies.Decision, expert string, b *belief.Model,
 	acquisition next.Acquisition, unaided search.Result,
@@ -318,7 +331,8 @@ func (p *policy) lambda(s *step.Step, expert string) float64 {
 
 // adjust moves the dual variable by one step of gradient ascent on the
 // constraint: bound is its violation g̲(x_c), in logits. The move is recorded
-// as an event of its own.
+// as an event of its own. λ ← [λ + ζ g̲(x_c)]⁺: where even the most favorable
+// belief rejects x_c the weight rises, else it falls towards 0.
 func (p *policy) adjust(d policies.Decision, expert string, lambda, bound float64) policies.Decision {
 	to := p.cobol.Step(lambda, bound)
 	d.Lambda = &to
@@ -327,16 +341,20 @@ func (p *policy) adjust(d policies.Decision, expert string, lambda, bound float6
 }
 
 // acceptable is how far above 0 the lower belief bound of COBOHL's candidate
-// may lie, in logits: the penalties meet the constraint only in the limit.
+// may lie, in logits: the penalties meet the constraint only in the limit. At a
+// logit of 0.01 the expert accepts with probability 0.4975 at least by the most
+// favorable belief.
 const acceptable = 1e-2
 
 // penalties are the growing weights of COBOHL's constraint, one search after
 // the other, each from the result of the one before: a large weight alone has a
-// narrow valley that searches do not find.
+// narrow valley that searches do not find. Their number and size are a choice.
 var penalties = []float64{10, 1e3, 1e5}
 
 // aided searches for the aided candidate by the policy's rule. The result has
-// no point where COBOHL finds none that the expert may accept.
+// no point where COBOHL finds none that the expert may accept. Every rule
+// starts from the unaided candidate besides its own starts, so that without a
+// belief to speak of the two agree.
 func (p *policy) aided(
 	ctx context.Context, s *step.Step, expert string, b *belief.Model, acquisition next.Acquisition,
 	unaided search.Result,
@@ -353,7 +371,9 @@ func (p *policy) aided(
 }
 
 // constrained searches for the best composition that the expert may accept,
-// g̲(x) ≤ 0, by a quadratic penalty (Xu et al. 2024, Alg. 2 line 4).
+// g̲(x) ≤ 0, by a quadratic penalty (Xu et al. 2024, Alg. 2 line 4). A smooth
+// penalty and not a constraint of the search: g̲ is itself the solution of a
+// convex problem at each point, and its set is not convex.
 func (p *policy) constrained(
 	ctx context.Context, s *step.Step, b *belief.Model, acquisition next.Acquisition,
 	unaided search.Result,
@@ -386,7 +406,10 @@ func (p *policy) constrained(
 
 // unusable returns the error of a belief that could not be solved somewhere
 // during a search, nil where it could everywhere. It takes precedence over the
-// search's own error, except for a cancelled context.
+// search's own error, except for a cancelled context. A value of NaN inside a
+// search only looks like a place that the acquisition is not defined at: the
+// search then goes elsewhere and succeeds, with a result that is not that of
+// the rule.
 func unusable(ctx context.Context, unsolved error) error {
 	switch {
 	case unsolved == nil:
@@ -400,7 +423,9 @@ func unusable(ctx context.Context, unsolved error) error {
 // noHarm takes the unaided candidate where the aided one could do harm: where
 // its bound is not below the worst case of the best composition, or the model
 // knows it too well to learn from it (Xu et al. 2024, Alg. 1 line 6). COBOHL
-// makes no such test.
+// makes no such test. The worst case is the minimum of μ + βσ over the space,
+// searched from both candidates too, so that it is never above what is known of
+// them. With HCEI, which has no η of its own, COBOL's default is taken.
 func (p *policy) noHarm(
 	ctx context.Context, s *step.Step, d policies.Decision, unaided, aided search.Result,
 ) (policies.Decision, error) {

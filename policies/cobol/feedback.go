@@ -19,7 +19,8 @@ import (
 // compare asks for a comparison or a ranking instead of a label (Xu et al.
 // 2024, App. H): the expert orders the aided and the unaided candidate, in a
 // ranking together with the best measured compositions. One question settles
-// the step: of the two new ones, the one placed higher is run.
+// the step: of the two new ones, the one placed higher is run. No test of the
+// width: an order of candidates that differ always says something.
 func (p *policy) compare(
 	s *step.Step, d policies.Decision, expert string, unaided, aided search.Result,
 ) (policies.Decision, error) {
@@ -50,7 +51,8 @@ func (p *policy) compare(
 }
 
 // bestMeasured returns the n measured compositions with the best posterior
-// mean, each once, best first. Their Value is NaN.
+// mean, each once, best first. Their Value is NaN. Equal compositions are those
+// of equal coordinates, bit for bit, as replicates have.
 func bestMeasured(m *objective.Model, n int) []search.Result {
 	var all []search.Result
 	for i, x := range m.X {
@@ -70,10 +72,13 @@ func bestMeasured(m *objective.Model, n int) []search.Result {
 
 // harmfulInARow is how many of an expert's compositions may be turned down in a
 // row before they are asked no more: further ones would hardly change anything.
+// Three are a choice, as the gate of pinpoints has no model of the expert.
 const harmfulInARow = 3
 
 // pinpoint asks the expert for a composition of their own, which takes the
-// place of the aided candidate (Xu et al. 2024, App. H).
+// place of the aided candidate (Xu et al. 2024, App. H). One question a turn:
+// whatever is answered, an experiment follows. A composition that an exclusion
+// has ruled out since counts as none.
 func (p *policy) pinpoint(
 	ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided search.Result,
 ) (policies.Decision, error) {
@@ -123,7 +128,9 @@ func (p *policy) askToName(s *step.Step, d policies.Decision, expert string) pol
 }
 
 // turnedDown counts the compositions, back from the latest, that an expert
-// named and that were not measured.
+// named and that were not measured. It stops at the first one that was
+// measured. Compositions are compared by key, since what ran may have been
+// written with other digits.
 func turnedDown(v policies.View, expert string) (n int) {
 	questions := v.Campaign.Questions
 	for i := len(questions) - 1; i >= 0; i-- {

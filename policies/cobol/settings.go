@@ -134,14 +134,16 @@ func (s *HCEI) Words(*definition.Campaign) string {
 	return "the probability that the expert accepts weighs the expected improvement (hcei)" + s.Text()
 }
 
-// bound chooses the acquisition of Xu et al. 2024 where a file does not say.
+// bound chooses the acquisition of Xu et al. 2024 where a file does not say. It
+// is written into the definition, so that a log says which rule was meant.
 func bound(def *definition.Campaign) {
 	if def.Policy.Next.IsZero() {
 		def.Policy.Next = next.LCB{}.Choice()
 	}
 }
 
-// ask chooses how experts are asked where a file does not say.
+// ask chooses how experts are asked where a file does not say. A stated
+// (Gaussian) belief leaves nothing to ask.
 func ask(def *definition.Campaign, feedback string) {
 	if def.Policy.Handover.IsZero() && len(def.Experts) > 0 && feedback != belief.FeedbackGaussian {
 		def.Policy.Handover = Width{}.Choice()
@@ -149,7 +151,8 @@ func ask(def *definition.Campaign, feedback string) {
 }
 
 // check returns what makes no sense about a rule that bends the choice by a
-// belief.
+// belief. All of it is about the definition as a whole; what a single setting
+// may be is in its schema.
 func check(
 	def *definition.Campaign, here definition.Path, name string, b *belief.Settings,
 ) []definition.Fault {

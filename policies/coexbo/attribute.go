@@ -15,13 +15,15 @@ import (
 
 // planeSize is the number of grid lines of a plane in each direction: the
 // record of a decision holds a mean and a standard deviation for each of its
-// points.
+// points. 121 points, with two numbers each, in the event of every question.
 const planeSize = 11
 
 // attribute explains two candidates: Shapley values of the model's mean,
 // standard deviation and upper bound there (after Adachi et al. 2024, §3.3),
 // and the plane of the two strongest parameters. With more parameters than
-// coalitions can be enumerated for it explains nothing and returns nil.
+// coalitions can be enumerated for it explains nothing and returns nil. An
+// explanation decides nothing; it is in the record because it may have moved
+// the expert's choice.
 func attribute(
 	ctx context.Context, s *step.Step, unaided, aided search.Result,
 ) (*events.Attributions, error) {
@@ -33,6 +35,8 @@ func attribute(
 	explainer, err := shapley.New(maximized, distinct(s.View.Objective.X),
 		shapley.Config{Groups: groups, Replaced: true})
 	var players *shapley.PlayersError
+	// All subsets are taken up to ten parameters (Adachi et al. 2024, Prop. 4,
+	// is exact); a sample of them would be another number with each seed.
 	if errors.As(err, &players) {
 		return nil, nil
 	}
@@ -77,7 +81,9 @@ func distinct(measured [][]float64) [][]float64 {
 
 // planeOf is the objective over the two strongest numerical parameters, with
 // the others as in the aided candidate; nil where there are not two. The window
-// is large enough to hold both candidates and the best measurement.
+// is large enough to hold both candidates and the best measurement. Categories
+// have no axis. Values of the grid of the plane are relaxed: it shows the
+// model, not what can be made.
 func planeOf(s *step.Step, strongest []int, groups [][]int, unaided, aided search.Result) *events.Plane {
 	var axes []int // parameters
 	for _, p := range strongest {
@@ -100,6 +106,7 @@ func planeOf(s *step.Step, strongest []int, groups [][]int, unaided, aided searc
 		value, _ := s.View.Space.Decode(x)[name].Float()
 		return value
 	}
+	// Line k of planeSize, in the unit cube.
 	at := func(axis, k int) float64 {
 		return window.Lower[axis] + (window.Upper[axis]-window.Lower[axis])*float64(k)/(planeSize-1)
 	}

@@ -132,7 +132,8 @@ type policy struct {
 	choose *handover.Choose // nil where the expert does not choose
 }
 
-// New returns the policy of a complete definition.
+// New returns the policy of a complete definition. Only random candidates need
+// no rule that searches, and no prior can bend those.
 func New(def definition.Campaign) (policies.Policy, error) {
 	rule, err := next.New(def.Policy.Next)
 	if err != nil {
@@ -179,6 +180,7 @@ func New(def definition.Campaign) (policies.Policy, error) {
 
 // Needs asks for what the parts of this policy read: a model of the objective
 // for an acquisition, a gate or a target, one of the comparisons for a prior.
+// Random choice reads a model only to stop at a target, or for the gate.
 func (p *policy) Needs() policies.Needs {
 	gated := p.choose != nil && p.choose.Gate
 	needs := policies.Needs{Objective: p.rule != nil || gated || p.def.Stop.Target != nil}
@@ -211,7 +213,9 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 }
 
 // twoAtRandom lets the expert choose between two random compositions: the
-// baseline that shows what the choice alone is worth.
+// baseline that shows what the choice alone is worth. A choice that cannot be
+// taken, and no choice, lead to a fresh draw, so that no expert can steer it by
+// silence.
 func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Decision, error) {
 	q := turn.Last(turn.Questions(v.Campaign))
 	if q != nil {
@@ -272,7 +276,8 @@ func (p *policy) decide(ctx context.Context, s *step.Step, d policies.Decision) 
 }
 
 // pair runs the optimum of the acquisition that an expert's preferences
-// augment, or lets the expert choose between it and the unaided one.
+// augment, or lets the expert choose between it and the unaided one. The gate
+// comes before the search: an expert who is not followed costs nothing.
 func (p *policy) pair(
 	ctx context.Context, s *step.Step, d policies.Decision, acquisition next.Acquisition,
 	unaided search.Result,
@@ -327,7 +332,9 @@ func (p *policy) pair(
 }
 
 // admit decides for the unaided candidate where the expert's choices do not
-// agree with what is measured, or where their answer can no longer be used.
+// agree with what is measured, or where their answer can no longer be used. A
+// comparison in this turn that [step.Step.Answered] has not settled has no
+// answer that can be run.
 func (p *policy) admit(s *step.Step, d policies.Decision, expert string) (policies.Decision, error) {
 	if q := turn.Last(s.Turn); q != nil { // an answer that can no longer be taken
 		reason := fmt.Sprintf("The choice of %s can no longer be taken: the campaign goes on unaided.", q.ID)
@@ -339,12 +346,16 @@ func (p *policy) admit(s *step.Step, d policies.Decision, expert string) (polici
 	return s.ChoiceGate(d, expert)
 }
 
-// secondDraw gives the second draw of batch Thompson a seed of its own.
+// secondDraw gives the second draw of batch Thompson a seed of its own. The
+// number itself means nothing, and never changes: recorded decisions rest on
+// it.
 const secondDraw = 0x5bd1e995
 
 // second is the acquisition of the second candidate. Without a prior (batch
 // rules) it is the same acquisition once the first candidate is assumed to be
-// measured as predicted, or another draw.
+// measured as predicted, or another draw. A fantasy keeps the second candidate
+// from being the first one again: at a point that counts as measured σ is
+// small.
 func (p *policy) second(
 	ctx context.Context, s *step.Step, acquisition next.Acquisition, unaided search.Result,
 	prefs *preference.Model,
@@ -372,7 +383,9 @@ func (p *policy) second(
 	})
 }
 
-// scored adds the expert's score of the two candidates to the decision.
+// scored adds the expert's score of the two candidates to the decision. Only
+// candidates of a policy with a prior have a score; batch rules ask without
+// one.
 func scored(d policies.Decision, prefs *preference.Model, unaided, aided search.Result) policies.Decision {
 	predictor := prefs.Score.NewPredictor()
 	for i, x := range [][]float64{unaided.X, aided.X} {
@@ -383,6 +396,8 @@ func scored(d policies.Decision, prefs *preference.Model, unaided, aided search.
 }
 
 // offer asks the expert to choose between the two candidates, in random order.
+// The order is random, or experts who take the first one would be followed to
+// the model's own.
 func (p *policy) offer(
 	ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided,
 	aided search.Result,

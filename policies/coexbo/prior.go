@@ -18,6 +18,9 @@ type prior interface {
 }
 
 // given is what a prior augments, and by what.
+//
+// Its acquisitions are to be minimized, as all in this program; the paper
+// maximizes, and so do the formulas of internal/num/coexbo.
 type given struct {
 	model *objective.Model
 	// base is the acquisition without the expert; logarithm says that it is a
@@ -37,7 +40,9 @@ type given struct {
 type product struct{ gamma float64 }
 
 // acquisition works on the objective turned to be maximized, as the paper does,
-// and turns the result back.
+// and turns the result back. T is t of the decay γt²σ²: the longer the
+// campaign, the less the prior counts where the model is unsure, and where it
+// is sure it needs no prior.
 func (r product) acquisition(ctx context.Context, g given) (next.Acquisition, error) {
 	maximized, err := g.model.Negated(ctx)
 	if err != nil {
@@ -55,6 +60,8 @@ func (r product) acquisition(ctx context.Context, g given) (next.Acquisition, er
 // (γ/t) ln π instead.
 type power struct{ gamma float64 }
 
+// max(t, 1) keeps the exponent finite. The signs of value and gradient are
+// turned before and after, since the formula maximizes.
 func (r power) acquisition(ctx context.Context, g given) (next.Acquisition, error) {
 	exponent := coexbo.Exponent(r.gamma, max(g.turn, 1))
 	predictor := g.prefs.Score.NewPredictor()
@@ -87,7 +94,9 @@ func (r power) acquisition(ctx context.Context, g given) (next.Acquisition, erro
 		}, nil
 	}
 	// A product with a weight means something only for what is not negative:
-	// the acquisition is counted from its worst value over the space.
+	// the acquisition is counted from its worst value over the space. Over the
+	// sample that stands for the space, not a search: a value beyond it counts
+	// as 0 and cannot win.
 	worst := math.Inf(-1)
 	for _, x := range g.prefs.Sample {
 		worst = math.Max(worst, g.base(x, nil))

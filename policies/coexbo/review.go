@@ -10,7 +10,8 @@ import (
 
 // reviewed looks back at the choice that led to the latest measurement: the
 // probability that it was right, given everything measured by now (Adachi et
-// al. 2024, Eq. 101). It is nil where no choice led to that measurement.
+// al. 2024, Eq. 101). It is nil where no choice led to that measurement. It is
+// for the expert, who learns how good their choices are, and decides nothing.
 func reviewed(ctx context.Context, v policies.View) (*events.ChoiceReview, error) {
 	s := v.Campaign
 	last := len(s.Experiments) - 1
@@ -21,6 +22,7 @@ func reviewed(ctx context.Context, v policies.View) (*events.ChoiceReview, error
 		return nil, nil
 	}
 	questions := s.QuestionsIn(s.Experiments[last].Turn)
+	// The latest choice of the turn is the one that led to the experiment.
 	for i := len(questions) - 1; i >= 0; i-- {
 		q := &questions[i]
 		if q.Form != events.FormComparison || len(q.Answer.Order) < 2 {

@@ -20,6 +20,7 @@ const (
 
 // Defaults of the settings.
 const (
+	// That of Adachi et al. 2024.
 	defaultCoExBOGamma = 0.01
 	defaultPiBOGamma   = 10
 )
@@ -99,7 +100,8 @@ func (s *PiBO) Words(*definition.Campaign) string {
 func (*PiBO) PartWords(policies.Part) string { return "no one is asked after the initial comparisons" }
 
 // grow chooses the confidence bound whose width grows as in Adachi et al. 2024,
-// and initial comparisons, where a file does not say otherwise.
+// and initial comparisons, where a file does not say otherwise. A width that a
+// file gives stays.
 func grow(def *definition.Campaign) {
 	lcb, bound := next.LCBOf(def.Policy)
 	if def.Policy.Next.IsZero() || bound && lcb.Beta == nil && lcb.BetaRule == "" {
@@ -136,7 +138,8 @@ func (s *Choose) Complete(*definition.Campaign) {
 	definition.DefaultTo(&s.Gate, true)
 }
 
-// Check implements definition.Settings.
+// Check implements definition.Settings. Both faults are of the handover, since
+// trust and next make sense by themselves.
 func (*Choose) Check(def *definition.Campaign, _ definition.Path) []definition.Fault {
 	var faults []definition.Fault
 	report := func(problem, remedy string) {

@@ -33,7 +33,8 @@ type machine struct {
 }
 
 // settings of the rule on candidates, as package dueling takes them. Experts
-// share the budget of comparisons in equal parts, rounded up.
+// share the budget of comparisons in equal parts, rounded up. Each expert has a
+// player of their own, whose horizon is their share.
 func (r *Rule) settings(seed uint64) dueling.Settings {
 	c := r.candidates
 	experts := max(1, len(r.def.Experts))
@@ -53,7 +54,8 @@ func (r *Rule) settings(seed uint64) dueling.Settings {
 }
 
 // eq14Delta is the failure probability δ at which Eq. 14 of Kayal et al. 2025
-// is taken.
+// is taken. It is no setting: Eq. 14 is for comparison with the paper, where β
+// is so wide that little depends on δ.
 const eq14Delta = 0.05
 
 // compared are the compositions that are compared: all of a finite space, else
@@ -80,7 +82,9 @@ func (r *Rule) compared(sp *space.Space) ([]definition.Point, error) {
 }
 
 // take takes the expert's machine out of the rule, nil where there is none: a
-// machine is one goroutine's at a time, and another one makes its own meanwhile.
+// machine is one goroutine's at a time, and another one makes its own
+// meanwhile. The rule's lock is held for the map alone, never while a player
+// computes.
 func (r *Rule) take(expert string) *machine {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,6 +103,9 @@ func (r *Rule) keep(expert string, m *machine) {
 // machine returns the machine after the expert's comparisons, the caller's until
 // [Rule.keep]. It is kept from decision to decision; where the space or a
 // comparison has changed, by an amendment or a correction, it is made anew.
+// What is remembered is a prefix of the history or it is thrown away: a
+// correction changes an earlier comparison, and a player cannot take one back.
+// So the answer is that of the log alone (law 4 of docs/architecture.md).
 func (r *Rule) machine(in Input) (*machine, error) {
 	m := r.take(in.Expert)
 	if m == nil || m.space != in.Space {
@@ -164,6 +171,7 @@ func (r *Rule) begin(m *machine, in Input) error {
 // compositions tell this rule nothing. An outcome is 1 where the first won, 0
 // where the second did, and 0.5 for "can't tell". Compositions are looked up by
 // the space's key, since an answer names points and the player has numbers.
+// "Can't tell" is half a win for each.
 func (m *machine) history(in Input) ([]dueling.Comparison, error) {
 	index := make(map[string]int, len(m.points))
 	for i, p := range m.points {
@@ -195,7 +203,9 @@ func (m *machine) history(in Input) ([]dueling.Comparison, error) {
 
 // proposeCandidates asks the player for its next pair, or says that it needs no
 // more comparisons. A player of a fixed horizon can have made its comparisons
-// while the budget of the campaign is not spent; that is Spent.
+// while the budget of the campaign is not spent; that is Spent. The machine is
+// put back also after an error, when its player has only observed what the log
+// holds.
 func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error) {
 	m, err := r.machine(in)
 	if err != nil {

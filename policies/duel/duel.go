@@ -80,7 +80,8 @@ type Rule struct {
 	machines map[string]*machine // by expert; without those that are in use
 }
 
-// New returns the rule that a complete definition names.
+// New returns the rule that a complete definition names. Weights are read by
+// name from the rule's settings, which have the same names in a campaign file.
 func New(def definition.Campaign) (*Rule, error) {
 	r := &Rule{def: def, name: def.Policy.Duel.Name, machines: make(map[string]*machine)}
 	switch r.name {
@@ -129,7 +130,8 @@ func modeled(u definition.Utility) error {
 
 // Propose returns the pair that the expert compares next. It is deterministic
 // in its input; a cancelled context is an error. Trouble with a model is said in
-// the reason of the random pair that replaces it.
+// the reason of the random pair that replaces it. In a space of one composition
+// no rule has anything to ask.
 func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
 	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
 		return Proposal{
@@ -167,7 +169,8 @@ func (r *Rule) Best(ctx context.Context, in Input) (best policies.Best, ok bool,
 }
 
 // answered returns the expert's answered comparisons of two options, in the
-// order of the log, "can't tell" included.
+// order of the log, "can't tell" included. Rankings of more than two are no
+// duels, and are not read here.
 func answered(in Input) (questions []*campaign.Question) {
 	for i := range in.Questions {
 		q := &in.Questions[i]
@@ -180,7 +183,8 @@ func answered(in Input) (questions []*campaign.Question) {
 }
 
 // proposeRandom compares two random compositions, by the rule random, or where
-// another rule has no model yet.
+// another rule has no model yet. Further tries have seeds of their own, next to
+// the first, so that the same state draws the same pairs.
 func (r *Rule) proposeRandom(in Input) (Proposal, error) {
 	points, err := in.Space.Sample(2, in.Seed)
 	if err != nil {
@@ -231,6 +235,8 @@ const (
 
 // mostWins is the composition with the most wins less losses, the earliest of
 // equals: the best guess without a model. Answers of “can't tell” do not count.
+// In the order in which they were first compared, so that ties do not hang on
+// the order of a map.
 func (r *Rule) mostWins(in Input) (best policies.Best, ok bool, err error) {
 	score := make(map[string]float64)
 	points := make(map[string]definition.Point)

@@ -100,7 +100,8 @@ func (p *policy) Needs() policies.Needs {
 }
 
 // Decide stops where the budget is spent, or no expert has anything more to
-// compare; otherwise it asks.
+// compare; otherwise it asks. Taking the one who was asked least spreads the
+// comparisons, and follows from the log alone.
 func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (policies.Decision, error) {
 	d := step.Begin(v, seed)
 	made := p.made(v)
@@ -152,7 +153,8 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 }
 
 // comparisons counts those that count against the budget: all but those that
-// were volunteered or withdrawn by the campaign.
+// were volunteered or withdrawn by the campaign. asked counts what was put to
+// experts, answered those with an answer, "can't tell" included.
 type comparisons struct {
 	asked, answered int
 	by              map[string]int // by expert, asked
@@ -178,7 +180,8 @@ func (p *policy) made(v policies.View) comparisons {
 }
 
 // least returns the index of the expert who was asked least among those who are
-// not done, the first of equals; −1 where all are done.
+// not done, the first of equals; −1 where all are done. The order of ties is
+// that of the definition.
 func (p *policy) least(asked map[string]int, done map[string]bool) (index int) {
 	index = -1
 	for i, e := range p.def.Experts {
@@ -189,7 +192,8 @@ func (p *policy) least(asked map[string]int, done map[string]bool) (index int) {
 	return index
 }
 
-// compare puts a pair to an expert.
+// compare puts a pair to an expert. The fit that the pair was chosen by is
+// recorded, so that an audit can make the choice again.
 func (p *policy) compare(
 	v policies.View, d policies.Decision, expert int, proposal Proposal,
 ) policies.Decision {

@@ -83,8 +83,9 @@ type Candidates struct {
 	Points *int `json:"points,omitempty" jsonschema:"minimum=2,maximum=2000"`
 }
 
-// complete writes out every default; rule is that of β. A β that is given leaves
-// its rule empty, which check relies on.
+// complete writes out every default; rule is that of β. A β that is given
+// leaves its rule empty, which check relies on. Distances in the cube grow with
+// √d, and the lengthscale with them.
 func (s *Candidates) complete(def *definition.Campaign, rule string) {
 	definition.DefaultTo(&s.Lengthscale, lengthscale*math.Sqrt(float64(max(1, len(def.Parameters)))))
 	definition.DefaultTo(&s.Lambda, defaultLambda)
@@ -207,7 +208,8 @@ func (utility) Complete(def *definition.Campaign) {
 	}
 }
 
-// Check implements definition.Settings.
+// Check implements definition.Settings. Nothing is known before the first
+// comparison, and all compositions are then alike.
 func (utility) Check(def *definition.Campaign, _ definition.Path) []definition.Fault {
 	if n := def.Initial.Comparisons; n == nil || *n >= 1 {
 		return nil

@@ -19,7 +19,8 @@ import (
 // proposeUtility chooses a pair by an acquisition of the modeled utility: EUBO
 // and RAEUBO search for both points at once, the others for one, to be compared
 // with the last winner. The pair is random where the expert has compared
-// nothing yet, or has withdrawn every answer.
+// nothing yet, or has withdrawn every answer. Scores are of the utility; the
+// probability that the first wins counts the noise of judgment at both points.
 func (r *Rule) proposeUtility(ctx context.Context, in Input) (Proposal, error) {
 	u := in.Model.Utility
 	if u.Duels.Len() == 0 {
@@ -91,7 +92,9 @@ const answeredAlready = "The rule alone would repeat a comparison that has been 
 
 // open searches for the best pair that is not settled. instead says that the
 // best of all pairs is settled and this is another. Where every pair that it
-// finds is settled it returns the best one all the same.
+// finds is settled it returns the best one all the same. The first search is
+// without a bar: a bar makes the acquisition jump, which a smooth search likes
+// less.
 func (r *Rule) open(
 	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64, done *settled,
 ) (first, second search.Result, instead bool, err error) {
@@ -111,7 +114,9 @@ func (r *Rule) open(
 
 // pair searches for the pair with the greatest RAEUBO (Sinaga et al. 2026, Eq.
 // 11) that is not in but; α = 0 is EUBO. The noise of judgment counts as in the
-// equation, so a pair where the expert judges unreliably is worth less.
+// equation, so a pair where the expert judges unreliably is worth less. With V
+// the variance of u(x) − u(y), dV/dx is the gradient of Var u(x) − 2 Cov, since
+// Var u(y) does not depend on x; likewise for y.
 func (r *Rule) pair(
 	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64, but *settled,
 ) (first, second search.Result, err error) {
@@ -160,7 +165,8 @@ func (r *Rule) pair(
 		}
 		return -value
 	}
-	// What a single point is worth: an optimistic utility less the noise.
+	// What a single point is worth: an optimistic utility less the noise. Pairs
+	// of good points are where the search begins, see search.MinimizePair.
 	screen := func(x []float64) float64 {
 		mean, sd := q.Posterior(x)
 		return -(mean + sd - alpha*u.Noise(x, nil))
@@ -176,6 +182,8 @@ func (r *Rule) one(
 ) (first, second search.Result, instead bool, err error) {
 	u, dim := in.Model.Utility, posterior.Dim()
 	q := posterior.NewPredictor()
+	// The incumbent of expected improvement is the best mean among what was
+	// compared, not over the space, which would leave nothing to improve.
 	best := math.Inf(-1)
 	for _, x := range u.Duels.X {
 		mean, _ := q.Posterior(x)
@@ -215,6 +223,7 @@ func (r *Rule) one(
 	if err != nil {
 		return first, second, false, err
 	}
+	// The winner itself is no new point.
 	taken := map[string]bool{key: true}
 	for len(taken) <= openTries {
 		found, err := search.Minimize(ctx, in.Space, f, in.Seed, u.Duels.X, taken)
@@ -257,7 +266,9 @@ const openTries = 16
 
 // rival returns the composition that the first is compared with: the last
 // winner, or the best of the others where the winner is the first itself, is
-// too near, or their pair is settled. same and key are the keys of the two.
+// too near, or their pair is settled. same and key are the keys of the two. It
+// is found in three steps: the winner, the best of the others, and a random
+// one.
 func (r *Rule) rival(
 	in Input, posterior *pref.Posterior, first, winner search.Result, same, key string, but *settled,
 ) (search.Result, error) {
@@ -297,7 +308,8 @@ func (r *Rule) lastWinner(in Input) (search.Result, error) {
 }
 
 // another returns a random composition among those that a condition on it and
-// its key admits; search.ErrExhausted where no draw is admitted.
+// its key admits; search.ErrExhausted where no draw is admitted. Its value is
+// NaN: it was not chosen by an acquisition.
 func (r *Rule) another(
 	in Input, admitted func(point definition.Point, key string) bool,
 ) (search.Result, error) {
@@ -354,7 +366,8 @@ func eachCompared(m *preference.Model, visit func(definition.Point) error) error
 }
 
 // bestUtility is the compared composition with the greatest posterior mean of
-// the utility.
+// the utility. Only what was compared is named as best: elsewhere the model
+// would extrapolate.
 func (r *Rule) bestUtility(ctx context.Context, in Input) (best policies.Best, ok bool, err error) {
 	// A draw is no summary: for the hallucination believer too this is the
 	// posterior of one seed, the campaign's.

@@ -53,7 +53,8 @@ type mixed struct {
 	undecided error
 }
 
-// place is a point of the unit cube and the acquisition's value there.
+// place is a point of the unit cube and the acquisition's value there. A place
+// is whole only after Round, Snap or a neighbor has made it so.
 type place struct {
 	x     []float64
 	value float64
@@ -80,7 +81,8 @@ func isMixed(sp *space.Space) bool { return len(sp.Continuous()) < sp.Dim() }
 
 // minimize returns the best composition that it finds. Its last step lends the
 // discrete part of the best to continuous parts found elsewhere, since a walk
-// changes the continuous part only from where it is.
+// changes the continuous part only from where it is. The same starts serve both
+// steps: the first ones are tried with the discrete part of the best.
 func (m *mixed) minimize(seed uint64, further [][]float64) (place, error) {
 	points, err := m.sp.Starts(probed, seed)
 	if err != nil {
@@ -106,6 +108,8 @@ func (m *mixed) minimize(seed uint64, further [][]float64) (place, error) {
 // composition that is better than one, which may be none. Starts lie apart,
 // because neighboring ones lead to the same optimum. With no result at all the
 // error says whether a point was undecided or the acquisition has no value.
+// Each start is held to the best so far, so that later ones are given up
+// sooner.
 func (m *mixed) improveSome(best place, points [][]float64, most int) (place, error) {
 	places, err := m.screen(points)
 	if err != nil {
@@ -129,7 +133,8 @@ func (m *mixed) improveSome(best place, points [][]float64, most int) (place, er
 // screen returns the points in order of the acquisition, each taken to the
 // nearest composition where that is easy. A point that cannot be rounded keeps
 // its place: a relaxed search may begin there. Points without a finite value are
-// left out.
+// left out. Rounding first makes the order one of compositions, wherever that
+// costs nothing.
 func (m *mixed) screen(points [][]float64) ([]place, error) {
 	var places []place
 	for _, x := range points {
@@ -164,7 +169,7 @@ func order(places []place) {
 
 // spread returns up to n of places, which are in order of value, the first
 // among them: as far apart from each other as reach, or half of it as often as
-// is needed to find n.
+// is needed to find n. Halving ends at 1e-6, where the rest are repeats.
 func spread(places []place, n int, reach float64) []place {
 	var chosen []place
 	for ; len(chosen) < min(n, len(places)) && reach > 1e-6; reach /= 2 {
@@ -191,7 +196,9 @@ func near(x, y []float64, reach float64) bool {
 // improve searches from a point for a composition that is better than best. A
 // start whose relaxed search does not get below best is given up: values between
 // the compositions are taken to promise at least as much as the compositions
-// hold. That is a guess, and it costs only this start.
+// hold. That is a guess, and it costs only this start. The relaxed search is
+// skipped where levels are coarse: what it promises between two of a few values
+// says little of either.
 func (m *mixed) improve(p place, best float64) (place, error) {
 	if m.undecided == nil && (!p.whole || m.sp.Levels() >= fine) {
 		r, err := m.descend(p, true)
@@ -219,7 +226,8 @@ func (m *mixed) improve(p place, best float64) (place, error) {
 }
 
 // snap takes a point to the nearest composition. Where the acquisition has no
-// value there it is +Inf.
+// value there it is +Inf. +Inf loses every comparison, which NaN does not do in
+// all of them.
 func (m *mixed) snap(x []float64) (place, error) {
 	r, err := snap(m.sp, m.f, x)
 	if math.IsNaN(r.Value) {
@@ -230,7 +238,8 @@ func (m *mixed) snap(x []float64) (place, error) {
 
 // settle searches the continuous part of a composition, with the discrete part
 // fixed. It never returns a worse one. An undecided snap leaves the composition
-// as it was.
+// as it was. Neighbors in the same discrete part are then known not to be worth
+// another search, see beyond.
 func (m *mixed) settle(p place) (place, error) {
 	if len(m.free) == 0 {
 		return p, nil
@@ -262,7 +271,9 @@ func (m *mixed) settle(p place) (place, error) {
 // descend searches the continuous parameters from a point, or with relaxed all
 // numbers, within the convex piece of the space that the point lies in. A start
 // from which no search can begin is returned as it is. With numbers relaxed, or
-// in a space of too many pieces, its result need not be a composition.
+// in a space of too many pieces, its result need not be a composition. 1e-6 of
+// the cube is how far outside a piece a point may lie that was rounded to it;
+// Minimize projects it.
 func (m *mixed) descend(p place, relaxed bool) (place, error) {
 	slice, err := m.sp.Around(p.x, relaxed, maxCells)
 	if err != nil {
@@ -312,7 +323,9 @@ func pick(x []float64, coordinates []int) []float64 {
 	return u
 }
 
-// key is a map key for coordinates: equal for equal bits.
+// key is a map key for coordinates: equal for equal bits. Equality of bits is
+// enough here: compositions come from the same levels, through the same
+// arithmetic.
 func key(u []float64) string {
 	b := make([]byte, 0, 8*len(u))
 	for _, v := range u {
@@ -350,7 +363,8 @@ func (m *mixed) walk(at place) (place, error) {
 
 // sweep goes to the best neighbor, if it is better, in one discrete parameter
 // after the other. It returns all neighbors that it has passed, too. It moves as
-// it goes: the neighbors in the next parameter are those of where it is by then.
+// it goes: the neighbors in the next parameter are those of where it is by
+// then. Neighbors without a finite value are passed over.
 func (m *mixed) sweep(at place) (to place, passed []place, err error) {
 	for i := range m.sp.Parameters() {
 		if err := m.cancelled(); err != nil {
@@ -376,7 +390,8 @@ func (m *mixed) sweep(at place) (to place, passed []place, err error) {
 // beyond searches the continuous part of the best of some neighbors or, where
 // nothing is continuous, their neighbors. It returns the best result. Neighbors
 // in a discrete part that was settled from at least as good a value are passed
-// over and do not count as tried.
+// over and do not count as tried. How many is a choice; wider barriers are left
+// to other starts.
 func (m *mixed) beyond(neighbors []place) (place, error) {
 	best, searched := place{value: math.Inf(1)}, 0
 	order(neighbors)

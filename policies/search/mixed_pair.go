@@ -26,7 +26,8 @@ type pair struct {
 // mixedPair improves the best pairs of some points by local searches of one
 // point at a time, and then the best pair by searches of the whole space. Each
 // point is in one of those pairs only: pairs that share their good point would
-// lead to the same result.
+// lead to the same result. Two points at once would square the number of
+// neighbors of a walk; one at a time, in turns, costs twice one search.
 func mixedPair(
 	ctx context.Context, sp *space.Space, f PairAcquisition, points [][]float64, seed uint64,
 ) (first, second Result, err error) {
@@ -88,7 +89,8 @@ func mixedPair(
 
 // pairsOf returns all pairs of the compositions nearest to some points, in
 // order of value. Equal compositions count once, so that no pair compares one
-// with itself.
+// with itself. Pairs are in order of i and j before they are sorted, so that
+// ties are decided by the order of the points.
 func pairsOf(sp *space.Space, f PairAcquisition, points [][]float64) ([]pair, error) {
 	var compositions [][]float64
 	var undecided error // of a point that could not be snapped: no other is tried
@@ -132,7 +134,8 @@ func pairsOf(sp *space.Space, f PairAcquisition, points [][]float64) ([]pair, er
 // sliceOf is the acquisition of one point, the first (which = 0) or the second,
 // while the other is fixed. At the other one itself, to within a millionth of
 // each range, it is +Inf: a pair is two compositions. It reuses one buffer, and
-// is for one goroutine.
+// is for one goroutine. A millionth is far below what [Near] takes for the
+// same, and only bars the pair of one composition with itself.
 func sliceOf(f PairAcquisition, other []float64, which int) next.Acquisition {
 	scratch := make([]float64, len(other))
 	return func(x, grad []float64) float64 {

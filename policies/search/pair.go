@@ -61,7 +61,8 @@ func MinimizePair(
 }
 
 // pairStarts returns the points with the smallest screen, in that order. In a
-// finite space these are the only compositions that pairs are made of.
+// finite space these are the only compositions that pairs are made of. The best
+// points by themselves, 32 of them, make 496 pairs: few enough to evaluate all.
 func pairStarts(
 	sp *space.Space,
 	screen func(x []float64) float64,
@@ -108,7 +109,9 @@ func pairStarts(
 }
 
 // bestPair tries all pairs of points, each of which is a composition of a
-// finite space. Pairs without a value (NaN) lose every comparison.
+// finite space. Pairs without a value (NaN) lose every comparison. All of them,
+// since there are few; no search between compositions would say anything of a
+// list.
 func bestPair(sp *space.Space, f PairAcquisition, points [][]float64) (first, second Result, err error) {
 	value := math.Inf(1)
 	for i, x := range points {
@@ -132,7 +135,8 @@ func bestPair(sp *space.Space, f PairAcquisition, points [][]float64) (first, se
 
 // jointly searches over both points at once, in the product of a convex space
 // with itself. A product of convex spaces is convex, and one search moves both
-// points along the acquisition's whole gradient.
+// points along the acquisition's whole gradient. Both halves of the gradient
+// are written in place.
 func jointly(
 	ctx context.Context,
 	sp *space.Space,
@@ -172,7 +176,8 @@ func jointly(
 
 // product is the relaxed space times itself: a polytope of twice the dimension.
 // Each constraint is there twice, once for the coordinates of each point; none
-// binds the two together.
+// binds the two together. It is made from the statement of the polytope, as the
+// prepared region cannot be doubled.
 func product(sp *space.Space) (*optimize.Region, error) {
 	lower, upper, a, b, c, d := sp.Polytope()
 	n := sp.Dim()
@@ -200,7 +205,8 @@ func product(sp *space.Space) (*optimize.Region, error) {
 // alternately improves the points of the best pair one after the other, where
 // the product of the space is not convex. Each round searches the whole space
 // for the first point and then for the second, with the other fixed; where the
-// point was is one of the starts.
+// point was is one of the starts. Seeds differ between the turns, so that each
+// search has other starts; equal states have equal ones.
 func alternately(
 	ctx context.Context,
 	sp *space.Space,
@@ -246,7 +252,8 @@ func alternately(
 }
 
 // maybe passes the buffer on only where a gradient is wanted. The half of a
-// gradient that is not wanted goes into a buffer.
+// gradient that is not wanted goes into a buffer. The acquisition fills both
+// halves or none.
 func maybe(grad, buffer []float64) []float64 {
 	if grad == nil {
 		return nil
@@ -256,7 +263,7 @@ func maybe(grad, buffer []float64) []float64 {
 
 // snapPair takes both points to the nearest compositions and evaluates the pair
 // there. Snapping may bring them closer; whether they still differ enough is
-// for the caller to ask of [Near].
+// for the caller to ask of [Near]. Both results have the value of the pair.
 func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second Result, err error) {
 	points := [2]definition.Point{}
 	encoded := [2][]float64{}
@@ -287,7 +294,8 @@ func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second
 const sameWithin = 0.02
 
 // Near reports whether two points of the unit cube are too close to be
-// compared.
+// compared. Every coordinate has to be close, so that two categories, which
+// differ by 1 where they are one-hot, never are.
 func Near(x, y []float64) bool {
 	for i := range x {
 		if math.Abs(x[i]-y[i]) > sameWithin {

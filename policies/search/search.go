@@ -49,7 +49,9 @@ var (
 // the discrete ones, so that what is between two values does not count. Further
 // starts, besides those the seed gives, are searched as well. In a finite space
 // compositions whose [space.Space.Key] is in skip are left out. It is
-// deterministic in its arguments; a cancelled context is an error.
+// deterministic in its arguments; a cancelled context is an error. A result of
+// the relaxed space counts only after it was snapped, at the value it then has:
+// the best relaxed point may snap to a worse composition than the second best.
 func Minimize(
 	ctx context.Context,
 	sp *space.Space,
@@ -105,7 +107,8 @@ func Minimize(
 
 // enumerate tries every composition of a finite space. Equal values leave the
 // first in place. ErrExhausted tells a list that is used up from an acquisition
-// without values.
+// without values. Composition by composition in the order of the list, which
+// decides ties.
 func enumerate(
 	ctx context.Context,
 	sp *space.Space,
@@ -152,7 +155,8 @@ func enumerate(
 }
 
 // snap takes a point of the relaxed space to the nearest composition. The value
-// is evaluated again there, and may be NaN.
+// is evaluated again there, and may be NaN. The point of the cube is that of
+// the composition, not the one it came from: they differ by up to half a step.
 func snap(sp *space.Space, f next.Acquisition, x []float64) (Result, error) {
 	point, err := sp.Snap(x)
 	if err != nil {

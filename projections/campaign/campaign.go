@@ -18,7 +18,8 @@ type Projection struct {
 	requests requests
 }
 
-// snapshot is what a snapshot holds.
+// snapshot is what a snapshot holds. The requests are no part of State, since
+// no reader asks for them.
 type snapshot struct {
 	*State
 	Requests []keptRequest `json:"requests,omitempty"`
@@ -39,7 +40,8 @@ func (p *Projection) Snapshot() ([]byte, error) {
 	return json.Marshal(snapshot{&p.state, p.requests.kept()})
 }
 
-// Restore implements projections.Projection.
+// Restore implements projections.Projection. An unknown field is an error: the
+// snapshot is of another build of the program.
 func (p *Projection) Restore(text []byte) error {
 	kept := snapshot{State: new(State)}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -73,7 +75,9 @@ func (p *Projection) Clone() *Projection {
 	return own
 }
 
-// Apply implements projections.Projection.
+// Apply implements projections.Projection. The request is checked before and
+// noted after, so that an event that contradicts the state leaves both as they
+// were.
 func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 	s := &p.state
 	if e.Sequence != s.Sequence+1 {
@@ -100,7 +104,9 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 }
 
 // apply folds one event and returns what is wrong with it, or "". It checks
-// before it changes anything.
+// before it changes anything. A kind without a case and without a row is an
+// error, and never passed over: the state would then no longer be that of the
+// log.
 func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined, *events.CampaignAmended, *events.CampaignPaused,
@@ -152,7 +158,8 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 }
 
 // applyCampaign folds an event about the campaign as a whole. Which of them may
-// follow which is checked where requests are taken, not here.
+// follow which is checked where requests are taken, not here. An amendment lets
+// a completed campaign go on, since it may have given it more to spend.
 func (s *State) applyCampaign(e events.Event, payload events.Payload) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined:

@@ -39,7 +39,9 @@ func resolve(_ *State, x *Experiment, e events.Event, p *events.ExperimentResolv
 }
 
 // superseded says that a correction names another event than the one in which
-// the outcome stands: its author had not seen the latest.
+// the outcome stands: its author had not seen the latest. Two people who
+// correct the same result at once would otherwise undo each other without
+// either knowing.
 func superseded(x *Experiment, source string) (problem string) {
 	if x.Source == source {
 		return ""
@@ -95,7 +97,9 @@ func correctable(_ *State, x *Experiment, p *events.ExperimentCorrected) (proble
 }
 
 // correct folds a person's word that an experiment ended otherwise. When it
-// ended stays: the correction is about what happened then.
+// ended stays: the correction is about what happened then. A measurement that
+// is taken back is kept as Retracted, so that a later correction need not be
+// typed anew.
 func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrected) {
 	status := statusOf[p.Outcome]
 	if x.Measurement != nil {
@@ -123,7 +127,8 @@ func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrec
 	}
 }
 
-// Merge returns the quantities with some corrected or added.
+// Merge returns the quantities with some corrected or added. The list is
+// cloned, since the event that holds it must not change.
 func Merge(quantities, corrected []definition.Quantity) []definition.Quantity {
 	if corrected == nil {
 		return quantities

@@ -32,7 +32,8 @@ func (s *State) applyQuestion(e events.Event, payload events.Payload) (problem s
 	return ""
 }
 
-// ask adds a question.
+// ask adds a question. Identifiers are numbers without a gap, so that a missing
+// event is found.
 func (s *State) ask(e events.Event, q Question) (problem string) {
 	if next := events.QuestionID(len(s.Questions) + 1); q.ID != next {
 		return fmt.Sprintf("question %s is out of order, %s was next", q.ID, next)
@@ -80,7 +81,8 @@ func (s *State) answer(e events.Event, p *events.QuestionAnswered) (problem stri
 	return ""
 }
 
-// supersede folds a changed answer.
+// supersede folds a changed answer. The earlier answer is kept, with since when
+// it does not count.
 func (s *State) supersede(e events.Event, p *events.QuestionSuperseded) (problem string) {
 	if err := p.Answer.Check(p.Form, len(p.Options), p.Scale); err != nil {
 		return err.Error()
@@ -134,7 +136,9 @@ func (s *State) endQuestion(e events.Event, id string, status QuestionStatus, mo
 
 // about returns the question that an answer names, if it is one of the given
 // statuses and asks that expert for that form of answer about those
-// compositions on that scale, and notes that the event is about it.
+// compositions on that scale, and notes that the event is about it. An answer
+// repeats what it is an answer to, so that each event can be read by itself;
+// here the two are held to each other.
 func (s *State) about(
 	e events.Event, id string, form events.Form, expert string, options []definition.Point,
 	scale *events.Scale, statuses ...QuestionStatus,

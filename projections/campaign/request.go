@@ -49,7 +49,8 @@ func (r requests) repeats(e events.Event) (problem string) {
 	return ""
 }
 
-// with returns the requests with that of an event.
+// with returns the requests with that of an event. It changes the map in place:
+// Clone has given each projection its own.
 func (r requests) with(e events.Event) requests {
 	if e.Request == "" {
 		return r
@@ -75,7 +76,8 @@ type keptRequest struct {
 	Digest   string          `json:"digest,omitempty"`
 }
 
-// kept lists the requests in the order of the log.
+// kept lists the requests in the order of the log. A map has no order, and
+// equal states must have equal snapshots.
 func (r requests) kept() (list []keptRequest) {
 	for key, at := range r {
 		list = append(list, keptRequest{hex.EncodeToString(key[:]), at.Sequence, at.Digest})

@@ -271,7 +271,9 @@ func (s *State) Question(id string) *Question {
 }
 
 // Spent counts the experiments that count against the budget: all but imported,
-// cancelled and deferred ones. It includes those still open.
+// cancelled and deferred ones. It includes those still open. What is open
+// counts, or a campaign with several commands under way could spend more than
+// it has.
 func (s *State) Spent() int {
 	n := 0
 	for i := range s.Experiments {
@@ -362,7 +364,7 @@ func (q *Question) Composition() definition.Point {
 }
 
 // Winner returns the option that the expert holds best, nil where there is no
-// such answer.
+// such answer. Also of a ranking, whose first place it is.
 func (q *Question) Winner() *events.Option {
 	if len(q.Answer.Order) == 0 {
 		return nil
@@ -412,7 +414,8 @@ func (s *State) Excluded() []definition.Region {
 }
 
 // Bounded returns the present definition with what people have excluded among
-// its excluded regions: what the design space is made from.
+// its excluded regions: what the design space is made from. The definition
+// itself stays as it was recorded.
 func (s *State) Bounded() definition.Campaign {
 	def := *s.Definition
 	if excluded := s.Excluded(); excluded != nil {

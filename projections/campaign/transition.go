@@ -136,6 +136,8 @@ func check[P events.Payload](
 	return func(s *State, x *Experiment, p events.Payload) string { return f(s, x, p.(P)) }
 }
 
+// The table is by kind and each kind has one type of payload, so that the
+// assertion cannot fail.
 func then[P events.Payload](
 	f func(*State, *Experiment, events.Event, P),
 ) func(*State, *Experiment, events.Event, events.Payload) {
@@ -143,7 +145,9 @@ func then[P events.Payload](
 }
 
 // move folds an event about an experiment that was requested before, by its row
-// of the table. It checks everything before it changes anything.
+// of the table. It checks everything before it changes anything. The row's own
+// check comes before the status, for what it says is the more particular; it is
+// given nil where there is no such experiment.
 func (t transition) move(s *State, e events.Event, payload events.Payload) (problem string) {
 	x := s.Experiment(payload.Subject())
 	if problem := misdirected(x, payload); problem != "" {
@@ -182,7 +186,8 @@ func (x *Experiment) end(e events.Event) {
 }
 
 // misdirected says that an event is about another command than the one that was
-// dispatched. Not every event names its command.
+// dispatched. Not every event names its command. A late answer to an earlier
+// command of the same experiment must not settle it.
 func misdirected(x *Experiment, payload events.Payload) (problem string) {
 	p, ok := payload.(events.Commanded)
 	if !ok || x == nil || p.CommandID() == "" || p.CommandID() == x.Command {

@@ -9,6 +9,8 @@ import "github.com/campaignd/campaignd/events"
 
 // turnOf returns the turn of an experiment that is requested now, 0 where it is
 // in none. The first experiment of a decision ends the turn under way.
+// Replicates of one decision are in one turn: the second finds the first from
+// the newest back.
 func (s *State) turnOf(p *events.ExperimentRequested) int {
 	if p.Origin != events.OriginPolicy || p.Decision == "" {
 		return 0

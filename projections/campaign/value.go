@@ -31,7 +31,8 @@ func (s *State) Results() iter.Seq2[*Experiment, definition.Quantity] {
 }
 
 // Best is the best of the results, the first of equals, with its value; nil
-// where there is none.
+// where there is none. It is by what was measured and not by a model, so that
+// it is the same for every method.
 func (s *State) Best() (best *Experiment, value definition.Quantity) {
 	for x, v := range s.Results() {
 		if best == nil || s.Definition.Sought().Better(v.Value, value.Value) {

@@ -48,7 +48,8 @@ type Model struct {
 
 // Model returns the expert's model, nil where its form needs a fit and there is
 // none yet. Equal states give equal models, bit for bit. It is built once, and
-// fails soon after the context is done; the next call then builds it anew.
+// fails soon after the context is done; the next call then builds it anew. A
+// cancelled build leaves nothing in the cache.
 func (p *Projection) Model(ctx context.Context, expert string) (*Model, error) {
 	x := p.find(expert)
 	if x == nil || p.state.Definition == nil {
@@ -78,7 +79,8 @@ func (p *Projection) Model(ctx context.Context, expert string) (*Model, error) {
 	return m, nil
 }
 
-// data is the model before it is built.
+// data is the model before it is built. A ranking counts as the pairs that
+// [projections.Comparison.Pairs] makes of it.
 func (p *Projection) data(x *Expert) (*Model, error) {
 	m := &Model{
 		Expert: x.Name, Form: p.needs.Form, Comparisons: slices.Clone(x.Comparisons),
@@ -106,6 +108,7 @@ func (p *Projection) data(x *Expert) (*Model, error) {
 	return m, nil
 }
 
+// build makes of the data and the fit what the form of the model asks for.
 func (p *Projection) build(ctx context.Context, m *Model, x *Expert) error {
 	if m.Form == events.PreferenceUtility {
 		return p.buildUtility(ctx, m, x)

@@ -21,7 +21,8 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Expert is the state of one expert's preferences.
+// Expert is the state of one expert's preferences. What is here is recorded in
+// snapshots; models are caches and are not.
 type Expert struct {
 	Name string `json:"name"`
 	// Comparisons in the order of their questions.
@@ -37,6 +38,7 @@ type Expert struct {
 	Fit         *events.PreferenceFit `json:"fit,omitempty"`
 }
 
+// state is all that a snapshot holds: what follows from it is built anew.
 type state struct {
 	Definition *definition.Campaign `json:"definition,omitempty"`
 	Experts    []Expert             `json:"experts,omitempty"`
@@ -70,7 +72,8 @@ const (
 func New() *Projection { return &Projection{cache: make(map[string]*Model)} }
 
 // Configure says which model the campaign's policy reads. It is called with
-// each new definition, and is no part of the state.
+// each new definition, and is no part of the state. A model of another form
+// must not be taken from the cache.
 func (p *Projection) Configure(needs Needs) {
 	p.needs = needs
 	clear(p.cache)
@@ -82,7 +85,8 @@ func (p *Projection) Name() string { return "preference" }
 // Snapshot implements projections.Projection.
 func (p *Projection) Snapshot() ([]byte, error) { return json.Marshal(&p.state) }
 
-// Restore implements projections.Projection.
+// Restore implements projections.Projection. What the policy needs stays: it is
+// no part of the state.
 func (p *Projection) Restore(snapshot []byte) error {
 	needs := p.needs
 	*p = *New()
@@ -112,6 +116,8 @@ func (p *Projection) Clone() *Projection {
 	return own
 }
 
+// Experts of the definition come first and in its order, so that the state does
+// not depend on who answers first.
 func (p *Projection) define(def *definition.Campaign) (err error) {
 	p.state.Definition = def
 	p.space, err = space.New(*def)
@@ -161,7 +167,8 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) error {
 }
 
 // answer takes an answer to a comparison into account, in place of an earlier
-// one to the same question. No other form says anything about preferences.
+// one to the same question. No other form says anything about preferences. An
+// answer that changes nothing counts as no change, so that it calls for no fit.
 func (p *Projection) answer(
 	expert, question string, form events.Form, options []definition.Point, a events.Answer,
 ) {
@@ -194,7 +201,8 @@ func (p *Projection) find(name string) *Expert {
 	return nil
 }
 
-// anchors are all that the expert has named, those of the definition first.
+// anchors are all that the expert has named, those of the definition first. The
+// definition's are cloned, since appending must not write into them.
 func (p *Projection) anchors(x *Expert) []definition.Point {
 	for _, e := range p.state.Definition.Experts {
 		if e.Name == x.Name {
@@ -206,17 +214,19 @@ func (p *Projection) anchors(x *Expert) []definition.Point {
 
 // choiceRefitEvery is the number of comparisons up to which each new one calls
 // for a fit of the choice form; with n comparisons ⌈n/choiceRefitEvery⌉ new
-// ones do.
+// ones do. A fit takes longer with each comparison and changes less by it.
 const choiceRefitEvery = 20
 
-// Fitted reports whether there is a fit of the expert's answers.
+// Fitted reports whether there is a fit of the expert's answers. A fit that is
+// out of date counts.
 func (p *Projection) Fitted(expert string) bool {
 	x := p.find(expert)
 	return x != nil && x.Fit != nil
 }
 
 // Stale reports whether the expert's model is to be fitted: it never was, or
-// enough comparisons have come since.
+// enough comparisons have come since. A fit that failed counts as seen, or it
+// would be tried again at each step with the same result.
 func (p *Projection) Stale(expert string) bool {
 	x := p.find(expert)
 	form := p.needs.Form

@@ -50,7 +50,9 @@ const (
 )
 
 // noise is the map of an expert's noise: at the bandwidth of a fit, or by
-// leave-one-out where that is 0.
+// leave-one-out where that is 0. The paper's range of bandwidths is from 1 to 2
+// (Sinaga et al. 2026, S17), at which its map is nearly flat; ours has a
+// strength besides, and its own range.
 func (p *Projection) noise(x *Expert, bandwidth float64) (*reliability.Map, error) {
 	settings := p.state.Definition.Model.Utility
 	cfg := reliability.Config{Level: *settings.Noise, Bandwidth: bandwidth, Paper: settings.Paper}
@@ -70,6 +72,9 @@ func (p *Projection) noise(x *Expert, bandwidth float64) (*reliability.Map, erro
 	return reliability.NewMap(anchors, cfg)
 }
 
+// fitUtility maximizes the posterior of the hyperparameters, beginning with
+// those of the last fit, too; the bandwidth of the noise is fitted first, by
+// the anchors alone.
 func (p *Projection) fitUtility(
 	ctx context.Context, m *Model, x *Expert, seed uint64,
 ) (events.PreferenceFit, error) {
@@ -133,6 +138,8 @@ func learned(cfg *pref.FitConfig, noise float64) {
 	cfg.Prior = &gp.LogNormal{Mu: lengthscaleMu, Sigma: lengthscaleSigma}
 }
 
+// buildUtility computes the posterior at the recorded hyperparameters. The
+// hallucination believer has none: each use draws its own.
 func (p *Projection) buildUtility(ctx context.Context, m *Model, x *Expert) (err error) {
 	settings := p.state.Definition.Model.Utility
 	u := &Utility{Link: pref.Link(settings.Link)}

@@ -29,7 +29,8 @@ type axis struct {
 }
 
 // newAxis reads a parameter. A step of 0 leaves it continuous; values are
-// sorted, and those that stand twice count once.
+// sorted, and those that stand twice count once. A parameter with one value has
+// a length of 1 and not 0, so that its coordinate is 0 and no division fails.
 func newAxis(p definition.Parameter, step float64) (axis, error) {
 	a := axis{name: p.Name, unit: p.Unit, width: 1}
 	switch {
@@ -75,6 +76,8 @@ func newAxis(p definition.Parameter, step float64) (axis, error) {
 // withCategories gives each category its code: one-hot without descriptors,
 // which makes all categories equally far apart, otherwise the descriptors, which
 // say how alike they are. A descriptor that is the same for all is 0.
+// Descriptors are in alphabetical order, since a map has none, and scaled to
+// [0, 1] like numbers, so that none counts more by its unit.
 func (a axis) withCategories(categories []definition.CategoryDef) (axis, error) {
 	var descriptors []string
 	for name := range categories[0].Descriptors {
@@ -129,7 +132,8 @@ func (a *axis) categorical() bool { return a.categories != nil }
 func (a *axis) encode(v float64) float64 { return (v - a.lo) / a.scale }
 
 // decode is the inverse of encode, clamped; the ends of the unit interval are
-// the bounds exactly. Rounding must not carry a number beyond a bound.
+// the bounds exactly. Rounding must not carry a number beyond a bound. The
+// first case is written so that NaN falls into it.
 func (a *axis) decode(u float64) float64 {
 	switch {
 	case !(u > 0):
@@ -158,7 +162,8 @@ func (a *axis) last() float64 {
 }
 
 // value returns the parameter's value in p, of the right kind. It does not look
-// at bounds: what was made may lie outside.
+// at bounds: what was made may lie outside. That is for check, of numbers, and
+// for the constraints.
 func (a *axis) value(p definition.Point) (definition.Value, error) {
 	v, ok := p[a.name]
 	if !ok {
@@ -202,7 +207,8 @@ func (a *axis) category(name string) int { return slices.Index(a.categories, nam
 
 // nearestCategory returns the category whose code is nearest to x among the
 // allowed ones (nil: all), the first of equally near ones, -1 if none is
-// allowed.
+// allowed. The least distance begins at infinity and is compared by <, so that
+// ties are decided by the order of the definition.
 func (a *axis) nearestCategory(x []float64, allowed []bool) int {
 	best, least := -1, math.Inf(1)
 	for i, code := range a.codes {
@@ -230,7 +236,8 @@ type grid struct {
 // stepGrid returns the multiples of step in [lo, hi], all three taken as the
 // decimal numbers a person wrote; ok is false if there are none. In floating
 // point 0.3/0.1 is a little less than 3: a grid that was built that way would
-// lose its last step.
+// lose its last step. 1e15 steps from 0 are near where float64 no longer holds
+// every whole number (2⁵³ is 9e15).
 func stepGrid(lo, hi, step float64) (g *grid, ok bool) {
 	if !(step > 0) || math.IsInf(lo, 0) || math.IsInf(hi, 0) || math.Abs(lo/step) > 1e15 ||
 		math.Abs(hi/step) > 1e15 || math.IsNaN(lo+hi) {
@@ -243,6 +250,7 @@ func stepGrid(lo, hi, step float64) (g *grid, ok bool) {
 		g.num, _ = new(big.Float).SetInt(g.exact.Num()).Float64()
 		g.den, _ = new(big.Float).SetInt(g.exact.Denom()).Float64()
 		biggest := g.num * math.Max(math.Abs(float64(g.low)), math.Abs(float64(g.high)))
+		// Whole numbers below 2⁵³ are exact in a float64.
 		if biggest >= 1<<53 || g.den >= 1<<53 {
 			g.den = 0
 		}
@@ -273,7 +281,8 @@ func (g *grid) value(i int) float64 {
 }
 
 // floor returns the index of the greatest value at most x, -1 if there is none.
-// The division only guesses; the values themselves decide.
+// The division only guesses; the values themselves decide. They do so in at
+// most a few steps, since the guess is off by rounding alone.
 func (g *grid) floor(x float64) int {
 	if g.values != nil {
 		return sort.Search(len(g.values), func(i int) bool { return g.values[i] > x }) - 1
@@ -298,7 +307,8 @@ func (g *grid) ceil(x float64) int {
 	return i + 1
 }
 
-// nearest returns the index of the value nearest to x, the lower of two.
+// nearest returns the index of the value nearest to x, the lower of two. The
+// lower of two, on every axis, so that Snap and Round agree.
 func (g *grid) nearest(x float64) int {
 	i := g.floor(x)
 	switch {
@@ -311,7 +321,8 @@ func (g *grid) nearest(x float64) int {
 }
 
 // contains reports whether x is a value, up to the rounding of a number that was
-// written in decimals.
+// written in decimals. The step is in the bound for a value near 0, which has
+// no magnitude of its own.
 func (g *grid) contains(x float64) bool {
 	v := g.value(g.nearest(x))
 	return math.Abs(x-v) <= Tolerance*max(math.Abs(v), g.step)

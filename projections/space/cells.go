@@ -19,6 +19,9 @@ import (
 //
 // Regions come first and categories after, so that a region which fixes a
 // category cuts only that one. Pieces without any composition are left out.
+// Regions are cut one after the other out of what the earlier ones have left;
+// counting as it goes, it stops before a definition with many of them costs
+// more than it could bring.
 func (s *Space) Cells(limit int) (cells []*optimize.Region, whole bool, err error) {
 	relaxed := []*optimize.Region{s.relaxed}
 	if s.listed {
@@ -44,6 +47,8 @@ func (s *Space) Cells(limit int) (cells []*optimize.Region, whole bool, err erro
 				if !allowed {
 					continue
 				}
+				// A cell of several categories would be their convex hull, in
+				// which points between two categories lie that cannot be made.
 				only := c.clone()
 				clear(only.allowed[i])
 				only.allowed[i][j] = true
@@ -57,6 +62,8 @@ func (s *Space) Cells(limit int) (cells []*optimize.Region, whole bool, err erro
 	for _, c := range pieces {
 		region, err := optimize.NewRegion(s.cellPolytope(c))
 		var infeasible *optimize.InfeasibleError
+		// A combination of categories, or a side of a region, that the
+		// constraints leave nothing of.
 		if errors.As(err, &infeasible) {
 			continue
 		}
@@ -69,7 +76,8 @@ func (s *Space) Cells(limit int) (cells []*optimize.Region, whole bool, err erro
 }
 
 // cellPolytope is the polytope of a cell in which each categorical axis has one
-// category left.
+// category left. Its coordinates of categories are fixed by bounds, which the
+// equation of a one-hot axis then only repeats.
 func (s *Space) cellPolytope(c cell) optimize.Polytope {
 	p := s.relax()
 	for i := range s.axes {

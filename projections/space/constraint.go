@@ -37,7 +37,8 @@ type row struct {
 }
 
 // newRow reads a constraint. Terms are in the order of the parameters, so that
-// each sum is added up in one order.
+// each sum is added up in one order. Whether the row can be held exactly is
+// found here, once.
 func (s *Space) newRow(c definition.Constraint, index int) (row, error) {
 	r := row{name: c.Name, index: index, exact: true}
 	for i := range s.axes {
@@ -78,7 +79,8 @@ func (s *Space) newRow(c definition.Constraint, index int) (row, error) {
 // denominator returns the least number that makes an integer of each term,
 // whatever the value or dosing step, and of the right-hand side. It is 0 where
 // those would be too large for rounding to tell them apart, and where a
-// parameter is continuous.
+// parameter is continuous. Each product coefficient·value is then a whole
+// number after one rounding, which a comparison in floats gets right.
 func (s *Space) denominator(r *row) float64 {
 	const tooLarge = 1 << 48 // each term is rounded a few times, by less than 2⁻⁵² of it
 	if !r.exact {
@@ -114,7 +116,9 @@ func (r *row) sum(x []float64) float64 {
 }
 
 // holds says whether x, by axis, satisfies the constraint: see Tolerance. The
-// magnitude is that of all that is added up: rounding grows with it.
+// magnitude is that of all that is added up: rounding grows with it. Equality
+// within the tolerance counts for all three senses: a mixture that sums to 1 +
+// 1e-16 is one that sums to 1.
 func (r *row) holds(x []float64) bool {
 	magnitude := math.Abs(r.rhs) + r.reach
 	for k, i := range r.axes {
@@ -129,7 +133,9 @@ func (r *row) holds(x []float64) bool {
 
 // holdsExactly is holds in decimal arithmetic, for numbers that are values or
 // dosing steps. With a denominator it is integer arithmetic in floats, which is
-// exact below 2⁵³ and needs no big numbers.
+// exact below 2⁵³ and needs no big numbers. The right-hand side is rounded as
+// the terms are, and comes first, so that the sum ends at 0 where both sides
+// agree.
 func (r *row) holdsExactly(x []float64) bool {
 	if r.whole > 0 {
 		sum := -math.Round(r.rhs * r.whole)
@@ -153,7 +159,8 @@ func (r *row) holdsInDecimals(x []float64) bool {
 
 // encodeRow returns the constraint on encoded coordinates, as coefficients·u =
 // rhs or ≤ rhs; at gives the coordinate of an axis. ≥ becomes ≤ by turning all
-// signs.
+// signs. With x = lo + scale·u a coefficient is stretched by the scale, and lo
+// goes to the other side.
 func (s *Space) encodeRow(r row, dim int, at func(axis int) int) (coef []float64, rhs float64) {
 	coef, rhs = make([]float64, dim), r.rhs
 	for k, i := range r.axes {
@@ -226,7 +233,9 @@ func (e *InfeasibleError) Error() string {
 
 // explain turns the optimizer's account of a conflict into the user's words. A
 // one-hot axis has an equation of its own, that its coordinates sum up to one:
-// it is no part of the definition, and not named.
+// it is no part of the definition, and not named. eq and ineq list the rows in
+// the order in which relax has added them, which is what the indices of the
+// conflict mean.
 func (s *Space) explain(err error) error {
 	var infeasible *optimize.InfeasibleError
 	if !errors.As(err, &infeasible) {
@@ -296,7 +305,9 @@ const (
 //
 // It builds the space once for each part, which may take seconds: it is done
 // only for a definition that is refused. A search that is given up proves
-// nothing, so that its part stays among those that are named.
+// nothing, so that its part stays among those that are named. Such a set is not
+// unique: regions are tried first, steps next and constraints last, so that of
+// several explanations one by constraints is preferred.
 func conflict(def definition.Campaign) []string {
 	var parts []part
 	for i := range def.Excluded {

@@ -7,7 +7,7 @@ import (
 )
 
 // cover keeps the categories that a design does not hold yet. A nil cover asks
-// for none.
+// for none. All methods take a nil cover, of which nothing is due.
 type cover struct {
 	s       *Space
 	missing map[int][]int // by categorical axis, in their order
@@ -26,6 +26,8 @@ func newCover(s *Space) *cover {
 
 // due returns the axes, in order, each of whose missing categories needs a
 // point of its own, all that are left: every further point has to bring one.
+// Until then a design goes where it fills the space best: categories that come
+// by themselves cost nothing.
 func (c *cover) due(left int) (axes []int) {
 	if c == nil {
 		return nil
@@ -50,7 +52,8 @@ func (c *cover) brings(x []float64, axes []int) (n int) {
 }
 
 // bend returns a composition of a space without constraints with a missing
-// category of each axis that is due. It changes p.
+// category of each axis that is due. It changes p. Numbers stay as they are, so
+// that they go on filling the space.
 func (c *cover) bend(p definition.Point, left int) definition.Point {
 	for _, i := range c.due(left) {
 		a := &c.s.axes[i]
@@ -75,7 +78,8 @@ func (c *cover) take(x []float64) {
 }
 
 // coded returns the index of the category that encoded coordinates of a
-// composition have.
+// composition have. Equal bits, for what is encoded comes from the codes
+// themselves; −1 for anything else.
 func (a *axis) coded(x []float64) int {
 	return slices.IndexFunc(a.codes, func(code []float64) bool { return slices.Equal(code, x[a.at:a.at+a.width]) })
 }

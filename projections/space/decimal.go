@@ -7,7 +7,8 @@ import (
 )
 
 // decimal returns x as the decimal number a person wrote: the shortest one
-// whose nearest float64 is x. x must be finite.
+// whose nearest float64 is x. x must be finite. 0.1 is then one tenth, and not
+// the binary fraction next to it, so that 0.1 + 0.2 + 0.7 is 1.
 func decimal(x float64) *big.Rat {
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
 	if !ok {
@@ -34,7 +35,9 @@ func denominator(list []*big.Rat) *big.Int {
 // reachable says whether Σ coefficient·k = rhs has a solution in integers k:
 // whether the greatest common divisor of the coefficients divides rhs. It finds
 // at once what a search over the lattice may not find at all: that no multiples
-// of 0.3 add up to 1.
+// of 0.3 add up to 1. Bézout's identity: whole combinations of some numbers are
+// the multiples of their greatest common divisor. Bounds are not looked at, so
+// that true only means that it may be.
 func reachable(coefficients []*big.Rat, rhs *big.Rat) bool {
 	den := denominator(append([]*big.Rat{rhs}, coefficients...))
 	whole := func(r *big.Rat) *big.Int {

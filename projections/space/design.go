@@ -12,6 +12,8 @@ import (
 // Streams of random numbers, so that designs, samples and starts with the same
 // seed have nothing in common.
 const (
+	// The numbers are the names in ASCII. They decide designs that are
+	// recorded, and so never change.
 	streamSample = 0x73616d706c65
 	streamDesign = 0x64657369676e
 	streamStarts = 0x737461727473
@@ -19,7 +21,9 @@ const (
 
 // Sample returns n compositions drawn at random, uniformly over the space as
 // far as its steps allow: independent of each other, so that a space of few
-// compositions repeats them. Equal arguments give equal samples.
+// compositions repeats them. Equal arguments give equal samples. In a space
+// with constraints the points of a walk are snapped, so that a composition
+// whose surroundings are larger comes more often.
 func (s *Space) Sample(n int, seed uint64) ([]definition.Point, error) {
 	rng := rand.New(rand.NewPCG(seed, streamSample))
 	points := make([]definition.Point, n)
@@ -68,7 +72,7 @@ func (s *Space) Sample(n int, seed uint64) ([]definition.Point, error) {
 // Kind [definition.DesignCovering] fills the space as Sobol does and holds
 // every category at least once, or as many as it has points. How soon a
 // category has to come depends on n, so that a longer design need not begin
-// with the shorter one.
+// with the shorter one. A list that is shorter than n is given whole.
 func (s *Space) Design(kind string, n int, seed uint64) ([]definition.Point, error) {
 	rng := rand.New(rand.NewPCG(seed, streamDesign))
 	d := designer{s: s, rng: rng, seen: map[string]bool{}}
@@ -104,7 +108,8 @@ func (s *Space) Design(kind string, n int, seed uint64) ([]definition.Point, err
 // Starts returns n points of the relaxed space, encoded, from which to search
 // for an optimum of an acquisition: evenly spread in a box, uniform otherwise,
 // with every category pure and outside excluded regions. A list of candidates
-// gives the candidates, at random.
+// gives the candidates, at random. They need not be compositions: a search
+// begins wherever the acquisition is smooth.
 func (s *Space) Starts(n int, seed uint64) ([][]float64, error) {
 	rng := rand.New(rand.NewPCG(seed, streamStarts))
 	starts := make([][]float64, 0, n)
@@ -137,7 +142,9 @@ func (s *Space) Starts(n int, seed uint64) ([][]float64, error) {
 }
 
 // fromCube maps a point of [0, 1)^(number of parameters) to a composition of a
-// space without constraints: each value of a list with equal probability.
+// space without constraints: each value of a list with equal probability. One
+// coordinate for each parameter, however many its code has: Sobol points are
+// the more even the fewer their dimensions.
 func (s *Space) fromCube(u []float64) definition.Point {
 	values, categories := make([]float64, len(s.axes)), make([]int, len(s.axes))
 	for i := range s.axes {
@@ -155,7 +162,8 @@ func (s *Space) fromCube(u []float64) definition.Point {
 }
 
 // relaxedFromCube is fromCube with numbers between their discrete values,
-// encoded.
+// encoded. Between the first and the last value that can be made, which may lie
+// inside the bounds.
 func (s *Space) relaxedFromCube(u []float64) []float64 {
 	x := make([]float64, s.dim)
 	for i := range s.axes {
@@ -170,10 +178,12 @@ func (s *Space) relaxedFromCube(u []float64) []float64 {
 	return x
 }
 
-// level is the index among n that u ∈ [0, 1] falls on.
+// level is the index among n that u ∈ [0, 1] falls on. u = 1 itself, which
+// rounding may give, is the last.
 func level(u float64, n int) int { return min(int(u*float64(n)), n-1) }
 
-// designer collects different compositions.
+// designer collects different compositions. It compares by key, so that two
+// points which differ by rounding are one.
 type designer struct {
 	s      *Space
 	rng    *rand.Rand
@@ -200,11 +210,13 @@ func (d *designer) add(p definition.Point) (bool, error) {
 
 // patience is how many repeats in a row end a design: a space with so many more
 // compositions than fit into a list does not repeat itself that often, unless
-// almost nothing satisfies its constraints.
+// almost nothing satisfies its constraints. Each fresh composition starts the
+// count anew.
 const patience = 2000
 
 // sobol takes the points of a scrambled sequence in their order and leaves out
-// repeats.
+// repeats. Leaving out repeats keeps the order of the sequence, so that a
+// longer design begins with the shorter one.
 func (d *designer) sobol(n int, seed uint64) ([]definition.Point, error) {
 	sequence, err := qmc.NewScrambled(len(d.s.axes), seed)
 	if err != nil {
@@ -224,7 +236,8 @@ func (d *designer) sobol(n int, seed uint64) ([]definition.Point, error) {
 	return d.points, nil
 }
 
-// random draws compositions and leaves out repeats.
+// random draws compositions and leaves out repeats. Repeats count one by one,
+// across blocks.
 func (d *designer) random(n int) ([]definition.Point, error) {
 	// Whole blocks, so that a longer design begins with the shorter one.
 	const block = 64
@@ -248,7 +261,8 @@ func (d *designer) random(n int) ([]definition.Point, error) {
 
 // herd chooses from pools of uniform points, or from the given one. New pools
 // are drawn when one is used up, so that a long design does not come from 1,024
-// points alone.
+// points alone. A quarter of a pool at most: among its last points there would
+// be no choice left.
 func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 	const block, used = 1024, 256 // points of a pool, and how many are chosen from it at most
 	for len(d.points) < n {
@@ -277,7 +291,9 @@ func (d *designer) herd(n int, given [][]float64) ([]definition.Point, error) {
 // are due.
 //
 // A pool point that snaps to a composition which the design has already is
-// skipped. Of equal values the first of the pool is taken.
+// skipped. Of equal values the first of the pool is taken. Mean distances to
+// the pool stand for those to the uniform distribution. 512 of its points
+// suffice for that mean, and keep the cost of a list of 10,000 bounded.
 func (d *designer) choose(pool [][]float64, n, whole int) error {
 	mean := make([]float64, len(pool)) // mean distance to the pool, from at most 512 of its points
 	stride := (len(pool) + 511) / 512
@@ -311,6 +327,8 @@ func (d *designer) choose(pool [][]float64, n, whole int) error {
 				most = brings
 			}
 		}
+		// The first point is drawn: by the criterion it would be the middle of
+		// the space in every campaign.
 		if len(d.places) == 0 {
 			best = d.rng.IntN(len(pool))
 		}

@@ -56,7 +56,8 @@ type Slice struct {
 // excluded regions in it.
 //
 // It serves a search that has chosen the discrete parameters, and goes on with
-// the continuous ones alone.
+// the continuous ones alone. Of many pieces it makes one, whose result has to
+// be checked against the regions by the caller.
 func (s *Space) Around(x []float64, relaxed bool, limit int) (Slice, error) {
 	s.checkDim(x)
 	slice := Slice{Free: s.Continuous()}
@@ -96,7 +97,9 @@ func (s *Space) Around(x []float64, relaxed bool, limit int) (Slice, error) {
 }
 
 // only returns a polytope in terms of the free coordinates. The others are
-// fixed at their lower bounds; constraints on those alone are left out.
+// fixed at their lower bounds; constraints on those alone are left out. Fixed
+// coordinates have equal bounds there, so that their share of a row moves to
+// its right-hand side.
 func only(free []int, p optimize.Polytope) optimize.Polytope {
 	rows := func(coef [][]float64, rhs []float64) (rows [][]float64, rest []float64) {
 		for i, c := range coef {
@@ -128,7 +131,8 @@ func only(free []int, p optimize.Polytope) optimize.Polytope {
 }
 
 // place is a composition by axis: numbers, and the index of a category, value
-// or dosing step.
+// or dosing step. level is 0 for a continuous axis; values of a categorical one
+// are not used.
 type place struct {
 	values []float64
 	level  []int
@@ -172,7 +176,8 @@ func (s *Space) encodePlace(p place) []float64 {
 }
 
 // allows reports whether a place satisfies every constraint and lies in no
-// excluded region.
+// excluded region. The point is put together only where there are regions to
+// compare it with: this is called for each start and each neighbor of a search.
 func (s *Space) allows(p place) bool {
 	return s.satisfied(p.values) && (len(s.regions) == 0 || s.excluding(s.point(p.values, p.level)) == nil)
 }

@@ -15,7 +15,9 @@ import (
 // instrument may have made a little more or less than asked); the coordinate is
 // then outside [0, 1]. The error wraps [ErrOutside] where p lacks a parameter,
 // has an unknown one, or a value of the wrong kind. With an error of an unknown
-// parameter the coordinates are those of the known ones.
+// parameter the coordinates are those of the known ones. Coordinates of a known
+// parameter are the same whether or not it is within bounds: what was made is
+// modeled where it was made.
 func (s *Space) Encode(p definition.Point) ([]float64, error) {
 	x := make([]float64, s.dim)
 	for i := range s.axes {
@@ -38,7 +40,8 @@ func (s *Space) Encode(p definition.Point) ([]float64, error) {
 // to their bounds and taken to the nearest discrete value or dosing step, the
 // nearest category. Constraints between parameters, candidates and excluded
 // regions are not looked at: see [Space.Snap]. It panics if x does not have Dim
-// coordinates.
+// coordinates. It is for showing a point of the cube, for example on the axes
+// of a plane.
 func (s *Space) Decode(x []float64) definition.Point {
 	s.checkDim(x)
 	p := make(definition.Point, len(s.axes))
@@ -101,7 +104,9 @@ func (s *Space) Key(p definition.Point) (string, error) {
 	return key(x), nil
 }
 
-// key rounds each coordinate to nine decimals.
+// key rounds each coordinate to nine decimals. Nine decimals are finer than any
+// step or dosing error, and coarser than what rounding in a search or in JSON
+// moves. Base 36 is shorter than decimal, and the space ends each number.
 func key(x []float64) string {
 	var b []byte
 	for _, v := range x {

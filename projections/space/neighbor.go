@@ -59,7 +59,9 @@ func (s *Space) Neighbors(x []float64, parameter int) ([][]float64, error) {
 	return n.found, nil
 }
 
-// besides returns the levels that are next to one.
+// besides returns the levels that are next to one. Strides of powers of three
+// reach every value in a number of moves that grows with the logarithm of
+// theirs.
 func (a *axis) besides(level int) (levels []int) {
 	switch {
 	case a.categorical() || a.grid != nil && a.grid.len() <= fewLevels:
@@ -88,7 +90,8 @@ func (a *axis) besides(level int) (levels []int) {
 }
 
 // neighbors collects the neighbors of a place. seen holds levels alone: the
-// continuous parameters follow from them.
+// continuous parameters follow from them. x is where the walk stands, from the
+// place nearest to it; the other parameters are kept near x.
 type neighbors struct {
 	s     *Space
 	x     []float64
@@ -106,6 +109,8 @@ func (n *neighbors) put(axis, level int) place {
 
 // exchanges returns the places in which an axis is as in p, and another one
 // that a constraint ties to it where the sum of the constraint stays as it is.
+// A mixture that sums to 1 allows no change of one parameter alone: without the
+// exchange a walk in it would stand still.
 func (n *neighbors) exchanges(axis int, p place) (places []place) {
 	s := n.s
 	for i := range s.rows {
@@ -132,7 +137,8 @@ func (n *neighbors) exchanges(axis int, p place) (places []place) {
 
 // add takes a place that is a composition, or becomes one when its continuous
 // parameters follow. It reports whether there is such a composition, new or
-// not.
+// not. A place that is not allowed as it stands may be so once continuous
+// parameters move, which is a search of its own.
 func (n *neighbors) add(p place) (bool, error) {
 	id := id(p)
 	if ok, known := n.seen[id]; known {
@@ -150,7 +156,8 @@ func (n *neighbors) add(p place) (bool, error) {
 
 // search takes the nearest composition of a cell. It reports whether there is
 // one. Its nodes are few, since a neighbor that is hard to find is not worth the
-// time.
+// time. It starts the count of nodes near the limit of the space, which leaves
+// it neighborNodes.
 func (n *neighbors) search(c cell) (bool, error) {
 	q := snapSearch{s: n.s, x: n.x, nodes: n.s.nodes - neighborNodes, least: math.Inf(1)}
 	if err := q.descend(c); err != nil || q.best == nil {
@@ -167,7 +174,8 @@ func (n *neighbors) search(c cell) (bool, error) {
 	return true, nil
 }
 
-// id is the same for places of the same levels.
+// id is the same for places of the same levels. Categories and levels alone;
+// four bytes hold any of them.
 func id(p place) string {
 	b := make([]byte, 0, 4*len(p.level))
 	for _, k := range p.level {

@@ -9,7 +9,8 @@ import (
 
 // margin is how far outside an excluded region a continuous parameter is put,
 // as a fraction of its range: regions are closed, so that their boundary is
-// excluded too.
+// excluded too. It is far below what can be dosed and far above rounding, so
+// that a snapped composition is outside by comparison of floats, too.
 const margin = 1e-9
 
 // region is an excluded box: every side holds inside it.
@@ -19,7 +20,7 @@ type region struct {
 }
 
 // side restricts one axis: an interval, or one category. An end that is not
-// given is infinite.
+// given is infinite. Ends are in the user's units.
 type side struct {
 	axis     int
 	min, max float64
@@ -27,7 +28,8 @@ type side struct {
 }
 
 // newRegion reads an excluded region. Sides are in the order of the parameters;
-// parameters without a side are free in it.
+// parameters without a side are free in it. One without a name is called by its
+// number, counted from 1 as in a file.
 func (s *Space) newRegion(e definition.Region, index int) (region, error) {
 	r := region{name: e.Name}
 	if r.name == "" {
@@ -82,7 +84,9 @@ func (s *Space) excluding(p definition.Point) *region {
 	return nil
 }
 
-// holds reports whether every side does. Ends belong to the region.
+// holds reports whether every side does. Ends belong to the region. Compared in
+// the user's units and without tolerance: a bound that a person wrote is
+// excluded, the next value is not.
 func (r *region) holds(s *Space, p definition.Point) bool {
 	for _, d := range r.sides {
 		v := p[s.axes[d.axis].name]
@@ -101,7 +105,8 @@ func (r *region) holds(s *Space, p definition.Point) bool {
 
 // cell is a part of the space: an interval for each numeric axis and a set of
 // categories for each categorical one, both by axis. On an axis with a grid the
-// ends are values of the grid.
+// ends are values of the grid. Cells are values: what restricts one returns a
+// copy that shares nothing with it.
 type cell struct {
 	lo, hi  []float64
 	allowed [][]bool
@@ -160,7 +165,8 @@ func anyTrue(list []bool) bool {
 }
 
 // below and above restrict one numeric axis of a copy of c to values less than,
-// or greater than, x; on a continuous axis by at least margin.
+// or greater than, x; on a continuous axis by at least margin. On a grid the
+// end is the next value inside, so that no margin is needed.
 func (s *Space) below(c cell, i int, x float64) cell {
 	c = c.clone()
 	if g := s.axes[i].grid; g != nil {
@@ -225,7 +231,8 @@ func (s *Space) outside(c cell, r *region) []cell {
 	return parts
 }
 
-// within restricts c to an interval side.
+// within restricts c to an interval side. An interval without a value of the
+// grid leaves the axis empty, by ends in the wrong order.
 func (s *Space) within(c cell, d side) cell {
 	c = c.clone()
 	c.lo[d.axis], c.hi[d.axis] = max(c.lo[d.axis], d.min), min(c.hi[d.axis], d.max)

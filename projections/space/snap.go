@@ -64,7 +64,8 @@ func (s *Space) Snap(x []float64) (definition.Point, error) {
 }
 
 // snapSearch is one branch and bound: nodes counts the cells looked at, best is
-// the nearest composition so far.
+// the nearest composition so far. nodes may begin above 0, for a search that
+// may look at fewer cells than the space's own limit.
 type snapSearch struct {
 	s     *Space
 	x     []float64
@@ -76,7 +77,9 @@ type snapSearch struct {
 // descend searches one cell, nearest parts first.
 //
 // The projection onto the cell's polytope is a lower bound of the distance of
-// everything in it: a cell that cannot beat the best is left.
+// everything in it: a cell that cannot beat the best is left. Ties keep the
+// composition that was found first (1e-15 is rounding of a squared distance),
+// so that the order of cells decides them and not the last bit.
 func (q *snapSearch) descend(c cell) error {
 	if q.nodes >= q.s.nodes || c.empty() {
 		return nil
@@ -104,6 +107,8 @@ func (q *snapSearch) descend(c cell) error {
 	}
 
 	// A value between two values of a grid: the cell below and the cell above.
+	// Off the grid by less than this share of the spacing is rounding of the
+	// projection.
 	worst, split := 1e-7, -1
 	for _, i := range s.numeric {
 		g := s.axes[i].grid
@@ -127,6 +132,7 @@ func (q *snapSearch) descend(c cell) error {
 		k := g.floor(values[split])
 		low, high := c.clone(), c.clone()
 		low.hi[split], high.lo[split] = g.value(k), g.value(k+1)
+		// The nearer half first: what it finds cuts off most of the other.
 		if values[split]-g.value(k) > g.value(k+1)-values[split] {
 			low, high = high, low
 		}
@@ -155,6 +161,8 @@ func (q *snapSearch) descend(c cell) error {
 				side{axis: i, min: values[i], max: values[i], category: -1})
 		}
 	}
+	// Rounding has moved the grid's parameters, so that the continuous ones
+	// have to make up for it in the constraints.
 	if len(combination.sides) > 0 && free && len(s.rows) > 0 {
 		if values, ok, err = s.nearestIn(fixed, q.x); err != nil {
 			return err
@@ -164,6 +172,8 @@ func (q *snapSearch) descend(c cell) error {
 		}
 	}
 	p := s.point(values, categories)
+	// Regions are cut out only where they are met: most lie far from x, and
+	// cutting by all would multiply the cells.
 	if r := s.excluding(p); r != nil {
 		return q.descendInto(s.outside(c, r))
 	}
@@ -174,7 +184,8 @@ func (q *snapSearch) descend(c cell) error {
 	return nil
 }
 
-// descendInto searches the parts in their order.
+// descendInto searches the parts in their order. That of the definition, which
+// makes the result the same in each process.
 func (q *snapSearch) descendInto(parts []cell) error {
 	for _, part := range parts {
 		if err := q.descend(part); err != nil {
@@ -197,7 +208,9 @@ func (s *Space) satisfied(values []float64) bool {
 
 // nearestIn returns the numbers, by axis, of the point of a cell's polytope
 // that is nearest to x; ok is false if the cell is empty. Without constraints it
-// is a clamp for each number, and needs no optimizer.
+// is a clamp for each number, and needs no optimizer. Categories take no part:
+// constraints are on numbers alone, and the nearest category is known without a
+// search.
 func (s *Space) nearestIn(c cell, x []float64) (values []float64, ok bool, err error) {
 	values = make([]float64, len(s.axes))
 	if len(s.rows) == 0 {
@@ -267,7 +280,9 @@ func (s *Space) point(values []float64, categories []int) definition.Point {
 }
 
 // feasible finds out whether there is any composition. Equalities on lattices
-// are judged by number theory first, where a search would not end.
+// are judged by number theory first, where a search would not end. Snapping the
+// middle of the cube is the search: any point would do, and from there all
+// bounds are equally far.
 func (s *Space) feasible() error {
 	for i := range s.rows {
 		r := &s.rows[i]
@@ -296,7 +311,8 @@ func (s *Space) feasible() error {
 
 // enumerate lists the space where it is finite and short. ok is false where a
 // continuous parameter varies, and for more than maxFinite combinations before
-// constraints.
+// constraints. The bound is compared before multiplying, since the product of
+// many parameters would overflow.
 func (s *Space) enumerate() ([]definition.Point, bool) {
 	total := 1
 	sizes := make([]int, len(s.axes))

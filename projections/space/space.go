@@ -50,7 +50,8 @@ import (
 const Tolerance = 1e-9
 
 // maxFinite is the greatest number of combinations of discrete values that is
-// enumerated.
+// enumerated. A decision tries every composition of a list, so that this bounds
+// its time.
 const maxFinite = 10_000
 
 // ErrOutside is wrapped by the errors of [Space.Contains] and [Space.Encode]
@@ -58,6 +59,8 @@ const maxFinite = 10_000
 var ErrOutside = errors.New("outside the design space")
 
 // Space is the design space of one definition.
+//
+// list is nil where there is no short list; encoded is as long as list.
 type Space struct {
 	axes    []axis
 	dim     int
@@ -100,7 +103,8 @@ func New(def definition.Campaign) (*Space, error) {
 }
 
 // build reads the definition. It leaves out what the parts in without name: see
-// conflict.
+// conflict. Candidates outside the bounds and constraints are dropped here and
+// not refused: an exclusion that came later rules some of them out.
 func build(def definition.Campaign, without map[part]bool) (*Space, error) {
 	s := &Space{listed: len(def.Candidates) > 0, nodes: maxNodes}
 	for i, p := range def.Parameters {
@@ -154,7 +158,9 @@ func build(def definition.Campaign, without map[part]bool) (*Space, error) {
 }
 
 // prepare computes what searches and designs need, and finds out whether there
-// is any composition at all.
+// is any composition at all. The relaxation is tried first: where it is empty
+// the optimizer names the conflict at once. Only a contradiction of steps or
+// regions needs the search.
 func (s *Space) prepare() error {
 	s.polytope = s.relax()
 	relaxed, err := optimize.NewRegion(s.polytope)
@@ -189,6 +195,8 @@ func (s *Space) prepare() error {
 }
 
 // relax returns the polytope of the relaxed space in encoded coordinates.
+// Descriptors are relaxed to the box around the categories, which is larger
+// than their hull; Snap makes up for it.
 func (s *Space) relax() optimize.Polytope {
 	p := optimize.Polytope{Lower: make([]float64, s.dim), Upper: make([]float64, s.dim)}
 	for i := range s.axes {
@@ -282,7 +290,8 @@ func (s *Space) Finite() ([]definition.Point, bool) {
 }
 
 // Contains returns nil if p may be measured, and otherwise an error that wraps
-// [ErrOutside] and says why not, in the user's units.
+// [ErrOutside] and says why not, in the user's units. Candidates are compared
+// to rounding, since a composition comes back through JSON and an instrument.
 func (s *Space) Contains(p definition.Point) error {
 	if err := s.check(p); err != nil {
 		return err
@@ -302,7 +311,9 @@ func (s *Space) Contains(p definition.Point) error {
 	return fmt.Errorf("%w: %s is not one of the %d candidates", ErrOutside, s.Format(p), len(s.list))
 }
 
-// check is Contains without the list of candidates.
+// check is Contains without the list of candidates. The first fault found is
+// the one that is named: kind, bound and step of each parameter first, then
+// unknown parameters, constraints, regions.
 func (s *Space) check(p definition.Point) error {
 	x := make([]float64, len(s.axes)) // numbers by axis
 	for i := range s.axes {

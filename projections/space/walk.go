@@ -13,6 +13,9 @@ import (
 // the others. A step never leaves the space: on the line through the current
 // point the feasible part is computed, excluded intervals are cut out, and the
 // next point is drawn from what is left. Nothing is rejected.
+//
+// Rejection from the box is no way: where a sum must be 1, no random point
+// satisfies it.
 type walk struct {
 	// coupled axes move together along directions; single ones (categories, and
 	// discrete values or steps that appear in no constraint) each on their own,
@@ -33,7 +36,8 @@ type state struct {
 }
 
 // newWalk prepares the walk: a point in the middle, and the directions in which
-// the region has room, with their extents.
+// the region has room, with their extents. Equalities are not kept: the
+// directions lie in them, and so does the center.
 func (s *Space) newWalk() (*walk, error) {
 	w := &walk{}
 	place := s.couple(w)
@@ -77,6 +81,8 @@ func (s *Space) newWalk() (*walk, error) {
 // couple tells the axes that can be stepped along alone from those that move
 // together, and returns the place of each coupled axis among them. A grid that
 // no row constrains is stepped along value by value; a row ties its axes.
+// Values of a grid that a row ties move as if they were continuous; what is
+// drawn is snapped in the end.
 func (s *Space) couple(w *walk) (place []int) {
 	tied := make([]bool, len(s.axes))
 	for i := range s.rows {
@@ -103,6 +109,8 @@ func (s *Space) couple(w *walk) (place []int) {
 // in the region's relative interior, and they span it, also where inequalities
 // leave less room than they seem to (x + y ≤ 1 with x, y ≥ 0.5).
 func (w *walk) reach(region *optimize.Region) (points [][]float64, err error) {
+	// In units of the cube: so far out that the projection lies on a face, and
+	// near enough for its rounding.
 	const far = 100
 	n := len(w.coupled)
 	push := func(direction []float64) error {
@@ -142,7 +150,8 @@ func (w *walk) reach(region *optimize.Region) (points [][]float64, err error) {
 
 // orthogonal returns the directions in which points spread around the origin,
 // each with its extent, by pivoted Gram–Schmidt. A direction without room is
-// left out. It overwrites the points.
+// left out. It overwrites the points. The longest comes first, which keeps
+// rounding small; less than 1e-7 of the cube is no room.
 func orthogonal(points [][]float64) (directions [][]float64) {
 	n := len(points[0])
 	for range n {
@@ -170,12 +179,14 @@ func orthogonal(points [][]float64) (directions [][]float64) {
 	return directions
 }
 
-// steps is how many steps lie between two points of a walk that are used.
+// steps is how many steps lie between two points of a walk that are used. It
+// grows with the dimension; the constants are a choice.
 func (w *walk) steps() int { return 4*len(w.directions) + 4 }
 
 // draw returns n points of the relaxed space, encoded, about uniform over it.
 // Several walks start all over the space, so that parts which exclusions
-// separate are all visited.
+// separate are all visited. The first ten times as many steps are left out:
+// they still know the start.
 func (s *Space) draw(n int, rng *rand.Rand) ([][]float64, error) {
 	const walks = 8
 	points := make([][]float64, 0, n)
@@ -247,6 +258,8 @@ func (a *axis) levels() int {
 }
 
 // step moves every single axis once and the coupled ones along one direction.
+// Each draw is from what the regions leave of its line, so that the chain's
+// stationary distribution is uniform on the rest.
 func (s *Space) step(st *state, rng *rand.Rand) {
 	w := s.walk
 	for k, i := range w.single {
@@ -280,7 +293,8 @@ func (s *Space) step(st *state, rng *rand.Rand) {
 }
 
 // direction is a normal combination of the directions: all of them are possible,
-// and none leaves the equalities.
+// and none leaves the equalities. Normal weights on the extents make long
+// directions likelier, which is what rounds the region off.
 func (w *walk) direction(rng *rand.Rand) []float64 {
 	d := make([]float64, len(w.coupled))
 	for _, column := range w.directions {
@@ -293,7 +307,8 @@ func (w *walk) direction(rng *rand.Rand) []float64 {
 }
 
 // chord returns the interval of t in which u + t·direction satisfies bounds and
-// inequalities.
+// inequalities. Slopes below 1e-13 are rounding of a direction that does not
+// move; room below 0 is rounding of a point on a face, and counts as none.
 func (w *walk) chord(u, direction []float64) (lo, hi float64) {
 	lo, hi = math.Inf(-1), math.Inf(1)
 	limit := func(slope, room float64) { // slope·t ≤ room
@@ -317,6 +332,7 @@ func (w *walk) chord(u, direction []float64) (lo, hi float64) {
 		}
 		limit(slope, w.limits[k]-at)
 	}
+	// A direction of zeros: there is nowhere to go.
 	if math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return 0, 0
 	}

@@ -7,7 +7,8 @@ import (
 
 // blockedLevels returns the levels lo … hi of the k-th single axis that lie in
 // the region, the rest of the state being as it is. A walker that moves along
-// that axis skips them, in place of trying and refusing.
+// that axis skips them, in place of trying and refusing. false where another
+// side of the region does not hold: then no level of this axis is in it.
 func (s *Space) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) {
 	axis := s.walk.single[k]
 	lo, hi = 0, s.axes[axis].levels()-1
@@ -30,7 +31,8 @@ func (s *Space) blockedLevels(r *region, st state, k int) (lo, hi int, ok bool) 
 
 // blockedChord returns the interval of t in which st.u + t·direction lies in
 // the region. The margin makes it a little too wide, so that rounding never
-// lands on a boundary, which is excluded.
+// lands on a boundary, which is excluded. Along a line a box is one interval,
+// the intersection of those of its sides.
 func (s *Space) blockedChord(r *region, st state, direction []float64) (from, to float64, ok bool) {
 	w := s.walk
 	from, to = math.Inf(-1), math.Inf(1)
@@ -56,7 +58,8 @@ func (s *Space) blockedChord(r *region, st state, direction []float64) (from, to
 	return from, to, from < to
 }
 
-// sideHolds reports whether the walker is within a side.
+// sideHolds reports whether the walker is within a side. A coupled axis is
+// decoded to the user's units, in which the side is given.
 func (s *Space) sideHolds(d side, st state) bool {
 	w := s.walk
 	if k := w.place(d.axis); k >= 0 {
@@ -94,7 +97,7 @@ func (s *Space) excludes(st state) bool {
 type span struct{ lo, hi float64 }
 
 // cut removes [lo, hi] from a list of disjoint intervals. What only touches an
-// interval takes nothing from it.
+// interval takes nothing from it. The order stays, and the pieces are disjoint.
 func cut(spans []span, lo, hi float64) []span {
 	var rest []span
 	for _, p := range spans {
@@ -113,7 +116,8 @@ func cut(spans []span, lo, hi float64) []span {
 }
 
 // pick draws a point uniformly from a list of intervals, each without its upper
-// end; ok is false if they have no length.
+// end; ok is false if they have no length. By length, so that the draw is
+// uniform over all of them together.
 func pick(spans []span, rng *rand.Rand) (t float64, ok bool) {
 	var total float64
 	for _, p := range spans {

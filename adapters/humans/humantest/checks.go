@@ -11,7 +11,8 @@ import (
 )
 
 // session is one check of one reviewer. Each check has a reviewer of its own,
-// so that none is helped by what another has left.
+// so that none is helped by what another has left. mu guards last, the number
+// of its latest question.
 type session struct {
 	env      Env
 	check    int
@@ -22,7 +23,8 @@ type session struct {
 }
 
 // question returns the n-th question of the environment, the first again after
-// the last, under a new ID.
+// the last, under a new ID. A new ID makes it another question, although the
+// text is the same.
 func (s *session) question(n int) humans.Question {
 	return s.renamed(s.env.Questions[n%len(s.env.Questions)])
 }
@@ -37,7 +39,8 @@ func (s *session) renamed(q humans.Question) humans.Question {
 	return q
 }
 
-// reply is what Ask returned.
+// reply is what Ask returned. An error comes with the zero answer, or the
+// reviewer breaks a law (see ended).
 type reply struct {
 	answer humans.Reply
 	err    error
@@ -62,7 +65,9 @@ func (s *session) ask(ctx context.Context, q humans.Question) <-chan reply {
 }
 
 // wait waits for a valid answer. Valid is what the engine would take: the
-// form's own rules are checked here for every answer.
+// form's own rules are checked here for every answer. Patience bounds it: a
+// reviewer that never answers fails the check by name, where it would otherwise
+// hold up the whole suite.
 func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Reply, error) {
 	patience := time.NewTimer(s.env.Patience)
 	defer patience.Stop()
@@ -83,7 +88,8 @@ func (s *session) wait(q humans.Question, replied <-chan reply) (humans.Reply, e
 // ended waits for the error of a question whose context is over. The error must
 // be that of the context, which is how the engine knows a withdrawal from a
 // failure; and no answer comes with it, since the engine would not know which
-// of the two counts.
+// of the two counts. Prompt bounds it, and not patience: no person has to do
+// anything for it.
 func (s *session) ended(q humans.Question, replied <-chan reply) error {
 	prompt := time.NewTimer(s.env.Prompt)
 	defer prompt.Stop()
@@ -104,7 +110,9 @@ func (s *session) ended(q humans.Question, replied <-chan reply) error {
 	}
 }
 
-// sees waits until the person sees q, if there is a person.
+// sees waits until the person sees q, if there is a person. Answering before
+// would not be what a person does, and a channel that takes answers to
+// questions it has not shown would pass.
 func (s *session) sees(ctx context.Context, q humans.Question) error {
 	if s.env.Person == nil {
 		return nil
@@ -129,7 +137,9 @@ func (s *session) answers(ctx context.Context, q humans.Question, a humans.Reply
 }
 
 // answered asks q, has it answered by a, and checks what comes back. Without a
-// person the reviewer answers by itself, and any valid answer is good.
+// person the reviewer answers by itself, and any valid answer is good. The
+// whole reply is compared, the comment and the wish to exclude included: a
+// channel usually loses those first, since nothing else depends on them.
 func (s *session) answered(ctx context.Context, q humans.Question, a humans.Reply) (humans.Reply, error) {
 	replied := s.ask(ctx, q)
 	if err := s.answers(ctx, q, a); err != nil {
@@ -142,7 +152,9 @@ func (s *session) answered(ctx context.Context, q humans.Question, a humans.Repl
 	return got, err
 }
 
-// describe: the answers are recorded under the name it gives.
+// describe: the answers are recorded under the name it gives. A channel whose
+// name changes with each call, as one with a counter or a process number in it,
+// would make one expert into many, each with a trust of their own.
 func describe(_ context.Context, s *session) error {
 	d := s.reviewer.Describe()
 	if d.Expert == "" {
@@ -159,7 +171,9 @@ func describe(_ context.Context, s *session) error {
 
 // answer puts every question as often as there are answers of its form, “can't
 // tell” among them. So each form's answers all go through the channel once,
-// with comments and without.
+// with comments and without. A channel that shows one form and reads another is
+// caught, and one whose codes mix up two answers: the first option is 0, and 0
+// is also what is not there.
 func answer(ctx context.Context, s *session) error {
 	for n := range s.env.Questions {
 		for k := range answersOfAForm {
@@ -175,7 +189,8 @@ func answer(ctx context.Context, s *session) error {
 // askAgain asks a second time without anyone to answer: only what is remembered
 // can come back. A restart of the engine asks again, and the person has
 // answered already. A question is asked at least eight times, so that a guess
-// would be found out.
+// would be found out. Channels break it by keeping answers in the goroutine
+// that asked, or by forgetting them once they have been handed on.
 func askAgain(ctx context.Context, s *session) error {
 	for n := range max(8, len(s.env.Questions)) { // a guess would be found out
 		q := s.question(n)
@@ -197,10 +212,12 @@ func askAgain(ctx context.Context, s *session) error {
 
 // sameAtOnce has one question asked by several goroutines, as after a
 // reconnection. The person sees it once and answers once; all who asked get
-// that answer.
+// that answer. A channel that opens a form for each caller shows the question
+// eight times, and the answers to it need not agree.
 func sameAtOnce(ctx context.Context, s *session) error {
 	q := s.question(0)
 	var replies []<-chan reply
+	// Enough that some of them overlap on any machine.
 	for range 8 {
 		replies = append(replies, s.ask(ctx, q))
 	}
@@ -223,7 +240,8 @@ func sameAtOnce(ctx context.Context, s *session) error {
 }
 
 // sideBySide answers in the opposite order: an adapter that goes by order mixes
-// them up.
+// them up. A terminal with one line of input is where answers are mixed up most
+// easily.
 func sideBySide(ctx context.Context, s *session) error {
 	n := max(6, len(s.env.Questions))
 	var questions []humans.Question
@@ -250,7 +268,8 @@ func sideBySide(ctx context.Context, s *session) error {
 }
 
 // contextOver: a question that is over already must not be shown. The person
-// would answer a question that no one waits for.
+// would answer a question that no one waits for. Channels that look at the
+// context only while they wait show the question first.
 func contextOver(ctx context.Context, s *session) error {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -261,7 +280,8 @@ func contextOver(ctx context.Context, s *session) error {
 // withdrawn asks the person a question, withdraws it once they see it, and
 // waits for the end of Ask. Only with a person can it be known that the
 // question was seen before it was withdrawn; a reviewer that answers by itself
-// has answered by then.
+// has answered by then. A reviewer that is not simulated needs the person:
+// skipping the check there would pass a channel that was never tried.
 func (s *session) withdrawn(ctx context.Context) (humans.Question, error) {
 	q := s.question(0)
 	switch {
@@ -281,7 +301,9 @@ func (s *session) withdrawn(ctx context.Context) (humans.Question, error) {
 	return q, s.ended(q, replied)
 }
 
-// withdraw asks again with a new reviewer: a withdrawal is no answer.
+// withdraw asks again with a new reviewer: a withdrawal is no answer. A channel
+// that records a withdrawal as "can't tell", or remembers the question as done,
+// answers at once the second time, and with what no one said.
 func withdraw(ctx context.Context, s *session) error {
 	q, err := s.withdrawn(ctx)
 	if err != nil {
@@ -297,7 +319,8 @@ func withdraw(ctx context.Context, s *session) error {
 
 // lateAnswer answers the withdrawn question while another is open, as people do
 // who were about to press Enter. The late answer must not be taken for one to
-// the question that is open now.
+// the question that is open now. The person is sure to be there: withdrawn has
+// skipped the check without one.
 func lateAnswer(ctx context.Context, s *session) error {
 	q, err := s.withdrawn(ctx)
 	if err != nil {
@@ -313,7 +336,9 @@ func lateAnswer(ctx context.Context, s *session) error {
 
 // otherExpert: an answer under the wrong name would be believed to be the
 // expert's. An error at once is the one right answer: a question that is shown
-// to the wrong person is a fault even if they do not answer.
+// to the wrong person is a fault even if they do not answer. A channel for one
+// person that ignores whom a question is put to would let the wrong expert's
+// trust grow or fall.
 func otherExpert(ctx context.Context, s *session) error {
 	q := s.question(0)
 	q.Expert = "someone-else-entirely"

@@ -17,11 +17,14 @@ import (
 // Every form has as many, so that checks need not know the forms.
 const answersOfAForm = 4
 
-// why is a comment.
+// why is a comment. It has a comma, a digit and letters of two bytes, which a
+// channel that encodes or splits what was typed may damage.
 const why = "too viscous, even at 30 °C"
 
 // forms holds, for each form of question, a person's answers, one after the
-// other and all different, and what the environment lacks to give them.
+// other and all different, and what the environment lacks to give them. A form
+// that is added to package events and not here panics in answerTo, which fails
+// its check: it does not pass in silence.
 var forms = map[events.Form]struct {
 	answers func(e Env, q humans.Question) [answersOfAForm]humans.Reply
 	lacks   func(e Env, q humans.Question) error
@@ -59,7 +62,9 @@ func orders(_ Env, q humans.Question) [answersOfAForm]humans.Reply {
 	}
 }
 
-// named are compositions of the questions that are allowed, and can't tell.
+// named are compositions of the questions that are allowed, and can't tell. The
+// first and the last are different, as lacksPoints has made sure; with two
+// compositions the last answer is the second one again, without the comment.
 func named(e Env, q humans.Question) [answersOfAForm]humans.Reply {
 	p := e.allowed(q)
 	if len(p) == 0 {
@@ -118,7 +123,8 @@ func best(i, n int) []int {
 }
 
 // allowed are the different compositions in the environment's questions that
-// may answer a pinpoint. [Examine] has checked that there are at least two.
+// may answer a pinpoint. [Examine] has checked that there are at least two. In
+// the order of the questions, so that each run of the suite answers the same.
 func (e Env) allowed(q humans.Question) []definition.Point {
 	var list []definition.Point
 	add := func(p definition.Point) {
@@ -138,7 +144,8 @@ func (e Env) allowed(q humans.Question) []definition.Point {
 	return list
 }
 
-// check reports what the environment lacks.
+// check reports what the environment lacks. Two questions, since some checks
+// need one to be open while another is withdrawn or answered.
 func (e Env) check() error {
 	if e.Open == nil || len(e.Questions) < 2 {
 		return errors.New("humantest: Env needs Open and two Questions")
@@ -157,7 +164,8 @@ func (e Env) check() error {
 }
 
 // of returns a question of a form, of at least n options, where the environment
-// has one.
+// has one. A check of a form that the environment lacks does not apply;
+// everyForm says whether that was meant.
 func (s *session) of(form events.Form, n int) (humans.Question, error) {
 	for _, q := range s.env.Questions {
 		if q.Form == form && len(q.Options) >= n {
@@ -169,6 +177,8 @@ func (s *session) of(form events.Form, n int) (humans.Question, error) {
 
 // everyForm looks for forms that no check has put. A channel that cannot put a
 // form says so in Env.Unsupported: what is not checked must be known not to be.
+// It puts nothing itself. Without it a suite with labels alone would pass a
+// channel that cannot put anything else.
 func everyForm(_ context.Context, s *session) error {
 	var missing []events.Form
 	for _, form := range events.Forms() {
@@ -187,8 +197,12 @@ func everyForm(_ context.Context, s *session) error {
 	return nil
 }
 
-// comparison has each option be the best once, and where there are three or more
-// a whole order that is neither the shown one nor its reverse.
+// comparison has each option be the best once, and where there are three or
+// more a whole order that is neither the shown one nor its reverse. A channel
+// that returns places instead of options (which option is first, against on
+// which place the first option is) is found by an order that is not its own
+// inverse: with three options the turn by one is such an order, a reversal is
+// its own inverse.
 func comparison(ctx context.Context, s *session) error {
 	like, err := s.of(events.FormComparison, 2)
 	if err != nil {
@@ -206,6 +220,7 @@ func comparison(ctx context.Context, s *session) error {
 	}
 	all := make([]int, len(like.Options))
 	for i := range all { // neither as shown nor turned round
+		// With two options a turn is a reversal: hence three.
 		all[i] = (i + 1) % len(all)
 	}
 	q := s.renamed(like)
@@ -216,7 +231,9 @@ func comparison(ctx context.Context, s *session) error {
 // pinpoint has the person name a composition that is refused first. Without a
 // person it only looks whether what the reviewer names is allowed. The refusal
 // must come from the question's own rule and lead to another question, not to
-// an error: a person who names what has run out is asked again.
+// an error: a person who names what has run out is asked again. Channels break
+// it by checking nothing, so that the engine refuses the answer and the
+// question ends, or by giving up at the first refusal.
 func pinpoint(ctx context.Context, s *session) error {
 	like, err := s.of(events.FormPinpoint, 0)
 	if err != nil {
@@ -224,6 +241,7 @@ func pinpoint(ctx context.Context, s *session) error {
 	}
 	allowed := like.Allowed
 	if s.env.Person == nil {
+		// A reviewer that guesses may hit an allowed one once.
 		for range 8 {
 			q := s.renamed(like)
 			a, err := s.answered(ctx, q, humans.Reply{})
@@ -254,7 +272,9 @@ func pinpoint(ctx context.Context, s *session) error {
 	if err := s.answers(ctx, q, humans.Reply{Answer: events.Answer{Point: wrong}}); err != nil {
 		return err
 	}
-	// It is not known when they are asked again: they repeat themselves.
+	// It is not known when they are asked again: they repeat themselves. Waited
+	// for before the check ends, so that no goroutine answers questions of the
+	// next check.
 	again := make(chan struct{})
 	defer func() { <-again }()
 	told, done := context.WithCancel(ctx)

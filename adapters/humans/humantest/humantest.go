@@ -23,7 +23,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Env is the reviewer under test and how it is to be tested.
+// Env is the reviewer under test and how it is to be tested. It is handed on by
+// value, with the defaults filled in for each check.
 type Env struct {
 	// Open returns the reviewer as a new process would see it. Required.
 	Open func() humans.Reviewer
@@ -44,7 +45,8 @@ type Env struct {
 	Prompt time.Duration
 }
 
-// Person stands in for the person whom a reviewer asks.
+// Person stands in for the person whom a reviewer asks. Answers may be called
+// from a goroutine of its own, and both for questions that are open at once.
 type Person interface {
 	// Sees waits until the question has been shown.
 	Sees(ctx context.Context, q humans.Question) error
@@ -70,7 +72,8 @@ var ErrSkipped = errors.New("skipped")
 // the environment lacks something.
 var errUnjudged = fmt.Errorf("%w: it could not be judged", ErrSkipped)
 
-// Checks returns the suite, in order.
+// Checks returns the suite, in order. The simple ones come first: where a
+// reviewer answers nothing, all others only repeat that.
 func Checks() []Check {
 	return []Check{
 		{"describe", "Describe names the expert and stays the same.", describe},
@@ -108,7 +111,9 @@ type Result struct {
 // environment lacks something.
 func (r Result) Unjudged() bool { return errors.Is(r.Err, errUnjudged) }
 
-// Examine runs the suite.
+// Examine runs the suite. An error is about the environment, or the end of ctx;
+// what a reviewer does wrong is in the results, and does not keep the other
+// checks from running.
 func Examine(ctx context.Context, env Env) ([]Result, error) {
 	if err := env.check(); err != nil {
 		return nil, err
@@ -124,7 +129,8 @@ func Examine(ctx context.Context, env Env) ([]Result, error) {
 }
 
 // examine runs one check on a new reviewer, and then cancels what the check has
-// left open.
+// left open. A panic in this goroutine is most often the reviewer's too, in
+// Open or Describe; one in Ask is caught where it is asked.
 func examine(ctx context.Context, env Env, n int, check Check) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -138,7 +144,9 @@ func examine(ctx context.Context, env Env, n int, check Check) (err error) {
 	return check.run(ctx, &session{env: env, check: n + 1, reviewer: env.Open()})
 }
 
-// Run runs the suite as subtests of t, one for each check.
+// Run runs the suite as subtests of t, one for each check. What could not be
+// judged fails, and what does not apply is skipped: a suite that is green has
+// tried everything that it could.
 func Run(t *testing.T, env Env) {
 	t.Helper()
 	results, err := Examine(t.Context(), env)

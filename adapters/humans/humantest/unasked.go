@@ -12,7 +12,9 @@ import (
 
 // examples asks twice for each number: what starts a campaign must be
 // repeatable from its seed. No example at all is a number too. A balanced half
-// is rounded down for the accepted ones.
+// is rounded down for the accepted ones. The usual faults are a generator that
+// goes on from where it was, so that the second run begins another campaign
+// than the first, and rounding: seven balanced examples are three and four.
 func examples(ctx context.Context, s *session) error {
 	e, ok := s.reviewer.(humans.InitialLabeler)
 	if !ok {
@@ -54,7 +56,8 @@ func examples(ctx context.Context, s *session) error {
 }
 
 // comparisons is the same for comparisons, of two and of more. An order of each
-// must be one that an answer to such a question could have.
+// must be one that an answer to such a question could have. Sizes of two and
+// four: code that knows only pairs passes with the first.
 func comparisons(ctx context.Context, s *session) error {
 	c, ok := s.reviewer.(humans.InitialComparer)
 	if !ok {

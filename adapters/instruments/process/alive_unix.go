@@ -12,7 +12,9 @@ import (
 
 // running reports whether there is a process with this number that began at the
 // given time, and is not a zombie. Numbers are used again; the two together are
-// not.
+// not. EPERM says that there is such a process, which belongs to another user.
+// Without a birth on either side (no /proc) two empty texts agree, and the
+// number alone must do; a zombie has let go of its devices.
 func running(pid int, birth string) bool {
 	if pid <= 0 {
 		return false
@@ -32,7 +34,8 @@ func birth(pid int) string {
 }
 
 // stat reads the state of a process and the time it began, from Linux's /proc;
-// empty where there is no such process or no /proc.
+// empty where there is no such process or no /proc. Field 3 is the state and
+// field 22 the start time, which are 0 and 19 after the name.
 func stat(pid int) (state, began string) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -16,7 +16,10 @@ import (
 )
 
 // command is what the adapter knows about a command. Instrument.mu guards all
-// fields but Command, which never changes, and done.
+// fields but Command, which never changes, and done. sent is set before the
+// start is written and taken back only where nothing was written, or the
+// program says that it did not start it: what may have been sent counts as sent
+// (law 3 of docs/architecture.md).
 type command struct {
 	instruments.Command
 	// sent: a start was written to a program, which has neither refused it nor
@@ -35,14 +38,16 @@ type command struct {
 func (c *command) underWay() bool { return c.outcome == nil && (c.sent || c.awaiting != nil) }
 
 // starting is a Start under way. Any number of callers wait for it, so that a
-// command is sent once however often Start is called.
+// command is sent once however often Start is called. err is set before done is
+// closed.
 type starting struct {
 	done chan struct{}
 	err  error
 }
 
 // awaiting is the request for an outcome, put to one run of the program. After
-// a restart there is another.
+// a restart there is another. Several answers may end one request (an exit and
+// a late reply); once sees to it that failed is closed once.
 type awaiting struct {
 	peer   *peer
 	failed chan struct{} // closed when no outcome will come of this request
@@ -53,7 +58,8 @@ type awaiting struct {
 // known returns the record of a command, creating it if need be. Other
 // parameters under a known ID are an error: an ID stands for one experiment for
 // ever. The record is kept for the life of the adapter: the first outcome of an
-// ID stands for as long.
+// ID stands for as long. The parameters are cloned: the caller's map may
+// change, and the comparison must be with what was sent.
 func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 	if cmd.ID == "" {
 		return nil, fmt.Errorf("%w: the command has no ID", instruments.ErrRefused)
@@ -75,7 +81,8 @@ func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 }
 
 // Describe implements [instruments.Instrument]. A program describes itself once
-// in each run.
+// in each run. The description that was shown last is what the campaign has
+// checked its limits and locked its device by; Start compares with it.
 func (i *Instrument) Describe(ctx context.Context) (instruments.Description, error) {
 	p, err := i.connect(ctx)
 	if err != nil {
@@ -116,6 +123,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err != nil {
 		i.mu.Lock()
 		defer i.mu.Unlock()
+		// Never a refusal then: the engine takes a refusal for a promise that
+		// nothing has moved.
 		if c.sent || c.starting != nil {
 			return fmt.Errorf("command %s was sent before and never confirmed, and the program is out of reach: %w",
 				cmd.ID, err)
@@ -128,6 +137,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 		return err
 	}
 	s := c.starting
+	// A goroutine of the instrument's own, since the first caller may stop
+	// waiting while others do not.
 	if s == nil && !i.closing {
 		s = &starting{done: make(chan struct{})}
 		c.starting = s
@@ -205,7 +216,9 @@ func (i *Instrument) start(p *peer, c *command) error {
 }
 
 // confirm records the answer to the start of a command, which may come after
-// Start has given up waiting, and returns what Start reports of it.
+// Start has given up waiting, and returns what Start reports of it. An answer
+// with neither ok, refused nor error leaves the command as sent: whatever the
+// program meant by it, it may be acting.
 func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -231,7 +244,8 @@ func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 // restarts of the program, and through failed attempts to start it.
 //
 // Any number of callers may wait for one command; the program is asked once in
-// each of its runs.
+// each of its runs. A program that ended is started again by connect, and
+// reconcile has then asked about the command before it is asked to wait for it.
 func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	c, err := i.known(cmd)
 	if err != nil {
@@ -275,7 +289,8 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 
 // await sends the request for the outcome, once in each run of the program. It
 // returns nil where there is nothing to ask: the outcome is known, or this run
-// knows nothing of the command.
+// knows nothing of the command. The look and the note that it was asked are
+// under one lock, so that no two callers ask the same run.
 func (i *Instrument) await(p *peer, c *command) *awaiting {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -293,7 +308,8 @@ func (i *Instrument) await(p *peer, c *command) *awaiting {
 
 // askOutcome asks for the outcome and settles the command with the answer,
 // whenever it comes. There is no time limit: an experiment takes as long as it
-// takes.
+// takes. An error of ask means that nothing was written and deliver is not
+// called; the two never both happen.
 func (i *Instrument) askOutcome(c *command, a *awaiting) {
 	deliver := func(reply wire.Reply, err error) {
 		switch {
@@ -312,7 +328,9 @@ func (i *Instrument) askOutcome(c *command, a *awaiting) {
 	}
 }
 
-// failAwait ends a request for an outcome that will not be answered.
+// failAwait ends a request for an outcome that will not be answered. a.failed
+// belongs to this request alone: callers that wait for it look again, and find
+// another run, the outcome, or the error.
 func (i *Instrument) failAwait(c *command, a *awaiting, err error) {
 	i.mu.Lock()
 	// After an exit the command stays under way: the next run is asked about
@@ -328,6 +346,8 @@ func (i *Instrument) failAwait(c *command, a *awaiting, err error) {
 }
 
 // outcomeOf returns a copy of a command's outcome, which callers may change.
+// What it points to is copied too, for the first outcome stands for the life of
+// the adapter.
 func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -346,7 +366,8 @@ func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
 }
 
 // settle records the outcome of a command. The first one stands: another one is
-// logged, and false is returned.
+// logged, and false is returned. Comparing takes place without the lock: an
+// outcome that is set never changes.
 func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 	i.mu.Lock()
 	first := c.outcome
@@ -369,7 +390,9 @@ func (i *Instrument) settle(c *command, o instruments.Outcome) bool {
 }
 
 // pushed handles a result that the program sends without being asked. A command
-// that this process never sent is none of its business.
+// that this process never sent is none of its business. A program that can
+// recover may push what an earlier run of it finished; if this process has
+// asked about the command, that counts.
 func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	i.mu.Lock()
 	c := i.commands[reply.Command]
@@ -392,7 +415,8 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 
 // Cancel implements [instruments.Instrument]. Where nothing was sent, and the
 // program knows no earlier commands, there is nothing to cancel. How a command
-// ended is for Await to say.
+// ended is for Await to say. A cancellation is a wish: the outcome says whether
+// the device heeded it.
 func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -423,7 +447,8 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 
 // Recover implements [instruments.Recoverer]. Where the program did not declare
 // that it can recover, only what happened in its present run is known;
-// otherwise the fate is unknown.
+// otherwise the fate is unknown. An outcome that is known is not asked about
+// again, so that the answers of this adapter never contradict each other.
 func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err

@@ -32,6 +32,8 @@ var Driver = instruments.Driver{
 		if err != nil {
 			return nil, err
 		}
+		// A copy of the map, since the settings belong to the recorded
+		// definition.
 		if env.Acts != "" {
 			settings.Env = maps.Clone(settings.Env)
 			if settings.Env == nil {
@@ -92,7 +94,8 @@ func (s *Settings) Complete(*definition.Campaign) {
 }
 
 // Check implements definition.Settings. Environment may hold names alone: values
-// of variables would be recorded with the definition.
+// of variables would be recorded with the definition. A wildcard is refused
+// too: it would hand on variables that no one has thought of.
 func (s *Settings) Check(_ *definition.Campaign, here definition.Path) []definition.Fault {
 	var faults []definition.Fault
 	report := func(at definition.Path, problem, remedy string) {
@@ -131,7 +134,8 @@ var scripts = []string{".py", ".sh", ".jl", ".js", ".rb", ".pl", ".R", ".lua", "
 
 // Remarks implements definition.Remarkable: it names programs and scripts that
 // are missing on this machine. That is no fault, because the file may be meant
-// for another one.
+// for another one. Only arguments with the ending of a script are looked for:
+// any other one may be a name on the device.
 func (s *Settings) Remarks(folder string, here definition.Path) []string {
 	if len(s.Command) == 0 {
 		return nil

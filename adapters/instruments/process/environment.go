@@ -27,7 +27,9 @@ var harmless = []string{
 // environment is what the program gets: from campaignd's own environment what
 // is harmless and what the campaign file names, then what the file sets.
 // missing are the named variables that are not set. What the file sets comes
-// last and so counts, as the last of two equal names does.
+// last and so counts, as the last of two equal names does. A name that the file
+// both names and sets is refused by Check, so that the order decides only over
+// the harmless ones.
 func environment(own []string, cfg Settings) (env, missing []string) {
 	missing = slices.Clone(cfg.Environment)
 	for _, variable := range own {
@@ -48,7 +50,8 @@ func environment(own []string, cfg Settings) (env, missing []string) {
 }
 
 // matches compares names regardless of case, as Windows does; elsewhere these
-// names are written in capitals.
+// names are written in capitals. A pattern alone, without anything in place of
+// the star, is no match.
 func matches(pattern, name string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
 		return len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)

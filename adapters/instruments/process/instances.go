@@ -14,7 +14,9 @@ import (
 
 // instance is a running program in the record that a store keeps, so that the
 // next run of campaignd knows of a program that outlived the previous one. Such
-// a program is reported, never killed: it may be moving a pump.
+// a program is reported, never killed: it may be moving a pump. Outside the
+// log, since it says nothing of the campaign: lost, it costs a warning
+// (docs/architecture.md, What is kept outside the logs).
 type instance struct {
 	PID int `json:"pid"`
 	// Birth is when the process began, in the system's own notation. It tells
@@ -33,7 +35,8 @@ func (n instance) alive() bool { return running(n.PID, n.Birth) }
 func (i *Instrument) KeepRecord(file string) { i.record = file }
 
 // recorded reads the instances that are still alive. The caller holds
-// i.recording.
+// i.recording. Those that have ended are left out on the way, so that the
+// record does not grow.
 func (i *Instrument) recorded() (alive []instance, err error) {
 	data, err := os.ReadFile(i.record)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +51,8 @@ func (i *Instrument) recorded() (alive []instance, err error) {
 // rerecord changes the record, as a whole file, and reports whether that
 // worked. Failing is no error: an experiment is worth more than the record. The
 // file is replaced as a whole, so that a crash leaves the old record or the new
-// one.
+// one. recording guards the file within the process; between processes the
+// store's lock does.
 func (i *Instrument) rerecord(change func([]instance) []instance) (done bool) {
 	if i.record == "" {
 		return false
@@ -72,7 +76,8 @@ func (i *Instrument) rerecord(change func([]instance) []instance) (done bool) {
 	return err == nil
 }
 
-// enlist adds a running program to the record, once.
+// enlist adds a running program to the record, once. Where it could not be
+// written yet, the next start of a command tries again.
 func (i *Instrument) enlist(p *peer) {
 	if p.enlisted.Load() {
 		return
@@ -92,7 +97,8 @@ func (i *Instrument) enlist(p *peer) {
 	p.enlisted.Store(done)
 }
 
-// delist removes a program that has ended from the record.
+// delist removes a program that has ended from the record. By its number: a
+// process that has just ended here is the latest with it.
 func (i *Instrument) delist(p *peer) {
 	pid := p.cmd.Process.Pid
 	i.rerecord(func(alive []instance) []instance {
@@ -101,6 +107,7 @@ func (i *Instrument) delist(p *peer) {
 }
 
 // earlier names the running instances other than p; empty where there are none.
+// Local time, since it is for a person at this machine.
 func (i *Instrument) earlier(p *peer) string {
 	if i.record == "" {
 		return ""

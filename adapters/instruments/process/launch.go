@@ -23,7 +23,8 @@ type launch struct {
 
 // connect returns the program, ready for requests, and starts it if need be. It
 // returns the error of the first failed attempt. ctx ends the caller's wait, not
-// the launch: others may wait for it too.
+// the launch: others may wait for it too. The pause before a start is part of
+// the launch, so that callers who come meanwhile wait for the same one.
 func (i *Instrument) connect(ctx context.Context) (*peer, error) {
 	i.mu.Lock()
 	if i.closing {
@@ -51,7 +52,8 @@ func (i *Instrument) connect(ctx context.Context) (*peer, error) {
 }
 
 // reconnect is connect with retries, for as long as the program may take to
-// answer a request.
+// answer a request. Each failed attempt makes the next pause longer, which is
+// what keeps this from being a tight loop.
 func (i *Instrument) reconnect(ctx context.Context) (*peer, error) {
 	begin := time.Now()
 	for {
@@ -64,7 +66,9 @@ func (i *Instrument) reconnect(ctx context.Context) (*peer, error) {
 
 // pause is how long to wait before the next start: not at all at first, then
 // twice as long after each short run, up to a limit. It keeps a program that
-// ends at once from being started in a tight loop. The caller holds i.mu.
+// ends at once from being started in a tight loop. The caller holds i.mu. The
+// shift is bounded at 16, before it overflows. Time that has passed since the
+// exit counts; a negative pause is none.
 func (i *Instrument) pause() time.Duration {
 	if i.shortRuns == 0 {
 		return 0
@@ -80,7 +84,8 @@ func (i *Instrument) pause() time.Duration {
 // used is ended before that.
 //
 // The peer is published only in working order, under the lock under which Close
-// looks for one: none is left running unseen.
+// looks for one: none is left running unseen. A program that says "later" ends
+// as expected: it is not reported as one that fails.
 func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 	defer i.wg.Done()
 	p, err := i.handshake(pause)
@@ -128,7 +133,9 @@ func (i *Instrument) bringUp(l *launch, pause time.Duration) {
 // is returned with an error has to be ended by the caller.
 //
 // It ends with reconcile, so that nothing is sent to a restarted program before
-// it is known what became of the earlier commands.
+// it is known what became of the earlier commands. The earlier instances are
+// reported before the first start: one of them may hold the device that the new
+// program is about to open.
 func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	select {
 	case <-time.After(pause):
@@ -173,6 +180,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 		return p, fmt.Errorf("describe: the description of %s cannot be used: %w", i.program(), err)
 	}
 	i.mu.Lock()
+	// The first description stands: that of each later run is compared with it.
 	before := i.described
 	if before == nil {
 		i.described = &p.description
@@ -187,7 +195,8 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 }
 
 // reconcile asks a restarted program what became of each command that was under
-// way. If the program exits meanwhile they stay open for the next run.
+// way. If the program exits meanwhile they stay open for the next run. In the
+// order of IDs, so that two programs that are restarted alike are asked alike.
 func (i *Instrument) reconcile(p *peer) {
 	i.mu.Lock()
 	var open []*command
@@ -224,7 +233,8 @@ func (i *Instrument) reconcile(p *peer) {
 
 // askFate asks the program what became of a command and records the answer. A
 // program that had confirmed a command and now says that it never started it
-// has lost its memory: then the fate is unknown.
+// has lost its memory: then the fate is unknown. "Finished" and "running" mean
+// that a start arrived, whether or not its confirmation did.
 func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 	fate instruments.Fate, cause string, err error,
 ) {
@@ -257,7 +267,9 @@ func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 // that those who retry find no program.
 //
 // A program that can recover is asked by the next run; what one that cannot was
-// working on is of unknown fate at once.
+// working on is of unknown fate at once. A run that lasted long enough starts
+// the count of short runs anew; its own end counts as one, so that the first
+// pause is short and not none.
 func (i *Instrument) exited(p *peer, expected, killed bool) {
 	i.mu.Lock()
 	p.over = true

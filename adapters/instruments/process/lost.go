@@ -12,7 +12,8 @@ import (
 // unreadable handles a line that is no message. If it was the answer about a
 // command whose outcome is awaited, that is asked for again, once. It runs in
 // the reading goroutine, as oversized and lost do, and so must not wait for an
-// answer.
+// answer. The id may be readable where the rest is not; then the request that
+// it answers says which command it is about.
 func (p *peer) unreadable(line []byte, err error) {
 	p.notProtocol(line, err)
 	why := fmt.Sprintf("%s answered what cannot be read (%v), and did so again when it was asked again: %s",
@@ -31,7 +32,9 @@ func (p *peer) unreadable(line []byte, err error) {
 }
 
 // oversized handles a line that is longer than the protocol allows. A request
-// that it answers is not repeated: the answer would be as long the next time.
+// that it answers is not repeated: the answer would be as long the next time. A
+// request for an outcome gets the reason as its outcome, and any other one an
+// error.
 func (p *peer) oversized(o wire.Oversized) {
 	p.i.logf("%s: a line of %d bytes on standard output is longer than the protocol's %d and cannot be read: %s",
 		p.i.program(), o.Length, wire.MaxLine, wire.Clip(o.Head[:min(len(o.Head), 120)]))
@@ -63,6 +66,8 @@ func (p *peer) oversized(o wire.Oversized) {
 			}
 		}
 		p.mu.Unlock()
+		// Pending requests are in a map, and the order of the questions to the
+		// program is to be the same each time.
 		slices.Sort(commands)
 		p.lost(why, commands...)
 	}
@@ -70,7 +75,9 @@ func (p *peer) oversized(o wire.Oversized) {
 
 // lost records that the answer about one of the commands was lost. Each outcome
 // is asked for once more. If that answer is lost as well the outcome is
-// unknown, unless the program says that the command still runs.
+// unknown, unless the program says that the command still runs. Its own
+// goroutine for the second: it asks for the fate and waits, and the reading
+// goroutine would wait for itself.
 func (p *peer) lost(why string, commands ...string) {
 	for _, id := range commands {
 		p.garbled[id]++
@@ -83,7 +90,8 @@ func (p *peer) lost(why string, commands ...string) {
 }
 
 // open returns a command that is under way, with the latest request for its
-// outcome; nil for any other command.
+// outcome; nil for any other command. It may have been settled meanwhile, by
+// another line.
 func (i *Instrument) open(id string) (*command, *awaiting) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -105,7 +113,9 @@ func (i *Instrument) askAgain(p *peer, id string) {
 	i.wg.Go(func() { i.askOutcome(c, a) })
 }
 
-// giveUp settles a command whose outcome was asked for again, in vain.
+// giveUp settles a command whose outcome was asked for again, in vain. A
+// command that still runs may yet give a readable outcome, and where its fate
+// could not be asked for, Await will ask the next run.
 func (i *Instrument) giveUp(p *peer, id, why string) {
 	c, _ := i.open(id)
 	if c == nil {

@@ -57,6 +57,7 @@ type peer struct {
 
 // request is a request that the program has not answered yet. After its caller
 // has stopped waiting it stays in pending, so that a late answer still counts.
+// late is guarded by the peer's mu; the others never change.
 type request struct {
 	op, command string
 	// deliver is called once, by the reading goroutine: with the reply, or with
@@ -74,7 +75,9 @@ var (
 )
 
 // spawn starts the program, with pipes of our own: unlike those of exec.Cmd
-// they allow deadlines, and Wait does not close them before all is read.
+// they allow deadlines, and Wait does not close them before all is read. The
+// child's ends are closed here once it has them: a pipe ends only when no one
+// holds its other end any more.
 func (i *Instrument) spawn() (*peer, error) {
 	cmd := exec.Command(i.argv[0], i.argv[1:]...)
 	cmd.Dir = i.dir
@@ -125,6 +128,8 @@ func (i *Instrument) spawn() (*peer, error) {
 		awaited:   make(map[uint64]string),
 		garbled:   make(map[string]int),
 	}
+	// A channel as a lock, so that waiting for it can end with a context or
+	// with the program.
 	p.writing <- struct{}{}
 	i.wg.Add(1)
 	go p.supervise(outR, errR)
@@ -137,7 +142,9 @@ func (i *Instrument) spawn() (*peer, error) {
 //
 // Its order at the end: the program has ended, its helpers are killed, what it
 // wrote is read to the end or for as long as drain, and only then the waiting
-// callers get an error. A result that was written just before the end is not lost.
+// callers get an error. A result that was written just before the end is not
+// lost. Closing the pipes ends the two readers where a helper still holds the
+// other end.
 func (p *peer) supervise(stdout, stderr *os.File) {
 	defer p.i.wg.Done()
 	var reading sync.WaitGroup
@@ -177,7 +184,8 @@ func (p *peer) supervise(stdout, stderr *os.File) {
 	p.finish(err)
 }
 
-// logStderr logs a line that the program wrote to its standard error.
+// logStderr logs a line that the program wrote to its standard error. The last
+// line is kept, for it is mostly why a program ended.
 func (p *peer) logStderr(line []byte) {
 	line = bytes.TrimRight(line, "\r")
 	if len(bytes.TrimSpace(line)) > 0 {
@@ -201,6 +209,7 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 		return 0, fmt.Errorf("%w: %w", errNotAsked, ctx.Err())
 	}
 	p.mu.Lock()
+	// Under writing, so that IDs go out in order.
 	p.lastID++
 	req.ID = p.lastID
 	p.mu.Unlock()
@@ -213,6 +222,8 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 			errNotAsked, req.Op, wire.MaxLine)
 	}
 	p.mu.Lock()
+	// It has finished since the token was taken: a request that was added now
+	// would never be answered.
 	if p.pending == nil {
 		p.mu.Unlock()
 		return 0, fmt.Errorf("%w: %w", errNotAsked, p.exitErr)
@@ -236,7 +247,9 @@ func (p *peer) ask(ctx context.Context, req wire.Request, deliver func(wire.Repl
 }
 
 // call sends a request and waits for the answer, at most reply_within. An
-// answer that comes later goes to late, unless that is nil.
+// answer that comes later goes to late, unless that is nil. Giving up is no
+// cancellation: what the program does goes on, and a late answer is still the
+// truth about it.
 func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply, error)) (wire.Reply, error) {
 	type answer struct {
 		reply wire.Reply
@@ -245,6 +258,8 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 	answered := make(chan answer, 1)
 	var mu sync.Mutex
 	gaveUp := false
+	// Begun before the request is written, since a program that does not read
+	// is slow as well.
 	limit := time.NewTimer(p.i.replyWithin)
 	defer limit.Stop()
 	id, err := p.ask(ctx, req, func(r wire.Reply, err error) {
@@ -294,7 +309,8 @@ func (p *peer) call(ctx context.Context, req wire.Request, late func(wire.Reply,
 // handle handles one line of standard output.
 //
 // It must not block: everything that the program says comes through it, in
-// order.
+// order. An unknown field is reported and ignored: a program may be newer, or
+// its author may have mistyped one.
 func (p *peer) handle(line []byte) {
 	line = bytes.TrimRight(line, "\r")
 	if len(bytes.TrimSpace(line)) == 0 {
@@ -331,7 +347,9 @@ func (p *peer) handle(line []byte) {
 	}
 }
 
-// answer delivers the reply to request id, or its decoding error.
+// answer delivers the reply to request id, or its decoding error. awaited
+// remembers which requests had an outcome as their answer, so that a second
+// result is named as what it is.
 func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 	p.mu.Lock()
 	r := p.pending[id]
@@ -367,7 +385,8 @@ func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 }
 
 // notProtocol reports a line that is no message. It reports only the first 20:
-// some programs print a lot.
+// some programs print a lot. The count goes on beyond that, and is shown with
+// the instrument.
 func (p *peer) notProtocol(line []byte, err error) {
 	const most = 20
 	p.garbage++
@@ -389,7 +408,8 @@ func (p *peer) notProtocol(line []byte, err error) {
 // finish closes the peer after the program has ended with err and its output
 // was read: callers who wait for an answer get the reason why none comes. The
 // instrument hears of the end first, then the callers: one who asks again at
-// once must not find this peer.
+// once must not find this peer. pending becomes nil under the lock: from then
+// on ask adds nothing.
 func (p *peer) finish(err error) {
 	p.mu.Lock()
 	if err == nil {
@@ -419,7 +439,8 @@ func (p *peer) finish(err error) {
 // shutdown ends the program: by the end of its input, then by SIGTERM, then by
 // SIGKILL. A program that finishes its work by itself is detached instead, if
 // commands are open. The end of input comes first because a program may have a
-// device to park.
+// device to park. Only a program that said so in its handshake is left to
+// itself; any other one could go on unseen.
 func (p *peer) shutdown(open []string) {
 	p.mu.Lock()
 	p.stopping = true

@@ -61,6 +61,7 @@ type Instrument struct {
 	recording   sync.Mutex // of the file
 	reported    sync.Once  // about earlier instances
 
+	// life bounds what is done for a command rather than for a caller.
 	life   context.Context // ends with Close
 	end    context.CancelFunc
 	closed chan struct{} // closed when Close has done its work
@@ -79,7 +80,9 @@ type Instrument struct {
 	left      *peer                    // by Close, still at work; or nil
 }
 
-// pauses are the adapter's own times. Tests shorten them.
+// pauses are the adapter's own times. Tests shorten them. Other than
+// reply_within they are no setting: they say how patient the adapter is with a
+// broken program, which no campaign depends on.
 type pauses struct {
 	first, longest time.Duration // between an exit and the next start
 	healthy        time.Duration // a run longer than this was no failure to start
@@ -177,7 +180,10 @@ func (i *Instrument) program() string { return filepath.Base(i.argv[0]) }
 // not, it gets SIGTERM and then SIGKILL, with its whole process group. The
 // exception is a program that declared that it finishes its work by itself,
 // while experiments are under way: it is left to do so, and the next run of
-// campaignd asks for the results. Close may be called more than once.
+// campaignd asks for the results. Close may be called more than once. Its
+// order: nothing new is begun, the program is ended, and only then are the
+// instrument's goroutines waited for, some of which wait for the program's
+// answer.
 func (i *Instrument) Close() error {
 	i.mu.Lock()
 	first := !i.closing

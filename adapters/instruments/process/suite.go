@@ -11,9 +11,11 @@ import (
 
 // This file holds what only the conformance suite needs.
 
-// Kill implements [instruments.Killer]. It ends the whole process group. severed
-// cuts the pipes first, so that what the program writes in its last moment is
-// lost, as with a machine that loses its power.
+// Kill implements [instruments.Killer]. It ends the whole process group.
+// severed cuts the pipes first, so that what the program writes in its last
+// moment is lost, as with a machine that loses its power. The end is not
+// counted among the program's exits (Watch); commands under way fare as after a
+// crash.
 func (i *Instrument) Kill(ctx context.Context, severed bool) error {
 	i.mu.Lock()
 	p := i.peer
@@ -38,7 +40,8 @@ func (i *Instrument) Kill(ctx context.Context, severed bool) error {
 }
 
 // Redeliver implements [instruments.Redeliverer]. Nothing that this adapter
-// knows of the command keeps the start from being sent.
+// knows of the command keeps the start from being sent. It is how the suite
+// finds a program that acts twice on one ID; a campaign never calls it.
 func (i *Instrument) Redeliver(ctx context.Context, cmd instruments.Command) error {
 	c, err := i.known(cmd)
 	if err != nil {
@@ -82,7 +85,8 @@ func (i *Instrument) Redeliver(ctx context.Context, cmd instruments.Command) err
 	return nil
 }
 
-// Watch implements [instruments.Watched].
+// Watch implements [instruments.Watched]. Left is given only while that program
+// still runs.
 func (i *Instrument) Watch() instruments.Watch {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -29,6 +29,8 @@ var Driver = instruments.Driver{
 		return New(settings, def, env.Folder)
 	},
 	Listed: true,
+	// The best row and not the best mean: it is the most that the campaign can
+	// be given, the luck of a replicate included.
 	Foregone: func(def definition.Campaign, folder string) (instruments.Foregone, error) {
 		settings, err := SettingsOf(def)
 		if err != nil {
@@ -79,7 +81,8 @@ func Choose(s Settings) definition.Choice { return definition.NewChoice(Name, s)
 // Complete implements definition.Settings.
 func (*Settings) Complete(*definition.Campaign) {}
 
-// Check implements definition.Settings.
+// Check implements definition.Settings. Steps and candidates would contradict
+// the table, which says by itself what can be measured.
 func (s *Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
 	known := []string{def.Sought().Name}
 	for _, p := range def.Parameters {
@@ -119,7 +122,8 @@ func (s *Settings) CheckFiles(folder string, here definition.Path) []definition.
 }
 
 // CheckFile returns what is wrong with the place of a table; here is where it
-// is named. A relative path starts from folder.
+// is named. A relative path starts from folder. Nothing is read: what is in the
+// file is for New to judge, with lines.
 func CheckFile(folder, file string, here definition.Path) []definition.Fault {
 	if file == "" {
 		return nil

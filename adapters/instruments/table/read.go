@@ -30,12 +30,16 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
 }
 
-// maxFaults is how many faulty rows are reported before reading gives up.
+// maxFaults is how many faulty rows are reported before reading gives up. A
+// file of another kind has a fault in each of its rows, and no one reads a
+// thousand.
 const maxFaults = 10
 
 // read fills in points and rows. Columns that neither a parameter nor the
 // objective is read from are ignored. Faulty rows are collected, up to
-// maxFaults, so that a file is mended once; then nothing of it is used.
+// maxFaults, so that a file is mended once; then nothing of it is used. The
+// file is text that was read whole, so that the same bytes are hashed and
+// parsed.
 func (i *Instrument) read(path, data string, columns map[string]string) error {
 	fault := func(line int, format string, args ...any) error {
 		return &FileError{File: path, Line: line, Problem: fmt.Sprintf(format, args...)}
@@ -66,6 +70,7 @@ func (i *Instrument) read(path, data string, columns map[string]string) error {
 			faults = append(faults, csvFault(path, err))
 			break
 		}
+		// Not the number of the record: a quoted cell may hold newlines.
 		line, _ := r.FieldPos(0)
 		point, value, err := i.parse(record, at, comma)
 		if err != nil {
@@ -91,7 +96,10 @@ func (i *Instrument) read(path, data string, columns map[string]string) error {
 }
 
 // columns returns the column of each parameter, in order, and of the objective
-// last.
+// last. A column that two names are read from is refused: it is a slip in the
+// mapping far more often than meant, and a parameter that is the objective
+// would be a perfect model. Empty headings may stand twice; nothing is read
+// from them.
 func (i *Instrument) columns(header []string, mapping map[string]string) ([]int, error) {
 	var names []string
 	for _, p := range i.def.Parameters {
@@ -131,7 +139,10 @@ func (i *Instrument) columns(header []string, mapping map[string]string) ([]int,
 	return at, nil
 }
 
-// parse reads one row; at is as columns returns it.
+// parse reads one row; at is as columns returns it. The reader has made sure
+// that each record has as many fields as the header. Bounds are not looked at:
+// a row outside of the campaign's space is left out where the space takes its
+// candidates.
 func (i *Instrument) parse(record []string, at []int, comma bool) (definition.Point, float64, error) {
 	point := make(definition.Point, len(i.def.Parameters))
 	for k, p := range i.def.Parameters {
@@ -159,7 +170,8 @@ func (i *Instrument) parse(record []string, at []int, comma bool) (definition.Po
 
 // decimalComma reports whether a number of the table has a decimal comma for
 // certain. It reads the whole file before any number is read: one cell may
-// settle how all are meant.
+// settle how all are meant. Rows may be uneven here, since the first pass only
+// looks for a sign; the second one reports them.
 func decimalComma(data string) bool {
 	r := csv.NewReader(strings.NewReader(data))
 	r.Comma, r.FieldsPerRecord = format.Separator(data), -1
@@ -175,7 +187,7 @@ func decimalComma(data string) bool {
 }
 
 // number reads a cell. Zero has no sign, so that equal compositions have equal
-// keys.
+// keys. Infinite values and NaN are none: neither can be modeled.
 func number(cell string, comma bool) (float64, error) {
 	if cell == "" {
 		return 0, errors.New("is empty")

@@ -47,18 +47,23 @@ type Instrument struct {
 	started map[string]row // what each command of this process is answered with
 }
 
-// row is one measured row.
+// row is one measured row. line is where the row begins in the file, from 1,
+// which its measurement names as its source.
 type row struct {
 	line  int
 	value float64
 }
 
-// MaxSize is how large a table may be, in bytes.
+// MaxSize is how large a table may be, in bytes. Far more rows than a list of
+// candidates can be searched through for each decision; it bounds the memory of
+// a mistyped path.
 const MaxSize = 64 << 20
 
 // New reads the file that cfg names; a relative path is taken from baseDir, the
 // folder of the campaign file. Reading is strict: a row that is not understood
-// is an error, with file and line, and never left out.
+// is an error, with file and line, and never left out. identity holds the first
+// six bytes of the file's hash: a log then shows whether two runs replayed the
+// same rows.
 func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, error) {
 	path := cfg.File
 	if !filepath.IsAbs(path) {
@@ -83,7 +88,7 @@ func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, er
 }
 
 // Candidates implements instruments.Candidates: every composition of the table
-// once, in the file's order.
+// once, in the file's order. Copies, which the caller may change.
 func (i *Instrument) Candidates(ctx context.Context) ([]definition.Point, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -126,7 +131,8 @@ func (i *Instrument) Rows() []Row {
 
 // Mean returns the mean of the rows that hold the composition p, in the
 // objective's unit. A composition that the table does not hold is an error. A
-// study takes it for the true value.
+// study takes it for the true value. Added up in the order of the file, so that
+// its bits are the same in each run.
 func (i *Instrument) Mean(p definition.Point) (float64, error) {
 	k, err := i.key(p)
 	if err != nil {
@@ -144,7 +150,7 @@ func (i *Instrument) Mean(p definition.Point) (float64, error) {
 }
 
 // Describe implements instruments.Instrument. Units are the campaign's: a CSV
-// file has none.
+// file has none. No limits are given: the rows are the limits.
 func (i *Instrument) Describe(ctx context.Context) (instruments.Description, error) {
 	if err := ctx.Err(); err != nil {
 		return instruments.Description{}, err
@@ -167,7 +173,8 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 }
 
 // Start implements instruments.Instrument. It refuses a composition or a
-// replicate that the table does not hold.
+// replicate that the table does not hold. The same command again is accepted,
+// and not answered with another row.
 func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -186,7 +193,8 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	return nil
 }
 
-// Await implements instruments.Instrument. It answers at once.
+// Await implements instruments.Instrument. It answers at once. What was made is
+// what was asked for; the standard deviation of a single row is not known.
 func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return instruments.Outcome{}, err
@@ -209,7 +217,9 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 // ended by the time it can be called off.
 func (i *Instrument) Cancel(ctx context.Context, _ instruments.Command) error { return ctx.Err() }
 
-// Recover implements instruments.Recoverer.
+// Recover implements instruments.Recoverer. "Not started" is certain of any
+// other process's command, since this one answers from a file and keeps
+// nothing.
 func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (instruments.Fate, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -228,7 +238,10 @@ func (i *Instrument) answer(cmd instruments.Command) (row, bool) {
 	return r, ok
 }
 
-// find returns the row that answers cmd. The error wraps ErrRefused.
+// find returns the row that answers cmd. The error wraps ErrRefused. All
+// refusals are permanent, for the file does not change; that a further
+// replicate is missing is said as ErrOnce, since the composition itself can be
+// had.
 func (i *Instrument) find(cmd instruments.Command) (row, error) {
 	k, err := i.key(cmd.Parameters)
 	if err != nil {
@@ -252,7 +265,9 @@ func (i *Instrument) find(cmd instruments.Command) (row, error) {
 }
 
 // key gives equal compositions equal strings. Compositions come from the table
-// itself, through JSON at most, which keeps every bit of a number.
+// itself, through JSON at most, which keeps every bit of a number. Numbers are
+// written in hexadecimal, which has one form for each float64. Values are ended
+// by a zero byte and not joined by a character that a category may contain.
 func (i *Instrument) key(p definition.Point) (string, error) {
 	if len(p) != len(i.def.Parameters) {
 		return "", fmt.Errorf("the composition has %d values, the campaign %d parameters",

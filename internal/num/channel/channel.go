@@ -194,7 +194,8 @@ func (m *Mixture) Add(ctx context.Context, a Answers) (*Mixture, error) { return
 
 // With returns the posterior of the mixture and one channel more, as
 // [Condition] would for all of them in this order. What it does for the other
-// channels is done once.
+// channels is done once. The mixture stays as it was, so that several answers
+// can be tried on it.
 func (m *Mixture) With(ctx context.Context, a Answers) (*Posterior, error) {
 	all, err := m.add(ctx, a, true)
 	if err != nil {
@@ -214,6 +215,7 @@ const (
 	sides
 )
 
+// side is the side that the slope of a variant is on.
 func (v *variant) side() int {
 	switch {
 	case v.slope > 0:
@@ -225,7 +227,9 @@ func (v *variant) side() int {
 }
 
 // add returns the mixture with a further channel. After the last one only the
-// moments matter, and all sides become one.
+// moments matter, and all sides become one. The number of components triples
+// with each channel, whose slope has three sides; heaviest bounds it before
+// each further one.
 func (m *Mixture) add(ctx context.Context, a Answers, last bool) (*Mixture, error) {
 	p := len(m.points)
 	variants, rows := a.variants(m.points, m.cfg)
@@ -279,7 +283,7 @@ func (m *Mixture) add(ctx context.Context, a Answers, last bool) (*Mixture, erro
 }
 
 // merge returns the solution that has the moments of several, and their weights
-// in it.
+// in it. Weights are taken relative to the largest, since evidences are tiny.
 func merge(all []solution, p int) (solution, []float64) {
 	logs := make([]float64, len(all))
 	top, sum := math.Inf(-1), 0.0
@@ -300,7 +304,8 @@ func merge(all []solution, p int) (solution, []float64) {
 	return out, logs
 }
 
-// posterior returns what all channels teach.
+// posterior returns what all channels teach. The weights of a channel's slopes
+// are those of the components, each shared out by what is within it.
 func (m *Mixture) posterior() *Posterior {
 	out := &Posterior{LogEvidence: m.evidence}
 	for i, variants := range m.kinds {
@@ -318,7 +323,7 @@ func (m *Mixture) posterior() *Posterior {
 }
 
 // before returns the mean and covariance of f at the points under a component,
-// and I − RΣ.
+// and I − RΣ. A component of no channel leaves the prior as it is.
 func (c *component) before(prior *gp.Joint) *parent {
 	p := len(prior.Mean)
 	out := &parent{mean: slices.Clone(prior.Mean), cov: slices.Clone(prior.Cov)}
@@ -365,7 +370,8 @@ func (c *component) and(s solution, within []float64, p int) component {
 }
 
 // normalize makes the weights add up to 1. It returns the log of what they
-// added up to.
+// added up to. Relative to the largest, as the weights may be too small for a
+// float64.
 func normalize(all []component) (log float64) {
 	top, sum := math.Inf(-1), 0.0
 	for _, c := range all {
@@ -402,7 +408,8 @@ func heaviest(all []component, p int) []component {
 	return kept
 }
 
-// rest returns the component with the moments of several.
+// rest returns the component with the moments of several. Only their moments
+// are kept, and for each channel the weights of its variants.
 func rest(all []component, p int) component {
 	all = slices.Clone(all)
 	out := component{log: normalize(all), within: make([][]float64, len(all[0].within))}
@@ -464,6 +471,7 @@ func merged(variants []variant, weights []float64) (slopes []Slope) {
 	return slopes
 }
 
+// vector is a slice as BLAS takes it.
 func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
 
 // Sides returns the probabilities that the answers of a channel go with the
@@ -484,7 +492,9 @@ func Sides(slopes []Slope) (helps, misleads float64) {
 // Worth returns how much one answer tells of the objective where nothing is
 // known of it, against one measurement whose noise has the given variance: the
 // ratio of what the two take away of a variance of 1. A label has the Fisher
-// information b²/4 at most, a number a²/σ².
+// information b²/4 at most, a number a²/σ². The two are compared through what
+// each takes of a variance of 1: information/(1 + information) for an answer,
+// 1/(1 + noise) for a measurement.
 func Worth(slopes []Slope, noise float64) (worth float64) {
 	for _, s := range slopes {
 		information := s.Value * s.Value / 4

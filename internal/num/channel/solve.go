@@ -18,7 +18,7 @@ type variant struct {
 }
 
 // rows are the utilities that the answers of a channel speak of, one after the
-// other: u_k = slope·f(x_k) + extra_k.
+// other: u_k = slope·f(x_k) + extra_k. extra and smooth are n×n, by rows.
 type rows struct {
 	points []int     // of each row
 	extra  []float64 // covariance of what does not depend on f, without prejudice
@@ -67,7 +67,8 @@ func (a Answers) variants(points [][]float64, cfg Config) ([]variant, *rows) {
 }
 
 // prejudice is the covariance of a prejudice of the given standard deviation at
-// the points of some rows.
+// the points of some rows. A Gaussian kernel with one lengthscale: what an
+// expert is wrong about is not known to prefer a parameter.
 func prejudice(points [][]float64, rows []int, sd float64) []float64 {
 	n := len(rows)
 	cov := make([]float64, n*n)
@@ -83,6 +84,7 @@ func prejudice(points [][]float64, rows []int, sd float64) []float64 {
 	return cov
 }
 
+// choiceVariants and estimateVariants are the grids of the two kinds.
 func choiceVariants(cfg Config) []variant {
 	return variants(cfg, choiceSlopes, []float64{math.NaN()})
 }
@@ -115,7 +117,9 @@ func variants(cfg Config, slopes, noises []float64) (list []variant) {
 	return list
 }
 
-// estimates returns the rows of numbers, standardized.
+// estimates returns the rows of numbers, standardized. Their own mean and
+// spread are taken out, since an expert's scale says nothing; what is left of a
+// shift the intercept takes up.
 func (a Answers) estimates(points [][]float64) *rows {
 	n := len(a.Estimates)
 	r := &rows{extra: make([]float64, n*n)}
@@ -147,7 +151,8 @@ type solution struct {
 }
 
 // solve conditions on the answers under a variant: f at the p points has the
-// given mean and covariance.
+// given mean and covariance. It costs a factorization of n rows, and n² for the
+// way to the points.
 func (r *rows) solve(v *variant, mean, cov []float64, p int) (solution, error) {
 	n := len(r.points)
 	if n == 0 {
@@ -185,14 +190,15 @@ func (r *rows) solve(v *variant, mean, cov []float64, p int) (solution, error) {
 	return out, nil
 }
 
-// site is an update at the rows themselves.
+// site is an update at the rows themselves. gain and reduce are by row: the
+// mean of u moves by K·gain and its covariance by −K·reduce·K.
 type site struct {
 	gain, reduce []float64
 	logEvidence  float64
 }
 
 // normal conditions u ~ N(m, K) on numbers with noise: R = (K + σ²I)⁻¹, g = R(e
-// − m).
+// − m). k is overwritten by its factor.
 func normal(numbers, m, k []float64, noise float64) (site, error) {
 	n := len(m)
 	s := site{gain: make([]float64, n)}
@@ -230,7 +236,9 @@ const (
 // laplace conditions u ~ N(m, K) on labels and orders at the mode of their
 // posterior: Newton's steps a ← (I + WK)⁻¹(W(u − m) + ∇), u = m + Ka, halved
 // until the posterior does not fall (Rasmussen and Williams 2006, Alg. 3.1, in
-// the form in which W need not be regular). At the mode R = (I + WK)⁻¹W.
+// the form in which W need not be regular). At the mode R = (I + WK)⁻¹W. W is a
+// block for each order and need not be regular, since only differences of
+// utilities count in one; hence LU of I + WK instead of a root of W.
 func (r *rows) laplace(m, k []float64) (site, error) {
 	n := len(m)
 	K := blas64.General{Rows: n, Cols: n, Stride: n, Data: k}
@@ -317,6 +325,8 @@ func (r *rows) laplace(m, k []float64) (site, error) {
 }
 
 // logLikelihood returns the log probability of the answers given utilities.
+// Each place of an order but the last is a choice among those that are left
+// (Plackett and Luce), with −u as the worth.
 func (r *rows) logLikelihood(u []float64) (value float64) {
 	for i, reject := range r.reject {
 		if reject {
@@ -333,7 +343,8 @@ func (r *rows) logLikelihood(u []float64) (value float64) {
 	return value
 }
 
-// logSum returns ln Σ exp(−u) over rows.
+// logSum returns ln Σ exp(−u) over rows. Relative to the least, so that no
+// exponential overflows.
 func logSum(u []float64, of []int) float64 {
 	least := math.Inf(1)
 	for _, i := range of {

@@ -42,7 +42,8 @@ type MultiStartResult struct {
 // projected on it. The result is never worse than any start.
 //
 // It fails with ErrStart if f is finite at no start, and with the context's
-// error, wrapped, if it is cancelled: never with a shorter search.
+// error, wrapped, if it is cancelled: never with a shorter search. Screening
+// costs one value each and no gradient.
 func MultiStart(
 	ctx context.Context, f Func, region *Region, starts [][]float64, cfg MultiStartConfig,
 ) (MultiStartResult, error) {
@@ -101,7 +102,9 @@ func MultiStart(
 // boltzmann returns k of the indices with a finite value, in increasing order:
 // the first best one, and others drawn without replacement with weights
 // exp(−η·z), z the standardized value. Adding Gumbel noise to the log weights
-// and taking the k largest is that draw (Kool et al. 2019).
+// and taking the k largest is that draw (Kool et al. 2019). The best has an
+// infinite key and so is always among them. ln of an exponential variate,
+// negated, is a Gumbel variate.
 func boltzmann(values []float64, k int, eta float64, seed uint64) []int {
 	var finite []int
 	var mean float64

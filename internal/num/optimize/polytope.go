@@ -116,7 +116,9 @@ type Region struct {
 }
 
 // constraint is normal·x ≥ rhs, or = rhs for an equality. The normal has unit
-// length; that of a bound is sign·e_coord.
+// length; that of a bound is sign·e_coord. Bounds are not stored as dense
+// normals: most rows of a design space are bounds, and a dot product with one
+// is a single number.
 type constraint struct {
 	id     Constraint
 	coord  int // -1 where normal is dense
@@ -125,6 +127,7 @@ type constraint struct {
 	rhs    float64
 }
 
+// dot is normal·x.
 func (c *constraint) dot(x []float64) float64 {
 	if c.coord >= 0 {
 		return c.sign * x[c.coord]
@@ -276,6 +279,7 @@ func (r *Region) Project(dst, x []float64) error {
 	return newSolver(r).project(dst, x)
 }
 
+// check panics on a point of another dimension: a mistake of the program.
 func (r *Region) check(x []float64) {
 	if len(x) != r.n {
 		panic(fmt.Sprintf("optimize: point has %d coordinates, the region %d", len(x), r.n))
@@ -283,12 +287,14 @@ func (r *Region) check(x []float64) {
 }
 
 // clip moves x, which violates bounds by rounding only, inside them exactly.
+// Without this a mixture could end at −1e-17, which is outside its bounds.
 func (r *Region) clip(x []float64) {
 	for j := range x {
 		x[j] = min(max(x[j], r.box.Lower[j]), r.box.Upper[j])
 	}
 }
 
+// dot adds in the order of the coordinates, which is part of the result's bits.
 func dot(x, y []float64) float64 {
 	y = y[:len(x)]
 	var s float64

@@ -43,6 +43,7 @@ type solver struct {
 	conflicts float64 // a contradiction below this, relative to scale, is overlooked
 }
 
+// All memory is made here: a search solves hundreds of these.
 func newSolver(r *Region) *solver {
 	n, m := r.n, len(r.cons)
 	return &solver{
@@ -100,7 +101,9 @@ func (s *solver) advance(dst, x []float64, t float64) {
 // solve finds the step p from x for the Hessian h (n×n row-major, lower
 // triangle read) and the gradient g. It fails with an *InfeasibleError, or
 // errSubproblem if h is not numerically positive definite or rounding makes the
-// method cycle.
+// method cycle. Where nothing is violated any more the step is refined once,
+// and looked at again. 50 rounds for each variable and constraint are far more
+// than ever needed; past them the method cycles.
 func (s *solver) solve(h, g, x []float64) error {
 	n := s.n
 	if !s.factor(h) {
@@ -143,7 +146,8 @@ func (s *solver) solve(h, g, x []float64) error {
 }
 
 // factor sets jt = L⁻¹ for h = LLᵀ (so that J = L⁻ᵀ) and reports whether h is
-// positive definite.
+// positive definite. 1e-14 of the diagonal is what rounding leaves of a pivot
+// that is 0.
 func (s *solver) factor(h []float64) bool {
 	n, l := s.n, s.rt // R is not needed before the first constraint
 	for i := range n {
@@ -174,7 +178,8 @@ func (s *solver) factor(h []float64) bool {
 }
 
 // mostViolated returns the next equality, then the inequality most violated at
-// x + p, or -1 if there is none.
+// x + p, or -1 if there is none. Equalities come first and stay active for
+// good, so that their multipliers may have either sign.
 func (s *solver) mostViolated(x []float64) int {
 	for i := range s.r.meq {
 		if s.inactive[i] {
@@ -194,7 +199,9 @@ func (s *solver) mostViolated(x []float64) int {
 }
 
 // add makes constraint i active, dropping active inequalities whose multiplier
-// would turn negative.
+// would turn negative. t1 is the longest step that the duals allow, t2 the one
+// that reaches the constraint; the shorter is taken, and where it is t1 the
+// constraint that stops it is dropped (Goldfarb and Idnani 1983, §3).
 func (s *solver) add(i int) error {
 	n, c := s.n, &s.r.cons[i]
 	violation := s.slack[i] - c.dot(s.p)
@@ -323,7 +330,8 @@ func (s *solver) attach(i int, flipped bool, mult float64) {
 }
 
 // detach removes the k-th active constraint: R loses a column and rotations
-// make it triangular again.
+// make it triangular again. Dropping keeps the order of the others, and so the
+// bits of what follows.
 func (s *solver) detach(k int) {
 	n, q := s.n, len(s.active)
 	s.inactive[s.active[k]] = true
@@ -358,6 +366,7 @@ func givens(a, b float64) (c, s, r float64) {
 	return a / r, b / r, r
 }
 
+// rotate applies a rotation to two rows.
 func rotate(x, y []float64, c, s float64) {
 	y = y[:len(x)]
 	for i, a := range x {
@@ -366,6 +375,7 @@ func rotate(x, y []float64, c, s float64) {
 	}
 }
 
+// axpy adds a·x to dst.
 func axpy(dst []float64, a float64, x []float64) {
 	x = x[:len(dst)]
 	for i, v := range x {

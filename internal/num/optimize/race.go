@@ -75,6 +75,7 @@ func Race(
 		return cmp.Or(cmp.Compare(always(a), always(b)), cmp.Compare(a.value, b.value))
 	})
 
+	// A search and the index of its start.
 	type runner struct {
 		*Search
 		start int
@@ -133,6 +134,8 @@ func Race(
 	return out, nil
 }
 
+// withDefaults fills in what is zero. Apart and Same have no default: with 0 no
+// distance is too small.
 func (c RaceConfig) withDefaults() RaceConfig {
 	if c.Searches == 0 {
 		c.Searches = 16

@@ -24,6 +24,7 @@ type Config struct {
 	FirstStep float64
 }
 
+// withDefaults fills in what is zero, with lengths of the region's size.
 func (c Config) withDefaults(r *Region) Config {
 	if c.MaxIterations == 0 {
 		c.MaxIterations = 200
@@ -79,6 +80,8 @@ func Minimize(ctx context.Context, f Func, region *Region, x0 []float64, cfg Con
 	return m.run(ctx, x0)
 }
 
+// minimizer is the memory of one search at a time: a search after another uses
+// it again.
 type minimizer struct {
 	f   Func
 	r   *Region
@@ -92,6 +95,7 @@ type minimizer struct {
 	evals      int
 }
 
+// newMinimizer makes all the memory that searches need.
 func newMinimizer(f Func, r *Region, cfg Config) *minimizer {
 	n := r.n
 	vec := func() []float64 { return make([]float64, n) }
@@ -115,6 +119,8 @@ func newMinimizer(f Func, r *Region, cfg Config) *minimizer {
 	}
 }
 
+// eval is f, with what is not finite, in the value or the gradient, as +Inf:
+// the line search then backs off.
 func (m *minimizer) eval(x, g []float64) float64 {
 	m.evals++
 	v := m.f(x, g)
@@ -129,6 +135,7 @@ func (m *minimizer) eval(x, g []float64) float64 {
 	return v
 }
 
+// run searches from x0 to the end.
 func (m *minimizer) run(ctx context.Context, x0 []float64) (Result, error) {
 	s, err := m.begin(x0)
 	if err != nil {
@@ -158,6 +165,8 @@ func NewSearch(f Func, region *Region, x0 []float64, cfg Config) (*Search, error
 	return newMinimizer(f, region, cfg).begin(x0)
 }
 
+// begin puts the search at x0. A point within rounding of the region is clipped
+// and not projected, so that it keeps its bits.
 func (m *minimizer) begin(x0 []float64) (*Search, error) {
 	m.r.check(x0)
 	copy(m.x, x0)
@@ -265,7 +274,8 @@ func (m *minimizer) kkt() (worst float64) {
 }
 
 // reset forgets the curvature: H becomes the multiple of the identity whose
-// steepest-descent step has length FirstStep.
+// steepest-descent step has length FirstStep. It returns true, which is what
+// fresh becomes.
 func (m *minimizer) reset() bool {
 	c := math.Sqrt(dot(m.g, m.g)) / m.cfg.FirstStep
 	if c == 0 {
@@ -275,6 +285,7 @@ func (m *minimizer) reset() bool {
 	return true
 }
 
+// scaleIdentity sets H = c·I.
 func (m *minimizer) scaleIdentity(c float64) {
 	clear(m.h)
 	for i := range m.r.n {
@@ -284,6 +295,8 @@ func (m *minimizer) scaleIdentity(c float64) {
 
 // lineSearch finds y = x + t·p, t ≤ 1, with a sufficient decrease (Armijo, c₁ =
 // 1e-4), and leaves f's gradient in gy. It shortens by quadratic interpolation.
+// fy < fx is asked for besides: at the end of a search the sufficient decrease
+// is lost in rounding.
 func (m *minimizer) lineSearch(fx, slope float64) (float64, bool) {
 	const (
 		armijo = 1e-4
@@ -306,7 +319,9 @@ func (m *minimizer) lineSearch(fx, slope float64) (float64, bool) {
 }
 
 // update makes H fit the change dg of the gradient over the step dx, damped so
-// that H stays positive definite where f is not convex.
+// that H stays positive definite where f is not convex. With sy ≥ 0.2·shs after
+// damping the update keeps H positive definite (Nocedal and Wright 2006,
+// Procedure 18.2).
 func (m *minimizer) update(first bool) {
 	n := m.r.n
 	sy := dot(m.dx, m.dg)

@@ -13,16 +13,20 @@ import (
 // DecodeReply reads one line of a program. A line with NaN or Infinity in place
 // of a number, which JSON does not have but several libraries write, is a
 // [NonFiniteError] with a reply in which those numbers are null: enough to
-// know which request it answers. Any other error comes with a zero reply.
+// know which request it answers. Any other error comes with a zero reply. The
+// error comes with the reply because it answers something: a caller that only
+// saw an error would let the command wait for ever.
 func DecodeReply(line []byte) (Reply, error) {
 	var r Reply
 	err := json.Unmarshal(line, &r)
 	if err == nil {
+		// encoding/json takes null for any struct.
 		if trimmed := bytes.TrimSpace(line); len(trimmed) == 0 || trimmed[0] != '{' {
 			return Reply{}, errors.New("it is not a JSON object")
 		}
 		return r.legible(), nil
 	}
+	// Only after JSON has refused the line: a whole one is never rewritten.
 	cleaned, token := withoutNonFinite(line)
 	if token == "" {
 		return Reply{}, err
@@ -34,7 +38,8 @@ func DecodeReply(line []byte) (Reply, error) {
 	return r.legible(), &NonFiniteError{Token: token}
 }
 
-// legible makes the program's texts safe to show and record.
+// legible makes the program's texts safe to show and record. A program may
+// write control characters that move the cursor of a terminal, or megabytes.
 func (r Reply) legible() Reply {
 	r.Error = instruments.Legible(r.Error, instruments.MaxCause)
 	r.Refused = instruments.Legible(r.Refused, instruments.MaxCause)
@@ -56,12 +61,16 @@ func (e *NonFiniteError) Error() string {
 }
 
 // withoutNonFinite replaces bare NaN, Infinity and -Infinity outside strings by
-// null and returns the first of them as it was written.
+// null and returns the first of them as it was written. It works on bytes and
+// not on a tree, as there is no tree of what is not JSON. The forms are those
+// that Python, JavaScript, C and Go write.
 func withoutNonFinite(line []byte) (cleaned []byte, first string) {
+	// As several languages write them; the case of letters tells them apart.
 	tokens := []string{"NaN", "-Infinity", "Infinity", "-NaN", "nan", "-inf", "inf"}
 	inString := false
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {
+		// What is escaped may be a quote, and does not end the string.
 		case inString && c == '\\':
 			cleaned = append(cleaned, c)
 			if i++; i < len(line) {
@@ -92,7 +101,8 @@ func withoutNonFinite(line []byte) (cleaned []byte, first string) {
 }
 
 // startsToken and endsToken keep names that hold such a word, as “info” does,
-// from being taken for numbers.
+// from being taken for numbers. A word that is no JSON stays as it was, and the
+// line is then refused as a whole.
 func startsToken(line []byte, i int) bool {
 	return i == 0 || strings.IndexByte(":,[ \t", line[i-1]) >= 0
 }
@@ -104,7 +114,9 @@ func endsToken(line []byte, i int) bool {
 
 // UnknownFields names the fields of a reply that the protocol does not have,
 // most likely typing errors; empty if there are none. It does not look into the
-// outcome, whose unknown fields are kept with the result.
+// outcome, whose unknown fields are kept with the result. encoding/json names
+// the first unknown field and stops there. It has no error of its own for that,
+// hence the look at the text.
 func UnknownFields(line []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()

@@ -11,19 +11,23 @@ import (
 )
 
 // slack is how far, relative to the larger of a parameter's limits, a value
-// that was meant to lie on a limit may exceed it by rounding.
+// that was meant to lie on a limit may exceed it by rounding. It is far below
+// what any device can dose, and far above what a few conversions between units
+// lose (2⁻⁵² each).
 const slack = 1e-9
 
 // CheckLimits says why an instrument of the given description must not be given
 // the composition; nil if it may be given. Both sides call it: campaignd before
 // it sends a command, and the program before it acts on one. All faults are
-// named, in a fixed order.
+// named, in a fixed order. A limit that one side alone knew would be found by
+// the device, when the sample is in it.
 func CheckLimits(d instruments.Description, p definition.Point) error {
 	var faults []error
 	names := make([]string, 0, len(p))
 	for name := range p {
 		names = append(names, name)
 	}
+	// Maps have no order, and the message is recorded with the refusal.
 	slices.Sort(names)
 	for _, name := range names {
 		if x, ok := p[name].Float(); ok && (math.IsNaN(x) || math.IsInf(x, 0)) {
@@ -31,6 +35,8 @@ func CheckLimits(d instruments.Description, p definition.Point) error {
 		}
 		known := slices.ContainsFunc(d.Parameters,
 			func(s instruments.ParameterSpec) bool { return s.Name == name })
+		// A description without parameters leaves open what the instrument
+		// takes.
 		if len(d.Parameters) > 0 && !known {
 			faults = append(faults, fmt.Errorf("the instrument has no parameter %s", name))
 		}
@@ -44,7 +50,7 @@ func CheckLimits(d instruments.Description, p definition.Point) error {
 }
 
 // checkLimit checks one parameter of the description. NaN passes here and is
-// caught above.
+// caught above. NaN is neither below nor above anything.
 func checkLimit(spec instruments.ParameterSpec, p definition.Point) error {
 	v, ok := p[spec.Name]
 	if !ok {

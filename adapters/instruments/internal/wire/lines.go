@@ -8,7 +8,8 @@ import (
 )
 
 // Oversized is what is kept of a line longer than the protocol allows: enough
-// to tell which request it answers.
+// to tell which request it answers. Length counts the whole line in bytes, its
+// newline included.
 type Oversized struct {
 	Length int
 	Subject
@@ -19,8 +20,12 @@ type Oversized struct {
 // EachLine calls line for each line of r, and long for each that is longer than
 // the protocol allows, until r ends. A line's bytes are valid during the call.
 // Of a line that is too long only its head is kept, while the rest is scanned
-// for what it is about: memory is bounded whatever a program writes.
+// for what it is about: memory is bounded whatever a program writes. Dropping
+// such a line in silence would lose the result of an experiment that took
+// place, and never say so.
 func EachLine(r io.Reader, line func([]byte), long func(Oversized)) {
+	// Enough for a message to a person; the subject is found by the scanner,
+	// wherever it stands in the line.
 	const head = 1 << 10
 	reader := bufio.NewReaderSize(r, 1<<16)
 	var buffer []byte
@@ -33,6 +38,8 @@ func EachLine(r io.Reader, line func([]byte), long func(Oversized)) {
 		switch {
 		case length <= MaxLine:
 			buffer = append(buffer, part...)
+		// The scanner begins only now, and is given what has been kept so far:
+		// lines within the bound are parsed instead.
 		case over.Head == nil: // it has just become too long
 			over.Head = append([]byte{}, append(buffer, part...)[:head]...)
 			subject.Write(buffer)
@@ -41,6 +48,7 @@ func EachLine(r io.Reader, line func([]byte), long func(Oversized)) {
 		default:
 			subject.Write(part)
 		}
+		// No newline yet: the line goes on.
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}

@@ -16,11 +16,15 @@ import (
 )
 
 // Result is the outcome that a reply holds, for a command with the composition
-// requested.
+// requested. Where the numbers themselves could be read it is the measurement
+// that counts, with the whole line in Unread; where NaN stood for the objective
+// there is none, and the line says why.
 func (r Reply) Result(requested definition.Point) instruments.Outcome {
 	if r.Lost != "" {
 		return instruments.Outcome{Status: instruments.Unknown, Cause: r.Lost}
 	}
+	// From the cleaned line; the null in place of a number is then judged like
+	// any that a program wrote.
 	o := DecodeOutcome(r.Outcome, requested)
 	if r.NonFinite == nil {
 		return o
@@ -50,6 +54,10 @@ func (r Reply) Result(requested definition.Point) instruments.Outcome {
 // else that is faulty, or that the protocol does not have, is kept as it was
 // written in the measurement's Unread, and the objective counts. An outcome
 // without a readable status is unknown, and its cause repeats what was written.
+// Failed and unknown are different on purpose: a failed experiment is over and
+// the campaign goes on, an unknown one waits for a person (law 3 of
+// docs/architecture.md). Only where the status could be read is it known that
+// the experiment is over.
 func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.Outcome {
 	fields, err := object(raw)
 	if err != nil {
@@ -75,7 +83,8 @@ func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.
 }
 
 // cause is why a command ended without a result, with whatever else the program
-// wrote about it.
+// wrote about it. Halves of the bound, so that neither text takes the other's
+// room; 100 bytes are left for the words between them.
 func (f fields) cause() string {
 	cause := "the program gave no cause"
 	var text string
@@ -94,6 +103,8 @@ func (f fields) cause() string {
 
 // decodeMeasurement reads a measurement. The error says why its objective or its
 // composition cannot be used; everything else that is faulty is in Unread.
+// Fields are taken in a fixed order, and so is what is listed in Unread: it is
+// recorded.
 func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events.Measurement, error) {
 	if absent(raw) {
 		return nil, errors.New("there is no measurement")
@@ -110,6 +121,7 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	if m.Objective, m.Unread, err = decodeQuantity(objective, "objective"); err != nil {
 		return nil, fmt.Errorf("the objective %w", err)
 	}
+	// A copy, since the command's own map belongs to the engine.
 	if actual := fields.take("actual"); absent(actual) {
 		m.Actual = make(definition.Point, len(requested))
 		maps.Copy(m.Actual, requested)
@@ -122,11 +134,13 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 		into any
 	}{{"identity", &m.Identity}, {"began", &m.Began}, {"ended", &m.Ended}} {
 		raw := fields.take(f.name)
+		// An empty text is how many programs write that they have none.
 		if absent(raw) || string(raw) == `""` {
 			continue
 		}
 		if err := json.Unmarshal(raw, f.into); err != nil {
 			m.Unread = append(m.Unread, unread(f.name, raw, err))
+			// A failed parse may leave part of a time behind.
 			if t, ok := f.into.(*time.Time); ok {
 				*t = time.Time{}
 			}
@@ -136,7 +150,9 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	return &m, nil
 }
 
-// further reads the further quantities, each by itself.
+// further reads the further quantities, each by itself. One that cannot be read
+// costs neither the others nor the objective, and stays in the record as it was
+// written.
 func (f fields) further(m *events.Measurement) {
 	raw := f.take("further")
 	if absent(raw) {
@@ -171,7 +187,9 @@ func nameOf(raw json.RawMessage) (name string) {
 
 // decodeQuantity reads a quantity. The error says why it is none. Faults that
 // do not spoil it, such as an unreadable standard deviation or unknown fields,
-// are returned with it.
+// are returned with it. A wrong unit or name spoils a number, since it may then
+// be of something else; a wrong standard deviation leaves the number what it
+// is.
 func decodeQuantity(
 	raw json.RawMessage, field string,
 ) (q definition.Quantity, rest []events.Unread, err error) {
@@ -218,6 +236,9 @@ func object(raw json.RawMessage) (fields, error) {
 
 // take removes a field and returns it, nil where there is none. Like
 // encoding/json it prefers the name as it is written and accepts any case.
+// Among several spellings that differ by case the first in the order of the
+// alphabet is taken, so that the choice does not depend on the order of a map;
+// the others are unknown fields.
 func (f fields) take(name string) json.RawMessage {
 	if raw, ok := f[name]; ok {
 		delete(f, name)
@@ -233,7 +254,8 @@ func (f fields) take(name string) json.RawMessage {
 	return nil
 }
 
-// unknown returns the fields that are left.
+// unknown returns the fields that are left. prefix says of which part of the
+// answer they are, as "objective.".
 func (f fields) unknown(prefix string) (left []events.Unread) {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		left = append(left, unread(prefix+name, f[name], errors.New("the protocol has no such field here")))
@@ -250,6 +272,8 @@ func unread(field string, raw json.RawMessage, why error) events.Unread {
 }
 
 // unreadable is the outcome of an answer that cannot be used, with the answer.
+// The whole answer goes into Rejected, however long; the cause quotes a part of
+// it.
 func unreadable(status instruments.Status, raw []byte, err error) instruments.Outcome {
 	most := 300
 	if status == instruments.Unknown { // a person has to find out from it
@@ -263,5 +287,6 @@ func unreadable(status instruments.Status, raw []byte, err error) instruments.Ou
 	}
 }
 
-// valid makes a text that the log accepts.
+// valid makes a text that the log accepts. Replaced and not refused: a result
+// must not be lost for a byte in a comment.
 func valid(raw []byte) string { return strings.ToValidUTF8(string(raw), "\uFFFD") }

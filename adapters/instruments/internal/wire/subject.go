@@ -25,7 +25,10 @@ func SubjectOf(line []byte) Subject {
 
 // scanner finds the fields "id" and "command" of an object of any length, and
 // keeps nothing else. It is no parser: of damaged JSON it finds what it can, so
-// that a command is not left waiting for an answer that has come.
+// that a command is not left waiting for an answer that has come. It takes a
+// byte at a time and can be fed in parts, since a line that is too long is
+// never in memory as a whole. The last of several fields of a name counts, as
+// in encoding/json.
 type scanner struct {
 	depth             int
 	begun, object     bool
@@ -37,9 +40,13 @@ type scanner struct {
 	command           string
 }
 
+// Of a name or a value at depth 1, in bytes: one that is longer is none of
+// ours.
 const longestText = 4 << 10
 
-// Write takes the next part of the line.
+// Write takes the next part of the line. Depth counts both kinds of brackets
+// alike: what does not match is damaged, and only "id" and "command" of the
+// outermost object are looked for.
 func (s *scanner) Write(part []byte) {
 	for _, c := range part {
 		switch {
@@ -92,6 +99,8 @@ func (s *scanner) keep(c byte) {
 }
 
 // endOfString takes a string for a name or for the value of the name before.
+// The string is decoded with its quotes, so that escapes are resolved as in a
+// whole message; one that was cut off by the bound gives no text.
 func (s *scanner) endOfString() {
 	if s.depth != 1 {
 		return
@@ -107,7 +116,8 @@ func (s *scanner) endOfString() {
 	}
 }
 
-// endOfNumber takes what was kept for the number of an id.
+// endOfNumber takes what was kept for the number of an id. Called at each comma
+// and closing bracket, before the depth changes.
 func (s *scanner) endOfNumber() {
 	if s.depth != 1 || !s.value || !strings.EqualFold(s.name, "id") {
 		return
@@ -118,7 +128,7 @@ func (s *scanner) endOfNumber() {
 	s.name = ""
 }
 
-// Subject is what was found so far.
+// Subject is what was found so far. It may be asked in the middle of a line.
 func (s *scanner) Subject() Subject {
 	if !s.object {
 		return Subject{}

@@ -10,10 +10,14 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Version of the protocol.
+// Version of the protocol. It goes up when an earlier program would
+// misunderstand a message. Fields may be added without that: those of a reply
+// that it does not know campaignd reports and ignores.
 const Version = 1
 
-// MaxLine is the longest line either side accepts, in bytes.
+// MaxLine is the longest line either side accepts, in bytes. A measurement
+// takes a few hundred bytes; spectra belong in files that the result names.
+// Without a bound a program that writes no newline would fill the memory.
 const MaxLine = 1 << 20
 
 // Operations of a request.
@@ -32,6 +36,8 @@ type Request struct {
 	// ID is repeated in the reply. IDs count up from 1 in each run of a
 	// program.
 	ID uint64 `json:"id"`
+	// Op is one of the operations above; a program answers one that it does not
+	// know with an error.
 	Op string `json:"op"`
 	// Protocol, Campaign, Parameters, Objective and Settings come with the
 	// handshake.
@@ -49,6 +55,9 @@ type Request struct {
 type Reply struct {
 	ID *uint64 `json:"id,omitempty"`
 	// Error answers any request that could not be handled.
+	//
+	// Without ID and Command it is a remark of the program's own, which is
+	// logged.
 	Error string `json:"error,omitempty"`
 	// Protocol, Recover and Finishes answer the handshake.
 	Protocol int `json:"protocol,omitempty"`
@@ -76,6 +85,7 @@ type Reply struct {
 	// written, holds NaN or Infinity.
 	NonFinite error  `json:"-"`
 	Line      []byte `json:"-"`
-	// Lost says why there is no Outcome although there was an answer.
+	// Lost says why there is no Outcome although there was an answer. Set by
+	// the reader of the line, never by a program.
 	Lost string `json:"-"`
 }
