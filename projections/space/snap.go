@@ -107,27 +107,7 @@ func (q *snapSearch) descend(c cell) error {
 	}
 
 	// A value between two values of a grid: the cell below and the cell above.
-	// Off the grid by less than this share of the spacing is rounding of the
-	// projection.
-	worst, split := 1e-7, -1
-	for _, i := range s.numeric {
-		g := s.axes[i].grid
-		if g == nil {
-			continue
-		}
-		k := g.nearest(values[i])
-		spacing := s.axes[i].scale
-		if k > 0 {
-			spacing = g.value(k) - g.value(k-1)
-		}
-		if k+1 < g.len() {
-			spacing = min(spacing, g.value(k+1)-g.value(k))
-		}
-		if off := math.Abs(values[i]-g.value(k)) / spacing; off > worst {
-			worst, split = off, i
-		}
-	}
-	if split >= 0 {
+	if split := s.offGrid(values); split >= 0 {
 		g := s.axes[split].grid
 		k := g.floor(values[split])
 		low, high := c.clone(), c.clone()
@@ -182,6 +162,31 @@ func (q *snapSearch) descend(c cell) error {
 	}
 	q.best, q.least = p, distance
 	return nil
+}
+
+// offGrid returns the axis whose value is farthest from its grid, in spacings of
+// the grid there; -1 where all are on theirs. Off the grid by less than the
+// first share of the spacing is rounding of the projection.
+func (s *Space) offGrid(values []float64) int {
+	worst, axis := 1e-7, -1
+	for _, i := range s.numeric {
+		g := s.axes[i].grid
+		if g == nil {
+			continue
+		}
+		k := g.nearest(values[i])
+		spacing := s.axes[i].scale
+		if k > 0 {
+			spacing = g.value(k) - g.value(k-1)
+		}
+		if k+1 < g.len() {
+			spacing = min(spacing, g.value(k+1)-g.value(k))
+		}
+		if off := math.Abs(values[i]-g.value(k)) / spacing; off > worst {
+			worst, axis = off, i
+		}
+	}
+	return axis
 }
 
 // descendInto searches the parts in their order. That of the definition, which
