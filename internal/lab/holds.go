@@ -33,9 +33,13 @@ func (c *Custody) apply(e events.Event) error {
 	c.Last = e.Sequence
 	switch p := payload.(type) {
 	case *events.StoreHeld:
-		c.Held, c.Hold, c.Since = p, e.Sequence, e.Time
+		c.Held = p
+		c.Hold = e.Sequence
+		c.Since = e.Time
 	case *events.StoreReleased:
-		c.Held, c.Hold, c.Since = nil, 0, time.Time{}
+		c.Held = nil
+		c.Hold = 0
+		c.Since = time.Time{}
 	case *events.RunStarted:
 		c.Started[p.Campaign] = true
 	case *events.RunEnded:

@@ -197,7 +197,10 @@ func (s *Snapshots) Restore(ctx context.Context, r *Record) {
 	found, stands, keys := s.newest(ctx, r.name, func(Campaign) bool { return true })
 	if found != nil {
 		r.mu.Lock()
-		r.core, r.stands, r.resting, r.snapshots = nil, stands, found, s
+		r.core = nil
+		r.stands = stands
+		r.resting = found
+		r.snapshots = s
 		r.mu.Unlock()
 	}
 	s.mu.Lock()
