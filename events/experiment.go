@@ -1,6 +1,7 @@
 package events
 
 import (
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/events/definition"
@@ -54,8 +55,9 @@ type Measurement struct {
 	// Actual is the composition that was really made: what the model learns
 	// from.
 	Actual definition.Point `json:"actual"`
-	// Objective is the measured objective, in the campaign's unit.
-	Objective definition.Quantity `json:"objective"`
+	// Objective is the measured objective, in the campaign's unit. It is empty
+	// where the campaign declares its quantities: see Quantities.
+	Objective definition.Quantity `json:"objective,omitzero"`
 	// Further holds any other quantities, in the instrument's order.
 	Further []definition.Quantity `json:"further,omitempty"`
 	// Identity names the device: model, serial number, firmware, calibration.
@@ -66,6 +68,51 @@ type Measurement struct {
 	// Unread holds what else the instrument wrote and the program could not
 	// use: no model reads it, and it costs no result.
 	Unread []Unread `json:"unread,omitempty"`
+	// Quantities are the values of the quantities that the campaign declares, in
+	// the order of the definition; with them Objective is empty. At least one is
+	// there. Since version 2 of the payload.
+	Quantities []definition.Quantity `json:"quantities,omitempty"`
+	// Missing are those of them that this measurement did not give.
+	Missing []Missing `json:"missing,omitempty"`
+}
+
+// Missing is a declared quantity without a value.
+type Missing struct {
+	Name string `json:"name"`
+	// Reason says why: the instrument did not report it, or what it reported
+	// cannot be used.
+	Reason string `json:"reason"`
+}
+
+// Of is the value of a quantity, by name, as it was recorded; ok is false where
+// the measurement does not have it.
+func (m *Measurement) Of(name string) (value definition.Quantity, ok bool) {
+	for _, q := range m.All() {
+		if q.Name == name {
+			return q, true
+		}
+	}
+	return definition.Quantity{}, false
+}
+
+// All are the quantities that have a value, in the order in which they are
+// recorded: the objective, the declared and the further ones.
+func (m *Measurement) All() []definition.Quantity {
+	all := slices.Concat(m.Quantities, m.Further)
+	if m.Objective != (definition.Quantity{}) {
+		all = slices.Insert(all, 0, m.Objective)
+	}
+	return all
+}
+
+// version is that of a payload with the measurement: a program that knows
+// version 1 alone looks for the objective, and a campaign that declares no
+// quantities goes on writing it.
+func (m *Measurement) version() int {
+	if m == nil || len(m.Quantities) == 0 && len(m.Missing) == 0 {
+		return 1
+	}
+	return 2
 }
 
 // Unread is a part of an instrument's answer that is not understood, or is
@@ -245,6 +292,9 @@ type MeasurementFlagged struct {
 	Repetition string `json:"repetition,omitempty"`
 	// Reason says it in a sentence.
 	Reason string `json:"reason"`
+	// Quantity is the declared quantity that is doubted; empty where the
+	// campaign declares none: then it is the whole measurement.
+	Quantity string `json:"quantity,omitempty"`
 }
 
 // MeasurementCorrected replaces what an earlier event said was measured, or
@@ -254,8 +304,9 @@ type MeasurementCorrected struct {
 	// Corrects is the ID of the event whose content is corrected.
 	Corrects string `json:"corrects"`
 	// Old and New are the objective before and after; New is absent where the
-	// measurement is excluded.
-	Old definition.Quantity  `json:"old"`
+	// measurement is excluded. Both are absent where the campaign declares its
+	// quantities: see Values.
+	Old definition.Quantity  `json:"old,omitzero"`
 	New *definition.Quantity `json:"new,omitempty"`
 	// Actual is the corrected composition, where it changes.
 	Actual definition.Point `json:"actual,omitempty"`
@@ -266,6 +317,20 @@ type MeasurementCorrected struct {
 	Excluded bool `json:"excluded,omitempty"`
 	// Reason is the person's reason; it is required.
 	Reason string `json:"reason"`
+	// Values are corrections of declared quantities, one by one; what they do
+	// not name stays. Since version 2.
+	Values []QuantityCorrected `json:"values,omitempty"`
+}
+
+// QuantityCorrected is what a correction says of one declared quantity.
+type QuantityCorrected struct {
+	Name string `json:"name"`
+	// Old is what was measured; absent where the quantity was missing.
+	Old *definition.Quantity `json:"old,omitempty"`
+	// New is what counts from now on; absent where the value stays.
+	New *definition.Quantity `json:"new,omitempty"`
+	// Excluded takes the value out of the models, and leaves the others.
+	Excluded bool `json:"excluded,omitempty"`
 }
 
 // ExperimentCorrected replaces the outcome of an experiment that has ended by
@@ -312,6 +377,23 @@ func (p ExperimentDeferred) CommandID() string   { return p.Command }
 func (p ExperimentCancelled) CommandID() string  { return p.Command }
 func (p ExperimentUnresolved) CommandID() string { return p.Command }
 func (p InstrumentStalled) CommandID() string    { return p.Command }
+
+// SchemaVersion implements [Versioned].
+func (p ExperimentMeasured) SchemaVersion() int { return p.version() }
+
+// SchemaVersion implements [Versioned].
+func (p ExperimentResolved) SchemaVersion() int { return p.Measurement.version() }
+
+// SchemaVersion implements [Versioned].
+func (p ExperimentCorrected) SchemaVersion() int { return p.Measurement.version() }
+
+// SchemaVersion implements [Versioned].
+func (p MeasurementCorrected) SchemaVersion() int {
+	if len(p.Values) > 0 {
+		return 2
+	}
+	return 1
+}
 
 func (p ExperimentRequested) Subject() string  { return p.Experiment }
 func (p ExperimentDispatched) Subject() string { return p.Experiment }

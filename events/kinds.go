@@ -68,6 +68,15 @@ type Payload interface {
 	Subject() string
 }
 
+// Versioned is a payload that is not always of its kind's newest version. Where
+// it says nothing that an earlier version lacks, it is written in that: earlier
+// programs go on reading it.
+type Versioned interface {
+	Payload
+	// SchemaVersion is the oldest version that says all of the payload.
+	SchemaVersion() int
+}
+
 // KindInfo describes one row of the table of kinds.
 type KindInfo struct {
 	Kind    Kind
@@ -110,8 +119,8 @@ func NewVocabulary(rows ...Row) *Vocabulary {
 	return v
 }
 
-// New returns an event of a kind around payload, in the newest version. It
-// fails for a kind without a row, for a payload of another type than the row's,
+// New returns an event of a kind around payload, in the newest version, or in
+// that which the payload itself names ([Versioned]). It fails for a kind without a row, for a payload of another type than the row's,
 // and for one that JSON cannot express (NaN, ±Inf). Stream is the event's
 // Campaign.
 func (v *Vocabulary) New(stream string, kind Kind, payload Payload) (Event, error) {
@@ -123,7 +132,11 @@ func (v *Vocabulary) New(stream string, kind Kind, payload Payload) (Event, erro
 	if err != nil {
 		return Event{}, fmt.Errorf("events: encode %s: %w", kind, err)
 	}
-	return Event{Campaign: stream, Kind: kind, Version: r.Version, Data: data}, nil
+	version := r.Version
+	if p, ok := payload.(Versioned); ok {
+		version = p.SchemaVersion()
+	}
+	return Event{Campaign: stream, Kind: kind, Version: version, Data: data}, nil
 }
 
 // Decode returns the typed payload of an event: a pointer to the Go type of its
@@ -181,19 +194,19 @@ var campaigns = NewVocabulary(
 	RowOf[ExperimentRequested](KindExperimentRequested, 1),
 	RowOf[ExperimentDispatched](KindExperimentDispatched, 1),
 	RowOf[ExperimentStarted](KindExperimentStarted, 1),
-	RowOf[ExperimentMeasured](KindExperimentMeasured, 1),
+	RowOf[ExperimentMeasured](KindExperimentMeasured, 2),
 	RowOf[ExperimentFailed](KindExperimentFailed, 1),
 	RowOf[ExperimentCancelled](KindExperimentCancelled, 1),
 	RowOf[ExperimentUnresolved](KindExperimentUnresolved, 1),
-	RowOf[ExperimentResolved](KindExperimentResolved, 1),
+	RowOf[ExperimentResolved](KindExperimentResolved, 2),
 	RowOf[ExperimentInfeasible](KindExperimentInfeasible, 1),
 	RowOf[ExperimentDeferred](KindExperimentDeferred, 1),
-	RowOf[ExperimentCorrected](KindExperimentCorrected, 1),
+	RowOf[ExperimentCorrected](KindExperimentCorrected, 2),
 	RowOf[RegionExcluded](KindRegionExcluded, 1),
 	RowOf[RegionAllowed](KindRegionAllowed, 1),
 	RowOf[MeasurementsJudged](KindMeasurementsJudged, 1),
 	RowOf[MeasurementFlagged](KindMeasurementFlagged, 1),
-	RowOf[MeasurementCorrected](KindMeasurementCorrected, 1),
+	RowOf[MeasurementCorrected](KindMeasurementCorrected, 2),
 	RowOf[InstrumentStalled](KindInstrumentStalled, 1),
 	RowOf[ModelFitted](KindModelFitted, 1),
 	RowOf[ModelFitFailed](KindModelFitFailed, 1),

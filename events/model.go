@@ -5,7 +5,21 @@ const (
 	ModelObjective  = "objective"  // the Gaussian process of the measured objective
 	ModelBelief     = "belief"     // the confidence set of an expert's belief
 	ModelPreference = "preference" // the model of an expert's comparisons
+	ModelQuantity   = "quantity"   // the Gaussian process of a declared quantity besides the objective
 )
+
+// ModelName says which model of a campaign is meant.
+type ModelName struct {
+	// Model is one of the Model constants, Expert whose it is and Quantity of
+	// what, where there are several of it.
+	Model, Expert, Quantity string
+}
+
+// Of is the model that was fitted.
+func (p *ModelFitted) Of() ModelName { return ModelName{p.Model, p.Expert, p.Quantity} }
+
+// Of is the model that could not be fitted.
+func (p *ModelFitFailed) Of() ModelName { return ModelName{p.Model, p.Expert, p.Quantity} }
 
 // Interval is a closed interval of a real quantity.
 type Interval struct {
@@ -30,6 +44,8 @@ type ModelFitted struct {
 	Model string `json:"model"`
 	// Expert is whose belief it is; empty for the objective.
 	Expert string `json:"expert,omitempty"`
+	// Quantity is the declared quantity that a model "quantity" is of.
+	Quantity string `json:"quantity,omitempty"`
 	// At is the campaign's sequence up to which events were read.
 	At Sequence `json:"at"`
 	// Seed is the seed of the search.
@@ -39,6 +55,7 @@ type ModelFitted struct {
 	// could lead to another fit; absent stands for 1.
 	Version int `json:"version,omitempty"`
 
+	// Objective is the fit of the objective, or of the quantity.
 	Objective  *ObjectiveFit  `json:"objective,omitempty"`
 	Belief     *BeliefFit     `json:"belief,omitempty"`
 	Preference *PreferenceFit `json:"preference,omitempty"`
@@ -108,6 +125,8 @@ type ObjectiveFit struct {
 	// Compressed is how bad results were compressed before they were
 	// standardized; absent where they were not.
 	Compressed *Compression `json:"compressed,omitempty"`
+	// Log is set where y is the natural logarithm of what was measured.
+	Log bool `json:"log,omitempty"`
 	// LogPosterior is the attained log marginal likelihood plus log priors.
 	LogPosterior float64 `json:"log_posterior"`
 	// Observations is the number of measurements used.
@@ -135,11 +154,13 @@ type BeliefFit struct {
 // ModelFitFailed says that a fit did not succeed. The campaign goes on with the
 // model it had, or with space-filling experiments where it had none.
 type ModelFitFailed struct {
-	Model  string   `json:"model"`
-	Expert string   `json:"expert,omitempty"`
-	At     Sequence `json:"at"`
-	Seed   uint64   `json:"seed,string"`
-	Cause  string   `json:"cause"`
+	Model  string `json:"model"`
+	Expert string `json:"expert,omitempty"`
+	// Quantity is as in ModelFitted.
+	Quantity string   `json:"quantity,omitempty"`
+	At       Sequence `json:"at"`
+	Seed     uint64   `json:"seed,string"`
+	Cause    string   `json:"cause"`
 	// Version is as in ModelFitted.
 	Version int `json:"version,omitempty"`
 }

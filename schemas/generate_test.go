@@ -336,11 +336,20 @@ func shortForms(schema *jsonschema.Schema) {
 		}
 		choice(holderOf(part))
 	}
+	var aims []*jsonschema.Schema
 	var methods []any
 	for _, m := range builtin.Registry().Methods.Methods() {
 		methods = append(methods, m.Name)
 	}
 	bare("Policy", &jsonschema.Schema{Type: "string", Enum: methods, Description: "A method by name."})
+	named := &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The quantity that is sought, by its name."}
+	for _, goal := range []string{definition.Maximize, definition.Minimize} {
+		properties := jsonschema.NewProperties()
+		properties.Set(goal, named)
+		aims = append(aims, &jsonschema.Schema{Type: "object", Properties: properties, Required: []string{goal},
+			AdditionalProperties: jsonschema.FalseSchema})
+	}
+	bare("Objective", aims...)
 	bare("CategoryDef", &jsonschema.Schema{Type: "string", MinLength: length(1)})
 	bare("Instrument", &jsonschema.Schema{Type: "string", Enum: []any{"manual"}})
 	bare("Expert", &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The name of an expert in lab.yaml."})

@@ -32,6 +32,10 @@ type Campaign struct {
 	Excluded []Region `json:"excluded,omitempty"`
 	// Objective that is sought.
 	Objective Objective `json:"objective" jsonschema:"required"`
+	// Quantities that an experiment gives, each by its name: with the
+	// objective among them, or apart from it. Absent: the objective alone is read, and
+	// what else the instrument reports is recorded as it comes.
+	Quantities []QuantityDef `json:"quantities,omitempty" jsonschema:"maxItems=32"`
 	// Model of the objective.
 	Model Model `json:"model,omitzero"`
 	// Initial design, before the policy takes over.
@@ -67,7 +71,16 @@ func (c *Campaign) Measures() bool { return c.Policy.Measures() }
 // Sought is the quantity that the campaign seeks. What compares, models or
 // writes results asks for it once and passes it on: only the fields of a
 // definition know that there is one.
-func (c *Campaign) Sought() Objective { return c.Objective }
+func (c *Campaign) Sought() Objective {
+	o := c.Objective
+	for i := range c.Quantities {
+		if q := &c.Quantities[i]; q.Name == o.Name {
+			o.Unit, o.Noise = q.Unit, q.Noise
+			o.Min, o.Max = q.Min, q.Max
+		}
+	}
+	return o
+}
 
 // Driver names what measures, with its settings.
 func (c *Campaign) Driver() Choice { return c.Instrument.Driver }
