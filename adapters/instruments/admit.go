@@ -21,8 +21,13 @@ import (
 // never costs the result. The faulty part is moved to
 // [events.Measurement.Unread], as it was given and with the reason; the rest
 // counts. What Admit returns passes [Check] and can be recorded.
+//
+// Where the campaign declares its quantities, they are arranged first
+// ([Arranged]): one that cannot be used is missing, and the measurement counts
+// as long as there is one from which something is learned.
 func Admit(def definition.Campaign, m events.Measurement) (events.Measurement, error) {
 	var f faults
+	m = Arranged(&def, m)
 	f.substance(def, m)
 	if f != nil {
 		return events.Measurement{}, &MeasurementError{Faults: f}
@@ -48,6 +53,9 @@ func undecorated(m events.Measurement) (events.Measurement, []events.Unread) {
 	further := m.Further
 	m.Further = nil
 	seen := map[string]bool{m.Objective.Name: true}
+	for _, q := range m.Quantities {
+		seen[q.Name] = true
+	}
 	for i, q := range further {
 		const most = 60 // characters of its name: enough to know it by
 		field := fmt.Sprintf("further %d (%s)", i+1, Legible(q.Name, most))

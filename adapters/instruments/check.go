@@ -42,13 +42,19 @@ func (e *MeasurementError) Error() string {
 //   - a value or a standard deviation is beyond [events.Greatest];
 //   - a time has no four-digit year, or the measurement ended before it began.
 //
+// Where the campaign declares its quantities, they take the place of the
+// objective: at least one from which something is learned has to be there, and
+// each that was reported has to be in the campaign's unit and plausible range.
+//
 // A missing composition is not taken for the one asked for: filling it in is
 // the adapter's decision.
 func Check(def definition.Campaign, m events.Measurement) error {
 	var f faults
+	before := len(m.Unread)
+	m = Arranged(&def, m)
 	f.substance(def, m)
 	_, unread := undecorated(m)
-	for _, u := range unread {
+	for _, u := range slices.Concat(m.Unread[before:], unread) {
 		f.add("%s", u.Reason)
 	}
 	if f != nil {
@@ -57,9 +63,20 @@ func Check(def definition.Campaign, m events.Measurement) error {
 	return nil
 }
 
-// substance checks the objective and the composition that was made.
+// substance checks the objective, or the declared quantities of an arranged
+// measurement, and the composition that was made.
 func (f *faults) substance(def definition.Campaign, m events.Measurement) {
-	got, sought := m.Objective, def.Sought()
+	if def.Several() {
+		f.quantities(&def, m)
+	} else {
+		f.value(def, m.Objective)
+	}
+	f.actual(def, m.Actual)
+}
+
+// value checks the objective of a campaign that declares no quantities.
+func (f *faults) value(def definition.Campaign, got definition.Quantity) {
+	sought := def.Sought()
 	if !finite(got.Value) || beyond(got.Value) {
 		f.add("the objective is %s", absurd(got.Value))
 	}
@@ -76,7 +93,6 @@ func (f *faults) substance(def definition.Campaign, m events.Measurement) {
 			f.add("%s = %g %s is above the plausible maximum of %g", sought.Name, v, sought.Unit, *hi)
 		}
 	}
-	f.actual(def, m.Actual)
 }
 
 // CheckOutcome reports whether an outcome keeps the contract's form and its
@@ -260,8 +276,11 @@ func (f *faults) steps(p definition.Parameter, s ParameterSpec, step float64) {
 }
 
 func (f *faults) objective(desc Description, def definition.Campaign) {
+	if def.Several() {
+		f.outputs(desc, def)
+		return
+	}
 	sought := def.Sought()
-	var names []string
 	for _, o := range desc.Outputs {
 		if o.Name == sought.Name {
 			if o.Unit != sought.Unit {
@@ -270,9 +289,17 @@ func (f *faults) objective(desc Description, def definition.Campaign) {
 			}
 			return
 		}
+	}
+	f.add("the campaign seeks %s, the instrument measures %s", sought.Name, namesOf(desc.Outputs))
+}
+
+// namesOf are the names of what an instrument measures.
+func namesOf(outputs []OutputSpec) string {
+	var names []string
+	for _, o := range outputs {
 		names = append(names, o.Name)
 	}
-	f.add("the campaign seeks %s, the instrument measures %s", sought.Name, strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
 
 // bounds returns the least and the greatest value of a numeric parameter.

@@ -52,15 +52,20 @@ func superseded(x *Experiment, source string) (problem string) {
 }
 
 // remeasurable says what is wrong with the correction of a measurement.
-func remeasurable(_ *State, x *Experiment, p *events.MeasurementCorrected) (problem string) {
+func remeasurable(s *State, x *Experiment, p *events.MeasurementCorrected) (problem string) {
 	if x == nil || x.Status.Open() {
 		return "" // the status says it
+	}
+	for _, v := range p.Values {
+		if s.Definition.Quantity(v.Name) == nil {
+			return fmt.Sprintf("it corrects %q, which the campaign does not declare", v.Name)
+		}
 	}
 	return superseded(x, p.Corrects)
 }
 
 // remeasure folds the correction of a measurement.
-func remeasure(_ *State, x *Experiment, e events.Event, p *events.MeasurementCorrected) {
+func remeasure(s *State, x *Experiment, e events.Event, p *events.MeasurementCorrected) {
 	corrected := *x.Measurement // the event that holds it must not change
 	if p.New != nil {
 		corrected.Objective = *p.New
@@ -69,6 +74,15 @@ func remeasure(_ *State, x *Experiment, e events.Event, p *events.MeasurementCor
 		corrected.Actual, x.Elsewhere = p.Actual, false
 	}
 	corrected.Further = Merge(corrected.Further, p.Further)
+	for _, v := range p.Values {
+		x.Without = slices.DeleteFunc(slices.Clone(x.Without), func(name string) bool { return name == v.Name })
+		if v.Excluded {
+			x.Without = append(x.Without, v.Name)
+		}
+		if v.New != nil {
+			corrected = With(s.Definition, corrected, *v.New)
+		}
+	}
 	x.Measurement = &corrected
 	x.Source = e.ID
 	x.Excluded = p.Excluded
@@ -125,6 +139,30 @@ func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrec
 	if status == Cancelled {
 		s.reopen()
 	}
+}
+
+// With returns a measurement with the value of a declared quantity, in place of
+// the one it had, or of none. Values stand in the order of the definition. What
+// the given measurement shares with its event does not change.
+func With(
+	def *definition.Campaign, m events.Measurement, value definition.Quantity,
+) events.Measurement {
+	named := func(q definition.Quantity) bool { return q.Name == value.Name }
+	if m.Objective.Name == value.Name {
+		m.Objective = value
+		return m
+	}
+	m.Missing = slices.DeleteFunc(slices.Clone(m.Missing), func(q events.Missing) bool { return q.Name == value.Name })
+	m.Further = slices.DeleteFunc(slices.Clone(m.Further), named)
+	all := append(slices.DeleteFunc(slices.Clone(m.Quantities), named), value)
+	m.Quantities = nil
+	for _, q := range def.Declared() {
+		i := slices.IndexFunc(all, func(v definition.Quantity) bool { return v.Name == q.Name })
+		if i >= 0 {
+			m.Quantities = append(m.Quantities, all[i])
+		}
+	}
+	return m
 }
 
 // Merge returns the quantities with some corrected or added. The list is

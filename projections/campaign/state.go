@@ -96,6 +96,9 @@ type Experiment struct {
 	// Excluded takes the outcome out of the models: a measurement out of that
 	// of the objective, a failure out of that of what is feasible.
 	Excluded bool `json:"excluded,omitempty"`
+	// Without are the quantities of the measurement that are left out of the
+	// models, where the others count; see [Experiment.Counts].
+	Without []string `json:"without,omitempty"`
 	// Elsewhere is set where what was made is not what was asked for.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Flag is the latest verdict on the measurement, nil where nothing is wrong

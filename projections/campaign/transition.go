@@ -120,7 +120,12 @@ var transitions = map[events.Kind]transition{
 		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.MeasurementFlagged) {
 			x.Flag = p
 			x.Elsewhere = x.Elsewhere || p.Verdict == events.VerdictElsewhere
-			x.Excluded = x.Excluded || p.Verdict == events.VerdictOverturned
+			switch overturned := p.Verdict == events.VerdictOverturned; {
+			case overturned && p.Quantity != "":
+				x.Without = append(slices.Clone(x.Without), p.Quantity)
+			case overturned:
+				x.Excluded = true
+			}
 		}),
 	},
 	events.KindMeasurementCorrected: {

@@ -2,28 +2,55 @@ package campaign
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
 )
 
 // Value is the value of what the campaign seeks that an experiment gave; ok is
-// false where nothing was measured in it, and for no experiment. It is there of
-// one that is excluded, too: pages show what was measured. What learns or
-// compares takes [State.Results].
+// false where it gave none, and for no experiment. It is there of one that is
+// excluded, too: pages show what was measured. What learns or compares takes
+// [State.Results].
 func (s *State) Value(x *Experiment) (value definition.Quantity, ok bool) {
+	return s.Quantity(x, s.Definition.Sought().Name)
+}
+
+// Quantity is the value that an experiment gave of a declared quantity, as
+// [State.Value] is of what is sought. One that was recorded before the quantity
+// was declared counts too, where it has the unit and lies in the range that are
+// declared: otherwise it is not known to be of the same thing.
+func (s *State) Quantity(x *Experiment, name string) (value definition.Quantity, ok bool) {
 	if x == nil || x.Measurement == nil {
 		return definition.Quantity{}, false
 	}
-	return x.Measurement.Objective, true
+	if !s.Definition.Several() {
+		return x.Measurement.Objective, name == s.Definition.Sought().Name
+	}
+	value, ok = x.Measurement.Of(name)
+	if !ok {
+		return value, false
+	}
+	q := s.Definition.Quantity(name)
+	if q == nil || value.Unit != q.Unit || !q.Plausible(value.Value) {
+		return definition.Quantity{}, false
+	}
+	return value, true
+}
+
+// Counts reports whether the value of a quantity that an experiment gave is in
+// the models: a person can leave out the whole measurement, or one quantity.
+func (x *Experiment) Counts(name string) bool {
+	return !x.Excluded && !slices.Contains(x.Without, name)
 }
 
 // Results are the experiments whose measurement counts, in order of request,
 // with their value of what the campaign seeks.
 func (s *State) Results() iter.Seq2[*Experiment, definition.Quantity] {
 	return func(yield func(*Experiment, definition.Quantity) bool) {
+		sought := s.Definition.Sought().Name
 		for i := range s.Experiments {
 			x := &s.Experiments[i]
-			if value, ok := s.Value(x); ok && !x.Excluded && !yield(x, value) {
+			if value, ok := s.Quantity(x, sought); ok && x.Counts(sought) && !yield(x, value) {
 				return
 			}
 		}

@@ -46,8 +46,20 @@ type Model struct {
 	unit  string
 }
 
-// sought is the quantity that is modelled.
-func (p *Projection) sought() definition.Objective { return p.state.Definition.Sought() }
+// sought is the quantity that is modelled, as an objective. One that is not
+// sought itself has no goal, and counts as it is: it may be in two formulas.
+func (p *Projection) sought() definition.Objective {
+	if p.state.Quantity == "" {
+		return p.state.Definition.Sought()
+	}
+	q := p.state.Definition.Quantity(p.state.Quantity)
+	if q == nil {
+		return definition.Objective{Goal: definition.Minimize}
+	}
+	return definition.Objective{
+		Name: q.Name, Unit: q.Unit, Goal: definition.Minimize, Noise: q.Noise, Min: q.Min, Max: q.Max,
+	}
+}
 
 // data returns the observations as the model sees them.
 func (p *Projection) data(observations []Observation, std standard) (gp.Data, error) {
@@ -114,6 +126,7 @@ func recorded(result gp.FitResult, kernel string, std standard, observations int
 		Shift:        std.shift,
 		Scale:        std.scale,
 		Compressed:   std.compressed,
+		Log:          std.log,
 		LogPosterior: result.LogPosterior,
 		Observations: observations,
 		Jitter:       result.Jitter,

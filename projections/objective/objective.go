@@ -6,11 +6,14 @@ package objective
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/projections"
+	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -36,6 +39,9 @@ type Observation struct {
 
 type state struct {
 	Definition *definition.Campaign `json:"definition,omitempty"`
+	// Quantity is the declared quantity that is modelled; empty for what the
+	// campaign seeks.
+	Quantity string `json:"quantity,omitempty"`
 	// Observations in the order of the experiments' requests.
 	Observations []Observation `json:"observations,omitempty"`
 	// Revision counts the changes of the observations.
@@ -54,18 +60,37 @@ type judged struct {
 	Expected []events.Expected `json:"expected,omitempty"`
 }
 
-// Projection folds measurements, corrections and fits.
+// Projection folds measurements, corrections and fits of one quantity: of what
+// the campaign seeks, or of another that it declares.
 type Projection struct {
 	state state
 	space *space.Space // follows from state.Definition
 	model *Model       // cache; nil where it must be built
 }
 
-// New returns the projection of a campaign without events.
+// New returns the projection of what is sought in a campaign without events.
 func New() *Projection { return new(Projection) }
 
+// Of returns the projection of a declared quantity, by name, under a definition.
+// Its model is as that of an objective that is minimized: standardized values
+// are not negated.
+func Of(quantity string, def *definition.Campaign) (*Projection, error) {
+	p := &Projection{state: state{Quantity: quantity, Definition: def}}
+	var err error
+	p.space, err = space.New(*def)
+	return p, err
+}
+
+// Quantity is the name of the declared quantity; empty for what is sought.
+func (p *Projection) Quantity() string { return p.state.Quantity }
+
 // Name implements projections.Projection.
-func (p *Projection) Name() string { return "objective" }
+func (p *Projection) Name() string {
+	if p.state.Quantity != "" {
+		return "quantity " + p.state.Quantity
+	}
+	return "objective"
+}
 
 // Snapshot implements projections.Projection.
 func (p *Projection) Snapshot() ([]byte, error) { return json.Marshal(&p.state) }
@@ -106,6 +131,49 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 		s.Definition, s.Fit = &d.Definition, nil
 		s.Revision++
 		p.space, err = space.New(d.Definition)
+	case *events.ExperimentMeasured, *events.ExperimentResolved, *events.MeasurementCorrected,
+		*events.ExperimentCorrected:
+		if s.Definition.Several() {
+			return nil // see Observe
+		}
+		p.measure(d)
+	case *events.MeasurementFlagged:
+		if d.Verdict == events.VerdictElsewhere || d.Verdict == events.VerdictSame {
+			return nil // it says nothing against the value
+		}
+		p.flag(d)
+	case *events.MeasurementsJudged:
+		s.Judged = &judged{p.Version(), d.Expected}
+		return nil // models are as they were
+	case *events.ModelFitted:
+		if d.Model != p.fits() || d.Quantity != s.Quantity {
+			return nil
+		}
+		s.Fit, s.FitRevision = d.Objective, s.Revision
+	case *events.ModelFitFailed:
+		if d.Model != p.fits() || d.Quantity != s.Quantity {
+			return nil
+		}
+		s.FitRevision = s.Revision
+	default:
+		return nil
+	}
+	p.model = nil
+	return err
+}
+
+// fits is the model that events of its fits name.
+func (p *Projection) fits() string {
+	if p.state.Quantity != "" {
+		return events.ModelQuantity
+	}
+	return events.ModelObjective
+}
+
+// measure folds what was measured, or is said of it, in a campaign that declares
+// no quantities.
+func (p *Projection) measure(payload events.Payload) {
+	switch d := payload.(type) {
 	case *events.ExperimentMeasured:
 		p.observe(d.Experiment, &d.Measurement)
 	case *events.ExperimentResolved:
@@ -116,29 +184,51 @@ func (p *Projection) Apply(e events.Event, payload events.Payload) (err error) {
 		p.correct(d)
 	case *events.ExperimentCorrected:
 		p.correctOutcome(d)
-	case *events.MeasurementFlagged:
-		if d.Verdict == events.VerdictElsewhere || d.Verdict == events.VerdictSame {
-			return nil // it says nothing against the value
+	}
+}
+
+// Observe brings the observation of an experiment to what the campaign's state
+// says of it, where the campaign declares its quantities: there may be a value,
+// none, or one after all, and a quantity that is declared later was reported
+// before. decided is set where a person decided what it is worth. It is called
+// after the state has folded an event about the experiment.
+func (p *Projection) Observe(s *campaign.State, x *campaign.Experiment, decided bool) {
+	name := p.sought().Name
+	value, ok := s.Quantity(x, name)
+	had := p.Of(x.ID)
+	switch {
+	case !ok && had == nil:
+		return
+	case !ok:
+		p.state.Observations = slices.DeleteFunc(p.state.Observations,
+			func(o Observation) bool { return o.Experiment == x.ID })
+		p.state.Revision++
+		p.model = nil
+		return
+	}
+	is := Observation{
+		Experiment: x.ID, Point: x.Measurement.Actual, Value: value.Value, SD: value.SD,
+		Excluded: !x.Counts(name), Judged: decided,
+	}
+	if had != nil {
+		is.Since = had.Since
+		is.Judged = had.Judged || decided
+		is.Suspect = had.Suspect && !decided
+		if reflect.DeepEqual(is, *had) {
+			return
 		}
-		p.flag(d)
-	case *events.MeasurementsJudged:
-		s.Judged = &judged{p.Version(), d.Expected}
-		return nil // models are as they were
-	case *events.ModelFitted:
-		if d.Model != events.ModelObjective {
-			return nil
-		}
-		s.Fit, s.FitRevision = d.Objective, s.Revision
-	case *events.ModelFitFailed:
-		if d.Model != events.ModelObjective {
-			return nil
-		}
-		s.FitRevision = s.Revision
-	default:
-		return nil
+	}
+	p.state.Revision++
+	if had != nil && (is.Value != had.Value || !maps.Equal(is.Point, had.Point)) || had == nil {
+		is.Since = p.state.Revision
 	}
 	p.model = nil
-	return err
+	if had != nil {
+		*had = is
+		return
+	}
+	p.state.Observations = projections.InOrder(p.state.Observations, is,
+		func(o Observation) int { return events.ExperimentNumber(o.Experiment) })
 }
 
 // observe adds a measurement.

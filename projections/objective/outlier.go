@@ -161,7 +161,7 @@ func (p *Projection) few() bool { return len(p.included()) <= reviewFactor*p.Min
 func (p *Projection) standard() standard {
 	fit := p.state.Fit
 	return standard{
-		shift: fit.Shift, scale: fit.Scale, compressed: fit.Compressed,
+		shift: fit.Shift, scale: fit.Scale, compressed: fit.Compressed, log: fit.Log,
 		sign: p.sought().Sign(),
 	}
 }

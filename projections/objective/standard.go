@@ -10,30 +10,65 @@ import (
 )
 
 // standard is the transform of a measured value y to z = sign·(y′ −
-// shift)/scale. y′ is y, compressed where it is worse than most.
+// shift)/scale. y′ is y, compressed where it is worse than most, or the natural
+// logarithm of y.
 type standard struct {
 	shift, scale, sign float64
 	compressed         *events.Compression
+	log                bool
 }
 
 func (s standard) transform(y float64) float64 {
-	return s.sign * (s.compressed.Compress(y) - s.shift) / s.scale
+	return s.sign * (s.bent(y) - s.shift) / s.scale
 }
 
 func (s standard) untransform(z float64) float64 {
-	return s.compressed.Expand(s.shift + s.sign*s.scale*z)
+	return s.straight(s.shift + s.sign*s.scale*z)
 }
 
 // between returns how many units of y there are to one of z between two values
 // of z.
 func (s standard) between(z1, z2 float64) float64 {
-	return s.scale * s.compressed.Stretch(s.shift+s.sign*s.scale*z1, s.shift+s.sign*s.scale*z2)
+	return s.scale * s.perBent(s.shift+s.sign*s.scale*z1, s.shift+s.sign*s.scale*z2)
 }
 
 // at is between at a value y.
 func (s standard) at(y float64) float64 {
-	compressed := s.compressed.Compress(y)
-	return s.scale * s.compressed.Stretch(compressed, compressed)
+	bent := s.bent(y)
+	return s.scale * s.perBent(bent, bent)
+}
+
+// bent is y′ of a y, straight the y of a y′, perBent how many units of y there
+// are to one of y′ between two values of it.
+func (s standard) bent(y float64) float64 {
+	if s.log {
+		return math.Log(y)
+	}
+	return s.compressed.Compress(y)
+}
+
+func (s standard) straight(bent float64) float64 {
+	if s.log {
+		return math.Exp(bent)
+	}
+	return s.compressed.Expand(bent)
+}
+
+func (s standard) perBent(bent1, bent2 float64) float64 {
+	switch {
+	case !s.log:
+		return s.compressed.Stretch(bent1, bent2)
+	case bent1 == bent2:
+		return math.Exp(bent1)
+	}
+	return (math.Exp(bent1) - math.Exp(bent2)) / (bent1 - bent2)
+}
+
+// logarithmic reports whether the quantity is modelled by its logarithm. Every
+// observation then has one: see [definition.QuantityDef.Plausible].
+func (p *Projection) logarithmic() bool {
+	q := p.state.Definition.Quantity(p.sought().Name)
+	return q != nil && q.Scale == definition.ScaleLog
 }
 
 // leastSpread is the standard deviation, relative to the greatest value, below
@@ -45,12 +80,16 @@ const leastSpread = 1e-12
 // standard deviation 1 over them; the scale is 1 where they are all equal.
 func (p *Projection) standardize(observations []Observation) (standard, error) {
 	def := p.state.Definition
-	std := standard{scale: 1, sign: p.sought().Sign()}
+	std := standard{scale: 1, sign: p.sought().Sign(), log: p.logarithmic()}
 	values := make([]float64, len(observations))
 	for i, o := range observations {
 		values[i] = o.Value
 	}
-	if def.Model.Tails == definition.TailsCompress {
+	if std.log {
+		for i, y := range values {
+			values[i] = math.Log(y)
+		}
+	} else if def.Model.Tails == definition.TailsCompress && p.state.Quantity == "" {
 		spread, err := p.spread(observations)
 		if err != nil {
 			return std, err

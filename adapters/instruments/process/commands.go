@@ -359,6 +359,8 @@ func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
 		m := *o.Measurement
 		m.Actual = maps.Clone(m.Actual)
 		m.Further = slices.Clone(m.Further)
+		m.Quantities = slices.Clone(m.Quantities)
+		m.Missing = slices.Clone(m.Missing)
 		m.Unread = slices.Clone(m.Unread)
 		o.Measurement = &m
 	}

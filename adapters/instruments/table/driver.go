@@ -84,7 +84,10 @@ func (*Settings) Complete(*definition.Campaign) {}
 // Check implements definition.Settings. Steps and candidates would contradict
 // the table, which says by itself what can be measured.
 func (s *Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
-	known := []string{def.Sought().Name}
+	var known []string
+	for _, q := range def.Declared() {
+		known = append(known, q.Name)
+	}
 	for _, p := range def.Parameters {
 		known = append(known, p.Name)
 	}
@@ -93,7 +96,7 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 		if !slices.Contains(known, name) {
 			faults = append(faults, definition.Fault{
 				At:      here.To("columns", name),
-				Problem: fmt.Sprintf("%q is neither a parameter nor the objective", name),
+				Problem: fmt.Sprintf("%q is neither a parameter nor what is measured", name),
 				Unknown: name,
 				Known:   known,
 			})

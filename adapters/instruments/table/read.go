@@ -72,7 +72,7 @@ func (i *Instrument) read(path, data string, columns map[string]string) error {
 		}
 		// Not the number of the record: a quoted cell may hold newlines.
 		line, _ := r.FieldPos(0)
-		point, value, err := i.parse(record, at, comma)
+		point, values, err := i.parse(record, at, comma)
 		if err != nil {
 			faults = append(faults, fault(line, "%v", err))
 			continue
@@ -84,7 +84,7 @@ func (i *Instrument) read(path, data string, columns map[string]string) error {
 		if i.rows[k] == nil {
 			i.points = append(i.points, point)
 		}
-		i.rows[k] = append(i.rows[k], row{line: line, value: value})
+		i.rows[k] = append(i.rows[k], row{line: line, values: values})
 	}
 	if len(faults) == maxFaults {
 		faults = append(faults, fault(0, "reading stopped after %d faulty rows", maxFaults))
@@ -95,8 +95,8 @@ func (i *Instrument) read(path, data string, columns map[string]string) error {
 	return errors.Join(faults...)
 }
 
-// columns returns the column of each parameter, in order, and of the objective
-// last. A column that two names are read from is refused: it is a slip in the
+// columns returns the column of each parameter, in order, and behind them that of
+// each quantity. A column that two names are read from is refused: it is a slip in the
 // mapping far more often than meant, and a parameter that is the objective
 // would be a perfect model. Empty headings may stand twice; nothing is read
 // from them.
@@ -105,10 +105,12 @@ func (i *Instrument) columns(header []string, mapping map[string]string) ([]int,
 	for _, p := range i.def.Parameters {
 		names = append(names, p.Name)
 	}
-	names = append(names, i.sought.Name)
+	for _, q := range i.measured {
+		names = append(names, q.Name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(mapping)) {
 		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("columns names %q, which is neither a parameter nor the objective", name)
+			return nil, fmt.Errorf("columns names %q, which is neither a parameter nor what is measured", name)
 		}
 	}
 	position := make(map[string]int, len(header))
@@ -139,33 +141,47 @@ func (i *Instrument) columns(header []string, mapping map[string]string) ([]int,
 	return at, nil
 }
 
-// parse reads one row; at is as columns returns it. The reader has made sure
+// parse reads one row; at is as columns returns it. Where the campaign declares
+// its quantities a cell may be empty: the quantity is missing then. The reader has made sure
 // that each record has as many fields as the header. Bounds are not looked at:
 // a row outside of the campaign's space is left out where the space takes its
 // candidates.
-func (i *Instrument) parse(record []string, at []int, comma bool) (definition.Point, float64, error) {
+func (i *Instrument) parse(
+	record []string, at []int, comma bool,
+) (definition.Point, []definition.Quantity, error) {
 	point := make(definition.Point, len(i.def.Parameters))
 	for k, p := range i.def.Parameters {
 		cell := strings.TrimSpace(record[at[k]])
 		if len(p.Categories) > 0 {
 			if !slices.ContainsFunc(p.Categories,
 				func(c definition.CategoryDef) bool { return c.Name == cell }) {
-				return nil, 0, fmt.Errorf("%s is %q, which is none of its categories", p.Name, cell)
+				return nil, nil, fmt.Errorf("%s is %q, which is none of its categories", p.Name, cell)
 			}
 			point[p.Name] = definition.Category(cell)
 			continue
 		}
 		x, err := number(cell, comma)
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s %w", p.Name, err)
+			return nil, nil, fmt.Errorf("%s %w", p.Name, err)
 		}
 		point[p.Name] = definition.Number(x)
 	}
-	value, err := number(strings.TrimSpace(record[at[len(at)-1]]), comma)
-	if err != nil {
-		return nil, 0, fmt.Errorf("%s %w", i.sought.Name, err)
+	var values []definition.Quantity
+	for k, q := range i.measured {
+		cell := strings.TrimSpace(record[at[len(i.def.Parameters)+k]])
+		if cell == "" && i.def.Several() {
+			continue
+		}
+		x, err := number(cell, comma)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s %w", q.Name, err)
+		}
+		values = append(values, definition.Quantity{Name: q.Name, Value: x, Unit: q.Unit})
 	}
-	return point, value, nil
+	if len(values) == 0 {
+		return nil, nil, errors.New("it has no value in any of the quantities")
+	}
+	return point, values, nil
 }
 
 // decimalComma reports whether a number of the table has a decimal comma for

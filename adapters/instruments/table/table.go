@@ -36,8 +36,9 @@ import (
 // and rows are not changed after [New].
 type Instrument struct {
 	def      definition.Campaign
-	sought   definition.Objective // what the rows hold
-	name     string               // of the file, without its folder
+	sought   definition.Objective
+	measured []definition.QuantityDef // what the rows hold
+	name     string                   // of the file, without its folder
 	identity string
 
 	points []definition.Point // compositions, in the order of their first row
@@ -50,8 +51,20 @@ type Instrument struct {
 // row is one measured row. line is where the row begins in the file, from 1,
 // which its measurement names as its source.
 type row struct {
-	line  int
-	value float64
+	line int
+	// values are those of the quantities that are there, in the order of the
+	// definition.
+	values []definition.Quantity
+}
+
+// value is that of what the campaign seeks; ok is false where it is missing.
+func (i *Instrument) value(r row) (value float64, ok bool) {
+	for _, q := range r.values {
+		if q.Name == i.sought.Name {
+			return q.Value, true
+		}
+	}
+	return math.NaN(), false
 }
 
 // MaxSize is how large a table may be, in bytes. Far more rows than a list of
@@ -76,6 +89,7 @@ func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, er
 	i := &Instrument{
 		def:      def,
 		sought:   def.Sought(),
+		measured: def.Declared(),
 		name:     filepath.Base(path),
 		identity: fmt.Sprintf("%s, SHA-256 %.6x…", filepath.Base(path), sha256.Sum256(data)),
 		rows:     make(map[string][]row),
@@ -117,13 +131,16 @@ type Row struct {
 }
 
 // Rows returns every row: the compositions in the order of
-// [Instrument.Candidates], the rows of each in the file's order.
+// [Instrument.Candidates], the rows of each in the file's order. One without
+// what the campaign seeks is left out.
 func (i *Instrument) Rows() []Row {
 	var list []Row
 	for _, p := range i.points {
 		k, _ := i.key(p) // it was read with one
 		for _, r := range i.rows[k] {
-			list = append(list, Row{Point: maps.Clone(p), Value: r.value})
+			if value, ok := i.value(r); ok {
+				list = append(list, Row{Point: maps.Clone(p), Value: value})
+			}
 		}
 	}
 	return list
@@ -142,11 +159,17 @@ func (i *Instrument) Mean(p definition.Point) (float64, error) {
 	if len(rows) == 0 {
 		return math.NaN(), fmt.Errorf("%s holds no row with %s", i.name, i.format(p))
 	}
-	sum := 0.0
+	sum, n := 0.0, 0
 	for _, r := range rows {
-		sum += r.value
+		if value, ok := i.value(r); ok {
+			sum += value
+			n++
+		}
 	}
-	return sum / float64(len(rows)), nil
+	if n == 0 {
+		return math.NaN(), fmt.Errorf("%s holds no %s of %s", i.name, i.sought.Name, i.format(p))
+	}
+	return sum / float64(n), nil
 }
 
 // Describe implements instruments.Instrument. Units are the campaign's: a CSV
@@ -160,7 +183,9 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 		Identity:  i.identity,
 		Capacity:  1,
 		Simulated: true,
-		Outputs:   []instruments.OutputSpec{instruments.OutputOf(i.sought)},
+	}
+	for _, q := range i.measured {
+		d.Outputs = append(d.Outputs, instruments.OutputSpec{Name: q.Name, Unit: q.Unit})
 	}
 	for _, p := range i.def.Parameters {
 		s := instruments.ParameterSpec{Name: p.Name, Unit: p.Unit}
@@ -185,7 +210,7 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if before, ok := i.started[cmd.ID]; ok && before != r {
+	if before, ok := i.started[cmd.ID]; ok && before.line != r.line {
 		return fmt.Errorf("%w: command %s was started with another composition",
 			instruments.ErrRefused, cmd.ID)
 	}
@@ -203,14 +228,12 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 	if !ok {
 		return instruments.Outcome{}, fmt.Errorf("%w: %s", instruments.ErrNotStarted, cmd.ID)
 	}
-	return instruments.Outcome{
-		Status: instruments.Measured,
-		Measurement: &events.Measurement{
-			Actual:    maps.Clone(cmd.Parameters),
-			Objective: i.sought.Quantity(r.value, nil),
-			Identity:  fmt.Sprintf("%s, line %d", i.identity, r.line),
-		},
-	}, nil
+	m := instruments.Arranged(&i.def, events.Measurement{
+		Actual:     maps.Clone(cmd.Parameters),
+		Identity:   fmt.Sprintf("%s, line %d", i.identity, r.line),
+		Quantities: r.values,
+	})
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
 }
 
 // Cancel implements instruments.Instrument. It does nothing: every command has

@@ -115,11 +115,17 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	}
 	var m events.Measurement
 	objective := fields.take("objective")
-	if absent(objective) {
+	m.Quantities = fields.list(&m, "quantities", "quantity")
+	fields.missing(&m)
+	switch {
+	case !absent(objective):
+		var rest []events.Unread
+		if m.Objective, rest, err = decodeQuantity(objective, "objective"); err != nil {
+			return nil, fmt.Errorf("the objective %w", err)
+		}
+		m.Unread = append(rest, m.Unread...)
+	case m.Quantities == nil:
 		return nil, errors.New("there is no objective")
-	}
-	if m.Objective, m.Unread, err = decodeQuantity(objective, "objective"); err != nil {
-		return nil, fmt.Errorf("the objective %w", err)
 	}
 	// A copy, since the command's own map belongs to the engine.
 	if actual := fields.take("actual"); absent(actual) {
@@ -128,7 +134,7 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	} else if err := json.Unmarshal(actual, &m.Actual); err != nil {
 		return nil, fmt.Errorf("the composition made: %w", err)
 	}
-	fields.further(&m)
+	m.Further = fields.list(&m, "further", "further")
 	for _, f := range []struct {
 		name string
 		into any
@@ -150,31 +156,51 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	return &m, nil
 }
 
-// further reads the further quantities, each by itself. One that cannot be read
-// costs neither the others nor the objective, and stays in the record as it was
-// written.
-func (f fields) further(m *events.Measurement) {
-	raw := f.take("further")
+// list reads a list of quantities, each by itself. One that cannot be read costs
+// neither the others nor the objective, and stays in the record as it was
+// written. each is what messages call one of them.
+func (f fields) list(m *events.Measurement, name, each string) (quantities []definition.Quantity) {
+	raw := f.take(name)
 	if absent(raw) {
-		return
+		return nil
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		m.Unread = append(m.Unread, unread("further", raw, errors.New("it is not a list of quantities")))
-		return
+		m.Unread = append(m.Unread, unread(name, raw, errors.New("it is not a list of quantities")))
+		return nil
 	}
 	for i, raw := range list {
-		field := fmt.Sprintf("further %d", i+1)
-		if name := nameOf(raw); name != "" {
-			field += " (" + name + ")"
+		field := fmt.Sprintf("%s %d", each, i+1)
+		called := nameOf(raw)
+		if called != "" {
+			field += " (" + called + ")"
 		}
 		q, rest, err := decodeQuantity(raw, field)
 		if err != nil {
 			m.Unread = append(m.Unread, unread(field, raw, fmt.Errorf("it %w", err)))
+			if called != "" {
+				m.Missing = append(m.Missing, events.Missing{Name: called, Reason: fmt.Sprintf("it %v", err)})
+			}
 			continue
 		}
-		m.Further, m.Unread = append(m.Further, q), append(m.Unread, rest...)
+		quantities = append(quantities, q)
+		m.Unread = append(m.Unread, rest...)
 	}
+	return quantities
+}
+
+// missing reads the quantities that a program says it could not measure.
+func (f fields) missing(m *events.Measurement) {
+	raw := f.take("missing")
+	if absent(raw) {
+		return
+	}
+	var list []events.Missing
+	if err := json.Unmarshal(raw, &list); err != nil {
+		m.Unread = append(m.Unread, unread("missing", raw, errors.New("it is not a list of names with reasons")))
+		return
+	}
+	m.Missing = append(m.Missing, list...)
 }
 
 // nameOf is the name of a quantity, for messages about one that cannot be read.

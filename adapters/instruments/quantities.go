@@ -1,0 +1,170 @@
+package instruments
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// Arranged returns a measurement with the quantities that the campaign declares
+// taken from wherever the instrument reported them: as its objective, as
+// quantities or as further ones. An instrument that knows one objective thus
+// serves a campaign of several quantities unchanged.
+//
+// A declared quantity whose value cannot be used, or that was not reported, is
+// in Missing with the reason; its value, where there was one, is in Unread. What
+// is not declared stays in Further.
+//
+// Where the campaign declares nothing, what it seeks is the objective, wherever
+// it was reported, and all else is further.
+func Arranged(def *definition.Campaign, m events.Measurement) events.Measurement {
+	if !def.Several() {
+		return objectiveApart(def, m)
+	}
+	reported := m.All()
+	said := m.Missing
+	m.Objective = definition.Quantity{}
+	m.Quantities, m.Missing, m.Further = nil, nil, nil
+	m.Unread = slices.Clone(m.Unread)
+	for _, q := range def.Declared() {
+		i := slices.IndexFunc(reported, func(r definition.Quantity) bool { return r.Name == q.Name })
+		if i < 0 {
+			m.Missing = append(m.Missing, events.Missing{Name: q.Name, Reason: whyMissing(said, q.Name)})
+			continue
+		}
+		value := reported[i]
+		reported = slices.Delete(reported, i, i+1)
+		if err := usable(&q, value); err != nil {
+			m.Missing = append(m.Missing, events.Missing{Name: q.Name, Reason: err.Error()})
+			m.Unread = append(m.Unread, events.Unread{Field: q.Name, Text: text(value), Reason: err.Error()})
+			continue
+		}
+		if badSD(value.SD) {
+			m.Unread = append(m.Unread, events.Unread{
+				Field: q.Name + ".sd", Text: text(*value.SD),
+				Reason: fmt.Sprintf("the standard deviation of %s is %s", q.Name, absurd(*value.SD)),
+			})
+			value.SD = nil
+		}
+		m.Quantities = append(m.Quantities, value)
+	}
+	m.Further = reported
+	return m
+}
+
+// objectiveApart is [Arranged] for a campaign that declares no quantities.
+func objectiveApart(def *definition.Campaign, m events.Measurement) events.Measurement {
+	if m.Quantities == nil {
+		m.Missing = nil
+		return m
+	}
+	all := m.All()
+	i := slices.IndexFunc(all, func(q definition.Quantity) bool { return q.Name == def.Sought().Name })
+	if i >= 0 {
+		m.Objective = all[i]
+		all = slices.Delete(all, i, i+1)
+	}
+	m.Further, m.Quantities, m.Missing = all, nil, nil
+	return m
+}
+
+// whyMissing is the reason that an instrument gives for a quantity without a
+// value.
+func whyMissing(said []events.Missing, name string) string {
+	for _, missing := range said {
+		if missing.Name == name && missing.Reason != "" {
+			return Legible(missing.Reason, MaxCause)
+		}
+	}
+	return "it was not reported"
+}
+
+// usable says why a value is not one of a declared quantity.
+func usable(q *definition.QuantityDef, value definition.Quantity) error {
+	switch v := value.Value; {
+	case !finite(v) || beyond(v):
+		return fmt.Errorf("%s is %s", q.Name, absurd(v))
+	case value.Unit != q.Unit:
+		return fmt.Errorf("%s is in %s, the campaign's in %s", q.Name, unit(value.Unit), unit(q.Unit))
+	case q.Scale == definition.ScaleLog && v <= 0:
+		return fmt.Errorf("%s = %g %s has no logarithm, by which it is modelled", q.Name, v, q.Unit)
+	case q.Min != nil && v < *q.Min:
+		return fmt.Errorf("%s = %g %s is below the plausible minimum of %g", q.Name, v, q.Unit, *q.Min)
+	case q.Max != nil && v > *q.Max:
+		return fmt.Errorf("%s = %g %s is above the plausible maximum of %g", q.Name, v, q.Unit, *q.Max)
+	}
+	return nil
+}
+
+// errNothing says that a measurement has no quantity that a model reads.
+var errNothing = errors.New("it has none of the quantities that the campaign learns from")
+
+// quantities checks the declared quantities of an arranged measurement: that
+// there is one from which something is learned.
+func (f *faults) quantities(def *definition.Campaign, m events.Measurement) {
+	for _, value := range m.Quantities {
+		if q := def.Quantity(value.Name); q != nil && !q.Record {
+			return
+		}
+	}
+	f.add("%v", errNothing)
+	for _, missing := range m.Missing {
+		if q := def.Quantity(missing.Name); q != nil && !q.Record {
+			f.add("%s: %s", missing.Name, missing.Reason)
+		}
+	}
+}
+
+// Recorded says whether the declared quantities of a measurement are as
+// [Arranged] leaves them: each once, in the order of the definition, usable, and
+// the others missing. The error is a [*MeasurementError]. An audit asks it of
+// what stands in a log.
+func Recorded(def *definition.Campaign, m events.Measurement) error {
+	var f faults
+	if m.Objective != (definition.Quantity{}) {
+		f.add("the campaign declares its quantities, and it has an objective apart from them")
+	}
+	var values, missing []string
+	for _, q := range def.Declared() {
+		i := slices.IndexFunc(m.Quantities, func(v definition.Quantity) bool { return v.Name == q.Name })
+		if i < 0 {
+			missing = append(missing, q.Name)
+			continue
+		}
+		values = append(values, q.Name)
+		if err := usable(&q, m.Quantities[i]); err != nil {
+			f.add("%v", err)
+		}
+		if sd := m.Quantities[i].SD; badSD(sd) {
+			f.add("the standard deviation of %s is %s", q.Name, absurd(*sd))
+		}
+	}
+	same := func(q definition.Quantity, name string) bool { return q.Name == name }
+	if !slices.EqualFunc(m.Quantities, values, same) {
+		f.add("its quantities are not those that the campaign declares, each once and in their order")
+	}
+	if !slices.EqualFunc(m.Missing, missing, func(q events.Missing, name string) bool { return q.Name == name }) {
+		f.add("it does not say of each quantity without a value that it is missing")
+	}
+	if f != nil {
+		return &MeasurementError{Faults: f}
+	}
+	return nil
+}
+
+// outputs compares the declared quantities with what the instrument measures.
+func (f *faults) outputs(desc Description, def definition.Campaign) {
+	for _, q := range def.Declared() {
+		i := slices.IndexFunc(desc.Outputs, func(o OutputSpec) bool { return o.Name == q.Name })
+		switch {
+		case i < 0:
+			f.add("the campaign declares %s, the instrument measures %s", q.Name, namesOf(desc.Outputs))
+		case desc.Outputs[i].Unit != q.Unit:
+			f.add("%s is in %s in the campaign, in %s for the instrument",
+				q.Name, unit(q.Unit), unit(desc.Outputs[i].Unit))
+		}
+	}
+}
