@@ -34,6 +34,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/preference"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -83,6 +84,9 @@ type View struct {
 	// there is no model in spite of a fit.
 	Objective      *objective.Model
 	ObjectiveError error
+	// Outcomes are the models of the declared quantities besides the objective,
+	// in the order of the definition.
+	Outcomes outcome.Models
 	// Feasibility is nil until an experiment has failed; FeasibilityError says
 	// why there is no model in spite of that.
 	Feasibility      *feasibility.Model

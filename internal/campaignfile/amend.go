@@ -324,6 +324,8 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 // campaign to another, if all of them are allowed while it is under way:
 //
 //   - budget, stop, policy and model, with all their settings;
+//   - further quantities, whose values count from what was reported before; all
+//     of a quantity but its name and unit; and which of them is sought;
 //   - min and max of a parameter, further categories (with descriptors where its
 //     others have them) and further values;
 //   - further excluded regions;
@@ -369,7 +371,11 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 			regions = true // compared as a whole below
 			continue
 		}
-		if why := refuse(c, steps, follow); why != "" {
+		why := refuse(c, steps, follow)
+		if steps[0] == "objective" {
+			why = refuseObjective(&old, &new)
+		}
+		if why != "" {
 			refuseAs(placeOf(old, steps), why, c)
 		}
 	}
@@ -445,8 +451,8 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 			"change bounds or exclude a region instead"
 	case "candidates":
 		return "the list of candidates belongs to the campaign; exclude a region instead"
-	case "objective":
-		return "the measurements so far are of this objective"
+	case "quantities":
+		return refuseQuantity(c, steps)
 	case "replicates":
 		return "the experiments so far were repeated so often"
 	case "seed":

@@ -11,6 +11,7 @@ import (
 //
 //	policy: coexbo                          policy: {next: …, trust: {coexbo: {}}, handover: …}
 //	policy: {next: lcb}                     policy: {next: {lcb: {}}}
+//	objective: {maximize: conductivity}     objective: {goal: maximize, name: conductivity}
 //	categories: [LiPF6]                     categories: [{name: LiPF6}]
 //	instrument: manual                      instrument: {manual: {}}
 //	instrument: {simulated: electrolyte}    instrument: {simulated: {task: electrolyte}}
@@ -31,6 +32,16 @@ func expand(reg registry.Registry, tree map[string]any) {
 				if name, ok := c.(string); ok {
 					categories[i] = map[string]any{"name": name}
 				}
+			}
+		}
+	}
+	if objective, ok := tree["objective"].(map[string]any); ok {
+		for _, goal := range []string{definition.Maximize, definition.Minimize} {
+			_, named := objective["name"]
+			_, aims := objective["goal"]
+			if name, short := objective[goal].(string); short && !named && !aims {
+				delete(objective, goal)
+				objective["goal"], objective["name"] = goal, name
 			}
 		}
 	}

@@ -30,6 +30,7 @@ func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	v.constraints()
 	v.excluded()
 	v.objective()
+	v.quantities()
 	spatial := len(v.faults) // what follows needs a sound space
 	v.steps()
 	if len(v.faults) == spatial && spatial == 0 {
@@ -339,14 +340,7 @@ func (v *validator) objective() {
 		v.report(at("objective", "name"), fmt.Sprintf("a parameter is called %q too", o.Name),
 			"give the objective a name of its own")
 	}
-	if o.Min != nil && o.Max != nil && *o.Min >= *o.Max {
-		v.report(at("objective", "max"),
-			fmt.Sprintf("max %s is not greater than min %s", format.Setting(*o.Max), format.Setting(*o.Min)),
-			"they bound plausible results: a measurement outside is refused")
-	}
-	if !finite(o.Noise) || !finite(o.Min) || !finite(o.Max) {
-		v.report(at("objective"), "noise, min and max must be finite", "")
-	}
+	v.plausible(at("objective"), o.Noise, o.Min, o.Max)
 	if o.Goal != definition.Maximize && o.Goal != definition.Minimize {
 		v.report(at("objective", "goal"), fmt.Sprintf("the goal is %q", o.Goal), "write maximize or minimize")
 	}

@@ -256,7 +256,7 @@ func manyExperiments(b *testing.B, experiments int) (all []events.Payload) {
 			continue
 		}
 		if fit == nil {
-			if fit, err = core.Fit(b.Context(), engine.Fit{Model: events.ModelObjective, Seed: 1}, events.Build{}); err != nil {
+			if fit, err = core.Fit(b.Context(), engine.Fit{ModelName: events.ModelName{Model: events.ModelObjective}, Seed: 1}, events.Build{}); err != nil {
 				b.Fatal(err)
 			}
 		}

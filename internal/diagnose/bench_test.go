@@ -88,7 +88,7 @@ func (b *bench) measure(points []definition.Point, value func(i int, p definitio
 // fit fits the objective; change may spoil the fit.
 func (b *bench) fit(change func(*events.ObjectiveFit)) *bench {
 	b.t.Helper()
-	payload, err := b.core().Fit(b.t.Context(), engine.Fit{Model: events.ModelObjective, Seed: 1}, events.Build{})
+	payload, err := b.core().Fit(b.t.Context(), engine.Fit{ModelName: events.ModelName{Model: events.ModelObjective}, Seed: 1}, events.Build{})
 	b.check(err)
 	fitted, ok := payload.(*events.ModelFitted)
 	if !ok {

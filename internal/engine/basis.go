@@ -12,15 +12,20 @@ import (
 // The event of the definition is part of each: an amendment can change the
 // space, the noise or what the policy needs. A basis is compared within one
 // process or one audit, and never recorded.
-func (c *Core) Basis(model, expert string) string {
+func (c *Core) Basis(of events.ModelName) string {
 	defined, observations := c.State().DefinedBy, c.objective.Version()
-	switch model {
+	switch of.Model {
 	case events.ModelObjective:
 		return fmt.Sprint(defined, " ", observations)
 	case events.ModelBelief: // it shares the objective's kernel
-		return fmt.Sprint(defined, " ", observations, " ", c.belief.Revision(expert))
+		return fmt.Sprint(defined, " ", observations, " ", c.belief.Revision(of.Expert))
+	case events.ModelQuantity:
+		if q := c.outcomes.Quantity(of.Quantity); q != nil {
+			return fmt.Sprint(defined, " ", q.Version())
+		}
+		return defined
 	}
-	return fmt.Sprint(defined, " ", c.preference.Revision(expert))
+	return fmt.Sprint(defined, " ", c.preference.Revision(of.Expert))
 }
 
 // Bases remembers for each model since which event its basis has been as it is:
@@ -28,7 +33,7 @@ func (c *Core) Basis(model, expert string) string {
 //
 // The audit notes them while it folds a log: a fit that names an event from
 // before its basis changed cannot have been made from it.
-type Bases map[[2]string]struct {
+type Bases map[events.ModelName]struct {
 	basis string
 	since events.Sequence
 }
@@ -39,21 +44,24 @@ func (b *Bases) Note(c *Core) {
 	if *b == nil {
 		*b = make(Bases)
 	}
-	note := func(model, expert string) {
-		key, basis := [2]string{model, expert}, c.Basis(model, expert)
-		if last, known := (*b)[key]; !known || last.basis != basis {
+	note := func(of events.ModelName) {
+		basis := c.Basis(of)
+		if last, known := (*b)[of]; !known || last.basis != basis {
 			last.basis, last.since = basis, c.State().Sequence
-			(*b)[key] = last
+			(*b)[of] = last
 		}
 	}
-	note(events.ModelObjective, "")
+	note(events.ModelName{Model: events.ModelObjective})
+	for _, q := range c.outcomes.Quantities() {
+		note(events.ModelName{Model: events.ModelQuantity, Quantity: q.Quantity()})
+	}
 	for _, expert := range c.State().Definition.Experts {
-		note(events.ModelBelief, expert.Name)
-		note(events.ModelPreference, expert.Name)
+		note(events.ModelName{Model: events.ModelBelief, Expert: expert.Name})
+		note(events.ModelName{Model: events.ModelPreference, Expert: expert.Name})
 	}
 }
 
 // Since returns since which event the basis of a model has been as it is.
-func (b Bases) Since(model, expert string) events.Sequence {
-	return b[[2]string{model, expert}].since
+func (b Bases) Since(of events.ModelName) events.Sequence {
+	return b[of].since
 }

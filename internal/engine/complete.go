@@ -60,7 +60,10 @@ func (c *Core) fits(p *events.ModelFitted) error {
 		return nil
 	}
 	switch f, b, q := p.Objective, p.Belief, p.Preference; {
-	case p.Model == events.ModelObjective && f != nil && b == nil && q == nil:
+	case p.Model == events.ModelQuantity && c.outcomes.Quantity(p.Quantity) == nil:
+		return fmt.Errorf("the campaign models no quantity %q", p.Quantity)
+	case (p.Model == events.ModelObjective || p.Model == events.ModelQuantity) &&
+		f != nil && b == nil && q == nil:
 		return scales(f.Lengthscales, f.OutputScale)
 	case p.Model == events.ModelBelief && f == nil && b != nil && q == nil:
 		return nil

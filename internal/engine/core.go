@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/preference"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -30,6 +31,7 @@ type Core struct {
 
 	campaign   *campaign.Projection
 	objective  *objective.Projection
+	outcomes   *outcome.Projection
 	belief     *belief.Projection
 	preference *preference.Projection
 
@@ -47,8 +49,8 @@ type Core struct {
 // the registry holds.
 func NewCore(reg registry.Registry) *Core {
 	return &Core{
-		registry: reg, campaign: campaign.New(), objective: objective.New(), belief: belief.New(),
-		preference: preference.New(),
+		registry: reg, campaign: campaign.New(), objective: objective.New(), outcomes: outcome.New(),
+		belief: belief.New(), preference: preference.New(),
 	}
 }
 
@@ -60,6 +62,7 @@ func (c *Core) Clone() *Core {
 	own := *c
 	own.campaign = c.campaign.Clone()
 	own.objective = c.objective.Clone()
+	own.outcomes = c.outcomes.Clone()
 	own.belief = c.belief.Clone()
 	own.preference = c.preference.Clone()
 	return &own
@@ -72,7 +75,7 @@ func (c *Core) Registry() registry.Registry { return c.registry }
 // campaign comes first, so that a contradiction in the history is named before
 // another projection folds the event.
 func (c *Core) Projections() []projections.Projection {
-	return []projections.Projection{c.campaign, c.objective, c.belief, c.preference}
+	return []projections.Projection{c.campaign, c.objective, c.outcomes, c.belief, c.preference}
 }
 
 // Objective returns the core's projection of the objective.
@@ -119,8 +122,33 @@ func (c *Core) apply(e events.Event, payload events.Payload) error {
 			return fmt.Errorf("%s: %w", p.Name(), err)
 		}
 	}
+	c.observe(payload)
 	c.last = e.Time
 	return c.refresh()
+}
+
+// observe has the models of declared quantities read what an event changed. What
+// is declared by an amendment may have been reported before.
+func (c *Core) observe(payload events.Payload) {
+	s := c.State()
+	if s.Definition == nil || !s.Definition.Several() {
+		return
+	}
+	decided := false
+	switch payload.(type) {
+	case *events.CampaignAmended:
+		for i := range s.Experiments {
+			c.objective.Observe(s, &s.Experiments[i], false)
+			c.outcomes.Observe(s, &s.Experiments[i], false)
+		}
+		return
+	case *events.MeasurementCorrected, *events.ExperimentCorrected:
+		decided = true
+	}
+	if x := s.Experiment(payload.Subject()); x != nil {
+		c.objective.Observe(s, x, decided)
+		c.outcomes.Observe(s, x, decided)
+	}
 }
 
 // Snapshot is all that a core has folded, as data. What it means depends on the
@@ -202,6 +230,10 @@ func (c *Core) refresh() error {
 func (c *Core) View(ctx context.Context) (policies.View, error) {
 	view := policies.View{Campaign: c.State(), Space: c.space}
 	view.Objective, view.ObjectiveError = c.objective.Model(ctx)
+	var err error
+	if view.Outcomes, err = c.outcomes.Models(ctx); err != nil {
+		return policies.View{}, err
+	}
 	view.Feasibility, view.FeasibilityError = feasibility.New(ctx, c.State(), c.space)
 	for _, expert := range c.State().Definition.Experts {
 		model, err := c.belief.Model(expert.Name, view.Objective)

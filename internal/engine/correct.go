@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
@@ -23,6 +24,11 @@ type Correct struct {
 	SD      *float64              `json:"sd,omitempty"`
 	Actual  definition.Point      `json:"actual,omitempty"`
 	Further []definition.Quantity `json:"further,omitempty"`
+	// Quantities are the declared ones that are corrected, each by itself.
+	Quantities []definition.Quantity `json:"quantities,omitempty" doc:"Declared quantities whose values are corrected; the others stay."`
+	// LeaveOut takes single quantities out of the models, until a correction
+	// gives them a value.
+	LeaveOut []string `json:"leave_out,omitempty" doc:"Declared quantities whose values are to be left out of the models."`
 	// What Exclude leaves out stays out until a correction without it.
 	Exclude bool   `json:"exclude,omitempty" doc:"Leave the outcome out of the models."`
 	Reason  string `json:"reason" minLength:"1" doc:"Why, for the record."`
@@ -40,8 +46,12 @@ func (r *Correct) check() error {
 
 // changesMeasurement reports whether a part of a measurement is to change.
 func (r *Correct) changesMeasurement() bool {
-	return r.Value != nil || r.SD != nil || r.Actual != nil || r.Further != nil
+	return r.Value != nil || r.SD != nil || r.Actual != nil || r.Further != nil ||
+		r.Quantities != nil || r.LeaveOut != nil
 }
+
+// hasValue reports whether it gives a value from which something is learned.
+func (r *Correct) hasValue() bool { return r.Value != nil || r.Quantities != nil }
 
 // correct records a person's correction of an experiment's outcome: every
 // outcome can become every other, and back.
@@ -91,7 +101,7 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 	was, outcome := x.Status.Outcome(), r.Outcome
 	if outcome == "" {
 		outcome = was
-		if r.Value != nil {
+		if r.hasValue() {
 			outcome = events.ResolvedMeasured
 		}
 	}
@@ -114,7 +124,7 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 		return nil, notPossible("what did not take place teaches nothing: there is nothing to exclude").About(x.ID)
 	case outcome == events.ResolvedNotPerformed && was == outcome:
 		return nil, conflict(x.ID, "nothing changes: %s did not take place, as the record says", x.ID)
-	case r.Outcome == "" && r.Value == nil && r.Exclude == x.Excluded:
+	case r.Outcome == "" && !r.hasValue() && r.Exclude == x.Excluded:
 		return nil, conflict(x.ID, "nothing changes").With(problem.Remedy{
 			Text: fmt.Sprintf("say how %s really ended, or leave it out", x.ID), Action: problem.Complete,
 			Ways: []string{
@@ -143,7 +153,7 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 // correctMeasurement corrects or excludes a measurement that stays one.
 func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.Payload, error) {
 	switch {
-	case r.Value != nil && r.Exclude:
+	case r.hasValue() && r.Exclude:
 		return nil, notPossible("an excluded measurement needs no new value").About(x.ID)
 	case !r.changesMeasurement() && r.Exclude == x.Excluded && !x.InDoubt():
 		return nil, conflict(x.ID, "nothing changes").With(problem.Remedy{
@@ -157,12 +167,15 @@ func (c *Core) correctMeasurement(x *campaign.Experiment, r *Correct) ([]events.
 		return nil, err
 	}
 	payload := &events.MeasurementCorrected{
-		Experiment: x.ID, Corrects: x.Source, Old: x.Measurement.Objective, Actual: r.Actual,
-		Further:  r.Further,
-		Excluded: r.Exclude, Reason: r.Reason,
+		Experiment: x.ID, Corrects: x.Source, Actual: r.Actual, Excluded: r.Exclude, Reason: r.Reason,
 	}
-	if !r.Exclude {
-		payload.New = &m.Objective
+	if c.State().Definition.Several() {
+		payload.Values, payload.Further = c.valuesCorrected(x, m, r)
+	} else {
+		payload.Old, payload.Further = x.Measurement.Objective, r.Further
+		if !r.Exclude {
+			payload.New = &m.Objective
+		}
 	}
 	payloads := []events.Payload{payload}
 	if r.Actual != nil {
@@ -178,7 +191,7 @@ func (c *Core) corrected(
 ) (*events.Measurement, error) {
 	if base == nil {
 		base = &events.Measurement{Actual: x.Parameters}
-		if r.Value == nil {
+		if !r.hasValue() {
 			return nil, conflict(x.ID, "%s never had a result", x.ID).With(sayMeasured(x))
 		}
 	}
@@ -186,20 +199,89 @@ func (c *Core) corrected(
 	if !r.changesMeasurement() {
 		return &m, nil // it was checked when it came
 	}
-	value := definition.Quantity{Value: m.Objective.Value, SD: m.Objective.SD}
-	if r.Value != nil {
-		value.Value = *r.Value
+	if r.Actual != nil {
+		m.Actual = r.Actual
 	}
-	if r.SD != nil {
-		value.SD = r.SD
-	}
-	further := campaign.Merge(m.Further, r.Further)
-	checked, err := c.measurement(m.Actual, r.Actual, r.Anyway, value, further)
+	declared, further, err := c.named(m, r)
 	if err != nil {
 		return nil, err
 	}
-	m.Actual = checked.Actual
+	for _, value := range declared {
+		m = campaign.With(c.State().Definition, m, value)
+	}
+	m.Further = campaign.Merge(m.Further, further)
+	checked, err := c.checked(m, r.Actual, r.Anyway)
+	if err != nil {
+		return nil, err
+	}
 	m.Objective = checked.Objective
+	m.Quantities, m.Missing = checked.Quantities, checked.Missing
 	m.Further = checked.Further
 	return &m, nil
+}
+
+// named are the values that a correction of a measurement names, those of what
+// the campaign models apart from further ones. What they leave out, a unit or a
+// standard deviation, is as it was.
+func (c *Core) named(
+	m events.Measurement, r *Correct,
+) (declared, further []definition.Quantity, err error) {
+	def := c.State().Definition
+	if r.Value != nil || r.SD != nil {
+		value := def.Sought().Quantity(0, nil)
+		if stands, ok := m.Of(value.Name); ok {
+			value.Value, value.SD = stands.Value, stands.SD
+		}
+		if r.Value != nil {
+			value.Value = *r.Value
+		}
+		if r.SD != nil {
+			value.SD = r.SD
+		}
+		declared = append(declared, value)
+	}
+	if !def.Several() {
+		return declared, slices.Concat(r.Quantities, r.Further), nil
+	}
+	for _, value := range slices.Concat(r.Quantities, r.Further) {
+		q := def.Quantity(value.Name)
+		if q == nil {
+			further = append(further, value)
+			continue
+		}
+		definition.Default(&value.Unit, q.Unit)
+		declared = append(declared, value)
+	}
+	for _, name := range r.LeaveOut {
+		if _, ok := m.Of(name); !ok || def.Quantity(name) == nil {
+			return nil, nil, notPossible("there is no value of %q to be left out", name)
+		}
+	}
+	return declared, further, nil
+}
+
+// valuesCorrected says of each quantity that a correction names what it was and
+// is from then on, in the order of the definition. m is the corrected
+// measurement.
+func (c *Core) valuesCorrected(
+	x *campaign.Experiment, m *events.Measurement, r *Correct,
+) (values []events.QuantityCorrected, further []definition.Quantity) {
+	declared, further, _ := c.named(*x.Measurement, r) // m was made from them
+	for _, q := range c.State().Definition.Declared() {
+		named := slices.ContainsFunc(declared, func(v definition.Quantity) bool { return v.Name == q.Name })
+		out := slices.Contains(r.LeaveOut, q.Name)
+		if !named && !out {
+			continue
+		}
+		value := events.QuantityCorrected{Name: q.Name, Excluded: out}
+		if old, ok := x.Measurement.Of(q.Name); ok {
+			value.Old = &old
+		}
+		if named {
+			is, _ := m.Of(q.Name)
+			value.New = &is
+		}
+		values = append(values, value)
+	}
+	return values, further
 }

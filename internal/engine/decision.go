@@ -6,6 +6,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
+	"github.com/campaignd/campaignd/projections/objective"
 )
 
 // nextDecision fits what has changed and decides, while there is room for
@@ -161,6 +162,11 @@ func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
 	if c.objective.Stale() && c.policy.Needs().Objective {
 		return c.fitObjective(), true
 	}
+	for _, q := range c.outcomes.Quantities() {
+		if q.Stale() && c.policy.Needs().Objective {
+			return c.fitQuantity(q), true
+		}
+	}
 	for _, expert := range s.Definition.Experts {
 		if c.objective.Fitted() && c.policy.Needs().Belief != nil && c.belief.Stale(expert.Name) {
 			return c.fitBeliefOf(expert.Name), true
@@ -177,16 +183,24 @@ func (c *Core) nextFit(s *campaign.State) (Fit, bool) {
 // same seed, in any process.
 func (c *Core) fitObjective() Fit {
 	return Fit{
-		Model: events.ModelObjective,
-		Seed:  seedFor(c.State().Definition.Seed, "fit objective", c.objective.Revision()),
+		ModelName: events.ModelName{Model: events.ModelObjective},
+		Seed:      seedFor(c.State().Definition.Seed, "fit objective", c.objective.Revision()),
+	}
+}
+
+// fitQuantity is the fit of a declared quantity to its present observations.
+func (c *Core) fitQuantity(q *objective.Projection) Fit {
+	return Fit{
+		ModelName: events.ModelName{Model: events.ModelQuantity, Quantity: q.Quantity()},
+		Seed:      seedFor(c.State().Definition.Seed, "fit quantity", q.Quantity(), q.Revision()),
 	}
 }
 
 // fitBeliefOf is the fit of what an expert believes to their present answers.
 func (c *Core) fitBeliefOf(expert string) Fit {
 	return Fit{
-		Model: events.ModelBelief, Expert: expert,
-		Seed: seedFor(c.State().Definition.Seed, "fit belief", expert, c.belief.Revision(expert)),
+		ModelName: events.ModelName{Model: events.ModelBelief, Expert: expert},
+		Seed:      seedFor(c.State().Definition.Seed, "fit belief", expert, c.belief.Revision(expert)),
 	}
 }
 
@@ -194,7 +208,7 @@ func (c *Core) fitBeliefOf(expert string) Fit {
 // comparisons.
 func (c *Core) fitPreferenceOf(expert string) Fit {
 	return Fit{
-		Model: events.ModelPreference, Expert: expert,
-		Seed: seedFor(c.State().Definition.Seed, "fit preference", expert, c.preference.Revision(expert)),
+		ModelName: events.ModelName{Model: events.ModelPreference, Expert: expert},
+		Seed:      seedFor(c.State().Definition.Seed, "fit preference", expert, c.preference.Revision(expert)),
 	}
 }

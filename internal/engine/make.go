@@ -45,7 +45,7 @@ func (c *Core) Make(
 // an audit gets.
 func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Payload, error) {
 	fitted := &events.ModelFitted{
-		Model: step.Model, Expert: step.Expert, At: c.State().Sequence, Seed: step.Seed,
+		Model: step.Model, Expert: step.Expert, Quantity: step.Quantity, At: c.State().Sequence, Seed: step.Seed,
 		Build: build, Version: projections.Version,
 	}
 	var err error
@@ -53,6 +53,10 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 	case events.ModelObjective:
 		var fit events.ObjectiveFit
 		fit, err = c.objective.FitObjective(ctx, step.Seed)
+		fitted.Objective = &fit
+	case events.ModelQuantity:
+		var fit events.ObjectiveFit
+		fit, err = c.outcomes.Quantity(step.Quantity).FitObjective(ctx, step.Seed)
 		fitted.Objective = &fit
 	case events.ModelBelief:
 		var fit events.BeliefFit
@@ -72,7 +76,7 @@ func (c *Core) Fit(ctx context.Context, step Fit, build events.Build) (events.Pa
 		return nil, fmt.Errorf("the fit was interrupted: %w", context.Cause(ctx))
 	}
 	return &events.ModelFitFailed{
-		Model: step.Model, Expert: step.Expert, At: fitted.At, Seed: step.Seed, Cause: err.Error(),
+		Model: step.Model, Expert: step.Expert, Quantity: step.Quantity, At: fitted.At, Seed: step.Seed, Cause: err.Error(),
 		Version: projections.Version,
 	}, nil
 }

@@ -99,8 +99,8 @@ type (
 	}
 	// Fit fits a model.
 	Fit struct {
-		Model, Expert string
-		Seed          uint64
+		events.ModelName
+		Seed uint64
 	}
 	// Judge works out what is expected of measurements.
 	Judge struct {
@@ -321,6 +321,11 @@ func (c *Core) nextEnd(s *campaign.State, w World) (Step, error) {
 	}
 	if c.objective.Stale() { // the result is stated by the posterior, whatever ended the campaign
 		return c.fitObjective(), nil
+	}
+	for _, q := range c.outcomes.Quantities() {
+		if q.Stale() {
+			return c.fitQuantity(q), nil
+		}
 	}
 	return Done{}, nil
 }

@@ -306,8 +306,17 @@ func (c *Core) flag(
 ) *events.MeasurementFlagged {
 	return &events.MeasurementFlagged{
 		Experiment: o.Experiment, Verdict: verdict, Deviation: deviation,
-		Predicted: expected.Predicted,
+		Predicted: expected.Predicted, Quantity: c.doubted(),
 	}
+}
+
+// doubted names the quantity that is doubted, where the campaign declares
+// several: what it seeks. Doubts about the others are not raised.
+func (c *Core) doubted() string {
+	if !c.State().Definition.Several() {
+		return ""
+	}
+	return c.sought().Name
 }
 
 // expected is what the present judgment expects of an observation.

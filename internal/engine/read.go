@@ -74,7 +74,7 @@ func (c *Core) Read(ctx context.Context) (*Reading, error) {
 
 // models are the projections that fits are folded into.
 func (c *Core) models() []projections.Projection {
-	return []projections.Projection{c.objective, c.belief, c.preference}
+	return []projections.Projection{c.objective, c.outcomes, c.belief, c.preference}
 }
 
 // missingFit is a fit of a model of which none is recorded, if there is what it
@@ -86,6 +86,11 @@ func (c *Core) missingFit() (Fit, bool) {
 	}
 	if s.Definition.Measures() && !c.objective.Fitted() && c.objective.Stale() {
 		return c.fitObjective(), true
+	}
+	for _, q := range c.outcomes.Quantities() {
+		if !q.Fitted() && q.Stale() {
+			return c.fitQuantity(q), true
+		}
 	}
 	for _, e := range s.Definition.Experts {
 		if c.objective.Fitted() && c.policy.Needs().Belief != nil && !c.belief.Fitted(e.Name) &&

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
@@ -20,8 +21,11 @@ type Resolve struct {
 	SD      *float64              `json:"sd,omitempty"`
 	Actual  definition.Point      `json:"actual,omitempty"`
 	Further []definition.Quantity `json:"further,omitempty"`
-	Repeat  bool                  `json:"repeat,omitempty" doc:"Ask for the same again."`
-	Reason  string                `json:"reason,omitempty"`
+	// Quantities and Missing are as in [Tell].
+	Quantities []definition.Quantity `json:"quantities,omitempty"`
+	Missing    []events.Missing      `json:"missing,omitempty"`
+	Repeat     bool                  `json:"repeat,omitempty" doc:"Ask for the same again."`
+	Reason     string                `json:"reason,omitempty"`
 	// Anyway takes a composition that the campaign could not ask for.
 	Anyway bool `json:"anyway,omitempty"`
 }
@@ -67,7 +71,9 @@ func ofSeveral(err error, list []*campaign.Experiment, status campaign.Experimen
 }
 
 // hasResult reports whether it gives a part of a result.
-func (r *Resolve) hasResult() bool { return r.Value != nil || r.SD != nil || len(r.Further) > 0 }
+func (r *Resolve) hasResult() bool {
+	return r.Value != nil || r.SD != nil || len(r.Further)+len(r.Quantities)+len(r.Missing) > 0
+}
 
 // resolve records what a person found out about experiments whose fate is
 // unknown.
@@ -127,15 +133,17 @@ func (c *Core) resolveOne(x *campaign.Experiment, r *Resolve, repeated int) ([]e
 	}
 	switch r.Resolution {
 	case events.ResolvedMeasured:
-		if r.Value == nil {
+		if r.Value == nil && r.Quantities == nil {
 			return nil, notPossible("%s cannot be resolved as measured without a value", x.ID).About(x.ID).
 				With(problem.Remedy{
 					Text: "give its value", Action: problem.Complete,
 					Ways: []string{problem.WayValue},
 				})
 		}
-		value := definition.Quantity{Value: *r.Value, SD: r.SD}
-		m, err := c.measurement(x.Parameters, r.Actual, r.Anyway, value, r.Further)
+		m, err := c.measurement(reported{
+			requested: x.Parameters, made: r.Actual, anyway: r.Anyway, value: r.Value, sd: r.SD,
+			quantities: slices.Concat(r.Quantities, r.Further), missing: r.Missing,
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,12 @@ const coarse = 3
 // this value for an earlier composition too, with other values in between, is
 // not accused of it.
 func (c *Core) Same(x *campaign.Experiment, instrument string, m *events.Measurement) []events.Payload {
-	value := m.Objective.Value
+	sought := c.sought()
+	measured, ok := m.Of(sought.Name)
+	if !ok {
+		return nil
+	}
+	value := measured.Value
 	runs := c.runsOfValues(instrument, x.ID)
 	last := len(runs) - 1
 	if last < 0 || runs[last].value != value ||
@@ -43,7 +48,8 @@ func (c *Core) Same(x *campaign.Experiment, instrument string, m *events.Measure
 		Reason: fmt.Sprintf(
 			"It is %s, to the last digit what %s of another composition was just before. It counts; look whether it is a value of its own.",
 			c.amount(value), runs[last].newest.ID,
-		)}}
+		),
+		Quantity: c.doubted()}}
 }
 
 // run is a value that an instrument gave one or several times in a row. Runs of
@@ -68,7 +74,10 @@ func (c *Core) runsOfValues(instrument, but string) (runs []run) {
 	}
 	sortByEnd(ended)
 	for _, y := range ended {
-		value, _ := s.Value(y)
+		value, ok := s.Value(y)
+		if !ok {
+			continue
+		}
 		if n := len(runs); n > 0 && runs[n-1].value == value.Value {
 			runs[n-1].newest = y
 			continue

@@ -21,22 +21,25 @@ type Tell struct {
 	Experiment string                `json:"experiment,omitempty" doc:"The suggested experiment; absent for one's own."`
 	Parameters definition.Point      `json:"parameters,omitempty" doc:"The composition of one's own experiment."`
 	Actual     definition.Point      `json:"actual,omitempty" doc:"What was really made, where it differs from what was asked for."`
-	Value      *float64              `json:"value,omitempty" doc:"Of the objective."`
+	Value      *float64              `json:"value,omitempty" doc:"Of the objective; absent where the campaign seeks no single quantity."`
 	Unit       string                `json:"unit,omitempty" doc:"The value's unit, to be checked against the campaign's."`
 	SD         *float64              `json:"sd,omitempty" doc:"The standard deviation of the value, where it is known."`
 	Failed     string                `json:"failed,omitempty" doc:"Why there is no value."`
 	Infeasible string                `json:"infeasible,omitempty" doc:"Why the composition cannot be made or measured."`
 	Again      string                `json:"again,omitempty" doc:"Why nothing took place: the same is asked for again."`
 	Further    []definition.Quantity `json:"further,omitempty" doc:"Other quantities that were measured."`
+	Quantities []definition.Quantity `json:"quantities,omitempty" doc:"Of a campaign that declares its quantities: their values, without a unit in the campaign's."`
+	Missing    []events.Missing      `json:"missing,omitempty" doc:"Declared quantities that have no value, and why."`
 	Notes      []string              `json:"notes,omitempty" doc:"Remarks on it, recorded together with it."`
 	Anyway     bool                  `json:"anyway,omitempty" doc:"Take a composition that the campaign could not ask for."`
 }
 
 // MarshalJSON writes the value 0 where there is none. Digests of requests are
-// taken of it, and processes of earlier versions read it: it stays.
+// taken of it, and processes of earlier versions read it: it stays. Of declared
+// quantities they know nothing, and there a 0 would be a value.
 func (t Tell) MarshalJSON() ([]byte, error) {
 	type plain Tell
-	if t.Value == nil {
+	if t.Value == nil && t.Quantities == nil {
 		t.Value = new(float64)
 	}
 	return json.Marshal(plain(t))
@@ -82,31 +85,64 @@ func (t *Tell) CheckOutcome() error {
 	switch reasons := t.reasons(); {
 	case reasons > 1:
 		return invalid("give at most one of failed, infeasible and again")
-	case reasons == 1 && t.Value != nil:
+	case reasons == 1 && (t.Value != nil || t.Quantities != nil):
 		return invalid("an experiment that failed has no value: give one of the two")
-	case reasons == 0 && t.Value == nil:
+	case reasons == 0 && t.Value == nil && t.Quantities == nil:
 		return invalid("give the value, or why there is none: failed, infeasible or again")
 	}
 	return nil
 }
 
-// measurement builds and checks a person's measurement. made is what they say
-// was made, nil for what was requested. Without a unit, result has the
+// reported is what a person says of a result.
+type reported struct {
+	// requested is what was asked for, made what they say was made, nil for the
+	// same.
+	requested, made definition.Point
+	anyway          bool
+	// value, in unit and with sd, is of what the campaign seeks; nil for none.
+	value *float64
+	unit  string
+	sd    *float64
+	// quantities are the others, declared or not.
+	quantities []definition.Quantity
+	missing    []events.Missing
+}
+
+// measurement builds and checks a person's measurement. What has no unit has the
 // campaign's.
-func (c *Core) measurement(
-	requested, made definition.Point, anyway bool,
-	result definition.Quantity, further []definition.Quantity,
+func (c *Core) measurement(r reported) (*events.Measurement, error) {
+	def := c.State().Definition
+	m := events.Measurement{Actual: r.requested, Missing: r.missing}
+	if r.made != nil {
+		m.Actual = r.made
+	}
+	if r.value != nil {
+		m.Objective = def.Sought().Quantity(*r.value, r.sd)
+		if r.unit != "" {
+			m.Objective.Unit = r.unit
+		}
+	}
+	for _, value := range r.quantities {
+		if q := def.Quantity(value.Name); q != nil && value.Unit == "" && def.Several() {
+			value.Unit = q.Unit
+		}
+		m.Further = append(m.Further, value)
+	}
+	for _, missing := range r.missing {
+		if def.Quantity(missing.Name) == nil {
+			return nil, notPossible("the campaign declares no quantity %q", missing.Name)
+		}
+	}
+	return c.checked(m, r.made, r.anyway)
+}
+
+// checked is a person's measurement as it is recorded, where nothing is wrong
+// with it. made is as in [reported].
+func (c *Core) checked(
+	m events.Measurement, made definition.Point, anyway bool,
 ) (*events.Measurement, error) {
-	objective := c.State().Definition.Objective
-	result.Name = objective.Name
-	if result.Unit == "" {
-		result.Unit = objective.Unit
-	}
-	m := &events.Measurement{Actual: requested, Further: further, Objective: result}
-	if made != nil {
-		m.Actual = made
-	}
-	if err := instruments.Check(*c.State().Definition, *m); err != nil {
+	def := c.State().Definition
+	if err := instruments.Check(*def, m); err != nil {
 		var faulty *instruments.MeasurementError
 		if errors.As(err, &faulty) {
 			return nil, notPossible("%s", strings.Join(faulty.Faults, "; ")) // no instrument said it
@@ -118,7 +154,8 @@ func (c *Core) measurement(
 			return nil, err
 		}
 	}
-	return m, nil
+	m = instruments.Arranged(def, m)
+	return &m, nil
 }
 
 // tell records a person's result, with their remarks on it. number is that of
@@ -195,8 +232,11 @@ func (c *Core) result(t Tell, origin events.Origin, number int) ([]events.Payloa
 			Experiment: id, Instrument: "person", Cause: t.Failed,
 		}), nil
 	}
-	value := definition.Quantity{Value: *t.Value, Unit: t.Unit, SD: t.SD}
-	m, err := c.measurement(requested, t.Actual, t.Anyway, value, t.Further)
+	m, err := c.measurement(reported{
+		requested: requested, made: t.Actual, anyway: t.Anyway,
+		value: t.Value, unit: t.Unit, sd: t.SD,
+		quantities: slices.Concat(t.Quantities, t.Further), missing: t.Missing,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,9 @@ func (c *Core) InWords(step Step) string {
 		if step.Model == events.ModelObjective {
 			return "fitting the model of " + measurements
 		}
+		if step.Model == events.ModelQuantity {
+			return "fitting the model of the " + step.Quantity
+		}
 		return fmt.Sprintf("fitting the model of what %s says", step.Expert)
 	case Decide:
 		if !c.State().Definition.Measures() {

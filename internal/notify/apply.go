@@ -141,7 +141,11 @@ func ends(payload events.Payload) bool {
 // too, settles that the fate is unknown or that the instrument is silent.
 func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event, payload events.Payload) {
 	measured := func(experiment string, m *events.Measurement) {
-		s.Results[experiment] = result{Value: m.Objective.Value,
+		value, ok := m.Of(def.Sought().Name)
+		if !ok {
+			return
+		}
+		s.Results[experiment] = result{Value: value.Value,
 			Line: format.CompositionsOf(def).Line(m.Actual)}
 	}
 	over := func(experiment string) {

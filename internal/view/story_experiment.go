@@ -136,9 +136,26 @@ func (s *Story) changed(p *events.MeasurementCorrected) (changes []string) {
 	if p.New != nil && p.New.SD != nil && (p.Old.SD == nil || *p.New.SD != *p.Old.SD) {
 		changes = append(changes, "to a standard deviation of "+format.Short(*p.New.SD))
 	}
+	for _, v := range p.Values {
+		changes = append(changes, valueChanged(v)...)
+	}
 	changes = append(changes, quantities(p.Further)...)
 	if p.Actual != nil {
 		changes = append(changes, "to the composition "+s.line(p.Actual))
+	}
+	return changes
+}
+
+// valueChanged says what changed of one declared quantity.
+func valueChanged(v events.QuantityCorrected) (changes []string) {
+	switch {
+	case v.New != nil && v.Old == nil:
+		changes = append(changes, v.Name+" to "+format.Result(*v.New))
+	case v.New != nil:
+		changes = append(changes, v.Name+" from "+format.Result(*v.Old)+" to "+format.Result(*v.New))
+	}
+	if v.Excluded {
+		changes = append(changes, v.Name+" left out of the models")
 	}
 	return changes
 }
@@ -174,16 +191,27 @@ func (s *Story) instrumentStalled(_ events.Event, p *events.InstrumentStalled) E
 		p.Instrument, p.Experiment, format.Duration(waited))}
 }
 
-// measured writes a result: the objective, then the further quantities.
+// measured writes a result: the objective, or the declared quantities, then the
+// further ones, and what is missing.
 func measured(m *events.Measurement) string {
-	return strings.Join(append([]string{format.Result(m.Objective)}, quantities(m.Further)...), ", ")
+	var parts []string
+	all := m.All()
+	if len(m.Quantities) == 0 && len(all) > 0 { // the objective needs no name
+		parts = append(parts, format.Result(all[0]))
+		all = all[1:]
+	}
+	parts = append(parts, quantities(all)...)
+	for _, missing := range m.Missing {
+		parts = append(parts, fmt.Sprintf("no %s (%s)", missing.Name, missing.Reason))
+	}
+	return strings.Join(parts, ", ")
 }
 
-// quantities writes further quantities: "viscosity 3.200 mPa·s". They keep the
-// order in which the instrument gave them.
-func quantities(further []definition.Quantity) []string {
-	texts := make([]string, len(further))
-	for i, q := range further {
+// quantities writes quantities with their names: "viscosity 3.200 mPa·s", in the
+// order in which they were recorded.
+func quantities(list []definition.Quantity) []string {
+	texts := make([]string, len(list))
+	for i, q := range list {
 		texts[i] = q.Name + " " + format.Result(q)
 	}
 	return texts

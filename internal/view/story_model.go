@@ -10,11 +10,11 @@ import (
 // In this file are the events of models and decisions. All but a failed fit are
 // routine: [Story.settled] says what a decision means for the story.
 func (s *Story) modelFitted(_ events.Event, p *events.ModelFitted) Entry {
-	return Entry{Text: Model(p.Model, p.Expert) + " was fitted"}
+	return Entry{Text: Model(p.Of()) + " was fitted"}
 }
 
 func (s *Story) modelFitFailed(_ events.Event, p *events.ModelFitFailed) Entry {
-	return Entry{Text: Model(p.Model, p.Expert) + " could not be fitted", Reason: p.Cause}
+	return Entry{Text: Model(p.Of()) + " could not be fitted", Reason: p.Cause}
 }
 
 func (s *Story) trustAdjusted(_ events.Event, p *events.TrustAdjusted) Entry {
@@ -27,14 +27,16 @@ func (s *Story) decisionMade(_ events.Event, p *events.DecisionMade) Entry {
 }
 
 // Model names a model: "the belief of ada".
-func Model(model, expert string) string {
+func Model(of events.ModelName) string {
 	switch {
-	case model == events.ModelPreference:
-		return "the model of what " + expert + " prefers"
-	case expert != "":
-		return "the belief of " + expert
+	case of.Model == events.ModelPreference:
+		return "the model of what " + of.Expert + " prefers"
+	case of.Expert != "":
+		return "the belief of " + of.Expert
+	case of.Quantity != "":
+		return "the model of the " + of.Quantity
 	}
-	return "the model of the " + model
+	return "the model of the " + of.Model
 }
 
 // reviewText looks back at an expert's choice.

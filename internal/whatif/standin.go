@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/pace"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/objective"
+	"github.com/campaignd/campaignd/projections/outcome"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -40,6 +41,7 @@ type standIn struct {
 	past      map[string][]campaign.Experiment // by the composition that was asked for
 	simulator instruments.Instrument           // nil where the campaign's instrument is none
 	model     *objective.Model                 // nil where there is a simulator
+	outcomes  outcome.Models                   // of the other declared quantities
 }
 
 // from says where results come from that the log does not hold.
@@ -87,6 +89,7 @@ func standInFor(
 	if s.model = view.Objective; s.model == nil {
 		return nil, nil
 	}
+	s.outcomes = view.Outcomes
 	return s, nil
 }
 
@@ -117,10 +120,14 @@ func (s *standIn) close() error {
 
 // Describe implements instruments.Instrument.
 func (s *standIn) Describe(ctx context.Context) (instruments.Description, error) {
+	var outputs []instruments.OutputSpec
+	for _, q := range s.def.Declared() {
+		outputs = append(outputs, instruments.OutputSpec{Name: q.Name, Unit: q.Unit})
+	}
 	return instruments.Description{
 		Name: "stand-in", Identity: "what stands in for the lab", Capacity: max(1, s.def.Parallel),
 		Simulated: true,
-		Outputs:   []instruments.OutputSpec{instruments.OutputOf(s.sought)},
+		Outputs:   outputs,
 	}, ctx.Err()
 }
 
@@ -154,6 +161,8 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 		m := *x.Measurement
 		m.Actual = maps.Clone(m.Actual)
 		m.Further = slices.Clone(m.Further)
+		m.Quantities = slices.Clone(m.Quantities)
+		m.Missing = slices.Clone(m.Missing)
 		m.Identity = FromLog + " " + x.ID
 		return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
 	}
@@ -164,10 +173,20 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 	if err != nil {
 		return instruments.Outcome{Status: instruments.Failed, Cause: err.Error()}, nil
 	}
-	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
+	m := events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: FromModel,
 		Objective: s.sought.Quantity(prediction.Mean, nil),
-	}}, nil
+	}
+	for _, q := range s.outcomes {
+		if q.Model == nil {
+			continue
+		}
+		if p, err := q.Model.Predict(cmd.Parameters); err == nil {
+			m.Quantities = append(m.Quantities, definition.Quantity{Name: q.Quantity, Value: p.Mean, Unit: p.Unit})
+		}
+	}
+	m = instruments.Arranged(&s.def, m)
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
 }
 
 // simulated asks the campaign's own simulation. A refusal would be asked for

@@ -151,12 +151,12 @@ func recordedStep(core *engine.Core, payload events.Payload, now time.Time) engi
 		}
 		recorded = engine.Decide{Decision: p.Decision, Seed: p.Seed}
 	case *events.ModelFitted:
-		recorded = engine.Fit{Model: p.Model, Expert: p.Expert, Seed: p.Seed}
+		recorded = engine.Fit{ModelName: p.Of(), Seed: p.Seed}
 		if !ownModels(p.Version) {
 			return nil
 		}
 	case *events.ModelFitFailed:
-		recorded = engine.Fit{Model: p.Model, Expert: p.Expert, Seed: p.Seed}
+		recorded = engine.Fit{ModelName: p.Of(), Seed: p.Seed}
 		if !ownModels(p.Version) {
 			return nil
 		}

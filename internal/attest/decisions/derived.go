@@ -34,9 +34,9 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 		return a.checkDecision(ctx, p)
 	case *events.ModelFitted:
 		a.running = p.Build
-		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, p.Build, p.Version, p)
+		return a.checkFit(ctx, p.Of(), p.At, p.Seed, p.Build, p.Version, p)
 	case *events.ModelFitFailed:
-		return a.checkFit(ctx, p.Model, p.Expert, p.At, p.Seed, a.build, p.Version, p)
+		return a.checkFit(ctx, p.Of(), p.At, p.Seed, a.build, p.Version, p)
 	case *events.TrustAdjusted:
 		a.mismatch(p.Expert, "it belongs to no decision")
 
@@ -304,10 +304,11 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 // but not before what it is made from last changed. Only the At of the fit made
 // again is set to the recorded one; everything else is compared.
 func (a *auditor) checkFit(
-	ctx context.Context, model, expert string, at events.Sequence, seed uint64, build events.Build,
+	ctx context.Context, of events.ModelName, at events.Sequence, seed uint64, build events.Build,
 	version int, recorded events.Payload,
 ) error {
 	a.report.Fits++
+	model := of.Model
 	if fitted, ok := recorded.(*events.ModelFitted); ok {
 		a.share(fitted.Build).Fits++
 	}
@@ -322,13 +323,13 @@ func (a *auditor) checkFit(
 			a.core.State().Sequence,
 		)
 		return nil
-	case at < a.bases.Since(model, expert): // other events may have come in while it was made
+	case at < a.bases.Since(of): // other events may have come in while it was made
 		a.mismatch(
 			model, "it says it was made from event %d, but event %d changed what it is made from",
-			at, a.bases.Since(model, expert),
+			at, a.bases.Since(of),
 		)
 		return nil
-	case !ok || step.Model != model || step.Expert != expert:
+	case !ok || step.ModelName != of:
 		if a.othersDecided() {
 			a.leaveOutFit(build)
 			return nil

@@ -248,6 +248,10 @@ func (a *auditor) checkMeasurement(in *identified, subject string, m events.Meas
 	o, sought := m.Objective, def.Sought()
 	found := len(a.report.Mismatches)
 	switch {
+	case def.Several():
+		if err := instruments.Recorded(def, m); err != nil {
+			a.mismatch(subject, "%v", err)
+		}
 	case o.Name != sought.Name:
 		a.mismatch(subject, "it measures %q; the campaign's objective is %q", o.Name, sought.Name)
 	case o.Unit != sought.Unit:
@@ -410,23 +414,54 @@ func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected
 		return // the projections refuse it
 	}
 	m := *in.x.Measurement
-	if !reflect.DeepEqual(p.Old, m.Objective) {
-		a.mismatch(p.Experiment, "it replaces %v; %v was measured", p.Old, m.Objective)
-	}
-	if (p.New == nil) != p.Excluded {
-		a.mismatch(p.Experiment, "a measurement is given a new value, or excluded")
-	}
+	def := a.core.State().Definition
 	if p.Reason == "" {
 		a.mismatch(p.Experiment, "it gives no reason")
 	}
-	if p.New != nil {
-		m.Objective = *p.New
+	if def.Several() {
+		m = a.checkValues(p, m)
+	} else {
+		if !reflect.DeepEqual(p.Old, m.Objective) {
+			a.mismatch(p.Experiment, "it replaces %v; %v was measured", p.Old, m.Objective)
+		}
+		if (p.New == nil) != p.Excluded {
+			a.mismatch(p.Experiment, "a measurement is given a new value, or excluded")
+		}
+		if p.New != nil {
+			m.Objective = *p.New
+		}
 	}
 	if p.Actual != nil {
 		m.Actual = p.Actual
 	}
 	m.Further = p.Further // the others are those of the instrument
 	a.checkMeasurement(in, p.Experiment, m)
+}
+
+// checkValues holds the correction of declared quantities to what was measured,
+// and returns the measurement with what it says. A measurement from before they
+// were declared has them where they are declared now.
+func (a *auditor) checkValues(p *events.MeasurementCorrected, m events.Measurement) events.Measurement {
+	def := a.core.State().Definition
+	if p.New != nil || p.Old != (definition.Quantity{}) {
+		a.mismatch(p.Experiment, "the campaign declares its quantities, and it corrects an objective apart from them")
+	}
+	for _, v := range p.Values {
+		old, ok := m.Of(v.Name)
+		if ok != (v.Old != nil) || ok && !reflect.DeepEqual(*v.Old, old) {
+			a.mismatch(p.Experiment, "it does not say of %s what was measured", v.Name)
+		}
+		if v.New != nil && v.New.Name != v.Name {
+			a.mismatch(p.Experiment, "it gives %s a value of %q", v.Name, v.New.Name)
+		}
+		if v.New == nil && !v.Excluded {
+			a.mismatch(p.Experiment, "it names %s, and changes nothing of it", v.Name)
+		}
+		if v.New != nil {
+			m = campaign.With(def, m, *v.New)
+		}
+	}
+	return instruments.Arranged(def, m)
 }
 
 // checkOutcome holds the correction of an outcome to the outcome that stood.

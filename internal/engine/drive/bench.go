@@ -112,7 +112,7 @@ func (b *bench) calledFor(core *engine.Core, step engine.Step) bool {
 	}
 	switch step := step.(type) {
 	case engine.Fit:
-		return c.basis == core.Basis(step.Model, step.Expert)
+		return c.basis == core.Basis(step.ModelName)
 	case engine.Decide:
 		return c.at == core.State().Sequence
 	}
@@ -134,7 +134,7 @@ func (b *bench) begin(ctx context.Context, core *engine.Core, step engine.Step, 
 		c.trace, c.end = b.meter.Trace(s.Trace, name)
 	}
 	if fit, ok := step.(engine.Fit); ok {
-		c.basis = core.Basis(fit.Model, fit.Expert)
+		c.basis = core.Basis(fit.ModelName)
 	}
 	ctx, c.cancel = context.WithCancel(ctx)
 	b.current = c

@@ -34,7 +34,7 @@ func TestCoreIsCancelled(t *testing.T) {
 		t.Errorf("a decision that was called off: %v, %v", d, err)
 	}
 	for _, model := range []string{events.ModelObjective, events.ModelBelief} {
-		fit, err := core.Fit(cancelled, engine.Fit{Model: model, Expert: "ada"}, events.Build{})
+		fit, err := core.Fit(cancelled, engine.Fit{ModelName: events.ModelName{Model: model, Expert: "ada"}}, events.Build{})
 		if !errors.Is(err, why) {
 			t.Errorf("a fit of the %s that was called off: %v, %v", model, fit, err)
 		}

@@ -74,7 +74,7 @@ func manyMeasured(b *testing.B, n int, fitted bool) (all []events.Event) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i, point := range points {
 		if i == fits {
-			all = append(all, fit(b, def.Name, core, engine.Fit{Model: events.ModelObjective, Seed: 1}))
+			all = append(all, fit(b, def.Name, core, engine.Fit{ModelName: events.ModelName{Model: events.ModelObjective}, Seed: 1}))
 			feed(all[len(all)-1])
 		}
 		value, err := task.Value(point)

@@ -122,7 +122,9 @@ func (s *Start) Measure(ctx context.Context, p definition.Point, n int) (Said, e
 		return said, err
 	}
 	if m := outcome.Measurement; m != nil {
-		said.Measured = &m.Objective.Value
+		if value, ok := m.Of(s.Definition.Sought().Name); ok {
+			said.Measured = &value.Value
+		}
 	}
 	err = s.know(&said)
 	return said, err

@@ -1,0 +1,94 @@
+package campaignfile
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/format"
+)
+
+// quantities checks the quantities that a campaign declares: each has a name of
+// its own and a range that something can lie in, and what is said of the
+// objective stands in one place.
+func (v *validator) quantities() {
+	if !v.def.Several() {
+		return
+	}
+	if !v.def.Measures() {
+		v.report(at("quantities"), "nothing is measured where experts' comparisons are the objective",
+			"leave quantities out")
+		return
+	}
+	o := v.def.Objective
+	for i, q := range v.def.Quantities {
+		here := at("quantities", i)
+		if v.parameter(q.Name) != nil {
+			v.report(here.To("name"), fmt.Sprintf("a parameter is called %q too", q.Name),
+				"give the quantity a name of its own")
+		}
+		if slices.ContainsFunc(v.def.Quantities[:i], func(p definition.QuantityDef) bool { return p.Name == q.Name }) {
+			v.report(here.To("name"), fmt.Sprintf("there are two quantities %q", q.Name), "remove one of them")
+		}
+		v.plausible(here, q.Noise, q.Min, q.Max)
+		if q.Scale == definition.ScaleLog && q.Max != nil && *q.Max <= 0 {
+			v.report(here.To("max"), fmt.Sprintf("max %s has no logarithm", format.Setting(*q.Max)),
+				"what is modelled by its logarithm is greater than 0")
+		}
+		if q.Name != o.Name {
+			continue
+		}
+		if o.Unit != "" || o.Noise != nil || o.Min != nil || o.Max != nil {
+			v.report(at("objective"), fmt.Sprintf("%s is among the quantities, which say its unit, noise and range", o.Name),
+				fmt.Sprintf("write objective: {%s: %s}", o.Goal, o.Name))
+		}
+		if q.Record {
+			v.report(here.To("record"), "what the campaign seeks is modelled", "leave record out")
+		}
+	}
+}
+
+// plausible checks noise and range of what is measured, where they stand.
+func (v *validator) plausible(here path, noise, lo, hi *float64) {
+	if lo != nil && hi != nil && *lo >= *hi {
+		v.report(here.To("max"),
+			fmt.Sprintf("max %s is not greater than min %s", format.Setting(*hi), format.Setting(*lo)),
+			"they bound plausible results: a measurement outside is refused")
+	}
+	if !finite(noise) || !finite(lo) || !finite(hi) {
+		v.report(here, "noise, min and max must be finite", "")
+	}
+}
+
+// refuseQuantity is refuse for a change of the declared quantities: what was
+// measured keeps its meaning. Further ones count from what was reported before.
+func refuseQuantity(c events.Change, steps []string) string {
+	switch {
+	case len(steps) <= 2 && c.From == "":
+		return ""
+	case len(steps) <= 2:
+		return "what was measured of it stays; `record: true` leaves it out of the models"
+	case steps[2] == "name":
+		return "the values so far are of the quantity of this name; further ones go to the end of the list"
+	case steps[2] == "unit":
+		return "the values so far are in this unit"
+	}
+	return ""
+}
+
+// refuseObjective is refuse for a change of the objective. Where the campaign
+// declares its quantities their values are in the log, and another of them can
+// be sought; what was measured as the objective keeps its unit.
+func refuseObjective(old, new *definition.Campaign) string {
+	before, after := old.Sought(), new.Quantity(old.Sought().Name)
+	switch {
+	case !new.Several():
+		return "the measurements so far are of this objective"
+	case after == nil:
+		return fmt.Sprintf("the measurements so far are of %s: declare it among the quantities", before.Name)
+	case after.Unit != before.Unit:
+		return "the values so far are in this unit"
+	}
+	return ""
+}
