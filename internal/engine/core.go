@@ -81,6 +81,9 @@ func (c *Core) Projections() []projections.Projection {
 // Objective returns the core's projection of the objective.
 func (c *Core) Objective() *objective.Projection { return c.objective }
 
+// Outcomes returns the core's projection of the other declared quantities.
+func (c *Core) Outcomes() *outcome.Projection { return c.outcomes }
+
 // Last is the time of the last event.
 func (c *Core) Last() time.Time { return c.last }
 

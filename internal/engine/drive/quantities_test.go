@@ -1,0 +1,203 @@
+package drive_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
+	"github.com/campaignd/campaignd/adapters/instruments/simulated"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/policies/next"
+	"github.com/campaignd/campaignd/projections/objective"
+)
+
+// learned writes what the model of each quantity is made from: "e1 9, e2 8.5".
+func learned(core *engine.Core) string {
+	var lines []string
+	for _, p := range slices.Concat([]*objective.Projection{core.Objective()}, core.Outcomes().Quantities()) {
+		var values []string
+		for i := range core.State().Experiments {
+			if o := p.Of(events.ExperimentID(i + 1)); o != nil && !o.Excluded {
+				values = append(values, fmt.Sprint(o.Experiment, " ", o.Value))
+			}
+		}
+		lines = append(lines, p.Name()+": "+strings.Join(values, ", "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// quantity is a value as a person types it, without a unit.
+func quantity(name string, value float64) definition.Quantity {
+	return definition.Quantity{Name: name, Value: value}
+}
+
+// Law: each declared quantity is measured, missing, corrected and left out by itself; one that
+// is declared later counts from what was reported before it was; what nothing can be learned
+// from is refused. The log replays to the same, and its audit is clean.
+func TestQuantitiesOneByOne(t *testing.T) {
+	def := electrolyte(t, 4, 20, unaided, func(def *definition.Campaign) {
+		def.Policy.Next = next.Sobol{}.Choice()
+		def.Initial.Experiments = ptr(0)
+		def.Quantities = []definition.QuantityDef{
+			{Name: "viscosity", Unit: "mPa·s", Scale: definition.ScaleLog},
+			{Name: "colour", Record: true},
+		}
+		def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
+	})
+	log := memlog.New()
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
+		t.Fatal(err)
+	}
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(r engine.Request) error {
+		r.Actor = "person:eve"
+		_, err := engine.Submit(t.Context(), log, core, r, time.Unix(100, 0))
+		return err
+	}
+	tell := func(r engine.Tell) error { return ask(engine.Request{Tell: &r}) }
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(why string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("it is not refused for %q: %v", why, err)
+		}
+	}
+	is := func(want ...string) {
+		t.Helper()
+		if got := learned(core); got != strings.Join(want, "\n") {
+			t.Errorf("the models learn from\n%s\nand should from\n%s", got, strings.Join(want, "\n"))
+		}
+		coherent(t, log, core)
+	}
+
+	ph := definition.Quantity{Name: "ph", Value: 7, Unit: "1"}
+	must(tell(engine.Tell{Parameters: at(1, 0.35, 0.5), Value: ptr(9.0), Further: []definition.Quantity{ph},
+		Quantities: []definition.Quantity{quantity("viscosity", 3), quantity("colour", 1)}}))
+	must(tell(engine.Tell{Parameters: at(1.2, 0.4, 0.8), Quantities: []definition.Quantity{quantity("viscosity", 4)},
+		Missing: []events.Missing{{Name: "conductivity", Reason: "the cell leaked"}}}))
+	is("objective: e1 9", "quantity viscosity: e1 3, e2 4")
+
+	refused("none of the quantities that the campaign learns from", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Quantities: []definition.Quantity{quantity("colour", 2)}}))
+	refused("viscosity is in cP, the campaign's in mPa·s", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
+		Quantities: []definition.Quantity{{Name: "viscosity", Value: 3, Unit: "cP"}}}))
+	refused("no logarithm", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
+		Quantities: []definition.Quantity{quantity("viscosity", 0)}}))
+	refused("given twice", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
+		Quantities: []definition.Quantity{quantity("conductivity", 9)}}))
+	refused("declares no quantity", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
+		Missing: []events.Missing{{Name: "density", Reason: "no time"}}}))
+	must(tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Failed: "it froze"}))
+
+	correct := func(id string, c engine.Correct) error {
+		c.Experiment, c.Reason = id, "looked again"
+		return ask(engine.Request{Correct: &c})
+	}
+	must(correct("e2", engine.Correct{Value: ptr(8.5)}))
+	is("objective: e1 9, e2 8.5", "quantity viscosity: e1 3, e2 4")
+	must(correct("e1", engine.Correct{LeaveOut: []string{"viscosity"}}))
+	is("objective: e1 9, e2 8.5", "quantity viscosity: e2 4")
+	must(correct("e1", engine.Correct{Value: ptr(9.5)})) // and what is left out stays out
+	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e2 4")
+	must(correct("e1", engine.Correct{Quantities: []definition.Quantity{quantity("viscosity", 3.5)}}))
+	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e1 3.5, e2 4")
+	must(correct("e3", engine.Correct{Quantities: []definition.Quantity{quantity("viscosity", 5)}}))
+	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e1 3.5, e2 4, e3 5")
+	must(correct("e2", engine.Correct{Outcome: events.ResolvedFailed}))
+	is("objective: e1 9.5", "quantity viscosity: e1 3.5, e3 5")
+	must(correct("e2", engine.Correct{Outcome: events.ResolvedMeasured}))
+	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e1 3.5, e2 4, e3 5")
+
+	// Another quantity is sought, and one is declared that was reported all along.
+	amended := *core.State().Definition
+	amended.Quantities = append(slices.Clone(amended.Quantities),
+		definition.QuantityDef{Name: "ph", Unit: "1"}, definition.QuantityDef{Name: "conductivity", Unit: "mS/cm"})
+	amended.Objective = definition.Objective{Name: "viscosity", Goal: definition.Minimize}
+	if _, err := campaignfile.Amend(builtin.Registry(), def, amended); err != nil {
+		t.Fatal(err)
+	}
+	must(ask(engine.Request{Amend: &events.CampaignAmended{Definition: amended}}))
+	is("objective: e1 3.5, e2 4, e3 5", "quantity ph: e1 7", "quantity conductivity: e1 9.5, e2 8.5")
+	renamed := amended
+	renamed.Quantities = slices.Clone(amended.Quantities)
+	renamed.Quantities[0].Unit = "cP"
+	refused("the values so far are in this unit", ask(engine.Request{Amend: &events.CampaignAmended{Definition: renamed}}))
+}
+
+// viscometer is an instrument that reports a viscosity besides what it measures, but for every
+// third command.
+type viscometer struct {
+	instruments.Instrument
+	answered *int
+}
+
+func (v viscometer) Describe(ctx context.Context) (instruments.Description, error) {
+	d, err := v.Instrument.Describe(ctx)
+	d.Outputs = append(d.Outputs, instruments.OutputSpec{Name: "viscosity", Unit: "mPa·s"})
+	return d, err
+}
+
+func (v viscometer) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	o, err := v.Instrument.Await(ctx, cmd)
+	if *v.answered++; o.Measurement == nil || *v.answered%3 == 0 {
+		return o, err
+	}
+	lipf6, _ := cmd.Parameters["lipf6"].Float()
+	m := *o.Measurement
+	m.Further = append(m.Further, definition.Quantity{Name: "viscosity", Value: math.Exp(lipf6), Unit: "mPa·s"})
+	o.Measurement = &m
+	return o, err
+}
+
+// Law: a campaign of several quantities runs by itself where one is missing here and there, fits
+// each from what it has, and is audited bit for bit.
+func TestQuantitiesRun(t *testing.T) {
+	def := electrolyte(t, 4, 12, unaided, func(def *definition.Campaign) {
+		def.Quantities = []definition.QuantityDef{{Name: "viscosity", Unit: "mPa·s", Scale: definition.ScaleLog}}
+		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
+	})
+	single := def
+	single.Quantities = nil
+	simulation, err := simulated.Driver.Open(t.Context(), single, instruments.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := memlog.New()
+	r, err := studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	view := viewOf(t, r.Core())
+	viscosity := view.Outcomes.Of("viscosity")
+	if viscosity == nil || !viscosity.Fit.Log || viscosity.Fit.Observations != 8 || view.Objective.Fit.Observations != 12 {
+		t.Fatalf("the model of the viscosity is %+v, that of the conductivity is made from %d measurements",
+			viscosity, view.Objective.Fit.Observations)
+	}
+	got, err := viscosity.Predict(at(1.1, 0.4, 0.6))
+	if err != nil || math.Abs(got.Mean-math.Exp(1.1)) > 0.1 || got.Unit != "mPa·s" {
+		t.Errorf("it expects %+v, %v; %.2f is right", got, err, math.Exp(1.1))
+	}
+	coherent(t, log, r.Core())
+}
