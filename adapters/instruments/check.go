@@ -55,7 +55,10 @@ func Check(def definition.Campaign, m events.Measurement) error {
 	f.substance(def, m)
 	_, unread := undecorated(m)
 	for _, u := range slices.Concat(m.Unread[before:], unread) {
-		f.add("%s", u.Reason)
+		said := func(fault string) bool { return strings.Contains(fault, u.Reason) }
+		if !slices.ContainsFunc(f, said) {
+			f.add("%s", u.Reason)
+		}
 	}
 	if f != nil {
 		return &MeasurementError{Faults: f}

@@ -1,7 +1,6 @@
 package instruments
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -99,9 +98,6 @@ func usable(q *definition.QuantityDef, value definition.Quantity) error {
 	return nil
 }
 
-// errNothing says that a measurement has no quantity that a model reads.
-var errNothing = errors.New("it has none of the quantities that the campaign learns from")
-
 // quantities checks the declared quantities of an arranged measurement: that
 // there is one from which something is learned.
 func (f *faults) quantities(def *definition.Campaign, m events.Measurement) {
@@ -110,10 +106,10 @@ func (f *faults) quantities(def *definition.Campaign, m events.Measurement) {
 			return
 		}
 	}
-	f.add("%v", errNothing)
+	f.add("it has none of the quantities that the campaign learns from")
 	for _, missing := range m.Missing {
 		if q := def.Quantity(missing.Name); q != nil && !q.Record {
-			f.add("%s: %s", missing.Name, missing.Reason)
+			f.add("no %s: %s", missing.Name, missing.Reason)
 		}
 	}
 }

@@ -69,9 +69,15 @@ func keptOf(s *campaign.State) (list []kept) {
 }
 
 // opened is a campaign without experiments.
-func opened(rt rapid.TB, t *testing.T) (*memlog.Log, *engine.Core) {
+func opened(
+	rt rapid.TB, t *testing.T, changes ...func(*definition.Campaign),
+) (*memlog.Log, *engine.Core) {
 	log := memlog.New()
-	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: blends()}, "person:ada", time.Unix(0, 0), ""); err != nil {
+	def := blends()
+	for _, change := range changes {
+		change(&def)
+	}
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		rt.Fatal(err)
 	}
 	core, err := engine.Load(t.Context(), builtin.Registry(), log, "blends")
@@ -126,7 +132,8 @@ func TestRowsSayWhatRequestsCarry(t *testing.T) {
 	row := reflect.ValueOf(im.Rows[0])
 	for i := range row.NumField() {
 		name := row.Type().Field(i).Name
-		never := slices.Contains([]string{"Experiment", "Failed", "Infeasible", "Again"}, name)
+		never := slices.Contains([]string{"Experiment", "Failed", "Infeasible", "Again"}, name) ||
+			slices.Contains([]string{"Quantities", "Missing"}, name) // the campaign declares none
 		if row.Field(i).IsZero() != never {
 			t.Errorf("%s is %v", name, row.Field(i))
 		}
@@ -179,6 +186,58 @@ func TestExportImportRoundTrip(t *testing.T) {
 			rt.Fatalf("%s\n%s", diff, text)
 		}
 	})
+}
+
+// Law: the table of a campaign that declares its quantities has a column for each, why one is
+// missing and which are left out of the models; read again, what counts is what it was.
+func TestDeclaredQuantitiesRoundTrip(t *testing.T) {
+	declare := func(def *definition.Campaign) {
+		def.Quantities = []definition.QuantityDef{{Name: "viscosity", Unit: "mPa s"}, {Name: "pH"}}
+	}
+	log, core := opened(t, t, declare)
+	submit := func(r engine.Request) {
+		t.Helper()
+		r.Actor = "person:ada"
+		if _, err := engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	point := definition.Point{"a": definition.Number(0.25), "b": definition.Number(0.75),
+		"t": definition.Number(25), "salt": definition.Category("LiPF6")}
+	sd := 0.5
+	quantity := func(name string, value float64) definition.Quantity {
+		return definition.Quantity{Name: name, Value: value}
+	}
+	submit(engine.Request{Tell: &engine.Tell{Parameters: point, Value: &sd, SD: &sd,
+		Quantities: []definition.Quantity{{Name: "viscosity", Value: 3, SD: &sd}},
+		Missing:    []events.Missing{{Name: "pH", Reason: "the electrode broke"}}, Further: []definition.Quantity{quantity("colour", 1)}}})
+	submit(engine.Request{Tell: &engine.Tell{Parameters: point, Quantities: []definition.Quantity{quantity("pH", 7)}}})
+	want := keptOf(core.State())
+	submit(engine.Request{Tell: &engine.Tell{Parameters: point, Value: &sd, Quantities: []definition.Quantity{quantity("pH", 9)}}})
+	submit(engine.Request{Correct: &engine.Correct{Experiment: "e3", LeaveOut: []string{"pH"}, Reason: "why"}})
+
+	var table bytes.Buffer
+	if err := TableOf(core.State()).WriteCSV(&table); err != nil {
+		t.Fatal(err)
+	}
+	text := table.String()
+	log, core = opened(t, t, declare)
+	im := importInto(core)
+	if err := im.Read("table.csv", &table); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	submit(engine.Request{Import: im.Rows})
+	got := keptOf(core.State())
+	if diff := cmp.Diff(want, got[:2], cmp.AllowUnexported(definition.Value{})); diff != "" {
+		t.Errorf("%s\n%s", diff, text)
+	}
+	if q, ok := got[2].Measurement.Of("pH"); ok || len(got) != 3 {
+		t.Errorf("what was left out of the models came in as %v\n%s", q, text)
+	}
+	if err := im.Read("table.csv", strings.NewReader("a,b,t,salt,=y,viscosity\n0.5,0.5,25,LiPF6,,\n")); err == nil ||
+		!strings.Contains(err.Error(), "no value in any of the quantities") {
+		t.Errorf("a row without a value: %v", err)
+	}
 }
 
 // Law: whatever a file holds, it is taken whole or refused with its name, as its preview says;

@@ -1,11 +1,13 @@
 package exchange
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/format"
@@ -72,6 +74,13 @@ func (im *Import) known(name string, header []string) bool {
 	switch name {
 	case columnStatus, columnUnit, columnSD, columnExcluded, columnSimulated:
 		return true
+	case columnMissing, columnLeftOut:
+		return im.def.Several()
+	}
+	for _, quantity := range declaredNames(im.def) {
+		if name == quantity || name == furtherUnitPrefix+quantity || name == furtherSDPrefix+quantity {
+			return true
+		}
 	}
 	if parameter, ok := strings.CutSuffix(name, actualEnding); ok {
 		for _, par := range im.def.Parameters {
@@ -190,12 +199,25 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	sought := def.Sought().Name
 	value := s.cell(row, sought)
 	x, err := numberIn(sought, value.text, s.comma)
-	tell.Value = &x
-	at(value, err)
+	if !def.Several() || value.text != "" && !im.leftOut(row, sought) {
+		tell.Value = &x
+		at(value, err)
+	}
 	tell.Unit = s.cell(row, columnUnit).text
 	sd := s.cell(row, columnSD)
 	tell.SD, err = optionalIn(columnSD, sd.text, s.comma)
 	at(sd, err)
+	for _, name := range declaredNames(def) {
+		q, ok, wrong := im.quantity(row, name)
+		faults = append(faults, wrong...)
+		if ok {
+			tell.Quantities = append(tell.Quantities, q)
+		}
+	}
+	tell.Missing = im.missing(row)
+	if tell.Value == nil && tell.Quantities == nil && faults == nil {
+		at(value, errors.New("the row has no value in any of the quantities"))
+	}
 	for _, name := range im.further {
 		c, deviation := s.cell(row, furtherPrefix+name), s.cell(row, furtherSDPrefix+name)
 		if c.text == "" {
@@ -218,6 +240,42 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 			im.Words.Anyway))
 	}
 	return tell, faults
+}
+
+// quantity reads a declared quantity of a row; ok is false where its cell is
+// empty, or it was left out of the models where the table came from.
+func (im *Import) quantity(row Row, name string) (q definition.Quantity, ok bool, faults Faults) {
+	s := im.sheet
+	c, deviation := s.cell(row, name), s.cell(row, furtherSDPrefix+name)
+	if c.text == "" || im.leftOut(row, name) {
+		return q, false, nil
+	}
+	q = definition.Quantity{Name: name, Unit: s.cell(row, furtherUnitPrefix+name).text}
+	var err error
+	if q.Value, err = numberIn(name, c.text, s.comma); err != nil {
+		faults = append(faults, s.fault(row, c, err))
+	}
+	if q.SD, err = optionalIn(furtherSDPrefix+name, deviation.text, s.comma); err != nil {
+		faults = append(faults, s.fault(row, deviation, err))
+	}
+	return q, true, faults
+}
+
+// missing reads why quantities of a row have no value, as an exported table says
+// it. A cell that is written otherwise says nothing of any.
+func (im *Import) missing(row Row) (list []events.Missing) {
+	for _, part := range strings.Split(im.sheet.cell(row, columnMissing).text, "; ") {
+		name, reason, ok := strings.Cut(part, ": ")
+		if ok && im.def.Several() && im.def.Quantity(name) != nil {
+			list = append(list, events.Missing{Name: name, Reason: reason})
+		}
+	}
+	return list
+}
+
+// leftOut reports whether a row says that a quantity was left out of the models.
+func (im *Import) leftOut(row Row, name string) bool {
+	return slices.Contains(strings.Split(im.sheet.cell(row, columnLeftOut).text, ", "), name)
 }
 
 // unit is that of a further quantity in a row. What the row says wins over what

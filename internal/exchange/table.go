@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -122,6 +123,10 @@ const (
 	furtherPrefix     = "further_"
 	furtherUnitPrefix = "unit_"
 	furtherSDPrefix   = "sd_"
+	// Of a campaign that declares its quantities: those without a value, with the
+	// reason, and those whose value is left out of the models.
+	columnMissing = "missing"
+	columnLeftOut = "left_out"
 	// actualEnding follows the name of a parameter: what was made.
 	actualEnding = "_actual"
 )
@@ -148,9 +153,16 @@ func experiments(state *campaign.State) *Table {
 		t.Columns = append(t.Columns, par.Name+actualEnding)
 	}
 	t.Columns = append(t.Columns, def.Sought().Name, columnUnit, columnSD)
+	declared := declaredNames(def)
+	for _, name := range declared {
+		t.Columns = append(t.Columns, name, furtherUnitPrefix+name, furtherSDPrefix+name)
+	}
 	further := furtherNames(state)
 	for _, name := range further {
 		t.Columns = append(t.Columns, furtherPrefix+name, furtherUnitPrefix+name, furtherSDPrefix+name)
+	}
+	if def.Several() {
+		t.Columns = append(t.Columns, columnMissing, columnLeftOut)
 	}
 	t.Columns = append(t.Columns, columnExcluded, columnSimulated, "requested_at", "ended_at", "cause")
 	for i := range state.Experiments {
@@ -166,23 +178,48 @@ func experiments(state *campaign.State) *Table {
 		for _, par := range def.Parameters {
 			row = append(row, valueOf(m.Actual, par.Name))
 		}
-		if value, ok := state.Value(x); ok {
-			row = append(row, quantityOf(value)...)
-		} else {
-			row = append(row, nil, nil, nil)
+		row = append(row, quantityOf(state.Value(x))...)
+		for _, name := range declared {
+			row = append(row, quantityOf(state.Quantity(x, name))...)
 		}
 		for _, name := range further {
-			if i := slices.IndexFunc(m.Further,
-				func(q definition.Quantity) bool { return q.Name == name }); i >= 0 {
-				row = append(row, quantityOf(m.Further[i])...)
-			} else {
+			i := slices.IndexFunc(m.Further, func(q definition.Quantity) bool { return q.Name == name })
+			if i < 0 {
 				row = append(row, nil, nil, nil)
+				continue
 			}
+			row = append(row, quantityOf(m.Further[i], true)...)
+		}
+		if def.Several() {
+			row = append(row, missingOf(m), strings.Join(x.Without, ", "))
 		}
 		t.Rows = append(t.Rows, append(row, x.Excluded, x.Simulated, timeOf(x.RequestedAt),
 			timeOf(x.EndedAt), x.Cause))
 	}
 	return t
+}
+
+// declaredNames are the declared quantities besides what is sought.
+func declaredNames(def *definition.Campaign) (names []string) {
+	if !def.Several() {
+		return nil
+	}
+	for _, q := range def.Declared() {
+		if q.Name != def.Sought().Name {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
+// missingOf writes the declared quantities without a value: "capacity: the cell
+// leaked".
+func missingOf(m *events.Measurement) string {
+	texts := make([]string, len(m.Missing))
+	for i, missing := range m.Missing {
+		texts[i] = missing.Name + ": " + missing.Reason
+	}
+	return strings.Join(texts, "; ")
 }
 
 // furtherNames returns the names of all further quantities, in the order of
@@ -195,7 +232,8 @@ func furtherNames(state *campaign.State) (names []string) {
 			continue
 		}
 		for _, q := range m.Further {
-			if !slices.Contains(names, q.Name) {
+			declared := state.Definition.Several() && state.Definition.Quantity(q.Name) != nil
+			if !declared && !slices.Contains(names, q.Name) {
 				names = append(names, q.Name)
 			}
 		}
@@ -205,8 +243,11 @@ func furtherNames(state *campaign.State) (names []string) {
 
 // quantityOf is a quantity in three cells: value, unit and standard deviation.
 // A missing deviation is an empty cell, and not 0, which would say that the
-// value is exact.
-func quantityOf(q definition.Quantity) []Cell {
+// value is exact. All three are empty where there is none.
+func quantityOf(q definition.Quantity, ok bool) []Cell {
+	if !ok {
+		return []Cell{nil, nil, nil}
+	}
 	var sd Cell
 	if q.SD != nil {
 		sd = *q.SD

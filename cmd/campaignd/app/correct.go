@@ -18,6 +18,7 @@ import (
 type correction struct {
 	measuredFlags
 	exclude, include bool
+	leaveOut         []string
 	reason           string
 	// said holds for each outcome whether its flag was given.
 	said map[events.Resolution]*bool
@@ -45,6 +46,8 @@ with --not-performed, which is also the one thing that is said of several at onc
 		Example: `  campaignd correct e7 --value 13.1 --reason "misread the display"
   campaignd correct e7 --actual lipf6=1.08 --reason "weighed again"
   campaignd correct e7 --further viscosity=3.1mPas --reason "another spindle"
+  campaignd correct e7 --quantity viscosity=3.1 --reason "read from the wrong scale"
+  campaignd correct e7 --leave-out viscosity --reason "the spindle was worn"
   campaignd correct e7 --exclude --reason "bubbles in the cell"
   campaignd correct e8 --failed --reason "the cell was short-circuited"
   campaignd correct e9 --value 12.4 --reason "it did not leak"
@@ -84,6 +87,8 @@ with --not-performed, which is also the one thing that is said of several at onc
 		f.said[outcome] = flags.Bool(string(outcome), false, help)
 	}
 	flags.BoolVar(&f.exclude, "exclude", false, "leave the measurement, or the failure, out of the models")
+	flags.StringArrayVar(&f.leaveOut, "leave-out", nil,
+		"a declared `QUANTITY` whose value is left out of the models, where the others count; may be given several times")
 	flags.BoolVar(&f.include, "include", false, "take in again what was excluded")
 	flags.StringVar(&f.reason, "reason", "", "why; it is required")
 	return cmd
@@ -119,11 +124,14 @@ func (a *app) correct(ctx context.Context, t target, id string, f correction) er
 // read reads the part of the request that does not depend on the campaign, so
 // that a slip is found before a store is opened.
 func (f correction) read(id string) (*engine.Correct, error) {
-	if f.exclude && (f.include || f.value != "") {
-		return nil, badInput("--exclude takes the measurement out: it goes with neither --include nor --value")
+	if f.missing != nil {
+		return nil, badInput("--missing: a value that is wrong is left out with --leave-out")
 	}
-	c := &engine.Correct{Experiment: id, Reason: f.reason, Anyway: f.anyway}
-	if err := f.parse(&c.Value, &c.SD, &c.Further); err != nil {
+	if f.exclude && (f.include || f.value != "" || f.quantities != nil) {
+		return nil, badInput("--exclude takes the measurement out: it goes with neither --include nor a value")
+	}
+	c := &engine.Correct{Experiment: id, Reason: f.reason, LeaveOut: f.leaveOut, Anyway: f.anyway}
+	if err := f.parse(&c.Value, &c.SD, &c.Quantities, &c.Further); err != nil {
 		return nil, err
 	}
 	for _, outcome := range outcomes {
@@ -135,7 +143,7 @@ func (f correction) read(id string) (*engine.Correct, error) {
 		}
 		c.Outcome = outcome
 	}
-	if c.Value != nil && c.Outcome != "" && c.Outcome != events.ResolvedMeasured {
+	if (c.Value != nil || c.Quantities != nil) && c.Outcome != "" && c.Outcome != events.ResolvedMeasured {
 		return nil, badInput("an experiment that was %s has no value: give one of the two",
 			view.Outcome(c.Outcome))
 	}
@@ -177,7 +185,7 @@ func (f correction) place(state *campaign.State, c *engine.Correct) error {
 	}
 	// What was left out of the models stays so, unless the correction is about
 	// the outcome.
-	stay := x.Excluded && !f.include && c.Value == nil && c.Outcome == ""
+	stay := x.Excluded && !f.include && c.Value == nil && c.Quantities == nil && c.Outcome == ""
 	c.Exclude = f.exclude || stay
 	return nil
 }

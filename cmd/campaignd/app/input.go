@@ -113,23 +113,24 @@ func assignments(text string) (parts []string) {
 	return parts
 }
 
-// furtherValue is a number, in group 1, with its unit behind it in group 2.
-var furtherValue = regexp.MustCompile(`^([+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(.*)$`)
+// quantityValue is a number, in group 1, with its unit behind it in group 2.
+var quantityValue = regexp.MustCompile(`^([+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?)\s*(.*)$`)
 
-// parseFurther reads further quantities, one a text: "viscosity=3.1mPas". The
-// unit is kept as it was typed.
-func parseFurther(texts []string) ([]definition.Quantity, error) {
+// parseQuantities reads quantities, one a text: "viscosity=3.1mPas". The unit is
+// kept as it was typed; flag is what messages call them.
+func parseQuantities(flag string, texts []string) ([]definition.Quantity, error) {
 	var quantities []definition.Quantity
 	for _, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
 		name = strings.TrimSpace(name)
 		if !ok || name == "" {
-			return nil, badInput("--further: %q is not NAME=VALUE; write it as in viscosity=3.1mPas", text)
+			return nil, badInput("%s: %q is not NAME=VALUE; write it as in viscosity=3.1mPas", flag, text)
 		}
-		parts := furtherValue.FindStringSubmatch(strings.TrimSpace(value))
+		parts := quantityValue.FindStringSubmatch(strings.TrimSpace(value))
 		if parts == nil {
 			return nil, badInput(
-				"--further: %s: %q is not a number; where it is no number, say it with `campaignd note`",
+				"%s: %s: %q is not a number; where it is no number, say it with `campaignd note`",
+				flag,
 				name,
 				strings.TrimSpace(value),
 			)
@@ -137,10 +138,10 @@ func parseFurther(texts []string) ([]definition.Quantity, error) {
 		// A second comma or point, as in "1,234,5" and "3.1.2": no reading of it
 		// would be safe, and no unit begins with either.
 		if parts[2] != "" && strings.Contains(",.", parts[2][:1]) {
-			return nil, badInput("--further: %s: %q is not a number; write it with a decimal point",
-				name, strings.TrimSpace(value))
+			return nil, badInput("%s: %s: %q is not a number; write it with a decimal point",
+				flag, name, strings.TrimSpace(value))
 		}
-		x, err := number("--further: "+name, parts[1])
+		x, err := number(flag+": "+name, parts[1])
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"strings"
+
 	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
@@ -20,9 +22,10 @@ var outcomes = []events.Resolution{
 // command that takes a result has them. They stay texts until parse and made
 // read them, which have the words for what is wrong.
 type measuredFlags struct {
-	value, sd, actual string
-	further           []string
-	anyway            bool
+	value, sd, actual   string
+	quantities, missing []string
+	further             []string
+	anyway              bool
 }
 
 // add adds the flags to a command, with the help of those that differ.
@@ -30,6 +33,10 @@ func (f *measuredFlags) add(flags *pflag.FlagSet, value, actual string) {
 	flags.StringVar(&f.value, "value", "", value)
 	flags.StringVar(&f.sd, "sd", "", "the standard deviation of the value, where you know it")
 	flags.StringVar(&f.actual, "actual", "", "the composition that was really made"+actual)
+	flags.StringArrayVar(&f.quantities, "quantity", nil,
+		"a quantity that the campaign declares, `viscosity=3.1`, in its unit; may be given several times")
+	flags.StringArrayVar(&f.missing, "missing", nil,
+		"a declared quantity without a value and why, `capacity=the cell leaked`")
 	flags.StringArrayVar(&f.further, "further", nil,
 		"a further quantity, `viscosity=3.1mPas`; may be given several times")
 	flags.BoolVar(&f.anyway, "anyway", false,
@@ -38,15 +45,33 @@ func (f *measuredFlags) add(flags *pflag.FlagSet, value, actual string) {
 
 // parse reads what does not depend on the campaign, so that a slip is found
 // before a store is opened.
-func (f *measuredFlags) parse(value, sd **float64, further *[]definition.Quantity) (err error) {
+func (f *measuredFlags) parse(
+	value, sd **float64, quantities, further *[]definition.Quantity,
+) (err error) {
 	if *value, err = optionalNumber("the value", f.value); err != nil {
 		return err
 	}
 	if *sd, err = optionalNumber("--sd", f.sd); err != nil {
 		return err
 	}
-	*further, err = parseFurther(f.further)
+	if *quantities, err = parseQuantities("--quantity", f.quantities); err != nil {
+		return err
+	}
+	*further, err = parseQuantities("--further", f.further)
 	return err
+}
+
+// reasons reads the quantities that have no value.
+func (f *measuredFlags) reasons() (missing []events.Missing, err error) {
+	for _, text := range f.missing {
+		name, why, ok := strings.Cut(text, "=")
+		name, why = strings.TrimSpace(name), strings.TrimSpace(why)
+		if !ok || name == "" || why == "" {
+			return nil, badInput("--missing: %q is not NAME=WHY; write it as in capacity=\"the cell leaked\"", text)
+		}
+		missing = append(missing, events.Missing{Name: name, Reason: why})
+	}
+	return missing, nil
 }
 
 // made reads the composition that was made. What is not named stays as it

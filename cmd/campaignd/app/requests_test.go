@@ -52,13 +52,13 @@ func TestFurtherQuantities(t *testing.T) {
 		"viscosity=3,1 mPas": {Name: "viscosity", Value: 3.1, Unit: "mPas"},
 		"pH=7.":              {Name: "pH", Value: 7},
 	} {
-		got, err := parseFurther([]string{text})
+		got, err := parseQuantities("--further", []string{text})
 		if err != nil || len(got) != 1 || got[0] != want {
 			t.Errorf("%s is read as %v, want %v: %v", text, got, want, err)
 		}
 	}
 	for _, text := range []string{"v=3.1.2", "v=1,234,5", "v=1.234,5", "v=3..1", "v=1e5.2", "v=high", "3.1"} {
-		if got, err := parseFurther([]string{text}); exitCode(err) != exitInput {
+		if got, err := parseQuantities("--further", []string{text}); exitCode(err) != exitInput {
 			t.Errorf("%s is taken for %v: %v", text, got, err)
 		}
 	}

@@ -58,7 +58,10 @@ What was resolved wrongly is corrected with ` + "`campaignd correct`" + `.`,
 				Reason:     reason,
 				Anyway:     f.anyway,
 			}
-			if err := f.parse(&r.Value, &r.SD, &r.Further); err != nil {
+			if err := f.parse(&r.Value, &r.SD, &r.Quantities, &r.Further); err != nil {
+				return err
+			}
+			if r.Missing, err = f.reasons(); err != nil {
 				return err
 			}
 			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {

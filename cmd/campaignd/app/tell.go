@@ -58,6 +58,7 @@ be named any more once something else was chosen in its place.`,
   campaignd tell electrolyte.campaign e4 12.3 --unit mS/cm --actual lipf6=1.08
   campaignd tell e4 12.3 --sd 0.2 --further viscosity=3.1mPas
   campaignd tell e4 12.3 --comment "cloudy, filtered twice"
+  campaignd tell e4 --quantity conductivity=9.3 --quantity viscosity=3.1 --missing capacity="the cell leaked"
   campaignd tell e4 --failed "the cell leaked"
   campaignd tell e4 --cannot "the salt does not dissolve"
   campaignd tell e4 --again "the argon ran out"
@@ -95,7 +96,7 @@ be named any more once something else was chosen in its place.`,
 // result are refused rather than ignored: a value that a person gave must not
 // get lost.
 func (a *app) tellAnswer(ctx context.Context, args []string, n int, f reportedResult) error {
-	if f.value+f.actual+f.unit+f.sd+f.without() != "" || f.further != nil {
+	if f.value+f.actual+f.unit+f.sd+f.without() != "" || f.further != nil || f.quantities != nil {
 		return badInput("%s is a question: it is answered in words, and --comment is all that goes with it", args[n])
 	}
 	for _, text := range []string{f.parameters, f.values} { // a composition and numbers may be given either way
@@ -142,7 +143,10 @@ func (a *app) readArguments(
 	if f.parameters == "" {
 		n++ // the experiment
 	}
-	if f.without() == "" && f.value == "" {
+	// With quantities there need be no value: the last argument is one where it
+	// is a number, as no experiment and no store is called.
+	given := f.quantities == nil || len(args) > 0 && quantityValue.MatchString(args[len(args)-1])
+	if f.without() == "" && f.value == "" && given {
 		n++ // the value
 	}
 	if len(args) < n || len(args) > n+1 {
@@ -191,7 +195,11 @@ func (f reportedResult) result(id string) (*engine.Tell, error) {
 	if strings.TrimSpace(f.comment) != "" {
 		tell.Notes = []string{f.comment}
 	}
-	if err := f.parse(&tell.Value, &tell.SD, &tell.Further); err != nil {
+	if err := f.parse(&tell.Value, &tell.SD, &tell.Quantities, &tell.Further); err != nil {
+		return nil, err
+	}
+	var err error
+	if tell.Missing, err = f.reasons(); err != nil {
 		return nil, err
 	}
 	return tell, tell.CheckOutcome()
