@@ -191,19 +191,39 @@ func (p *experimentPage) describe(s *campaign.State) {
 	if p.Replicate > 1 {
 		add("replicate", format.Count(p.Replicate, "run")+" of this composition")
 	}
-	if measured, ok := s.Value(&p.Experiment); ok {
-		if sd := measured.SD; sd != nil {
-			add("its standard deviation", format.ValueOf(s.Definition.Sought(), *sd))
-		}
-		for _, q := range p.Measurement.Further {
-			add(q.Name, format.Quantity(q.Value, q.Unit))
-		}
-	}
+	p.describeResult(s, add)
 	if p.Simulated {
 		add("world", "simulated")
 	}
 	if p.Excluded {
 		add("models", "left out of them")
+	}
+}
+
+// describeResult lists what was measured besides the value of what is sought,
+// and what was not.
+func (p *experimentPage) describeResult(s *campaign.State, add func(name, text string)) {
+	m := p.Measurement
+	if m == nil {
+		return
+	}
+	sought := s.Definition.Sought()
+	for _, q := range m.All() {
+		text := format.Quantity(q.Value, q.Unit)
+		if q.SD != nil {
+			text = format.PlusMinus(q.Value, *q.SD, q.Unit)
+		}
+		switch {
+		case q.Name != sought.Name && !p.Counts(q.Name) && !p.Excluded:
+			add(q.Name, text+", left out of the models")
+		case q.Name != sought.Name:
+			add(q.Name, text)
+		case q.SD != nil:
+			add("its standard deviation", format.ValueOf(sought, *q.SD))
+		}
+	}
+	for _, missing := range m.Missing {
+		add(missing.Name, "missing: "+missing.Reason)
 	}
 }
 
@@ -246,7 +266,7 @@ func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	}
 	how := events.Resolution(text(r, "resolution"))
 	switch {
-	case how == "" && result.Value != nil: // what has a value was measured
+	case how == "" && result.hasValue(): // what has a value was measured
 		how = events.ResolvedMeasured
 	case how == "":
 		return engine.Request{}, problem.New(problem.Invalid, "choose what became of %s", id).About(id)
@@ -256,8 +276,8 @@ func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	}
 	return engine.Request{Resolve: &engine.Resolve{
 		Experiment: id, Resolution: how, Value: result.Value, SD: result.SD, Actual: result.Actual,
-		Further: result.Further,
-		Repeat:  text(r, "repeat") != "", Reason: text(r, "reason"), Anyway: text(r, "anyway") != "",
+		Quantities: result.Quantities, Missing: result.Missing, Further: result.Further,
+		Repeat: text(r, "repeat") != "", Reason: text(r, "reason"), Anyway: text(r, "anyway") != "",
 	}}, nil
 }
 
@@ -278,6 +298,8 @@ func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	c.Value = result.Value
 	c.SD = result.SD
 	c.Actual = result.Actual
+	c.Quantities = result.Quantities
+	c.LeaveOut = result.LeaveOut
 	c.Further = result.Further
 	switch how := text(r, "how"); how {
 	case "include":
@@ -290,7 +312,7 @@ func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 			return engine.Request{}, problem.New(problem.Invalid,
 				"choose what is to be corrected about %s", id).About(id)
 		}
-		c.Exclude = x.Excluded && c.Value == nil
+		c.Exclude = x.Excluded && !result.hasValue()
 	default:
 		c.Outcome = events.Resolution(how)
 	}

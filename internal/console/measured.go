@@ -26,6 +26,8 @@ const (
 	fieldFurtherValue = "further.value"
 	fieldFurtherUnit  = "further.unit"
 	prefixActual      = "actual."
+	prefixMissing     = "missing." // why a declared quantity has no value
+	fieldLeaveOut     = "leave-out"
 )
 
 // measuredFields are the fields for what was measured, apart from the value
@@ -38,9 +40,14 @@ type measuredFields struct {
 	// Unit is that of the objective.
 	Unit   string
 	SD, Of string // standard deviation as typed, and as recorded
-	// Known are the quantities that the campaign has measured before, Other the
-	// rows for others, of which the last one is empty.
+	// Known are the quantities that the campaign declares, apart from what it
+	// seeks, and those that it has measured before; Other are the rows for others,
+	// of which the last one is empty.
 	Known, Other []quantityField
+	// Declared are the quantities of the campaign, each of which can have no value
+	// or, where Corrects is set, be left out of the models.
+	Declared []declaredField
+	Corrects bool
 	// Remarks is set where a remark can be recorded with the result.
 	Remarks bool
 	Remark  string
@@ -58,6 +65,13 @@ type quantityField struct {
 	Name, Value, Unit, Of string // Of is the value that is recorded
 }
 
+// declaredField says of a declared quantity why it has no value, or that its
+// value is to be left out.
+type declaredField struct {
+	Name, Why string
+	Out       bool
+}
+
 // quantityRow is what the template of a row needs.
 type quantityRow struct {
 	Prefix string
@@ -71,6 +85,11 @@ func (m measuredFields) Typed() bool {
 	return m.SD != "" || m.Remark != "" || len(m.Other) > 1
 }
 
+// DeclaredTyped reports whether something is said of single quantities.
+func (m measuredFields) DeclaredTyped() bool {
+	return slices.ContainsFunc(m.Declared, func(f declaredField) bool { return f.Why != "" || f.Out })
+}
+
 // MadeTyped reports whether the fields of the composition hold something.
 func (m measuredFields) MadeTyped() bool {
 	return m.Anyway && !m.Own || slices.ContainsFunc(m.Fields,
@@ -82,8 +101,9 @@ func (m measuredFields) MadeTyped() bool {
 // next to a field and not in it: a field that is sent empty changes nothing, so
 // that a correction of one value does not repeat the others, rounded.
 //
-// Quantities that the campaign has measured before are offered by name, so that
-// they are called the same; a typed one of such a name goes into its row.
+// Quantities that the campaign declares or has measured before are offered by
+// name, so that they are called the same; a typed one of such a name goes into
+// its row.
 func (s *shell) measuredFieldsOf(
 	prefix string, state *campaign.State, x *campaign.Experiment, typed bool,
 ) measuredFields {
@@ -98,20 +118,27 @@ func (s *shell) measuredFieldsOf(
 	m.SD = was(fieldSD)
 	m.Remark = was(fieldRemark)
 	m.Anyway = was("anyway") != ""
+	m.Corrects = x != nil && !x.Status.Open()
+	if def.Several() {
+		for _, q := range def.Declared() {
+			out := typed && slices.Contains(s.form[fieldLeaveOut], q.Name)
+			m.Declared = append(m.Declared, declaredField{q.Name, was(prefixMissing + q.Name), out})
+		}
+	}
 	recorded := make(map[string]definition.Quantity)
 	var made definition.Point
 	if x != nil {
 		made = madeIn(x)
 		if r := resultIn(x); r != nil {
-			if r.Objective.SD != nil {
-				m.Of = format.Short(*r.Objective.SD)
+			if sought, ok := r.Of(def.Sought().Name); ok && sought.SD != nil {
+				m.Of = format.Short(*sought.SD)
 			}
-			for _, q := range r.Further {
+			for _, q := range r.All() {
 				recorded[q.Name] = q
 			}
 		}
 	}
-	for i, q := range furtherNames(state) {
+	for i, q := range knownQuantities(state) {
 		f := quantityField{Index: i, Name: q.Name, Unit: q.Unit}
 		if q, is := recorded[q.Name]; is {
 			f.Of, f.Unit = format.Short(q.Value), q.Unit
@@ -166,10 +193,20 @@ func madeIn(x *campaign.Experiment) definition.Point {
 	return x.Parameters
 }
 
-// furtherNames are the further quantities that a campaign has measured, in the
-// order in which they came, each with the unit that it had last. They are no
-// part of the definition: what people have recorded is what there is.
-func furtherNames(s *campaign.State) (list []definition.Quantity) {
+// knownQuantities are those that a campaign declares apart from what it seeks,
+// and behind them the further ones that it has measured, in the order in which
+// they came, each with the unit that it had last. Those are no part of the
+// definition: what people have recorded is what there is.
+func knownQuantities(s *campaign.State) (list []definition.Quantity) {
+	def := s.Definition
+	if def.Several() {
+		for _, q := range def.Declared() {
+			if q.Name != def.Sought().Name {
+				list = append(list, definition.Quantity{Name: q.Name, Unit: q.Unit})
+			}
+		}
+	}
+	declared := len(list)
 	for i := range s.Experiments {
 		m := s.Experiments[i].Measurement
 		if m == nil {
@@ -180,7 +217,9 @@ func furtherNames(s *campaign.State) (list []definition.Quantity) {
 			if k < 0 {
 				k, list = len(list), append(list, definition.Quantity{Name: q.Name})
 			}
-			list[k].Unit = q.Unit
+			if k >= declared {
+				list[k].Unit = q.Unit
+			}
 		}
 	}
 	return list
@@ -208,15 +247,22 @@ func quantityRows(form map[string][]string) (rows []quantityField) {
 // typedResult is what a form says of a measurement; nil for what it says
 // nothing of.
 type typedResult struct {
-	Value, SD *float64
-	Further   []definition.Quantity
-	Actual    definition.Point
+	Value, SD  *float64
+	Quantities []definition.Quantity // those that the campaign declares
+	Missing    []events.Missing
+	LeaveOut   []string
+	Further    []definition.Quantity
+	Actual     definition.Point
 }
 
 // any reports whether anything was typed.
 func (t typedResult) any() bool {
-	return t.Value != nil || t.SD != nil || t.Further != nil || t.Actual != nil
+	return t.hasValue() || t.SD != nil || t.Further != nil || t.Actual != nil ||
+		t.Missing != nil || t.LeaveOut != nil
 }
+
+// hasValue reports whether a value from which something is learned was typed.
+func (t typedResult) hasValue() bool { return t.Value != nil || t.Quantities != nil }
 
 // resultOf reads the fields of a measurement. made is the composition that was
 // made unless the form says otherwise. A row of a known quantity without a
@@ -225,13 +271,19 @@ func (t typedResult) any() bool {
 func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typedResult, err error) {
 	var def *definition.Campaign
 	var known []definition.Quantity
-	of.Read(func(core *engine.Core) { def, known = core.State().Definition, furtherNames(core.State()) })
+	of.Read(func(core *engine.Core) { def, known = core.State().Definition, knownQuantities(core.State()) })
 	if t.Value, err = exchange.OptionalNumber(def.Sought().Name, text(r, fieldValue)); err != nil {
 		return t, err
 	}
 	if t.SD, err = exchange.OptionalNumber("the standard deviation", text(r, fieldSD)); err != nil {
 		return t, err
 	}
+	for _, q := range def.Declared() {
+		if why := text(r, prefixMissing+q.Name); why != "" {
+			t.Missing = append(t.Missing, events.Missing{Name: q.Name, Reason: why})
+		}
+	}
+	t.LeaveOut = r.PostForm[fieldLeaveOut]
 	for _, row := range quantityRows(r.PostForm) {
 		asked := slices.ContainsFunc(known, func(q definition.Quantity) bool { return q.Name == row.Name })
 		switch {
@@ -241,14 +293,19 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 			return t, problem.New(problem.Invalid, "a further quantity: say what it is called")
 		case row.Value == "":
 			return t, problem.New(problem.Invalid, "%s: type its value, or empty its row", row.Name)
-		case slices.ContainsFunc(t.Further, func(q definition.Quantity) bool { return q.Name == row.Name }):
+		case slices.ContainsFunc(slices.Concat(t.Quantities, t.Further), func(q definition.Quantity) bool { return q.Name == row.Name }):
 			return t, problem.New(problem.Invalid, "%s is there twice", row.Name)
 		}
 		x, err := exchange.Number(row.Name, row.Value)
 		if err != nil {
 			return t, err
 		}
-		t.Further = append(t.Further, definition.Quantity{Name: row.Name, Value: x, Unit: row.Unit})
+		q := definition.Quantity{Name: row.Name, Value: x, Unit: row.Unit}
+		if def.Several() && def.Quantity(row.Name) != nil {
+			t.Quantities = append(t.Quantities, q)
+			continue
+		}
+		t.Further = append(t.Further, q)
 	}
 	t.Actual, err = madeOf(r, def, made)
 	return t, err

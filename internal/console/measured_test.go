@@ -59,7 +59,9 @@ func TestFormsTakeWhatRequestsCarry(t *testing.T) {
 		"resolution": {"resolution"}, "repeat": {"repeat"},
 		"text": {"text"}, "about": {"about"}, "region": {"min.x", "max.x", "is.salt"}, "exclusion": {"exclusion"},
 		"point": nil, // a composition is excluded by the experiment that it was made in
-		"unit":  nil, // it stands beside the field, and the terminal has its own checked against it
+		// Those of a campaign that declares its quantities are in a test of their own, below.
+		"quantities": {"further.name", "further.value", "further.unit"}, "missing": nil, "leave_out": nil,
+		"unit": nil, // it stands beside the field, and the terminal has its own checked against it
 	}
 	measured := url.Values{
 		"value": {"2,5"}, "sd": {"0.25"}, "actual.x": {"1.5"}, "anyway": {"on"}, "remark": {"cloudy"}, "reason": {"read again"},
@@ -147,6 +149,53 @@ func TestFormsTakeWhatRequestsCarry(t *testing.T) {
 	// What was measured before is asked for by its name from then on.
 	if _, page := s.get("/campaigns/bench/experiments/e1"); !strings.Contains(page, `value="viscosity"`) || !strings.Contains(page, `placeholder="8.000"`) {
 		t.Errorf("the quantities are not asked for: %s", page)
+	}
+}
+
+// Law: the forms of a campaign that declares its quantities ask for each by its name, take the
+// reason why there is none, and leave single ones out.
+func TestFormsOfDeclaredQuantities(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin("name: bench" + space + "quantities: [{name: viscosity, unit: mPa s}, {name: pH}]\n" +
+		"initial: {experiments: 2}\nbudget: {experiments: 4}\ninstrument: manual\n")
+	s.until(c, "measures", func(st *campaign.State) bool { return len(st.Experiments) > 0 })
+	for _, f := range []struct {
+		page, path string
+		form       url.Values
+		kind       events.Kind
+		asks       []string
+		holds      string
+	}{
+		{"/campaigns/bench/results", "/campaigns/bench/tell",
+			url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "missing.flow": {"it was clogged"},
+				"further.name": {"viscosity", "pH", ""}, "further.value": {"3,1", "", ""}, "further.unit": {"mPa s", "", ""}},
+			events.KindExperimentMeasured, []string{"missing.flow", "missing.viscosity", "missing.pH", "further.value"},
+			`"quantities":[{"name":"viscosity","value":3.1,"unit":"mPa s"}],"missing":[{"name":"flow","reason":"it was clogged"},{"name":"pH","reason":"it was not reported"}]`},
+		{"/campaigns/bench/experiments/e1", "/campaigns/bench/correct",
+			url.Values{"experiment": {"e1"}, "value": {"2"}, "leave-out": {"viscosity"}, "reason": {"looked again"},
+				"further.name": {"viscosity", "pH", ""}, "further.value": {"", "7", ""}, "further.unit": {"mPa s", "", ""}},
+			events.KindMeasurementCorrected, []string{"leave-out", "further.value"},
+			`"values":[{"name":"flow","new":{"name":"flow","value":2,"unit":"mL/s"}},` +
+				`{"name":"viscosity","old":{"name":"viscosity","value":3.1,"unit":"mPa s"},"excluded":true},{"name":"pH","new":{"name":"pH","value":7}}]`},
+	} {
+		_, page := s.get(f.page)
+		there := s.fieldsOf(page, f.path)
+		for _, field := range f.asks {
+			if !slices.Contains(there, field) {
+				t.Errorf("%s: the form has no field %s: %v", f.page, field, there)
+			}
+		}
+		s.sent(f.path, f.form)
+		all := s.events(c, f.kind)
+		if len(all) == 0 || !strings.Contains(string(all[len(all)-1].Data), f.holds) {
+			t.Fatalf("%s: recorded without %s: %v", f.path, f.holds, all)
+		}
+	}
+	_, page := s.get("/campaigns/bench/experiments/e1")
+	for _, want := range []string{"3.100 mPa s, left out of the models", "7.000"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
 	}
 }
 

@@ -238,6 +238,8 @@ func result(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	case "", "measured":
 		tell.Value = typed.Value
 		tell.SD = typed.SD
+		tell.Quantities = typed.Quantities
+		tell.Missing = typed.Missing
 		tell.Further = typed.Further
 		tell.Actual = typed.Actual
 	case "failed", "infeasible", "again":

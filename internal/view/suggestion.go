@@ -153,14 +153,30 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 		return p.err
 	}
 	p.line("Then tell: %s", by.How(problem.Remedy{Action: problem.Tell, Subject: s.Experiment.ID}))
+	if s.definition.Several() {
+		p.line("VALUE is the %s; the others are told with --quantity NAME=VALUE, or --missing NAME=WHY.",
+			s.definition.Sought().Name)
+	}
 	return p.err
+}
+
+// measuredNames are the quantities that an experiment is to give, what is sought
+// first.
+func measuredNames(def *definition.Campaign) []string {
+	names := []string{def.Sought().Name}
+	for _, q := range def.Declared() {
+		if q.Name != def.Sought().Name {
+			names = append(names, q.Name)
+		}
+	}
+	return names
 }
 
 // writeExperiment writes what to measure, and why. Values have all the digits
 // that are needed to make the composition, which the rounded ones of a list
 // have not.
 func (s *Suggestion) writeExperiment(p *page, measure string, x *SuggestedExperiment) {
-	p.line("%s %s as %s:", measure, s.definition.Sought().Name, x.ID)
+	p.line("%s %s as %s:", measure, format.List(measuredNames(s.definition)...), x.ID)
 	width := 0
 	for _, par := range s.definition.Parameters {
 		width = max(width, len(par.Name))

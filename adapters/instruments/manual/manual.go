@@ -18,6 +18,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 
 	"github.com/campaignd/campaignd/adapters/console"
@@ -206,10 +207,9 @@ func (i *Instrument) ask(ctx context.Context, e *experiment, problem string) (st
 // one that may have been shown before says so, since the person may have
 // measured it.
 func (i *Instrument) form(e *experiment, off bool, problem string) console.Form {
-	sought := i.def.Sought()
 	f := console.Form{
 		Key:     e.cmd.Experiment,
-		Title:   fmt.Sprintf("measure the %s of", sought.Name),
+		Title:   fmt.Sprintf("measure the %s of", format.List(namesOf(&i.def)...)),
 		Body:    console.Composition(format.CompositionsToMake(&i.def), e.cmd.Parameters),
 		Brief:   "the value, failed, can't, again or cancel",
 		Problem: problem,
@@ -217,7 +217,7 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 			"`can't REASON` (it cannot be made or measured), "+
 			"`again REASON` (nothing took place; try again) or `cancel`; "+
 			"where the composition came out different, add for example %s=VALUE",
-			quantity(sought), i.def.Parameters[0].Name),
+			values(&i.def), i.def.Parameters[0].Name),
 	}
 	say := func(sentence string) { f.Body = console.Join(f.Body, console.Sentences(sentence)) }
 	if e.cmd.Replicate > 1 {
@@ -231,12 +231,37 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 		f.Title = "CALLED OFF: do not begin this experiment"
 		f.Brief = "cancel, the value, or failed"
 		f.Hint = fmt.Sprintf("enter `cancel` if it was not begun; else the %s, or `failed REASON`",
-			quantity(i.def.Objective))
+			values(&i.def))
 	case e.again:
 		say("campaignd was started again and may have asked for this before: " +
 			"if you have measured it, enter that result")
 	}
 	return f
+}
+
+// namesOf are the names of what is measured.
+func namesOf(def *definition.Campaign) (names []string) {
+	for _, q := range def.Declared() {
+		names = append(names, q.Name)
+	}
+	return names
+}
+
+// values names what is entered: the objective with its unit, or each declared
+// quantity by its name.
+func values(def *definition.Campaign) string {
+	if !def.Several() {
+		return quantity(def.Sought())
+	}
+	var parts []string
+	for _, q := range def.Declared() {
+		part := q.Name + "=VALUE"
+		if q.Unit != "" {
+			part += " (" + q.Unit + ")"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, " ") + ", those that there are"
 }
 
 // quantity names the objective with its unit.

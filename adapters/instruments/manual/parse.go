@@ -55,7 +55,8 @@ func because(status instruments.Status, cause, example string) (instruments.Outc
 	return instruments.Outcome{Status: status, Cause: cause}, nil
 }
 
-// measured reads a value, perhaps its unit, and perhaps the composition.
+// measured reads a value, perhaps its unit, and perhaps the composition; of
+// declared quantities the values by name, "conductivity=9.3 viscosity=3.1".
 func measured(def definition.Campaign, cmd instruments.Command, words []string) (instruments.Outcome, error) {
 	hasName := func(word string) bool { return strings.Contains(word, "=") }
 	first := slices.IndexFunc(words, hasName) // of the composition
@@ -63,17 +64,29 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 		first = len(words)
 	}
 	sought := def.Sought()
-	value, err := number(strings.Join(words[:first], " "), sought.Unit)
-	if err != nil {
-		return instruments.Outcome{}, fmt.Errorf("%w; "+
-			"enter the %s, or: failed REASON, or: can't REASON, or: again REASON, or: cancel",
-			err, quantity(sought))
+	m := events.Measurement{}
+	if first > 0 || !def.Several() {
+		value, err := number(strings.Join(words[:first], " "), sought.Unit)
+		if err != nil {
+			return instruments.Outcome{}, fmt.Errorf("%w; "+
+				"enter the %s, or: failed REASON, or: can't REASON, or: again REASON, or: cancel",
+				err, quantity(sought))
+		}
+		m.Objective = sought.Quantity(value, nil)
 	}
 	actual := maps.Clone(cmd.Parameters)
 	for k := first; k < len(words); {
 		name, text, _ := strings.Cut(words[k], "=")
 		for k++; k < len(words) && !hasName(words[k]); k++ {
 			text += " " + words[k] // its unit
+		}
+		if q := def.Quantity(name); q != nil && def.Several() {
+			x, err := number(text, q.Unit)
+			if err != nil {
+				return instruments.Outcome{}, fmt.Errorf("%s: %w", name, err)
+			}
+			m.Quantities = append(m.Quantities, definition.Quantity{Name: name, Value: x, Unit: q.Unit})
+			continue
 		}
 		at := slices.IndexFunc(def.Parameters, func(p definition.Parameter) bool { return p.Name == name })
 		if at < 0 {
@@ -98,10 +111,7 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 		}
 		actual[name] = definition.Number(x)
 	}
-	m := events.Measurement{
-		Actual:    actual,
-		Objective: sought.Quantity(value, nil),
-	}
+	m.Actual = actual
 	if err := instruments.Check(def, m); err != nil {
 		// Reported now, while it can be corrected: the engine would make it a
 		// failure.
@@ -111,6 +121,7 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 		}
 		return instruments.Outcome{}, fmt.Errorf("%w; enter it again, or: failed REASON", err)
 	}
+	m = instruments.Arranged(&def, m)
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
 }
 
