@@ -216,7 +216,8 @@ func (c *clerk) made(stray bool) definition.Point {
 
 func (c *clerk) further() (list []definition.Quantity) {
 	for _, q := range []definition.Quantity{{Name: "viscosity", Unit: "mPa·s"}, {Name: "color"}} {
-		if c.IntN(3) == 0 {
+		declared := c.s.Definition.Several() && c.s.Definition.Quantity(q.Name) != nil
+		if !declared && c.IntN(3) == 0 {
 			q.Value, q.SD = c.Float64(), c.number()
 			list = append(list, q)
 		}
@@ -253,6 +254,9 @@ func (c *clerk) result(suggested bool) *engine.Tell {
 		return t
 	}
 	t.Value, t.SD, t.Actual, t.Further = new(c.value()), c.number(), c.made(t.Anyway), c.further()
+	if t.Quantities, t.Missing = c.quantities(); t.Quantities != nil && c.IntN(3) == 0 {
+		t.Value, t.SD = nil, nil // what is sought is missing
+	}
 	if c.half() {
 		t.Unit = c.s.Definition.Objective.Unit
 	}
@@ -321,7 +325,38 @@ func (c *clerk) correction() *engine.Correct {
 		r.Value = &value
 	}
 	r.SD, r.Actual, r.Further = c.number(), c.made(r.Anyway), c.further()
+	if c.s.Definition.Several() && !r.Exclude {
+		r.Quantities, _ = c.quantities()
+	}
+	if x := c.s.Experiment(r.Experiment); x != nil && x.Measurement != nil && c.half() {
+		for _, q := range x.Measurement.Quantities {
+			if c.half() {
+				r.LeaveOut = append(r.LeaveOut, q.Name)
+			}
+		}
+	}
 	return r
+}
+
+// quantities are values of declared quantities besides what is sought, and why there is none of
+// others.
+func (c *clerk) quantities() (values []definition.Quantity, missing []events.Missing) {
+	for _, q := range c.s.Definition.Quantities {
+		if q.Name == c.s.Definition.Sought().Name {
+			continue
+		}
+		switch c.IntN(3) {
+		case 0:
+			value := definition.Quantity{Name: q.Name, Value: 1 + 5*c.Float64(), SD: c.number()}
+			if c.half() {
+				value.Unit = q.Unit
+			}
+			values = append(values, value)
+		case 1:
+			missing = append(missing, events.Missing{Name: q.Name, Reason: c.words()})
+		}
+	}
+	return values, missing
 }
 
 func (c *clerk) resolution() *engine.Resolve {
@@ -332,6 +367,9 @@ func (c *clerk) resolution() *engine.Resolve {
 	if r.Resolution == events.ResolvedMeasured {
 		value := c.value()
 		r.Value, r.SD, r.Actual, r.Further = &value, c.number(), c.made(r.Anyway), c.further()
+		if r.Quantities, r.Missing = c.quantities(); r.Quantities != nil && c.half() {
+			r.Value, r.SD = nil, nil
+		}
 		return r
 	}
 	r.Repeat = c.half()
@@ -448,9 +486,29 @@ var amendments = map[string]func(*clerk, *definition.Campaign){
 			}
 		}
 	},
-	"Name":       func(c *clerk, d *definition.Campaign) { d.Name += "-2" },
-	"Seed":       func(c *clerk, d *definition.Campaign) { d.Seed++ },
-	"Objective":  func(c *clerk, d *definition.Campaign) { d.Objective.Goal = definition.Minimize },
+	"Quantities": func(c *clerk, d *definition.Campaign) {
+		further := []definition.QuantityDef{{Name: "viscosity", Unit: "mPa·s"}, {Name: "color"}, {Name: "ph"}}
+		q := further[c.IntN(len(further))]
+		i := slices.IndexFunc(d.Quantities, func(p definition.QuantityDef) bool { return p.Name == q.Name })
+		if i < 0 {
+			d.Quantities = append(d.Quantities, q)
+			return
+		}
+		d.Quantities[i].Description, d.Quantities[i].Record = c.words(), c.half() && q.Name != d.Objective.Name
+	},
+	"Name": func(c *clerk, d *definition.Campaign) { d.Name += "-2" },
+	"Seed": func(c *clerk, d *definition.Campaign) { d.Seed++ },
+	"Objective": func(c *clerk, d *definition.Campaign) { // where it is declared, another can be sought
+		if len(d.Quantities) > 0 && c.half() {
+			sought := d.Sought()
+			if i := slices.IndexFunc(d.Quantities, func(q definition.QuantityDef) bool { return q.Name == sought.Name }); i < 0 {
+				d.Quantities = append(d.Quantities, definition.QuantityDef{Name: sought.Name, Unit: sought.Unit, Min: sought.Min, Max: sought.Max})
+			}
+			d.Objective = definition.Objective{Name: d.Quantities[c.IntN(len(d.Quantities))].Name, Goal: sought.Goal}
+			return
+		}
+		d.Objective.Goal = definition.Minimize
+	},
 	"Parallel":   func(c *clerk, d *definition.Campaign) { d.Parallel++ },
 	"Replicates": func(c *clerk, d *definition.Campaign) { d.Replicates++ },
 	"Outliers":   func(c *clerk, d *definition.Campaign) { d.Outliers.Action = definition.OutlierIgnore },

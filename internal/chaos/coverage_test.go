@@ -219,7 +219,6 @@ var unamendable = map[string]string{
 	"candidates":  "the compositions belong to the campaign",
 	"constraints": "what was suggested satisfies them",
 	"name":        "it is the campaign's identity",
-	"objective":   "what was measured is of it",
 	"outliers":    "what was judged was judged so",
 	"parallel":    "it is not to change under way",
 	"replicates":  "what was measured was repeated so often",

@@ -214,6 +214,17 @@ func (d *device) outcome(cmd instruments.Command, r *rand.Rand) instruments.Outc
 		Objective: definition.Quantity{Name: "yield", Unit: "%", Value: truth(cmd.Parameters) + float64(d.values)*1e-6},
 		Began:     time.Now(), Ended: time.Now().Add(time.Minute),
 	}
+	for _, q := range d.world.Definition.Quantities {
+		switch r.IntN(6) {
+		case 0: // it is forgotten
+		case 1: // it cannot be used
+			m.Further = append(m.Further, definition.Quantity{Name: q.Name, Unit: q.Unit + "!", Value: -1})
+		case 2:
+			m.Missing = append(m.Missing, events.Missing{Name: q.Name, Reason: sentence})
+		default:
+			m.Quantities = append(m.Quantities, definition.Quantity{Name: q.Name, Unit: q.Unit, Value: 1 + 5*r.Float64()})
+		}
+	}
 	o := instruments.Outcome{Status: instruments.Measured, Measurement: m}
 	if d.honest || r.Float64() >= d.world.Device.Lies {
 		return o

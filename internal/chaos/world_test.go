@@ -119,6 +119,12 @@ func Draw(seed uint64, method policies.Method) World {
 	if r := w.chance("estimates"); method.Policy.Measures() && len(def.Experts) > 0 && r.IntN(2) == 0 {
 		def.Initial.Estimates, def.Initial.Marks = count(2+r.IntN(6)), r.IntN(2) == 0
 	}
+	if r := w.chance("quantities"); method.Policy.Measures() && r.IntN(2) == 0 {
+		def.Quantities = append(def.Quantities, definition.QuantityDef{Name: "viscosity", Unit: "mPa·s", Scale: definition.ScaleLog})
+		if r.IntN(2) == 0 {
+			def.Quantities = append(def.Quantities, definition.QuantityDef{Name: "ph", Min: number(0), Max: number(14)})
+		}
+	}
 	w.Definition = campaignfile.Complete(builtin.Registry(), def)
 	w.Operator = []Temper{Prompt, Absent, Careless, Contradictory}[r.IntN(4)]
 	some := func(p float64) float64 {
