@@ -46,6 +46,11 @@ func Explain(reg registry.Registry, def definition.Campaign) string {
 		}
 	} else {
 		line("objective", objectiveText(def))
+		for i := range def.Quantities {
+			if q := &def.Quantities[i]; q.Name != sought.Name {
+				line("quantity", quantityText(q))
+			}
+		}
 		line("begins", initialText(def))
 		line("next", ruleText(reg, def, policies.Next))
 		line("trust", ruleText(reg, def, policies.Trust))
@@ -238,22 +243,56 @@ func equalityRank(def definition.Campaign) int {
 	return rank
 }
 
+// quantityText says what a declared quantity is, and what is done with it.
+func quantityText(q *definition.QuantityDef) string {
+	text := q.Name
+	if q.Unit != "" {
+		text += " (" + q.Unit + ")"
+	}
+	switch {
+	case q.Record:
+		return text + ": recorded, and not modelled"
+	case q.Scale == definition.ScaleLog:
+		text += ": modelled by its logarithm"
+	default:
+		text += ": modelled"
+	}
+	if q.Noise != nil {
+		text += ", with a known standard deviation of " + format.SettingIn(*q.Noise, q.Unit)
+	}
+	switch {
+	case q.Min != nil && q.Max != nil:
+		text += fmt.Sprintf("; outside %s to %s", format.Setting(*q.Min), format.SettingIn(*q.Max, q.Unit))
+	case q.Min != nil:
+		text += "; below " + format.SettingIn(*q.Min, q.Unit)
+	case q.Max != nil:
+		text += "; above " + format.SettingIn(*q.Max, q.Unit)
+	default:
+		return text
+	}
+	return text + " it counts as missing"
+}
+
 // objectiveText says what is known of the measurements: noise, plausible
 // results, repetitions.
 func objectiveText(def definition.Campaign) string {
-	o := def.Objective
+	o := def.Sought()
 	text := "measurement noise is inferred from the results"
 	if o.Noise != nil {
 		text = "one measurement has a known standard deviation of " + format.SettingIn(*o.Noise, o.Unit)
 	}
+	fate := "refused"
+	if def.Several() {
+		fate = "missing"
+	}
 	switch {
 	case o.Min != nil && o.Max != nil:
-		text += fmt.Sprintf("; a result outside %s to %s is refused",
-			format.Setting(*o.Min), format.SettingIn(*o.Max, o.Unit))
+		text += fmt.Sprintf("; a result outside %s to %s is %s",
+			format.Setting(*o.Min), format.SettingIn(*o.Max, o.Unit), fate)
 	case o.Min != nil:
-		text += "; a result below " + format.SettingIn(*o.Min, o.Unit) + " is refused"
+		text += fmt.Sprintf("; a result below %s is %s", format.SettingIn(*o.Min, o.Unit), fate)
 	case o.Max != nil:
-		text += "; a result above " + format.SettingIn(*o.Max, o.Unit) + " is refused"
+		text += fmt.Sprintf("; a result above %s is %s", format.SettingIn(*o.Max, o.Unit), fate)
 	}
 	if def.Replicates > 1 {
 		text += fmt.Sprintf("; each composition is measured %d times", def.Replicates)

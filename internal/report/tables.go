@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
@@ -35,7 +36,7 @@ type measurementRow struct {
 	Decision string
 	Time     string
 	Marks    []string // corrected, excluded, …
-	Further  string   // quantities measured along with it
+	Further  string   // quantities measured along with it, and those that are missing
 	Dim      bool     // drawn faintly: it does not count
 }
 
@@ -122,12 +123,14 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 		row.Dim = x.Status == campaign.Cancelled || x.Excluded
 		return row
 	}
-	measured, _ := h.state.Value(x)
-	row.Value = format.Fixed(measured.Value, h.places)
+	measured, ok := h.state.Value(x)
+	if ok {
+		row.Value = format.Fixed(measured.Value, h.places)
+	}
 	if measured.SD != nil {
 		row.Value += " ± " + format.Significant(*measured.SD, 2)
 	}
-	if prediction != nil {
+	if ok && prediction != nil {
 		residual := measured.Value - prediction.Mean
 		row.Residual = format.Fixed(residual, h.places)
 		if residual > 0 {
@@ -140,8 +143,18 @@ func (h *history) measurementRow(x *campaign.Experiment) measurementRow {
 		}
 	}
 	var further []string
-	for _, q := range m.Further {
-		further = append(further, strings.TrimSpace(q.Name+" "+format.Significant(q.Value, 4)+" "+q.Unit))
+	for _, q := range m.All() {
+		if q.Name == h.sought.Name {
+			continue
+		}
+		text := strings.TrimSpace(q.Name + " " + format.Significant(q.Value, 4) + " " + q.Unit)
+		if !x.Counts(q.Name) && !x.Excluded {
+			text += " (left out of the models)"
+		}
+		further = append(further, text)
+	}
+	for _, missing := range m.Missing {
+		further = append(further, fmt.Sprintf("no %s: %s", missing.Name, missing.Reason))
 	}
 	row.Further = strings.Join(further, ", ")
 	row.Marks = h.marks(x)
@@ -195,7 +208,16 @@ func correctionText(c correction) string {
 	if c.Actual != nil {
 		what = append(what, "composition corrected")
 	}
-	for _, q := range c.Further {
+	corrected := slices.Clone(c.Further)
+	for _, v := range c.Values {
+		if v.New != nil {
+			corrected = append(corrected, *v.New)
+		}
+		if v.Excluded {
+			what = append(what, v.Name+" left out of the models")
+		}
+	}
+	for _, q := range corrected {
 		what = append(what, fmt.Sprintf("%s corrected to %s",
 			q.Name, strings.TrimSpace(format.Significant(q.Value, 6)+" "+q.Unit)))
 	}

@@ -147,6 +147,7 @@ func New(
 			filepath.Base(program), name)
 	}
 	life, end := context.WithCancel(context.Background())
+	sought := def.Sought()
 	return &Instrument{
 		argv:        append([]string{program}, cfg.Command[1:]...),
 		dir:         dir,
@@ -154,7 +155,7 @@ func New(
 		replyWithin: replyWithin,
 		greeting: wire.Request{
 			Op: wire.OpHandshake, Protocol: wire.Version, Campaign: def.Name,
-			Parameters: def.Parameters, Objective: &def.Objective, Settings: cfg.Settings,
+			Parameters: def.Parameters, Objective: &sought, Quantities: def.Quantities, Settings: cfg.Settings,
 		},
 		logf:     logf,
 		pauses:   defaultPauses,

@@ -77,6 +77,8 @@ type Campaign struct {
 	Name       string
 	Parameters []definition.Parameter
 	Objective  definition.Objective
+	// Quantities are those that the campaign declares, where it does.
+	Quantities []definition.QuantityDef
 	// Settings of the process instrument in the campaign file.
 	Settings map[string]any
 }

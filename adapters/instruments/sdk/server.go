@@ -257,7 +257,10 @@ func (s *server) introduce(ctx context.Context, req wire.Request) error {
 		return errors.New("there was a handshake already")
 	}
 	if c, ok := s.inst.(Configurer); ok {
-		campaign := Campaign{Name: req.Campaign, Parameters: req.Parameters, Settings: req.Settings}
+		campaign := Campaign{
+			Name: req.Campaign, Parameters: req.Parameters,
+			Quantities: req.Quantities, Settings: req.Settings,
+		}
 		if req.Objective != nil {
 			campaign.Objective = *req.Objective
 		}

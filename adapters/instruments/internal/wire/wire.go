@@ -39,13 +39,14 @@ type Request struct {
 	// Op is one of the operations above; a program answers one that it does not
 	// know with an error.
 	Op string `json:"op"`
-	// Protocol, Campaign, Parameters, Objective and Settings come with the
-	// handshake.
-	Protocol   int                    `json:"protocol,omitempty"`
-	Campaign   string                 `json:"campaign,omitempty"`
-	Parameters []definition.Parameter `json:"parameters,omitempty"`
-	Objective  *definition.Objective  `json:"objective,omitempty"`
-	Settings   map[string]any         `json:"settings,omitempty"`
+	// Protocol, Campaign, Parameters, Objective, Quantities and Settings come with
+	// the handshake.
+	Protocol   int                      `json:"protocol,omitempty"`
+	Campaign   string                   `json:"campaign,omitempty"`
+	Parameters []definition.Parameter   `json:"parameters,omitempty"`
+	Objective  *definition.Objective    `json:"objective,omitempty"`
+	Quantities []definition.QuantityDef `json:"quantities,omitempty"`
+	Settings   map[string]any           `json:"settings,omitempty"`
 	// Command comes with start, await, cancel and recover.
 	Command *instruments.Command `json:"command,omitempty"`
 }
