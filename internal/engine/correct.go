@@ -143,6 +143,10 @@ func (c *Core) correctOne(x *campaign.Experiment, r *Correct) ([]events.Payload,
 		return []events.Payload{payload}, nil
 	}
 	m, err := c.corrected(x, x.Retracted, r)
+	if err == nil && c.State().Definition.Several() {
+		// What was retracted may be from before a quantity was declared.
+		m, err = c.checked(*m, nil, r.Anyway)
+	}
 	if err != nil {
 		return nil, err
 	}

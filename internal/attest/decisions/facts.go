@@ -420,6 +420,10 @@ func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected
 	}
 	if def.Several() {
 		m = a.checkValues(p, m)
+		if p.Actual == nil && !slices.ContainsFunc(p.Values,
+			func(v events.QuantityCorrected) bool { return v.New != nil }) {
+			return // what stands was checked when it came, by what was declared then
+		}
 	} else {
 		if !reflect.DeepEqual(p.Old, m.Objective) {
 			a.mismatch(p.Experiment, "it replaces %v; %v was measured", p.Old, m.Objective)
