@@ -337,6 +337,31 @@ func (w *ConditionedPredictor) MeanGrad(dst []float64, weight func(member int) f
 	w.addCross(dst, w.sum, 1)
 }
 
+// WeighedGrad fills dst with the derivatives of Σ_m weights[m]·mean_m at the point
+// of the last MeansGrad. Unlike those of [ConditionedPredictor.MeanGrad] the
+// weights may be any numbers: those of a function of several quantities have
+// either sign.
+func (w *ConditionedPredictor) WeighedGrad(dst, weights []float64) {
+	if len(weights) != len(w.mean) {
+		panic(fmt.Sprintf("gp: %d weights of %d means", len(weights), len(w.mean)))
+	}
+	total := 0.0
+	for _, v := range weights {
+		total += v
+	}
+	for j, v := range w.dmean {
+		dst[j] = total * v
+	}
+	if len(w.c) == 0 {
+		return
+	}
+	clear(w.sum)
+	for m, gain := range w.of.gains {
+		axpy(w.sum, weights[m], gain)
+	}
+	w.addCross(dst, w.sum, 1)
+}
+
 // addCross adds s·∇(cᵀv) = s·(Σ_j v_j ∂k(P_j,x) − Σ_i (Av)_i ∂k(X_i,x)).
 func (w *ConditionedPredictor) addCross(dst, v []float64, s float64) {
 	n := len(w.base.k)

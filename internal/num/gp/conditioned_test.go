@@ -126,3 +126,40 @@ func TestConditionedGradients(t *testing.T) {
 		}
 	}
 }
+
+// Law: the gradient of a weighed sum of means is that of differences, whatever the weights add up to.
+func TestWeighedGrad(t *testing.T) {
+	g, _, _, points := worldOf(t, 10, 8, 3, 2)
+	ensemble, err := g.Condition(nil, nil, nil).Given(points[3:5], [][]float64{{1, 0}, {-1, 0.5}, {0, 0}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		of      *Conditioned
+		weights []float64
+	}{
+		{ensemble, []float64{0.5, 0.3, -0.8}},
+		{ensemble, []float64{2, -5, 1}},
+		{g.Condition(nil, nil, nil), []float64{-3}},
+	} {
+		w := c.of.NewPredictor()
+		grad, dsd := make([]float64, 3), make([]float64, 3)
+		x := points[6]
+		w.MeansGrad(x, dsd)
+		w.WeighedGrad(grad, c.weights)
+		sum := func(x []float64) (sum float64) {
+			means, _ := w.Means(x)
+			for m, v := range means {
+				sum += c.weights[m] * v
+			}
+			return sum
+		}
+		for j := range x {
+			up, down := append([]float64{}, x...), append([]float64{}, x...)
+			const step = 1e-5
+			up[j] += step
+			down[j] -= step
+			closeTo(t, "the derivative", grad[j], (sum(up)-sum(down))/(2*step), 1e-6)
+		}
+	}
+}
