@@ -28,6 +28,7 @@ var may = []struct {
 	may    []string
 }{
 	{"internal/num", nil},
+	{"internal/formula", []string{"internal/num"}},
 	{"internal/plaintext", nil},
 	{"internal/input", nil},
 	{"internal/format", []string{"events"}},

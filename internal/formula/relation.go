@@ -1,0 +1,104 @@
+package formula
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// Relation is a constraint: two formulas compared by <= or >=. It is immutable
+// and safe for concurrent use.
+type Relation struct {
+	left, right *Formula
+	most        bool // <=
+	excess      *Formula
+}
+
+// ParseRelation reads a constraint, a <= b or a >= b. It fails with a [*Fault].
+func ParseRelation(text string) (*Relation, error) {
+	r, tree, err := read(text)
+	if err != nil {
+		return nil, err
+	}
+	const remedy = "write a <= b or a >= b"
+	b, ok := tree.(*ast.BinaryNode)
+	switch {
+	case !ok:
+		return nil, r.fault(tree, "a constraint compares two sides", remedy)
+	case b.Operator == "<" || b.Operator == ">":
+		return nil, r.fault(b, "what is measured cannot tell "+b.Operator+" from "+b.Operator+"=", remedy)
+	case b.Operator != "<=" && b.Operator != ">=":
+		return nil, r.fault(b, "a constraint compares two sides", remedy)
+	}
+	r.depth++ // of the difference
+	root, err := r.operation(b, subtract, b.Left, b.Right)
+	if err != nil {
+		return nil, err
+	}
+	out := &Relation{most: b.Operator == "<="}
+	for i, side := range []**Formula{&out.left, &out.right} {
+		if *side, err = part(r, root.args[i]); err != nil {
+			return nil, err
+		}
+	}
+	if !out.most {
+		slices.Reverse(root.args)
+	}
+	out.excess, err = part(r, root)
+	return out, err
+}
+
+// part returns an expression of a larger text as a formula of its own.
+func part(r *reader, n *node) (*Formula, error) {
+	p := &reader{}
+	return newFormula(p.renamed(n, r.names), p.names, p.columns)
+}
+
+// renamed copies an expression of other names.
+func (r *reader) renamed(n *node, names []string) *node {
+	if n.op == name {
+		return r.named(names[n.name], n.column)
+	}
+	out := *n
+	out.args = make([]*node, len(n.args))
+	for i, a := range n.args {
+		out.args[i] = r.renamed(a, names)
+	}
+	return &out
+}
+
+// String returns the canonical text: those of the two sides, compared.
+func (r *Relation) String() string {
+	compare := " >= "
+	if r.most {
+		compare = " <= "
+	}
+	return r.left.part(r.left.root, bindsSum) + compare + r.right.part(r.right.root, bindsSum)
+}
+
+// Excess returns the formula g for which the constraint is g ≤ 0.
+func (r *Relation) Excess() *Formula { return r.excess }
+
+// Bound returns the constraint as a bound on one name, and false where it is
+// none: where it is not affine, or of no or several names.
+func (r *Relation) Bound() (name string, bound Range, ok bool) {
+	l, ok := r.excess.Linear()
+	if !ok || len(l.Names) != 1 || l.Coefficients[0] == 0 {
+		return "", Range{}, false
+	}
+	bound = everything
+	if at := -l.Constant / l.Coefficients[0]; l.Coefficients[0] > 0 {
+		bound.Upper = at
+	} else {
+		bound.Lower = at
+	}
+	return l.Names[0], bound, true
+}
+
+// Within says what ranges of the names mean for the constraint: whether values in
+// them may meet it, and whether all do. It errs on the side of possible, and of
+// not certain: see [Formula.Range]. Where the sides have no value it is not met.
+func (r *Relation) Within(of map[string]Range) (possible, certain bool) {
+	excess := r.excess.Range(of)
+	return excess.Lower <= 0 && !excess.Empty(), excess.Upper <= 0 && !excess.Empty()
+}
