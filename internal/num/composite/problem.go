@@ -1,0 +1,187 @@
+package composite
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/campaignd/campaignd/internal/num/acquisition"
+	"github.com/campaignd/campaignd/internal/num/jet"
+	"github.com/campaignd/campaignd/internal/num/qmc"
+)
+
+// Function is a known function of arguments in the user's units: the quantities
+// of a problem, then its parameters. It may be a workspace that one goroutine
+// uses at a time.
+type Function interface {
+	// Value returns the function at the arguments. It may be NaN or infinite.
+	Value(arguments []float64) float64
+	// Jet returns the function with its derivatives at jets of the arguments. Those
+	// that it does not use may be nil. The next call may overwrite the result.
+	Jet(s *jet.Space, arguments []jet.Jet) jet.Jet
+	// Uses reports whether the function depends on an argument.
+	Uses(argument int) bool
+	// Affine reports whether it is affine in the marked arguments, whatever the
+	// values of the others.
+	Affine(marked []bool) bool
+}
+
+// Scale turns a standardized value f of a quantity's model into the user's
+// units: Center + Spread·f, or the exponential of that where the model is of the
+// logarithm.
+type Scale struct {
+	Center, Spread float64
+	Log            bool
+}
+
+// Value returns f in the user's units.
+func (s Scale) Value(f float64) float64 {
+	y := s.Center + float64(s.Spread*f)
+	if s.Log {
+		return math.Exp(y)
+	}
+	return y
+}
+
+// Problem is what is sought, as functions of quantities and parameters.
+type Problem struct {
+	// Quantities are the modelled ones, the first arguments of each function.
+	Quantities []Scale
+	// Parameters is the number of arguments after them, which are known exactly.
+	Parameters int
+	// Objective is sought: its greatest value with Maximize, otherwise its least.
+	Objective Function
+	Maximize  bool
+	// Constraints are kept where they are ≤ 0.
+	Constraints []Function
+	// Seed of the points.
+	Seed uint64
+}
+
+const (
+	// Points is the number of components of a mixture.
+	Points = 256
+	// epsilon is ε, the share of each standard deviation in which functions are
+	// linearized.
+	epsilon = 0.1
+)
+
+// part is the objective or a constraint, as a function of the coordinates it uses.
+type part struct {
+	Function
+	space       *jet.Space
+	quantities  []int // arguments that are its random coordinates
+	parameters  []int // arguments that are its fixed coordinates
+	arguments   []jet.Jet
+	logarithm   jet.Jet // of a quantity whose model is of that
+	exact       bool    // affine, of quantities that no other part uses
+	weights     []float64
+	mean, sd    float64 // of the component at hand
+	byMean      float64 // derivatives of ln of its factor
+	bySD        float64
+	coordinates []float64 // derivatives by coordinate, to add up
+}
+
+// newParts takes a problem apart. It fails where a function depends on more
+// quantities than jets have coordinates.
+func newParts(p *Problem) ([]*part, error) {
+	n := len(p.Quantities)
+	var parts []*part
+	for i, f := range append([]Function{p.Objective}, p.Constraints...) {
+		q := &part{Function: f, arguments: make([]jet.Jet, n+p.Parameters)}
+		for a := range q.arguments {
+			switch {
+			case !f.Uses(a):
+			case a < n:
+				q.quantities = append(q.quantities, a)
+			default:
+				q.parameters = append(q.parameters, a)
+			}
+		}
+		if len(q.quantities) > jet.MaxRandom {
+			return nil, fmt.Errorf("composite: function %d depends on %d quantities, at most %d are possible",
+				i, len(q.quantities), jet.MaxRandom)
+		}
+		q.space = jet.NewSpace(len(q.quantities), len(q.parameters))
+		q.weights = make([]float64, len(q.quantities))
+		q.coordinates = make([]float64, q.space.All())
+		q.logarithm = q.space.New()
+		for _, list := range [][]int{q.quantities, q.parameters} {
+			for _, a := range list {
+				q.arguments[a] = q.space.New()
+			}
+		}
+		parts = append(parts, q)
+	}
+	for _, q := range parts {
+		q.exact = q.isExact(p.Quantities, parts)
+	}
+	return parts, nil
+}
+
+// isExact reports whether a part has a normal distribution that is independent of
+// the others.
+func (q *part) isExact(scales []Scale, all []*part) bool {
+	marked := make([]bool, len(q.arguments))
+	for _, a := range q.quantities {
+		marked[a] = true
+		if scales[a].Log {
+			return false
+		}
+		for _, other := range all {
+			if other != q && other.Uses(a) {
+				return false
+			}
+		}
+	}
+	return q.Affine(marked)
+}
+
+// normals returns n quasi-random draws of d independent standard normal values.
+func normals(n, d int, seed uint64) ([][]float64, error) {
+	sequence, err := qmc.NewScrambled(max(d, 1), seed)
+	if err != nil {
+		return nil, err
+	}
+	rows := sequence.Points(n)
+	for _, row := range rows {
+		for j, u := range row {
+			row[j] = mathext.NormalQuantile(max(u, 0x1p-53))
+		}
+	}
+	return rows, nil
+}
+
+// Incumbent returns what an improvement of one member is measured against, given
+// what its draw says of each design that was tried: the standardized values of the
+// quantities, and the parameters. It is the best value of the objective among the
+// designs that keep every constraint, and the worst of all where none does: see
+// [acquisition.Incumbent].
+func (p *Problem) Incumbent(quantities, parameters [][]float64) (best float64, feasible bool) {
+	values, kept := make([]float64, len(quantities)), make([]bool, len(quantities))
+	arguments := make([]float64, len(p.Quantities)+p.Parameters)
+	for i, row := range quantities {
+		for k, f := range row {
+			arguments[k] = p.Quantities[k].Value(f)
+		}
+		if p.Parameters > 0 {
+			copy(arguments[len(p.Quantities):], parameters[i])
+		}
+		values[i] = p.sign() * p.Objective.Value(arguments)
+		kept[i] = true
+		for _, c := range p.Constraints {
+			kept[i] = kept[i] && c.Value(arguments) <= 0
+		}
+	}
+	best, feasible = acquisition.Incumbent(values, kept)
+	return p.sign() * best, feasible
+}
+
+// sign is that by which the objective is minimized.
+func (p *Problem) sign() float64 {
+	if p.Maximize {
+		return -1
+	}
+	return 1
+}
