@@ -151,6 +151,30 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Law: the bounds are of length and depth, and not of breadth.
+func TestBounds(t *testing.T) {
+	for _, text := range []string{
+		"min(" + strings.Repeat("a, ", 600) + "b)",
+		strings.Repeat("a + ", 199) + "a",
+		strings.Repeat("(", 500) + "a" + strings.Repeat(")", 500),
+		strings.Repeat("a", 2000),
+	} {
+		if again := parse(t, parse(t, text).String()); again.String() == "" {
+			t.Errorf("%.20q is empty", text)
+		}
+	}
+	// The canonical text has spaces, and is bounded too.
+	if f, err := Parse("min(" + strings.Repeat("a,", 900) + "b)"); err == nil {
+		t.Errorf("a formula has a canonical text of %d characters", len(f.String()))
+	}
+	// So is the difference of the sides of a constraint.
+	deep := strings.Repeat("-", 199) + "a"
+	if _, err := ParseRelation(deep + " <= 1"); err == nil {
+		t.Error("a constraint is deeper than any formula")
+	}
+	relation(t, deep[1:]+" <= 1")
+}
+
 // Law: names that mean something else to a formula are none, and neither is what has other characters.
 func TestCheckName(t *testing.T) {
 	for _, name := range []string{"a", "_", "capacity_100", "E5", "mean", "sum", "len", "e"} {
@@ -255,7 +279,7 @@ func TestAffine(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a*p + exp(p)*b - 1": true, "a/p": true, "p > 1 ? a : 2*b": true, "a^1": false, "-a - b": true, "sqrt(p)": true,
 		"a*b": false, "p/a": false, "a > 1 ? a : b": false, "abs(a)": false, "max(a, b)": false, "p^a": false, "a^p": false,
-		"a*a": false, "7": true,
+		"a*a": false, "7": true, "(a/p)*b": false, "p < a ? a : b": false, "-a*b": false,
 	} {
 		b, err := parse(t, text).Bind([]string{"a", "b", "p"})
 		if err != nil {

@@ -88,6 +88,7 @@ func FuzzParse(f *testing.F) {
 		"conductivity / sqrt(viscosity)", "a^-b^c - (d - e)/2e-7", "a < b ? min(a, b, 1) : max(-a, pow(b, 3))",
 		"1.1*reference.price", "ln(abs(a)) + log10(exp(b))", "--a", "a <= 5", "a // b", "1..2", "(((((a)))))", "a?b:c",
 		"0x1p-2", "not in", "?.", "b'a'", "{a: 1}", "a | b", "min(a,)", "a.b.c()", "1e5e5", "2^0.5^x", "a ?? b",
+		"2 + a", "2 - a", "2*a", "3/b", "2^a", "a - 2", "a/3", "a^3", "a^b", "a < 1 ? 2 : b", "1 < a ? b : 2",
 	} {
 		f.Add(text)
 	}

@@ -123,8 +123,6 @@ func (r *reader) syntax(err error) error {
 		return &Fault{from + 1, "this is no number", "write numbers as 12, 0.5 or 1e-3"}
 	case strings.Contains(e.Message, "EOF"):
 		return &Fault{len(r.text) + 1, "the formula ends too early", "something is missing at its end"}
-	case token == "":
-		return &Fault{from + 1, "the formula cannot be read from here on", partsOfFormulas}
 	}
 	return &Fault{from + 1, fmt.Sprintf("%q cannot stand here", token), partsOfFormulas}
 }

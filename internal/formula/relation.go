@@ -100,5 +100,5 @@ func (r *Relation) Bound() (name string, bound Range, ok bool) {
 // not certain: see [Formula.Range]. Where the sides have no value it is not met.
 func (r *Relation) Within(of map[string]Range) (possible, certain bool) {
 	excess := r.excess.Range(of)
-	return excess.Lower <= 0 && !excess.Empty(), excess.Upper <= 0 && !excess.Empty()
+	return excess.Lower <= 0, excess.Upper <= 0 && !excess.Empty()
 }

@@ -13,6 +13,7 @@ var unitsOf = map[string]string{
 // Law: units go by their text through products, quotients and powers.
 func TestUnits(t *testing.T) {
 	for text, want := range map[string]string{
+		"5 > viscosity ? 1 : 2":                         "",
 		"conductivity":                                  "mS/cm",
 		"conductivity/sqrt(viscosity)":                  "mS/cm·(mPa·s)^-0.5",
 		"2*conductivity - conductivity/3":               "mS/cm",
@@ -50,6 +51,7 @@ func TestUnitsRefused(t *testing.T) {
 		column int
 		says   string
 	}{
+		"viscosity + max(1, 2)":               {11, "without a unit"},
 		"conductivity + viscosity":            {14, "in mS/cm and one in mPa·s"},
 		"molality - molarity":                 {10, "in mol/kg and one in mol/L"},
 		"1 + temperature":                     {3, "without a unit and one in °C"},

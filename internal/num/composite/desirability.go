@@ -52,29 +52,33 @@ type Desirability struct {
 // ramp is τ, how much of a ramp its tails take.
 const ramp = 0.02
 
-var errGoal = errors.New("composite: a goal that leads nowhere")
+var errGoal = errors.New("composite: no goal to be met")
 
 // NewDesirability returns the desirability of some goals. It fails where one has no
 // slope, a side in the wrong place, or a weight below 0.
 func NewDesirability(goals []Goal) (*Desirability, error) {
+	if len(goals) == 0 {
+		return nil, fmt.Errorf("%w: there is none", errGoal)
+	}
 	d := &Desirability{goals: goals}
 	for i, g := range goals {
-		rising := g.To > g.From
-		switch {
-		case !finite(g.From) || !finite(g.To) || g.From == g.To:
-			return nil, fmt.Errorf("%w: goal %d leads from %v to %v", errGoal, i, g.From, g.To)
-		case g.TwoSided && (!finite(g.Gone) || g.Back == g.Gone || g.Back > g.Gone == rising || g.To > g.Back == rising && g.To != g.Back):
-			return nil, fmt.Errorf("%w: goal %d leads from %v to %v and on from %v to %v", errGoal, i,
-				g.From, g.To, g.Back, g.Gone)
-		case !(g.Weight >= 0) || math.IsInf(g.Weight, 0):
+		if !g.ordered() {
+			return nil, fmt.Errorf("%w: goal %d is %+v", errGoal, i, g)
+		}
+		if !(g.Weight >= 0) || math.IsInf(g.Weight, 0) {
 			return nil, fmt.Errorf("%w: goal %d weighs %v", errGoal, i, g.Weight)
 		}
 		d.total += g.weight()
 	}
-	if len(goals) == 0 {
-		return nil, fmt.Errorf("%w: there is none", errGoal)
-	}
 	return d, nil
+}
+
+// ordered reports whether the ends of the ramps are finite and follow one another,
+// in either direction.
+func (g Goal) ordered() bool {
+	direction := math.Copysign(1, g.To-g.From)
+	rises := func(from, to float64) bool { return direction*(to-from) > 0 && !math.IsInf(to-from, 0) }
+	return rises(g.From, g.To) && (!g.TwoSided || rises(g.Back, g.Gone) && direction*(g.Back-g.To) >= 0)
 }
 
 func (g Goal) weight() float64 {

@@ -60,6 +60,7 @@ func TestClipped(t *testing.T) {
 	}
 	for _, g := range []Goal{
 		{From: 1, To: 1}, {From: math.NaN(), To: 1}, {From: 0, To: math.Inf(1)}, {From: 0, To: 1, Weight: -1},
+		{From: 0, To: 1, Weight: math.Inf(1)},
 		{From: 0, To: 1, TwoSided: true, Back: 0.5, Gone: 2}, {From: 0, To: 1, TwoSided: true, Back: 2, Gone: 1.5},
 		{From: 0, To: 1, TwoSided: true, Back: 2, Gone: 2}, {From: 1, To: 0, TwoSided: true, Back: 0.5, Gone: -1},
 	} {

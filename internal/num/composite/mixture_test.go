@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/special"
 )
@@ -47,9 +49,60 @@ func TestAffineIsExact(t *testing.T) {
 		want += math.Exp(acquisition.LogEI(nil, 0.25*(3+2*mean)-1, 0.25*2*0.6, best[s], nil, nil)+log) / 3
 	}
 	near(t, "the acquisition", m.LogEI(at, best), math.Log(want), 1e-13)
+	m = mixture(t, m.problem, 3)
 	p := m.Predict(at)
+	near(t, "the mean", p.Mean, (0.25*(3+2*0.1)+0.25*(3-2*0.4)+0.25*(3+2*0.7))/3-1, 1e-13)
 	near(t, "the probability", p.Feasible, math.Exp(log), 1e-13)
 	near(t, "the probability of the constraint", p.Kept[0], math.Exp(log), 1e-13)
+}
+
+// Law: of one normal distribution the quantiles are its own, however small their probability, and of what is
+// certain they are that.
+func TestQuantiles(t *testing.T) {
+	m := mixture(t, Problem{Quantities: plain, Objective: bind(t, "3*a - b", "a", "b")}, 1)
+	at := Posterior{Means: [][]float64{{2}, {1}}, SDs: []float64{0.1, 0.4}}
+	p := m.Predict(at)
+	near(t, "the standard deviation", p.SD, 0.5, 1e-14)
+	for _, c := range [][2]float64{{0.5, 0}, {0.975, 1.959963984540054}, {1e-9, -5.997807015008182}} {
+		near(t, "a quantile", p.Quantile(c[0]), 5+0.5*c[1], 1e-12)
+	}
+	at.SDs = []float64{0, 0}
+	p = m.Predict(at)
+	near(t, "the standard deviation of what is certain", p.SD, 0, 0)
+	near(t, "the median of what is certain", p.Quantile(0.5), 5, 1e-14)
+}
+
+// Law: what is left out because it is negligible is that: the acquisition is the sum over all components.
+func TestNothingIsLost(t *testing.T) {
+	names := []string{"a", "b"}
+	rapid.Check(t, func(rt *rapid.T) {
+		p := Problem{
+			Quantities: plain, Objective: bind(t, "a*b + a", names...), Constraints: []Function{bind(t, "b - a", names...)},
+			Maximize: rapid.Bool().Draw(rt, "maximize"),
+		}
+		m := mixture(t, p, 4)
+		at := Posterior{Means: [][]float64{make([]float64, 4), {0.3}}, SDs: []float64{0.6, 0.3}}
+		best := make([]float64, 4)
+		for s := range best {
+			at.Means[0][s] = rapid.Float64Range(-2, 2).Draw(rt, "mean")
+			best[s] = rapid.Float64Range(-6, 6).Draw(rt, "best")
+		}
+		value := m.LogEI(at, best)
+		m.prepare(at, false)
+		sum := 0.0
+		for i := range m.logs {
+			s := i / m.each
+			objective, constraint := m.parts[0], m.parts[1]
+			objective.moments(m.jet(objective, at, s, m.points[i]), epsilon)
+			constraint.moments(m.jet(constraint, at, s, m.points[i]), epsilon)
+			log := acquisition.LogEI(nil, p.sign()*objective.mean, objective.sd, p.sign()*best[s], nil, nil) +
+				special.LogNormalCDF(-constraint.mean/constraint.sd)
+			sum += math.Exp(log-value) / float64(len(m.logs))
+		}
+		if math.Abs(sum-1) > 1e-12 {
+			rt.Fatalf("the sum over all components is %v of it", sum)
+		}
+	})
 }
 
 // Law: a quantity that stands in objective and constraint is the same in both: the improvement under a bound
@@ -159,6 +212,18 @@ func TestUndefined(t *testing.T) {
 	if v := broken.LogEI(at(-9), []float64{0.5}); !math.IsInf(v, -1) {
 		t.Errorf("the acquisition is %v", v)
 	}
+	// A mean may be infinite alone, and a standard deviation too.
+	for _, text := range []string{"a + 1e308*10", "1e200*a"} {
+		m := mixture(t, Problem{
+			Quantities: plain, Objective: bind(t, text, names...), Constraints: []Function{bind(t, "b - 9", names...)}, Maximize: true,
+		}, 1)
+		if v := m.LogEI(at(0), []float64{0.5}); !math.IsInf(v, -1) {
+			t.Errorf("%s: the acquisition is %v", text, v)
+		}
+		if p := m.Predict(at(0)); p.Undefined != m.Components() || p.Feasible < 0.99 {
+			t.Errorf("%s: %+v", text, p)
+		}
+	}
 }
 
 // Law: an incumbent is the best value of what keeps every constraint, and the worst of all where nothing does.
@@ -194,6 +259,10 @@ func TestShares(t *testing.T) {
 	if certain[0] != 0 || certain[1] != 0 {
 		t.Errorf("where nothing is uncertain they are %v", certain)
 	}
+	// Of a product, at the first member.
+	m = mixture(t, Problem{Quantities: plain, Objective: bind(t, "a*b", names...)}, 2)
+	shares = m.Shares(Posterior{Means: [][]float64{{3, 1}, {4}}, SDs: []float64{1, 1}})
+	near(t, "the first share", shares[0], 16.0/25, 1e-15)
 }
 
 // Law: where all is certain the improvement is the difference, and nothing is a NaN.
@@ -221,7 +290,7 @@ func TestTooManyQuantities(t *testing.T) {
 		t.Error("a function of five quantities is taken")
 	}
 	_, err := New(Problem{
-		Quantities: scales, Objective: bind(t, "a*b*c", names...), Constraints: []Function{bind(t, "c*d*e", names...)},
+		Quantities: scales, Objective: bind(t, "a*b*c*d", names...), Constraints: []Function{bind(t, "c*d*e", names...)},
 	}, 1)
 	if err != nil {
 		t.Error(err)

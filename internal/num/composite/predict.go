@@ -55,11 +55,12 @@ func (m *Mixture) addTo(p *Prediction, at Posterior, member int, point []float64
 		switch {
 		case i == 0 && ok:
 			p.components = append(p.components, normal{q.mean, q.sd})
-		case i > 0 && ok:
+		case i == 0:
+		case ok:
 			kept := math.Exp(q.kept())
 			p.Kept[i-1] += kept
 			feasible *= kept
-		case i > 0:
+		default:
 			feasible = 0
 		}
 	}
@@ -72,7 +73,6 @@ func (m *Mixture) addTo(p *Prediction, at Posterior, member int, point []float64
 // moments sets mean and standard deviation of the objective.
 func (p *Prediction) moments() {
 	n := float64(len(p.components))
-	p.Mean = 0
 	for _, c := range p.components {
 		p.Mean += c.mean / n
 	}
