@@ -342,7 +342,7 @@ func shortForms(schema *jsonschema.Schema) {
 		methods = append(methods, m.Name)
 	}
 	bare("Policy", &jsonschema.Schema{Type: "string", Enum: methods, Description: "A method by name."})
-	named := &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The quantity that is sought, by its name."}
+	named := &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The quantity that is sought, by its name, or a formula of quantities."}
 	for _, goal := range []string{definition.Maximize, definition.Minimize} {
 		properties := jsonschema.NewProperties()
 		properties.Set(goal, named)

@@ -161,11 +161,18 @@ const (
 	Minimize = "minimize"
 )
 
-// Objective is the measured quantity that is sought.
+// Objective is the quantity that is sought, or the formula of quantities.
 type Objective struct {
-	// Name of the quantity as the instrument reports it.
+	// Name of the quantity as the instrument reports it. Default of a formula:
+	// its text.
 	Name string `json:"name" jsonschema:"required"`
-	// Unit the instrument must report it in.
+	// Formula of declared quantities and numeric parameters, whose value is
+	// sought: "conductivity / sqrt(viscosity)". It is computed from what was
+	// measured and never recorded, so that it can be changed over the past.
+	// Absent: the quantity Name is sought.
+	Formula string `json:"formula,omitempty" jsonschema:"maxLength=2000"`
+	// Unit the instrument must report it in; of a formula it follows from those of
+	// its names.
 	Unit string `json:"unit,omitempty"`
 	// Goal is "maximize" or "minimize".
 	Goal string `json:"goal" jsonschema:"required,enum=maximize,enum=minimize"`

@@ -30,13 +30,16 @@ type QuantityDef struct {
 func (c *Campaign) Several() bool { return len(c.Quantities) > 0 }
 
 // Declared are all quantities that an experiment of the campaign gives: what is
-// sought first, unless it stands among the others.
+// sought first, unless it stands among the others or is computed from them.
 func (c *Campaign) Declared() []QuantityDef {
 	o := c.Objective
 	for i := range c.Quantities {
 		if c.Quantities[i].Name == o.Name {
 			return c.Quantities
 		}
+	}
+	if o.Formula != "" {
+		return c.Quantities
 	}
 	sought := QuantityDef{Name: o.Name, Unit: o.Unit, Noise: o.Noise, Min: o.Min, Max: o.Max}
 	return append([]QuantityDef{sought}, c.Quantities...)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
 )
@@ -46,6 +47,7 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 	definition.Default(&def.Replicates, defaultReplicates)
 	definition.Default(&def.Parallel, 1)
 	definition.Default(&def.Model.Kernel, "rbf")
+	completeFormula(&def)
 	if def.Measures() {
 		definition.DefaultTo(&def.Model.Feasibility, true)
 		definition.Default(&def.Model.Tails, definition.TailsCompress)
@@ -61,6 +63,36 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 		definition.DefaultTo(&def.Stop.Improvement, defaultImprovement)
 	}
 	return def
+}
+
+// completeFormula writes the formula that is sought in its canonical form, and
+// the unit that follows from those of its names. One that cannot be read is left
+// for Validate.
+func completeFormula(def *definition.Campaign) {
+	o := &def.Objective
+	f, err := formula.Parse(o.Formula)
+	if o.Formula == "" || err != nil {
+		return
+	}
+	if o.Name == "" || o.Name == o.Formula {
+		o.Name = f.String()
+	}
+	o.Formula = f.String()
+	if unit, err := f.Units(unitsOf(def)); err == nil {
+		o.Unit = unit.String()
+	}
+}
+
+// unitsOf are the units of what a formula may name.
+func unitsOf(def *definition.Campaign) map[string]string {
+	units := make(map[string]string)
+	for _, p := range def.Parameters {
+		units[p.Name] = p.Unit
+	}
+	for _, q := range def.Quantities {
+		units[q.Name] = q.Unit
+	}
+	return units
 }
 
 // completeInstrument has the driver complete its settings. Times after which an

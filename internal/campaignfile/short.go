@@ -1,6 +1,8 @@
 package campaignfile
 
 import (
+	"regexp"
+
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/policies"
@@ -12,6 +14,7 @@ import (
 //	policy: coexbo                          policy: {next: …, trust: {coexbo: {}}, handover: …}
 //	policy: {next: lcb}                     policy: {next: {lcb: {}}}
 //	objective: {maximize: conductivity}     objective: {goal: maximize, name: conductivity}
+//	objective: {maximize: a/b}              objective: {goal: maximize, name: a/b, formula: a/b}
 //	categories: [LiPF6]                     categories: [{name: LiPF6}]
 //	instrument: manual                      instrument: {manual: {}}
 //	instrument: {simulated: electrolyte}    instrument: {simulated: {task: electrolyte}}
@@ -39,9 +42,19 @@ func expand(reg registry.Registry, tree map[string]any) {
 		for _, goal := range []string{definition.Maximize, definition.Minimize} {
 			_, named := objective["name"]
 			_, aims := objective["goal"]
-			if name, short := objective[goal].(string); short && !named && !aims {
-				delete(objective, goal)
-				objective["goal"], objective["name"] = goal, name
+			of, short := objective[goal].(string)
+			if !short || aims || named && isName(of) {
+				continue
+			}
+			delete(objective, goal)
+			objective["goal"] = goal
+			if isName(of) {
+				objective["name"] = of
+				continue
+			}
+			objective["formula"] = of
+			if !named { // what the schema wants; Complete writes it out
+				objective["name"] = of
 			}
 		}
 	}
@@ -89,6 +102,12 @@ func expand(reg registry.Registry, tree map[string]any) {
 		}
 	}
 }
+
+// isName reports whether what is sought is the name of a quantity; otherwise it
+// is a formula.
+func isName(of string) bool { return quantityName.MatchString(of) }
+
+var quantityName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // lengthen writes out a choice whose settings are left out, or given as the
 // bare value of its main setting. A bare value that the settings do not take is

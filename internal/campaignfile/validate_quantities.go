@@ -1,18 +1,23 @@
 package campaignfile
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/formula"
 )
 
 // quantities checks the quantities that a campaign declares: each has a name of
 // its own and a range that something can lie in, and what is said of the
 // objective stands in one place.
 func (v *validator) quantities() {
+	if v.def.Objective.Formula != "" {
+		v.formula()
+	}
 	if !v.def.Several() {
 		return
 	}
@@ -49,6 +54,50 @@ func (v *validator) quantities() {
 	}
 }
 
+// formula checks the formula that is sought: it can be computed from quantities
+// that are measured and from numeric parameters, in units that go together.
+func (v *validator) formula() {
+	o, here := v.def.Objective, at("objective", "formula")
+	f, err := formula.Parse(o.Formula)
+	if err != nil {
+		v.formulaFault(here, err)
+		return
+	}
+	if o.Noise != nil || o.Min != nil || o.Max != nil {
+		v.report(at("objective"), "a formula has no noise and no range of its own", "say them of its quantities")
+	}
+	measured := false
+	for _, name := range f.Names() {
+		q, p := v.def.Quantity(name), v.parameter(name)
+		measured = measured || q != nil
+		switch {
+		case q != nil && q.Record:
+			v.report(here, fmt.Sprintf("%s is recorded, and not modelled", name), "leave record out, or the quantity out of the formula")
+		case p != nil && len(p.Categories) > 0:
+			v.report(here, fmt.Sprintf("%s is no number", name), "leave it out of the formula")
+		case q == nil && p == nil:
+			v.report(here, fmt.Sprintf("%s is neither a quantity nor a parameter", name),
+				"declare it: quantities: [{name: "+name+", unit: …}]")
+		}
+	}
+	if !measured && len(f.Names()) > 0 {
+		v.report(here, "nothing in it is measured", "name a quantity that the campaign declares")
+	}
+	if _, err := f.Units(unitsOf(&v.def)); err != nil {
+		v.formulaFault(here, err)
+	}
+}
+
+// formulaFault reports what is wrong with a formula, with its column.
+func (v *validator) formulaFault(here path, err error) {
+	var fault *formula.Fault
+	if errors.As(err, &fault) {
+		v.report(here, fmt.Sprintf("column %d: %s", fault.Column, fault.Message), fault.Remedy)
+		return
+	}
+	v.report(here, err.Error(), "")
+}
+
 // plausible checks noise and range of what is measured, where they stand.
 func (v *validator) plausible(here path, noise, lo, hi *float64) {
 	if lo != nil && hi != nil && *lo >= *hi {
@@ -83,6 +132,8 @@ func refuseQuantity(c events.Change, steps []string) string {
 func refuseObjective(old, new *definition.Campaign) string {
 	before, after := old.Sought(), new.Quantity(old.Sought().Name)
 	switch {
+	case before.Formula != "" && new.Several():
+		return "" // it was computed from what is in the log
 	case !new.Several():
 		return "the measurements so far are of this objective"
 	case after == nil:

@@ -38,8 +38,11 @@ type measuredFields struct {
 	// Prefix is that of the elements' ids: a page may have several such forms.
 	Prefix string
 	// Unit is that of the objective.
-	Unit   string
-	SD, Of string // standard deviation as typed, and as recorded
+	Unit string
+	// Computed is set where the objective is a formula, whose value is not asked
+	// for.
+	Computed bool
+	SD, Of   string // standard deviation as typed, and as recorded
 	// Known are the quantities that the campaign declares, apart from what it
 	// seeks, and those that it has measured before; Other are the rows for others,
 	// of which the last one is empty.
@@ -108,7 +111,7 @@ func (s *shell) measuredFieldsOf(
 	prefix string, state *campaign.State, x *campaign.Experiment, typed bool,
 ) measuredFields {
 	def := state.Definition
-	m := measuredFields{Prefix: prefix, Unit: def.Sought().Unit}
+	m := measuredFields{Prefix: prefix, Unit: def.Sought().Unit, Computed: def.Sought().Formula != ""}
 	was := func(name string) string {
 		if !typed {
 			return ""

@@ -231,6 +231,9 @@ func (c *Core) named(
 	m events.Measurement, r *Correct,
 ) (declared, further []definition.Quantity, err error) {
 	def := c.State().Definition
+	if (r.Value != nil || r.SD != nil) && def.Sought().Formula != "" {
+		return nil, nil, c.computed()
+	}
 	if r.Value != nil || r.SD != nil {
 		value := def.Sought().Quantity(0, nil)
 		if stands, ok := m.Of(value.Name); ok {

@@ -311,12 +311,15 @@ func (c *Core) flag(
 }
 
 // doubted names the quantity that is doubted, where the campaign declares
-// several: what it seeks. Doubts about the others are not raised.
+// several: what it seeks. Doubts about the others are not raised. Of a formula
+// it is not known which of its quantities is wrong: the whole measurement is in
+// doubt.
 func (c *Core) doubted() string {
-	if !c.State().Definition.Several() {
+	sought := c.sought()
+	if !c.State().Definition.Several() || sought.Formula != "" {
 		return ""
 	}
-	return c.sought().Name
+	return sought.Name
 }
 
 // expected is what the present judgment expects of an observation.

@@ -116,6 +116,9 @@ func (c *Core) measurement(r reported) (*events.Measurement, error) {
 	if r.made != nil {
 		m.Actual = r.made
 	}
+	if r.value != nil && def.Sought().Formula != "" {
+		return nil, c.computed()
+	}
 	if r.value != nil {
 		m.Objective = def.Sought().Quantity(*r.value, r.sd)
 		if r.unit != "" {
@@ -134,6 +137,16 @@ func (c *Core) measurement(r reported) (*events.Measurement, error) {
 		}
 	}
 	return c.checked(m, r.made, r.anyway)
+}
+
+// computed refuses a value of what is computed from quantities.
+func (c *Core) computed() error {
+	var names []string
+	for _, q := range c.State().Definition.Quantities {
+		names = append(names, q.Name)
+	}
+	return notPossible("the campaign seeks %s, which is computed: give the values of its quantities, %s",
+		c.sought().Name, strings.Join(names, ", "))
 }
 
 // checked is a person's measurement as it is recorded, where nothing is wrong

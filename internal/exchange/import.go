@@ -76,6 +76,8 @@ func (im *Import) known(name string, header []string) bool {
 		return true
 	case columnMissing, columnLeftOut:
 		return im.def.Several()
+	case im.def.Sought().Name: // of a formula it is not asked for
+		return true
 	}
 	for _, quantity := range declaredNames(im.def) {
 		if name == quantity || name == furtherUnitPrefix+quantity || name == furtherSDPrefix+quantity {
@@ -199,12 +201,15 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	sought := def.Sought().Name
 	value := s.cell(row, sought)
 	x, err := numberIn(sought, value.text, s.comma)
-	if !def.Several() || value.text != "" && !im.leftOut(row, sought) {
+	computed := def.Sought().Formula != "" // its column says what follows from the others
+	if !def.Several() || !computed && value.text != "" && !im.leftOut(row, sought) {
 		tell.Value = &x
 		at(value, err)
 	}
-	tell.Unit = s.cell(row, columnUnit).text
 	sd := s.cell(row, columnSD)
+	if !computed {
+		tell.Unit = s.cell(row, columnUnit).text
+	}
 	tell.SD, err = optionalIn(columnSD, sd.text, s.comma)
 	at(sd, err)
 	for _, name := range declaredNames(def) {

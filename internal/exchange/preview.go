@@ -105,7 +105,9 @@ func (im *Import) Preview(file string, in io.Reader) (*Preview, error) {
 // one that it has taken before.
 func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	im.def = im.Core.State().Definition
-	form.required = []string{im.def.Sought().Name}
+	if im.def.Sought().Formula == "" {
+		form.required = []string{im.def.Sought().Name}
+	}
 	form.remedy = im.remedy()
 	form.columns = im.Columns
 	s, err := ReadSheet(im.def, file, in, form)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/format"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -141,7 +142,7 @@ func ends(payload events.Payload) bool {
 // too, settles that the fate is unknown or that the instrument is silent.
 func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event, payload events.Payload) {
 	measured := func(experiment string, m *events.Measurement) {
-		value, ok := m.Of(def.Sought().Name)
+		value, ok := computed.Value(def, m)
 		if !ok {
 			return
 		}

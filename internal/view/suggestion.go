@@ -153,8 +153,11 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 		return p.err
 	}
 	p.line("Then tell: %s", by.How(problem.Remedy{Action: problem.Tell, Subject: s.Experiment.ID}))
-	if s.definition.Several() {
-		p.line("VALUE is the %s; the others are told with --quantity NAME=VALUE, or --missing NAME=WHY.",
+	switch {
+	case s.definition.Sought().Formula != "":
+		p.line("In place of VALUE, give --quantity NAME=VALUE for each, or --missing NAME=WHY.")
+	case s.definition.Several():
+		p.line("VALUE is the %s; the others are given with --quantity NAME=VALUE, or --missing NAME=WHY.",
 			s.definition.Sought().Name)
 	}
 	return p.err
@@ -163,7 +166,10 @@ func (s *Suggestion) Write(w io.Writer, by Showing) error {
 // measuredNames are the quantities that an experiment is to give, what is sought
 // first.
 func measuredNames(def *definition.Campaign) []string {
-	names := []string{def.Sought().Name}
+	var names []string
+	if def.Sought().Formula == "" {
+		names = append(names, def.Sought().Name)
+	}
 	for _, q := range def.Declared() {
 		if q.Name != def.Sought().Name {
 			names = append(names, q.Name)

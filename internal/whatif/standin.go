@@ -175,7 +175,9 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 	}
 	m := events.Measurement{
 		Actual: maps.Clone(cmd.Parameters), Identity: FromModel,
-		Objective: s.sought.Quantity(prediction.Mean, nil),
+	}
+	if s.sought.Formula == "" {
+		m.Quantities = append(m.Quantities, s.sought.Quantity(prediction.Mean, nil))
 	}
 	for _, q := range s.outcomes {
 		if q.Model == nil {

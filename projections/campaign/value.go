@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
+	"github.com/campaignd/campaignd/internal/formula"
 )
 
 // Value is the value of what the campaign seeks that an experiment gave; ok is
@@ -12,7 +14,10 @@ import (
 // excluded, too: pages show what was measured. What learns or compares takes
 // [State.Results].
 func (s *State) Value(x *Experiment) (value definition.Quantity, ok bool) {
-	return s.Quantity(x, s.Definition.Sought().Name)
+	if x == nil {
+		return definition.Quantity{}, false
+	}
+	return computed.Value(s.Definition, x.Measurement)
 }
 
 // Quantity is the value that an experiment gave of a declared quantity, as
@@ -20,21 +25,10 @@ func (s *State) Value(x *Experiment) (value definition.Quantity, ok bool) {
 // was declared counts too, where it has the unit and lies in the range that are
 // declared: otherwise it is not known to be of the same thing.
 func (s *State) Quantity(x *Experiment, name string) (value definition.Quantity, ok bool) {
-	if x == nil || x.Measurement == nil {
+	if x == nil {
 		return definition.Quantity{}, false
 	}
-	if !s.Definition.Several() {
-		return x.Measurement.Objective, name == s.Definition.Sought().Name
-	}
-	value, ok = x.Measurement.Of(name)
-	if !ok {
-		return value, false
-	}
-	q := s.Definition.Quantity(name)
-	if q == nil || value.Unit != q.Unit || !q.Plausible(value.Value) {
-		return definition.Quantity{}, false
-	}
-	return value, true
+	return computed.Quantity(s.Definition, x.Measurement, name)
 }
 
 // Counts reports whether the value of a quantity that an experiment gave is in
@@ -43,14 +37,25 @@ func (x *Experiment) Counts(name string) bool {
 	return !x.Excluded && !slices.Contains(x.Without, name)
 }
 
+// Counts reports whether the value of what the campaign seeks that an experiment
+// gave is in the models. Of a formula all quantities have to be.
+func (s *State) Counts(x *Experiment) bool {
+	sought := s.Definition.Sought()
+	if sought.Formula == "" {
+		return x.Counts(sought.Name)
+	}
+	f, err := formula.Of(sought.Formula)
+	left := func(name string) bool { return slices.Contains(x.Without, name) }
+	return err == nil && !x.Excluded && !slices.ContainsFunc(f.Names(), left)
+}
+
 // Results are the experiments whose measurement counts, in order of request,
 // with their value of what the campaign seeks.
 func (s *State) Results() iter.Seq2[*Experiment, definition.Quantity] {
 	return func(yield func(*Experiment, definition.Quantity) bool) {
-		sought := s.Definition.Sought().Name
 		for i := range s.Experiments {
 			x := &s.Experiments[i]
-			if value, ok := s.Quantity(x, sought); ok && x.Counts(sought) && !yield(x, value) {
+			if value, ok := s.Value(x); ok && s.Counts(x) && !yield(x, value) {
 				return
 			}
 		}

@@ -193,8 +193,12 @@ func (p *Projection) measure(payload events.Payload) {
 // before. decided is set where a person decided what it is worth. It is called
 // after the state has folded an event about the experiment.
 func (p *Projection) Observe(s *campaign.State, x *campaign.Experiment, decided bool) {
-	name := p.sought().Name
-	value, ok := s.Quantity(x, name)
+	value, ok := s.Value(x)
+	counts := s.Counts(x)
+	if p.state.Quantity != "" {
+		value, ok = s.Quantity(x, p.state.Quantity)
+		counts = x.Counts(p.state.Quantity)
+	}
 	had := p.Of(x.ID)
 	switch {
 	case !ok && had == nil:
@@ -208,7 +212,7 @@ func (p *Projection) Observe(s *campaign.State, x *campaign.Experiment, decided 
 	}
 	is := Observation{
 		Experiment: x.ID, Point: x.Measurement.Actual, Value: value.Value, SD: value.SD,
-		Excluded: !x.Counts(name), Judged: decided,
+		Excluded: !counts, Judged: decided,
 	}
 	if had != nil {
 		is.Since = had.Since

@@ -65,6 +65,9 @@ func measured(def definition.Campaign, cmd instruments.Command, words []string) 
 	}
 	sought := def.Sought()
 	m := events.Measurement{}
+	if first > 0 && sought.Formula != "" {
+		return instruments.Outcome{}, fmt.Errorf("say of which quantity that is: enter %s", values(&def))
+	}
 	if first > 0 || !def.Several() {
 		value, err := number(strings.Join(words[:first], " "), sought.Unit)
 		if err != nil {

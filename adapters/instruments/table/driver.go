@@ -41,6 +41,9 @@ var Driver = instruments.Driver{
 			return instruments.Foregone{}, err
 		}
 		rows := i.Rows()
+		if len(rows) == 0 {
+			return instruments.Foregone{}, fmt.Errorf("no row of %s has %s", i.name, i.sought.Name)
+		}
 		best := rows[0]
 		for _, r := range rows {
 			if i.sought.Better(r.Value, best.Value) {

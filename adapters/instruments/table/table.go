@@ -28,6 +28,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 	"github.com/campaignd/campaignd/internal/input"
 )
 
@@ -58,13 +59,10 @@ type row struct {
 }
 
 // value is that of what the campaign seeks; ok is false where it is missing.
-func (i *Instrument) value(r row) (value float64, ok bool) {
-	for _, q := range r.values {
-		if q.Name == i.sought.Name {
-			return q.Value, true
-		}
-	}
-	return math.NaN(), false
+func (i *Instrument) value(p definition.Point, r row) (value float64, ok bool) {
+	m := instruments.Arranged(&i.def, events.Measurement{Actual: p, Quantities: r.values})
+	q, ok := computed.Value(&i.def, &m)
+	return q.Value, ok
 }
 
 // MaxSize is how large a table may be, in bytes. Far more rows than a list of
@@ -138,7 +136,7 @@ func (i *Instrument) Rows() []Row {
 	for _, p := range i.points {
 		k, _ := i.key(p) // it was read with one
 		for _, r := range i.rows[k] {
-			if value, ok := i.value(r); ok {
+			if value, ok := i.value(p, r); ok {
 				list = append(list, Row{Point: maps.Clone(p), Value: value})
 			}
 		}
@@ -161,7 +159,7 @@ func (i *Instrument) Mean(p definition.Point) (float64, error) {
 	}
 	sum, n := 0.0, 0
 	for _, r := range rows {
-		if value, ok := i.value(r); ok {
+		if value, ok := i.value(p, r); ok {
 			sum += value
 			n++
 		}

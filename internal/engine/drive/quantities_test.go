@@ -201,3 +201,69 @@ func TestQuantitiesRun(t *testing.T) {
 	}
 	coherent(t, log, r.Core())
 }
+
+// Law: what a formula of quantities is worth follows from what was measured, under the present
+// definition: it is there where each of its quantities is, and another formula is that of all that
+// was measured before. No value of it is taken from anybody.
+func TestFormulaIsComputed(t *testing.T) {
+	text := `{name: figure, parameters: [{name: salt, min: 0, max: 2}],
+		quantities: [{name: conductivity, unit: mS/cm}, {name: viscosity, unit: mPa·s, scale: log}],
+		objective: {maximize: FORMULA}, initial: {experiments: 0}, policy: sobol, budget: {experiments: 9}, instrument: manual}`
+	defined := func(formula string) definition.Campaign {
+		t.Helper()
+		file, err := campaignfile.Parse(builtin.Registry(), "figure.yaml", []byte(strings.Replace(text, "FORMULA", formula, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file.Definition
+	}
+	def := defined("conductivity / sqrt(viscosity)")
+	if o := def.Sought(); o.Unit != "mS/cm·(mPa·s)^-0.5" || o.Goal != definition.Maximize {
+		t.Errorf("it seeks %+v", o)
+	}
+	log := memlog.New()
+	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
+		t.Fatal(err)
+	}
+	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(r engine.Request) error {
+		r.Actor = "person:eve"
+		_, err := engine.Submit(t.Context(), log, core, r, time.Unix(100, 0))
+		return err
+	}
+	for i, q := range [][]definition.Quantity{
+		{quantity("conductivity", 9), quantity("viscosity", 9)}, {quantity("conductivity", 8), quantity("viscosity", 4)},
+		{quantity("conductivity", 7)}, {quantity("conductivity", 6), quantity("viscosity", 1)},
+	} {
+		tell := engine.Tell{Parameters: definition.Point{"salt": definition.Number(float64(i) / 2)}, Quantities: q}
+		if err := ask(engine.Request{Tell: &tell}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is := func(want, best string) {
+		t.Helper()
+		if got, _, _ := strings.Cut(learned(core), "\n"); got != "objective: "+want {
+			t.Errorf("the objective is %q, want %q", got, want)
+		}
+		if x, value := core.State().Best(); x.ID != best {
+			t.Errorf("the best is %s with %v, want %s", x.ID, value, best)
+		}
+		coherent(t, log, core)
+	}
+	is("e1 3, e2 4, e4 6", "e4")
+	if err := ask(engine.Request{Correct: &engine.Correct{Experiment: "e4", LeaveOut: []string{"viscosity"}, Reason: "why"}}); err != nil {
+		t.Fatal(err)
+	}
+	is("e1 3, e2 4", "e2")
+	value := engine.Tell{Parameters: definition.Point{"salt": definition.Number(1)}, Value: ptr(5.0)}
+	if err := ask(engine.Request{Tell: &value}); err == nil || !strings.Contains(err.Error(), "conductivity, viscosity") {
+		t.Errorf("a value of what is computed: %v", err)
+	}
+	if err := ask(engine.Request{Amend: &events.CampaignAmended{Definition: defined("conductivity * (1 + salt)")}}); err != nil {
+		t.Fatal(err)
+	}
+	is("e1 9, e2 12, e3 14, e4 15", "e4")
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/computed"
 )
 
 // Start is where the campaigns of all arms on a task begin with a seed: other
@@ -122,7 +123,7 @@ func (s *Start) Measure(ctx context.Context, p definition.Point, n int) (Said, e
 		return said, err
 	}
 	if m := outcome.Measurement; m != nil {
-		if value, ok := m.Of(s.Definition.Sought().Name); ok {
+		if value, ok := computed.Value(&s.Definition, m); ok {
 			said.Measured = &value.Value
 		}
 	}
