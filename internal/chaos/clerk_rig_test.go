@@ -505,6 +505,11 @@ var amendments = map[string]func(*clerk, *definition.Campaign){
 				d.Quantities = append(d.Quantities, definition.QuantityDef{Name: sought.Name, Unit: sought.Unit, Min: sought.Min, Max: sought.Max})
 			}
 			d.Objective = definition.Objective{Name: d.Quantities[c.IntN(len(d.Quantities))].Name, Goal: sought.Goal}
+			if viscosity := d.Quantity("viscosity"); viscosity != nil && !viscosity.Record && c.half() {
+				d.Objective.Name = ""
+				d.Objective.Formula = "yield / (1 + viscosity / viscosity)" // where the yield is among them
+			}
+			*d = campaignfile.Complete(builtin.Registry(), *d)
 			return
 		}
 		d.Objective.Goal = definition.Minimize
