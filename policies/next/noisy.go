@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
@@ -96,16 +94,16 @@ func tried(
 	for i := range order {
 		order[i] = i
 	}
-	f := distribution(joint, order, tolerance)
+	f := joint.Draws(order, tolerance)
 	wins := make([]int, len(all))
 	rng := rand.New(rand.NewPCG(seed, 0x6e6569)) // the second word spells "nei": a stream of its own
-	z := make([]float64, len(f.points))
+	z := make([]float64, len(f.Free))
 	for range pruning {
 		for i := range z {
 			z[i] = rng.NormFloat64()
 		}
-		y := f.draw(z)
-		wins[f.points[slices.Index(y, slices.Min(y))]]++
+		y := f.AtFree(z)
+		wins[f.Free[slices.Index(y, slices.Min(y))]]++
 	}
 	winners := slices.SortedStableFunc(slices.Values(order[:len(measured)]), func(a, b int) int {
 		return cmp.Compare(wins[b], wins[a])
@@ -113,16 +111,16 @@ func tried(
 	winners = slices.DeleteFunc(winners, func(i int) bool { return wins[i] == 0 })
 	winners = winners[:min(len(winners), baseline)]
 
-	f = distribution(joint, slices.Concat(winners, order[len(measured):]), tolerance)
-	for _, i := range f.points {
+	f = joint.Draws(slices.Concat(winners, order[len(measured):]), tolerance)
+	for _, i := range f.Free {
 		points = append(points, all[i])
 	}
-	quasi, err := normals(len(points), drawn, seed)
+	quasi, err := qmc.Normals(len(points), drawn, seed)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, z := range quasi {
-		draws = append(draws, f.draw(z))
+		draws = append(draws, f.AtFree(z))
 	}
 	return points, draws, nil
 }
@@ -148,79 +146,9 @@ func contenders(m *objective.Model) (points [][]float64) {
 	return points
 }
 
-// normal is the distribution of f at some of the points of a joint posterior.
-type normal struct {
-	joint  *gp.Joint
-	points []int       // in the order of the factor
-	factor [][]float64 // L of their covariance LLᵀ, lower triangular
-}
-
 // leastVariance, relative to the prior's, is that of a value which others
 // determine.
 const leastVariance = 1e-11
-
-// distribution is that of f at the given points of a joint posterior. Those
-// whose value the ones before determine are left out: they tell nothing more,
-// and would make the covariance singular. The first stays.
-func distribution(joint *gp.Joint, points []int, tolerance float64) normal {
-	n := normal{joint: joint}
-	size := len(joint.Mean)
-	for _, i := range points {
-		row := make([]float64, 0, len(n.points)+1)
-		rest := joint.Cov[i*size+i]
-		for b, j := range n.points {
-			v := joint.Cov[i*size+j]
-			for c, l := range n.factor[b][:b] {
-				v -= row[c] * l
-			}
-			row = append(row, v/n.factor[b][b])
-			rest -= row[b] * row[b]
-		}
-		if rest > tolerance || len(n.points) == 0 {
-			n.points = append(n.points, i)
-			n.factor = append(n.factor, append(row, math.Sqrt(math.Max(rest, tolerance))))
-		}
-	}
-	return n
-}
-
-// draw returns the values that independent standard normal ones make.
-func (n *normal) draw(z []float64) []float64 {
-	values := make([]float64, len(n.points))
-	for a, row := range n.factor {
-		values[a] = n.joint.Mean[n.points[a]]
-		for b, l := range row {
-			values[a] += l * z[b]
-		}
-	}
-	return values
-}
-
-// normals returns n quasi-random draws of d independent standard normal values.
-func normals(d, n int, seed uint64) ([][]float64, error) {
-	rng := rand.New(rand.NewPCG(seed, 0x716d63)) // "qmc"
-	if d > qmc.MaxDim {
-		rows := make([][]float64, n)
-		for i := range rows {
-			rows[i] = make([]float64, d)
-			for j := range rows[i] {
-				rows[i][j] = rng.NormFloat64()
-			}
-		}
-		return rows, nil
-	}
-	sequence, err := qmc.NewScrambled(d, rng.Uint64())
-	if err != nil {
-		return nil, err
-	}
-	rows := sequence.Points(n)
-	for _, row := range rows {
-		for j, u := range row {
-			row[j] = mathext.NormalQuantile(max(u, 0x1p-53))
-		}
-	}
-	return rows, nil
-}
 
 // Near the best compositions searches begin at several distances each, in
 // lengthscales.

@@ -67,6 +67,17 @@ func (g *GP) crossed(points [][]float64) []float64 {
 // Members is the number of means.
 func (c *Conditioned) Members() int { return len(c.gains) }
 
+// First returns the posterior with its first members alone. It shares all else
+// with this one.
+func (c *Conditioned) First(members int) *Conditioned {
+	out := *c
+	out.gains = c.gains[:members]
+	return &out
+}
+
+// OutputScale returns the prior's variance of f.
+func (c *Conditioned) OutputScale() float64 { return c.g.hyper.OutputScale }
+
 // Dim returns the number of input dimensions.
 func (c *Conditioned) Dim() int { return c.g.Dim() }
 
@@ -326,7 +337,23 @@ func (w *ConditionedPredictor) MeansGrad(x, dsd []float64) (means []float64, sd 
 // MeanGrad fills dst with the derivatives of Σ_m weight(m)·mean_m at the point
 // of the last MeansGrad. The weights have to add up to 1.
 func (w *ConditionedPredictor) MeanGrad(dst []float64, weight func(member int) float64) {
-	copy(dst, w.dmean)
+	w.meanGrad(dst, 1, weight)
+}
+
+// MeanGradOf is MeanGrad for a weight of each member that may be any number.
+func (w *ConditionedPredictor) MeanGradOf(dst, weights []float64) {
+	sum := 0.0
+	for _, v := range weights {
+		sum += v
+	}
+	w.meanGrad(dst, sum, func(member int) float64 { return weights[member] })
+}
+
+// meanGrad is MeanGrad for weights that add up to sum.
+func (w *ConditionedPredictor) meanGrad(dst []float64, sum float64, weight func(member int) float64) {
+	for j, v := range w.dmean {
+		dst[j] = sum * v
+	}
 	if len(w.c) == 0 {
 		return
 	}

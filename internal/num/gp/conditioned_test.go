@@ -3,6 +3,7 @@ package gp
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -89,7 +90,7 @@ func TestConditioned(t *testing.T) {
 	}
 }
 
-// Law: gradients are those of differences, of each member and of mixtures of them.
+// Law: gradients are those of differences, of each member, of mixtures and of any sums of them.
 func TestConditionedGradients(t *testing.T) {
 	g, _, _, points := worldOf(t, 10, 8, 3, 2)
 	r := make([]float64, 9)
@@ -103,6 +104,7 @@ func TestConditionedGradients(t *testing.T) {
 	}
 	w := c.NewPredictor()
 	weights := []float64{0.5, 0.3, 0.2}
+	sums := []float64{0.5, -2, 0.3}
 	mix := func(x []float64) (mean, sd float64) {
 		means, sd := w.Means(x)
 		for m, v := range means {
@@ -110,10 +112,11 @@ func TestConditionedGradients(t *testing.T) {
 		}
 		return mean, sd
 	}
-	dmean, dsd := make([]float64, 3), make([]float64, 3)
+	dmean, dsd, dsum := make([]float64, 3), make([]float64, 3), make([]float64, 3)
 	for _, x := range points[5:] {
 		w.MeansGrad(x, dsd)
 		w.MeanGrad(dmean, func(m int) float64 { return weights[m] })
+		w.MeanGradOf(dsum, sums)
 		for j := range x {
 			up, down := append([]float64{}, x...), append([]float64{}, x...)
 			const step = 1e-5
@@ -123,6 +126,22 @@ func TestConditionedGradients(t *testing.T) {
 			m0, s0 := mix(down)
 			closeTo(t, "the mean's derivative", dmean[j], (m1-m0)/(2*step), 1e-6)
 			closeTo(t, "the standard deviation's derivative", dsd[j], (s1-s0)/(2*step), 1e-6)
+			high, _ := w.Means(up)
+			slope := 0.0
+			for m, v := range high {
+				slope += sums[m] * v / (2 * step)
+			}
+			low, _ := w.Means(down)
+			for m, v := range low {
+				slope -= sums[m] * v / (2 * step)
+			}
+			closeTo(t, "the derivative of a sum of means", dsum[j], slope, 1e-6)
+		}
+		first := c.First(2)
+		means, sd := w.Means(x)
+		of, s := first.NewPredictor().Means(x)
+		if first.Members() != 2 || !slices.Equal(of, means[:2]) || s != sd {
+			t.Errorf("of the first two members it is %v ± %v, of all %v ± %v", of, s, means, sd)
 		}
 	}
 }
