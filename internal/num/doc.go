@@ -20,10 +20,11 @@
 // The others are general: kernel and gp (Gaussian process regression),
 // acquisition (closed forms of one-point acquisition functions), jet (functions
 // with their exact derivatives), composite (acquisitions of a known function of
-// several modelled quantities), optimize (search under linear constraints), qmc
-// (Sobol sequences), reliability (noise that depends on the point), shapley (what
-// each parameter contributed) and special (functions that the standard library
-// lacks).
+// several modelled quantities), pareto (fronts and hypervolumes of several
+// objectives), ehvi (the hypervolume that is expected of a point), optimize
+// (search under linear constraints), qmc (Sobol sequences), reliability (noise
+// that depends on the point), shapley (what each parameter contributed) and
+// special (functions that the standard library lacks).
 //
 // Every result is a pure function of its arguments: no clock, no global
 // randomness, a fixed order in every sum.
