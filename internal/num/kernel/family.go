@@ -3,6 +3,8 @@ package kernel
 import (
 	"fmt"
 	"math"
+
+	"github.com/campaignd/campaignd/internal/num/special"
 )
 
 // Family is a shape ρ of the stationary kernels, a function of the scaled
@@ -49,13 +51,13 @@ func (f Family) String() string {
 func (f Family) Rho(s float64) float64 {
 	switch f {
 	case RBF:
-		return expNeg(-0.5 * s)
+		return special.ExpNeg(-0.5 * s)
 	case Matern52:
 		a := sqrt5 * math.Sqrt(s)
-		return (1 + a + (5.0/3)*s) * expNeg(-a)
+		return (1 + a + (5.0/3)*s) * special.ExpNeg(-a)
 	case Matern32:
 		a := sqrt3 * math.Sqrt(s)
-		return (1 + a) * expNeg(-a)
+		return (1 + a) * special.ExpNeg(-a)
 	}
 	panic("kernel: unknown family " + f.String())
 }
@@ -64,15 +66,15 @@ func (f Family) Rho(s float64) float64 {
 func (f Family) RhoSlope(s float64) (rho, slope float64) {
 	switch f {
 	case RBF:
-		e := expNeg(-0.5 * s)
+		e := special.ExpNeg(-0.5 * s)
 		return e, -0.5 * e
 	case Matern52:
 		a := sqrt5 * math.Sqrt(s)
-		e := expNeg(-a)
+		e := special.ExpNeg(-a)
 		return (1 + a + (5.0/3)*s) * e, (-5.0 / 6) * (1 + a) * e
 	case Matern32:
 		a := sqrt3 * math.Sqrt(s)
-		e := expNeg(-a)
+		e := special.ExpNeg(-a)
 		return (1 + a) * e, -1.5 * e
 	}
 	panic("kernel: unknown family " + f.String())
@@ -86,7 +88,7 @@ func (f Family) Fill(dst, s []float64, outputScale float64) {
 	switch f {
 	case RBF:
 		for i, v := range s {
-			dst[i] = outputScale * expNeg(-0.5*v)
+			dst[i] = outputScale * special.ExpNeg(-0.5*v)
 		}
 	default:
 		for i, v := range s {
@@ -104,7 +106,7 @@ func (f Family) FillSlope(rho, slope, s []float64, outputScale float64) {
 	switch f {
 	case RBF:
 		for i, v := range s {
-			e := outputScale * expNeg(-0.5*v)
+			e := outputScale * special.ExpNeg(-0.5*v)
 			rho[i], slope[i] = e, -0.5*e
 		}
 	default:

@@ -121,19 +121,6 @@ func TestSlope(t *testing.T) {
 	}
 }
 
-// TestExpNeg: within 2 units in the last place of math.Exp, itself within 1 of the truth.
-func TestExpNeg(t *testing.T) {
-	for x := 0.0; x > -707; x -= 0.00317 {
-		want := math.Exp(x)
-		if got := expNeg(x); math.Abs(got-want) > 2*(math.Nextafter(want, 1)-want) {
-			t.Fatalf("expNeg(%v) = %v, want %v", x, got, want)
-		}
-	}
-	if expNeg(0) != 1 || expNeg(-1e300) != 0 || expNeg(math.Inf(-1)) != 0 || !math.IsNaN(expNeg(math.NaN())) {
-		t.Error("expNeg is wrong at an edge")
-	}
-}
-
 func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name string

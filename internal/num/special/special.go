@@ -1,7 +1,8 @@
 // Package special holds the functions of probability that the models need in
 // their tails, where the textbook formulas cancel or underflow: the scaled
 // complementary error function, the logarithm of the normal distribution
-// function, the logistic family, and log h of expected improvement.
+// function, the logistic family, and log h of expected improvement; and a quick
+// exponential for where little else is computed.
 //
 // Every function is defined on the whole line, returns NaN for NaN, and keeps a
 // relative error of about 1e-14; a value that is itself as small as e^(−x²/2)

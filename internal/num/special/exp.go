@@ -1,9 +1,9 @@
-package kernel
+package special
 
 import "math"
 
 // The exponential is nearly the whole cost of a kernel matrix, and math.Exp is
-// assembly on some architectures and Go on others. expNeg is branch-free in
+// assembly on some architectures and Go on others. ExpNeg is branch-free in
 // practice, about twice as fast, and gives the same bits everywhere: every
 // product that a compiler may fuse into a multiply-add is rounded explicitly.
 
@@ -11,7 +11,7 @@ const (
 	expTableBits = 5
 	expTableSize = 1 << expTableBits
 
-	// expUnderflow is where exp leaves the normal numbers; below it expNeg is
+	// expUnderflow is where exp leaves the normal numbers; below it ExpNeg is
 	// exactly zero.
 	expUnderflow = -708.0
 
@@ -45,13 +45,13 @@ var expTable = func() (t [expTableSize]uint64) {
 	return t
 }()
 
-// expNeg returns e^x for x ≤ 0 with an error below 1.5 units in the last place,
+// ExpNeg returns e^x for x ≤ 0 with an error below 1.5 units in the last place,
 // and 0 below -708. A NaN stays a NaN.
 //
 // Method: x = (32k + j)·ln2/32 + r with |r| ≤ ln2/64, so e^x = 2^k · 2^(j/32) ·
 // e^r; 2^(j/32) is tabulated and e^r is its Taylor polynomial of degree 6,
 // whose remainder is below 4e-18.
-func expNeg(x float64) float64 {
+func ExpNeg(x float64) float64 {
 	if x < expUnderflow {
 		return 0
 	}
