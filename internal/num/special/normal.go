@@ -10,10 +10,10 @@ import "math"
 // underflows.
 func Normal(z float64) (pdf, cdf, h float64) {
 	x := math.Abs(z)
-	e := math.Exp(-0.5 * x * x)
+	e := ExpNeg(-0.5 * x * x)
 	var ratio, rest float64
 	if x < erfBelow*sqrt2 {
-		y := x / sqrt2
+		y := x * invSqrt2
 		ratio = sqrtHalfP * (1 - erf(y)) / e
 		rest = 1 - x*ratio
 	} else {
@@ -33,15 +33,15 @@ func Normal(z float64) (pdf, cdf, h float64) {
 // They come from the rational Chebyshev approximations of erfc by Cody (1969,
 // Tables II and III). The one for x > 4√2 is 1 − x·R itself, in 1/x².
 func Mills(x float64) (ratio, rest float64) {
-	y := x / sqrt2
+	y := x * invSqrt2
 	if y > 4 {
-		s := 1 / (y * y)
+		s := 2 / (x * x)
 		n := ((((1.63153871373020978e-2*s+3.05326634961232344e-1)*s+3.60344899949804439e-1)*s+
 			1.25781726111229246e-1)*s+1.60837851487422766e-2)*s + 6.58749161529837803e-4
 		d := ((((s+2.56852019228982242)*s+1.87295284992346725)*s+5.27905102951428412e-1)*s+
 			6.05183413124413191e-2)*s + 2.33520497626869185e-3
-		rest = s * n / d / invSqrtPi
-		return (1 - rest) / x, rest
+		rest = s * sqrtPi * n / d
+		return (1 - rest) * (0.5 * s * x), rest
 	}
 	n := (((((((2.15311535474403846e-8*y+5.64188496988670089e-1)*y+8.88314979438837594)*y+
 		6.61191906371416295e1)*y+2.98635138197400131e2)*y+8.81952221241769090e2)*y+
