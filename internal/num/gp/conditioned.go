@@ -274,6 +274,16 @@ func (w *ConditionedPredictor) Posterior(x []float64) (mean, sd float64) {
 	return means[0], sd
 }
 
+// Mean returns the mean of Posterior alone, in O(n·p) where that is O(n²).
+func (w *ConditionedPredictor) Mean(x []float64) float64 {
+	mean := w.base.Mean(x)
+	if len(w.c) == 0 {
+		return mean
+	}
+	w.fromBase(x)
+	return mean + dot(w.of.gains[0], w.c)
+}
+
 // Means returns the posterior mean of each member, in a slice that the next
 // call overwrites, and their common standard deviation.
 func (w *ConditionedPredictor) Means(x []float64) (means []float64, sd float64) {

@@ -74,6 +74,12 @@ func TestConditioned(t *testing.T) {
 		mean, sd = measured.Posterior(x)
 		means, s := w.Means(x)
 		closeTo(t, "the mean", means[1], mean, 1e-10)
+		if m := w.Mean(x); m != means[0] {
+			t.Errorf("the mean alone is %v, with the others %v", m, means[0])
+		}
+		if m := plain.NewPredictor().Mean(x); m != g.NewPredictor().Mean(x) {
+			t.Errorf("given nothing, the mean is %v", m)
+		}
 		closeTo(t, "the standard deviation", s, sd, 1e-10)
 	}
 	j, want := half.Joint(at), g
