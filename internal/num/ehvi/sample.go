@@ -1,0 +1,145 @@
+package ehvi
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/num/pareto"
+)
+
+// leastVariance, relative to the prior's, is that of a value which others
+// determine.
+const leastVariance = 1e-8
+
+// sample makes values of all quantities at some of the points tried.
+type sample struct {
+	*builder
+	chosen []int
+	draws  []*gp.Draws // of each quantity that has a model
+	places [][]int     // which of the normal values each quantity takes
+	dims   int         // how many there are
+	own    [][]float64 // the normal values that each quantity took last
+	values [][]float64 // of each quantity, at all chosen points
+}
+
+// sample factors the quantities' covariances. Normal values go to the points in
+// their order, and at each to all quantities: so the leading dimensions of a
+// quasi-random sequence, which are its best, go to the points that matter most.
+func (b *builder) sample(chosen []int) *sample {
+	quantities := len(b.models)
+	s := &sample{
+		builder: b, chosen: chosen, draws: make([]*gp.Draws, quantities), places: make([][]int, quantities),
+		own: make([][]float64, quantities), values: make([][]float64, quantities),
+	}
+	for q, model := range b.models {
+		s.values[q] = make([]float64, len(chosen))
+		if model != nil {
+			s.draws[q] = b.joints[q].Draws(chosen, leastVariance*model.OutputScale())
+			s.own[q] = make([]float64, len(s.draws[q].Free))
+			continue
+		}
+		for p, i := range chosen {
+			s.values[q][p] = b.Objectives[q].Known(b.points[i], nil)
+		}
+	}
+	for _, i := range chosen {
+		for q, d := range s.draws {
+			if d == nil {
+				continue
+			}
+			if at := len(s.places[q]); at < len(d.Free) && d.Free[at] == i {
+				s.places[q] = append(s.places[q], s.dims)
+				s.dims++
+			}
+		}
+	}
+	return s
+}
+
+// draw makes values from independent standard normal ones. It returns the points
+// that count there, and of each the values of the objectives, all to be
+// maximized.
+func (s *sample) draw(z []float64) (counting []int, objectives [][]float64) {
+	for q, d := range s.draws {
+		if d == nil {
+			continue
+		}
+		for i, at := range s.places[q] {
+			s.own[q][i] = z[at]
+		}
+		d.Fill(s.values[q], s.own[q])
+	}
+	m := len(s.Objectives)
+	row := make([]float64, len(s.models))
+	room := make([]float64, m*len(s.chosen))
+	for p, i := range s.chosen {
+		for q, values := range s.values {
+			row[q] = values[p]
+		}
+		point := room[p*m : p*m+m]
+		within := true
+		for k, o := range s.Objectives {
+			point[k] = o.sign() * row[k]
+			within = within && !(s.limits[k].Bounded && point[k] > s.limits[k].At)
+		}
+		if within && pareto.Beyond(point, s.reference) && (s.Feasible == nil || s.Feasible(s.points[i], row)) {
+			counting = append(counting, i)
+			objectives = append(objectives, point)
+		}
+	}
+	return counting, objectives
+}
+
+// suppose makes a member of each row of standard normal values, with posteriors
+// conditioned on its values at so many of the points.
+func (s *sample) suppose(normals [][]float64, conditioned int) (*Noisy, error) {
+	free := make([]int, len(s.Objectives)) // at how many of these points each objective is
+	for k := range free {
+		if s.draws[k] != nil {
+			free[k] = s.free(k, conditioned)
+		}
+	}
+	fronts := make([][][]float64, len(normals))
+	supposed := make([][][]float64, len(s.Objectives)) // of each the members' values there
+	for i, z := range normals {
+		_, fronts[i] = s.draw(z)
+		for k, n := range free {
+			if n > 0 {
+				supposed[k] = append(supposed[k], s.draws[k].AtFree(s.own[k])[:n])
+			}
+		}
+	}
+	n := &Noisy{members: NewMembers(fronts, s.reference, s.limits)}
+	for _, i := range s.chosen {
+		n.points = append(n.points, s.points[i])
+	}
+	for k, o := range s.Objectives {
+		model := o.Model
+		if model != nil {
+			n.dim = model.Dim()
+		}
+		if free[k] > 0 {
+			var points [][]float64
+			for _, i := range s.draws[k].Free[:free[k]] {
+				points = append(points, s.points[i])
+			}
+			var err error
+			if model, err = model.Given(points, supposed[k], 0); err != nil {
+				return nil, fmt.Errorf("the model of objective %d given what has been tried: %w", k, err)
+			}
+		}
+		n.objectives = append(n.objectives, objective{Objective: o, given: model})
+	}
+	n.prepare()
+	return n, nil
+}
+
+// free returns at how many of the first points an objective is free.
+func (s *sample) free(k, points int) (n int) {
+	for _, i := range s.chosen[:points] {
+		if n < len(s.draws[k].Free) && s.draws[k].Free[n] == i {
+			n++
+		}
+	}
+	return n
+}
