@@ -140,14 +140,17 @@ func styblinski3() Task {
 
 // branin has three global optima.
 func branin() Task {
-	t := box("branin", "Branin's function (three global optima)", 2, 0, 0, func(x []float64) float64 {
-		u := x[1] - 5.1/(4*math.Pi*math.Pi)*x[0]*x[0] + 5/math.Pi*x[0] - 6
-		return u*u + 10*(1-1/(8*math.Pi))*math.Cos(x[0]) + 10
-	})
+	t := box("branin", "Branin's function (three global optima)", 2, 0, 0, braninAt)
 	t.Parameters = []definition.Parameter{parameter("x1", "", -5, 10, ""), parameter("x2", "", 0, 15, "")}
 	t.Best = Extreme{At: []float64{math.Pi, 2.275}, Value: 10 / (8 * math.Pi)}
 	t.Worst = Extreme{At: []float64{-5, 0}, Value: 308.129096012}
 	return t
+}
+
+// braninAt is Branin's function where x1 is in [−5, 10] and x2 in [0, 15].
+func braninAt(x []float64) float64 {
+	u := x[1] - 5.1/(4*math.Pi*math.Pi)*x[0]*x[0] + 5/math.Pi*x[0] - 6
+	return u*u + 10*(1-1/(8*math.Pi))*math.Cos(x[0]) + 10
 }
 
 // hartmann returns the sum Σ_i α_i exp(−Σ_j A_ij (x_j − P_ij)²).

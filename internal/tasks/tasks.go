@@ -10,6 +10,9 @@
 // bounds of Xu et al. 2024, App. J.2.1 (with Adachi et al. 2024, App. G.1 for
 // Styblinski–Tang and Sinaga et al. 2026, §6 for Hartmann and Ackley 6); the
 // chemical ones, and the utilities of Kayal et al. 2025, §5, are maximized.
+//
+// A [Tradeoff] is a problem with several objectives, each with a goal of its own,
+// and the hypervolume that is sought.
 package tasks
 
 import (
@@ -66,7 +69,7 @@ type Extreme struct {
 // Value returns the noiseless objective at p, in the objective's unit. The
 // error wraps [ErrPoint] and says what is wrong with p.
 func (t Task) Value(p definition.Point) (float64, error) {
-	x, err := t.coordinates(p)
+	x, err := coordinates(t.Parameters, t.Constraints, p)
 	if err != nil {
 		return math.NaN(), fmt.Errorf("task %s: %w", t.Name, err)
 	}
@@ -95,12 +98,17 @@ func (t Task) Regret(value float64) float64 {
 // Point names the coordinates x, given in the task's order and units, of a
 // category its index. It panics if their number is not that of the parameters.
 func (t Task) Point(x []float64) definition.Point {
-	if len(x) != len(t.Parameters) {
+	return point(t.Name, t.Parameters, x)
+}
+
+// point names coordinates; name is that of the problem they belong to.
+func point(name string, parameters []definition.Parameter, x []float64) definition.Point {
+	if len(x) != len(parameters) {
 		panic(fmt.Sprintf("tasks: %d coordinates for the %d parameters of %s", len(x),
-			len(t.Parameters), t.Name))
+			len(parameters), name))
 	}
 	p := make(definition.Point, len(x))
-	for i, par := range t.Parameters {
+	for i, par := range parameters {
 		p[par.Name] = definition.Number(x[i])
 		if par.Categories != nil {
 			p[par.Name] = definition.Category(par.Categories[int(x[i])].Name)
@@ -109,12 +117,14 @@ func (t Task) Point(x []float64) definition.Point {
 	return p
 }
 
-// coordinates reads p in the task's order and checks that it is in the space. A
-// value that is one of a list up to rounding becomes that one exactly, so that
-// replicates have equal values.
-func (t Task) coordinates(p definition.Point) ([]float64, error) {
-	x := make([]float64, len(t.Parameters))
-	for i, par := range t.Parameters {
+// coordinates reads p in the order of the parameters and checks that it is in the
+// space. A value that is one of a list up to rounding becomes that one exactly, so
+// that replicates have equal values.
+func coordinates(
+	parameters []definition.Parameter, constraints []definition.Constraint, p definition.Point,
+) ([]float64, error) {
+	x := make([]float64, len(parameters))
+	for i, par := range parameters {
 		v, ok := p[par.Name]
 		if !ok {
 			return nil, fmt.Errorf("%w: parameter %q is missing", ErrPoint, par.Name)
@@ -152,16 +162,16 @@ func (t Task) coordinates(p definition.Point) ([]float64, error) {
 	}
 	if len(p) != len(x) {
 		for _, name := range sortedNames(p) {
-			if !slices.ContainsFunc(t.Parameters,
+			if !slices.ContainsFunc(parameters,
 				func(par definition.Parameter) bool { return par.Name == name }) {
 				return nil, fmt.Errorf("%w: it has no parameter %q", ErrPoint, name)
 			}
 		}
 	}
-	for _, c := range t.Constraints {
+	for _, c := range constraints {
 		// Every constraint of a task is an equality.
 		var sum float64
-		for i, par := range t.Parameters {
+		for i, par := range parameters {
 			sum += c.Terms[par.Name] * x[i]
 		}
 		if math.Abs(sum-*c.Equals) > slack {
