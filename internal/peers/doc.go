@@ -6,5 +6,6 @@
 //
 // Package kafka in it tries the forwarder against Kafka's protocol, spoken by
 // another library. Outside Go, botorch/peers.py runs BoTorch on the tasks of a
-// study, from the starts of its campaigns.
+// study, from the starts of its campaigns, and outcomes/outcomes.py runs BoTorch,
+// Ax and BayBE on tasks with several outcomes.
 package peers
