@@ -444,16 +444,17 @@ def main():
     done = {(line["task"], line["arm"], line["seed"]) for line in lines}
     todo = [key for key in planned(args.arms, args.tasks, args.seeds) if key not in done]
     begin = starts()
-    with open(args.out, "a", encoding="utf-8") as file:
-        for i, (name, arm, seed) in enumerate(todo):
-            began = time.process_time()
-            task = TASKS[name]
-            line = campaign(name, arm, seed, begin[task.dim, seed][:task.initial])
+    for i, (name, arm, seed) in enumerate(todo):
+        began = time.process_time()
+        task = TASKS[name]
+        line = campaign(name, arm, seed, begin[task.dim, seed][:task.initial])
+        # Opened for each line: git may put another file in its place in the meantime.
+        with open(args.out, "a", encoding="utf-8") as file:
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
             file.flush()
             os.fsync(file.fileno())
-            print(f"{i + 1} of {len(todo)}: {name}, {arm}, seed {seed}: log10 difference "
-                  f"{line['log10_difference']:.3f} in {time.process_time() - began:.0f} s of CPU", flush=True)
+        print(f"{i + 1} of {len(todo)}: {name}, {arm}, seed {seed}: log10 difference "
+              f"{line['log10_difference']:.3f} in {time.process_time() - began:.0f} s of CPU", flush=True)
 
 
 if __name__ == "__main__":
