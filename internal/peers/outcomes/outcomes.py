@@ -382,13 +382,18 @@ def campaign(name, arm, seed, start):
 
 
 def courses(path):
-    """The lines of a file, whose last one is removed where it was cut off."""
+    """The whole lines of a file; whatever follows the last one was cut off."""
     if not os.path.exists(path):
         return []
-    with open(path, "rb+") as file:
-        data = file.read()
-        file.truncate(data.rfind(b"\n") + 1)
-    return [json.loads(line) for line in data[:data.rfind(b"\n") + 1].splitlines()]
+    with open(path, "rb") as file:
+        return [json.loads(line) for line in file if line.endswith(b"\n")]
+
+
+def without_rest(path):
+    """Removes what follows the last whole line of a file."""
+    if os.path.exists(path):
+        with open(path, "rb+") as file:
+            file.truncate(file.read().rfind(b"\n") + 1)
 
 
 def planned(arms, tasks, seeds):
@@ -441,6 +446,7 @@ def main():
     lines = courses(args.out)
     if args.summary:
         return summary(lines)
+    without_rest(args.out)
     done = {(line["task"], line["arm"], line["seed"]) for line in lines}
     todo = [key for key in planned(args.arms, args.tasks, args.seeds) if key not in done]
     begin = starts()
