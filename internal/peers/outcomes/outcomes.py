@@ -126,7 +126,7 @@ class Task:
         return [v + self.spread(v, k) * deviate(name, seed, n, k + 1) for k, v in enumerate(values)]
 
     def noise(self, measured, k):
-        """The standard deviation of each result of a quantity as an optimizer is told it; None where there is none."""
+        """The standard deviation of each result of a quantity as an optimizer is given it; None where there is none."""
         if self.sd is None or (k not in self.relative and not self.sd[k]):
             return None
         return [self.spread(row[k], k) for row in measured]
