@@ -176,7 +176,7 @@ TASKS = {
 
 
 # An arm's ask takes the points so far and what was measured there, and returns a point, the processor seconds of the fit
-# and those of the search; where the two cannot be told apart, all are of the search.
+# and those of the search; an arm that cannot separate the two says 0 and all.
 
 
 class BoTorch:
