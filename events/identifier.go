@@ -10,6 +10,7 @@ const (
 	questionLetter   = 'q'
 	decisionLetter   = 'd'
 	exclusionLetter  = 'n'
+	fileLetter       = 'f'
 )
 
 // ExperimentID returns the identifier of a campaign's n-th experiment, n from
@@ -28,6 +29,9 @@ func DecisionID(n int) string { return identifier(decisionLetter, n) }
 // "n2".
 func ExclusionID(n int) string { return identifier(exclusionLetter, n) }
 
+// FileID returns the identifier of a campaign's n-th file, n from 1: "f3".
+func FileID(n int) string { return identifier(fileLetter, n) }
+
 func identifier(letter byte, n int) string { return string(letter) + strconv.Itoa(n) }
 
 // ExperimentNumber returns n of [ExperimentID], 0 for any other text.
@@ -41,6 +45,9 @@ func DecisionNumber(id string) int { return numberOf(decisionLetter, id) }
 
 // ExclusionNumber returns n of [ExclusionID], 0 for any other text.
 func ExclusionNumber(id string) int { return numberOf(exclusionLetter, id) }
+
+// FileNumber returns n of [FileID], 0 for any other text.
+func FileNumber(id string) int { return numberOf(fileLetter, id) }
 
 // numberOf is the one reader of identifiers. Text that merely begins like one,
 // or writes its number in another way, is none: two texts never name the same

@@ -18,6 +18,7 @@ func TestIdentifiers(t *testing.T) {
 		{"q", events.QuestionID, events.QuestionNumber},
 		{"d", events.DecisionID, events.DecisionNumber},
 		{"n", events.ExclusionID, events.ExclusionNumber},
+		{"f", events.FileID, events.FileNumber},
 	}
 	written := map[int]string{1: "1", 9: "9", 10: "10", 31: "31", math.MaxInt64: "9223372036854775807"}
 	for _, kind := range kinds {

@@ -25,6 +25,8 @@ const (
 	KindRecoveryDone    Kind = "recovery.done"
 	KindAnchorsDeclared Kind = "anchors.declared"
 	KindNoteAdded       Kind = "note.added"
+	KindFileAttached    Kind = "file.attached"
+	KindFileWithdrawn   Kind = "file.withdrawn"
 
 	KindQuestionAsked      Kind = "question.asked"
 	KindQuestionAnswered   Kind = "question.answered"
@@ -185,6 +187,8 @@ var campaigns = NewVocabulary(
 	RowOf[RecoveryDone](KindRecoveryDone, 1),
 	RowOf[AnchorsDeclared](KindAnchorsDeclared, 1),
 	RowOf[NoteAdded](KindNoteAdded, 1),
+	RowOf[FileAttached](KindFileAttached, 1),
+	RowOf[FileWithdrawn](KindFileWithdrawn, 1),
 	RowOf[QuestionAsked](KindQuestionAsked, 1),
 	RowOf[QuestionAnswered](KindQuestionAnswered, 1),
 	RowOf[QuestionSuperseded](KindQuestionSuperseded, 1),

@@ -216,6 +216,12 @@ type Outcome struct {
 	Measurement *events.Measurement `json:"measurement,omitempty"`
 	// Cause says why, where Status is not Measured.
 	Cause string `json:"cause,omitempty"`
+	// Files are those that belong to the experiment, whatever became of it. The
+	// bytes of those that are kept are on the disk by then.
+	Files []events.Attachment `json:"files,omitempty"`
+	// Unkept says of each file that the instrument named, and that could not be
+	// kept, why: a line each.
+	Unkept []string `json:"-"`
 	// Rejected is the instrument's answer where Status is Failed because it
 	// could not be used: as it was given, for the record.
 	Rejected string `json:"-"`

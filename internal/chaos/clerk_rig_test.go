@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -44,17 +45,19 @@ var requestKinds = map[string]func(*clerk, *engine.Request){
 			r.Pause.Occurrences = 3
 		}
 	},
-	"Resume":  func(c *clerk, r *engine.Request) { r.Resume = &events.CampaignResumed{Reason: c.text()} },
-	"Stop":    func(c *clerk, r *engine.Request) { r.Stop = &events.CampaignStopped{Reason: c.text()} },
-	"Amend":   func(c *clerk, r *engine.Request) { r.Amend = c.amendment() },
-	"Note":    func(c *clerk, r *engine.Request) { r.Note = &engine.Note{Text: c.words(), About: c.anything()} },
-	"Tell":    func(c *clerk, r *engine.Request) { r.Tell = c.result(c.half()) },
-	"Answer":  func(c *clerk, r *engine.Request) { r.Answer = c.answer() },
-	"Correct": func(c *clerk, r *engine.Request) { r.Correct = c.correction() },
-	"Resolve": func(c *clerk, r *engine.Request) { r.Resolve = c.resolution() },
-	"Exclude": func(c *clerk, r *engine.Request) { r.Exclude = c.exclusion() },
-	"Allow":   func(c *clerk, r *engine.Request) { r.Allow = &engine.Allow{Exclusion: c.excluded(), Reason: c.text()} },
-	"Anchors": func(c *clerk, r *engine.Request) { r.Anchors = c.anchors() },
+	"Resume":   func(c *clerk, r *engine.Request) { r.Resume = &events.CampaignResumed{Reason: c.text()} },
+	"Stop":     func(c *clerk, r *engine.Request) { r.Stop = &events.CampaignStopped{Reason: c.text()} },
+	"Amend":    func(c *clerk, r *engine.Request) { r.Amend = c.amendment() },
+	"Note":     func(c *clerk, r *engine.Request) { r.Note = &engine.Note{Text: c.words(), About: c.anything()} },
+	"Tell":     func(c *clerk, r *engine.Request) { r.Tell = c.result(c.half()) },
+	"Answer":   func(c *clerk, r *engine.Request) { r.Answer = c.answer() },
+	"Correct":  func(c *clerk, r *engine.Request) { r.Correct = c.correction() },
+	"Resolve":  func(c *clerk, r *engine.Request) { r.Resolve = c.resolution() },
+	"Exclude":  func(c *clerk, r *engine.Request) { r.Exclude = c.exclusion() },
+	"Allow":    func(c *clerk, r *engine.Request) { r.Allow = &engine.Allow{Exclusion: c.excluded(), Reason: c.text()} },
+	"Anchors":  func(c *clerk, r *engine.Request) { r.Anchors = c.anchors() },
+	"Attach":   func(c *clerk, r *engine.Request) { r.Attach = c.file() },
+	"Withdraw": func(c *clerk, r *engine.Request) { r.Withdraw = c.withdrawal() },
 	"Import": func(c *clerk, r *engine.Request) {
 		for range 1 + c.IntN(4) {
 			r.Import = append(r.Import, *c.result(false))
@@ -408,6 +411,30 @@ func (c *clerk) region() map[string]definition.RegionSide {
 		side.Min = number(*p.Max - 0.02*c.Float64()*(*p.Max-*p.Min))
 	}
 	return map[string]definition.RegionSide{p.Name: side}
+}
+
+// file is a file that is kept, or stays elsewhere; no bytes are there.
+func (c *clerk) file() *engine.Attach {
+	a := &engine.Attach{Attachment: events.Attachment{
+		Name: "run.csv", Digest: events.DigestOf(sha256.Sum256([]byte(c.words()))), Size: 1 + c.Int64N(1e6),
+	}}
+	if len(c.s.Experiments) > 0 && c.half() {
+		a.Experiment = c.experiment()
+	}
+	if c.half() {
+		a.MediaType, a.Quantity = "text/csv", c.s.Definition.Objective.Name
+	}
+	if c.half() {
+		a.URI, a.Comment = "https://data.example.org/run.csv", c.words()
+		if c.half() {
+			a.Digest, a.Size = "", 0
+		}
+	}
+	return a
+}
+
+func (c *clerk) withdrawal() *engine.Withdraw {
+	return &engine.Withdraw{File: events.FileID(1 + c.IntN(len(c.s.Files)+1)), Reason: c.words()}
 }
 
 func (c *clerk) anchors() *engine.Anchors {

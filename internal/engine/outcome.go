@@ -32,7 +32,7 @@ func (c *Core) Concluded(
 	if payload := c.conclude(x, o, from); payload != nil {
 		payloads = c.WithFollowUps(payload)
 	}
-	return append(payloads, remarks...)
+	return append(append(payloads, remarks...), c.filesOf(experiment, o)...)
 }
 
 // conclude turns an outcome into an event; nil where it says nothing new. A
@@ -143,8 +143,9 @@ func late(o instruments.Outcome) string {
 
 // verbatim keeps a rejected result, also one that JSON cannot express.
 func verbatim(m *events.Measurement) string {
+	text := fmt.Sprintf("%+v", *m)
 	if data, err := json.Marshal(m); err == nil {
-		return instruments.Legible(string(data), instruments.MaxRejected)
+		text = string(data)
 	}
-	return instruments.Legible(fmt.Sprintf("%+v", *m), instruments.MaxRejected)
+	return instruments.Legible(text, instruments.MaxRejected)
 }

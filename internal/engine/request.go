@@ -38,6 +38,9 @@ type Request struct {
 	Allow   *Allow                  `json:"allow,omitempty"`
 	Anchors *Anchors                `json:"anchors,omitempty"`
 	Import  []Tell                  `json:"import,omitempty"`
+	// Attach and Withdraw are about a file.
+	Attach   *Attach   `json:"attach,omitempty"`
+	Withdraw *Withdraw `json:"withdraw,omitempty"`
 	// ImportOnce leaves out those rows of Import that the campaign has measured
 	// already, so that what is sent twice is recorded once.
 	ImportOnce bool `json:"import_once,omitempty"`
@@ -65,6 +68,10 @@ func (r *Request) Check() error {
 		return r.Exclude.check()
 	case r.Anchors != nil:
 		return r.Anchors.check()
+	case r.Attach != nil:
+		return r.Attach.check()
+	case r.Withdraw != nil:
+		return r.Withdraw.check()
 	}
 	return nil
 }
@@ -99,7 +106,7 @@ func CheckComposition(field string, point definition.Point) error {
 //
 // Each kind of request stands with its noun: those of the campaign in
 // steer.go, of results in tell.go, resolve.go and correct.go, of the space in
-// exclude.go, of experts in question.go.
+// exclude.go, of experts in question.go, of files in file.go.
 func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	if c.State().Status == campaign.Undefined {
 		return nil, problem.New(problem.NoCampaign, "the store holds no campaign yet").
@@ -138,6 +145,10 @@ func (c *Core) Handle(r Request) ([]events.Payload, error) {
 		return c.allow(r.Allow)
 	case r.Anchors != nil:
 		return c.anchor(r.Anchors)
+	case r.Attach != nil:
+		return c.attach(r.Attach)
+	case r.Withdraw != nil:
+		return c.withdraw(r.Withdraw)
 	}
 	return nil, notPossible("the request asks for nothing")
 }

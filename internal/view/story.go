@@ -122,6 +122,8 @@ var tellings = map[events.Kind]telling{
 	events.KindRecoveryDone:      tells((*Story).recoveryDone),
 	events.KindAnchorsDeclared:   tells((*Story).anchorsDeclared),
 	events.KindNoteAdded:         tells((*Story).noteAdded),
+	events.KindFileAttached:      tells((*Story).fileAttached),
+	events.KindFileWithdrawn:     tells((*Story).fileWithdrawn),
 
 	events.KindQuestionAsked:      routine(tells((*Story).questionAsked)),
 	events.KindQuestionAnswered:   tells((*Story).questionAnswered),

@@ -72,6 +72,7 @@ func (p *Projection) Clone() *Projection {
 	s.Exclusions = slices.Clone(s.Exclusions)
 	s.Trust = slices.Clone(s.Trust)
 	s.Notes = slices.Clone(s.Notes)
+	s.Files = slices.Clone(s.Files)
 	return own
 }
 
@@ -119,6 +120,10 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		}
 	case *events.NoteAdded:
 		s.Notes = append(s.Notes, Note{Text: p.Text, About: p.About, Actor: e.Actor, Time: e.Time})
+	case *events.FileAttached:
+		return s.attach(e, p)
+	case *events.FileWithdrawn:
+		return s.withdrawFile(p)
 
 	case *events.ExperimentRequested:
 		return s.request(e, p)

@@ -236,6 +236,8 @@ type State struct {
 	Turns     int     `json:"turns,omitempty"`
 	Trust     []Trust `json:"trust,omitempty"`
 	Notes     []Note  `json:"notes,omitempty"`
+	// Files in order: Files[i].ID is events.FileID(i+1).
+	Files []File `json:"files,omitempty"`
 	// Failure is the cause of the last fit, if it failed.
 	Failure string `json:"failure,omitempty"`
 	// Recoveries counts the times a new process took over.

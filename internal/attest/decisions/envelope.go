@@ -43,6 +43,8 @@ var writers = map[events.Kind]author{
 	events.KindRecoveryDone:    byEngine,
 	events.KindAnchorsDeclared: byPerson,
 	events.KindNoteAdded:       byPerson | byInstrument,
+	events.KindFileAttached:    byPerson | byInstrument,
+	events.KindFileWithdrawn:   byPerson,
 
 	events.KindQuestionAsked:      byEngine,
 	events.KindQuestionAnswered:   byExpert | byPerson,
@@ -151,6 +153,7 @@ var members = map[events.Kind]func(*auditor, *identified) bool{
 	events.KindRegionExcluded:       member((*auditor).joinsExclusion),
 	events.KindMeasurementFlagged:   member((*auditor).joinsWord),
 	events.KindNoteAdded:            member((*auditor).joinsNote),
+	events.KindFileAttached:         member((*auditor).joinsFile),
 	events.KindExperimentUnresolved: member((*auditor).joinsUnresolved),
 	events.KindExperimentRequested:  member((*auditor).joinsRequested),
 	events.KindExperimentResolved:   member((*auditor).joinsResolved),
@@ -185,6 +188,11 @@ func (a *auditor) joinsWord(_ *identified, p *events.MeasurementFlagged) bool {
 // author it is a batch of its own, recorded in the same microsecond.
 func (a *auditor) joinsNote(in *identified, p *events.NoteAdded) bool {
 	return a.event.Actor == a.batch.Actor && (in.author != byPerson || a.tells(p.About))
+}
+
+// joinsFile: it came with what an instrument said.
+func (a *auditor) joinsFile(in *identified, _ *events.FileAttached) bool {
+	return a.event.Actor == a.batch.Actor && in.author == byInstrument
 }
 
 // joinsUnresolved: it is a further command whose fate is unknown.

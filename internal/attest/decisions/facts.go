@@ -33,6 +33,7 @@ var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindCampaignDefined: of((*auditor).checkDefined),
 	events.KindCampaignAmended: of((*auditor).checkAmended),
 	events.KindNoteAdded:       of((*auditor).checkNote),
+	events.KindFileAttached:    of((*auditor).checkAttached),
 	events.KindAnchorsDeclared: of((*auditor).checkAnchors),
 	events.KindRegionExcluded:  of((*auditor).checkExclusion),
 
@@ -81,6 +82,14 @@ func (a *auditor) checkNote(in *identified, p *events.NoteAdded) {
 	s := a.core.State()
 	if p.About != "" && in.x == nil && s.Question(p.About) == nil && !s.HasDecision(p.About) {
 		a.mismatch(p.About, "it is about something that there is not")
+	}
+}
+
+// checkAttached holds a file to what can be recorded of one. Whether its bytes
+// are there is not for the log to say.
+func (a *auditor) checkAttached(in *identified, p *events.FileAttached) {
+	if fault := p.Fault(); fault != "" {
+		a.mismatch(in.subject(), "%s: %s", p.File, fault)
 	}
 }
 

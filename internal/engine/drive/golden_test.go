@@ -51,6 +51,7 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"unfit":    unfit,
 	"estimate": estimated,
 	"contest":  contestedBy,
+	"files":    filed,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still

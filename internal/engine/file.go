@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Attach is a file that belongs to an experiment or to the campaign. Who
+// records it has seen to it that the bytes of one that is kept are on the disk:
+// the engine knows their digest alone.
+type Attach struct {
+	Experiment string `json:"experiment,omitempty"`
+	events.Attachment
+}
+
+// check says why there cannot be such a file.
+func (a *Attach) check() error {
+	if fault := a.Fault(); fault != "" {
+		return invalid("%s", fault)
+	}
+	return nil
+}
+
+// Withdraw says that a file does not count.
+type Withdraw struct {
+	File   string `json:"file" doc:"Its identifier, such as f3."`
+	Reason string `json:"reason" minLength:"1" maxLength:"10000"`
+}
+
+// check says what is missing.
+func (w *Withdraw) check() error {
+	if strings.TrimSpace(w.Reason) == "" {
+		return invalid("a file is withdrawn for a reason").With(giveReason)
+	}
+	return nil
+}
+
+// attach holds a file to what it belongs to. It changes nothing that a decision
+// reads, and is taken in every state.
+func (c *Core) attach(a *Attach) ([]events.Payload, error) {
+	s := c.State()
+	if a.Experiment != "" && s.Experiment(a.Experiment) == nil {
+		return nil, noExperiment(a.Experiment)
+	}
+	return []events.Payload{&events.FileAttached{
+		File: events.FileID(len(s.Files) + 1), Experiment: a.Experiment, Attachment: a.Attachment,
+	}}, nil
+}
+
+// withdraw takes a file out of what is shown and exported; it stays on the
+// record, and so do its bytes.
+func (c *Core) withdraw(w *Withdraw) ([]events.Payload, error) {
+	f := c.State().File(w.File)
+	switch {
+	case f == nil:
+		return nil, notFound(w.File, "there is no file %q", w.File)
+	case f.Withdrawn:
+		return nil, conflict(w.File, "%s was withdrawn before", w.File)
+	}
+	return []events.Payload{&events.FileWithdrawn{
+		File: f.ID, Experiment: f.Experiment, Reason: w.Reason,
+	}}, nil
+}
+
+// filesOf is what is recorded of the files that came with an instrument's
+// answer: those that can be recorded, and a remark on each of the others. A file
+// never costs a result.
+//
+// An answer can come twice, the second time after a person has settled the
+// experiment: a file that the experiment has already is not attached again.
+func (c *Core) filesOf(experiment string, o instruments.Outcome) (payloads []events.Payload) {
+	s := c.State()
+	remark := func(format string, args ...any) {
+		text := instruments.Legible(fmt.Sprintf(format, args...), instruments.MaxCause)
+		payloads = append(payloads, &events.NoteAdded{About: experiment, Text: text})
+	}
+	number := len(s.Files)
+	had := s.FilesOf(experiment)
+	for _, a := range o.Files {
+		if slices.ContainsFunc(had, func(f campaign.File) bool { return f.Attachment == a }) {
+			continue
+		}
+		if fault := a.Fault(); fault != "" {
+			remark("a file that the instrument named is not attached: %s", fault)
+			continue
+		}
+		number++
+		payloads = append(payloads, &events.FileAttached{
+			File: events.FileID(number), Experiment: experiment, Attachment: a,
+		})
+	}
+	for _, why := range o.Unkept {
+		remark("a file that the instrument named is not kept: %s", why)
+	}
+	return payloads
+}
