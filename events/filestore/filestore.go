@@ -398,7 +398,14 @@ type reader struct {
 	err    error
 }
 
-func newReader(f vfs.File, digest string, size int64) *reader {
+// Checked returns a reader that gives the bytes of another and fails, with an
+// error that wraps [ErrAltered] and before the last byte, where they are not
+// those of a digest and a size.
+func Checked(f io.ReadCloser, digest string, size int64) io.ReadCloser {
+	return newReader(f, digest, size)
+}
+
+func newReader(f io.ReadCloser, digest string, size int64) *reader {
 	return &reader{f: f, in: bufio.NewReaderSize(f, bufferSize), sum: sha256.New(), digest: digest, left: size}
 }
 

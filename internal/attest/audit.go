@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/checkpoint"
+	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/registry"
@@ -49,6 +50,9 @@ type Audit struct {
 	// user has a key; empty where something failed, since a signature would
 	// vouch for that.
 	Checkpoint string `json:"checkpoint,omitempty"`
+	// Attached is what became of the files that the log names; nil where they
+	// were not looked at.
+	Attached *Attached `json:"attached,omitempty"`
 	// Since is what the earlier checkpoints say.
 	Since []Since `json:"since,omitempty"`
 	// Lab says that it is the log of a lab, in which there are no decisions to
@@ -67,7 +71,8 @@ type Audit struct {
 // is a decision that stands in the command. Remarks and notes do not count: an
 // honest log can hold them.
 func (r *Audit) Passed() bool {
-	return r.Chain == ChainSound && len(r.Mismatches) == 0 && r.OtherVersion == r.Excepted && r.extends()
+	return r.Chain == ChainSound && len(r.Mismatches) == 0 && r.OtherVersion == r.Excepted && r.extends() &&
+		r.Attached.passed()
 }
 
 // Since is what an earlier checkpoint says of a log.
@@ -106,6 +111,9 @@ type Options struct {
 	Campaign string
 	// Since are the checkpoints that the log must extend, the oldest first.
 	Since []Earlier
+	// Files, if set, are those of the store: the bytes of each that the log names
+	// are compared with its digest.
+	Files *filestore.Store
 	// Except names builds, by their revision or version, whose decisions are
 	// left out.
 	Except []string
@@ -131,6 +139,11 @@ func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 	}
 	if r.Lab, err = isLab(ctx, log); err != nil || r.Lab {
 		return r, err
+	}
+	if o.Files != nil {
+		if r.Attached, err = checkFiles(ctx, log, o.Files, o.Campaign); err != nil {
+			return nil, err
+		}
 	}
 	names, err := log.Campaigns(ctx)
 	if err != nil {

@@ -143,16 +143,27 @@ func (c *Client) Submit(ctx context.Context, campaign string, r engine.Request) 
 	}
 	var a accepted
 	err := c.call(ctx, http.MethodPost, "/v1/requests", submission{Campaign: campaign, Request: r}, &a)
+	if err != nil {
+		return nil, unanswered(err, r, cutOff)
+	}
+	return a.stored()
+}
+
+// unanswered is the error of a request whose answer did not come, or cutOff
+// where it is uncertain whether it was recorded.
+func unanswered(err error, r engine.Request, cutOff error) error {
 	var unreached *url.Error
 	switch {
 	case IsCut(err):
-		return nil, cutOff
+		return cutOff
 	case r.ID != "" && errors.As(err, &unreached): // the owner that answered before is gone
-		return nil, cutOff
+		return cutOff
 	}
-	if err != nil {
-		return nil, err
-	}
+	return err
+}
+
+// stored are the events of an answer.
+func (a accepted) stored() ([]events.Event, error) {
 	stored := make([]events.Event, len(a.Events))
 	for i, text := range a.Events {
 		var err error
@@ -257,6 +268,13 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	if content != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
+	return c.send(r)
+}
+
+// send sends a request under the client's token; the caller closes the answer's
+// body.
+func (c *Client) send(r *http.Request) (*http.Response, error) {
+	ctx := r.Context()
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}

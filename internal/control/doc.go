@@ -13,6 +13,11 @@
 //	GET  /v1/events?campaign=C&after=N    those of one campaign, after a sequence
 //	GET  /v1/sequence?campaign=C          the campaign's newest sequence
 //	POST /v1/requests                     {"campaign": …, "request": engine.Request}
+//	POST /v1/files                        a file; the same as before, in base64, in the header Campaignd-Request
+//	GET  /v1/files/F?campaign=C           the file F of a campaign
+//
+// Files are for clients on other machines: those here put them into the store's
+// folder, and read them there (events/filestore).
 //
 // A failure is answered with {"error": problem}, a [problem.Error] as JSON, and
 // the HTTP status of its code. To look at it all, use

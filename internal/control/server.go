@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"slices"
@@ -25,6 +26,14 @@ type Service struct {
 	Log events.Log
 	// Submit fulfills a person's request on a campaign of the store.
 	Submit func(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
+	// Attach is Submit of a request that attaches a file, whose bytes content
+	// gives. Nil where clients put the bytes into the store's folder themselves.
+	Attach func(
+		ctx context.Context, campaign string, r engine.Request, content io.Reader,
+	) ([]events.Event, error)
+	// OpenFile opens a file of a campaign that is kept, by its identifier. Nil
+	// where clients read the store's folder themselves.
+	OpenFile func(ctx context.Context, campaign, file string) (io.ReadCloser, error)
 	// Status says what the owner is doing.
 	Status func() Status
 	// Closing, if set, ends the streams of events when it is closed; they then
@@ -55,6 +64,8 @@ func Handler(service Service) http.Handler {
 	mux.HandleFunc("GET /v1/events", h.events)
 	mux.HandleFunc("GET /v1/sequence", h.sequence)
 	mux.HandleFunc("POST /v1/requests", h.submit)
+	mux.HandleFunc("POST /v1/files", h.attach)
+	mux.HandleFunc("GET /v1/files/{file}", h.file)
 	return mux
 }
 
@@ -147,6 +158,11 @@ func (h handler) submit(w http.ResponseWriter, r *http.Request) {
 	s.Request.Received()
 	s.Request.Account = peerOf(r.Context())
 	stored, err := h.service.Submit(r.Context(), s.Campaign, s.Request)
+	answerStored(w, stored, err)
+}
+
+// answerStored answers with the events that were recorded, or an error.
+func answerStored(w http.ResponseWriter, stored []events.Event, err error) {
 	if err != nil {
 		answer(w, nil, err)
 		return

@@ -140,6 +140,9 @@ func (h *Local) Define(
 // two looks one may have begun, and two writers of one campaign would meet in
 // conflicts.
 func (h *Local) Submit(ctx context.Context, name string, r engine.Request) ([]events.Event, error) {
+	if err := h.confirm(ctx, r); err != nil {
+		return nil, err
+	}
 	if c := h.find(name); c != nil {
 		return c.submit(ctx, r)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -14,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 	"github.com/campaignd/campaignd/internal/registry"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Store is a store of campaigns to those who ask something of it, wherever it
@@ -28,6 +30,13 @@ type Store interface {
 	// it is run. An error that wraps [events.ErrClosed] says that the run has
 	// just ended: nothing was recorded, and the store is free, or soon will be.
 	Submit(ctx context.Context, campaign string, r engine.Request) ([]events.Event, error)
+	// Attach is Submit of a request that attaches a file, with its bytes, which
+	// are on the disk before the event is: the digest and the size that it
+	// records are theirs.
+	Attach(ctx context.Context, campaign string, r engine.Request, content io.Reader) ([]events.Event, error)
+	// OpenFile opens a file of a campaign that is kept. What it reads is the
+	// whole file as it was attached, or ends with an error.
+	OpenFile(ctx context.Context, campaign string, f *campaign.File) (io.ReadCloser, error)
 	// Status says who holds the store, and which campaigns it runs.
 	Status() control.Status
 	// Close lets go of the store. Another process that holds it is not
@@ -66,6 +75,7 @@ func Look(ctx context.Context, folder string, reg registry.Registry) (Store, err
 // Copy is a store as it was on the disk when it was opened, past the process
 // that holds it.
 type Copy struct {
+	folder   string
 	log      events.Store
 	registry registry.Registry
 }
@@ -76,7 +86,7 @@ func OpenCopy(folder string, reg registry.Registry) (*Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Copy{log: log, registry: reg}, nil
+	return &Copy{folder: folder, log: log, registry: reg}, nil
 }
 
 // Log implements [Store]. It does not grow.

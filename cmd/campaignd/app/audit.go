@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/format"
@@ -35,6 +36,7 @@ type audited struct {
 // codes of their own (exit.go).
 func (a *app) auditCommand() *cobra.Command {
 	var since, keys, except []string
+	var files bool
 	cmd := &cobra.Command{
 		Use:   "audit [TARGET|FOLDER]",
 		Short: "Check that nothing was changed, and make every decision and fit again",
@@ -53,10 +55,15 @@ itself. --since finds that: it takes a checkpoint that was kept elsewhere (see
 `+"`campaignd checkpoint`"+`) and checks that the log has only grown since. With several
 checkpoints, the place is narrowed down to the events between two of them.
 
+--files reads the bytes of every file that is attached, and compares them with the
+log: each is sound, or missing, altered or elsewhere, which is what was attached by
+its URI and is not looked at. One that is missing or altered fails the audit.
+
 Of a folder that is served, or that holds several stores, each store is audited, and
 the lab's log of accounts and grants with them.`, decisions.Tolerance),
 		Example: `  campaignd audit electrolyte.campaign
   campaignd audit electrolyte.campaign --since may.checkpoint --key lab.pub
+  campaignd audit electrolyte.campaign --files
   campaignd audit electrolyte.campaign --except 1f2e3d4c5b6a
   campaignd audit electrolyte.campaign --json | jq .reproduced
   campaignd audit .`,
@@ -64,7 +71,7 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && a.server == "" {
 				if stores := storesIn(args[0]); stores != nil {
-					return a.auditFolder(cmd.Context(), args[0], stores, since, except)
+					return a.auditFolder(cmd.Context(), args[0], stores, since, except, files)
 				}
 			}
 			t, err := a.optionalTarget(args)
@@ -81,9 +88,9 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
 			}
 			var report *audited
 			if t.remote {
-				report, err = a.auditRemote(cmd.Context(), t, since, keys, except)
+				report, err = a.auditRemote(cmd.Context(), t, since, keys, except, files)
 			} else {
-				report, err = a.audit(cmd.Context(), t, kept, except)
+				report, err = a.audit(cmd.Context(), t, kept, except, files)
 			}
 			if err != nil {
 				return err
@@ -104,6 +111,7 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
 		"a `file` with an earlier checkpoint, which the log must extend; may be repeated")
 	cmd.Flags().StringArrayVar(&keys, "key", nil,
 		"a verifier `key`, or a file with one: then the checkpoints must be signed; may be repeated")
+	cmd.Flags().BoolVar(&files, "files", false, "compare the bytes of attached files with the log, too")
 	cmd.Flags().StringSliceVar(&except, "except", nil,
 		"leave out the decisions of the campaignd of this revision (or version), audited with that one")
 	return cmd
@@ -115,7 +123,7 @@ the lab's log of accounts and grants with them.`, decisions.Tolerance),
 // No lock is taken, and a run that goes on meanwhile adds events that this audit
 // does not see.
 func (a *app) audit(
-	ctx context.Context, t target, since []attest.Earlier, except []string,
+	ctx context.Context, t target, since []attest.Earlier, except []string, files bool,
 ) (*audited, error) {
 	done := func(r *attest.Audit) *audited {
 		return &audited{Audit: r, Build: thisBuild().String(), Store: t.store}
@@ -132,13 +140,17 @@ func (a *app) audit(
 		return nil, err
 	}
 	defer log.Close()
-	r, err := attest.Run(ctx, log, attest.Options{
+	o := attest.Options{
 		Registry: a.registry,
 		Build:    thisBuild().Build,
 		Campaign: t.campaign,
 		Since:    since,
 		Except:   except,
-	})
+	}
+	if files {
+		o.Files = filestore.Of(t.store)
+	}
+	r, err := attest.Run(ctx, log, o)
 	if err != nil {
 		return nil, err
 	}
@@ -182,12 +194,39 @@ func (a *app) printAudit(r *audited) {
 	} else {
 		a.printRepeated(r)
 	}
+	a.printAttached(r.Attached)
 	// An audit alone cannot see a log that was rewritten whole.
 	if r.Checkpoint != "" {
 		a.printf(
 			"A store that was cut short or rewritten whole looks sound, too: keep this checkpoint elsewhere, and compare later with --since.\n",
 		)
 		a.print("  " + strings.ReplaceAll(strings.TrimSpace(r.Checkpoint), "\n", "\n  "))
+	}
+}
+
+// printAttached says what became of the files. Each that is not sound has a line
+// with the one word, so that a script can look for it.
+func (a *app) printAttached(found *attest.Attached) {
+	if found == nil {
+		return
+	}
+	a.printf("Of %s that the log names, %d are sound, %d missing, %d altered and %d elsewhere.\n",
+		format.Count(found.Sound+found.Missing+found.Altered+found.Elsewhere, "file"),
+		found.Sound, found.Missing, found.Altered, found.Elsewhere)
+	for _, f := range found.Files {
+		state := string(f.State)
+		if f.State != filestore.Elsewhere {
+			state = strings.ToUpper(state)
+		}
+		of, at := cmp.Or(f.Experiment, f.Campaign), ""
+		if f.URI != "" {
+			at = ", at " + f.URI
+		}
+		a.printf("  %s: %s, %s, of %s%s\n", state, f.File, f.Name, of, at)
+	}
+	if found.Unnamed > 0 {
+		a.printf("Note: %s, %s, that no event names: rests of attachments that were cut off. `campaignd files --clean` "+
+			"removes them.\n", format.Count(found.Unnamed, "file"), format.Bytes(found.UnnamedSize))
 	}
 }
 

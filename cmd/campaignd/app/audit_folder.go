@@ -49,7 +49,7 @@ func storesIn(folder string) []string {
 // One that cannot be audited ends the command with its error; one that fails the
 // audit does not keep the others from theirs.
 func (a *app) auditFolder(
-	ctx context.Context, folder string, stores, since, except []string,
+	ctx context.Context, folder string, stores, since, except []string, files bool,
 ) error {
 	if len(since) > 0 {
 		return badInput("a checkpoint is that of one log: name the store to be compared with it, one of %s",
@@ -60,7 +60,7 @@ func (a *app) auditFolder(
 	}
 	all := folderAudited{Folder: folder, Passed: true}
 	for i, store := range stores {
-		report, err := a.audit(ctx, target{store: store}, nil, except)
+		report, err := a.audit(ctx, target{store: store}, nil, except, files)
 		if err != nil {
 			return err
 		}

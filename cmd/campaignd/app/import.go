@@ -126,7 +126,7 @@ func (a *app) importRows(ctx context.Context, t target, path string, im *exchang
 			}
 		}
 		return engine.Request{Import: im.Rows, ImportOnce: im.Once && !im.Again}, nil
-	})
+	}, submitted)
 	if err != nil {
 		return err
 	}

@@ -27,13 +27,13 @@ const auditWait = "30"
 // Its verdict is the server's own word about its store, which the remark at the
 // end says: only checkpoints that were kept elsewhere bind the server.
 func (a *app) auditRemote(
-	ctx context.Context, t target, since, keys, except []string,
+	ctx context.Context, t target, since, keys, except []string, files bool,
 ) (*audited, error) {
 	t, err := a.named(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	wanted := api.AuditWanted{Except: except}
+	wanted := api.AuditWanted{Except: except, Files: files}
 	for _, file := range since {
 		text, err := readAll(file)
 		if err != nil {

@@ -28,12 +28,54 @@ func (a *app) request(ctx context.Context, t target, r engine.Request) error {
 func (a *app) record(
 	ctx context.Context, t target, build func(*session) (engine.Request, error),
 ) error {
-	s, stored, err := a.submit(ctx, t, build)
+	return a.recordAll(ctx, t, step{build, submitted})
+}
+
+// step is a request, and how it is handed to the store: perhaps with more than
+// is in it.
+type step struct {
+	build func(*session) (engine.Request, error)
+	send  func(context.Context, *session, engine.Request) ([]events.Event, error)
+}
+
+// submitted hands over a request with all that is in it.
+func submitted(ctx context.Context, s *session, r engine.Request) ([]events.Event, error) {
+	return s.Submit(ctx, s.name, r)
+}
+
+// recordAll has one request after the other recorded, and prints what came of
+// them together. Where one fails, what was recorded before it is printed all the
+// same.
+func (a *app) recordAll(ctx context.Context, t target, steps ...step) error {
+	var all []events.Event
+	for i, next := range steps {
+		s, stored, err := a.submit(ctx, t, next.build, next.send)
+		if err != nil {
+			return errors.Join(err, a.printSoFar(ctx, t, all))
+		}
+		all = append(all, stored...)
+		if i == len(steps)-1 {
+			defer s.Close()
+			return errors.Join(a.printRecorded(ctx, s, all), a.afterwards(ctx, s, t, all))
+		}
+		if err := s.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printSoFar prints what was recorded before something failed.
+func (a *app) printSoFar(ctx context.Context, t target, stored []events.Event) error {
+	if stored == nil {
+		return nil
+	}
+	s, err := a.open(ctx, t, reading)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	return errors.Join(a.printRecorded(ctx, s, stored), a.afterwards(ctx, s, t, stored))
+	return a.printRecorded(ctx, s, stored)
 }
 
 // afterwards does what a change by hand calls for: it brings the report of an
@@ -131,6 +173,7 @@ func (a *app) submit(
 	ctx context.Context,
 	t target,
 	build func(*session) (engine.Request, error),
+	send func(context.Context, *session, engine.Request) ([]events.Event, error),
 ) (*session, []events.Event, error) {
 	actor, err := a.actor()
 	if err != nil {
@@ -155,7 +198,7 @@ func (a *app) submit(
 			}
 		}
 		if err == nil {
-			stored, err = s.Submit(ctx, s.name, r)
+			stored, err = send(ctx, s, r)
 		}
 		// The session is of no use any more: the next attempt opens the store
 		// anew.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 )
@@ -30,6 +31,9 @@ func TestCommandsSayWhatRequestsCarry(t *testing.T) {
 		{engine.Allow{}, a.allowCommand(), map[string]string{"exclusion": argument}},
 		{engine.Anchors{}, a.anchorCommand(), map[string]string{"points": "at"}},
 		{engine.Note{}, a.noteCommand(), map[string]string{"text": argument}},
+		{engine.Attach{}, a.attachCommand(), map[string]string{"experiment": argument, "": argument}},
+		{events.Attachment{}, a.attachCommand(), map[string]string{"media_type": "media-type", "uri": argument}},
+		{engine.Withdraw{}, a.withdrawCommand(), map[string]string{"file": argument}},
 	} {
 		fields := reflect.TypeOf(c.request)
 		for i := range fields.NumField() {

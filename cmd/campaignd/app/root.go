@@ -129,9 +129,9 @@ a campaign of a server, by its name or its file.
 	)
 	group("hand", a.suggestCommand(), a.tellCommand(), a.correctCommand(), a.anchorCommand(),
 		a.excludeCommand(),
-		a.allowCommand(), a.noteCommand(), a.importCommand())
+		a.allowCommand(), a.noteCommand(), a.attachCommand(), a.withdrawCommand(), a.importCommand())
 	group("look", a.eventsCommand(), a.replayCommand(), a.predictCommand(), a.diagnoseCommand(),
-		a.explainCommand(), a.whatIfCommand(),
+		a.explainCommand(), a.whatIfCommand(), a.filesCommand(),
 		a.auditCommand(), a.checkpointCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand())
 	group("prepare", a.simulateCommand(), a.validateCommand(), a.methodsCommand(), a.schemaCommand(),
 		a.instrumentCommand(), a.accountCommand(), a.versionCommand())

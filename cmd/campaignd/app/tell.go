@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -20,6 +21,8 @@ type reportedResult struct {
 	// failed, cannot and again say why there is no value. At most one is given.
 	failed, cannot, again string
 	comment               string
+	// files are paths or URIs of files that belong to the experiment.
+	files []string
 }
 
 // tellCommand is `campaignd tell`: results of experiments that people run, and
@@ -59,6 +62,7 @@ be named any more once something else was chosen in its place.`,
   campaignd tell e4 12.3 --sd 0.2 --further viscosity=3.1mPas
   campaignd tell e4 12.3 --comment "cloudy, filtered twice"
   campaignd tell e4 --quantity conductivity=9.3 --quantity viscosity=3.1 --missing capacity="the cell leaked"
+  campaignd tell e4 12.3 --file spectrum.csv --file photo.jpg
   campaignd tell e4 --failed "the cell leaked"
   campaignd tell e4 --cannot "the salt does not dissolve"
   campaignd tell e4 --again "the argon ran out"
@@ -88,6 +92,8 @@ be named any more once something else was chosen in its place.`,
 	flags.StringVar(&f.cannot, "cannot", "",
 		"can't: why the composition, and others like it, cannot be made or measured")
 	flags.StringVar(&f.again, "again", "", "try again: why nothing took place; the same is asked for again")
+	flags.StringArrayVar(&f.files, "file", nil,
+		"a `file`, or URI, that belongs to the experiment, to be attached to it; may be repeated")
 	flags.StringVar(&f.comment, "comment", "", "a remark, with an answer or on an experiment")
 	return cmd
 }
@@ -96,7 +102,7 @@ be named any more once something else was chosen in its place.`,
 // result are refused rather than ignored: a value that a person gave must not
 // get lost.
 func (a *app) tellAnswer(ctx context.Context, args []string, n int, f reportedResult) error {
-	if f.value+f.actual+f.unit+f.sd+f.without() != "" || f.further != nil || f.quantities != nil {
+	if f.value+f.actual+f.unit+f.sd+f.without() != "" || f.further != nil || f.quantities != nil || f.files != nil {
 		return badInput("%s is a question: it is answered in words, and --comment is all that goes with it", args[n])
 	}
 	for _, text := range []string{f.parameters, f.values} { // a composition and numbers may be given either way
@@ -122,10 +128,29 @@ func (a *app) tellResult(cmd *cobra.Command, args []string, f reportedResult) er
 	if err != nil {
 		return err
 	}
-	return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
-		err := f.place(state, tell)
+	files, err := filesAt(f.files)
+	if err != nil {
+		return err
+	}
+	build := func(s *session) (engine.Request, error) {
+		core, err := s.core(cmd.Context())
+		if err == nil {
+			err = f.place(core.State(), tell)
+		}
 		return engine.Request{Tell: tell}, err
-	})
+	}
+	send := func(ctx context.Context, s *session, r engine.Request) ([]events.Event, error) {
+		stored, err := s.Submit(ctx, s.name, r)
+		if len(stored) > 0 {
+			id = events.CloudEventAttributes(stored[0])["subject"] // of one's own, it is known by now
+		}
+		return stored, err
+	}
+	steps := []step{{build, send}}
+	for _, file := range files {
+		steps = append(steps, file.step(cmd.Context(), &id))
+	}
+	return a.recordAll(cmd.Context(), t, steps...)
 }
 
 // without is the reason why there is no value, empty where there is one. Their

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/internal/accounts"
 	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/lab"
@@ -34,6 +35,7 @@ type Kept struct {
 type AuditWanted struct {
 	Since  []Kept   `json:"since,omitempty" maxItems:"100" doc:"Earlier checkpoints, which the log must extend."`
 	Keys   []string `json:"keys,omitempty" maxItems:"100" doc:"Verifier keys: then the checkpoints must be signed by one of them."`
+	Files  bool     `json:"files,omitempty" doc:"Compare the bytes of the campaign's files with the log, too."`
 	Except []string `json:"except,omitempty" maxItems:"100" doc:"Revisions or versions of campaignd whose decisions are left out, audited with that one."`
 }
 
@@ -326,6 +328,9 @@ func (a *API) beginAudit(
 			return nil, problems.Of(err)
 		}
 		o.Except = w.Except
+		if w.Files {
+			o.Files = filestore.Of(c.Store())
+		}
 		for i, k := range w.Since {
 			old, err := attest.ReadCheckpoint([]byte(k.Text), keys...)
 			switch {

@@ -1,0 +1,205 @@
+package app
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/filestore"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// attachedFile is what the command line says of a file.
+type attachedFile struct {
+	location string // a path here, or a URI
+	events.Attachment
+}
+
+// add adds the flags of what is said of a file.
+func (f *attachedFile) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Name, "name", "", "what to call it (default: the end of its path or URI)")
+	flags.StringVar(&f.MediaType, "media-type", "", "what is in it, as in `text/csv` (default: by the ending of its name)")
+	flags.StringVar(&f.Quantity, "quantity", "", "the `quantity` that it belongs to, as in viscosity")
+	flags.StringVar(&f.Comment, "comment", "", "what to say of it")
+	flags.StringVar(&f.Digest, "digest", "", "of a file that stays elsewhere: the hash of its bytes, as in `sha256:9f86…`")
+	flags.Int64Var(&f.Size, "size", 0, "of a file that stays elsewhere: how many `bytes` it has")
+}
+
+// attachCommand is `campaignd attach`.
+func (a *app) attachCommand() *cobra.Command {
+	var f attachedFile
+	cmd := &cobra.Command{
+		Use:   "attach [TARGET] [EXPERIMENT] FILE|URI",
+		Short: "Attach a file to an experiment, or to the campaign",
+		Long: `Keep a file with the campaign, and record that it belongs to an experiment or, where
+none is named, to the campaign. Its bytes are copied next to the log, of which the
+event holds their hash and size: ` + "`campaignd audit --files`" + ` finds a file that is
+missing or was altered. One file has at most 50 MiB.
+
+A file that is to stay where it is, such as a large one or one of another system,
+is attached by its URI (https://…, s3://…, file:///…): then nothing is copied, and
+nothing is looked at. With --digest, who has it can compare.
+
+What was attached by mistake is taken out with ` + "`campaignd withdraw`" + `.`,
+		Example: `  campaignd attach e7 spectrum.csv
+  campaignd attach electrolyte.campaign e7 photo.jpg --comment "cloudy at the bottom"
+  campaignd attach protocol.pdf
+  campaignd attach e7 https://data.example.org/run7.h5 --quantity conductivity`,
+		Args: cobra.RangeArgs(1, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.location, args = args[len(args)-1], args[:len(args)-1]
+			experiment := ""
+			if n := len(args); n > 0 && events.ExperimentNumber(args[n-1]) > 0 {
+				experiment, args = args[n-1], args[:n-1]
+			}
+			if len(args) > 1 {
+				return badInput("%q is not an experiment (e7); usage: %s", args[1], cmd.UseLine())
+			}
+			if err := f.complete(); err != nil {
+				return err
+			}
+			if err := f.readable(); err != nil {
+				return err
+			}
+			t, err := a.optionalTarget(args)
+			if err != nil {
+				return err
+			}
+			return a.recordAll(cmd.Context(), t, f.step(cmd.Context(), &experiment))
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// complete says what is said of the file where it was not typed, and refuses
+// what cannot be meant.
+func (f *attachedFile) complete() error {
+	if isURI(f.location) {
+		f.URI = f.location
+	} else if f.Digest != "" || f.Size != 0 {
+		return badInput("%s is kept: its digest and size are those of its bytes", f.location)
+	}
+	if f.Name == "" {
+		f.Name = events.FileName(f.location)
+	}
+	if f.MediaType == "" {
+		f.MediaType = events.MediaTypeOf(f.Name)
+	}
+	return nil
+}
+
+// isURI reports whether a location is a URI and no path: a drive of Windows has
+// one letter.
+func isURI(location string) bool {
+	u, err := url.Parse(location)
+	return err == nil && len(u.Scheme) > 1 && (u.Host != "" || strings.HasPrefix(location, u.Scheme+":/") || u.Opaque != "")
+}
+
+// open opens a file that is to be kept.
+func (f *attachedFile) open() (io.ReadCloser, error) {
+	content, err := input.Open(f.location, filestore.MaxSize)
+	if err != nil {
+		return nil, inputError{err}
+	}
+	return content, nil
+}
+
+// readable refuses a file that cannot be kept, before a store is opened.
+func (f *attachedFile) readable() error {
+	if !f.Kept() {
+		return nil
+	}
+	content, err := f.open()
+	if err != nil {
+		return err
+	}
+	return content.Close()
+}
+
+// step is the request that attaches the file to an experiment, which is known
+// when the request is built.
+func (f attachedFile) step(ctx context.Context, experiment *string) step {
+	build := func(s *session) (engine.Request, error) {
+		if *experiment != "" {
+			core, err := s.core(ctx)
+			if err == nil {
+				err = known(core.State(), *experiment)
+			}
+			if err != nil {
+				return engine.Request{}, err
+			}
+		}
+		return engine.Request{Attach: &engine.Attach{Experiment: *experiment, Attachment: f.Attachment}}, nil
+	}
+	if !f.Kept() {
+		return step{build, submitted}
+	}
+	send := func(ctx context.Context, s *session, r engine.Request) ([]events.Event, error) {
+		content, err := f.open()
+		if err != nil {
+			return nil, err
+		}
+		defer content.Close()
+		return s.Attach(ctx, s.name, r, content)
+	}
+	return step{build, send}
+}
+
+// withdrawCommand is `campaignd withdraw`.
+func (a *app) withdrawCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "withdraw [TARGET] FILE",
+		Short: "Take out a file that was attached by mistake",
+		Long: `Say that a file does not count. It is no longer listed or exported; that it was
+attached stays on the record, and its bytes stay where they are. ` + "`campaignd files`" + `
+lists the files with their names (f3).`,
+		Example: `  campaignd withdraw f3 --reason "it is of another cell"`,
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, args, err := a.targetAndArgs(args, 1)
+			if err != nil {
+				return err
+			}
+			return a.requestWith(cmd.Context(), t, func(state *campaign.State) (engine.Request, error) {
+				r := engine.Request{Withdraw: &engine.Withdraw{File: args[0], Reason: reason}}
+				return r, knownFile(state, args[0])
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; it is required")
+	return cmd
+}
+
+// knownFile refuses the identifier of a file that does not exist.
+func knownFile(s *campaign.State, id string) error {
+	if s.File(id) == nil {
+		return badInput("there is no file %s; %s", id, upTo('f', len(s.Files)))
+	}
+	return nil
+}
+
+// filesAt returns the files at paths or URIs. What cannot be kept is found
+// before anything is recorded.
+func filesAt(locations []string) ([]attachedFile, error) {
+	var files []attachedFile
+	for _, location := range locations {
+		f := attachedFile{location: location}
+		if err := f.complete(); err != nil {
+			return nil, err
+		}
+		if err := f.readable(); err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}

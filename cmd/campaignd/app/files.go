@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/filestore"
+	"github.com/campaignd/campaignd/internal/attest"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/internal/wholefile"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// filesListed is the document of `files --json`.
+type filesListed struct {
+	Files []campaign.File `json:"files"`
+}
+
+// filesCommand is `campaignd files`.
+func (a *app) filesCommand() *cobra.Command {
+	var get, output string
+	var all, clean bool
+	cmd := &cobra.Command{
+		Use:   "files [TARGET] [EXPERIMENT]",
+		Short: "List the files of a campaign or an experiment, or read one",
+		Long: `List the files that are attached, with what each belongs to. --get writes one of
+them out, after its bytes were compared with its hash. ` + "`campaignd export --files`" + `
+writes all of them, and ` + "`campaignd audit --files`" + ` checks them.
+
+--clean removes what no event names: the rest of an attachment that a crash or a
+cut connection ended before it was recorded. What is named, withdrawn or not, is
+never removed.`,
+		Example: `  campaignd files
+  campaignd files electrolyte.campaign e7
+  campaignd files --get f3 > spectrum.csv
+  campaignd files electrolyte.campaign --clean`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			experiment := ""
+			if n := len(args); n > 0 && events.ExperimentNumber(args[n-1]) > 0 {
+				experiment, args = args[n-1], args[:n-1]
+			}
+			if len(args) > 1 {
+				return badInput("%q is not an experiment (e7); usage: %s", args[1], cmd.UseLine())
+			}
+			if clean {
+				t, err := a.optionalTarget(args)
+				if err != nil {
+					return err
+				}
+				return a.cleanFiles(cmd.Context(), t)
+			}
+			_, s, err := a.openToRead(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			core, err := s.core(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if get != "" {
+				return a.getFile(cmd.Context(), s, core.State(), get, output)
+			}
+			if experiment != "" {
+				if err := known(core.State(), experiment); err != nil {
+					return err
+				}
+			}
+			return a.listFiles(core.State(), experiment, all)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&get, "get", "", "write the bytes of this `file`, as in f3")
+	flags.StringVarP(&output, "output", "o", "", "with --get: the `path` to write to (default: standard output)")
+	flags.BoolVar(&all, "all", false, "list those that were withdrawn, too")
+	flags.BoolVar(&clean, "clean", false, "remove what no event names")
+	return cmd
+}
+
+// listFiles prints the files of an experiment, or of all.
+func (a *app) listFiles(s *campaign.State, experiment string, all bool) error {
+	listed := filesListed{Files: []campaign.File{}}
+	for _, f := range s.Files {
+		if (all || !f.Withdrawn) && (experiment == "" || f.Experiment == experiment) {
+			listed.Files = append(listed.Files, f)
+		}
+	}
+	if a.json {
+		return a.printJSON(listed)
+	}
+	if len(listed.Files) == 0 {
+		a.printf("There is no file; `campaignd attach` adds one.\n")
+	}
+	for _, f := range listed.Files {
+		of := f.Experiment
+		if of == "" {
+			of = "the campaign"
+		}
+		line := view.AttachmentText(f.ID, f.Attachment) + ", of " + of + ", by " + events.ActorName(f.Actor)
+		if f.Withdrawn {
+			line += "; withdrawn: " + f.Reason
+		}
+		if f.Comment != "" {
+			line += ": " + f.Comment
+		}
+		a.printf("%s\n", line)
+	}
+	return nil
+}
+
+// getFile writes the bytes of a file to a path, whole or not at all, or to
+// standard output.
+func (a *app) getFile(ctx context.Context, s *session, state *campaign.State, id, path string) error {
+	if err := knownFile(state, id); err != nil {
+		return err
+	}
+	f := state.File(id)
+	if !f.Kept() {
+		return badInput("%s is not kept here: it stays at %s", id, f.URI)
+	}
+	content, err := s.OpenFile(ctx, s.name, f)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	write := func(w io.Writer) error {
+		_, err := io.Copy(w, content)
+		return err
+	}
+	if path == "" {
+		return write(a.stdout)
+	}
+	return wholefile.Write(path, 0o644, write)
+}
+
+// cleanFiles removes what no event of a store names. It holds the store, so that
+// nothing is named meanwhile.
+func (a *app) cleanFiles(ctx context.Context, t target) error {
+	if t.remote {
+		return badInput("--clean works on a store of this machine, and --server names the server %s", a.server)
+	}
+	if err := holdsCampaigns(t); err != nil {
+		return err
+	}
+	local, err := a.openLocal(ctx, t.store, lab.LocalOptions{MustExist: true})
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	files := filestore.Of(t.store)
+	unnamed, err := attest.UnnamedFiles(ctx, local.Log(), files)
+	if err != nil {
+		return err
+	}
+	if err := files.Remove(unnamed); err != nil {
+		return storeError{err}
+	}
+	var size int64
+	for _, u := range unnamed {
+		size += u.Size
+	}
+	a.printf("Removed %s that no event names, %s.\n", format.Count(len(unnamed), "file"), format.Bytes(size))
+	return nil
+}

@@ -1,0 +1,142 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/filestore"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// The bytes of a file come first, and the event that names them last: they are
+// put by who has them, into the folder of the store, and the process that
+// holds the store looks for them before it records the request.
+
+// keep keeps the bytes of a file in a store and completes the request that
+// attaches it.
+func keep(ctx context.Context, folder string, r *engine.Request, content io.Reader) error {
+	kept, err := filestore.Of(folder).Put(ctx, content)
+	if err != nil {
+		return fileProblem(err)
+	}
+	attach := *r.Attach
+	attach.Digest, attach.Size = kept.Digest, kept.Size
+	r.Attach = &attach
+	return nil
+}
+
+// attachIn is [Store.Attach] of a store whose folder is on this machine.
+func attachIn(
+	ctx context.Context, at Store, folder, name string, r engine.Request, content io.Reader,
+) ([]events.Event, error) {
+	if err := keep(ctx, folder, &r, content); err != nil {
+		return nil, err
+	}
+	return at.Submit(ctx, name, r)
+}
+
+// openFileIn is [Store.OpenFile] of a store whose folder is on this machine.
+func openFileIn(folder string, f *campaign.File) (io.ReadCloser, error) {
+	r, err := filestore.Of(folder).Open(f.Digest, f.Size)
+	if err != nil {
+		return nil, fileProblem(err)
+	}
+	return r, nil
+}
+
+// fileProblem says what can be done where a file cannot be kept or read.
+func fileProblem(err error) error {
+	switch {
+	case errors.Is(err, filestore.ErrTooLarge):
+		return problem.New(problem.Invalid, "%w", err).
+			With(problem.Remedy{Text: "leave it where it is, and attach its URI"})
+	case errors.Is(err, filestore.ErrEmpty):
+		return problem.New(problem.Invalid, "%w", err)
+	case errors.Is(err, filestore.ErrNoRoom):
+		return problem.New(problem.Unavailable, "%w", err).
+			With(problem.Remedy{Text: "make room on the disk, and send it again"})
+	case errors.Is(err, filestore.ErrMissing), errors.Is(err, filestore.ErrAltered):
+		return problem.New(problem.Damaged, "%w", err).
+			With(problem.Remedy{Text: "restore it from a copy, or attach the same bytes again"})
+	}
+	return err
+}
+
+// confirm refuses to record a file whose bytes are not kept here. The process
+// that holds the store asks, so that what is there stays until the event is.
+func (h *Local) confirm(ctx context.Context, r engine.Request) error {
+	if r.Attach == nil || !r.Attach.Kept() {
+		return nil
+	}
+	state, err := filestore.Of(h.folder).State(ctx, r.Attach.Digest, r.Attach.Size)
+	if err != nil || state == filestore.Sound {
+		return err
+	}
+	return problem.New(problem.NotPossible, "the bytes of %s are not in the store: the file is %s",
+		r.Attach.Name, state).With(problem.Remedy{Text: "send them with the request"})
+}
+
+// Attach implements [Store].
+func (h *Local) Attach(
+	ctx context.Context, campaign string, r engine.Request, content io.Reader,
+) ([]events.Event, error) {
+	return attachIn(ctx, h, h.folder, campaign, r, content)
+}
+
+// OpenFile implements [Store].
+func (h *Local) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
+	return openFileIn(h.folder, f)
+}
+
+// Attach implements [Store]. The bytes go past the process that holds the store,
+// which finds them in the folder.
+func (p *Peer) Attach(
+	ctx context.Context, campaign string, r engine.Request, content io.Reader,
+) ([]events.Event, error) {
+	return attachIn(ctx, p, p.folder, campaign, r, content)
+}
+
+// OpenFile implements [Store].
+func (p *Peer) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
+	return openFileIn(p.folder, f)
+}
+
+// Attach implements [Store]; it always fails, with [events.ErrReadOnly].
+func (c *Copy) Attach(context.Context, string, engine.Request, io.Reader) ([]events.Event, error) {
+	return nil, events.ErrReadOnly
+}
+
+// OpenFile implements [Store].
+func (c *Copy) OpenFile(_ context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
+	return openFileIn(c.folder, f)
+}
+
+// OpenFile implements [Store]: the server sends it, and its digest is compared
+// here.
+func (r *Remote) OpenFile(ctx context.Context, name string, f *campaign.File) (io.ReadCloser, error) {
+	content, err := r.Client.OpenFile(ctx, name, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	return filestore.Checked(content, f.Digest, f.Size), nil
+}
+
+// Attach has a file of the campaign recorded, with its bytes, as [Store.Attach]
+// does. The request has no digest of its own: the bytes are part of it.
+func (c *Campaign) Attach(
+	ctx context.Context, r engine.Request, content io.Reader,
+) ([]events.Event, error) {
+	if err := keep(ctx, c.store.path, &r, content); err != nil {
+		return nil, err
+	}
+	return c.Submit(ctx, r)
+}
+
+// OpenFile opens a file of the campaign that is kept.
+func (c *Campaign) OpenFile(f *campaign.File) (io.ReadCloser, error) {
+	return openFileIn(c.store.path, f)
+}
