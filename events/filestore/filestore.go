@@ -37,7 +37,6 @@
 package filestore
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -50,6 +49,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -68,6 +68,9 @@ const incoming = "incoming"
 
 // bufferSize is how much of a file is in memory at a time, in bytes.
 const bufferSize = 256 << 10
+
+// buffers are those of files that were read before.
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 var (
 	// ErrEmpty is returned by Put where there are no bytes.
@@ -163,12 +166,13 @@ func (s *Store) write(ctx context.Context, name string, r io.Reader) (kept Kept,
 // copyBounded copies what there is, at most MaxSize bytes, to the file and to
 // the hash, and returns how much it was.
 func copyBounded(ctx context.Context, f io.Writer, sum hash.Hash, r io.Reader) (size int64, err error) {
-	buffer := make([]byte, bufferSize)
+	buffer := buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(buffer)
 	for {
 		if err := ctx.Err(); err != nil {
 			return 0, context.Cause(ctx)
 		}
-		n, err := r.Read(buffer)
+		n, err := r.Read(buffer[:])
 		if size += int64(n); size > MaxSize {
 			return 0, fmt.Errorf("%w: it has more than the %d MB that are kept", ErrTooLarge, MaxSize>>20)
 		}
@@ -254,7 +258,9 @@ func (s *Store) Open(digest string, size int64) (io.ReadCloser, error) {
 func (s *Store) State(ctx context.Context, digest string, size int64) (State, error) {
 	r, err := s.Open(digest, size)
 	if err == nil {
-		_, err = io.CopyBuffer(io.Discard, withContext{ctx, r}, make([]byte, bufferSize))
+		buffer := buffers.Get().(*[bufferSize]byte)
+		_, err = io.CopyBuffer(writerOnly{io.Discard}, withContext{ctx, r}, buffer[:])
+		buffers.Put(buffer)
 		err = errors.Join(err, r.Close())
 	}
 	switch {
@@ -391,7 +397,7 @@ func roomOr(err error) error {
 // reader reads a file and holds its last piece back until the hash is right.
 type reader struct {
 	f      io.Closer
-	in     *bufio.Reader
+	in     io.Reader
 	sum    hash.Hash
 	digest string
 	left   int64
@@ -406,7 +412,7 @@ func Checked(f io.ReadCloser, digest string, size int64) io.ReadCloser {
 }
 
 func newReader(f io.ReadCloser, digest string, size int64) *reader {
-	return &reader{f: f, in: bufio.NewReaderSize(f, bufferSize), sum: sha256.New(), digest: digest, left: size}
+	return &reader{f: f, in: f, sum: sha256.New(), digest: digest, left: size}
 }
 
 // Read implements io.Reader.
@@ -422,8 +428,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	r.sum.Write(p[:n])
 	r.left -= int64(n)
 	if r.left == 0 {
-		_, more := r.in.ReadByte()
-		if !errors.Is(more, io.EOF) || events.DigestOf([sha256.Size]byte(r.sum.Sum(nil))) != r.digest {
+		more, _ := io.ReadFull(r.in, make([]byte, 1))
+		if more > 0 || events.DigestOf([sha256.Size]byte(r.sum.Sum(nil))) != r.digest {
 			r.err = fmt.Errorf("%w: its bytes are not those of %s", ErrAltered, r.digest)
 			return 0, r.err
 		}
@@ -441,6 +447,9 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (r *reader) Close() error { return r.f.Close() }
+
+// writerOnly hides what else a writer can do, so that a copy uses our buffer.
+type writerOnly struct{ io.Writer }
 
 // withContext is a reader that ends with a context.
 type withContext struct {
