@@ -125,15 +125,14 @@ func (r *Remote) OpenFile(ctx context.Context, name string, f *campaign.File) (i
 	return filestore.Checked(content, f.Digest, f.Size), nil
 }
 
-// Attach has a file of the campaign recorded, with its bytes, as [Store.Attach]
-// does. The request has no digest of its own: the bytes are part of it.
-func (c *Campaign) Attach(
+// Keep keeps the bytes of a file with the campaign and returns the request that
+// attaches it with their digest and size. Until that is submitted, nothing names
+// the bytes.
+func (c *Campaign) Keep(
 	ctx context.Context, r engine.Request, content io.Reader,
-) ([]events.Event, error) {
-	if err := keep(ctx, c.store.path, &r, content); err != nil {
-		return nil, err
-	}
-	return c.Submit(ctx, r)
+) (engine.Request, error) {
+	err := keep(ctx, c.store.path, &r, content)
+	return r, err
 }
 
 // OpenFile opens a file of the campaign that is kept.

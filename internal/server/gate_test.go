@@ -154,6 +154,8 @@ var mayDo = map[string]string{
 	"diagnose-campaign": "viewer expert scientist integrator auditor admin here",
 	"export-campaign":   "viewer expert scientist integrator auditor admin here",
 	"replay-campaign":   "viewer expert scientist integrator auditor admin here",
+	"list-files":        "viewer expert scientist integrator auditor admin here",
+	"get-file":          "viewer expert scientist integrator auditor admin here",
 
 	"list-methods": "viewer expert scientist integrator auditor admin here nothing",
 	"get-method":   "viewer expert scientist integrator auditor admin here nothing",
@@ -189,6 +191,9 @@ var mayDo = map[string]string{
 	"exclude":         "scientist admin here",
 	"allow":           "scientist admin here",
 	"note":            "scientist admin here",
+	"attach-file":     "scientist admin here",
+	"attach-uri":      "scientist admin here",
+	"withdraw-file":   "scientist admin here",
 	"pause-campaign":  "scientist admin here",
 	"resume-campaign": "scientist admin here",
 	"stop-campaign":   "scientist admin here",
@@ -216,7 +221,7 @@ func (g *guarded) routes() (routes []route) {
 	for path, operations := range document.Paths {
 		for method, operation := range operations {
 			r := route{id: operation.OperationID, method: strings.ToUpper(method), path: "/api/v1" + path}
-			r.path = strings.NewReplacer("{campaign}", "bench", "{question}", "q1", "{decision}", "d1").Replace(r.path)
+			r.path = strings.NewReplacer("{campaign}", "bench", "{question}", "q1", "{decision}", "d1", "{file}", "f1").Replace(r.path)
 			if operation.RequestBody != nil {
 				for contentType := range operation.RequestBody.Content {
 					r.contentType = contentType

@@ -68,6 +68,7 @@ func New(o Options) *Server {
 		options: o, lab: o.Lab, gate: gate.New(o.Gate), whatIf: whatif.NewRuns(o.Log),
 		closing: make(chan struct{}),
 	}
+	s.gate.Uploads = func(r *http.Request) bool { return api.Uploads(r) || console.Uploads(r) }
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.api = api.New(api.Options{
 		Lab: o.Lab, Gate: s.gate, Version: o.Version, Log: o.Log, Signer: o.Signer,

@@ -16,7 +16,7 @@
 // writes. admission.go holds what a caller needs, once.go the idempotency keys,
 // etag.go the entity tags. The operations stand by what they are about:
 // campaigns.go, requests.go (what people record), questions.go, reading.go and
-// records.go (what is recorded), attest.go, whatif.go. control.go is no
+// records.go (what is recorded), attest.go, whatif.go, files.go. control.go is no
 // operation of the document: it serves the protocol of a store's socket to the
 // command line.
 //
@@ -188,6 +188,7 @@ func New(o Options) *API {
 	a.records()
 	a.attesting()
 	a.imagining()
+	a.files()
 	admitNull(schemas)
 	checked := admitNullFrom(a.huma.OpenAPI())
 	text, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"iter"
 	"net/http"
 	"os"
@@ -59,6 +60,15 @@ func (a *API) control(w http.ResponseWriter, r *http.Request) {
 		Submit: func(ctx context.Context, name string, q engine.Request) ([]events.Event, error) {
 			return a.take(ctx, c, name, q)
 		},
+		Attach: func(
+			ctx context.Context, name string, q engine.Request, content io.Reader,
+		) ([]events.Event, error) {
+			return a.takeFile(ctx, c, name, q, content)
+		},
+		OpenFile: func(_ context.Context, _, file string) (io.ReadCloser, error) {
+			_, content, err := fileOf(c, file)
+			return content, err
+		},
 		Status:  func() control.Status { return a.controlStatus(c, log) },
 		Closing: a.closing,
 	}).ServeHTTP(w, inner)
@@ -75,6 +85,33 @@ func (a *API) control(w http.ResponseWriter, r *http.Request) {
 // actor that the request names counts only on an open server
 // (gate.Gate.ActingAs).
 func (a *API) take(
+	ctx context.Context, c *lab.Campaign, name string, r engine.Request,
+) ([]events.Event, error) {
+	// A digest alone would show the bytes of another campaign's file to who
+	// knows it.
+	if r.Attach != nil && r.Attach.Kept() {
+		return nil, problem.New(problem.Invalid, "the bytes of %s do not come with the request", r.Attach.Name)
+	}
+	return a.taken(ctx, c, name, r)
+}
+
+// takeFile is take of a request that attaches a file, with its bytes.
+func (a *API) takeFile(
+	ctx context.Context, c *lab.Campaign, name string, r engine.Request, content io.Reader,
+) ([]events.Event, error) {
+	if err := a.Allowed(ctx, accounts.Run, c.Name()); err != nil {
+		return nil, err
+	}
+	r.Attach.URI = ""
+	r, err := a.keep(ctx, c, r, content)
+	if err != nil {
+		return nil, err
+	}
+	return a.taken(ctx, c, name, r)
+}
+
+// taken is take of a request that is complete.
+func (a *API) taken(
 	ctx context.Context, c *lab.Campaign, name string, r engine.Request,
 ) ([]events.Event, error) {
 	if name != c.Name() {

@@ -95,7 +95,9 @@ func (h *holder) stream() {
 	if h.status != 0 {
 		h.ResponseWriter.WriteHeader(h.status)
 	}
-	_, _ = h.ResponseWriter.Write(h.body.Bytes())
+	if h.body.Len() > 0 { // else the headers can still be set
+		_, _ = h.ResponseWriter.Write(h.body.Bytes())
+	}
 }
 
 // Unwrap lets [http.ResponseController] find what is below.

@@ -78,6 +78,7 @@ func (a *API) keyedBy(op huma.Operation, description string) huma.Operation {
 type sent struct {
 	key, digest string
 	header      http.Header // of the answer
+	address     string      // of an upload, whose digest comes after its bytes
 }
 
 // sentKey is the key of a *sent in a context.
@@ -109,20 +110,37 @@ func (a *API) once(next http.Handler) http.Handler {
 			problems.Write(w, problems.Refused(http.StatusUnprocessableEntity, text))
 			return
 		}
+		if uploadsTo(r.Method, r.URL.Path) {
+			s := &sent{key: given[0], header: w.Header(), address: addressOf(r)}
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), sentKey{}, s)))
+			return
+		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			problems.Write(w, problems.UnreadBody(err))
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		contentType := r.Header.Get("Content-Type")
-		text := fmt.Appendf(nil, "%s\n%s\n%s\n%s", r.Method, r.URL.RequestURI(), contentType, body)
+		text := append([]byte(addressOf(r)), body...)
 		if a.earlier.answered(w, r, given[0], text) {
 			return
 		}
 		s := &sent{key: given[0], digest: engine.DigestOf(text), header: w.Header()}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), sentKey{}, s)))
 	})
+}
+
+// addressOf is all of a request that its digest covers, but for the body.
+func addressOf(r *http.Request) string {
+	return fmt.Sprintf("%s\n%s\n%s\n", r.Method, r.URL.RequestURI(), r.Header.Get("Content-Type"))
+}
+
+// digested completes the digest of a request whose body is a file, once that is
+// known by its own digest.
+func digested(ctx context.Context, file string) {
+	if s, ok := ctx.Value(sentKey{}).(*sent); ok && s.address != "" {
+		s.digest = engine.DigestOf([]byte(s.address + file))
+	}
 }
 
 // isKey reports whether a key is 1 to maxKey visible ASCII characters, with no

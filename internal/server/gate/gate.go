@@ -50,6 +50,10 @@ type Gate struct {
 	// way at once. Both are set before anything is served.
 	Patience Patience
 	Bounds   Bounds
+	// Uploads reports whether a request is the upload of a file: its body is
+	// larger than others', and read piece by piece. It is set before anything is
+	// served.
+	Uploads func(*http.Request) bool
 
 	options Options
 	busy    busy
@@ -60,7 +64,8 @@ func New(o Options) *Gate {
 	if o.User == "" {
 		o.User = systemUser()
 	}
-	return &Gate{Patience: usualPatience, Bounds: usualBounds, options: o}
+	none := func(*http.Request) bool { return false }
+	return &Gate{Patience: usualPatience, Bounds: usualBounds, Uploads: none, options: o}
 }
 
 // Accounts are those of the lab; nil where it has none.

@@ -23,6 +23,11 @@ import (
 const (
 	// MaxBody is the size of a body, in bytes.
 	MaxBody = 8 << 20
+	// MaxUpload is that of the upload of a file, with what surrounds it in a
+	// form. Files themselves are bounded where they are kept.
+	MaxUpload = 52 << 20
+	// slowest is how fast an upload comes at least, in bytes per second.
+	slowest = 64 << 10
 	// maxUnknown is that of a caller of whom it is not known who they are: they
 	// log in.
 	maxUnknown = 64 << 10
@@ -194,8 +199,13 @@ func (g *Gate) Limited(next http.Handler) http.Handler {
 		out := &unhurried{ResponseWriter: w, control: control, each: g.Patience.Write}
 		_ = control.SetWriteDeadline(time.Time{}) // that of the request before
 		if r.Body != nil && r.ContentLength != 0 {
-			_ = control.SetReadDeadline(time.Now().Add(g.Patience.Body))
-			r.Body = &timed{http.MaxBytesReader(w, r.Body, MaxBody),
+			most, patience := int64(MaxBody), g.Patience.Body
+			if g.Uploads(r) {
+				most = MaxUpload
+				patience += MaxUpload / slowest * time.Second
+			}
+			_ = control.SetReadDeadline(time.Now().Add(patience))
+			r.Body = &timed{http.MaxBytesReader(w, r.Body, most),
 				func() { _ = control.SetReadDeadline(time.Time{}) }}
 		}
 		if encoding := r.Header.Get("Content-Encoding"); encoding != "" &&

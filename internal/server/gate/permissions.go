@@ -47,6 +47,8 @@ var needed = map[string]Need{
 	"diagnose-campaign": {Permission: accounts.See, InCampaign: true},
 	"export-campaign":   {Permission: accounts.See, InCampaign: true},
 	"replay-campaign":   {Permission: accounts.See, InCampaign: true},
+	"list-files":        {Permission: accounts.See, InCampaign: true},
+	"get-file":          {Permission: accounts.See, InCampaign: true},
 
 	// What the program is; nothing of any campaign.
 	"list-methods": {},
@@ -82,6 +84,9 @@ var needed = map[string]Need{
 	"exclude":         {Permission: accounts.Run, InCampaign: true},
 	"allow":           {Permission: accounts.Run, InCampaign: true},
 	"note":            {Permission: accounts.Run, InCampaign: true},
+	"attach-file":     {Permission: accounts.Run, InCampaign: true},
+	"attach-uri":      {Permission: accounts.Run, InCampaign: true},
+	"withdraw-file":   {Permission: accounts.Run, InCampaign: true},
 	"pause-campaign":  {Permission: accounts.Run, InCampaign: true},
 	"resume-campaign": {Permission: accounts.Run, InCampaign: true},
 	"stop-campaign":   {Permission: accounts.Run, InCampaign: true, Act: ActStop},

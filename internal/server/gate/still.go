@@ -3,6 +3,7 @@ package gate
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -43,9 +44,10 @@ func (g *Gate) still(ctx context.Context, r *http.Request) (accounts.Identity, e
 // Arrived waits for the body of a request of a known caller, and asks
 // again who they are: access that has ended while the body was on its way
 // carries nothing out. A body that does not come whole fails where it is read.
+// An upload passes: see [Gate.Arriving].
 func (g *Gate) Arrived(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body == nil || r.Body == http.NoBody || !IdentityOf(r.Context()).Known() {
+		if r.Body == nil || r.Body == http.NoBody || g.Uploads(r) || !IdentityOf(r.Context()).Known() {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -61,6 +63,39 @@ func (g *Gate) Arrived(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r.WithContext(WithIdentity(r.Context(), who)))
 	})
+}
+
+// Arriving returns the body of an upload, which [Gate.Arrived] leaves to the
+// operation. At its end it is asked again who makes the request, and whether
+// they have a permission in a campaign: where not, the body fails as one that
+// did not come whole.
+func (g *Gate) Arriving(
+	ctx context.Context, body io.Reader, p accounts.Permission, campaign string,
+) io.Reader {
+	return &arriving{body, func() error {
+		who, err := Listener(ctx)
+		if err != nil {
+			return err
+		}
+		return who.May(p, campaign)
+	}}
+}
+
+// arriving is the body of Arriving.
+type arriving struct {
+	io.Reader
+	may func() error
+}
+
+// Read implements io.Reader.
+func (a *arriving) Read(p []byte) (int, error) {
+	n, err := a.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		if refused := a.may(); refused != nil {
+			err = refused
+		}
+	}
+	return n, err
 }
 
 // readCloser is a body that was read, with what closes the one it came in.
