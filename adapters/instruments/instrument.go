@@ -216,17 +216,24 @@ type Outcome struct {
 	Measurement *events.Measurement `json:"measurement,omitempty"`
 	// Cause says why, where Status is not Measured.
 	Cause string `json:"cause,omitempty"`
-	// Files are those that belong to the experiment, whatever became of it. The
-	// bytes of those that are kept are on the disk by then.
-	Files []events.Attachment `json:"files,omitempty"`
-	// Unkept says of each file that the instrument named, and that could not be
-	// kept, why: a line each.
-	Unkept []string `json:"-"`
+	// Files are those that belong to the experiment, whatever became of it.
+	Files []File `json:"files,omitempty"`
+	// Remarks are what a person should know of the answer and nothing else
+	// holds: such as that a file could not be kept, and why.
+	Remarks []string `json:"-"`
 	// Rejected is the instrument's answer where Status is Failed because it
 	// could not be used: as it was given, for the record.
 	Rejected string `json:"-"`
 	// Once is set by the engine where Status is Failed because of [ErrOnce].
 	Once bool `json:"-"`
+}
+
+// File is a file that an instrument names.
+type File struct {
+	// Path is where it lies, in the folder that the instrument works in. The
+	// adapter keeps its bytes and sets Digest and Size; then Path is empty.
+	Path string `json:"path,omitempty"`
+	events.Attachment
 }
 
 // Recordable returns the outcome with texts that the log can hold: readable, and

@@ -13,6 +13,7 @@ Idempotency-Key, so that none is carried out twice.
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import ipaddress
 import json
@@ -448,6 +449,55 @@ class Campaign:
     def note(self, text: str, about: str = "") -> list[JSON]:
         """Add a remark to the record, about an experiment, question or decision."""
         return self._record("note", text=text, about=about or None)
+
+    # Files: spectra, traces, photos.
+
+    def attach(
+        self,
+        file: str | os.PathLike[str] | bytes,
+        experiment: Experiment | str | None = None,
+        *,
+        name: str = "",
+        media_type: str = "",
+        quantity: str = "",
+        comment: str = "",
+    ) -> list[JSON]:
+        """Keep a file with an experiment, or with the campaign; returns the events that were recorded.
+
+        `file` is a path, the bytes themselves (then give a `name`), or the URI of a file that stays where it is."""
+        said: JSON = {"media_type": media_type, "quantity": quantity, "comment": comment}
+        said["experiment"] = experiment.id if isinstance(experiment, Experiment) else experiment
+        said = {k: v for k, v in said.items() if v}
+        if isinstance(file, str) and "://" in file:
+            said["name"] = name or os.path.basename(urllib.parse.urlsplit(file).path) or file
+            return self._record("files/elsewhere", uri=file, **said)
+        if isinstance(file, bytes):
+            content = file
+        else:
+            with open(file, "rb") as f:
+                content = f.read()
+            name = name or os.path.basename(os.fspath(file))
+        said["name"] = name
+        answer = self.client._json("POST", self._path + "/files", said, content, "application/octet-stream")
+        return list(answer["recorded"])
+
+    def files(self, experiment: Experiment | str | None = None) -> list[JSON]:
+        """The files of the campaign, or of an experiment, without those that were withdrawn."""
+        of = experiment.id if isinstance(experiment, Experiment) else experiment
+        all_ = self.client._pages(self._path + "/files", "files", {"experiment": of} if of else None)
+        return [f for f in all_ if not f.get("withdrawn")]
+
+    def read_file(self, file: str) -> bytes:
+        """The bytes of a file f3, compared with the hash in the record."""
+        listed = {f["id"]: f for f in self.client._pages(self._path + "/files", "files")}
+        content = self.client._send("GET", f"{self._path}/files/{urllib.parse.quote(file, safe='')}")
+        if "sha256:" + hashlib.sha256(content).hexdigest() != listed[file]["digest"]:
+            raise ValueError(f"{file} is not what was attached")
+        return content
+
+    def withdraw(self, file: str, reason: str) -> list[JSON]:
+        """Take out a file that was attached by mistake."""
+        return self._record("files/withdraw", file=file, reason=reason)
 
     def resolve(self, experiment: str, resolution: str, reason: str = "", **more: Any) -> list[JSON]:
         """Settle an experiment whose fate is unknown: measured (with value=…), failed, infeasible, not-performed."""

@@ -81,21 +81,23 @@ func (c *Core) filesOf(experiment string, o instruments.Outcome) (payloads []eve
 	}
 	number := len(s.Files)
 	had := s.FilesOf(experiment)
-	for _, a := range o.Files {
-		if slices.ContainsFunc(had, func(f campaign.File) bool { return f.Attachment == a }) {
-			continue
-		}
-		if fault := a.Fault(); fault != "" {
+	for _, named := range o.Files {
+		a := named.Attachment
+		fault := a.Fault()
+		switch {
+		case named.Path != "":
+			remark("%s, a file that the instrument named, is not kept", named.Path)
+		case fault != "":
 			remark("a file that the instrument named is not attached: %s", fault)
-			continue
+		case !slices.ContainsFunc(had, func(f campaign.File) bool { return f.Attachment == a }):
+			number++
+			payloads = append(payloads, &events.FileAttached{
+				File: events.FileID(number), Experiment: experiment, Attachment: a,
+			})
 		}
-		number++
-		payloads = append(payloads, &events.FileAttached{
-			File: events.FileID(number), Experiment: experiment, Attachment: a,
-		})
 	}
-	for _, why := range o.Unkept {
-		remark("a file that the instrument named is not kept: %s", why)
+	for _, text := range o.Remarks {
+		remark("%s", text)
 	}
 	return payloads
 }

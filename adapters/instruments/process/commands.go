@@ -16,7 +16,7 @@ import (
 )
 
 // command is what the adapter knows about a command. Instrument.mu guards all
-// fields but Command, which never changes, and done. sent is set before the
+// fields but Command, which never changes, done, and filed, which filing guards. sent is set before the
 // start is written and taken back only where nothing was written, or the
 // program says that it did not start it: what may have been sent counts as sent
 // (law 3 of docs/architecture.md).
@@ -31,6 +31,9 @@ type command struct {
 	awaiting *awaiting            // the latest request for the outcome, nil for none
 	outcome  *instruments.Outcome // the first one, which stands; nil while open
 	done     chan struct{}        // closed when outcome is set
+
+	filing chan struct{} // holds one while filed is worked out
+	filed  *filing       // what became of the outcome's files; nil before
 }
 
 // underWay reports whether the command may be acting, or about to act. The
@@ -69,7 +72,7 @@ func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 	c := i.commands[cmd.ID]
 	if c == nil {
 		cmd.Parameters = maps.Clone(cmd.Parameters)
-		c = &command{Command: cmd, done: make(chan struct{})}
+		c = &command{Command: cmd, done: make(chan struct{}), filing: make(chan struct{}, 1)}
 		i.commands[cmd.ID] = c
 	}
 	if !maps.Equal(c.Parameters, cmd.Parameters) {
@@ -256,7 +259,7 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 			return instruments.Outcome{}, err
 		}
 		if o, ok := i.outcomeOf(c); ok {
-			return o, nil
+			return i.withFiles(ctx, c, o)
 		}
 		p, err := i.connect(ctx)
 		switch {
@@ -268,7 +271,7 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 		a := i.await(p, c)
 		if a == nil {
 			if o, ok := i.outcomeOf(c); ok {
-				return o, nil
+				return i.withFiles(ctx, c, o)
 			}
 			return instruments.Outcome{}, fmt.Errorf("command %s was not started by this process, "+
 				"and %s cannot say what became of commands of an earlier one",

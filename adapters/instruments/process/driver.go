@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/filestore"
 )
 
 // Name of the driver in a campaign file.
@@ -47,6 +48,7 @@ var Driver = instruments.Driver{
 		}
 		if env.Store != "" {
 			i.KeepRecord(filepath.Join(env.Store, "instrument.json"))
+			i.KeepFiles(filestore.Of(env.Store))
 		}
 		return i, nil
 	},

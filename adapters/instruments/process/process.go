@@ -35,6 +35,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/filestore"
 )
 
 // DefaultReplyWithin is how long a program may take to answer anything but
@@ -57,9 +58,10 @@ type Instrument struct {
 	greeting    wire.Request
 	logf        func(format string, args ...any)
 	pauses      pauses
-	record      string     // the file of KeepRecord, or empty
-	recording   sync.Mutex // of the file
-	reported    sync.Once  // about earlier instances
+	record      string           // the file of KeepRecord, or empty
+	files       *filestore.Store // of KeepFiles, or nil
+	recording   sync.Mutex       // of the file
+	reported    sync.Once        // about earlier instances
 
 	// life bounds what is done for a command rather than for a caller.
 	life   context.Context // ends with Close

@@ -32,9 +32,30 @@ func (s *server) run(
 	s.jobs[e.command.ID] = j
 	s.working.Go(func() {
 		defer cancel()
-		s.finish(j, s.perform(ctx, e.command, act, resumed))
+		o := s.perform(ctx, e.command, act, resumed)
+		o.Files = s.filesOf(e.command)
+		s.finish(j, o)
 	})
 	return j
+}
+
+// filesOf are the files that the instrument names of a command, where it leaves
+// any. A panic there costs the files and not the result.
+func (s *server) filesOf(cmd instruments.Command) (files []instruments.File) {
+	filer, ok := s.inst.(Filer)
+	if !ok {
+		return nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			s.say(wire.Reply{Error: fmt.Sprintf("the files of command %s: the instrument's program panicked: %v",
+				cmd.ID, r)})
+			files = nil
+		}
+	}()
+	given := cmd
+	given.Parameters = maps.Clone(cmd.Parameters)
+	return filer.Files(context.Background(), given)
 }
 
 // finish keeps the outcome of a job in the ledger and releases the entry's

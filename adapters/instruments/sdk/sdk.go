@@ -72,6 +72,16 @@ type Resumer interface {
 	Resume(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
 }
 
+// Filer is an [Instrument] that leaves files behind, such as spectra, traces and
+// pictures. Its campaign keeps them with the experiment.
+type Filer interface {
+	// Files returns the files of a command whose Measure or Resume has ended,
+	// whatever came of it. A Path is in the folder that the program was started
+	// in, and its bytes do not change any more; a URI says where a file stays. It
+	// is called once, before the outcome is kept in the ledger.
+	Files(ctx context.Context, cmd instruments.Command) []instruments.File
+}
+
 // Campaign is what the handshake tells an instrument.
 type Campaign struct {
 	Name       string

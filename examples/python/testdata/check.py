@@ -74,6 +74,17 @@ first = bench.ask()
 assert set(first.parameters) == {"x", "salt"} and first == bench.ask(), first
 assert bench.tell(first, 1.5, sd=0.1, further={"pH": 7})[0]["type"] == "campaignd.experiment.measured"
 assert refused("conflict", lambda: bench.tell(first, 1.6)).subject == first.id
+# Files are kept with the experiment, and come back as they were.
+kept = bench.attach(__file__, first, comment="this script")[0]["data"]
+assert bench.attach(b"1,2\n", name="a.csv", quantity="flow")[0]["type"] == "campaignd.file.attached"
+bench.attach("https://data.example.org/run7.h5?raw=1", first.id)
+assert [f["name"] for f in bench.files(first)] == ["check.py", "run7.h5"], bench.files()
+with open(__file__, "rb") as f:
+    assert bench.read_file(kept["file"]) == f.read()
+bench.withdraw("f2", "of another cell")
+assert [f["id"] for f in bench.files()] == ["f1", "f3"], bench.files()
+assert refused("invalid", lambda: bench.attach(b"", name="a.csv")).status == 400
+
 second = bench.ask()
 bench.tell(second, failed="the cell leaked")
 try:

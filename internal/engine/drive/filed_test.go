@@ -48,13 +48,16 @@ func filed(t *testing.T) []events.Event {
 	device := &lab{outcomes: []func(instruments.Command) instruments.Outcome{
 		func(cmd instruments.Command) instruments.Outcome {
 			o := good(cmd)
-			o.Files = []events.Attachment{spectrum, elsewhere, {Name: "../etc/passwd"}}
-			o.Unkept = []string{"trace.csv is not there"}
+			o.Files = []instruments.File{
+				{Attachment: spectrum}, {Attachment: elsewhere}, {Attachment: events.Attachment{Name: "../etc/passwd"}},
+				{Path: "left.csv"},
+			}
+			o.Remarks = []string{"trace.csv is not there"}
 			return o
 		},
 		func(instruments.Command) instruments.Outcome {
 			return instruments.Outcome{
-				Status: instruments.Failed, Cause: "a leak", Files: []events.Attachment{keptFile("leak.png", "picture")},
+				Status: instruments.Failed, Cause: "a leak", Files: []instruments.File{{Attachment: keptFile("leak.png", "picture")}},
 			}
 		},
 	}}
@@ -100,7 +103,7 @@ func TestFilesOfAnInstrument(t *testing.T) {
 	for _, n := range s.Notes {
 		notes += n.About + ": " + n.Text + "\n"
 	}
-	for _, want := range []string{"e1: ", "etc/passwd", "trace.csv is not there"} {
+	for _, want := range []string{"e1: ", "etc/passwd", "trace.csv is not there", "left.csv"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("the notes lack %q:\n%s", want, notes)
 		}

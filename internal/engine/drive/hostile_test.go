@@ -107,7 +107,7 @@ func (h hostile) fill(v reflect.Value) {
 		v.SetFloat(h.number())
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(h.rt, "yes"))
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(rapid.Int64Range(-2, 5).Draw(h.rt, "n"))
 	case reflect.Uint64:
 		v.SetUint(rapid.Uint64Range(0, 5).Draw(h.rt, "n"))

@@ -67,19 +67,65 @@ func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.
 	if json.Unmarshal(fields.take("status"), &status) != nil {
 		return unreadable(instruments.Unknown, raw, errors.New("it has no status"))
 	}
+	var o instruments.Outcome
+	files, remarks := decodeFiles(fields.take("files"))
 	switch status {
 	case instruments.Failed, instruments.Infeasible, instruments.Deferred, instruments.Cancelled, instruments.Unknown:
-		return instruments.Outcome{Status: status, Cause: fields.cause()}
+		o = instruments.Outcome{Status: status, Cause: fields.cause()}
 	case instruments.Measured:
+		m, err := decodeMeasurement(fields.take("measurement"), requested)
+		if err != nil {
+			o = unreadable(instruments.Failed, raw, err)
+			break
+		}
+		m.Unread = append(m.Unread, fields.unknown("")...)
+		o = instruments.Outcome{Status: instruments.Measured, Measurement: m}
 	default:
 		return unreadable(instruments.Unknown, raw, fmt.Errorf("%q is not a status", status))
 	}
-	m, err := decodeMeasurement(fields.take("measurement"), requested)
-	if err != nil {
-		return unreadable(instruments.Failed, raw, err)
+	o.Files, o.Remarks = files, remarks
+	return o
+}
+
+// maxFiles is how many files an outcome may name.
+const maxFiles = 100
+
+// decodeFiles reads the files that an outcome names: each a path, or an object
+// with a path or a URI and what is said of it. One that cannot be read costs
+// neither the others nor the result: a remark says so.
+func decodeFiles(raw json.RawMessage) (files []instruments.File, remarks []string) {
+	if absent(raw) {
+		return nil, nil
 	}
-	m.Unread = append(m.Unread, fields.unknown("")...)
-	return instruments.Outcome{Status: instruments.Measured, Measurement: m}
+	remark := func(what, why string, raw json.RawMessage) {
+		remarks = append(remarks, fmt.Sprintf("%s of the instrument's answer %s: %s", what, why, Clip(raw)))
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		remark("files", "is no list of files", raw)
+		return nil, remarks
+	}
+	for i, raw := range list {
+		what := fmt.Sprintf("files %d", i+1)
+		if i == maxFiles {
+			remarks = append(remarks, fmt.Sprintf("the instrument named %d files: only the first %d are attached",
+				len(list), maxFiles))
+			break
+		}
+		var f instruments.File
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.DisallowUnknownFields()
+		if json.Unmarshal(raw, &f.Path) == nil && f.Path != "" {
+			files = append(files, f)
+		} else if err := decoder.Decode(&f); err != nil {
+			remark(what, "cannot be read ("+err.Error()+")", raw)
+		} else if (f.Path == "") == (f.URI == "") {
+			remark(what, "has neither a path nor a URI, or both", raw)
+		} else {
+			files = append(files, f)
+		}
+	}
+	return files, remarks
 }
 
 // cause is why a command ended without a result, with whatever else the program
