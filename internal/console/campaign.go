@@ -412,6 +412,9 @@ type action struct {
 	// request reads the form into a request; do, if set, acts without one.
 	request func(r *http.Request, of *lab.Campaign) (engine.Request, error)
 	do      func(ctx context.Context, of *lab.Campaign, by engine.Request) error
+	// then, if set, goes on once the request is recorded, now or by an earlier
+	// form of the same identifier.
+	then func(ctx context.Context, of *lab.Campaign, by engine.Request) error
 	// look answers a form whose button only shows what would become of the
 	// campaign; nil where none has one.
 	look func(w http.ResponseWriter, r *http.Request, of *lab.Campaign)
@@ -431,6 +434,12 @@ func (c *Console) actions() []action {
 	}
 	experiment := func(r *http.Request, of *lab.Campaign) string {
 		return address(of) + "/experiments/" + url.PathEscape(text(r, "experiment"))
+	}
+	filed := func(r *http.Request, of *lab.Campaign) string {
+		if text(r, "experiment") != "" {
+			return experiment(r, of) + "#files"
+		}
+		return address(of) + "/files"
 	}
 	here := func(permission, path, said string) action {
 		return action{permission: permission, path: path, said: said, show: c.showCampaign}
@@ -463,7 +472,9 @@ func (c *Console) actions() []action {
 			show: c.showExperiment, request: resolution, back: experiment},
 		{path: "correct", permission: Run, said: "corrected", act: "override",
 			show: c.showExperiment, request: correction, back: experiment},
-		{path: "tell", permission: Run, said: "told", show: c.showResults, request: result,
+		{path: "attach", permission: Run, said: "attached", show: c.showFiles, do: c.attaching, back: filed},
+		{path: "withdraw", permission: Run, said: "withdrawn", show: c.showFiles, request: withdrawing, back: filed},
+		{path: "tell", permission: Run, said: "told", show: c.showResults, request: result, then: c.toldWith,
 			back: func(_ *http.Request, of *lab.Campaign) string { return address(of) + "/results" }},
 		{path: "definition", permission: Run, said: "amended", act: "override",
 			show: c.showDefinition, request: c.amendment, look: c.showChanges},
@@ -506,8 +517,9 @@ func (c *Console) act(a action) http.HandlerFunc {
 		if of == nil {
 			return
 		}
-		if err := r.ParseForm(); err != nil {
-			c.fail(w, r, problem.New(problem.Invalid, "the form cannot be read: %w", err))
+		r, err := c.takeForm(r, of, a.permission)
+		if err != nil {
+			a.show(w, r, of, statusOf(err), err, a.path)
 			return
 		}
 		if a.look != nil && text(r, "look") != "" {
@@ -515,7 +527,7 @@ func (c *Console) act(a action) http.HandlerFunc {
 			return
 		}
 		said := a.said
-		err := c.perform(r, of, a)
+		err = c.perform(r, of, a)
 		if errors.Is(err, errNothing) {
 			err, said = nil, "same"
 		}
@@ -541,13 +553,22 @@ func (c *Console) act(a action) http.HandlerFunc {
 // is made before and judged after, by the process that holds the store: what
 // changes in between is found there.
 func (c *Console) perform(r *http.Request, of *lab.Campaign, a action) error {
+	by := requested(r, engine.Request{})
 	if a.do != nil {
-		return a.do(r.Context(), of, requested(r, engine.Request{}))
+		return a.do(r.Context(), of, by)
 	}
-	done, err := alreadyRecorded(r.Context(), of, requested(r, engine.Request{}))
-	if done || err != nil {
+	done, err := alreadyRecorded(r.Context(), of, by)
+	if err == nil && !done {
+		err = c.record(r, of, a)
+	}
+	if err != nil || a.then == nil {
 		return err
 	}
+	return a.then(r.Context(), of, by)
+}
+
+// record has the request of a form recorded.
+func (c *Console) record(r *http.Request, of *lab.Campaign, a action) error {
 	request, err := a.request(r, of)
 	if err != nil {
 		return err

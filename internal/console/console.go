@@ -47,7 +47,7 @@
 //
 // campaigns.go, campaign.go (with the log in words and the forms of a
 // campaign), instruments.go, experiment.go, decision.go, whatif.go, results.go,
-// bring.go, region.go, define.go and sheet.go are the other pages; measured.go
+// bring.go, files.go, region.go, define.go and sheet.go are the other pages; measured.go
 // holds the fields that every form for a result has. proof.go hands out proofs,
 // live.go is the stream of changes, figure.go and charts.go draw.
 //
@@ -195,6 +195,8 @@ func (c *Console) Handler() http.Handler {
 		"/proofs/{event}":           c.proof,
 		"/whatif/{run}":             c.whatIfPage,
 		"/experiments/{experiment}": c.experiment,
+		"/files":                    c.files,
+		"/files/{file}":             c.file,
 	} {
 		mux.HandleFunc("GET /campaigns/{campaign}"+path, show)
 	}

@@ -35,6 +35,7 @@ type experimentPage struct {
 	CanRepeat              bool
 	Also                   string // other experiments whose fate is unknown too
 	Measured               measuredFields
+	Files                  []fileView
 }
 
 // experiment serves the page of an experiment.
@@ -73,6 +74,9 @@ func (c *Console) showExperiment(
 			p.fill(core, best, x, log)
 		}
 	})
+	for i := range p.Files {
+		p.Files[i].showTable(of)
+	}
 	if !found {
 		if refusal == nil {
 			refusal = problem.New(problem.NotFound, "%s has no experiment %q", of.Name(), id)
@@ -109,6 +113,7 @@ func (p *experimentPage) fill(
 	p.Instrument = instrumentName(def, x)
 	p.Cause = sentence(x.Cause)
 	p.ByHand = def.ByHand()
+	p.Files = filesOf(s, x.ID, p.Path)
 	p.CanRepeat = !s.Status.Ended()
 	if x.Flag != nil {
 		p.Doubt = sentence(x.Flag.Reason)

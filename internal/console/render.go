@@ -67,7 +67,8 @@ var templates = func() map[string]*template.Template {
 		"row": func(prefix string, f quantityField, known bool) quantityRow {
 			return quantityRow{prefix, f, known}
 		},
-		"field": func(s *shell, action, name string) typed { return typed{s, action, name} },
+		"fileof": func(page any, f fileView) fileOnPage { return fileOnPage{page, f} },
+		"field":  func(s *shell, action, name string) typed { return typed{s, action, name} },
 	}
 	base := template.Must(template.New("layout").Funcs(functions).ParseFS(templateFiles,
 		"templates/layout.html", "templates/parts.html"))
@@ -169,6 +170,8 @@ var saids = map[string]string{
 	"resolved":  "Settled.",
 	"corrected": "The correction is recorded.",
 	"told":      "The result is recorded.",
+	"attached":  "The file is kept.",
+	"withdrawn": "The file is taken out; that it was attached stays on the record.",
 	"brought":   "The measurements are taken over.",
 	"known":     "The campaign has these measurements already: nothing was changed.",
 	"amended":   "The campaign goes on with the changed file.",

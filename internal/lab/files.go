@@ -18,7 +18,15 @@ import (
 
 // keep keeps the bytes of a file in a store and completes the request that
 // attaches it.
+//
+// What is wrong with what is said of the file is found before its bytes are
+// read.
 func keep(ctx context.Context, folder string, r *engine.Request, content io.Reader) error {
+	said := r.Attach.Attachment // but for what its bytes will say
+	said.Digest, said.Size = events.DigestOf([32]byte{}), 1
+	if fault := said.Fault(); fault != "" {
+		return problem.New(problem.Invalid, "%s", fault)
+	}
 	kept, err := filestore.Of(folder).Put(ctx, content)
 	if err != nil {
 		return fileProblem(err)

@@ -99,6 +99,8 @@ var matrix = []struct {
 	{"GET /campaigns/{campaign}/export.jsonl", "", "", 200, whoSee},
 	{"GET /campaigns/{campaign}/decisions/{decision}", "", "", 200, whoSee},
 	{"GET /campaigns/{campaign}/experiments/{experiment}", "", "", 200, whoSee},
+	{"GET /campaigns/{campaign}/files", "", "", 200, whoSee},
+	{"GET /campaigns/{campaign}/files/{file}", "", "", 404, whoSee},
 
 	{"GET /campaigns/{campaign}/proofs/{event}", "/campaigns/bench/proofs/e1", "", 200, whoAudit},
 	{"GET /campaigns/{campaign}/whatif/{run}", "/campaigns/bench/whatif/w99", "", 404, whoSee},
@@ -111,6 +113,8 @@ var matrix = []struct {
 	{"POST /campaigns/{campaign}/run", "", "", 303, whoRun},
 	{"POST /campaigns/{campaign}/stop", "", "name=wrong", 400, whoRun},
 	{"POST /campaigns/{campaign}/note", "", "", 422, whoRun},
+	{"POST /campaigns/{campaign}/attach", "", "", 400, whoRun},
+	{"POST /campaigns/{campaign}/withdraw", "", "file=f1", 400, whoRun},
 	{"POST /campaigns/{campaign}/exclude", "", "", 400, whoRun},
 	{"POST /campaigns/{campaign}/region", "", "min.none=1", 400, whoRun},
 	{"POST /campaigns/{campaign}/bring", "", "", 400, whoRun},
@@ -183,7 +187,7 @@ func TestEveryPage(t *testing.T) {
 		if row.path != "" {
 			path = row.path
 		}
-		path = strings.NewReplacer("{campaign}", "bench", "{question}", "q1", "{decision}", "d1", "{experiment}", "e1",
+		path = strings.NewReplacer("{campaign}", "bench", "{question}", "q1", "{decision}", "d1", "{experiment}", "e1", "{file}", "f1",
 			"{id}", "none", "{name}", "ghost").Replace(path)
 		want := row.status
 		switch {
@@ -339,7 +343,7 @@ func (g *guarded) status(method, path, form, header, value string) (int, string)
 	if !strings.HasPrefix(method, "GET") && !strings.HasPrefix(method, "POST") {
 		method, path = "GET", method
 	}
-	path = strings.NewReplacer("{$}", "", "{campaign}", "bench", "{question}", "q1", "{decision}", "d1", "{experiment}", "e1",
+	path = strings.NewReplacer("{$}", "", "{campaign}", "bench", "{question}", "q1", "{decision}", "d1", "{experiment}", "e1", "{file}", "f1",
 		"{id}", "none", "{name}", "ghost").Replace(path)
 	r, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(form))
 	if err != nil {

@@ -123,9 +123,7 @@ func uploadsTo(method, path string) bool {
 	return ok && method == http.MethodPost && (what == "files" || what == "control/v1/files")
 }
 
-// attachFile keeps the body and records it. What is wrong with its name is found
-// before the bytes are read; whether the caller may still attach it, once they
-// all are there.
+// attachFile keeps the body and records it.
 func (a *API) attachFile(ctx context.Context, c *lab.Campaign, in *attachInput) (*recordedOutput, error) {
 	r := engine.Request{Attach: &engine.Attach{Experiment: in.Experiment, Attachment: events.Attachment{
 		Name: in.Name, MediaType: cmp.Or(in.MediaType, events.MediaTypeOf(in.Name)),
@@ -144,11 +142,6 @@ func (a *API) attachFile(ctx context.Context, c *lab.Campaign, in *attachInput) 
 func (a *API) keep(
 	ctx context.Context, c *lab.Campaign, r engine.Request, body io.Reader,
 ) (engine.Request, error) {
-	known := r.Attach.Attachment // but for what its bytes will say
-	known.Digest, known.Size, known.URI = events.DigestOf([32]byte{}), 1, ""
-	if fault := known.Fault(); fault != "" {
-		return r, problem.New(problem.Invalid, "%s", fault)
-	}
 	arriving := &failingBody{Reader: a.Arriving(ctx, body, accounts.Run, c.Name())}
 	r, err := c.Keep(ctx, r, arriving)
 	switch {
