@@ -43,6 +43,7 @@ var may = []struct {
 	{"internal/forward", []string{"events", "internal/labfile", "internal/plaintext"}},
 	{"internal/campaignfile", []string{"events", "internal/format", "internal/formula", "internal/input", "internal/labfile", "internal/num", "internal/plaintext", "projections/space", "internal/tasks", "internal/registry", "policies.", "projections/belief.", "internal/yamltree", "schemas"}},
 	{"internal/exchange", []string{"events", "projections/campaign.", "adapters/humans.", "internal/engine", "internal/format", "internal/problem", "internal/registry"}},
+	{"internal/bundle", []string{"events", "internal/exchange", "internal/wholefile", "projections/campaign."}},
 	{"internal/registry", []string{"events", "policies.", "adapters/instruments.", "adapters/humans."}},
 	{"internal/builtin", []string{"internal/registry", "policies", "adapters"}},
 	{"internal/telemetry", []string{"events"}},

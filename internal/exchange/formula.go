@@ -28,6 +28,10 @@ func asText(cell string) string {
 	return "'" + cell
 }
 
+// Harmless writes a cell of another table so that a spreadsheet takes it for
+// text, as [Table.WriteCSV] writes its own.
+func Harmless(cell string) string { return asText(cell) }
+
 // fromText takes back what asText did.
 func fromText(cell string) string {
 	if strings.HasPrefix(cell, "'") && formulaLike(cell) {

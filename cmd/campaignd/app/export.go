@@ -1,10 +1,18 @@
 package app
 
 import (
+	"context"
+	"io"
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/bundle"
 	"github.com/campaignd/campaignd/internal/exchange"
+	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/wholefile"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // exportCommand is `campaignd export`.
@@ -12,7 +20,7 @@ import (
 // The two forms are for different readers: a table has the state that counts
 // now, JSON Lines all that ever happened.
 func (a *app) exportCommand() *cobra.Command {
-	var format string
+	var as, whole string
 	cmd := &cobra.Command{
 		Use:   "export [TARGET]",
 		Short: "Write the experiments as CSV, or all events as JSON Lines",
@@ -24,20 +32,28 @@ func (a *app) exportCommand() *cobra.Command {
          comparison with the compositions A and B and the better one
   jsonl  all events of the campaign as CloudEvents, one a line: everything there is
 
+--bundle writes all of it together, into a folder or a file.zip: the table, the log,
+the campaign file and the attached files, each after its bytes were compared with its
+hash, with a table of them (files.csv). The same log gives the same bundle.
+
 A text that a spreadsheet would take for a formula has an apostrophe before it.`,
 		Example: `  campaignd export electrolyte.campaign > electrolyte.csv
-  campaignd export --format jsonl > electrolyte.jsonl`,
+  campaignd export --format jsonl > electrolyte.jsonl
+  campaignd export --bundle electrolyte.zip`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format != "csv" && format != "jsonl" {
-				return badInput("--format is csv or jsonl, not %q", format)
+			if as != "csv" && as != "jsonl" {
+				return badInput("--format is csv or jsonl, not %q", as)
 			}
 			_, s, err := a.openToRead(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			if format == "jsonl" {
+			if whole != "" {
+				return a.exportBundle(cmd.Context(), s, whole)
+			}
+			if as == "jsonl" {
 				return events.WriteCloudEvents(
 					a.stdout, events.ReadCampaign(cmd.Context(), s.Log(), s.name, 0),
 				)
@@ -49,6 +65,34 @@ A text that a spreadsheet would take for a formula has an apostrophe before it.`
 			return exchange.TableOf(core.State()).WriteCSV(a.stdout)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "csv", "csv or jsonl")
+	cmd.Flags().StringVar(&as, "format", "csv", "csv or jsonl")
+	cmd.Flags().StringVar(&whole, "bundle", "", "write everything, attached files included, into this `folder` or file.zip")
+	cmd.MarkFlagsMutuallyExclusive("format", "bundle")
 	return cmd
+}
+
+// exportBundle writes everything that there is of a campaign, into a folder or,
+// by its ending, a zip archive.
+func (a *app) exportBundle(ctx context.Context, s *session, to string) error {
+	core, err := s.core(ctx)
+	if err != nil {
+		return err
+	}
+	entries := bundle.Entries(bundle.Source{
+		State: core.State(),
+		Log: func(w io.Writer) error {
+			return events.WriteCloudEvents(w, events.ReadCampaign(ctx, s.Log(), s.name, 0))
+		},
+		Open: func(f *campaign.File) (io.ReadCloser, error) { return s.OpenFile(ctx, s.name, f) },
+	})
+	if filepath.Ext(to) == ".zip" {
+		err = wholefile.Write(to, 0o644, func(w io.Writer) error { return bundle.WriteZip(w, s.name, entries) })
+	} else {
+		err = bundle.WriteFolder(to, entries)
+	}
+	if err != nil {
+		return err
+	}
+	a.remark("Wrote %s: %s.", to, format.Count(len(entries), "file"))
+	return nil
 }
