@@ -36,6 +36,7 @@ type experimentPage struct {
 	Also                   string // other experiments whose fate is unknown too
 	Measured               measuredFields
 	Files                  []fileView
+	MoreFiles              int // how many are not shown; none below 1
 }
 
 // experiment serves the page of an experiment.
@@ -74,9 +75,7 @@ func (c *Console) showExperiment(
 			p.fill(core, best, x, log)
 		}
 	})
-	for i := range p.Files {
-		p.Files[i].showTable(of)
-	}
+	showTables(of, p.Files)
 	if !found {
 		if refusal == nil {
 			refusal = problem.New(problem.NotFound, "%s has no experiment %q", of.Name(), id)
@@ -114,6 +113,9 @@ func (p *experimentPage) fill(
 	p.Cause = sentence(x.Cause)
 	p.ByHand = def.ByHand()
 	p.Files = filesOf(s, x.ID, p.Path)
+	if p.MoreFiles = len(p.Files) - shownFiles; p.MoreFiles > 0 {
+		p.Files = p.Files[:shownFiles]
+	}
 	p.CanRepeat = !s.Status.Ended()
 	if x.Flag != nil {
 		p.Doubt = sentence(x.Flag.Reason)

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -32,6 +33,9 @@ const (
 	maxShownTable = 2 << 20
 	// previewRows and previewColumns are how much of it.
 	previewRows, previewColumns = 12, 12
+	// shownFiles is how many files the page of an experiment shows, and
+	// shownTables of how many of them the beginning.
+	shownFiles, shownTables = 50, 10
 	// filesPerPage is how many files the list of a campaign shows at once.
 	filesPerPage = 100
 )
@@ -95,6 +99,19 @@ func fileViewOf(f campaign.File, path string) fileView {
 	return v
 }
 
+// showTables reads the beginning of the first tables among files.
+func showTables(of *lab.Campaign, files []fileView) {
+	shown := 0
+	for i := range files {
+		if files[i].showTable(of); files[i].Header != nil {
+			shown++
+		}
+		if shown == shownTables {
+			return
+		}
+	}
+}
+
 // showTable reads the beginning of a file that is a table. What cannot be shown
 // is said, and costs nothing else of the page.
 func (v *fileView) showTable(of *lab.Campaign) {
@@ -115,6 +132,10 @@ func (v *fileView) showTable(of *lab.Campaign) {
 	text, err := io.ReadAll(content)
 	if err != nil {
 		v.Unshown = sentence(err.Error())
+		return
+	}
+	if !utf8.Valid(text) {
+		v.Unshown = "It is no text in UTF-8."
 		return
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
@@ -139,12 +160,12 @@ func (v *fileView) showTable(of *lab.Campaign) {
 	}
 }
 
-// filesPage is the list of all files of a campaign.
+// filesPage is the list of all files of a campaign, or of an experiment.
 type filesPage struct {
 	*shell
 	paged
-	Path  string
-	Files []fileView
+	Path, Experiment string
+	Files            []fileView
 }
 
 // files serves the list of the files of a campaign, the newest first.
@@ -164,6 +185,9 @@ func (c *Console) showFiles(
 		return
 	}
 	p := &filesPage{shell: c.shellOf(r, "Files of "+of.Name()), Path: address(of)}
+	if refusal == nil {
+		p.Experiment = r.URL.Query().Get("experiment")
+	}
 	p.Campaign, p.Watch = of.Name(), of.Name()
 	if refusal != nil {
 		p.refused(refusal, of.Name(), action, r.PostForm)
@@ -172,12 +196,18 @@ func (c *Console) showFiles(
 	of.Read(func(core *engine.Core) {
 		files := core.State().Files
 		for i := range files {
-			if f := files[len(files)-1-i]; !f.Withdrawn {
+			if f := files[len(files)-1-i]; !f.Withdrawn && (p.Experiment == "" || p.Experiment == f.Experiment) {
 				all = append(all, fileViewOf(f, p.Path))
 			}
 		}
 	})
-	link := func(page int) string { return p.Path + "/files?page=" + strconv.Itoa(page) }
+	link := func(page int) string {
+		q := url.Values{"page": {strconv.Itoa(page)}}
+		if p.Experiment != "" {
+			q.Set("experiment", p.Experiment)
+		}
+		return p.Path + "/files?" + q.Encode()
+	}
 	var first int
 	p.paged, first = pagedBy(filesPerPage, len(all), r, link)
 	p.Files = all[first:p.To]

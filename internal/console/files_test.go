@@ -123,6 +123,9 @@ func TestFilesOfForms(t *testing.T) {
 	if status, _ := s.get("/campaigns/bench/files/f9"); status != 404 {
 		t.Errorf("a file that there is not: %d", status)
 	}
+	if _, page := s.get("/campaigns/bench/files?experiment=e1"); !strings.Contains(page, ">page.html</a>") || strings.Contains(page, "protocol.pdf") {
+		t.Error("the list of an experiment's files is another one")
+	}
 	// Taken out, it is neither on the page nor in the list.
 	if _, location, text := s.post("/campaigns/bench/withdraw", url.Values{"file": {"f3"}, "experiment": {"e1"}, "reason": {"another cell"}}); !strings.Contains(location, "said=withdrawn") {
 		t.Errorf("%s %s", location, text)

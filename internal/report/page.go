@@ -82,6 +82,7 @@ type pageData struct {
 	Decisions     []decisionGroup
 	DecisionCount int
 	Notes         []campaign.Note
+	Files         []campaign.File // those that count
 	Acts          []act
 	Exclusions    []exclusionRow
 	AnyExperts    bool // experts take part, or did before an amendment
@@ -142,6 +143,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		Decisions:      h.decisionTable(),
 		DecisionCount:  len(h.decisions),
 		Notes:          s.Notes,
+		Files:          counting(s.Files),
 		Acts:           h.acts,
 		Exclusions:     h.exclusions(),
 		AnyExperts:     len(h.def.Experts) > 0 || len(s.Questions) > 0,
@@ -271,3 +273,13 @@ func quote(path string) string {
 
 // Date writes a note's time; the template calls it.
 func (d *pageData) Date(t time.Time) string { return format.Time(t) }
+
+// counting are the files that were not withdrawn.
+func counting(files []campaign.File) (list []campaign.File) {
+	for _, f := range files {
+		if !f.Withdrawn {
+			list = append(list, f)
+		}
+	}
+	return list
+}

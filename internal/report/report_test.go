@@ -376,10 +376,16 @@ func TestHostileText(t *testing.T) {
 	}})
 	c.ask(engine.Request{Note: &engine.Note{Text: attack}})
 	c.ask(engine.Request{Correct: &engine.Correct{Experiment: "e1", Value: pointer(3.0), Reason: attack}})
+	c.ask(engine.Request{Attach: &engine.Attach{Experiment: "e1", Attachment: events.Attachment{
+		Name: "<script>", URI: "https://example.org/a?<x>", Comment: attack,
+	}}})
 	d := parse(t, c.html())
 	d.wellFormed()
 	if got := d.id("notes"); !strings.Contains(got, attack) {
 		t.Errorf("the note is not shown as it was written: %s", got)
+	}
+	if got := d.id("files"); !strings.Contains(got, attack) || !strings.Contains(got, "<script>") || !strings.Contains(got, "stays at") {
+		t.Errorf("the file is not shown as it was named: %s", got)
 	}
 }
 
